@@ -59,9 +59,13 @@ def upstream(case: Case) -> tuple[float, str]:
     asked = {**case, "timeoutMs": 10000}
     if case.get("expected", {}).get("verdict") != "timeout":
         asked["repeat"] = 3
-    done = subprocess.run([str(ORACLE)], input=json.dumps(asked), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [str(ORACLE)], input=json.dumps(asked), capture_output=True, text=True, check=True
+    )
     answer = json.loads(done.stdout)
-    return float(answer["ms"]) / (1 if answer["verdict"] == "timeout" else asked.get("repeat", 1)), answer["verdict"]
+    return float(answer["ms"]) / (
+        1 if answer["verdict"] == "timeout" else asked.get("repeat", 1)
+    ), answer["verdict"]
 
 
 def gpu_slice(node: str) -> Case:
@@ -92,7 +96,12 @@ def cluster(nodes: int) -> tuple[list[Case], Case, Case]:
         "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]},
     }
     selector = {"cel": {"expression": 'device.attributes["gpu.example.com"].model == "H100"'}}
-    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 8, "selectors": [selector]}
+    exactly = {
+        "deviceClassName": "gpu",
+        "allocationMode": "ExactCount",
+        "count": 8,
+        "selectors": [selector],
+    }
     claim = {
         "metadata": {"name": "c", "namespace": "ns"},
         "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}},
@@ -110,7 +119,9 @@ def all_nodes(nodes: int) -> tuple[float, float | None]:
     machines = [Node.read(Reader({"metadata": {"name": f"node-{n}"}})) for n in range(nodes)]
     start = time.process_time()
     allocator = Allocator(slices, classes, features=features)
-    fitting = sum(isinstance(allocator.allocate(machine, claims), Allocated) for machine in machines)
+    fitting = sum(
+        isinstance(allocator.allocate(machine, claims), Allocated) for machine in machines
+    )
     mine = (time.process_time() - start) * 1000
     assert fitting == nodes
     if not ORACLE.exists():
@@ -123,24 +134,35 @@ def all_nodes(nodes: int) -> tuple[float, float | None]:
         "slices": raw[:1],
         "repeat": 2000,
     }
-    done = subprocess.run([str(ORACLE)], input=json.dumps(case), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [str(ORACLE)], input=json.dumps(case), capture_output=True, text=True, check=True
+    )
     return mine, json.loads(done.stdout)["ms"] / 2000 * nodes
 
 
 def main() -> None:
-    files = [Path(name) for name in sys.argv[1:]] or [SHARED / "conformance" / "allocator-slow.jsonl"]
-    print(f"{'shape':34}{'verdict':>15}{'ours ms':>10}{'upstream ms':>13}{'ratio':>10}   upstream says")
+    files = [Path(name) for name in sys.argv[1:]] or [
+        SHARED / "conformance" / "allocator-slow.jsonl"
+    ]
+    print(
+        f"{'shape':34}{'verdict':>15}{'ours ms':>10}{'upstream ms':>13}{'ratio':>10}   upstream says"
+    )
     for path in files:
         for case in map(json.loads, path.read_text().splitlines()):
             mine, verdict = ours(case)
             theirs, said = upstream(case) if ORACLE.exists() else (0.0, "not built")
             ratio = f"{mine / theirs:.5f}" if theirs else "-"
             name = type(verdict).__name__.lower()
-            print(f"{case['name']:34}{name:>15}{mine:10.2f}{theirs:13.1f}{ratio:>10}   {said}", flush=True)
+            print(
+                f"{case['name']:34}{name:>15}{mine:10.2f}{theirs:13.1f}{ratio:>10}   {said}",
+                flush=True,
+            )
     for nodes in (1, 100, 5000):
         mine, upstreams = all_nodes(nodes)
         ratio = f"{mine / upstreams:.1f}" if upstreams else "-"
-        print(f"{f'8 equal GPUs on {nodes} nodes':34}{'allocated':>15}{mine:10.1f}{upstreams or 0:13.2f}{ratio:>10}")
+        print(
+            f"{f'8 equal GPUs on {nodes} nodes':34}{'allocated':>15}{mine:10.1f}{upstreams or 0:13.2f}{ratio:>10}"
+        )
 
 
 if __name__ == "__main__":

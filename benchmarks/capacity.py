@@ -31,10 +31,17 @@ def dump(nodes: int, copies: int) -> dict[str, Any]:
     items = [item for item in clusters.source(0)["items"] if item["kind"] != "Pod"]
     for i in range(nodes):
         root = chance.randrange(4)
-        free = {2 * root, 2 * root + 1} if chance.random() < copies / nodes else {chance.randrange(8)}
+        free = (
+            {2 * root, 2 * root + 1} if chance.random() < copies / nodes else {chance.randrange(8)}
+        )
         claim, pod = clusters.held(i)
         results = [
-            {"request": "gpu", "driver": "gpu.nvidia.com", "pool": f"node-{i:05}", "device": f"gpu-{g}"}
+            {
+                "request": "gpu",
+                "driver": "gpu.nvidia.com",
+                "pool": f"node-{i:05}",
+                "device": f"gpu-{g}",
+            }
             for g in range(8)
             if g not in free
         ]

@@ -38,7 +38,12 @@ def source(nodes: int) -> dict[str, Any]:
             "kind": "Pod",
             "metadata": {"name": "train-0", "namespace": "ml"},
             "spec": {
-                "containers": [{"name": "main", "resources": {"requests": {"cpu": "4"}, "claims": [{"name": "gpu"}]}}],
+                "containers": [
+                    {
+                        "name": "main",
+                        "resources": {"requests": {"cpu": "4"}, "claims": [{"name": "gpu"}]},
+                    }
+                ],
                 "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "pair"}],
             },
             "status": {"phase": "Pending"},
@@ -55,7 +60,11 @@ def template() -> dict[str, Any]:
         "allocationMode": "ExactCount",
         "count": 2,
         "selectors": [
-            {"cel": {"expression": "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"}}
+            {
+                "cel": {
+                    "expression": "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"
+                }
+            }
         ],
     }
     devices = {
@@ -76,7 +85,10 @@ def node(i: int) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, "kubernetes.io/arch": "amd64"}},
+        "metadata": {
+            "name": name,
+            "labels": {"kubernetes.io/hostname": name, "kubernetes.io/arch": "amd64"},
+        },
         "spec": {},
         "status": {
             "allocatable": {"cpu": "96", "memory": "1Ti", "pods": "110"},
@@ -108,12 +120,28 @@ def gpus(i: int) -> dict[str, Any]:
         for g in range(8)
     ]
     pool = {"name": f"node-{i:05}", "generation": 1, "resourceSliceCount": 1}
-    spec = {"driver": "gpu.nvidia.com", "nodeName": f"node-{i:05}", "pool": pool, "devices": devices}
-    fields = [{"manager": "gpu-kubelet-plugin", "operation": "Update", "apiVersion": API, "fieldsV1": {"f:spec": {}}}]
+    spec = {
+        "driver": "gpu.nvidia.com",
+        "nodeName": f"node-{i:05}",
+        "pool": pool,
+        "devices": devices,
+    }
+    fields = [
+        {
+            "manager": "gpu-kubelet-plugin",
+            "operation": "Update",
+            "apiVersion": API,
+            "fieldsV1": {"f:spec": {}},
+        }
+    ]
     return {
         "apiVersion": API,
         "kind": "ResourceSlice",
-        "metadata": {"name": f"node-{i:05}-gpu.nvidia.com-x", "uid": f"{i:036}", "managedFields": fields},
+        "metadata": {
+            "name": f"node-{i:05}-gpu.nvidia.com-x",
+            "uid": f"{i:036}",
+            "managedFields": fields,
+        },
         "spec": spec,
     }
 
@@ -129,7 +157,11 @@ def held(i: int) -> list[dict[str, Any]]:
     terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [where]}]}]
     request = {
         "name": "gpu",
-        "exactly": {"deviceClassName": "gpu.nvidia.com", "allocationMode": "ExactCount", "count": 7},
+        "exactly": {
+            "deviceClassName": "gpu.nvidia.com",
+            "allocationMode": "ExactCount",
+            "count": 7,
+        },
     }
     claim = {
         "apiVersion": API,
@@ -137,7 +169,10 @@ def held(i: int) -> list[dict[str, Any]]:
         "metadata": {"name": name, "namespace": "ml", "uid": f"c{i:035}"},
         "spec": {"devices": {"requests": [request]}},
         "status": {
-            "allocation": {"devices": {"results": results}, "nodeSelector": {"nodeSelectorTerms": terms}},
+            "allocation": {
+                "devices": {"results": results},
+                "nodeSelector": {"nodeSelectorTerms": terms},
+            },
             "reservedFor": [{"resource": "pods", "name": name, "uid": f"p{i:035}"}],
         },
     }
@@ -147,7 +182,9 @@ def held(i: int) -> list[dict[str, Any]]:
         "metadata": {"name": name, "namespace": "ml", "uid": f"p{i:035}"},
         "spec": {
             "nodeName": where,
-            "containers": [{"name": "main", "resources": {"requests": {"cpu": "8", "memory": "64Gi"}}}],
+            "containers": [
+                {"name": "main", "resources": {"requests": {"cpu": "8", "memory": "64Gi"}}}
+            ],
             "resourceClaims": [{"name": "gpu", "resourceClaimName": name}],
         },
         "status": {"phase": "Running"},
@@ -173,7 +210,11 @@ def measure(nodes: int) -> None:
         ]
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         done = subprocess.run(
-            command, capture_output=True, check=False, cwd=Path(__file__).resolve().parent.parent, env=os.environ
+            command,
+            capture_output=True,
+            check=False,
+            cwd=Path(__file__).resolve().parent.parent,
+            env=os.environ,
         )
         wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
         answer = json.loads(done.stdout)

@@ -33,7 +33,9 @@ def many(step: str, folder: str) -> None:
     registry.checks()
     if step == "start":
         return
-    texts = [item.data.decode() for item in contents(listed([folder], ())) if isinstance(item, Content)]
+    texts = [
+        item.data.decode() for item in contents(listed([folder], ())) if isinstance(item, Content)
+    ]
     if step == "read":
         return
     if step == "libyaml":

@@ -65,7 +65,12 @@ def _explained(folder: Path, dump: dict[str, object], *words: str) -> Sequence[s
 
 def _counted(folder: Path, nodes: int, *words: str) -> Sequence[str]:
     """A question about the devices of a cluster; about a fifth of the nodes have room."""
-    return [*words, "--isolated", "-f", str(inputs.write(folder / "dump.json", capacity.dump(nodes, nodes // 5)))]
+    return [
+        *words,
+        "--isolated",
+        "-f",
+        str(inputs.write(folder / "dump.json", capacity.dump(nodes, nodes // 5))),
+    ]
 
 
 def _selected(folder: Path, nodes: int) -> Sequence[str]:
@@ -86,19 +91,30 @@ DIMENSIONS = (
         Dimension(
             f"documents of a file, each with a finding (lint {' '.join(options)})",
             500,
-            lambda folder, size, options=options: _stream(folder, inputs.faulty, size, "lint", *options),
+            lambda folder, size, options=options: _stream(
+                folder, inputs.faulty, size, "lint", *options
+            ),
         )
-        for options in (("--diff",), ("--diff", "--add-ignore"))  # a second run of --fix would have nothing to do
+        for options in (
+            ("--diff",),
+            ("--diff", "--add-ignore"),
+        )  # a second run of --fix would have nothing to do
     ),
     Dimension(
-        "workloads of a file (migrate)", 500, lambda folder, size: _stream(folder, inputs.classic, size, "migrate")
+        "workloads of a file (migrate)",
+        500,
+        lambda folder, size: _stream(folder, inputs.classic, size, "migrate"),
     ),
     Dimension(
         "devices of a node, 64 nodes (explain)",
         8,
         lambda folder, size: _explained(folder, inputs.devices(64, size), "pod/train-0"),
     ),
-    Dimension("nodes (explain)", 250, lambda folder, size: _explained(folder, explain.source(size), "pod/train-0")),
+    Dimension(
+        "nodes (explain)",
+        250,
+        lambda folder, size: _explained(folder, explain.source(size), "pod/train-0"),
+    ),
     Dimension(
         "claims, 200 nodes (explain)",
         1000,
@@ -119,14 +135,18 @@ DIMENSIONS = (
         12,
         lambda folder, size: _explained(folder, inputs.shapes(50, size), "-A"),
     ),
-    Dimension("nodes (fit)", 125, lambda folder, size: _counted(folder, size, "fit", "template/pair")),
+    Dimension(
+        "nodes (fit)", 125, lambda folder, size: _counted(folder, size, "fit", "template/pair")
+    ),
     Dimension("nodes (devices)", 125, lambda folder, size: _counted(folder, size, "devices")),
     Dimension("nodes (cel)", 125, _selected),
     Dimension("documents of a file, tried on 400 devices (lint --devices)", 500, _with_devices),
 )
 
 
-def grown(dractl: Sequence[str], folder: Path, dimension: Dimension, runs: int) -> tuple[list[float], float]:
+def grown(
+    dractl: Sequence[str], folder: Path, dimension: Dimension, runs: int
+) -> tuple[list[float], float]:
     """Seconds of each size without the start, the least of ``runs``, and the exponent over the last two doublings. The
     sizes take turns, so that other work on the machine slows all of them.
 
@@ -138,7 +158,9 @@ def grown(dractl: Sequence[str], folder: Path, dimension: Dimension, runs: int) 
     for step in range(DOUBLINGS + 1):
         size = dimension.smallest * 2**step
         commands.append([*dractl, *dimension.make(folder / f"{dimension.smallest}-{step}", size)])
-    caches = [{"XDG_CACHE_HOME": str(folder / f"cache-{run}")} for run in range(runs)]  # no run knows another's answer
+    caches = [
+        {"XDG_CACHE_HOME": str(folder / f"cache-{run}")} for run in range(runs)
+    ]  # no run knows another's answer
     taken = [[once(command, cache).cpu for command in commands] for cache in caches]
     start, *least = map(min, zip(*taken, strict=True))
     times = [max(0.001, seconds - start) for seconds in least]

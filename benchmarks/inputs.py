@@ -244,7 +244,11 @@ def definitions(folder: Path, mebibytes: int) -> None:
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": "services.example.com"},
-        "spec": {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": _schema(5, random.Random(1))}}]},
+        "spec": {
+            "versions": [
+                {"name": "v1", "schema": {"openAPIV3Schema": _schema(5, random.Random(1))}}
+            ]
+        },
     }
     text = yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False)
     for number in range(round(mebibytes * 2**20 / len(text))):
@@ -257,7 +261,13 @@ def definitions(folder: Path, mebibytes: int) -> None:
 def _pending(name: str, replica: int, template: dict[str, Any]) -> list[dict[str, Any]]:
     """A pending pod of a ReplicaSet, and its claim."""
     pod = f"{name}-{replica}"
-    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": name, "controller": True}
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "name": name,
+        "uid": name,
+        "controller": True,
+    }
     maker = {"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": pod, "controller": True}
     return [
         {
@@ -265,8 +275,15 @@ def _pending(name: str, replica: int, template: dict[str, Any]) -> list[dict[str
             "kind": "Pod",
             "metadata": {"name": pod, "namespace": "ml", "uid": pod, "ownerReferences": [owner]},
             "spec": {
-                "containers": [{"name": "main", "resources": {"requests": {"cpu": "4"}, "claims": [{"name": "gpu"}]}}],
-                "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": template["metadata"]["name"]}],
+                "containers": [
+                    {
+                        "name": "main",
+                        "resources": {"requests": {"cpu": "4"}, "claims": [{"name": "gpu"}]},
+                    }
+                ],
+                "resourceClaims": [
+                    {"name": "gpu", "resourceClaimTemplateName": template["metadata"]["name"]}
+                ],
             },
             "status": {
                 "phase": "Pending",
@@ -276,7 +293,12 @@ def _pending(name: str, replica: int, template: dict[str, Any]) -> list[dict[str
         {
             "apiVersion": template["apiVersion"],
             "kind": "ResourceClaim",
-            "metadata": {"name": f"{pod}-gpu", "namespace": "ml", "uid": f"{pod}-gpu", "ownerReferences": [maker]},
+            "metadata": {
+                "name": f"{pod}-gpu",
+                "namespace": "ml",
+                "uid": f"{pod}-gpu",
+                "ownerReferences": [maker],
+            },
             "spec": template["spec"]["spec"],
         },
     ]
@@ -292,7 +314,9 @@ def _template(name: str, count: int) -> dict[str, Any]:
 def busy(nodes: int, pods: int, workloads: int = 12) -> dict[str, Any]:
     """A full cluster, and ``pods`` pending pods of ``workloads`` ReplicaSets that want 2 to 8 GPUs each."""
     items = clusters.source(nodes)["items"]
-    templates = [_template(f"set-{number}", 2 + number % 7) for number in range(min(workloads, pods))]
+    templates = [
+        _template(f"set-{number}", 2 + number % 7) for number in range(min(workloads, pods))
+    ]
     items += templates
     for number in range(pods):
         template = templates[number % workloads]
@@ -304,7 +328,9 @@ def shapes(nodes: int, pods: int) -> dict[str, Any]:
     """A full cluster, and as many pending pods, of which no two want the same: each selects by another expression."""
     dump = busy(nodes, pods, workloads=pods)
     for item in dump["items"]:
-        if item["kind"] in ("ResourceClaim", "ResourceClaimTemplate") and item["metadata"]["name"].startswith("set-"):
+        if item["kind"] in ("ResourceClaim", "ResourceClaimTemplate") and item["metadata"][
+            "name"
+        ].startswith("set-"):
             number = int(item["metadata"]["name"].split("-")[1])
             spec = item["spec"].get("spec", item["spec"])
             spec["devices"] = json.loads(json.dumps(spec["devices"]))
@@ -323,7 +349,9 @@ def devices(nodes: int, per_node: int) -> dict[str, Any]:
             for n, device in enumerate(made):
                 device["name"] = f"gpu-{n}"
                 device["attributes"]["uuid"]["string"] += f"-{n}"
-                device["attributes"]["resource.kubernetes.io/pcieRoot"]["string"] = f"pci0000:{n // 2:02x}"
+                device["attributes"]["resource.kubernetes.io/pcieRoot"]["string"] = (
+                    f"pci0000:{n // 2:02x}"
+                )
             item["spec"]["devices"] = made
         elif item["kind"] == "ResourceClaim":
             results = item["status"]["allocation"]["devices"]["results"]

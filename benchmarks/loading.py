@@ -66,7 +66,11 @@ def best(statement: str, setup: str = "pass") -> float:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        small, dump, tree = Path(folder, "claim.yaml"), Path(folder, "dump.json"), Path(folder, "tree")
+        small, dump, tree = (
+            Path(folder, "claim.yaml"),
+            Path(folder, "dump.json"),
+            Path(folder, "tree"),
+        )
         small.write_text(CLAIM)
         dump.write_text(cluster_dump(8000))
         for number in range(5000):
@@ -75,14 +79,20 @@ def main() -> None:
             path.write_text(
                 CLAIM
                 if number % 100 == 0
-                else CLAIM.replace("resource.k8s.io", "x.io").replace("ResourceClaim", "Y").replace("deviceClass", "z")
+                else CLAIM.replace("resource.k8s.io", "x.io")
+                .replace("ResourceClaim", "Y")
+                .replace("deviceClass", "z")
             )
         load = "from dractl.manifests import load; load([{!r}])"
         alone = best(load.format(str(small)), "import dractl.manifests, typer")
         print(f"one small YAML file, import yaml included      {alone:.3f} s")
         size = dump.stat().st_size / 1e6
-        print(f"8,000 devices as a JSON List ({size:.0f} MB)             {best(load.format(str(dump))):.3f} s")
-        print(f"5,000 files in 50 folders, 50 of them matter   {best(load.format(str(tree))):.3f} s")
+        print(
+            f"8,000 devices as a JSON List ({size:.0f} MB)             {best(load.format(str(dump))):.3f} s"
+        )
+        print(
+            f"5,000 files in 50 folders, 50 of them matter   {best(load.format(str(tree))):.3f} s"
+        )
 
 
 if __name__ == "__main__":

@@ -31,11 +31,16 @@ class Taken(NamedTuple):
     memory: float
 
 
-def once(command: Sequence[str], environment: Mapping[str, str], accepted: Sequence[int] = (0, 1)) -> Run:
+def once(
+    command: Sequence[str], environment: Mapping[str, str], accepted: Sequence[int] = (0, 1)
+) -> Run:
     """One run, whose output is thrown away. RuntimeError if it ends with another exit code than those accepted."""
     start = time.perf_counter()
     with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, **environment}
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **environment},
     ) as process:
         assert process.stderr is not None
         error = process.stderr.read()
@@ -43,7 +48,9 @@ def once(command: Sequence[str], environment: Mapping[str, str], accepted: Seque
         process.returncode = os.waitstatus_to_exitcode(status)
     wall = time.perf_counter() - start
     if process.returncode not in accepted:
-        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {error.decode()[-500:]}")
+        raise RuntimeError(
+            f"{' '.join(command)} ended with {process.returncode}: {error.decode()[-500:]}"
+        )
     return Run(wall, usage.ru_utime + usage.ru_stime)
 
 
@@ -101,7 +108,10 @@ def compared(
 
     found: dict[str, list[Run]] = {name: [] for name in commands}
     most: dict[str, float] = {}
-    for name, command in commands.items():  # files are in the page cache from here on, and kept reports too
+    for (
+        name,
+        command,
+    ) in commands.items():  # files are in the page cache from here on, and kept reports too
         with tempfile.TemporaryDirectory() as folder:
             if name in caches:
                 once(command, cache(name, folder))
@@ -112,7 +122,9 @@ def compared(
                 found[name].append(once(command, cache(name, folder)))
     return {
         name: Taken(
-            statistics.median(run.wall for run in times), statistics.median(run.cpu for run in times), most[name]
+            statistics.median(run.wall for run in times),
+            statistics.median(run.cpu for run in times),
+            most[name],
         )
         for name, times in found.items()
     }

@@ -58,11 +58,20 @@ def metadata(name: str, namespace: str = "", **more: Any) -> dict[str, Any]:
 
 def device_class(driver: str) -> dict[str, Any]:
     selectors = [{"cel": {"expression": f"device.driver == '{driver}'"}}]
-    return {"apiVersion": API, "kind": "DeviceClass", "metadata": metadata(driver), "spec": {"selectors": selectors}}
+    return {
+        "apiVersion": API,
+        "kind": "DeviceClass",
+        "metadata": metadata(driver),
+        "spec": {"selectors": selectors},
+    }
 
 
 def request(name: str, class_name: str, count: int, expression: str = "") -> dict[str, Any]:
-    exactly: dict[str, Any] = {"deviceClassName": class_name, "allocationMode": "ExactCount", "count": count}
+    exactly: dict[str, Any] = {
+        "deviceClassName": class_name,
+        "allocationMode": "ExactCount",
+        "count": count,
+    }
     if expression:
         exactly["selectors"] = [{"cel": {"expression": expression}}]
     return {"name": name, "exactly": exactly}
@@ -87,7 +96,12 @@ def spec(requests: list[dict[str, Any]], *, pairs: bool = False) -> dict[str, An
 
 def template(name: str, requests: list[dict[str, Any]], *, pairs: bool) -> dict[str, Any]:
     made = {"spec": spec(requests, pairs=pairs)}
-    return {"apiVersion": API, "kind": "ResourceClaimTemplate", "metadata": metadata(name, "ml"), "spec": made}
+    return {
+        "apiVersion": API,
+        "kind": "ResourceClaimTemplate",
+        "metadata": metadata(name, "ml"),
+        "spec": made,
+    }
 
 
 def node(i: int) -> dict[str, Any]:
@@ -118,22 +132,44 @@ def slice_of(i: int, driver: str) -> dict[str, Any]:
     name, short = f"gpu-{i}", "gpu" if driver == GPU else "nic"
     devices = []
     for j in range(8):
-        attributes = {ROOT: {"string": f"pci0000:{16 * j:02x}"}, "uuid": {"string": f"{short}-{i:04}-{j}"}}
-        attributes |= {"architecture": {"string": "Hopper"}, "productName": {"string": "NVIDIA H100 80GB HBM3"}}
-        devices.append({"name": f"{short}-{j}", "attributes": attributes, "capacity": {"memory": {"value": "80Gi"}}})
+        attributes = {
+            ROOT: {"string": f"pci0000:{16 * j:02x}"},
+            "uuid": {"string": f"{short}-{i:04}-{j}"},
+        }
+        attributes |= {
+            "architecture": {"string": "Hopper"},
+            "productName": {"string": "NVIDIA H100 80GB HBM3"},
+        }
+        devices.append(
+            {
+                "name": f"{short}-{j}",
+                "attributes": attributes,
+                "capacity": {"memory": {"value": "80Gi"}},
+            }
+        )
     pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
     made = {"driver": driver, "nodeName": name, "pool": pool, "devices": devices}
-    return {"apiVersion": API, "kind": "ResourceSlice", "metadata": metadata(f"{name}-{driver}"), "spec": made}
+    return {
+        "apiVersion": API,
+        "kind": "ResourceSlice",
+        "metadata": metadata(f"{name}-{driver}"),
+        "spec": made,
+    }
 
 
 def running(i: int) -> list[dict[str, Any]]:
     """A pod that holds all GPUs of a node; the tainted and cordoned nodes are free."""
     name, where = f"sweep-{i}", f"gpu-{i}"
     used = 0 if i in (*TAINTED, *CORDONED) else 8
-    results = [{"request": "gpu", "driver": GPU, "pool": where, "device": f"gpu-{j}"} for j in range(used)]
+    results = [
+        {"request": "gpu", "driver": GPU, "pool": where, "device": f"gpu-{j}"} for j in range(used)
+    ]
     terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [where]}]}]
     status = {
-        "allocation": {"devices": {"results": results}, "nodeSelector": {"nodeSelectorTerms": terms}},
+        "allocation": {
+            "devices": {"results": results},
+            "nodeSelector": {"nodeSelectorTerms": terms},
+        },
         "reservedFor": [{"resource": "pods", "name": name, "uid": f"uid-batch-{name}"}],
     }
     held = {
@@ -143,7 +179,13 @@ def running(i: int) -> list[dict[str, Any]]:
         "spec": spec([request("gpu", GPU, 8)]),
         "status": status,
     }
-    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "sweep", "controller": True, "uid": "uid-batch-sweep"}
+    owner = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "name": "sweep",
+        "controller": True,
+        "uid": "uid-batch-sweep",
+    }
     made = pod(name, "batch", None, 8, owner)
     made["spec"] |= {"nodeName": where}
     made["status"] = {"phase": "Running"}
@@ -153,10 +195,18 @@ def running(i: int) -> list[dict[str, Any]]:
 
 
 def pod(
-    name: str, namespace: str, uses: str | None, cpu: int, owner: dict[str, Any] | None = None, **more: Any
+    name: str,
+    namespace: str,
+    uses: str | None,
+    cpu: int,
+    owner: dict[str, Any] | None = None,
+    **more: Any,
 ) -> dict[str, Any]:
     claims = [{"name": "gpu", "resourceClaimTemplateName": uses}] if uses else []
-    resources = {"requests": {"cpu": str(cpu), "memory": "8Gi"}, "claims": [{"name": "gpu"}] if uses else []}
+    resources = {
+        "requests": {"cpu": str(cpu), "memory": "8Gi"},
+        "claims": [{"name": "gpu"}] if uses else [],
+    }
     container = {"name": "main", "image": "x", "resources": resources}
     about: dict[str, Any] = {"ownerReferences": [owner]} if owner else {}
     if owner and owner["kind"] == "ReplicaSet":
@@ -178,7 +228,13 @@ def waiting(made: dict[str, Any]) -> list[dict[str, Any]]:
     if uses not in TEMPLATES:
         return [made]
     made["status"]["resourceClaimStatuses"] = [{"name": "gpu", "resourceClaimName": f"{name}-gpu"}]
-    owner = {"apiVersion": "v1", "kind": "Pod", "name": name, "controller": True, "uid": made["metadata"]["uid"]}
+    owner = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "name": name,
+        "controller": True,
+        "uid": made["metadata"]["uid"],
+    }
     claim = {
         "apiVersion": API,
         "kind": "ResourceClaim",
@@ -212,10 +268,20 @@ def pending() -> list[dict[str, Any]]:
     for kind, name, number, uses, cpu, more in WORKLOADS:
         owned_by = f"{name}-5f49" if kind == "ReplicaSet" else name
         group = "batch/v1" if kind == "Job" else "apps/v1"
-        owner = {"apiVersion": group, "kind": kind, "name": owned_by, "controller": True, "uid": f"uid-{name}"}
+        owner = {
+            "apiVersion": group,
+            "kind": kind,
+            "name": owned_by,
+            "controller": True,
+            "uid": f"uid-{name}",
+        }
         real = "Deployment" if kind == "ReplicaSet" else kind
         pod_spec = pod("x", "ml", uses, cpu, **more)["spec"]
-        made = {"replicas": number} if kind != "Job" else {"parallelism": number, "completions": number}
+        made = (
+            {"replicas": number}
+            if kind != "Job"
+            else {"parallelism": number, "completions": number}
+        )
         workload = {"apiVersion": group, "kind": real, "metadata": metadata(name, "ml")}
         found.append({**workload, "spec": {**made, "template": {"spec": pod_spec}}})
         for i in range(number):
@@ -244,7 +310,9 @@ def measure(path: str, *arguments: str) -> None:
     reader.start()
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     here = Path(__file__).resolve().parent.parent
-    done = subprocess.run(command, stdout=its, stderr=subprocess.DEVNULL, check=False, cwd=here, env=os.environ)
+    done = subprocess.run(
+        command, stdout=its, stderr=subprocess.DEVNULL, check=False, cwd=here, env=os.environ
+    )
     wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     os.close(its)
     reader.join()
@@ -272,5 +340,11 @@ if __name__ == "__main__":
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "dump.json")
             file.write_text(dump)
-            for words in (["-A"], ["-A", "-o", "json"], ["pod/serve-5f49-0"], ["pod/much-cpu"], ["deploy/infer"]):
+            for words in (
+                ["-A"],
+                ["-A", "-o", "json"],
+                ["pod/serve-5f49-0"],
+                ["pod/much-cpu"],
+                ["deploy/infer"],
+            ):
                 measure(str(file), *words)

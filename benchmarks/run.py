@@ -37,7 +37,11 @@ if TYPE_CHECKING:
 
     from measure import Taken
 
-DRACTL = [sys.executable, "-m", "dractl"] if os.name == "nt" else [str(Path(sys.executable).with_name("dractl"))]
+DRACTL = (
+    [sys.executable, "-m", "dractl"]
+    if os.name == "nt"
+    else [str(Path(sys.executable).with_name("dractl"))]
+)
 BARE = "python -c pass"
 FLOORS = [sys.executable, str(FOLDER / "floors.py")]
 
@@ -66,7 +70,9 @@ class Goal(NamedTuple):
     def _said(self) -> str:
         what = {"wall": "wall time", "cpu": "CPU time", "memory": "memory"}[self.measure]
         limit = (
-            f"{self.most:g} × {self.of}" if self.of else f"{self.most:g} {'MiB' if self.measure == 'memory' else 's'}"
+            f"{self.most:g} × {self.of}"
+            if self.of
+            else f"{self.most:g} {'MiB' if self.measure == 'memory' else 's'}"
         )
         return f"{self.command}: {what} at most {limit}"
 
@@ -86,7 +92,9 @@ class Peers(NamedTuple):
     kubeconform: Sequence[str]
     allocator: Sequence[str]
 
-    def beside(self, commands: dict[str, Sequence[str]], name: str, *words: str) -> dict[str, Sequence[str]]:
+    def beside(
+        self, commands: dict[str, Sequence[str]], name: str, *words: str
+    ) -> dict[str, Sequence[str]]:
         program = getattr(self, name)
         return {**commands, name: [*program, *words]} if program else commands
 
@@ -121,7 +129,9 @@ def tables(peers: Peers) -> list[Table]:
         inputs.monorepo(folder / "mono", 50_000)
         lint = [*DRACTL, "lint", str(folder / "mono")]
         commands = {"dractl": lint, "dractl, second run": lint}
-        return peers.beside(commands, "kubeconform", "-ignore-missing-schemas", str(folder / "mono"))
+        return peers.beside(
+            commands, "kubeconform", "-ignore-missing-schemas", str(folder / "mono")
+        )
 
     def definitions(folder: Path) -> Mapping[str, Sequence[str]]:
         inputs.definitions(folder / "crds", 132)
@@ -150,7 +160,10 @@ def tables(peers: Peers) -> list[Table]:
         inputs.many(folder / "many", 5000)
         steps = ("start", "read", "yaml", "look", "libyaml")
         lint = [*DRACTL, "lint", "--no-cache", "-j", "1", str(folder / "many")]
-        return {**{step: [*FLOORS, step, str(folder / "many")] for step in steps}, "dractl -j 1": lint}
+        return {
+            **{step: [*FLOORS, step, str(folder / "many")] for step in steps},
+            "dractl -j 1": lint,
+        }
 
     def floor_of_dump(folder: Path) -> Mapping[str, Sequence[str]]:
         dump = str(inputs.write(folder / "dump.json", explain.source(5000)))
@@ -253,13 +266,19 @@ def tables(peers: Peers) -> list[Table]:
             "A dump of 100 MB",
             "One pod on 13,500 nodes, 108,000 devices.",
             large,
-            (Goal("dractl", "cpu", 6, note=ONE_POD_NOTE), Goal("dractl", "memory", 400, note=LARGE_NOTE)),
+            (
+                Goal("dractl", "cpu", 6, note=ONE_POD_NOTE),
+                Goal("dractl", "memory", 400, note=LARGE_NOTE),
+            ),
         ),
         Table(
             "20,000 nodes",
             "One pod on 20,000 nodes, 200,000 devices.",
             largest,
-            (Goal("dractl", "wall", 20, note=ONE_POD_NOTE), Goal("dractl", "memory", 1536, note=LARGE_NOTE)),
+            (
+                Goal("dractl", "wall", 20, note=ONE_POD_NOTE),
+                Goal("dractl", "memory", 1536, note=LARGE_NOTE),
+            ),
         ),
     ]
 
@@ -309,9 +328,16 @@ LARGE_NOTE = (
 
 
 def table(item: Table, taken: Mapping[str, Taken]) -> str:
-    rows = [f"| {name} | {value.wall:.2f} | {value.cpu:.2f} | {value.memory:.0f} |" for name, value in taken.items()]
+    rows = [
+        f"| {name} | {value.wall:.2f} | {value.cpu:.2f} | {value.memory:.0f} |"
+        for name, value in taken.items()
+    ]
     head = f"## {item.title}\n\n{item.about}\n\n| | wall, s | CPU, s | memory, MiB |\n|---|---:|---:|---:|\n"
-    return "\n\n".join(filter(None, (head + "\n".join(rows), "\n".join(goal.verdict(taken) for goal in item.goals))))
+    return "\n\n".join(
+        filter(
+            None, (head + "\n".join(rows), "\n".join(goal.verdict(taken) for goal in item.goals))
+        )
+    )
 
 
 def machine() -> str:
@@ -326,7 +352,9 @@ def machine() -> str:
     except (OSError, StopIteration, ValueError):
         pass
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    load = f"; load average {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
+    load = (
+        f"; load average {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
+    )
     return f"{name}, {cores} cores{memory}, {platform.system()}, Python {platform.python_version()}{load}"
 
 
@@ -336,10 +364,13 @@ def introduction(runs: int, started: str) -> str:
     versions = [f"dractl {__version__}"]
     for name in build.PACKAGES:
         module = (build.HERE / name / "go.mod").read_text()
-        wanted = {"kubeconform": "github.com/yannh/kubeconform ", "allocator": "k8s.io/dynamic-resource-allocation "}[
-            name
-        ]
-        version = next(line.split(wanted)[1].split()[0] for line in module.splitlines() if wanted in line)
+        wanted = {
+            "kubeconform": "github.com/yannh/kubeconform ",
+            "allocator": "k8s.io/dynamic-resource-allocation ",
+        }[name]
+        version = next(
+            line.split(wanted)[1].split()[0] for line in module.splitlines() if wanted in line
+        )
         versions.append(f"{wanted.strip()} {version}")
     return f"""# Benchmarks
 
@@ -370,7 +401,9 @@ def grown(folder: Path, word: str, runs: int) -> str:
             f"| {dimension.name} | {dimension.smallest:,} to {largest:,} | {shown} | {mark}{exponent:.2f}{mark} |"
         )
         if mark:
-            missed.append(f"- **missed**: {dimension.name}: {GROWTH_NOTES.get(dimension.name, 'Not looked into yet.')}")
+            missed.append(
+                f"- **missed**: {dimension.name}: {GROWTH_NOTES.get(dimension.name, 'Not looked into yet.')}"
+            )
     if not rows:
         return ""
     about = (
@@ -378,7 +411,11 @@ def grown(folder: Path, word: str, runs: int) -> str:
         "exponent over the last two doublings: 1 is as fast as the input grows. The goal is 1.05."
     )
     head = f"## Growth\n\n{about}\n\n| | sizes | | | | | | exponent |\n|---|---|---:|---:|---:|---:|---:|---:|\n"
-    return head + "\n".join(rows) + ("\n\n" + "\n".join(missed) if missed else "\n\n- Nothing grows faster.")
+    return (
+        head
+        + "\n".join(rows)
+        + ("\n\n" + "\n".join(missed) if missed else "\n\n- Nothing grows faster.")
+    )
 
 
 _OF_ITS_OWN = (
@@ -403,17 +440,23 @@ GROWTH_NOTES: dict[str, str] = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=5, help="runs of each command")
-    parser.add_argument("--only", default="", metavar="WORD", help="tables whose title has this word")
+    parser.add_argument(
+        "--only", default="", metavar="WORD", help="tables whose title has this word"
+    )
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmarks.md")
     asked = parser.parse_args()
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # byte code is kept, as for an installed package
+    os.environ.pop(
+        "PYTHONDONTWRITEBYTECODE", None
+    )  # byte code is kept, as for an installed package
     subprocess.run([sys.executable, "-m", "compileall", "-q", str(ROOT / "dractl")], check=True)
     started, start = machine(), time.perf_counter()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         programs = build.build(folder)
         location = build.schemas(folder / "schemas")
-        kubeconform = [str(programs["kubeconform"]), "-schema-location", location] if programs else []
+        kubeconform = (
+            [str(programs["kubeconform"]), "-schema-location", location] if programs else []
+        )
         peers = Peers(kubeconform, [str(programs["allocator"])] if programs else [])
         parts = []
         for item in tables(peers):
@@ -422,12 +465,16 @@ def main() -> int:
             print(item.title, file=sys.stderr)
             with tempfile.TemporaryDirectory(dir=folder) as inside:
                 commands = item.make(Path(inside))
-                kept = {name: Path(inside) / "cache" for name in commands if name.endswith("second run")}
+                kept = {
+                    name: Path(inside) / "cache" for name in commands if name.endswith("second run")
+                }
                 parts.append(table(item, compared(commands, asked.runs, kept)))
             print(parts[-1], file=sys.stderr)
             asked.output.write_text("\n\n".join([introduction(asked.runs, started), *parts]) + "\n")
         parts.append(grown(folder, asked.only.lower(), asked.runs))
-    asked.output.write_text("\n\n".join(filter(None, [introduction(asked.runs, started), *parts])) + "\n")
+    asked.output.write_text(
+        "\n\n".join(filter(None, [introduction(asked.runs, started), *parts])) + "\n"
+    )
     print(f"{asked.output}, after {time.perf_counter() - start:.0f} s", file=sys.stderr)
     return 0
 

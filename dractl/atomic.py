@@ -55,7 +55,9 @@ def edit(path: Path, before: bytes, after: bytes) -> None:
     old = os.stat(real)
     _check_mode(old)
     if old.st_nlink > 1:
-        raise OSError(errno.EMLINK, "it is a hard link, and its other names would keep the old content", real)
+        raise OSError(
+            errno.EMLINK, "it is a hard link, and its other names would keep the old content", real
+        )
     with _unchanged(real, before) if sys.platform != "win32" else nullcontext():
         if Path(real).read_bytes() != before:
             raise _changed(real)
@@ -105,7 +107,9 @@ def _changed(path: str) -> ChangedError:
 def _check_mode(status: os.stat_result) -> None:
     """A file that nobody may write to, root neither."""
     if not status.st_mode & 0o222:
-        raise PermissionError(errno.EACCES, f"it is read-only, with mode {stat.S_IMODE(status.st_mode):03o}")
+        raise PermissionError(
+            errno.EACCES, f"it is read-only, with mode {stat.S_IMODE(status.st_mode):03o}"
+        )
 
 
 def _finish(old: os.stat_result | None) -> Callable[[str], None]:
@@ -115,7 +119,9 @@ def _finish(old: os.stat_result | None) -> Callable[[str], None]:
         if old is None:
             os.chmod(temporary, 0o666 & ~_umask())
             return
-        with suppress(OSError, AttributeError):  # only root can give files away, and Windows has no owners
+        with suppress(
+            OSError, AttributeError
+        ):  # only root can give files away, and Windows has no owners
             os.chown(temporary, old.st_uid, old.st_gid)
         os.chmod(temporary, stat.S_IMODE(old.st_mode))
 

@@ -6,7 +6,11 @@ from importlib.util import find_spec
 
 from dractl.errors import Unsupported
 
-_PACKAGES = {"cel_expr_python": "cel-expr-python", "google.protobuf": "protobuf", "re2": "google-re2"}  # by module
+_PACKAGES = {
+    "cel_expr_python": "cel-expr-python",
+    "google.protobuf": "protobuf",
+    "re2": "google-re2",
+}  # by module
 
 
 @cache

@@ -28,7 +28,9 @@ class TooSlow(BaseException):
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(TARGETS))
-    parser.add_argument("--seconds", type=float, default=60, help="of CPU time, for all targets together")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="of CPU time, for all targets together"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", metavar="TARGET:NUMBER", help="repeat one input")
     options = parser.parse_args()

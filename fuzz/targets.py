@@ -44,7 +44,10 @@ def manifests() -> tuple[bytes, ...]:
 @cache
 def documents() -> tuple[Any, ...]:
     return tuple(
-        item for data in manifests() for item in yaml.safe_load_all(data) if isinstance(item, dict) and "kind" in item
+        item
+        for data in manifests()
+        for item in yaml.safe_load_all(data)
+        if isinstance(item, dict) and "kind" in item
     )
 
 
@@ -61,7 +64,11 @@ def _cli(arguments: list[str], files: dict[str, bytes]) -> None:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main([argument.replace("DIR", folder) for argument in arguments])
         answered[code in (0, 1)] += 1
-        if code not in (0, 1, 2, 3) or "internal error" in err.getvalue() or "Traceback" in err.getvalue():
+        if (
+            code not in (0, 1, 2, 3)
+            or "internal error" in err.getvalue()
+            or "Traceback" in err.getvalue()
+        ):
             raise AssertionError(f"exit code {code}: {err.getvalue()[-2000:]}")
 
 
@@ -87,7 +94,9 @@ def explain(dice: random.Random) -> None:
 def capacity(dice: random.Random) -> None:
     items = [of_tree(item, dice) if dice.random() < 0.3 else item for item in documents()]
     dump = json.dumps({"kind": "List", "apiVersion": "v1", "items": items}).encode()
-    question = dice.choice((["devices"], ["devices", "-o", "html"], ["fit", "gpu=1,nic=1"], ["fit", "gpu-and-nic"]))
+    question = dice.choice(
+        (["devices"], ["devices", "-o", "html"], ["fit", "gpu=1,nic=1"], ["fit", "gpu-and-nic"])
+    )
     _cli([*question, "--isolated", "-f", "DIR"], {"a.json": dump})
 
 
@@ -128,7 +137,14 @@ def kubectl(dice: random.Random) -> None:
         os.environ["PATH"] = f"{folder}:{path}"
         try:
             _cli(
-                dice.choice((["explain", "--isolated"], ["explain", "-A", "--isolated"], ["devices", "--isolated"])), {}
+                dice.choice(
+                    (
+                        ["explain", "--isolated"],
+                        ["explain", "-A", "--isolated"],
+                        ["devices", "--isolated"],
+                    )
+                ),
+                {},
             )
         finally:
             os.environ["PATH"] = path
@@ -144,7 +160,10 @@ def fix(dice: random.Random) -> None:
         file.write_bytes(before)
         codes, texts = [], [before]
         for _ in range(2):
-            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as err:
+            with (
+                contextlib.redirect_stdout(io.StringIO()),
+                contextlib.redirect_stderr(io.StringIO()) as err,
+            ):
                 codes.append(main(["lint", "--isolated", "--fix", "--unsafe-fixes", str(file)]))
             texts.append(file.read_bytes())
         if not set(codes) <= {0, 1, 3} or "internal error" in err.getvalue():
@@ -160,8 +179,13 @@ def migrate(dice: random.Random) -> None:
 def snapshot(dice: random.Random) -> None:
     data = json.loads((EXAMPLES / "discover" / "node.json").read_bytes())
     changed = of_tree(data, dice) if dice.random() < 0.25 else of_leaves(data, dice)
-    question = dice.choice((["discover"], ["discover", "-o", "matrix"], ["discover", "-o", "html"], ["render"]))
-    _cli([*question, "--isolated", "--from", "DIR/node.json"], {"node.json": json.dumps(changed).encode()})
+    question = dice.choice(
+        (["discover"], ["discover", "-o", "matrix"], ["discover", "-o", "html"], ["render"])
+    )
+    _cli(
+        [*question, "--isolated", "--from", "DIR/node.json"],
+        {"node.json": json.dumps(changed).encode()},
+    )
 
 
 def archive(dice: random.Random) -> None:
@@ -187,7 +211,9 @@ def sysfs(dice: random.Random) -> None:
         }
         for name, value in values.items():
             text = f"{value}\n".encode()
-            files[device.format(number) + name] = of_bytes(text, dice) if dice.random() < 0.2 else text
+            files[device.format(number) + name] = (
+                of_bytes(text, dice) if dice.random() < 0.2 else text
+            )
     _cli(["discover", "--isolated", "--sysfs-root", "DIR"], files)
 
 
@@ -204,13 +230,19 @@ SETTINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 def configuration(dice: random.Random) -> None:
     """Settings that are right for the most part; one of them, or the text, is damaged."""
-    chosen = {name: dice.choice(values) for name, values in dice.sample(SETTINGS, dice.randint(1, len(SETTINGS)))}
+    chosen = {
+        name: dice.choice(values)
+        for name, values in dice.sample(SETTINGS, dice.randint(1, len(SETTINGS)))
+    }
     if dice.random() < 0.2:
-        chosen[dice.choice(list(chosen))] = dice.choice(("1", "true", '"x"', "[1]", "{x = 1}", '["x"]', "1979-05-27"))
+        chosen[dice.choice(list(chosen))] = dice.choice(
+            ("1", "true", '"x"', "[1]", "{x = 1}", '["x"]', "1979-05-27")
+        )
     text = "".join(f"{name} = {value}\n" for name, value in chosen.items()).encode()
     text = of_bytes(text, dice) if dice.random() < 0.2 else text
     _cli(
-        ["lint", "--config", "DIR/dractl.toml", "DIR/a.yaml"], {"dractl.toml": text, "a.yaml": dice.choice(manifests())}
+        ["lint", "--config", "DIR/dractl.toml", "DIR/a.yaml"],
+        {"dractl.toml": text, "a.yaml": dice.choice(manifests())},
     )
 
 
@@ -223,7 +255,9 @@ def baseline(dice: random.Random) -> None:
         Path(folder, "a.yaml").write_bytes(manifest)
         own = Path(folder, "own.json")
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            main(["lint", "--isolated", "-o", "json", "--output-file", str(own), f"{folder}/a.yaml"])
+            main(
+                ["lint", "--isolated", "-o", "json", "--output-file", str(own), f"{folder}/a.yaml"]
+            )
         value = json.loads(own.read_bytes())
     changed = of_tree(value, dice) if dice.random() < 0.3 else of_leaves(value, dice)
     files = {
@@ -279,7 +313,9 @@ def cel(dice: random.Random) -> None:
 def quantity(dice: random.Random) -> None:
     from dractl.model import Quantity
 
-    text = of_bytes(dice.choice((b"1Ki", b"1.5e3", b"-0.001m", b"80Gi")), dice).decode("utf-8", "replace")
+    text = of_bytes(dice.choice((b"1Ki", b"1.5e3", b"-0.001m", b"80Gi")), dice).decode(
+        "utf-8", "replace"
+    )
     try:
         str(Quantity.parse(text))
     except ValueError:

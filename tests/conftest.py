@@ -48,7 +48,9 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Tests leave nothing in the user's cache. The programs of the oracles, which lie there, are found all the same."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("DRACTL_ORACLE_DIR", os.environ.get("DRACTL_ORACLE_DIR", str(cache / "dractl-oracle")))
+        patched.setenv(
+            "DRACTL_ORACLE_DIR", os.environ.get("DRACTL_ORACLE_DIR", str(cache / "dractl-oracle"))
+        )
         patched.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
 
@@ -63,14 +65,18 @@ def whole() -> Path:
     """What only the whole data has: machines, the servers' OpenAPI, oracles."""
     found = whole_dir()
     if found is None:
-        pytest.skip("only a sample of the recorded data: neither $DRACTL_SHARED nor ../shared beside the repository")
+        pytest.skip(
+            "only a sample of the recorded data: neither $DRACTL_SHARED nor ../shared beside the repository"
+        )
     return found
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """One line that says how many recorded verdicts were compared: tests report theirs with
     ``record_property("cases", n)``."""
-    reports = [r for outcome in ("passed", "failed") for r in terminalreporter.stats.get(outcome, [])]
+    reports = [
+        r for outcome in ("passed", "failed") for r in terminalreporter.stats.get(outcome, [])
+    ]
     cases = sum(n for r in reports for name, n in r.user_properties if name == "cases")
     source = "" if whole_dir() else " (of the sample in tests/data; the whole is not here)"
     terminalreporter.write_line(f"conformance: {cases} cases run{source}")

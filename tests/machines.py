@@ -24,12 +24,22 @@ NAMES = sorted(p.stem for p in DESCRIPTIONS.glob("*.yaml"))
 
 # What the descriptions' `is` stands for: class, vendor, device, subsystem, driver.
 PRODUCTS: dict[str, dict[str, Any]] = {
-    "root-port": {"class": "0x060400", "vendor": "0x8086", "device": "0x352a", "driver": "pcieport"},
+    "root-port": {
+        "class": "0x060400",
+        "vendor": "0x8086",
+        "device": "0x352a",
+        "driver": "pcieport",
+    },
     "h100": {"class": "0x030200", "vendor": "0x10de", "device": "0x2330", "driver": "nvidia"},
     "gh200": {"class": "0x030200", "vendor": "0x10de", "device": "0x2342", "driver": "nvidia"},
     "a100": {"class": "0x030200", "vendor": "0x10de", "device": "0x20b0", "driver": "nvidia"},
     "a100-vf": {"class": "0x030200", "vendor": "0x10de", "device": "0x20b0", "driver": "nvidia"},
-    "nvswitch": {"class": "0x068000", "vendor": "0x10de", "device": "0x1af1", "driver": "nvidia-nvswitch"},
+    "nvswitch": {
+        "class": "0x068000",
+        "vendor": "0x10de",
+        "device": "0x1af1",
+        "driver": "nvidia-nvswitch",
+    },
     "cx7": {"class": "0x020000", "vendor": "0x15b3", "device": "0x1021", "driver": "mlx5_core"},
     "cx8": {"class": "0x020000", "vendor": "0x15b3", "device": "0x1023", "driver": "mlx5_core"},
     "cx8-dma": {"class": "0x080101", "vendor": "0x15b3", "device": "0x2100", "driver": "mlx5_core"},
@@ -40,14 +50,29 @@ PRODUCTS: dict[str, dict[str, Any]] = {
     "nvme": {"class": "0x010802", "vendor": "0x144d", "device": "0xa824", "driver": "nvme"},
     "vmd": {"class": "0x010400", "vendor": "0x8086", "device": "0x28c0", "driver": "vmd"},
     "bmc-vga": {"class": "0x030000", "vendor": "0x1a03", "device": "0x2000", "driver": "ast"},
-    "virtio-net": {"class": "0x020000", "vendor": "0x1af4", "device": "0x1041", "driver": "virtio-pci"},
-    "virtio-blk": {"class": "0x018000", "vendor": "0x1af4", "device": "0x1042", "driver": "virtio-pci"},
+    "virtio-net": {
+        "class": "0x020000",
+        "vendor": "0x1af4",
+        "device": "0x1041",
+        "driver": "virtio-pci",
+    },
+    "virtio-blk": {
+        "class": "0x018000",
+        "vendor": "0x1af4",
+        "device": "0x1042",
+        "driver": "virtio-pci",
+    },
     "mana": {"class": "0x020000", "vendor": "0x1414", "device": "0x00ba", "driver": "mana"},
     "tpu-v5e": {"class": "0x088000", "vendor": "0x1ae0", "device": "0x0063", "driver": "vfio-pci"},
     "gaudi3": {"class": "0x120000", "vendor": "0x1da3", "device": "0x1060", "driver": "habanalabs"},
     "mi300x": {"class": "0x120000", "vendor": "0x1002", "device": "0x74a1", "driver": "amdgpu"},
     "efa": {"class": "0x020000", "vendor": "0x1d0f", "device": "0xefa1", "driver": "efa"},
-    "cxl-memory": {"class": "0x050210", "vendor": "0x1344", "device": "0x6400", "driver": "cxl_pci"},
+    "cxl-memory": {
+        "class": "0x050210",
+        "vendor": "0x1344",
+        "device": "0x6400",
+        "driver": "cxl_pci",
+    },
     "uncore": {"class": "0x088000", "vendor": "0x8086", "device": "0x09a2", "driver": ""},
 }
 
@@ -71,7 +96,9 @@ def pack(top: Path, archive: Path, *, folder: str = "") -> Path:
     if archive.name.endswith(".zip"):
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
             for path in sorted(top.rglob("*")):
-                info = zipfile.ZipInfo(prefix + str(path.relative_to(top)) + ("/" if _plain_dir(path) else ""))
+                info = zipfile.ZipInfo(
+                    prefix + str(path.relative_to(top)) + ("/" if _plain_dir(path) else "")
+                )
                 info.create_system = 3
                 if path.is_symlink():
                     info.external_attr = 0o120777 << 16
@@ -88,7 +115,8 @@ def pack(top: Path, archive: Path, *, folder: str = "") -> Path:
 def vpd(keywords: dict[str, str]) -> bytes:
     """Vital Product Data (PCI Local Bus 3.0, appendix I): an identifier, the read-only ``keywords``, an end tag."""
     fields = b"".join(
-        key.encode() + bytes([len(value := str(text).encode())]) + value for key, text in keywords.items()
+        key.encode() + bytes([len(value := str(text).encode())]) + value
+        for key, text in keywords.items()
     )
     return b"\x82\x04\x00card" + b"\x90" + len(fields).to_bytes(2, "little") + fields + b"\x78"
 
@@ -148,7 +176,9 @@ class _Tree:
         """What every device has: ``uevent``, and a link to its subsystem, which lists it."""
         where = "bus/pci/devices" if subsystem == "pci" else f"class/{subsystem}"
         self.put(f"{path}/uevent", uevent)
-        self.link(f"{path}/subsystem", "sys/bus/pci" if subsystem == "pci" else f"sys/class/{subsystem}")
+        self.link(
+            f"{path}/subsystem", "sys/bus/pci" if subsystem == "pci" else f"sys/class/{subsystem}"
+        )
         self.link(f"sys/{where}/{path.rpartition('/')[2]}", path)
 
     # -- processors and memory
@@ -186,7 +216,9 @@ class _Tree:
                 self.link(f"sys/devices/system/cpu/cpu{cpu}/node{node['id']}", base)
             self.put(f"{base}/meminfo", f"Node {node['id']} MemTotal:       {node['memoryKiB']} kB")
             self.put(f"{base}/distance", " ".join(str(d) for d in node["distance"]))
-            (self.top / base / "hugepages").mkdir(parents=True, exist_ok=True)  # on each node, with CONFIG_HUGETLBFS
+            (self.top / base / "hugepages").mkdir(
+                parents=True, exist_ok=True
+            )  # on each node, with CONFIG_HUGETLBFS
             for size, (total, free) in node.get("hugepages", {}).items():
                 self.put(f"{base}/hugepages/hugepages-{size}kB/nr_hugepages", str(total))
                 self.put(f"{base}/hugepages/hugepages-{size}kB/free_hugepages", str(free))
@@ -194,9 +226,15 @@ class _Tree:
             self.put("sys/devices/system/node/online", ",".join(str(n["id"]) for n in nodes))
 
     def proc(self) -> None:
-        self.put("proc/meminfo", f"MemTotal:       {sum(n['memoryKiB'] for n in self.it.get('nodes', [])) or 1024} kB")
+        self.put(
+            "proc/meminfo",
+            f"MemTotal:       {sum(n['memoryKiB'] for n in self.it.get('nodes', [])) or 1024} kB",
+        )
         flags = "fpu hypervisor" if self.it.get("virtual") else "fpu"
-        self.put("proc/cpuinfo", f"processor\t: 0\nmodel name\t: {self.it['cpus']['model']}\nflags\t\t: {flags}")
+        self.put(
+            "proc/cpuinfo",
+            f"processor\t: 0\nmodel name\t: {self.it['cpus']['model']}\nflags\t\t: {flags}",
+        )
         self.put("proc/sys/kernel/osrelease", "6.8.0-test")
         self.put("proc/sys/kernel/hostname", "secret-host-name")
         mounts = [f"/dev/{name} /data ext4 rw 0 0" for name in self.it.get("mounted", [])]
@@ -223,7 +261,11 @@ class _Tree:
         facts = {**PRODUCTS[function["is"]], **function}
         base, bdf = f"sys/devices/{path}", path.rpartition("/")[2]
         self.device(
-            base, "pci", f"DRIVER={facts['driver']}\nPCI_SLOT_NAME={bdf}" if facts["driver"] else f"PCI_SLOT_NAME={bdf}"
+            base,
+            "pci",
+            f"DRIVER={facts['driver']}\nPCI_SLOT_NAME={bdf}"
+            if facts["driver"]
+            else f"PCI_SLOT_NAME={bdf}",
         )
         for key in ("class", "vendor", "device"):
             self.put(f"{base}/{key}", facts[key])
@@ -244,7 +286,8 @@ class _Tree:
             if key in facts:
                 self.put(f"{base}/{file}", str(facts[key]))
                 self.put(
-                    f"{base}/{file.replace('current', 'max')}", str(facts.get(f"max{key.capitalize()}", facts[key]))
+                    f"{base}/{file.replace('current', 'max')}",
+                    str(facts.get(f"max{key.capitalize()}", facts[key])),
                 )
         if "iommuGroup" in facts:
             group = f"sys/kernel/iommu_groups/{facts['iommuGroup']}"
@@ -254,7 +297,11 @@ class _Tree:
             self.put(f"{base}/resource", "\n".join(facts["resource"]))
         self.sriov(base, facts)
         for name, net in facts.get("net", {}).items():
-            self.interface(f"{path}/{net.get('below', '')}/net/{name}".replace("//", "/"), {"name": name, **net}, base)
+            self.interface(
+                f"{path}/{net.get('below', '')}/net/{name}".replace("//", "/"),
+                {"name": name, **net},
+                base,
+            )
         for name, rdma in facts.get("rdma", {}).items():
             self.rdma(base, name, rdma or {})
         for name, disk in facts.get("nvme", {}).items():
@@ -267,7 +314,11 @@ class _Tree:
             self.device(f"{base}/drm/{name}", "drm", f"DEVNAME=dri/{name}")
         for name in facts.get("block", []):
             below = facts.get("blockBelow", "")
-            self.device(f"{base}/{below}/block/{name}".replace("//", "/"), "block", f"DEVTYPE=disk\nDEVNAME={name}")
+            self.device(
+                f"{base}/{below}/block/{name}".replace("//", "/"),
+                "block",
+                f"DEVTYPE=disk\nDEVNAME={name}",
+            )
 
     def sriov(self, base: str, facts: dict[str, Any]) -> None:
         if "totalVfs" in facts:
@@ -324,7 +375,9 @@ class _Tree:
         self.put(f"{base}/serial", disk.get("serial", "S3CR3TSERIAL"))
         self.put(f"{base}/firmware_rev", "MPK9")
         for space in disk.get("namespaces", [f"{name}n1"]):
-            if "c" in space:  # native multipath: nvme0c1n1 is a path, the disk is nvme0n1 of the subsystem
+            if (
+                "c" in space
+            ):  # native multipath: nvme0c1n1 is a path, the disk is nvme0n1 of the subsystem
                 self.put(f"{base}/{space}/uevent", "")
                 self.link(f"{base}/{space}/subsystem", "sys/class/block")
                 subsystem = f"sys/devices/virtual/nvme-subsystem/{disk['subsystem']}"

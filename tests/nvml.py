@@ -40,14 +40,25 @@ def compiler() -> str:
     """The C compiler; the test is skipped, visibly, without one."""
     found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if found is None:
-        pytest.skip("no C compiler (Debian: apt-get install gcc libc6-dev) to build the tests' NVML")
+        pytest.skip(
+            "no C compiler (Debian: apt-get install gcc libc6-dev) to build the tests' NVML"
+        )
     return found
 
 
 def build(folder: Path, *flags: str) -> Path:
     """``libnvidia-ml.so.1`` in ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
-    command = [compiler(), "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-Wl,-soname,libnvidia-ml.so.1", *flags]
+    command = [
+        compiler(),
+        "-shared",
+        "-fPIC",
+        "-O1",
+        "-Wall",
+        "-Werror",
+        "-Wl,-soname,libnvidia-ml.so.1",
+        *flags,
+    ]
     subprocess.run([*command, "-o", str(folder / "libnvidia-ml.so.1"), str(SOURCE)], check=True)
     return folder
 

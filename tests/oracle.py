@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-CLUSTER_SCOPED = {"DeviceClass", "ResourceSlice", "DeviceTaintRule", "ResourcePoolStatusRequest", "Node", "Namespace"}
+CLUSTER_SCOPED = {
+    "DeviceClass",
+    "ResourceSlice",
+    "DeviceTaintRule",
+    "ResourcePoolStatusRequest",
+    "Node",
+    "Namespace",
+}
 PLURALS = {"DeviceClass": "deviceclasses"}
 
 
@@ -34,7 +41,13 @@ raise SystemExit(cluster.main())
 
 @contextmanager
 def control_plane(
-    shared: Path, release: str, folder: Path, gates: str = "", *, scheduler: bool = False, apis: str = ""
+    shared: Path,
+    release: str,
+    folder: Path,
+    gates: str = "",
+    *,
+    scheduler: bool = False,
+    apis: str = "",
 ) -> Iterator[Any]:
     """A kube-apiserver of a release with all its versions switched on; skips the test where it is not built.
 
@@ -52,7 +65,11 @@ def control_plane(
     place = ["--dir", str(folder / "cluster")]
     switches = ["--feature-gates", gates] if gates else []
     parts = [] if scheduler else ["--no-scheduler"]
-    run = [sys.executable, "-c", _WITH_APIS, str(program.parent), apis] if apis else [sys.executable, str(program)]
+    run = (
+        [sys.executable, "-c", _WITH_APIS, str(program.parent), apis]
+        if apis
+        else [sys.executable, str(program)]
+    )
     up = [*run, "up", "--release", release, *parts, *switches, *place]
     subprocess.run(up, check=True)
     try:
@@ -72,4 +89,8 @@ def create(cluster: Any, document: dict[str, Any]) -> tuple[int, set[tuple[str, 
     if not isinstance(body, dict):
         return status, set(), str(body)
     causes = (body.get("details") or {}).get("causes") or []
-    return status, {(cause["reason"], cause.get("field", "")) for cause in causes}, body.get("message", "")
+    return (
+        status,
+        {(cause["reason"], cause.get("field", "")) for cause in causes},
+        body.get("message", ""),
+    )

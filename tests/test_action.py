@@ -24,9 +24,16 @@ def run(name: str, checkout: Path, **variables: str) -> subprocess.CompletedProc
     """A step's script, as ``shell: bash`` starts it."""
     temporary = checkout.parent / "temporary"
     temporary.mkdir(exist_ok=True)
-    environment = {**os.environ, "RUNNER_TEMP": str(temporary), "GITHUB_OUTPUT": str(temporary / "output"), **variables}
+    environment = {
+        **os.environ,
+        "RUNNER_TEMP": str(temporary),
+        "GITHUB_OUTPUT": str(temporary / "output"),
+        **variables,
+    }
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script(name)]
-    return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=checkout, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture
@@ -44,7 +51,10 @@ def test_installing_runs_nothing_of_the_checkout(checkout: Path) -> None:
         'bin=$RUNNER_TEMP/dractl/bin; mkdir -p "$bin"; [ -e "$bin/python" ] || cp "$0" "$bin/python"\n'
     )
     python.chmod(0o755)
-    assert run("Install dractl", checkout, PYTHON=str(python), VERSION="1.2.3", ACTION="/a").returncode == 0
+    assert (
+        run("Install dractl", checkout, PYTHON=str(python), VERSION="1.2.3", ACTION="/a").returncode
+        == 0
+    )
     venv, pip = (checkout.parent / "temporary" / "calls").read_text().splitlines()
     assert venv.startswith("-I -m venv ")
     assert pip.startswith("-I -m pip install ")
@@ -62,7 +72,9 @@ def test_findings_are_annotations_and_a_sarif_report(checkout: Path) -> None:
     (checkout / "b").mkdir()
     (checkout / "b" / "c d.yaml").write_text(CLAIM)
     paths = "a.yaml\n-o.yaml\n\nb\n"
-    done = run("Lint", checkout, PATHS=paths, RELEASE="1.36", ARGS="--select DRA701 --fail-on warning")
+    done = run(
+        "Lint", checkout, PATHS=paths, RELEASE="1.36", ARGS="--select DRA701 --fail-on warning"
+    )
     assert done.returncode == 1, done.stderr
     files = {line.split("file=")[1].split(",")[0] for line in done.stdout.splitlines()}
     assert files == {"a.yaml", "-o.yaml", "b/c d.yaml"}

@@ -16,7 +16,9 @@ import dractl
 from tools.set_address import FILES, PLACEHOLDER, current, set_address
 
 ROOT = Path(__file__).resolve().parent.parent
-SNIPPET = re.compile(r"(?:github\.com/|uses: |--repo |ghcr\.io/|githubusercontent\.com/)([\w.-]+/dractl)\b")
+SNIPPET = re.compile(
+    r"(?:github\.com/|uses: |--repo |ghcr\.io/|githubusercontent\.com/)([\w.-]+/dractl)\b"
+)
 
 
 def published(tmp_path: Path) -> Path:
@@ -34,7 +36,11 @@ def test_every_file_names_the_same_repository() -> None:
 
 def test_no_other_file_has_the_placeholder() -> None:
     done = subprocess.run(
-        ["git", "grep", "--untracked", "-lIF", PLACEHOLDER], cwd=ROOT, capture_output=True, text=True, check=False
+        ["git", "grep", "--untracked", "-lIF", PLACEHOLDER],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode not in (0, 1):
         pytest.skip("not a checkout of git")
@@ -52,7 +58,9 @@ def test_one_step_sets_all_of_them(tmp_path: Path) -> None:
     readme = (root / "README.md").read_text("utf-8")
     assert f"- repo: https://github.com/Acme/dra-tools\n  rev: v{dractl.__version__}\n" in readme
     assert f"- uses: Acme/dra-tools@v{dractl.__version__}" in readme
-    assert "oci://ghcr.io/acme/dra-tools:VERSION" in (root / "docs" / "releasing.md").read_text("utf-8")
+    assert "oci://ghcr.io/acme/dra-tools:VERSION" in (root / "docs" / "releasing.md").read_text(
+        "utf-8"
+    )
     krew = yaml.safe_load((root / "plugins" / "dra.yaml").read_text("utf-8"))["spec"]
     addresses = [krew["homepage"], *(platform["uri"] for platform in krew["platforms"])]
     assert all(address.startswith("https://github.com/Acme/dra-tools") for address in addresses)
@@ -61,9 +69,9 @@ def test_one_step_sets_all_of_them(tmp_path: Path) -> None:
         "Repository": "https://github.com/Acme/dra-tools",
         "Changelog": "https://github.com/Acme/dra-tools/releases",
     }
-    assert '\nDOCUMENTATION = "https://acme.github.io/dra-tools"\n' in (root / "dractl/lint/registry.py").read_text(
-        "utf-8"
-    )
+    assert '\nDOCUMENTATION = "https://acme.github.io/dra-tools"\n' in (
+        root / "dractl/lint/registry.py"
+    ).read_text("utf-8")
     site = yaml.safe_load((root / "mkdocs.yml").read_text("utf-8"))
     assert (site["site_url"], site["repo_url"]) == (
         "https://acme.github.io/dra-tools/",
@@ -77,10 +85,14 @@ def test_a_project_that_moves_leaves_nothing_behind(tmp_path: Path) -> None:
     set_address(root, "new-owner/dractl", "https://dractl.example.com")
     texts = [path.read_text("utf-8") for path in root.rglob("*") if path.is_file()]
     assert not any(re.search("acme|dra-tools", text, re.IGNORECASE) for text in texts)
-    assert 'Documentation = "https://dractl.example.com"' in (root / "pyproject.toml").read_text("utf-8")
+    assert 'Documentation = "https://dractl.example.com"' in (root / "pyproject.toml").read_text(
+        "utf-8"
+    )
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/site/in-ci.md", "deploy/gitlab/dractl.gitlab-ci.yml"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/site/in-ci.md", "deploy/gitlab/dractl.gitlab-ci.yml"]
+)
 def test_snippets_name_this_release(name: str) -> None:
     text = (ROOT / name).read_text("utf-8")
     found = set(re.findall(r"(?:dractl@v|rev: v|dractl/v|DRACTL_VERSION: \")([\d.]+\d)", text))

@@ -38,8 +38,12 @@ KILLED = textwrap.dedent(
 )
 
 
-@pytest.mark.parametrize("words", [["lint", "--isolated", "--fix"], ["discover", "--save"], ["lint", "--output-file"]])
-def test_a_killed_writer_leaves_the_old_file_or_the_new_one(words: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "words", [["lint", "--isolated", "--fix"], ["discover", "--save"], ["lint", "--output-file"]]
+)
+def test_a_killed_writer_leaves_the_old_file_or_the_new_one(
+    words: list[str], tmp_path: Path
+) -> None:
     """The process is killed before its first access to the folder, before its second, and so on, until it survives."""
     file = tmp_path / "claim.yaml"
     before = CLAIM.read_bytes()
@@ -49,7 +53,16 @@ def test_a_killed_writer_leaves_the_old_file_or_the_new_one(words: list[str], tm
     found = set()
     for number in range(1, 100):
         file.write_bytes(before)
-        command = [sys.executable, "-c", KILLED, str(tmp_path), str(number), *words, str(file), *read]
+        command = [
+            sys.executable,
+            "-c",
+            KILLED,
+            str(tmp_path),
+            str(number),
+            *words,
+            str(file),
+            *read,
+        ]
         done = subprocess.run(command, capture_output=True, check=False)
         content = file.read_bytes()
         found.add(content)
@@ -105,7 +118,9 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_a_failure_leaves_the_file_and_nothing_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_leaves_the_file_and_nothing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "file"
     file.write_text("old")
 

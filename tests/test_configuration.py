@@ -30,7 +30,11 @@ def named(value: dict[str, Any], tables: set[str], prefix: str = "") -> set[str]
     found = set()
     for name, part in value.items():
         whole = prefix + name
-        found |= named(part, tables, f"{whole}.") if isinstance(part, dict) and whole not in tables else {whole}
+        found |= (
+            named(part, tables, f"{whole}.")
+            if isinstance(part, dict) and whole not in tables
+            else {whole}
+        )
     return found
 
 
@@ -59,6 +63,10 @@ def test_the_example_says_every_setting_and_is_taken(tmp_path: Path) -> None:
 def test_every_variable_has_its_row() -> None:
     places = [*(ROOT / "dractl" / "cli").glob("*.py"), ROOT / "dractl" / "facts" / "words.py"]
     code = "\n".join(path.read_text(encoding="utf-8") for path in places)
-    without_prefix = re.findall(r"""(?:variables|environment)\.get\("(?:DRACTL_)?([A-Z_]+)\"""", code)
-    used = {f"DRACTL_{name}" for name in without_prefix} | set(re.findall(r"\bDRACTL_[A-Z]+[A-Z_]*\b", code))
+    without_prefix = re.findall(
+        r"""(?:variables|environment)\.get\("(?:DRACTL_)?([A-Z_]+)\"""", code
+    )
+    used = {f"DRACTL_{name}" for name in without_prefix} | set(
+        re.findall(r"\bDRACTL_[A-Z]+[A-Z_]*\b", code)
+    )
     assert set(re.findall(r"\bDRACTL_[A-Z_]+\b", PAGE)) == used

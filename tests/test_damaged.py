@@ -14,15 +14,24 @@ from dractl.cli.main import main
 DAMAGED = Path(__file__).parent / "data" / "damaged"
 
 EXPLAIN = {
-    "02746cc4ea": (3, "metadata.name of this ResourceClaim is '[1,2].all(x,true)'; no API server takes such a name"),
-    "07ea7c7c02": (3, "Pod/ml/train-0: spec.containers[0].resources.claims[0]: must be a map, not a string"),
+    "02746cc4ea": (
+        3,
+        "metadata.name of this ResourceClaim is '[1,2].all(x,true)'; no API server takes such a name",
+    ),
+    "07ea7c7c02": (
+        3,
+        "Pod/ml/train-0: spec.containers[0].resources.claims[0]: must be a map, not a string",
+    ),
     "1f8f692018": (3, "spec.devices[1].attributes: must be a map, not a string"),
     "2bcae3ad35": (1, "no such key: productName"),
     "32337339b0": (3, "Pod/ml/train-0: spec.containers[0].resources: must be a map, not a string"),
     "32479f634c": (1, "pool gpu.nvidia.com/node-1 is incomplete: 1 of 9223372036854775807 slices"),
     "47763eca03": (3, "spec.devices[1].attributes: must be a map, not a string"),
     "54faeb56ff": (1, "pool dra.net/node-1 is incomplete: 1 of 2 slices of generation 1 exist"),
-    "55196fbbf6": (3, "ResourceClaim/ml/train-0-vf: spec.devices.requests[1].exactly.selectors[0].cel: must be a map"),
+    "55196fbbf6": (
+        3,
+        "ResourceClaim/ml/train-0-vf: spec.devices.requests[1].exactly.selectors[0].cel: must be a map",
+    ),
     "82f1a8201e": (3, "Pod/train-0: status.conditions[0]: must be a map, not a list"),
     "86a74c2c9a": (3, "metadata.name of this DeviceClass holds control characters"),
     "b0be4b0e86": (3, "the document is a string, not a Kubernetes object"),
@@ -35,10 +44,20 @@ EXPLAIN = {
     "fd462edb75": (3, "spec.devices[0].attributes: must be a map, not a string"),
 }
 LINT = {
-    "04898e6140": ["3:1: error DRA801", '23:21: error DRA102 spec.devices.requests[1]: Duplicate value: "a"'],
-    "062d5a2336": ['6:3: error DRA003 unknown field "spec.extendedResouyesrceName"', "7:3: error DRA003"],
+    "04898e6140": [
+        "3:1: error DRA801",
+        '23:21: error DRA102 spec.devices.requests[1]: Duplicate value: "a"',
+    ],
+    "062d5a2336": [
+        '6:3: error DRA003 unknown field "spec.extendedResouyesrceName"',
+        "7:3: error DRA003",
+    ],
     "187e8ac1d8": ['8:3: error DRA004 key "d\\tevices" already set', "9:7: error DRA003"],
-    "1a4eaa6353": ['14:9: error DRA004 key "deviceClassName" already set', "15:9: error DRA002", "13:9: error DRA003"],
+    "1a4eaa6353": [
+        '14:9: error DRA004 key "deviceClassName" already set',
+        "15:9: error DRA002",
+        "13:9: error DRA003",
+    ],
     "1b9bcb102b": ['8:1: error DRA004 key "pec" already set', "14:11: error DRA002"],
     "38d41614b9": ["5:7: error DRA801"],
     "3f77405485": ["14:6: error DRA001 did not find expected key"],
@@ -53,7 +72,11 @@ LINT = {
     "74380f712f": ["10:7: error DRA004", "11:14: error DRA002"],
     "7ae581005d": ["12:23: error DRA002", "13:7: error DRA004"],
     "9635d6c8ea": ["8:7: error DRA003", "11:7: error DRA003"],
-    "a7515c9816": ['7:3: error DRA003 unknown field "spec.DEVICES"', "15:3: error DRA002", "19:77: error DRA002"],
+    "a7515c9816": [
+        '7:3: error DRA003 unknown field "spec.DEVICES"',
+        "15:3: error DRA002",
+        "19:77: error DRA002",
+    ],
     "a964182c63": ["19:3: error DRA001 could not find expected ':'"],
     "b7cc54a464": ['13:5: error DRA004 key "cons:traints" already set', "13:5: error DRA002"],
     "b8a2594921": ["2:7: error DRA801", '6:1: error DRA004 key "etadata" already set'],
@@ -61,10 +84,19 @@ LINT = {
     "d1a12dab47": ['13:7: error DRA004 key "deviceClassName" already set', "13:24: error DRA002"],
     "d3f3c1f350": ["17:5: error DRA001 did not find expected key"],
     "d8189834f0": ['8:1: error DRA004 key "spe\\u202ec" already set', "8:1: error DRA002"],
-    "d84dd43e36": ['7:1: error DRA004 key "kind" already set', '10:1: error DRA003 unknown field "pec"'],
-    "e0dcd6905a": ["4:3: error DRA002 metadata.name must be a string, not a map", "19:19: error DRA003"],
+    "d84dd43e36": [
+        '7:1: error DRA004 key "kind" already set',
+        '10:1: error DRA003 unknown field "pec"',
+    ],
+    "e0dcd6905a": [
+        "4:3: error DRA002 metadata.name must be a string, not a map",
+        "19:19: error DRA003",
+    ],
     "e6572f1f8f": ["1:13: error DRA801", "12:7: error DRA004", "13:7: error DRA004"],
-    "f14cc98d04": ['7:1: error DRA004 key "etadata" already set', '9:1: error DRA004 key "spec" already set'],
+    "f14cc98d04": [
+        '7:1: error DRA004 key "etadata" already set',
+        '9:1: error DRA004 key "spec" already set',
+    ],
     "f5936d2de4": ['2:1: error DRA003 unknown field "kin/v1d": did you mean kind?'],
 }
 SNAPSHOTS = {
@@ -110,7 +142,9 @@ def test_discover(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("file", files("cel"), ids=lambda file: file.stem)
-def test_a_selector_beyond_the_limit_is_tried_in_bounded_steps(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_selector_beyond_the_limit_is_tried_in_bounded_steps(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Loops in loops and lists of a million: the runtime's own cost limit ends them, as it does in kube-scheduler."""
     code, text = answer(capsys, "cel", file.read_text(), "--hardware", "dgx-h100")
     assert code == 1
@@ -171,4 +205,7 @@ def test_what_a_machine_cannot_have_is_told_with_its_file(
     (tmp_path / "claim.yaml").write_text(SELECTING)
     paths = {"NODE": str(node), "CLAIM": str(tmp_path / "claim.yaml")}
     code, text = answer(capsys, *[paths.get(word, word) for word in command.split()])
-    assert (code, f"error: {node}: pciDevices[49].maxLinkSpeed must be a number of at most" in text) == (3, True), text
+    assert (
+        code,
+        f"error: {node}: pciDevices[49].maxLinkSpeed must be a number of at most" in text,
+    ) == (3, True), text

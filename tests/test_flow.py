@@ -11,7 +11,10 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "dractl"
-READERS = ("dractl.cluster.state", "dractl.model.paths")  # ``text_at`` and its like: a reader does not follow these
+READERS = (
+    "dractl.cluster.state",
+    "dractl.model.paths",
+)  # ``text_at`` and its like: a reader does not follow these
 
 
 class Module:
@@ -20,7 +23,11 @@ class Module:
     def __init__(self, name: str) -> None:
         self.name = name
         path = PACKAGE.parent / (name.replace(".", "/") + ".py")
-        tree = ast.parse((path if path.exists() else path.with_suffix("") / "__init__.py").read_text(encoding="utf-8"))
+        tree = ast.parse(
+            (path if path.exists() else path.with_suffix("") / "__init__.py").read_text(
+                encoding="utf-8"
+            )
+        )
         self.functions: dict[str, ast.FunctionDef] = {}
         for node in tree.body:
             if isinstance(node, ast.FunctionDef):
@@ -39,7 +46,11 @@ class Module:
 @cache
 def module(name: str) -> Module | None:
     path = PACKAGE.parent / name.replace(".", "/")
-    return Module(name) if path.with_suffix(".py").exists() or (path / "__init__.py").exists() else None
+    return (
+        Module(name)
+        if path.with_suffix(".py").exists() or (path / "__init__.py").exists()
+        else None
+    )
 
 
 def called(here: Module, owner: str, call: ast.Call) -> tuple[Module, str] | None:
@@ -54,7 +65,9 @@ def called(here: Module, owner: str, call: ast.Call) -> tuple[Module, str] | Non
                 where, name = there.imports[name]
                 there = module(where)
             return (there, name) if there is not None and name in there.functions else None
-        case ast.Attribute(value=ast.Name(id="self"), attr=name) if f"{owner}.{name}" in here.functions:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if (
+            f"{owner}.{name}" in here.functions
+        ):
             return here, f"{owner}.{name}"
         case ast.Attribute(value=ast.Name(id=which), attr=name) if which in here.imports:
             there = module(".".join(here.imports[which]))
@@ -83,17 +96,34 @@ def stays(start: Module, name: str, parameter: str) -> list[str]:
     def visit(here: Module, owner: str, node: ast.AST, mine: set[str]) -> None:
         for child in ast.iter_child_nodes(node):
             visit(here, owner, child, mine)
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if hasattr(node, "target") else []
+        targets = (
+            node.targets
+            if isinstance(node, ast.Assign)
+            else [node.target]
+            if hasattr(node, "target")
+            else []
+        )
         value = getattr(node, "value", None) or getattr(node, "iter", None)
         if targets and value is not None and (mentions(value, mine) or made(value, mine)):
-            mine.update(n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name))
+            mine.update(
+                n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)
+            )
         found = called(here, owner, node) if isinstance(node, ast.Call) else None
         if found is not None and isinstance(node, ast.Call):
             there, name = found
             function = there.functions[name].args
-            taken = [argument.arg for argument in (*function.posonlyargs, *function.args)]["." in name :]
-            given = [*zip(taken, node.args, strict=False), *((k.arg or "", k.value) for k in node.keywords)]
-            passed = {parameter for parameter, value in given if mentions(value, mine) or made(value, mine)}
+            taken = [argument.arg for argument in (*function.posonlyargs, *function.args)][
+                "." in name :
+            ]
+            given = [
+                *zip(taken, node.args, strict=False),
+                *((k.arg or "", k.value) for k in node.keywords),
+            ]
+            passed = {
+                parameter
+                for parameter, value in given
+                if mentions(value, mine) or made(value, mine)
+            }
             if passed:
                 walk(there, name, frozenset(passed))
 
@@ -105,7 +135,10 @@ def made(node: ast.AST, names: set[str]) -> bool:
     """True for a call that is given one of the names."""
     if not isinstance(node, ast.Call):
         return False
-    return any(mentions(given, names) for given in (*node.args, *(keyword.value for keyword in node.keywords)))
+    return any(
+        mentions(given, names)
+        for given in (*node.args, *(keyword.value for keyword in node.keywords))
+    )
 
 
 def mentions(node: ast.AST, names: set[str]) -> bool:

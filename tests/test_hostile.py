@@ -36,7 +36,9 @@ spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}
 """
 
 
-def bounded(*words: str, folder: Path | None = None, **more: str) -> subprocess.CompletedProcess[str]:
+def bounded(
+    *words: str, folder: Path | None = None, **more: str
+) -> subprocess.CompletedProcess[str]:
     """The command line in a process of its own that may take 5 seconds of processor time and 500 MB. It gets its words
     by way of standard input, since a system takes only so many."""
     program = (
@@ -62,15 +64,30 @@ INPUTS: tuple[tuple[str, tuple[str, ...], int, str], ...] = (
     ("migrate-json-documents.yaml", ("migrate", "--write", "FILE"), 0, "left as it is"),
     ("migrate-nan.yaml", ("migrate", "FILE"), 0, "left as it is"),
     ("explain-quantity-digits.json", ("explain", "-f", "FILE", "-A", "-vv"), 1, "Insufficient cpu"),
-    ("fit-result-without-device.json", ("fit", "-f", "FILE", "claim/cam", *EIGHT, "-n", "ml"), 0, "2 more copies fit"),
+    (
+        "fit-result-without-device.json",
+        ("fit", "-f", "FILE", "claim/cam", *EIGHT, "-n", "ml"),
+        0,
+        "2 more copies fit",
+    ),
     (
         "render-diff-nodename-list.json",
         ("render", "--hardware", "dgx-h100", "--diff", "FILE"),
         3,
         "no ResourceSlice of node",
     ),
-    ("add-ignore-grows.yaml", ("lint", "--add-ignore", "FILE"), 1, "not all findings are suppressed"),
-    ("names-not-quoted.json", ("explain", "-f", "FILE", "-A", "-vv"), 3, "no API server takes such a name"),
+    (
+        "add-ignore-grows.yaml",
+        ("lint", "--add-ignore", "FILE"),
+        1,
+        "not all findings are suppressed",
+    ),
+    (
+        "names-not-quoted.json",
+        ("explain", "-f", "FILE", "-A", "-vv"),
+        3,
+        "no API server takes such a name",
+    ),
     (
         "names-not-quoted.json",
         ("explain", "-f", "FILE", "--patch", "pod/--all", "-n", "d"),
@@ -92,7 +109,12 @@ INPUTS: tuple[tuple[str, tuple[str, ...], int, str], ...] = (
         0,
         "the search ended undecided",
     ),
-    ("fit-admin-access-add-valid.yaml", ("fit", "-f", "FILE", "template/a", "-n", "m"), 0, "110 more copies fit"),
+    (
+        "fit-admin-access-add-valid.yaml",
+        ("fit", "-f", "FILE", "template/a", "-n", "m"),
+        0,
+        "110 more copies fit",
+    ),
     (
         "fit-admin-access-add-valid.yaml",
         ("fit", "-f", "FILE", "template/a", "-n", "m", "--add", "8xH100*100000"),
@@ -103,7 +125,9 @@ INPUTS: tuple[tuple[str, tuple[str, ...], int, str], ...] = (
 
 
 @pytest.mark.parametrize(("file", "arguments", "code", "said"), INPUTS)
-def test_each_input_has_its_answer(file: str, arguments: tuple[str, ...], code: int, said: str, tmp_path: Path) -> None:
+def test_each_input_has_its_answer(
+    file: str, arguments: tuple[str, ...], code: int, said: str, tmp_path: Path
+) -> None:
     """The commands that had no end, with what they may take."""
     shutil.copy(HERE / file, tmp_path / ("dractl.toml" if file.endswith(".toml") else file))
     (tmp_path / "a.yaml").write_text(CLAIM)
@@ -114,7 +138,9 @@ def test_each_input_has_its_answer(file: str, arguments: tuple[str, ...], code: 
 
 
 @pytest.mark.parametrize("command", [("explain",), ("devices",), ("fit", "gpu=1")])
-def test_a_kubectl_that_prints_a_list_without_items(command: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_kubectl_that_prints_a_list_without_items(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
     program = tmp_path / "kubectl"
     lists = f"*' get '*) exec /bin/cat {HERE / 'kubectl-items-null.json'};;"
     program.write_text(f'#!/bin/sh\ncase " $* " in\n{lists}\nesac\n')
@@ -129,7 +155,9 @@ def test_a_node_without_allocatable_is_filled_to_a_stated_number(
 ) -> None:
     monkeypatch.setattr(placing, "COPIES", 30)
     text = (HERE / "fit-admin-access-add-valid.yaml").read_text()
-    (tmp_path / "a.yaml").write_text("\n".join(line for line in text.splitlines() if not line.startswith("status:")))
+    (tmp_path / "a.yaml").write_text(
+        "\n".join(line for line in text.splitlines() if not line.startswith("status:"))
+    )
     assert main(["fit", "-f", str(tmp_path / "a.yaml"), "template/a", "-n", "m", "--isolated"]) == 0
     assert "at least 30 more copies fit: the search ended undecided" in capsys.readouterr().out
 
@@ -152,7 +180,9 @@ def configured(repository: Path, text: str, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize("key", ["devices", "baseline"])
-@pytest.mark.parametrize("path", ["/dev/zero", "/proc/self/environ", "../secret.json", "link.json", "loop", "/"])
+@pytest.mark.parametrize(
+    "path", ["/dev/zero", "/proc/self/environ", "../secret.json", "link.json", "loop", "/"]
+)
 def test_nothing_outside_of_the_repository_is_read(
     path: str, key: str, repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -167,21 +197,29 @@ def test_nothing_outside_of_the_repository_is_read(
 
 
 @pytest.mark.parametrize("key", ["devices", "baseline"])
-def test_a_pipe_is_not_opened(key: str, repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_is_not_opened(
+    key: str, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     os.mkfifo(repository / "pipe")
-    code, error = configured(repository, f"{key} = " + ('"pipe"' if key == "baseline" else '["pipe"]'), capsys)
+    code, error = configured(
+        repository, f"{key} = " + ('"pipe"' if key == "baseline" else '["pipe"]'), capsys
+    )
     assert code == 2
     assert f"lint.{key}: pipe is not a regular file" in error
 
 
-def test_a_configuration_names_no_hardware(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_configuration_names_no_hardware(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     os.mkfifo(repository / "pipe")
     code, error = configured(repository, 'hardware = "pipe"', capsys)
     assert code == 2
     assert "unknown setting lint.hardware" in error
 
 
-def test_a_folder_with_a_link_out_of_the_repository(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_with_a_link_out_of_the_repository(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (repository / "slices").mkdir()
     (repository / "slices" / "x.yaml").symlink_to("/etc/passwd")
     code, error = configured(repository, 'devices = ["slices"]', capsys)
@@ -209,7 +247,9 @@ def test_the_repository_may_have_the_configuration_in_a_folder(
     assert "outside" not in capsys.readouterr().err
 
 
-def test_the_command_line_may_name_any_file(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_may_name_any_file(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (repository.parent / "baseline.json").write_text('{"schema": "dractl/lint/v1", "findings": []}')
     assert main(["lint", "--baseline", "../baseline.json", "a.yaml"]) in (0, 1)
     assert "outside" not in capsys.readouterr().err
@@ -218,9 +258,16 @@ def test_the_command_line_may_name_any_file(repository: Path, capsys: pytest.Cap
 @pytest.mark.parametrize("path", ["/", "/proc", "/dev/zero"])
 @pytest.mark.parametrize(
     "command",
-    [["render", "--hardware"], ["devices", "--hardware"], ["fit", "gpu=1", "--hardware"], ["fit", "gpu=1", "--add"]],
+    [
+        ["render", "--hardware"],
+        ["devices", "--hardware"],
+        ["fit", "gpu=1", "--hardware"],
+        ["fit", "gpu=1", "--add"],
+    ],
 )
-def test_a_machine_file_is_a_file(command: list[str], path: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_machine_file_is_a_file(
+    command: list[str], path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([*command, path, "--isolated"]) == 3
     assert f"{path}: is not a file" in capsys.readouterr().err
 
@@ -244,18 +291,32 @@ REQUEST = {"name": "r", "exactly": {"deviceClassName": "gpu"}}
 
 
 def described(kind: str, name: str, **more: Any) -> dict[str, Any]:
-    return {**GROUP, "kind": kind, "metadata": {"name": name, "namespace": "ml", "uid": name}, **more}
+    return {
+        **GROUP,
+        "kind": kind,
+        "metadata": {"name": name, "namespace": "ml", "uid": name},
+        **more,
+    }
 
 
 def worker(name: str) -> dict[str, Any]:
     allocatable = {"cpu": "64", "memory": "256Gi", "pods": "110"}
     metadata = {"name": name, "labels": {"kubernetes.io/hostname": name}}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": {"allocatable": allocatable}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": metadata,
+        "status": {"allocatable": allocatable},
+    }
 
 
 def published(name: str, devices: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
-    return described("ResourceSlice", name, spec={"driver": "x.example.com", "pool": pool, "devices": devices, **more})
+    return described(
+        "ResourceSlice",
+        name,
+        spec={"driver": "x.example.com", "pool": pool, "devices": devices, **more},
+    )
 
 
 def dump(folder: Path, *objects: dict[str, Any]) -> str:
@@ -264,7 +325,9 @@ def dump(folder: Path, *objects: dict[str, Any]) -> str:
     return str(file)
 
 
-@pytest.mark.parametrize("command", [["explain", "ml/c"], ["devices"], ["fit", "claim/c", "-n", "ml"]])
+@pytest.mark.parametrize(
+    "command", [["explain", "ml/c"], ["devices"], ["fit", "claim/c", "-n", "ml"]]
+)
 @pytest.mark.parametrize("kind", ["ResourceClaim", "ResourceClaimTemplate"])
 def test_more_constraints_than_an_api_server_takes(
     kind: str, command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -287,25 +350,35 @@ def test_a_pod_without_spec_waits_for_the_node_that_a_fix_gives(
     spec = {"containers": [{"name": "c", "image": "x"}], "nodeSelector": {"team": "ml"}}
     asked = {**pod, "metadata": {"name": "p", "namespace": "ml"}, "spec": spec}
     cut = {**pod, "metadata": {"name": "cut", "namespace": "ml"}}
-    assert main(["explain", "ml/p", "-f", dump(tmp_path, worker("n"), cut, asked), "--isolated"]) == 1
+    assert (
+        main(["explain", "ml/p", "-f", dump(tmp_path, worker("n"), cut, asked), "--isolated"]) == 1
+    )
     assert "label n with team=ml" in capsys.readouterr().out
 
 
-def test_devices_of_128_nodes_in_one_slice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_devices_of_128_nodes_in_one_slice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     devices = [{"name": f"d{number}", "nodeName": f"n{number}"} for number in range(128)]
     nodes = [worker(f"n{number}") for number in range(128)]
-    template = described("ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}})
+    template = described(
+        "ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}}
+    )
     file = dump(tmp_path, *nodes, published("pool", devices, perDeviceNodeSelection=True), template)
     assert main(["fit", "template/t", "-n", "ml", "-f", file, "--isolated"]) == 0
     assert "128 more copies fit" in capsys.readouterr().out
 
 
-def test_a_node_selector_of_a_device_is_read_once_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_selector_of_a_device_is_read_once_a_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = []
     matches = pools.node_matches
     monkeypatch.setattr(pools, "node_matches", lambda *a: asked.append(a) or matches(*a))
     devices = [{"name": f"d{number}", "nodeName": f"n{number % 4}"} for number in range(16)]
-    template = described("ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}})
+    template = described(
+        "ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}}
+    )
     nodes = [worker(f"n{number}") for number in range(4)]
     file = dump(tmp_path, *nodes, published("pool", devices, perDeviceNodeSelection=True), template)
     assert main(["fit", "template/t", "-n", "ml", "-f", file, "--isolated"]) == 0
@@ -316,9 +389,13 @@ def test_many_devices_of_many_nodes_end_undecided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(placing, "BUDGET", 100)
-    monkeypatch.setattr(placing.place, "__kwdefaults__", {**(placing.place.__kwdefaults__ or {}), "budget": 100})
+    monkeypatch.setattr(
+        placing.place, "__kwdefaults__", {**(placing.place.__kwdefaults__ or {}), "budget": 100}
+    )
     devices = [{"name": f"d{number}", "allNodes": True} for number in range(128)]
-    template = described("ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}})
+    template = described(
+        "ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}}
+    )
     nodes = [worker(f"n{number}") for number in range(4)]
     file = dump(tmp_path, *nodes, published("pool", devices, perDeviceNodeSelection=True), template)
     assert main(["fit", "template/t", "-n", "ml", "-f", file, "--isolated"]) == 0
@@ -334,16 +411,23 @@ def test_2048_devices_that_choose_their_nodes(nodes: int, tmp_path: Path) -> Non
         published(f"s{at}", devices[at : at + 128], perDeviceNodeSelection=True, pool=pool)
         for at in range(0, 2048, 128)
     ]
-    template = described("ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}})
+    template = described(
+        "ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}}
+    )
     file = dump(tmp_path, *[worker(f"n{number}") for number in range(nodes)], *slices, template)
     done = bounded("fit", "template/t", "-n", "ml", "-f", file, "--isolated")
     assert done.returncode == 0, done.stderr
-    assert re.search(r"at least [1-9][0-9]* more cop(y fits|ies fit): the search ended undecided", done.stdout)
+    assert re.search(
+        r"at least [1-9][0-9]* more cop(y fits|ies fit): the search ended undecided", done.stdout
+    )
 
 
 @pytest.mark.parametrize("allocatable", [True, False])
 def test_shared_devices_of_which_a_share_takes_nothing(
-    allocatable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    allocatable: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(placing, "COPIES", 40 if not allocatable else placing.COPIES)
     policy = {"default": "0", "validRange": {"min": "0"}}
@@ -352,16 +436,25 @@ def test_shared_devices_of_which_a_share_takes_nothing(
     if not allocatable:
         del node["status"]
     devices = [{"name": "d", "allowMultipleAllocations": True, "capacity": capacity}]
-    template = described("ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}})
+    template = described(
+        "ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}}
+    )
     file = dump(tmp_path, node, published("n1", devices, nodeName="n1"), template)
     assert main(["fit", "template/t", "-n", "ml", "-f", file, "--isolated"]) == 0
-    said = "110 more copies fit" if allocatable else "at least 40 more copies fit: the search ended undecided"
+    said = (
+        "110 more copies fit"
+        if allocatable
+        else "at least 40 more copies fit: the search ended undecided"
+    )
     assert said in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("output", ["yaml", "json"])
 def test_more_nodes_than_are_rendered(output: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["render", "--nodes", "10000", "--hardware", "dgx-h100", "-o", output, "--isolated"]) == 2
+    assert (
+        main(["render", "--nodes", "10000", "--hardware", "dgx-h100", "-o", output, "--isolated"])
+        == 2
+    )
     error = capsys.readouterr().err
     assert "--nodes 10000 makes 180,000 devices of this hardware, of at most 10,000" in error
     assert "--nodes 555 is within it" in error
@@ -398,11 +491,19 @@ TYPED: tuple[tuple[tuple[str, ...], int, str], ...] = (
     (("lint", "FILE", "--hardware", ",".join(["dgx-h100"] * 20_000)), 0, "nothing found"),
     (("lint", "FILE", "--hardware", "a," * 500_000), 2, "unknown machine or product"),
     (("lint", ".", "--exclude", ",".join(f"a{n}*" for n in range(20_000))), 2, "20,000 values"),
-    (("lint", ".", "--exclude", "x" * 1_000_000), 2, "exclude: more than 5,000 patterns, or 131,072 characters"),
+    (
+        ("lint", ".", "--exclude", "x" * 1_000_000),
+        2,
+        "exclude: more than 5,000 patterns, or 131,072 characters",
+    ),
     (("lint", "FILE", "--config", "/dev/zero"), 3, "/dev/zero: larger than 1 MiB"),
     (("lint", "FILE", "--baseline", "/dev/zero"), 3, "/dev/zero: larger than 64 MiB"),
     (("lint", "FILE", "--devices", "/dev/zero"), 3, "/dev/zero: is not a regular file"),
-    (("lint", *(f"absent-{n}.yaml" for n in range(20_000))), 3, "error: 19,980 more cannot be read"),
+    (
+        ("lint", *(f"absent-{n}.yaml" for n in range(20_000))),
+        3,
+        "error: 19,980 more cannot be read",
+    ),
     (("lint", *["FILE"] * 20_000), 0, "nothing found"),
     (("explain", "-f", "FILE", "-n", "m", "--patch", MANY), 3, "no change was found"),
     (("explain", "-f", "FILE", "-n", "m", "--patch", "-1"), 2, "No such option: -1"),
@@ -415,11 +516,17 @@ TYPED: tuple[tuple[tuple[str, ...], int, str], ...] = (
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"), TYPED, ids=[f"{w[0]} {w[-1][:20]} {n}" for n, (w, *_) in enumerate(TYPED)]
+    ("words", "code", "said"),
+    TYPED,
+    ids=[f"{w[0]} {w[-1][:20]} {n}" for n, (w, *_) in enumerate(TYPED)],
 )
-def test_what_is_typed_is_answered_or_refused(words: tuple[str, ...], code: int, said: str, tmp_path: Path) -> None:
+def test_what_is_typed_is_answered_or_refused(
+    words: tuple[str, ...], code: int, said: str, tmp_path: Path
+) -> None:
     shutil.copy(HERE / "fit-admin-access-add-valid.yaml", tmp_path / "a.yaml")
-    done = bounded(*("a.yaml" if word == "FILE" else word for word in words), "--isolated", folder=tmp_path)
+    done = bounded(
+        *("a.yaml" if word == "FILE" else word for word in words), "--isolated", folder=tmp_path
+    )
     assert done.returncode == code, done.stderr[-300:]
     assert said in done.stdout + done.stderr
     assert "internal error" not in done.stderr
@@ -431,24 +538,38 @@ def listing(number: int) -> str:
 
 
 def per_file(number: int) -> str:
-    return "[lint.per-file-ignores]\n" + "\n".join(f'"generated-{n}-*.yaml" = ["DRA7"]' for n in range(number))
+    return "[lint.per-file-ignores]\n" + "\n".join(
+        f'"generated-{n}-*.yaml" = ["DRA7"]' for n in range(number)
+    )
 
 
 FOUND: tuple[tuple[str, str, int, str], ...] = (
-    (".gitignore", listing(20_000), 2, ".gitignore: more than 5,000 patterns, or 131,072 characters"),
+    (
+        ".gitignore",
+        listing(20_000),
+        2,
+        ".gitignore: more than 5,000 patterns, or 131,072 characters",
+    ),
     (".gitignore", listing(2_400), 0, "nothing found"),
     (".gitignore", "\n".join(f"{n}{'a*' * 24}" for n in range(2_400)), 0, "nothing found"),
     (".gitignore", "\n".join(f"{n}{'?' * 4_000}" for n in range(30)), 0, "nothing found"),
     (".gitignore", "#" * 10_000_000, 2, ".gitignore: more than 5,000 patterns"),
     ("dractl.toml", per_file(20_000), 2, "lint.per-file-ignores: more than 1,000 patterns"),
     ("dractl.toml", per_file(1_000), 0, "nothing found"),
-    ("dractl.toml", f"exclude = {[f'a{n}*' for n in range(20_000)]}", 2, "exclude: more than 5,000 patterns"),
+    (
+        "dractl.toml",
+        f"exclude = {[f'a{n}*' for n in range(20_000)]}",
+        2,
+        "exclude: more than 5,000 patterns",
+    ),
     ("dractl.toml", f'[lint.per-file-ignores]\n"{"?" * 9_000}" = ["DRA7"]', 0, "nothing found"),
     ("pyproject.toml", "#" * 10_000_000, 3, "pyproject.toml: larger than 1 MiB"),
 )
 
 
-@pytest.mark.parametrize(("name", "text", "code", "said"), FOUND, ids=[f"{row[0]} {n}" for n, row in enumerate(FOUND)])
+@pytest.mark.parametrize(
+    ("name", "text", "code", "said"), FOUND, ids=[f"{row[0]} {n}" for n, row in enumerate(FOUND)]
+)
 def test_what_lint_finds_beside_manifests_is_bounded(
     name: str, text: str, code: int, said: str, tmp_path: Path
 ) -> None:
@@ -489,7 +610,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", [name for name in SUBCOMMANDS if name != "lsp"])
-def test_an_option_is_repeated_only_so_often(name: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_option_is_repeated_only_so_often(
+    name: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for option in subcommand(name).params:
         if option.param_type_name == "option" and getattr(option, "multiple", False):
             assert main([name, *ALONE[name], *[option.opts[0], "x"] * (MOST + 1)]) == 2
@@ -517,7 +640,9 @@ def test_a_long_value_is_refused_in_a_few_lines(
 def zipped(file: Path, size: int) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(size >> 20):
-            archive.writestr(f"{number}.yaml", b"a: b\n" * (1 << 20) if number < 1 else bytes(1 << 20))
+            archive.writestr(
+                f"{number}.yaml", b"a: b\n" * (1 << 20) if number < 1 else bytes(1 << 20)
+            )
 
 
 def tarred(file: Path, size: int) -> None:
@@ -528,7 +653,10 @@ def tarred(file: Path, size: int) -> None:
 
 
 def one_member(file: Path, size: int) -> None:
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.yaml", "w") as member:
+    with (
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("a.yaml", "w") as member,
+    ):
         for _ in range(size >> 20):
             member.write(bytes(1 << 20))
 
@@ -563,7 +691,9 @@ def test_an_archive_that_expands(
 )
 def test_a_map_of_many_keys(key: str, number: int, said: str, tmp_path: Path) -> None:
     head = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: a}\nspec:\n"
-    (tmp_path / "a.yaml").write_text(head + "".join(f"  {key.format(at)}: 1\n" for at in range(number)))
+    (tmp_path / "a.yaml").write_text(
+        head + "".join(f"  {key.format(at)}: 1\n" for at in range(number))
+    )
     done = bounded("lint", "a.yaml", "--isolated", "-o", "concise", folder=tmp_path)
     assert done.returncode == 1, done.stderr
     assert said in done.stdout
@@ -571,7 +701,9 @@ def test_a_map_of_many_keys(key: str, number: int, said: str, tmp_path: Path) ->
 
 def test_one_key_a_million_times_in_json(tmp_path: Path) -> None:
     value = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "a": {"a": 1}}
-    (tmp_path / "a.json").write_text(json.dumps(value).replace('"a": 1', ", ".join(['"a": 1'] * 1_200_000)))
+    (tmp_path / "a.json").write_text(
+        json.dumps(value).replace('"a": 1', ", ".join(['"a": 1'] * 1_200_000))
+    )
     done = bounded("lint", "a.json", "--isolated", "-o", "concise", folder=tmp_path)
     assert done.returncode == 1, done.stderr
     assert 'key "a" already set in map' in done.stdout

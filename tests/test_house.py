@@ -11,7 +11,13 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "dractl"
 ROOMS = sorted(p.name for p in PACKAGE.iterdir() if (p / "__init__.py").exists())
 CORE = [room for room in ROOMS if room not in ("cli", "report")]
-MAY_IMPORT = {"facts": set(), "model": {"facts"}, "objects": {"model"}, "topology": {"model"}, "manifests": {"model"}}
+MAY_IMPORT = {
+    "facts": set(),
+    "model": {"facts"},
+    "objects": {"model"},
+    "topology": {"model"},
+    "manifests": {"model"},
+}
 
 
 @cache
@@ -70,15 +76,25 @@ def test_core_neither_prints_nor_reads_the_environment(room: str) -> None:
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id != "print", f"{path}:{node.lineno} prints"
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os":
-                assert node.attr not in ("environ", "getenv"), f"{path}:{node.lineno} reads the environment"
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "os"
+            ):
+                assert node.attr not in ("environ", "getenv"), (
+                    f"{path}:{node.lineno} reads the environment"
+                )
 
 
 @pytest.mark.parametrize("word", ["yaml", "pathlib", "open", "print"])
 def test_allocation_knows_no_file_and_no_printing(word: str) -> None:
     for path in modules("allocation"):
         assert word not in {name.partition(".")[0] for name in imports(path)}, path
-        calls = {n.func.id for n in ast.walk(parsed(path)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+        calls = {
+            n.func.id
+            for n in ast.walk(parsed(path))
+            if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+        }
         assert word not in calls, path
 
 
@@ -90,7 +106,9 @@ def test_lint_and_explain_never_import_the_hardware_libraries_at_start() -> None
 
 
 def names_in(path: Path) -> str:
-    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(
+        ".__init__"
+    )
 
 
 def test_explain_is_imported_by_nobody_below_the_command_line() -> None:
@@ -111,9 +129,17 @@ def test_no_headline_of_explain_is_edited() -> None:
     for path in modules("explain"):
         for node in ast.walk(parsed(path)) if path.name != "search.py" else ():
             edits = isinstance(node, ast.JoinedStr | ast.Subscript)
-            edits = edits or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod))
+            edits = edits or (
+                isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod)
+            )
             for part in ast.walk(node) if edits else ():
-                name = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
+                name = (
+                    part.id
+                    if isinstance(part, ast.Name)
+                    else part.attr
+                    if isinstance(part, ast.Attribute)
+                    else ""
+                )
                 assert name != "headline", f"{path}:{part.lineno} edits a headline"
 
 
@@ -124,7 +150,9 @@ def test_no_sentence_of_a_reason_is_edited() -> None:
         for node in ast.walk(parsed(path)):
             edited = node.value if isinstance(node, ast.Subscript | ast.Attribute) else None
             made = (
-                isinstance(edited, ast.Call) and isinstance(edited.func, ast.Attribute) and edited.func.attr in makers
+                isinstance(edited, ast.Call)
+                and isinstance(edited.func, ast.Attribute)
+                and edited.func.attr in makers
             )
             assert not made, f"{path}:{edited.lineno if edited else 0} edits a sentence"
 
@@ -181,7 +209,9 @@ def ours(path: Path, *, types: bool) -> set[str]:
     typing_only = {
         id(inner)
         for node in ast.walk(tree)
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        if isinstance(node, ast.If)
+        and isinstance(node.test, ast.Name)
+        and node.test.id == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
     found = set()
@@ -236,7 +266,9 @@ def test_no_regular_expression_edits_a_message_of_explain() -> None:
     for path in (*modules("explain"), *modules("reasons")):
         for node in ast.walk(parsed(path)):
             called = node.func if isinstance(node, ast.Call) else None
-            assert not (isinstance(called, ast.Attribute) and called.attr in ("sub", "subn")), f"{path}:{node.lineno}"
+            assert not (isinstance(called, ast.Attribute) and called.attr in ("sub", "subn")), (
+                f"{path}:{node.lineno}"
+            )
 
 
 # Where a function imports, and why: the subcommand, lint's rules, CEL's library, drivers (their configuration loads
@@ -271,23 +303,42 @@ def test_functions_import_at_the_seams_only() -> None:
     for path in PACKAGE.rglob("*.py"):
         place = path.relative_to(PACKAGE).as_posix()
         functions = (
-            node for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            node
+            for node in ast.walk(parsed(path))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         )
-        lines = [n.lineno for f in functions for n in ast.walk(f) if isinstance(n, ast.Import | ast.ImportFrom)]
-        assert not lines or any(place == seam or place.startswith(f"{seam}/") for seam in SEAMS), f"{place}:{lines}"
+        lines = [
+            n.lineno
+            for f in functions
+            for n in ast.walk(f)
+            if isinstance(n, ast.Import | ast.ImportFrom)
+        ]
+        assert not lines or any(place == seam or place.startswith(f"{seam}/") for seam in SEAMS), (
+            f"{place}:{lines}"
+        )
 
 
 def test_values_are_structs() -> None:
     for path in PACKAGE.rglob("*.py"):
-        assert not imports(path) & {"dataclasses", "dataclasses.dataclass", "typing.NamedTuple"}, path
+        assert not imports(path) & {"dataclasses", "dataclasses.dataclass", "typing.NamedTuple"}, (
+            path
+        )
 
 
 def test_constants_are_read() -> None:
     """A private name of a module that nothing reads, which no linter reports."""
     for path in sorted(PACKAGE.rglob("*.py")):
         tree = parsed(path)
-        set_here = [statement for statement in tree.body if isinstance(statement, ast.Assign | ast.AnnAssign)]
+        set_here = [
+            statement
+            for statement in tree.body
+            if isinstance(statement, ast.Assign | ast.AnnAssign)
+        ]
         names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
         read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
-        written = {node.id for one in set_here for node in ast.walk(one) if isinstance(node, ast.Name)}
-        assert not {name for name in written - read if name.startswith("_") and not name.startswith("__")}, path
+        written = {
+            node.id for one in set_here for node in ast.walk(one) if isinstance(node, ast.Name)
+        }
+        assert not {
+            name for name in written - read if name.startswith("_") and not name.startswith("__")
+        }, path

@@ -31,23 +31,44 @@ def examples() -> list[tuple[str, str, str]]:
     return found
 
 
-@pytest.mark.parametrize(("file", "command", "expected"), examples(), ids=lambda value: value[:60].replace(" ", "_"))
-def test_what_the_documentation_shows_is_what_dractl_prints(file: str, command: str, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("file", "command", "expected"), examples(), ids=lambda value: value[:60].replace(" ", "_")
+)
+def test_what_the_documentation_shows_is_what_dractl_prints(
+    file: str, command: str, expected: str
+) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8", "NODE_NAME": ""}
+    environment = {
+        **os.environ,
+        "PATH": path,
+        "COLUMNS": "100",
+        "PYTHONIOENCODING": "utf-8",
+        "NODE_NAME": "",
+    }
     done = subprocess.run(
-        command, shell=True, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=False
+        command,
+        shell=True,
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
     )
     pattern = "".join(
-        ".*?" if line.strip() == "..." else re.escape(line) for line in expected.splitlines(keepends=True)
+        ".*?" if line.strip() == "..." else re.escape(line)
+        for line in expected.splitlines(keepends=True)
     )
-    assert re.fullmatch(pattern, done.stdout, re.DOTALL), f"{file}: $ {command}\n{done.stdout}{done.stderr}"
+    assert re.fullmatch(pattern, done.stdout, re.DOTALL), (
+        f"{file}: $ {command}\n{done.stdout}{done.stderr}"
+    )
 
 
 def printed(*words: str) -> str:
     environment = {**os.environ, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "dractl", *words]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=False).stdout
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=False
+    ).stdout
 
 
 def test_the_pictures_are_what_dractl_prints() -> None:
@@ -57,6 +78,10 @@ def test_the_pictures_are_what_dractl_prints() -> None:
     assert (pictures / "node.svg").read_text(encoding="utf-8") == node
     assert (pictures / "alignment.svg").read_text(encoding="utf-8") == alignment()
     for name, (*words, _, _) in TERMINALS.items():
-        texts = ElementTree.parse(pictures / f"{name}.svg").getroot().iter("{http://www.w3.org/2000/svg}text")
+        texts = (
+            ElementTree.parse(pictures / f"{name}.svg")
+            .getroot()
+            .iter("{http://www.w3.org/2000/svg}text")
+        )
         shown = " ".join(text.text or "" for text in texts).split()  # non-breaking spaces, too
         assert shown == ["$", "dractl", *words, *printed(*words).split()]

@@ -100,7 +100,9 @@ def counted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, in
     return {name: (once, twice) for name, (once, twice) in json.loads(done.stdout).items()}
 
 
-@pytest.mark.skipif(sys.version_info[:2] != PYTHON, reason=f"the figures are of Python {PYTHON[0]}.{PYTHON[1]}")
+@pytest.mark.skipif(
+    sys.version_info[:2] != PYTHON, reason=f"the figures are of Python {PYTHON[0]}.{PYTHON[1]}"
+)
 @pytest.mark.parametrize("name", CALLS)
 def test_no_more_work_than_recorded(name: str, counted: dict[str, tuple[int, int]]) -> None:
     assert counted[name][0] <= 1.1 * CALLS[name]
@@ -119,6 +121,8 @@ GROWING = (
 
 
 @pytest.mark.parametrize("name", GROWING)
-def test_twice_the_input_is_at_most_twice_the_work(name: str, counted: dict[str, tuple[int, int]]) -> None:
+def test_twice_the_input_is_at_most_twice_the_work(
+    name: str, counted: dict[str, tuple[int, int]]
+) -> None:
     once, twice = counted[name]
     assert twice <= 2.1 * once

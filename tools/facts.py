@@ -34,20 +34,37 @@ _WIDE = 200
 def written(value: Any, indent: int = 0) -> str:
     """A value of the pack: a row on one line where it has room, the outer levels on a line each."""
     line = json.dumps(value, ensure_ascii=False)
-    if not isinstance(value, dict | list) or not value or (indent > 1 and len(line) + indent <= _WIDE):
+    if (
+        not isinstance(value, dict | list)
+        or not value
+        or (indent > 1 and len(line) + indent <= _WIDE)
+    ):
         return line
     if isinstance(value, list):
         if not any(isinstance(item, dict | list) for item in value):
             return (
-                line if indent > 1 else _block([json.dumps(item, ensure_ascii=False) for item in value], "[]", indent)
+                line
+                if indent > 1
+                else _block([json.dumps(item, ensure_ascii=False) for item in value], "[]", indent)
             )
         return _block([written(item, indent + 1) for item in value], "[]", indent)
-    return _block([f"{json.dumps(key)}: {written(item, indent + 1)}" for key, item in value.items()], "{}", indent)
+    return _block(
+        [f"{json.dumps(key)}: {written(item, indent + 1)}" for key, item in value.items()],
+        "{}",
+        indent,
+    )
 
 
 def _block(lines: list[str], brackets: str, indent: int) -> str:
     inner = " " * (indent + 1)
-    return brackets[0] + "\n" + ",\n".join(inner + line for line in lines) + "\n" + " " * indent + brackets[1]
+    return (
+        brackets[0]
+        + "\n"
+        + ",\n".join(inner + line for line in lines)
+        + "\n"
+        + " " * indent
+        + brackets[1]
+    )
 
 
 # Names of attributes and capacities as drivers write them in Go: keys of maps, indices of assignments, constants.
@@ -65,17 +82,28 @@ def propose(name: str, checkout: str) -> list[str]:
     """What the newest commit of a checkout has and the pack lacks, and the other way round; and tags."""
     known = facts.driver(name)
     found = [f"{name}: {checkout} at {_git(checkout, 'log', '-1', '--format=%h of %cs').strip()}"]
-    for line in _git(checkout, "tag", "--format=%(refname:short) %(creatordate:short)").splitlines():
+    for line in _git(
+        checkout, "tag", "--format=%(refname:short) %(creatordate:short)"
+    ).splitlines():
         tag, day = line.split()
         if _TAG.match(tag) and tag not in known.names and known.is_newer(tag):
             found.append(f"version  {json.dumps({'name': tag, 'tags': [tag], 'released': day})}")
     code = dict(_code(checkout))
-    known_rows: tuple[facts.Attribute | facts.Capacity, ...] = (*known.attributes, *known.capacities)
+    known_rows: tuple[facts.Attribute | facts.Capacity, ...] = (
+        *known.attributes,
+        *known.capacities,
+    )
     rows = {row.name.rpartition("/")[2]: row for row in known_rows}
-    names = {next(filter(None, match.groups())): path for path, text in code.items() for match in _NAMES.finditer(text)}
+    names = {
+        next(filter(None, match.groups())): path
+        for path, text in code.items()
+        for match in _NAMES.finditer(text)
+    }
     for attribute, path in sorted(names.items()):
         if attribute.rpartition("/")[2] not in rows:
-            found.append(f"new      {json.dumps({'name': attribute, 'since': 'main', 'source': path})}")
+            found.append(
+                f"new      {json.dumps({'name': attribute, 'since': 'main', 'source': path})}"
+            )
     texts = {one for text in code.values() for one in re.findall(r'"(?:[^"\n]*/)?([\w.-]+)"', text)}
     for bare, row in sorted(rows.items()):
         if bare not in texts and row.removed is None:
@@ -91,14 +119,21 @@ def _code(checkout: str) -> Iterator[tuple[str, str]]:
 
 
 def _git(checkout: str, *arguments: str) -> str:
-    done = subprocess.run(["git", "-C", checkout, *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["git", "-C", checkout, *arguments], capture_output=True, text=True, check=True
+    )
     return done.stdout
 
 
 def unknown_mig(config: str) -> list[str]:
     """PCI ids in mig-parted's configuration (``0x233010DE``: device and vendor) that no product has."""
-    ids = sorted(set(re.findall(r"0x([0-9A-Fa-f]{4})10DE", Path(config).read_text(encoding="utf-8"))))
-    products = {row.get("device", "").lower(): name for name, row in hardware.products().products["nvidia"].items()}
+    ids = sorted(
+        set(re.findall(r"0x([0-9A-Fa-f]{4})10DE", Path(config).read_text(encoding="utf-8")))
+    )
+    products = {
+        row.get("device", "").lower(): name
+        for name, row in hardware.products().products["nvidia"].items()
+    }
     return [f"0x{one.lower()}: no product" for one in ids if f"0x{one.lower()}" not in products]
 
 
@@ -106,10 +141,14 @@ def main(arguments: list[str]) -> int:
     match arguments:
         case ["format"]:
             for path in sorted(DATA.rglob("*.json")):
-                path.write_text(written(json.loads(path.read_text(encoding="utf-8"))) + "\n", encoding="utf-8")
+                path.write_text(
+                    written(json.loads(path.read_text(encoding="utf-8"))) + "\n", encoding="utf-8"
+                )
         case ["old", *day]:
             today = date.fromisoformat(day[0]) if day else date.today()
-            print("\n".join(f"{name}: {age} days" for name, age in check.old(facts.current(), today)))
+            print(
+                "\n".join(f"{name}: {age} days" for name, age in check.old(facts.current(), today))
+            )
         case ["propose", name, checkout]:
             print("\n".join(propose(name, checkout)))
         case ["mig", config]:

@@ -53,14 +53,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     environments = {
-        p.relative_to(p.parents[1]): read(p) for p in sorted(parser.parse_args().folder.glob("1.*/env-*.yaml"))
+        p.relative_to(p.parents[1]): read(p)
+        for p in sorted(parser.parse_args().folder.glob("1.*/env-*.yaml"))
     }
     union = {key: overload for rows in environments.values() for key, overload in rows.items()}
     for name, rows in environments.items():
         missing = {key for key in union.keys() - rows.keys() if key[1] not in CONDITIONAL}
         changed = {key for key in rows if rows[key] != union[key]}
         if missing or changed:
-            raise SystemExit(f"{name}: overloads differ from the other environments: {missing | changed}")
+            raise SystemExit(
+                f"{name}: overloads differ from the other environments: {missing | changed}"
+            )
     functions: dict[str, list[dict[str, Any]]] = {}
     # In upstream's order: a free type is bound by the first overload that takes it.
     for (function, _), overload in sorted(union.items(), key=lambda item: item[0][0]):
@@ -74,13 +77,23 @@ def main() -> None:
             for o in overloads:
                 target = f"target: {flow(o['target'])}, " if "target" in o else ""
                 arguments = ", ".join(map(flow, o["args"]))
-                generic.append(f"  - {{id: {o['id']}, {target}args: [{arguments}], return: {flow(o['return'])}}}")
+                generic.append(
+                    f"  - {{id: {o['id']}, {target}args: [{arguments}], return: {flow(o['return'])}}}"
+                )
         else:
             for o in overloads:
                 operands = [o["target"], *o["args"]] if "target" in o else o["args"]
                 if function in LOGIC:
                     operands = [{"type_name": "dyn"}] * 2
-                plain.append([function, o["id"], "target" in o, [*map(signature, operands)], signature(o["return"])])
+                plain.append(
+                    [
+                        function,
+                        o["id"],
+                        "target" in o,
+                        [*map(signature, operands)],
+                        signature(o["return"]),
+                    ]
+                )
     rows = ",\n  ".join(map(json.dumps, plain))
     lines = ",\n  ".join(map(json.dumps, generic))
     TARGET.write_text(f'{{\n "plain": [\n  {rows}\n ],\n "generic": [\n  {lines}\n ]\n}}\n')

@@ -13,14 +13,25 @@ FOLDER = Path(__file__).resolve().parent.parent / "completions"
 
 
 def script(shell: str) -> str:
-    return get_completion_script(prog_name="dractl", complete_var="_DRACTL_COMPLETE", shell=shell).strip() + "\n"
+    return (
+        get_completion_script(
+            prog_name="dractl", complete_var="_DRACTL_COMPLETE", shell=shell
+        ).strip()
+        + "\n"
+    )
 
 
 def main() -> int:
-    stale = [s for s in SHELLS if not (path := FOLDER / file_name(s)).exists() or path.read_text() != script(s)]
+    stale = [
+        s
+        for s in SHELLS
+        if not (path := FOLDER / file_name(s)).exists() or path.read_text() != script(s)
+    ]
     if "--check" in sys.argv[1:]:
         for shell in stale:
-            print(f"completions/{file_name(shell)} is not up to date: run python tools/make_completions.py")
+            print(
+                f"completions/{file_name(shell)} is not up to date: run python tools/make_completions.py"
+            )
         return bool(stale)
     for shell in stale:
         (FOLDER / file_name(shell)).write_text(script(shell))

@@ -33,7 +33,11 @@ def schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if origin is types.UnionType:
         (inner,) = (argument for argument in arguments if argument is not types.NoneType)
         known = schema(inner, definitions)
-        return {**known, "type": [known["type"], "null"]} if "type" in known else {"anyOf": [known, {"type": "null"}]}
+        return (
+            {**known, "type": [known["type"], "null"]}
+            if "type" in known
+            else {"anyOf": [known, {"type": "null"}]}
+        )
     if origin is tuple:
         return {"type": "array", "items": schema(arguments[0], definitions)}
     if origin is typing.Literal:
@@ -53,7 +57,9 @@ def define(cls: Any, definitions: dict[str, Any]) -> None:
     fields = fields_of(cls)
     # None is left out, so a field that may be None need not be there.
     needed = [
-        wire.key(f.name) for f in fields if f.required and typing.get_origin(hints[f.name]) is not types.UnionType
+        wire.key(f.name)
+        for f in fields
+        if f.required and typing.get_origin(hints[f.name]) is not types.UnionType
     ]
     definitions[cls.__name__] = {
         "description": " ".join((cls.__doc__ or "").split("\n\n")[0].split()),
@@ -77,9 +83,20 @@ def make() -> str:
         "complexes": {"type": "array", "items": {"$ref": "#/$defs/Complex"}},
         "publishedDevices": {"type": "array", "items": {"$ref": "#/$defs/Published"}},
     }
-    machine["required"] = ["schema", "host", "numaNodes", "pciDevices", "gpus", "links", "affinity", "notes"]
+    machine["required"] = [
+        "schema",
+        "host",
+        "numaNodes",
+        "pciDevices",
+        "gpus",
+        "links",
+        "affinity",
+        "notes",
+    ]
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
-    return json.dumps({**head, **machine, "$defs": definitions}, indent=1, ensure_ascii=False) + "\n"
+    return (
+        json.dumps({**head, **machine, "$defs": definitions}, indent=1, ensure_ascii=False) + "\n"
+    )
 
 
 def main() -> int:

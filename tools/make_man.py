@@ -43,11 +43,15 @@ def roff(text: str) -> str:
     """Text with roff's own characters escaped; `code` is bold."""
     escaped = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")
     escaped = re.sub(r"`([^`]*)`", r"\\fB\1\\fR", escaped)
-    return "\n".join(rf"\&{line}" if line.startswith(".") else line for line in escaped.splitlines())
+    return "\n".join(
+        rf"\&{line}" if line.startswith(".") else line for line in escaped.splitlines()
+    )
 
 
 def entries(rows: dict[str, str]) -> list[str]:
-    return [line for name, text in rows.items() for line in (".TP", rf"\fB{roff(name)}\fR", roff(text))]
+    return [
+        line for name, text in rows.items() for line in (".TP", rf"\fB{roff(name)}\fR", roff(text))
+    ]
 
 
 def subcommand(name: str, command: Any, context: Any) -> list[str]:
@@ -59,7 +63,11 @@ def subcommand(name: str, command: Any, context: Any) -> list[str]:
         if parameter.param_type_name == "argument":
             rows[parameter.make_metavar(context)] = parameter.help or ""
         else:
-            value = "" if parameter.is_flag or parameter.count else f" {parameter.make_metavar(context)}"
+            value = (
+                ""
+                if parameter.is_flag or parameter.count
+                else f" {parameter.make_metavar(context)}"
+            )
             rows[", ".join(sorted(parameter.opts, key=len)) + value] = parameter.help or ""
     return lines + entries(rows)
 
@@ -68,7 +76,11 @@ def settings(schema: dict[str, Any], prefix: str = "") -> dict[str, str]:
     """Every setting by its dotted name, and what it is."""
     found: dict[str, str] = {}
     for name, part in schema["properties"].items():
-        found |= settings(part, f"{name}.") if "properties" in part else {prefix + name: part["description"]}
+        found |= (
+            settings(part, f"{name}.")
+            if "properties" in part
+            else {prefix + name: part["description"]}
+        )
     return found
 
 

@@ -20,7 +20,9 @@ def compact(text: str) -> list[str]:
     """The lines that name vendors, devices and classes, below one with the date of the file."""
     date = re.search(r"^#\s+Date:\s+(\S+)", text, re.MULTILINE)
     assert date, "no Date: in the head of the file"
-    lines = [line.rstrip() for line in text.splitlines() if line and not line.startswith(("#", "\t\t"))]
+    lines = [
+        line.rstrip() for line in text.splitlines() if line and not line.startswith(("#", "\t\t"))
+    ]
     return [f"# {date[1]}", *lines]
 
 

@@ -43,7 +43,9 @@ height="{terminal_height}"/></clipPath>{lines}</defs>
 def printed(words: list[str]) -> str:
     environment = {**os.environ, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "dractl", *words]
-    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, encoding="utf-8", check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, encoding="utf-8", check=False
+    )
     if done.returncode not in (0, 1):
         raise SystemExit(f"{' '.join(words)} ends with {done.returncode}")
     return done.stdout
@@ -75,7 +77,10 @@ def alignment() -> str:
     objects = render(hardware, Options("node-1", Target.of("1.37")), device_classes=True).objects
     panels = []
     for title, nics in CHOSEN.items():
-        kinds = {"gpu": ("gpu.nvidia.com", "gpu.nvidia.com", GPUS), "nic": ("dranet", "dra.net", nics)}
+        kinds = {
+            "gpu": ("gpu.nvidia.com", "gpu.nvidia.com", GPUS),
+            "nic": ("dranet", "dra.net", nics),
+        }
         claim = {
             "apiVersion": "resource.k8s.io/v1",
             "kind": "ResourceClaim",
@@ -123,14 +128,24 @@ def photograph(name: str, browser: str, folder: Path) -> None:
     height, words = PAGES[name]
     (folder / "page.html").write_text(printed([*words, "-o", "html"]), encoding="utf-8")
     source = 'src="page.html" frameborder="0" scrolling="no"'
-    wide, narrow = f'{source} width="1400" height="{height}"', f'{source} width="400" height="{2 * height}"'
+    wide, narrow = (
+        f'{source} width="1400" height="{height}"',
+        f'{source} width="400" height="{2 * height}"',
+    )
     (folder / "all.html").write_text(FRAMES.format(wide=wide, narrow=narrow), encoding="utf-8")
     shots = [("all", f"990,{int(height * 0.9)}", f"pages/{name}")]
     shots += [("page", "1100,568", name)] if name == "fit" else []
     for page, size, picture in shots:
-        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--blink-settings=preferredColorScheme=1"]
+        options = [
+            "--headless",
+            "--no-sandbox",
+            "--hide-scrollbars",
+            "--blink-settings=preferredColorScheme=1",
+        ]
         options += [f"--window-size={size}", f"--screenshot={PICTURES / picture}.png"]
-        subprocess.run([browser, *options, f"file://{folder / page}.html"], check=True, capture_output=True)
+        subprocess.run(
+            [browser, *options, f"file://{folder / page}.html"], check=True, capture_output=True
+        )
 
 
 def main() -> None:

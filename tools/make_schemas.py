@@ -138,7 +138,9 @@ class Definitions:
         """One published schema, that of the type ``name`` or of a field, without what the decoder does not look at."""
         if "$ref" in schema:
             return {"$ref": self.reference(schema["$ref"].rpartition("/")[2], file)}
-        (kind,) = {*([schema["type"]] if isinstance(schema["type"], str) else schema["type"])} - {"null"}
+        (kind,) = {*([schema["type"]] if isinstance(schema["type"], str) else schema["type"])} - {
+            "null"
+        }
         nullable = [kind, "null"]
         if kind == "array":
             return {"type": nullable, "items": self.convert(schema["items"], file)}
@@ -147,13 +149,18 @@ class Definitions:
         if kind != "object":
             return {"type": nullable}
         if "additionalProperties" in schema:
-            return {"type": nullable, "additionalProperties": self.convert(schema["additionalProperties"], file)}
+            return {
+                "type": nullable,
+                "additionalProperties": self.convert(schema["additionalProperties"], file),
+            }
         fields = {}
         for field, value in sorted(schema.get("properties", {}).items()):
             fields[field] = self.convert(value, file) | self.embedded(file, name, field)
             self.name(fields[field], file, f"{name}.{field}")
         for this in schema.get("x-kubernetes-group-version-kind", ()):
-            group_version = f"{this['group']}/{this['version']}" if this["group"] else this["version"]
+            group_version = (
+                f"{this['group']}/{this['version']}" if this["group"] else this["version"]
+            )
             fields["apiVersion"], fields["kind"] = {"const": group_version}, {"const": this["kind"]}
             break
         return {"type": nullable, "properties": fields, "additionalProperties": False}
@@ -211,7 +218,10 @@ def make(release: str) -> dict[str, str]:
 
 def render(kinds: list[str], types: dict[str, Any]) -> str:
     """A file: a line a definition. At the top stands the choice of its kinds, so that it checks a whole document."""
-    lines = [f"{json.dumps(name)}: {json.dumps(types[name], separators=(',', ':'))}" for name in sorted(types)]
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(types[name], separators=(',', ':'))}"
+        for name in sorted(types)
+    ]
     head = '"$schema": "https://json-schema.org/draft/2020-12/schema",\n'
     if kinds:
         head += f'"oneOf": {json.dumps([{"$ref": f"#/$defs/{kind}"} for kind in kinds])},\n'
@@ -219,8 +229,14 @@ def render(kinds: list[str], types: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is not as it would be made")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; fail if a file is not as it would be made",
+    )
     check = parser.parse_args().check
     stale = 0
     for release in RELEASES:

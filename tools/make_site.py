@@ -13,7 +13,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "site"
-OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./)[^)]*\)")  # a link to a file of the repository that is no page
+OUTSIDE = re.compile(
+    r"\[([^\]]+)\]\((?:\.\./)[^)]*\)"
+)  # a link to a file of the repository that is no page
 
 
 GROUPS = {
@@ -57,7 +59,12 @@ def cell(text: object) -> str:
 def rules() -> None:
     from dractl.lint import registry
 
-    index = ["# Rules", "", "What `dractl lint` reports. A code is never given another meaning.", ""]
+    index = [
+        "# Rules",
+        "",
+        "What `dractl lint` reports. A code is never given another meaning.",
+        "",
+    ]
     group = ""
     for rule in registry.rules().values():
         if rule.code[3] != group:
@@ -66,14 +73,19 @@ def rules() -> None:
         summary = rule.section("")
         title = f"{rule.code} {rule.name}"
         index.append(f"| [{title}](rules/{rule.code}.md) | {cell(summary)} | {rule.severity} |")
-        write(f"rules/{rule.code}.md", f"# {title}\n\n*{rule.severity}*: {linked(rule.documentation)}")
+        write(
+            f"rules/{rule.code}.md", f"# {title}\n\n*{rule.severity}*: {linked(rule.documentation)}"
+        )
     write("rules.md", "\n".join(index))
 
 
 def linked(text: str) -> str:
     """Codes of other rules become links, outside of code."""
     parts = re.split(r"(```.*?```|`[^`]*`)", text, flags=re.DOTALL)
-    return "".join(part if part.startswith("`") else re.sub(r"\b(DRA\d{3})\b", r"[\1](\1.md)", part) for part in parts)
+    return "".join(
+        part if part.startswith("`") else re.sub(r"\b(DRA\d{3})\b", r"[\1](\1.md)", part)
+        for part in parts
+    )
 
 
 def reasons() -> None:
@@ -89,7 +101,11 @@ def reasons() -> None:
     ]
     for page in REASONS.values():
         index.append(f"| [{page.code}](reasons/{page.code}.md) | {cell(page.title)} |")
-        sections = (("What it means", page.means), ("How to see it", page.see), ("How to fix it", page.mend))
+        sections = (
+            ("What it means", page.means),
+            ("How to see it", page.see),
+            ("How to fix it", page.mend),
+        )
         body = "\n\n".join(f"## {heading}\n\n{literal(text)}" for heading, text in sections)
         write(f"reasons/{page.code}.md", f"# {page.code}\n\n{page.title}\n\n{body}")
     write("reasons.md", "\n".join(index))
@@ -103,17 +119,31 @@ def literal(text: str) -> str:
 def drivers() -> None:
     from dractl.drivers import find, names
 
-    index = ["# Drivers", "", "What each DRA driver publishes.", "", "| driver | | source |", "|---|---|---|"]
+    index = [
+        "# Drivers",
+        "",
+        "What each DRA driver publishes.",
+        "",
+        "| driver | | source |",
+        "|---|---|---|",
+    ]
     for name in names():
         catalogue = find(name).catalogue
-        index.append(f"| [{name}](drivers/{name}.md) | {cell(catalogue.title)} | {cell(catalogue.source)} |")
+        index.append(
+            f"| [{name}](drivers/{name}.md) | {cell(catalogue.title)} | {cell(catalogue.source)} |"
+        )
         lines = [f"# {name}", "", f"{catalogue.title}. Source: {catalogue.source}.", ""]
         if catalogue.versions:
-            lines += [f"Versions: {', '.join(catalogue.versions)}; the newest release is {catalogue.released}.", ""]
+            lines += [
+                f"Versions: {', '.join(catalogue.versions)}; the newest release is {catalogue.released}.",
+                "",
+            ]
         lines += ["## Attributes", "", "| name | type | | versions | on |", "|---|---|---|---|---|"]
         for row in catalogue.attributes:
             about = "; ".join(filter(None, (row.about, row.when)))
-            lines.append(f"| `{row.name}` | {row.type} | {cell(about)} | {span(row)} | {', '.join(row.devices)} |")
+            lines.append(
+                f"| `{row.name}` | {row.type} | {cell(about)} | {span(row)} | {', '.join(row.devices)} |"
+            )
         if catalogue.capacities:
             lines += ["", "## Capacities", "", "| name | | versions | on |", "|---|---|---|---|"]
             for capacity in catalogue.capacities:
@@ -127,7 +157,9 @@ def drivers() -> None:
                 lines.append(f"| `{taint.key}` | {', '.join(taint.effects)} | {cell(about)} |")
         if catalogue.settings:
             lines += ["", "## Settings", "", "| name | values | |", "|---|---|---|"]
-            lines += [f"| `{s.name}` | {cell(s.values)} | {cell(s.about)} |" for s in catalogue.settings]
+            lines += [
+                f"| `{s.name}` | {cell(s.values)} | {cell(s.about)} |" for s in catalogue.settings
+            ]
         if catalogue.notes:
             lines += ["", "## Notes", "", *(f"- {note}" for note in catalogue.notes)]
         write(f"drivers/{name}.md", "\n".join(lines))
@@ -136,7 +168,9 @@ def drivers() -> None:
 
 def span(row: object) -> str:
     since, removed = getattr(row, "since", None), getattr(row, "removed", None)
-    return " ".join(filter(None, (f"from {since}" if since else "", f"before {removed}" if removed else "")))
+    return " ".join(
+        filter(None, (f"from {since}" if since else "", f"before {removed}" if removed else ""))
+    )
 
 
 if __name__ == "__main__":

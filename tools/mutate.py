@@ -79,7 +79,11 @@ class Mutation(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
-        if type(node.op) in SWAPS and not isinstance(node.left, ast.Constant | ast.JoinedStr) and self._chosen(node):
+        if (
+            type(node.op) in SWAPS
+            and not isinstance(node.left, ast.Constant | ast.JoinedStr)
+            and self._chosen(node)
+        ):
             node.op = SWAPS[type(node.op)]()
         return node
 
@@ -103,7 +107,11 @@ class Mutation(ast.NodeTransformer):
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
         self.generic_visit(node)
-        if node.value is not None and not isinstance(node.value, ast.Constant) and self._chosen(node):
+        if (
+            node.value is not None
+            and not isinstance(node.value, ast.Constant)
+            and self._chosen(node)
+        ):
             node.value = ast.copy_location(ast.Constant(None), node.value)
         return node
 
@@ -140,8 +148,12 @@ def mutant(place: Place) -> Mutant:
     source = place.path.read_text("utf-8")
     mutation = Mutation(place.number)
     tree = ast.fix_missing_locations(mutation.visit(ast.parse(source)))
-    before = {_key(code): code for code in _codes(compile(source, place.path, "exec", dont_inherit=True))}
-    after = {_key(code): code for code in _codes(compile(tree, place.path, "exec", dont_inherit=True))}
+    before = {
+        _key(code): code for code in _codes(compile(source, place.path, "exec", dont_inherit=True))
+    }
+    after = {
+        _key(code): code for code in _codes(compile(tree, place.path, "exec", dont_inherit=True))
+    }
     changed = {key: code for key, code in after.items() if code != before.get(key)}
     return Mutant(mutation.lines, changed, ast.unparse(ast.parse(source)), ast.unparse(tree))
 
@@ -180,14 +192,23 @@ def places(room: str) -> list[Place]:
 
 def sample(rooms: list[str], number: int, dice: random.Random) -> list[Place]:
     """As many places of each room, in turn."""
-    chosen = [dice.sample(every, min(len(every), -(-number // len(rooms)))) for every in map(places, rooms)]
-    return [place for turn in itertools.zip_longest(*chosen) for place in turn if place is not None][:number]
+    chosen = [
+        dice.sample(every, min(len(every), -(-number // len(rooms))))
+        for every in map(places, rooms)
+    ]
+    return [
+        place for turn in itertools.zip_longest(*chosen) for place in turn if place is not None
+    ][:number]
 
 
 def earlier(output: Path) -> list[Place]:
     """The survivors that an earlier run printed."""
     words = [line.split() for line in output.read_text("utf-8").splitlines()]
-    return [Place(ROOT / w[2].rpartition(":")[0], int(w[3][1:])) for w in words if w[1:2] == ["SURVIVES"]]
+    return [
+        Place(ROOT / w[2].rpartition(":")[0], int(w[3][1:]))
+        for w in words
+        if w[1:2] == ["SURVIVES"]
+    ]
 
 
 class Noted(NamedTuple):
@@ -220,10 +241,15 @@ class Experiment:
                 importlib.import_module(module.name)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "noted")
-            _forked(lambda: file.write_bytes(pickle.dumps(self._note(session.items))), limited=False)
+            _forked(
+                lambda: file.write_bytes(pickle.dumps(self._note(session.items))), limited=False
+            )
             noted: Noted = pickle.loads(file.read_bytes())
         for index in sorted(noted.failed):
-            print(f"fails without a mutation, and is left out: {session.items[index].nodeid}", flush=True)
+            print(
+                f"fails without a mutation, and is left out: {session.items[index].nodeid}",
+                flush=True,
+            )
         for count, place in enumerate(self.mutations, 1):
             self._try(count, place, session.items, noted)
         print(f"{self.survivors} of {len(self.mutations)} survive")
@@ -268,10 +294,14 @@ class Experiment:
 
     def _try(self, count: int, place: Place, items: list[pytest.Item], noted: Noted) -> None:
         made = mutant(place)
-        found = {i for number in made.lines for i in noted.tests.get((str(place.path), number), ())} - noted.failed
+        found = {
+            i for number in made.lines for i in noted.tests.get((str(place.path), number), ())
+        } - noted.failed
         chosen = [items[index] for index in sorted(found, key=noted.seconds.__getitem__)]
         with tempfile.TemporaryFile("w+") as told:
-            status = _forked(lambda: print(self._notice(made, chosen), end="", file=told, flush=True))
+            status = _forked(
+                lambda: print(self._notice(made, chosen), end="", file=told, flush=True)
+            )
             told.seek(0)
             noticed = told.read() or (f"ends with status {status}" if status else "")
         name = place.path.relative_to(ROOT)
@@ -283,7 +313,9 @@ class Experiment:
             return
         self.survivors += 1
         print(f"    {len(chosen)} tests run it", flush=True)
-        for text in difflib.unified_diff(made.before.splitlines(), made.after.splitlines(), lineterm="", n=0):
+        for text in difflib.unified_diff(
+            made.before.splitlines(), made.after.splitlines(), lineterm="", n=0
+        ):
             if not text.startswith(("---", "+++", "@@")):
                 print(f"    {text}", flush=True)
 
@@ -307,12 +339,22 @@ def _forked(work: Callable[[], object], *, limited: bool = True) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--number", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", type=Path, metavar="FILE", help="the output of an earlier run")
-    parser.add_argument("--tests", nargs="+", default=["tests"], metavar="PATH", help="the tests to run (default: all)")
-    parser.add_argument("rooms", nargs="*", default=ROOMS, metavar="ROOM", help="or a file, as lint/fixes.py")
+    parser.add_argument(
+        "--tests",
+        nargs="+",
+        default=["tests"],
+        metavar="PATH",
+        help="the tests to run (default: all)",
+    )
+    parser.add_argument(
+        "rooms", nargs="*", default=ROOMS, metavar="ROOM", help="or a file, as lint/fixes.py"
+    )
     options = parser.parse_args()
     os.chdir(ROOT)
     os.environ["DRACTL_SHARED"] = "tests/data/recorded"
@@ -321,8 +363,18 @@ def main() -> int:
     else:
         mutations = sample(options.rooms, options.number, random.Random(options.seed))
     experiment = Experiment(mutations)
-    arguments = ["-o", "addopts=", "--import-mode=importlib", "-m", "not oracle and not live", "-p", "no:terminal"]
-    code = pytest.main([*arguments, "-p", "no:cacheprovider", "-s", *options.tests], plugins=[experiment])
+    arguments = [
+        "-o",
+        "addopts=",
+        "--import-mode=importlib",
+        "-m",
+        "not oracle and not live",
+        "-p",
+        "no:terminal",
+    ]
+    code = pytest.main(
+        [*arguments, "-p", "no:cacheprovider", "-s", *options.tests], plugins=[experiment]
+    )
     return int(code) or (1 if experiment.survivors else 0)
 
 

@@ -71,7 +71,11 @@ def documents(data: Path) -> None:
     cases = [json.loads(line) for line in (folder / "cases.jsonl").read_bytes().splitlines()]
     chosen = {case["id"] for case in cases[::LINES]}
     for path in [folder / "cases.jsonl", *sorted(folder.glob("verdicts-*.jsonl"))]:
-        kept = [line for line in path.read_bytes().splitlines(keepends=True) if json.loads(line)["id"] in chosen]
+        kept = [
+            line
+            for line in path.read_bytes().splitlines(keepends=True)
+            if json.loads(line)["id"] in chosen
+        ]
         put(path, data, b"".join(kept))
     whole(folder / "gates.json", data)
 

@@ -38,7 +38,9 @@ def set_address(root: Path, repository: str, site: str) -> None:
     before = current(root)
     for name in FILES:
         text = (root / name).read_text("utf-8")
-        text = text.replace(f"ghcr.io/{before.lower()}", f"ghcr.io/{before}")  # images' names are in lower case
+        text = text.replace(
+            f"ghcr.io/{before.lower()}", f"ghcr.io/{before}"
+        )  # images' names are in lower case
         text = re.sub(rf"{re.escape(before)}(?![\w-])", repository, text)
         text = text.replace(f"ghcr.io/{repository}", f"ghcr.io/{repository.lower()}")
         (root / name).write_text(text, "utf-8")
@@ -47,25 +49,41 @@ def set_address(root: Path, repository: str, site: str) -> None:
     project = root / "pyproject.toml"
     text = re.sub(r"(?ms)^\[project\.urls\]\n.*?(?=^\[)", "", project.read_text("utf-8"))
     project.write_text(
-        text.replace("[project.optional-dependencies]\n", f"{urls}[project.optional-dependencies]\n"), "utf-8"
+        text.replace(
+            "[project.optional-dependencies]\n", f"{urls}[project.optional-dependencies]\n"
+        ),
+        "utf-8",
     )
     registry = root / "dractl" / "lint" / "registry.py"
-    text = re.sub(r'(?m)^DOCUMENTATION = ".*"$', f'DOCUMENTATION = "{site}"', registry.read_text("utf-8"))
+    text = re.sub(
+        r'(?m)^DOCUMENTATION = ".*"$', f'DOCUMENTATION = "{site}"', registry.read_text("utf-8")
+    )
     registry.write_text(text, "utf-8")
     pages = root / "mkdocs.yml"
     text = re.sub(r"(?m)^(?:site_url|repo_url): .*\n", "", pages.read_text("utf-8"))
-    pages.write_text(re.sub(r"(?m)^site_name: .*\n", rf"\g<0>site_url: {site}/\nrepo_url: {page}\n", text), "utf-8")
+    pages.write_text(
+        re.sub(r"(?m)^site_name: .*\n", rf"\g<0>site_url: {site}/\nrepo_url: {page}\n", text),
+        "utf-8",
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("repository", metavar="OWNER/NAME")
-    parser.add_argument("--site", metavar="URL", help="the site's address (default: its GitHub Pages)")
+    parser.add_argument(
+        "--site", metavar="URL", help="the site's address (default: its GitHub Pages)"
+    )
     options = parser.parse_args()
     if re.fullmatch(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+", options.repository) is None:
         parser.error(f"not a repository on GitHub: {options.repository}")
     owner, _, name = options.repository.partition("/")
-    set_address(ROOT, options.repository, (options.site or f"https://{owner.lower()}.github.io/{name}").rstrip("/"))
+    set_address(
+        ROOT,
+        options.repository,
+        (options.site or f"https://{owner.lower()}.github.io/{name}").rstrip("/"),
+    )
     subprocess.run(["git", "diff", "--stat"], cwd=ROOT, check=False)
 
 

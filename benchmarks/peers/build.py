@@ -35,7 +35,9 @@ def schemas(folder: Path) -> str:
         group, _, version = file.removesuffix(".json").rpartition("-")
         suffix = f"-{version}" if group == "core" else f"-{group.split('.')[0]}-{version}"
         for kind in (entry["$ref"].rpartition("/")[2] for entry in content.get("oneOf", ())):
-            (folder / f"{kind.lower()}{suffix}.json").write_text(json.dumps(_bundle(files, file, kind)))
+            (folder / f"{kind.lower()}{suffix}.json").write_text(
+                json.dumps(_bundle(files, file, kind))
+            )
     return f"{folder}/{{{{ .ResourceKind }}}}{{{{ .KindSuffix }}}}.json"
 
 
@@ -54,7 +56,9 @@ def _bundle(files: dict[str, Any], file: str, kind: str) -> dict[str, Any]:
             key = f"{there or inside}.{name}"
             if key not in definitions:
                 definitions[key] = {}
-                definitions[key].update(moved(files[there or inside]["$defs"][name], there or inside))
+                definitions[key].update(
+                    moved(files[there or inside]["$defs"][name], there or inside)
+                )
             made["$ref"] = f"#/$defs/{key}"
         return made
 

@@ -54,7 +54,9 @@ def across(aligner: Aligner, pods: Sequence[Raw]) -> Across | None:
     for pod in pods:
         node, name = text_at(pod, "spec", "nodeName"), text_at(pod, "metadata", "name")
         key = text_at(pod, "metadata", "namespace"), name
-        claims = [aligner.state.get("ResourceClaim", claim) for claim in aligner.state.claims_of_pod(key)]
+        claims = [
+            aligner.state.get("ResourceClaim", claim) for claim in aligner.state.claims_of_pod(key)
+        ]
         devices = [
             result_device(result)
             for claim in claims
@@ -63,7 +65,11 @@ def across(aligner: Aligner, pods: Sequence[Raw]) -> Across | None:
         nics = [device for device in devices if kind(device.driver) == "nic"]
         if node and nics:
             numbers = by_node.setdefault(node, _rails(aligner, node))
-            used[name] = tuple(sorted({numbers[nic] for nic in nics})) if set(nics) <= numbers.keys() else None
+            used[name] = (
+                tuple(sorted({numbers[nic] for nic in nics}))
+                if set(nics) <= numbers.keys()
+                else None
+            )
         if node and any(kind(device.driver) == "gpu" for device in devices):
             found[name] = _clique(aligner, node)
     if len({len(set(numbers.values())) for numbers in by_node.values()}) > 1:
@@ -76,13 +82,27 @@ def _rails(aligner: Aligner, node: str) -> dict[DeviceID, int]:
     places = aligner.places(node)
     known = aligner.levels.get(node)
     if known is not None:
-        order = {bdf: number for number, rail in enumerate(rails(known.machine)) for bdf in rail.nics}
-        found = {d: order[p.function] for d, p in places.items() if p.kind == "nic" and p.function in order}
+        order = {
+            bdf: number for number, rail in enumerate(rails(known.machine)) for bdf in rail.nics
+        }
+        found = {
+            d: order[p.function]
+            for d, p in places.items()
+            if p.kind == "nic" and p.function in order
+        }
         return found if len(set(found.values())) > 1 else {}
     with_gpu = {root for place in places.values() if place.kind == "gpu" for root in place.roots}
-    nics = {device: place.roots[0] for device, place in places.items() if place.kind == "nic" and place.roots}
+    nics = {
+        device: place.roots[0]
+        for device, place in places.items()
+        if place.kind == "nic" and place.roots
+    }
     roots = {root: number for number, root in enumerate(sorted(with_gpu & set(nics.values())))}
-    return {device: roots[root] for device, root in nics.items() if root in roots} if len(roots) > 1 else {}
+    return (
+        {device: roots[root] for device, root in nics.items() if root in roots}
+        if len(roots) > 1
+        else {}
+    )
 
 
 def _clique(aligner: Aligner, node: str) -> str | None:

@@ -8,7 +8,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.alignment.best import Best, Choices, Grid, TooMany, taken
-from dractl.alignment.distance import KINDS, NOWHERE, SAME, Distance, Levels, Location, distance, kind, place
+from dractl.alignment.distance import (
+    KINDS,
+    NOWHERE,
+    SAME,
+    Distance,
+    Levels,
+    Location,
+    distance,
+    kind,
+    place,
+)
 from dractl.alignment.improvement import candidates
 from dractl.alignment.pairing import Positions, paired
 from dractl.alignment.quality import Alignment, Improvement, Pair, counted, levels, share
@@ -37,7 +47,10 @@ class Aligner:
         self.devices = Devices(self.state, scheduler.slices)
         self.allocator = Allocator(scheduler.slices, self.state.classes, features=features)
         self.nodes = scheduler.nodes
-        self.levels = {name: Levels.of(machine, source) for name, (machine, source) in self.state.machines.items()}
+        self.levels = {
+            name: Levels.of(machine, source)
+            for name, (machine, source) in self.state.machines.items()
+        }
         self._homes: dict[tuple[str, str], dict[str, str | None]] = {}
         self._known: dict[object, Best | None] = {}
         self._places: dict[tuple[DeviceID, str | None], Location] = {}
@@ -119,7 +132,11 @@ class Aligner:
         every = [*first, *second]
 
         def apart(a: int, b: int) -> Distance:
-            return SAME if every[a] == every[b] else distance(places[every[a]], places[every[b]], known)
+            return (
+                SAME
+                if every[a] == every[b]
+                else distance(places[every[a]], places[every[b]], known)
+            )
 
         others = None if kinds[0] == kinds[1] else range(len(first), len(every))
         between = paired(range(len(first)), others, lambda a, b: apart(a, b).far)
@@ -127,7 +144,8 @@ class Aligner:
         nearest = paired(range(len(first)), others, lambda a, b: apart(a, b).near)
         actual = [d.far for d in distances], [apart(a, b).near for a, b in nearest]
         pairs = tuple(
-            Pair(str(every[a]), str(every[b]), d.level, d.source) for (a, b), d in zip(between, distances, strict=True)
+            Pair(str(every[a]), str(every[b]), d.level, d.source)
+            for (a, b), d in zip(between, distances, strict=True)
         )
         found = Alignment(kinds, pairs, levels(distances))
         if node is None or node not in self.nodes:
@@ -135,7 +153,11 @@ class Aligner:
         return self._compared(found, actual, claims, node)
 
     def _compared(
-        self, found: Alignment, actual: tuple[list[int], list[int]], claims: Sequence[Raw], node: str
+        self,
+        found: Alignment,
+        actual: tuple[list[int], list[int]],
+        claims: Sequence[Raw],
+        node: str,
     ) -> Alignment:
         """The alignment with the best that the node could give. ``actual``: its positions with unknown levels as far as
         they can be, and as near."""
@@ -155,16 +177,27 @@ class Aligner:
         if free_positions is None:
             gone = [d for d in _allocated(claims) if not self._place(d, node).known]
             return replace(found, why=f"{gone[0]} is in no slice of {node}" if gone else _UNKNOWN)
-        found = replace(found, best_free=counted(free_positions), share=share(*actual, free_positions))
+        found = replace(
+            found, best_free=counted(free_positions), share=share(*actual, free_positions)
+        )
         if now_positions is None:
             return found
-        found = replace(found, best_now=counted(now_positions), share_now=share(*actual, now_positions))
+        found = replace(
+            found, best_now=counted(now_positions), share_now=share(*actual, now_positions)
+        )
         if found.share_now is not None and found.share_now[1] < 1:
-            found = replace(found, improvement=self._improvement(now, node, claims, found, now_positions))
+            found = replace(
+                found, improvement=self._improvement(now, node, claims, found, now_positions)
+            )
         return found
 
     def _best(
-        self, allocator: Allocator, node: str, claims: Sequence[ResourceClaim], found: Alignment, pairs: int
+        self,
+        allocator: Allocator,
+        node: str,
+        claims: Sequence[ResourceClaim],
+        found: Alignment,
+        pairs: int,
     ) -> Positions | None:
         """The positions of the best allocation; None if it depends on what is unknown, or there is none."""
         best = self.best(allocator, node, claims, found.kinds, pairs)
@@ -189,9 +222,20 @@ class Aligner:
         for offer in built.devices.offers:
             where = NOWHERE if offer.candidate is None else self._place(offer.candidate.id, node)
             of.append(numbers.setdefault(where, len(numbers)))
-        slots = taken(built, {f"{c.metadata.full_name} {name}" for c in claims for name in _requests(c)})
+        slots = taken(
+            built, {f"{c.metadata.full_name} {name}" for c in claims for name in _requests(c)}
+        )
         # Equal nodes have equal answers.
-        key = (built.problem, tuple(of), tuple(numbers), slots, kinds, pairs, tuple((also or {}).items()), id(known))
+        key = (
+            built.problem,
+            tuple(of),
+            tuple(numbers),
+            slots,
+            kinds,
+            pairs,
+            tuple((also or {}).items()),
+            id(known),
+        )
         if key not in self._known:
             places = list(numbers)
 
@@ -201,14 +245,21 @@ class Aligner:
 
             near = far = best(near=True)
             both = [where for where in places if where.kind in kinds]
-            if any(distance(a, b, known).level is None for a, b in combinations_with_replacement(both, 2)):
+            if any(
+                distance(a, b, known).level is None
+                for a, b in combinations_with_replacement(both, 2)
+            ):
                 far = best(near=False)
             agree = near is not None and far is not None and near.positions == far.positions
             self._known[key] = near if agree else None
         return self._known[key]
 
     def choose(
-        self, node: str, claims: Sequence[ResourceClaim], alignments: Sequence[Alignment], taken: frozenset[DeviceID]
+        self,
+        node: str,
+        claims: Sequence[ResourceClaim],
+        alignments: Sequence[Alignment],
+        taken: frozenset[DeviceID],
     ) -> frozenset[DeviceID]:
         """Devices for claims on a node, beside what others hold and have ``taken``, that are as well aligned as on the
         free node; empty if there are none, or if devices are shared. Raises TooMany and AttemptFailed."""
@@ -239,7 +290,12 @@ class Aligner:
         return _asking(found, claims)[1]
 
     def _improvement(
-        self, now: Allocator, node: str, claims: Sequence[Raw], found: Alignment, best_now: Positions
+        self,
+        now: Allocator,
+        node: str,
+        claims: Sequence[Raw],
+        found: Alignment,
+        best_now: Positions,
     ) -> Improvement | None:
         """A constraint with which the scheduler's first choice is as good as the best one."""
         claim, names = _asking(found, claims)
@@ -252,13 +308,22 @@ class Aligner:
                 return constraint
         return None
 
-    def _first(self, allocator: Allocator, node: str, claims: Sequence[ResourceClaim]) -> list[DeviceID] | None:
+    def _first(
+        self, allocator: Allocator, node: str, claims: Sequence[ResourceClaim]
+    ) -> list[DeviceID] | None:
         results = getattr(allocator.allocate(self._node(node), claims), "results", None)
         if results is None:
             return None
-        return [DeviceID(d.driver, d.pool, d.device) for r in results for d in r.devices.results if not d.admin_access]
+        return [
+            DeviceID(d.driver, d.pool, d.device)
+            for r in results
+            for d in r.devices.results
+            if not d.admin_access
+        ]
 
-    def _positions(self, devices: Sequence[DeviceID], kinds: tuple[str, str], node: str) -> Positions:
+    def _positions(
+        self, devices: Sequence[DeviceID], kinds: tuple[str, str], node: str
+    ) -> Positions:
         known = self.levels.get(node)
         places = [self._place(device, node) for device in devices]
 
@@ -270,7 +335,9 @@ class Aligner:
         return tuple(sorted((far(a, b) for a, b in found), reverse=True))
 
 
-def _grid(of: Sequence[int], places: Sequence[Location], known: Levels | None, *, near: bool) -> Grid:
+def _grid(
+    of: Sequence[int], places: Sequence[Location], known: Levels | None, *, near: bool
+) -> Grid:
     """The distances of places; unknown ones as ``near`` as they can be, or as far."""
     memory: dict[tuple[int, int], int] = {}
 
@@ -295,7 +362,9 @@ def _allocated(claims: Sequence[Raw]) -> list[DeviceID]:
 
 def _requests(claim: ResourceClaim) -> list[str]:
     allocation = claim.status.allocation if claim.status is not None else None
-    return [result.request for result in allocation.devices.results] if allocation is not None else []
+    return (
+        [result.request for result in allocation.devices.results] if allocation is not None else []
+    )
 
 
 def _asking(found: Alignment, claims: Sequence[Raw]) -> tuple[int | None, list[list[str]]]:
@@ -331,7 +400,9 @@ class Use(Struct, frozen=True):
         counted = [(a.share, len(a.pairs)) for a in self.alignments]
         if any(part is None or not pairs for part, pairs in counted):
             return None
-        return sum(part[0] * pairs for part, pairs in counted if part) / sum(pairs for _, pairs in counted)
+        return sum(part[0] * pairs for part, pairs in counted if part) / sum(
+            pairs for _, pairs in counted
+        )
 
 
 def uses(scheduler: Scheduler, tell: Callable[[str], None] = lambda _: None) -> tuple[Use, ...]:
@@ -347,12 +418,20 @@ def uses(scheduler: Scheduler, tell: Callable[[str], None] = lambda _: None) -> 
             where = node if node is not None else aligner.node_of(claims)
             names = tuple("/".join(key) for key in keys)
             found.append(Use(None if pod is None else "/".join(pod[0]), names, where, alignments))
-    return tuple(sorted(found, key=lambda use: (use.share is None, use.share or 0, use.pod or "", use.claims)))
+    return tuple(
+        sorted(
+            found, key=lambda use: (use.share is None, use.share or 0, use.pod or "", use.claims)
+        )
+    )
 
 
 def _by_pod(state: ClusterState) -> Iterator[tuple[tuple[Key, Raw] | None, list[Key], list[Raw]]]:
     """Allocated claims by the pod that uses them; a claim that several pods use with each of them."""
-    left = {key: claim for key, claim in state.all("ResourceClaim").items() if map_at(claim, "status", "allocation")}
+    left = {
+        key: claim
+        for key, claim in state.all("ResourceClaim").items()
+        if map_at(claim, "status", "allocation")
+    }
     alone = dict(left)
     for key, pod in state.all("Pod").items():
         keys = [claim for claim in state.claims_of_pod(key) if claim in left]

@@ -47,7 +47,10 @@ def taken(built: Built, names: Collection[str]) -> tuple[int, ...]:
     def name(slot: int) -> str:
         return f"{built.asked[slot].claim.metadata.full_name} {built.asked[slot].full_name}"
 
-    return tuple(next((n for n in request if name(n) in names), request[0]) for request in built.problem.requests)
+    return tuple(
+        next((n for n in request if name(n) in names), request[0])
+        for request in built.problem.requests
+    )
 
 
 class Choices:
@@ -69,7 +72,9 @@ class Choices:
         self.grid = grid
         self.grid = _merged(grid, self._masks(), every)
         self.masks = self._masks()
-        relevant = [n for n, masks in enumerate(self.masks) if any(grid.kinds[p] in every for p in masks)]
+        relevant = [
+            n for n, masks in enumerate(self.masks) if any(grid.kinds[p] in every for p in masks)
+        ]
         self.order = sorted(relevant, key=lambda n: [*kinds, self._kind(n)].index(self._kind(n)))
         self.found: Best | None = None
         self.failed = False
@@ -111,18 +116,28 @@ class Choices:
             self._spend()
             self._choose(depth + 1, {**chosen, number: places})
 
-    def _multisets(self, number: int, chosen: Mapping[int, tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+    def _multisets(
+        self, number: int, chosen: Mapping[int, tuple[int, ...]]
+    ) -> Iterator[tuple[int, ...]]:
         """The places of a request's devices, in one order each; first those that are near to what is chosen."""
         slot, masks = self.problem.slots[self.slots[number]], self.masks[number]
         if slot.every is not None:
             yield tuple(self.grid.of[device] for device in slot.every)
             return
-        there = [p for places in chosen.values() for p in places if self.grid.kinds[p] in self.kinds]
-        places = sorted(masks, key=lambda p: (min((self.grid.far(p, q) for q in there), default=0), p))
-        room = [slot.need if masks[p] & self.problem.multi else masks[p].bit_count() for p in places]
+        there = [
+            p for places in chosen.values() for p in places if self.grid.kinds[p] in self.kinds
+        ]
+        places = sorted(
+            masks, key=lambda p: (min((self.grid.far(p, q) for q in there), default=0), p)
+        )
+        room = [
+            slot.need if masks[p] & self.problem.multi else masks[p].bit_count() for p in places
+        ]
         yield from self._filled(slot.need, places, room, 0)
 
-    def _filled(self, need: int, places: Sequence[int], room: Sequence[int], start: int) -> Iterator[tuple[int, ...]]:
+    def _filled(
+        self, need: int, places: Sequence[int], room: Sequence[int], start: int
+    ) -> Iterator[tuple[int, ...]]:
         if not need:
             yield ()
             return
@@ -149,17 +164,26 @@ class Choices:
     def _positions(self, chosen: Mapping[int, tuple[int, ...]]) -> Positions:
         return self._of(self._sides(chosen, self.kinds), self.kinds)
 
-    def _of(self, sides: tuple[tuple[int, ...], tuple[int, ...]], kinds: tuple[str, str]) -> Positions:
+    def _of(
+        self, sides: tuple[tuple[int, ...], tuple[int, ...]], kinds: tuple[str, str]
+    ) -> Positions:
         if (kinds, *sides) not in self.known:
             found = paired(sides[0], None if kinds[0] == kinds[1] else sides[1], self.grid.far)
-            self.known[kinds, *sides] = tuple(sorted((self.grid.far(a, b) for a, b in found), reverse=True))
+            self.known[kinds, *sides] = tuple(
+                sorted((self.grid.far(a, b) for a, b in found), reverse=True)
+            )
         return self.known[kinds, *sides]
 
     def _improves(self, chosen: Mapping[int, tuple[int, ...]]) -> bool:
         positions = self._positions(chosen)
-        if len(positions) != self.pairs or (self.found is not None and positions >= self.found.positions):
+        if len(positions) != self.pairs or (
+            self.found is not None and positions >= self.found.positions
+        ):
             return False
-        return all(self._of(self._sides(chosen, kinds), kinds) == wanted for kinds, wanted in self.also.items())
+        return all(
+            self._of(self._sides(chosen, kinds), kinds) == wanted
+            for kinds, wanted in self.also.items()
+        )
 
     def _bound(self, chosen: Mapping[int, tuple[int, ...]]) -> Positions:
         """No completion of a choice is better than this."""
@@ -168,7 +192,9 @@ class Choices:
         if not left:
             return self._positions(chosen)
         if self.kinds[0] == self.kinds[1]:
-            return self._padded([self.grid.far(a, b) for a, b in paired(first, None, self.grid.far)])
+            return self._padded(
+                [self.grid.far(a, b) for a, b in paired(first, None, self.grid.far)]
+            )
         if any(self._kind(n) == self.kinds[0] for n in left):
             return self._padded([])
         others = {p for n in left for p in self.masks[n] if self.grid.kinds[p] == self.kinds[1]}
@@ -181,7 +207,9 @@ class Choices:
 
     def _padded(self, known: Sequence[int]) -> Positions:
         """The positions of known pairs, with the nearest that there is for the others."""
-        return tuple(sorted([*known, *([self.least] * (self.pairs - len(known)))], reverse=True))[: self.pairs]
+        return tuple(sorted([*known, *([self.least] * (self.pairs - len(known)))], reverse=True))[
+            : self.pairs
+        ]
 
     def _least(self, relevant: Sequence[int]) -> int:
         """The nearest that any pair can be."""
@@ -213,7 +241,14 @@ class Choices:
             parts = [(places.count(p), self.masks[number][p]) for p in dict.fromkeys(places)]
             for need, mask in parts or [(slot.need, -1)]:
                 confined = slot.selectable & mask
-                part = replace(slot, request=len(slots), alternative=None, need=need, selectable=confined, faults=0)
+                part = replace(
+                    slot,
+                    request=len(slots),
+                    alternative=None,
+                    need=need,
+                    selectable=confined,
+                    faults=0,
+                )
                 slots.append(part)
                 origins.append(origin)
         constraints = tuple(
@@ -231,7 +266,9 @@ class Choices:
     def _consider(self, solution: Solution) -> None:
         chosen = {0: tuple(self.grid.of[device] for _, device in solution.picks)}
         if self._improves(chosen):
-            self.found = Best(self._positions(chosen), tuple(device for _, device in solution.picks))
+            self.found = Best(
+                self._positions(chosen), tuple(device for _, device in solution.picks)
+            )
 
     # -- requests --
 
@@ -263,7 +300,9 @@ def _merged(grid: Grid, masks: Sequence[Mapping[int, int]], kinds: Collection[st
 
     def equal(p: int, q: int) -> bool:
         apart = grid.far(p, q)
-        if grid.kinds[p] != grid.kinds[q] or any(grid.far(x, x) != apart for x in (p, q) if x in several):
+        if grid.kinds[p] != grid.kinds[q] or any(
+            grid.far(x, x) != apart for x in (p, q) if x in several
+        ):
             return False
         return all(grid.far(p, r) == grid.far(q, r) for r in places if r not in (p, q))
 

@@ -99,7 +99,14 @@ def kind(driver: str) -> str:
     """The kind of a driver's devices; empty for one whose distances nobody asks for."""
     if driver in _CPUS:
         return "cpu"
-    return next((_KINDS[word] for word, drivers in hardware().items() if word in _KINDS and driver in drivers), "")
+    return next(
+        (
+            _KINDS[word]
+            for word, drivers in hardware().items()
+            if word in _KINDS and driver in drivers
+        ),
+        "",
+    )
 
 
 def place(driver: str, device: Device, levels: Levels | None) -> Location:
@@ -130,7 +137,9 @@ def place(driver: str, device: Device, levels: Levels | None) -> Location:
 def _first(value: object) -> int | None:
     """A NUMA node; of a list the device's own; None for -1, which stands for none."""
     number = value[0] if isinstance(value, tuple) and value else value
-    return number if isinstance(number, int) and not isinstance(number, bool) and number >= 0 else None
+    return (
+        number if isinstance(number, int) and not isinstance(number, bool) and number >= 0 else None
+    )
 
 
 def _function(device: Device, machine: Machine) -> str | None:
@@ -161,12 +170,24 @@ def _published(a: Location, b: Location) -> Distance:
     same_node = None if a.numa is None or b.numa is None else a.numa == b.numa
     if "cpu" in (a.kind, b.kind):  # the PCIe roots of CPUs are those near them
         near = bool(set(a.roots) & set(b.roots)) or same_node
-        return Distance(None, position("numa"), _FAR, "slices") if near is None else _by_node(near, "numa")
+        return (
+            Distance(None, position("numa"), _FAR, "slices")
+            if near is None
+            else _by_node(near, "numa")
+        )
     if a.roots and b.roots:
         if set(a.roots) & set(b.roots):
             return _known("root", "slices")
-        return Distance(None, position("NODE"), _FAR, "slices") if same_node is None else _by_node(same_node, "NODE")
-    return Distance(None, position("root"), _FAR, "slices") if same_node is None else _by_node(same_node, "numa")
+        return (
+            Distance(None, position("NODE"), _FAR, "slices")
+            if same_node is None
+            else _by_node(same_node, "NODE")
+        )
+    return (
+        Distance(None, position("root"), _FAR, "slices")
+        if same_node is None
+        else _by_node(same_node, "numa")
+    )
 
 
 def _by_node(same: bool, level: str) -> Distance:

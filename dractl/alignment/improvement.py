@@ -24,7 +24,10 @@ def candidates(claim: Raw, requests: Sequence[Sequence[str]]) -> Iterator[tuple[
         yield Improvement(PCIE_ROOT, names, parts), changed
         # Not every driver publishes the NUMA node; where roots are shared it is enough that one of the kinds does.
         first = [_part(name, n) for name in requests[0] for n in range(parts)]
-        yield Improvement(PCIE_ROOT, names, parts, NUMA_NODE), _constrained(changed, [first], NUMA_NODE)
+        yield (
+            Improvement(PCIE_ROOT, names, parts, NUMA_NODE),
+            _constrained(changed, [first], NUMA_NODE),
+        )
     yield Improvement(NUMA_NODE, names), _constrained(claim, [names], NUMA_NODE)
 
 
@@ -64,7 +67,9 @@ def _split(claim: Raw, names: Sequence[str], parts: int) -> Raw:
         exactly = {**map_at(request, "exactly"), "count": _count(claim, name) // parts}
         requests += [{"name": _part(name, n), "exactly": exactly} for n in range(parts)]
     constraints = [
-        {**c, "requests": [p for name in c["requests"] for p in _parts(name, names, parts)]} if c.get("requests") else c
+        {**c, "requests": [p for name in c["requests"] for p in _parts(name, names, parts)]}
+        if c.get("requests")
+        else c
         for c in maps_at(devices, "constraints")
     ]
     return _with(claim, {**devices, "requests": requests, "constraints": constraints})

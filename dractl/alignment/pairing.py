@@ -11,7 +11,9 @@ Positions = tuple[int, ...]
 """Positions of pairs, the farthest first."""
 
 
-def paired(first: Sequence[int], second: Sequence[int] | None, far: Callable[[int, int], int]) -> list[tuple[int, int]]:
+def paired(
+    first: Sequence[int], second: Sequence[int] | None, far: Callable[[int, int], int]
+) -> list[tuple[int, int]]:
     """The pairs: of one kind (``second`` is None) all; of two each device of the more numerous kind with one of the
     other, none used more often than evenly, so that the farthest level is rarest, then the next.
 
@@ -26,7 +28,10 @@ def paired(first: Sequence[int], second: Sequence[int] | None, far: Callable[[in
     uses = -(-len(first) // len(second))
     columns = [b for b in second for _ in range(uses)]
     table = [[far(a, b) for b in columns] for a in first]
-    ranks = {number: rank for rank, number in enumerate(sorted({number for row in table for number in row}))}
+    ranks = {
+        number: rank
+        for rank, number in enumerate(sorted({number for row in table for number in row}))
+    }
     weights = [(len(first) + 1) ** rank for rank in range(len(ranks))]
     chosen = _assigned([[weights[ranks[number]] for number in row] for row in table])
     return [(a, columns[column]) for a, column in zip(first, chosen, strict=True)]
@@ -36,7 +41,9 @@ def _assigned(costs: Sequence[Sequence[int]]) -> list[int]:
     """The column of each row in an assignment of the lowest total cost (the Hungarian method with potentials, by
     shortest augmenting paths). There are at least as many columns as rows."""
     rows, columns = len(costs), len(costs[0])
-    owner = [-1] * (columns + 1)  # the row of each column; the last column stands for the row that is added
+    owner = [-1] * (
+        columns + 1
+    )  # the row of each column; the last column stands for the row that is added
     of_row, of_column = [0] * rows, [0] * (columns + 1)
     for row in range(rows):
         owner[columns], column = row, columns

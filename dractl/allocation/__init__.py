@@ -44,7 +44,15 @@ from dractl.allocation.result import (
     as_json,
 )
 from dractl.allocation.state import AllocatedState, DeviceID
-from dractl.allocation.survey import ConstraintSurvey, Loss, PoolSurvey, RequestSurvey, Stage, Survey, ValueGroup
+from dractl.allocation.survey import (
+    ConstraintSurvey,
+    Loss,
+    PoolSurvey,
+    RequestSurvey,
+    Stage,
+    Survey,
+    ValueGroup,
+)
 from dractl.allocation.taints import apply_taint_rules, effective_taint_rules
 
 __all__ = [

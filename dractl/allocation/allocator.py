@@ -64,7 +64,9 @@ class Allocator:
         self.slices = tuple(slices)
         self._index: SliceIndex | None = None
         self._matcher: Matcher | None = None
-        self._outcomes: dict[tuple[SearchProblem, int], Outcome] = {} if before is None else before._outcomes
+        self._outcomes: dict[tuple[SearchProblem, int], Outcome] = (
+            {} if before is None else before._outcomes
+        )
         if self.behaviour is None:
             return
         self._matcher = Matcher(features, self.behaviour) if before is None else before._matcher
@@ -89,7 +91,9 @@ class Allocator:
             before=self,
         )
 
-    def allocate(self, node: Node, claims: Sequence[ResourceClaim], budget: int | None = None) -> Verdict:
+    def allocate(
+        self, node: Node, claims: Sequence[ResourceClaim], budget: int | None = None
+    ) -> Verdict:
         """The verdict on a pod's unallocated claims, in the order of the pod, on one node.
 
         ``budget`` limits the work (:data:`DEFAULT_BUDGET`); a search that exceeds it is Exhausted. UsageError for
@@ -102,7 +106,9 @@ class Allocator:
             built = self.problem(node, claims)
         except AttemptFailed as failed:
             return Fatal(fault=failed.fault)
-        return self._verdict(built, self._search(built.problem, DEFAULT_BUDGET if budget is None else budget), node)
+        return self._verdict(
+            built, self._search(built.problem, DEFAULT_BUDGET if budget is None else budget), node
+        )
 
     def problem(self, node: Node, claims: Sequence[ResourceClaim]) -> Built:
         """The input of the search for claims on a node. Raises AttemptFailed where the attempt ends before it."""
@@ -122,7 +128,9 @@ class Allocator:
             return Survey(name, (), (), (), failed.fault)
         return survey(builder, obsolete, claims)
 
-    def _builder(self, index: SliceIndex, matcher: Matcher, behaviour: Behaviour, node: Node) -> Builder:
+    def _builder(
+        self, index: SliceIndex, matcher: Matcher, behaviour: Behaviour, node: Node
+    ) -> Builder:
         devices = NodeDevices(self.features, behaviour, self.state, node, index.gather(node))
         return Builder(matcher, self.classes, devices)
 
@@ -146,7 +154,9 @@ class Allocator:
             case Abort():
                 return Fatal(cost, unordered, fault=_abort_fault(built, outcome))
             case NoSolution():
-                if not built.behaviour.lenient_pools and any(pool.invalid is not None for pool in built.devices.pools):
+                if not built.behaviour.lenient_pools and any(
+                    pool.invalid is not None for pool in built.devices.pools
+                ):
                     return NodeError(cost, unordered)
                 return Unallocatable(cost, unordered)
             case Solution():
@@ -183,7 +193,14 @@ def _abort_fault(built: Built, abort: Abort) -> Fault:
         case "constraint":
             device = built.candidate(abort.device).id
             text = f"cannot add device {device} because a claim constraint would not be satisfied"
-            return Fault("constraint", f"{asked.place}: {text}", ref.claim, ref, device, constraint=abort.detail[0])
+            return Fault(
+                "constraint",
+                f"{asked.place}: {text}",
+                ref.claim,
+                ref,
+                device,
+                constraint=abort.detail[0],
+            )
         case "derived":
             constraint = asked.claim.spec.devices.constraints[abort.detail[0]]
             attribute = constraint.match_attribute or constraint.distinct_attribute

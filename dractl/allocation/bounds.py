@@ -81,8 +81,14 @@ class Bounds:
     def __init__(self, problem: SearchProblem) -> None:
         self.problem = problem
         self.admin = any(slot.admin for slot in problem.slots)
-        self.usable = [slot.selectable & ~slot.refused & ~slot.tainted & self._free_of(slot) for slot in problem.slots]
-        self.whole = [sum(1 << d for d in slot.every) if slot.every is not None else 0 for slot in problem.slots]
+        self.usable = [
+            slot.selectable & ~slot.refused & ~slot.tainted & self._free_of(slot)
+            for slot in problem.slots
+        ]
+        self.whole = [
+            sum(1 << d for d in slot.every) if slot.every is not None else 0
+            for slot in problem.slots
+        ]
         self.known: dict[Hashable, int] = {}
         self.values = [self._values(claim) for claim in range(len(problem.constraints))]
         for tables in self.values:
@@ -118,7 +124,9 @@ class Bounds:
         if slot.wants is not None and self.problem.free is not None:
             for device in bits(slot.selectable):
                 want = slot.wants[device]
-                if want is None or any(w > f for w, f in zip(want, self.problem.free[device], strict=True)):
+                if want is None or any(
+                    w > f for w, f in zip(want, self.problem.free[device], strict=True)
+                ):
                     mask &= ~(1 << device)
         return mask
 
@@ -161,7 +169,12 @@ class Bounds:
             every = self.whole[number]
             columns.append(
                 [
-                    (slot.selectable >> d & 1, slot.refused >> d & 1, slot.tainted >> d & 1, every >> d & 1)
+                    (
+                        slot.selectable >> d & 1,
+                        slot.refused >> d & 1,
+                        slot.tainted >> d & 1,
+                        every >> d & 1,
+                    )
                     for d in range(problem.devices)
                 ]
             )
@@ -175,7 +188,10 @@ class Bounds:
                         seen.add(id(values))
                         columns.append(values)
         columns.append(
-            [(problem.held >> d & 1, problem.multi >> d & 1, problem.sharing >> d & 1) for d in range(problem.devices)]
+            [
+                (problem.held >> d & 1, problem.multi >> d & 1, problem.sharing >> d & 1)
+                for d in range(problem.devices)
+            ]
         )
         return columns + [column for column in (problem.free, problem.groups) if column is not None]
 
@@ -184,7 +200,10 @@ class Bounds:
         shared = search.shares.get(device)
         if not self.admin:
             slot = self.problem.slots[number]
-            todo, later = slot.selectable & ~search.used, self.relevant[slot.request + 1] & ~search.used
+            todo, later = (
+                slot.selectable & ~search.used,
+                self.relevant[slot.request + 1] & ~search.used,
+            )
             of_block = self.symmetry.kind(device, todo, later, search.charged)
             if of_block is not None:
                 return of_block
@@ -288,7 +307,9 @@ class Bounds:
                 return False
         if charge.ledger not in self.overdrawn:
             return True
-        return all(left is None or left >= used for left, used in zip(available, taken, strict=True))
+        return all(
+            left is None or left >= used for left, used in zip(available, taken, strict=True)
+        )
 
     def _enough(self, search: Holdings, number: int, need: int, mask: int) -> bool:
         slot = self.problem.slots[number]
@@ -308,7 +329,9 @@ class Bounds:
             counter, amount = charge.amounts[0]
             if devices & mask and amount > 0:
                 rest &= ~devices
-                by_first.setdefault((charge.ledger, counter), []).append((amount, (devices & mask).bit_count()))
+                by_first.setdefault((charge.ledger, counter), []).append(
+                    (amount, (devices & mask).bit_count())
+                )
         found = rest.bit_count()
         for (ledger, counter), amounts in by_first.items():
             left = self.problem.ledgers[ledger].available[0][counter]
@@ -353,7 +376,10 @@ class Bounds:
         alike: dict[Hashable, tuple[_Values, list[Rest], set[int]]] = {}
         for claim, wanted in tables.items():
             for table in self.values[claim]:
-                if table.constraint.kind != "match" or search.trackers[claim][table.index].key() is not None:
+                if (
+                    table.constraint.kind != "match"
+                    or search.trackers[claim][table.index].key() is not None
+                ):
                     continue
                 covered = [
                     rest
@@ -371,7 +397,10 @@ class Bounds:
             if len(claims) < 2:
                 continue
             served = sum(
-                min((rest.mask & table.by_slot[rest.slot].get(value, 0)).bit_count() // rest.need for rest in covered)
+                min(
+                    (rest.mask & table.by_slot[rest.slot].get(value, 0)).bit_count() // rest.need
+                    for rest in covered
+                )
                 for value in table.by_slot[covered[0].slot]
             )
             if served < len(claims):
@@ -385,13 +414,18 @@ class Bounds:
             if not covered:
                 continue
             if table.constraint.kind == "match":
-                if not any(self._one_value(search, table, covered, value) for value in table.by_slot[covered[0].slot]):
+                if not any(
+                    self._one_value(search, table, covered, value)
+                    for value in table.by_slot[covered[0].slot]
+                ):
                     return False
             elif table.constraint.kind == "distinct" and not self._many_values(table, covered):
                 return False
         return True
 
-    def _one_value(self, search: Holdings, table: _Values, covered: list[Rest], value: Hashable) -> bool:
+    def _one_value(
+        self, search: Holdings, table: _Values, covered: list[Rest], value: Hashable
+    ) -> bool:
         """True if all covered requests find their devices among those with one value."""
         groups: dict[int, int] = {}
         for rest in covered:
@@ -446,7 +480,10 @@ def _mask(devices: tuple[int, ...]) -> int:
     return mask
 
 
-def union(masks: dict[Hashable, int], values: frozenset[Scalar] | frozenset[Hashable] | tuple[Hashable, ...]) -> int:
+def union(
+    masks: dict[Hashable, int],
+    values: frozenset[Scalar] | frozenset[Hashable] | tuple[Hashable, ...],
+) -> int:
     found = 0
     for value in values:
         found |= masks.get(value, 0)

@@ -18,7 +18,15 @@ from dractl.allocation.faults import AttemptFailed, Fault, FaultKind
 from dractl.allocation.features import Behaviour, Features
 from dractl.allocation.matching import Answer, Criteria, Failure, Matcher
 from dractl.allocation.pools import Pool, PoolDevice, reached_from
-from dractl.allocation.problem import Constraint, ConstraintKind, Rules, SearchProblem, Slot, Value, Vector
+from dractl.allocation.problem import (
+    Constraint,
+    ConstraintKind,
+    Rules,
+    SearchProblem,
+    Slot,
+    Value,
+    Vector,
+)
 from dractl.allocation.state import DeviceID
 from dractl.model import (
     DeviceClass,
@@ -56,7 +64,11 @@ class Asked(Struct, frozen=True):
 
     @property
     def full_name(self) -> str:
-        return self.request.name if self.alternative is None else f"{self.request.name}/{self.alternative.name}"
+        return (
+            self.request.name
+            if self.alternative is None
+            else f"{self.request.name}/{self.alternative.name}"
+        )
 
     @property
     def admin(self) -> bool:
@@ -95,7 +107,9 @@ class Asked(Struct, frozen=True):
 
     def named_by(self, requests: Sequence[str]) -> bool:
         """True if a list of request names includes this one; ``request`` includes its alternatives."""
-        return self.request.name in requests or (self.alternative is not None and self.full_name in requests)
+        return self.request.name in requests or (
+            self.alternative is not None and self.full_name in requests
+        )
 
     def criteria(self) -> Criteria:
         """The selectors of class and request."""
@@ -146,7 +160,9 @@ class Built(Struct):
 class Builder:
     """Builds the problem of one node and one pod's claims."""
 
-    def __init__(self, matcher: Matcher, classes: Mapping[str, DeviceClass], devices: NodeDevices) -> None:
+    def __init__(
+        self, matcher: Matcher, classes: Mapping[str, DeviceClass], devices: NodeDevices
+    ) -> None:
         self.features = devices.features
         self.behaviour = devices.behaviour
         self.matcher = matcher
@@ -180,14 +196,18 @@ class Builder:
             all_panics="all-with-counters" in bugs,
             recheck_by_position="recheck-by-position" in bugs,
         )
-        uses_capacity = self.devices.capacity_matters or any(slot.wants is not None for slot in self.slots)
+        uses_capacity = self.devices.capacity_matters or any(
+            slot.wants is not None for slot in self.slots
+        )
         problem = SearchProblem(
             rules=rules,
             devices=len(self.devices),
             slots=tuple(self.slots),
             requests=tuple(requests),
             choices=tuple(choices),
-            constraints=tuple(self._constraints(index, found) for index, found in enumerate(constraints)),
+            constraints=tuple(
+                self._constraints(index, found) for index, found in enumerate(constraints)
+            ),
             held=self.devices.held,
             multi=self.devices.multi,
             sharing=self.devices.sharing,
@@ -213,7 +233,9 @@ class Builder:
             unordered=not self.behaviour.ordered and self._several_pools(),
         )
 
-    def _claim(self, index: int, claim: ResourceClaim, requests: list[tuple[int, ...]], choices: list[bool]) -> None:
+    def _claim(
+        self, index: int, claim: ResourceClaim, requests: list[tuple[int, ...]], choices: list[bool]
+    ) -> None:
         name = claim.metadata.full_name
         per_request = self.features.has("devices-counted-by-request")
         total = 0
@@ -270,25 +292,43 @@ class Builder:
     # -- one request --------------------------------------------------------------------------------------------------
 
     def ask(
-        self, index: int, claim: ResourceClaim, request: DeviceRequest, alternative: DeviceSubRequest | None
+        self,
+        index: int,
+        claim: ResourceClaim,
+        request: DeviceRequest,
+        alternative: DeviceSubRequest | None,
     ) -> Asked:
         """The request with its class. Raises RequestFault."""
         spec = alternative if alternative is not None else request.exactly
-        ref = RequestRef(claim.metadata.full_name, request.name, None if alternative is None else alternative.name)
+        ref = RequestRef(
+            claim.metadata.full_name,
+            request.name,
+            None if alternative is None else alternative.name,
+        )
         if spec is None:
-            raise _failed("class-unnamed", ref, "missing device class name (unsupported request type?)")
-        if spec.derived_attributes and self.features.has("derived-attributes") and not self._derives:
+            raise _failed(
+                "class-unnamed", ref, "missing device class name (unsupported request type?)"
+            )
+        if (
+            spec.derived_attributes
+            and self.features.has("derived-attributes")
+            and not self._derives
+        ):
             text = "cannot handle request with derived attributes, the feature is disabled"
             raise _failed("gate-off", ref, text, gate="DRADerivedAttributes")
         for position, selector in enumerate(spec.selectors):
             if selector.cel is None:
                 text = f"{_place(ref)}, selector #{position}: CEL expression empty (unsupported selector type?)"
                 raise AttemptFailed(Fault("selector-empty", text, ref.claim, ref))
-        if getattr(spec, "admin_access", None) is not None and not self.features.enabled("DRAAdminAccess"):
+        if getattr(spec, "admin_access", None) is not None and not self.features.enabled(
+            "DRAAdminAccess"
+        ):
             text = "admin access is requested, but the feature is disabled"
             raise _failed("gate-off", ref, text, gate="DRAAdminAccess")
         if not spec.device_class_name:
-            raise _failed("class-unnamed", ref, "missing device class name (unsupported request type?)")
+            raise _failed(
+                "class-unnamed", ref, "missing device class name (unsupported request type?)"
+            )
         device_class = self.classes.get(spec.device_class_name)
         if device_class is None:
             missing = spec.device_class_name
@@ -408,7 +448,9 @@ class Builder:
                     if self._large_enough(self.asked[slot], first + offset):
                         every.append(first + offset)
                 elif answer is not False:
-                    raise AttemptFailed(obstacle_fault(self.asked[slot], pool.devices[offset].id, answer))
+                    raise AttemptFailed(
+                        obstacle_fault(self.asked[slot], pool.devices[offset].id, answer)
+                    )
         selectable = 0
         for device in every:
             selectable |= 1 << device
@@ -428,7 +470,10 @@ class Builder:
         if isinstance(found, Unfit):
             return False
         if self.features.has("strict-amounts"):
-            room = [nano(candidate.device.capacity[name].value) for name in sorted(candidate.device.capacity)]
+            room = [
+                nano(candidate.device.capacity[name].value)
+                for name in sorted(candidate.device.capacity)
+            ]
         else:
             room = list(self.devices.free[device])
         return all(want <= left for want, left in zip(found, room, strict=True))
@@ -471,13 +516,19 @@ class Builder:
                 found.append((number, 1))
                 continue
             previous = self.devices.offers[number - 1].candidate if number else None
-            start = found[-1][0] if previous is not None and previous.slice is candidate.slice else number
+            start = (
+                found[-1][0]
+                if previous is not None and previous.slice is candidate.slice
+                else number
+            )
             found.append((start, len(candidate.slice.spec.devices)))
         return tuple(found)
 
     # -- constraints --------------------------------------------------------------------------------------------------
 
-    def _constraints(self, claim: int, constraints: Sequence[DeviceConstraint]) -> tuple[Constraint, ...]:
+    def _constraints(
+        self, claim: int, constraints: Sequence[DeviceConstraint]
+    ) -> tuple[Constraint, ...]:
         return tuple(self._constraint(claim, constraint) for constraint in constraints)
 
     def _constraint(self, claim: int, constraint: DeviceConstraint) -> Constraint:
@@ -491,24 +542,41 @@ class Builder:
         else:
             assert constraint.distinct_attribute is not None
             attribute = constraint.distinct_attribute
-            kind = "distinct-last" if {"distinct-last-only", "distinct-identity"} & bugs else "distinct"
+            kind = (
+                "distinct-last"
+                if {"distinct-last-only", "distinct-identity"} & bugs
+                else "distinct"
+            )
             identity = "distinct-identity" in bugs
         plain: tuple[Value, ...] | None = None
         table: list[tuple[Value, ...] | None] = []
         for asked in self.asked:
-            if asked.claim_index != claim or (constraint.requests and not asked.named_by(constraint.requests)):
+            if asked.claim_index != claim or (
+                constraint.requests and not asked.named_by(constraint.requests)
+            ):
                 table.append(None)
                 continue
-            expression = next((d.expression for d in asked.spec.derived_attributes if d.name == attribute), None)
+            expression = next(
+                (d.expression for d in asked.spec.derived_attributes if d.name == attribute), None
+            )
             if expression is not None and self._derives:
-                table.append(tuple([self._derived(expression, offer, lists=lists) for offer in self.devices.offers]))
+                table.append(
+                    tuple(
+                        [
+                            self._derived(expression, offer, lists=lists)
+                            for offer in self.devices.offers
+                        ]
+                    )
+                )
                 continue
             if plain is None:
                 plain = tuple(
                     [
                         None
                         if offer.candidate is None
-                        else self.attributes.value(offer.candidate, attribute, lists=lists, identity=identity)
+                        else self.attributes.value(
+                            offer.candidate, attribute, lists=lists, identity=identity
+                        )
                         for offer in self.devices.offers
                     ]
                 )
@@ -528,7 +596,14 @@ class Builder:
             return True
         for slot in self.slots:
             reached = slot.selectable | slot.faults
-            if sum(1 for first, last in self._ranges() if reached >> first & ((1 << last - first) - 1)) > 1:
+            if (
+                sum(
+                    1
+                    for first, last in self._ranges()
+                    if reached >> first & ((1 << last - first) - 1)
+                )
+                > 1
+            ):
                 return True
         return False
 
@@ -537,7 +612,9 @@ class Builder:
         return list(pairwise([*starts, len(self.devices.offers)]))
 
 
-def obstacle_fault(asked: Asked, device: DeviceID, obstacle: Failure | str | CapacityFault) -> Fault:
+def obstacle_fault(
+    asked: Asked, device: DeviceID, obstacle: Failure | str | CapacityFault
+) -> Fault:
     """The obstacle at a device, in upstream's words."""
     ref = asked.ref
     if isinstance(obstacle, Failure):

@@ -79,10 +79,14 @@ def nano(quantity: Quantity) -> int:
     return unscaled * int(10**shift) if shift >= 0 else -(-unscaled // int(10**-shift))
 
 
-def _consumed(requested: Quantity | None, capacity: DeviceCapacity, arithmetic: Arithmetic) -> Quantity:
+def _consumed(
+    requested: Quantity | None, capacity: DeviceCapacity, arithmetic: Arithmetic
+) -> Quantity:
     policy = capacity.request_policy
     if requested is None:
-        return policy.default if policy is not None and policy.default is not None else capacity.value
+        return (
+            policy.default if policy is not None and policy.default is not None else capacity.value
+        )
     if policy is None:
         return requested
     if policy.valid_range is not None and policy.valid_range.min is not None:
@@ -93,7 +97,9 @@ def _consumed(requested: Quantity | None, capacity: DeviceCapacity, arithmetic: 
     return requested
 
 
-def _round_up(requested: Quantity, bounds: CapacityRequestPolicyRange, arithmetic: Arithmetic) -> Quantity:
+def _round_up(
+    requested: Quantity, bounds: CapacityRequestPolicyRange, arithmetic: Arithmetic
+) -> Quantity:
     assert bounds.min is not None
     if requested < bounds.min:
         return bounds.min
@@ -106,14 +112,22 @@ def _round_up(requested: Quantity, bounds: CapacityRequestPolicyRange, arithmeti
     least, step = bounds.min.value(), bounds.step.value()
     times = _steps(requested.value() - least, step)
     if arithmetic.strict and least >= 0 and times > (_MAX - least) // step:
-        raise CapacityFault(f"{_NOT_REPRESENTABLE}: rounding request {requested} up to the next step passes MaxInt64")
-    return Quantity(int64(least + int64(step * times)), 0, bounds.step.format if arithmetic.strict else "BinarySI")
+        raise CapacityFault(
+            f"{_NOT_REPRESENTABLE}: rounding request {requested} up to the next step passes MaxInt64"
+        )
+    return Quantity(
+        int64(least + int64(step * times)),
+        0,
+        bounds.step.format if arithmetic.strict else "BinarySI",
+    )
 
 
 def _round_up_milli(requested: Quantity, least: Quantity, step: Quantity) -> Quantity:
     wanted = _exact_milli(requested)
     if wanted is None:
-        raise CapacityFault(f"{_NOT_REPRESENTABLE}: request {requested} is not a representable milli value")
+        raise CapacityFault(
+            f"{_NOT_REPRESENTABLE}: request {requested} is not a representable milli value"
+        )
     low, stride = least.milli_value(), step.milli_value()
     times = _steps(wanted - low, stride)
     if times > (_MAX - low) // stride:
@@ -121,7 +135,11 @@ def _round_up_milli(requested: Quantity, least: Quantity, step: Quantity) -> Qua
             f"{_NOT_REPRESENTABLE}: rounding request {requested} up to the next step passes the milli-value range"
         )
     value = low + stride * times
-    return Quantity(value // 1000, 0, step.format) if value % 1000 == 0 else Quantity(value, -3, step.format)
+    return (
+        Quantity(value // 1000, 0, step.format)
+        if value % 1000 == 0
+        else Quantity(value, -3, step.format)
+    )
 
 
 def _steps(distance: int, step: int) -> int:
@@ -131,10 +149,16 @@ def _steps(distance: int, step: int) -> int:
     return times + (distance % step != 0)
 
 
-def _violates(amount: Quantity, policy: CapacityRequestPolicy | None, arithmetic: Arithmetic) -> bool:
+def _violates(
+    amount: Quantity, policy: CapacityRequestPolicy | None, arithmetic: Arithmetic
+) -> bool:
     if policy is None:
         return False
-    if policy.default is not None and amount == policy.default and amount.format == policy.default.format:
+    if (
+        policy.default is not None
+        and amount == policy.default
+        and amount.format == policy.default.format
+    ):
         return False
     if policy.valid_range is not None:
         return _outside(amount, policy.valid_range, arithmetic)
@@ -156,7 +180,9 @@ def _uses_milli(bounds: CapacityRequestPolicyRange, arithmetic: Arithmetic) -> b
     if not arithmetic.milli:
         return False
     if any(
-        _exact_milli(quantity) is None for quantity in (bounds.min, bounds.max, bounds.step) if quantity is not None
+        _exact_milli(quantity) is None
+        for quantity in (bounds.min, bounds.max, bounds.step)
+        if quantity is not None
     ):
         return False
     return bounds.step is None or bounds.step.milli_value() >= 1

@@ -32,7 +32,9 @@ class Counters(Struct, frozen=True):
 
 def is_allocated(device: DeviceID, state: AllocatedState, *, shares: bool) -> bool:
     """True if a device takes its counters; ``shares``: so does one that is only shared (from 1.36 on)."""
-    return device in state.devices or (shares and (device in state.shared or device in state.capacity))
+    return device in state.devices or (
+        shares and (device in state.shared or device in state.capacity)
+    )
 
 
 def shares_count(behaviour: Behaviour, *, since_136: bool) -> bool:
@@ -47,16 +49,24 @@ def available_counters(
     sets: Mapping[str, Mapping[str, Quantity]]
     sources: Iterable[ResourceSlice]
     if slice_ is not None:
-        sets = {counter_set.name: counter_set.counters for counter_set in slice_.spec.shared_counters}
+        sets = {
+            counter_set.name: counter_set.counters for counter_set in slice_.spec.shared_counters
+        }
         sources = (slice_,)
     else:
         sets, sources = pool.counter_sets, (*pool.slices, *pool.others)
-    left = {(name, counter): nano(value) for name, counters in sets.items() for counter, value in counters.items()}
+    left = {
+        (name, counter): nano(value)
+        for name, counters in sets.items()
+        for counter, value in counters.items()
+    }
     for source in sources:
         for device in source.spec.devices:
             if not device.mapping.get("consumesCounters"):
                 continue
-            if not is_allocated(DeviceID(pool.driver, pool.name, device.name), state, shares=shares):
+            if not is_allocated(
+                DeviceID(pool.driver, pool.name, device.name), state, shares=shares
+            ):
                 continue
             for key, amount in amounts_of(device):
                 if key in left:
@@ -119,7 +129,9 @@ def build_counters(devices: NodeDevices) -> Counters:
     return Counters(tuple(charges), ledgers, groups, baseline, tuple(map(tuple, names)))
 
 
-def _ledger_key(behaviour: Behaviour, candidate: PoolDevice, pool: Pool) -> tuple[Hashable, Hashable]:
+def _ledger_key(
+    behaviour: Behaviour, candidate: PoolDevice, pool: Pool
+) -> tuple[Hashable, Hashable]:
     if behaviour.counters_in_slice:
         return candidate.slice.metadata.name, candidate.slice.metadata.name
     if "pool-name-key" in behaviour.bugs:
@@ -129,7 +141,9 @@ def _ledger_key(behaviour: Behaviour, candidate: PoolDevice, pool: Pool) -> tupl
 
 def _groups(
     devices: NodeDevices, *, shares: bool
-) -> tuple[tuple[tuple[tuple[int, frozenset[str]], ...], ...] | None, tuple[frozenset[str] | None, ...]]:
+) -> tuple[
+    tuple[tuple[tuple[int, frozenset[str]], ...], ...] | None, tuple[frozenset[str] | None, ...]
+]:
     on = devices.experimental and devices.features.has("compatibility-groups")
     if not on or not devices.features.enabled("DRADeviceCompatibilityGroups"):
         return None, ()
@@ -145,7 +159,10 @@ def _groups(
         rows.append(
             tuple(
                 [
-                    (keys.setdefault((*pool.id, c.counter_set), len(keys)), frozenset(c.compatibility_groups))
+                    (
+                        keys.setdefault((*pool.id, c.counter_set), len(keys)),
+                        frozenset(c.compatibility_groups),
+                    )
                     for c in candidate.device.consumes_counters
                 ]
             )
@@ -154,12 +171,16 @@ def _groups(
     for pool in seen.values():
         for slice_ in (*pool.slices, *pool.others):
             for device in slice_.spec.devices:
-                if not is_allocated(DeviceID(pool.driver, pool.name, device.name), devices.state, shares=shares):
+                if not is_allocated(
+                    DeviceID(pool.driver, pool.name, device.name), devices.state, shares=shares
+                ):
                     continue
                 for consumption in device.consumes_counters:
                     number = keys.get((*pool.id, consumption.counter_set))
                     if number is not None:
-                        baseline[number] = _joined(baseline[number], frozenset(consumption.compatibility_groups))
+                        baseline[number] = _joined(
+                            baseline[number], frozenset(consumption.compatibility_groups)
+                        )
     return tuple(rows), tuple(baseline)
 
 

@@ -56,7 +56,9 @@ def _list_attribute(values: list[Any]) -> DeviceAttribute:
     for index, value in enumerate(values):
         if _kind(value) != kind:
             word = "semver" if kind == "version" else kind
-            raise DerivedFault(f"expected list element at index {index} to be {word}, got {_go_type(value)}")
+            raise DerivedFault(
+                f"expected list element at index {index} to be {word}, got {_go_type(value)}"
+            )
     texts = tuple(str(value) for value in values) if kind == "version" else tuple(values)
     return DeviceAttribute(f"{kind}s", texts)  # type: ignore[arg-type]
 
@@ -77,7 +79,16 @@ def _go_type(value: Any) -> str:
     """The name that Go's %T prints for the value's own type."""
     if isinstance(value, Uint):
         return "uint64"
-    names = {bool: "bool", int: "int64", str: "string", float: "float64", bytes: "[]uint8", Version: "semver.Version"}
+    names = {
+        bool: "bool",
+        int: "int64",
+        str: "string",
+        float: "float64",
+        bytes: "[]uint8",
+        Version: "semver.Version",
+    }
     if value is None:
         return "structpb.NullValue"
-    return names.get(type(value), "map[ref.Val]ref.Val" if isinstance(value, dict) else "types.ref.Val")
+    return names.get(
+        type(value), "map[ref.Val]ref.Val" if isinstance(value, dict) else "types.ref.Val"
+    )

@@ -50,7 +50,11 @@ def _marks(pool: Pool) -> _Marks:
             [Offer(candidate, pool) for candidate in pool.devices],
             sum(bit for bit, device in devices if device.get("allowMultipleAllocations")),
             sum(bit for bit, device in devices if device.get("consumesCounters")),
-            sum(1 << at for at, candidate in enumerate(pool.devices) if candidate.slice.spec.skip_node_operations),
+            sum(
+                1 << at
+                for at, candidate in enumerate(pool.devices)
+                if candidate.slice.spec.skip_node_operations
+            ),
             sum(bit for bit, device in devices if device.get("taints")),
             any(device.get("capacity") for _, device in devices),
         )
@@ -65,7 +69,12 @@ class NodeDevices:
     """
 
     def __init__(
-        self, features: Features, behaviour: Behaviour, state: AllocatedState, node: Node, pools: tuple[Pool, ...]
+        self,
+        features: Features,
+        behaviour: Behaviour,
+        state: AllocatedState,
+        node: Node,
+        pools: tuple[Pool, ...],
     ) -> None:
         self.features = features
         self.behaviour = behaviour
@@ -77,7 +86,9 @@ class NodeDevices:
         self.experimental = behaviour.variant == "experimental"
         self.binding = features.binding_conditions
         strict = features.has("strict-amounts")
-        self.arithmetic = Arithmetic(milli=strict and features.enabled("DRAFractionalCapacityRange"), strict=strict)
+        self.arithmetic = Arithmetic(
+            milli=strict and features.enabled("DRAFractionalCapacityRange"), strict=strict
+        )
         self.offers: list[Offer] = []
         self.base: dict[int, int] = {}
         for position, pool in enumerate(pools):
@@ -111,7 +122,9 @@ class NodeDevices:
                 ):
                     self.sharing |= 1 << number
         self.capacity_matters = self.consumable and (sized or bool(self.multi))
-        self._consumed: dict[tuple[int, str, str | None], Mapping[str, Quantity] | Unfit | CapacityFault] = {}
+        self._consumed: dict[
+            tuple[int, str, str | None], Mapping[str, Quantity] | Unfit | CapacityFault
+        ] = {}
 
     def __len__(self) -> int:
         return len(self.offers)
@@ -152,7 +165,9 @@ class NodeDevices:
             return None
         if not self.features.enabled("DRADeviceTaints"):
             return None
-        return preventing(candidate.device, tolerations, any_effect=self.behaviour.counters_in_slice)
+        return preventing(
+            candidate.device, tolerations, any_effect=self.behaviour.counters_in_slice
+        )
 
     def tainted(self, tolerations: Sequence[DeviceToleration]) -> int:
         """The devices that a request cannot have because of a taint."""

@@ -55,14 +55,19 @@ def size(bounds: Bounds, search: Holdings, number: int, need: int, todo: int) ->
     return min(total, _HUGE)
 
 
-def _tries(bounds: Bounds, search: Holdings, number: int, wanted: int, mask: int, before: list[Taken]) -> Tries:
+def _tries(
+    bounds: Bounds, search: Holdings, number: int, wanted: int, mask: int, before: list[Taken]
+) -> Tries:
     slot = bounds.problem.slots[number]
     if slot.every is not None:
         return Tries(float(wanted), float((mask & bounds.whole[number]).bit_count() >= wanted))
     combinations = bounds.problem.rules.combinations
     share = 1.0
     if mask and not slot.admin and not mask & bounds.problem.multi:
-        gone = sum(each.count * (mask & each.mask).bit_count() / max(each.mask.bit_count(), 1) for each in before)
+        gone = sum(
+            each.count * (mask & each.mask).bit_count() / max(each.mask.bit_count(), 1)
+            for each in before
+        )
         share = max(mask.bit_count() - gone, 0.0) / mask.bit_count()
     calls, leaves = 0.0, 0.0
     for group, repeats in _parts(bounds, search, number, mask):
@@ -82,7 +87,10 @@ def _parts(bounds: Bounds, search: Holdings, number: int, mask: int) -> list[tup
         if masks is None:
             continue
         held = [mask & devices for devices in masks.values() if mask & devices]
-        if table.constraint.kind == "match" and search.trackers[slot.claim][table.index].key() is None:
+        if (
+            table.constraint.kind == "match"
+            and search.trackers[slot.claim][table.index].key() is None
+        ):
             return [(devices, 1.0) for devices in held]
         if table.constraint.kind != "match" and held:
             one_each = 0

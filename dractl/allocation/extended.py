@@ -72,15 +72,26 @@ def delegated_resources(classes: Iterable[DeviceClass], features: Features) -> f
     classes = tuple(classes)
     names = set(backing_classes(classes, features))
     if features.enabled("DRAExtendedResource") and not features.has("implicit-extended-names"):
-        names |= {IMPLICIT_PREFIX + c.metadata.name for c in classes if not c.spec.extended_resource_name}
+        names |= {
+            IMPLICIT_PREFIX + c.metadata.name for c in classes if not c.spec.extended_resource_name
+        }
     return frozenset(names)
 
 
-def extended_resources(pod: Pod, node: Node, classes: Iterable[DeviceClass], features: Features) -> ExtendedResources:
+def extended_resources(
+    pod: Pod, node: Node, classes: Iterable[DeviceClass], features: Features
+) -> ExtendedResources:
     """The claim that kube-scheduler makes for a pod's extended resources on a node."""
     backing = backing_classes(classes, features)
     containers = (*pod.spec.init_containers, *pod.spec.containers)
-    wanted = sorted({name for c in containers for name, amount in _requests(c).items() if is_extended(name) and amount})
+    wanted = sorted(
+        {
+            name
+            for c in containers
+            for name, amount in _requests(c).items()
+            if is_extended(name) and amount
+        }
+    )
     if not any(name in backing for name in wanted):
         return ExtendedResources(None)
     served: list[str] = []
@@ -116,7 +127,9 @@ def _claim(pod: Pod, requests: Sequence[DeviceRequest]) -> ResourceClaim:
         finalizers=(),
         generation=None,
     )
-    return ResourceClaim(metadata, ResourceClaimSpec(DeviceClaim(tuple(requests))), ResourceClaimStatus())
+    return ResourceClaim(
+        metadata, ResourceClaimSpec(DeviceClaim(tuple(requests))), ResourceClaimStatus()
+    )
 
 
 def _requests(container: Container) -> dict[str, int]:
@@ -148,14 +161,18 @@ def _requests_for(
     names: set[str] = set()
     shared: list[ContainerExtendedResourceRequest] = []
     for number in short:
-        request, used = _container_request(number, containers[number], resource, device_class, kept[number:])
+        request, used = _container_request(
+            number, containers[number], resource, device_class, kept[number:]
+        )
         if request is not None:
             names.add(request.name)
             if largest is None or _count(largest) < _count(request):
                 largest = request
         shared += used
     if largest is not None:
-        shared = [replace(m, request_name=largest.name) if m.request_name in names else m for m in shared]
+        shared = [
+            replace(m, request_name=largest.name) if m.request_name in names else m for m in shared
+        ]
     found = [request for request in (largest, *kept) if request is not None]
     return found, [*mappings, *shared]
 
@@ -166,7 +183,11 @@ def _count(request: DeviceRequest) -> int:
 
 
 def _container_request(
-    number: int, container: Container, resource: str, device_class: str, reusable: Sequence[DeviceRequest | None]
+    number: int,
+    container: Container,
+    resource: str,
+    device_class: str,
+    reusable: Sequence[DeviceRequest | None],
 ) -> tuple[DeviceRequest | None, list[ContainerExtendedResourceRequest]]:
     amounts = _requests(container)
     wanted = amounts.get(resource, 0)
@@ -177,10 +198,14 @@ def _container_request(
     for request in reusable:
         if request is not None:
             covered += _count(request)
-            mappings.append(ContainerExtendedResourceRequest(container.name, resource, request.name))
+            mappings.append(
+                ContainerExtendedResourceRequest(container.name, resource, request.name)
+            )
             if covered >= wanted:
                 return None, mappings
-    position = sorted({**container.resources.limits, **container.resources.requests}).index(resource)
+    position = sorted({**container.resources.limits, **container.resources.requests}).index(
+        resource
+    )
     name = f"container-{number}-request-{position}"
     spec = ExactDeviceRequest(device_class, allocation_mode="ExactCount", count=wanted - covered)
     mappings.append(ContainerExtendedResourceRequest(container.name, resource, name))

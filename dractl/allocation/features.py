@@ -104,7 +104,9 @@ class Features(Struct, frozen=True):
         on = target.gates
         if target.has("lists-only-in-cel"):
             on = on - {"DRAListTypeAttributes"}
-        return cls(target.release, on, target.gates, upstream_bugs=upstream_bugs, patch=patch_of(release))
+        return cls(
+            target.release, on, target.gates, upstream_bugs=upstream_bugs, patch=patch_of(release)
+        )
 
     def has(self, change: str) -> bool:
         """True if the release has a change of :data:`dractl.model.releases.CHANGES`; KeyError for an unknown one."""
@@ -127,7 +129,9 @@ class Features(Struct, frozen=True):
     @property
     def behaviour(self) -> Behaviour | None:
         """The behaviour of the selected variant; None if no variant supports all features."""
-        supported = ALLOCATORS.supported[max(row for row in ALLOCATORS.supported if row <= self.release)]
+        supported = ALLOCATORS.supported[
+            max(row for row in ALLOCATORS.supported if row <= self.release)
+        ]
         for variant in (self.variant,) if self.variant else VARIANTS:
             if self.required <= {*supported[variant]}:
                 return _behaviour(self, variant)
@@ -149,7 +153,8 @@ def _fields(release: str) -> list[tuple[str, str]]:
     return [
         (name, field.gate)
         for name, field in ALLOCATORS.features.items()
-        if (field.since is None or field.since <= release) and (field.until is None or release < field.until)
+        if (field.since is None or field.since <= release)
+        and (field.until is None or release < field.until)
     ]
 
 
@@ -169,14 +174,17 @@ def _switches(features: Features) -> list[tuple[str, bool]]:
 def _behaviour(features: Features, variant: Variant) -> Behaviour:
     stable, experimental = variant == "stable", variant == "experimental"
     in_order = features.has("devices-in-order")
-    ledgers = features.has("counters-of-pools-stable") if stable else features.has("counters-of-pools")
+    ledgers = (
+        features.has("counters-of-pools-stable") if stable else features.has("counters-of-pools")
+    )
     whole = features.has("pools-of-cluster")
     return Behaviour(
         variant=variant,
         ordered=in_order and not stable,
         binding_slices_last=not in_order and experimental,
         counters_in_slice=not ledgers,
-        counter_slices_everywhere=ledgers and (stable or not features.has("counter-slices-of-nodes")),
+        counter_slices_everywhere=ledgers
+        and (stable or not features.has("counter-slices-of-nodes")),
         whole_cluster=whole,
         lenient_pools=not whole,
         limit_unwinds=in_order or not stable,

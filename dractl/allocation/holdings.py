@@ -17,7 +17,9 @@ AbortReason = Literal["device", "constraint", "derived", "limit", "panic-nil", "
 class Aborted(Exception):
     """The attempt ends at ``device`` while it is tried for ``slot``; see :class:`dractl.allocation.search.Abort`."""
 
-    def __init__(self, reason: AbortReason, slot: int, device: int, detail: tuple[int, int] = (0, 0)) -> None:
+    def __init__(
+        self, reason: AbortReason, slot: int, device: int, detail: tuple[int, int] = (0, 0)
+    ) -> None:
         super().__init__()
         self.reason = reason
         self.slot = slot
@@ -50,10 +52,16 @@ class Holdings:
         # devices that are being allocated, by any claim and by each
         self.used = 0
         self.used_by = [0] * claims
-        self.trackers = [[tracker(c, problem.slots) for c in constraints] for constraints in problem.constraints]
+        self.trackers = [
+            [tracker(c, problem.slots) for c in constraints] for constraints in problem.constraints
+        ]
         self.shares: dict[int, Vector] = {}  # what shares in flight consume
-        self.charged: list[list[int]] = [[0] * len(ledger.available[0]) for ledger in problem.ledgers]
-        self.ledger_pool: list[int | None] = [None if len(x.available) > 1 else 0 for x in problem.ledgers]
+        self.charged: list[list[int]] = [
+            [0] * len(ledger.available[0]) for ledger in problem.ledgers
+        ]
+        self.ledger_pool: list[int | None] = [
+            None if len(x.available) > 1 else 0 for x in problem.ledgers
+        ]
         self.groups: dict[int, frozenset[str]] = {}
 
     def fits(self, slot: int, device: int) -> bool:
@@ -83,7 +91,11 @@ class Holdings:
         if slot.refused & bit:
             return None
 
-        skip = multi and self.rules.charged_once and (bool(self.problem.sharing & bit) or device in self.shares)
+        skip = (
+            multi
+            and self.rules.charged_once
+            and (bool(self.problem.sharing & bit) or device in self.shares)
+        )
         groups: tuple[tuple[int, frozenset[str] | None], ...] = ()
         if self.problem.groups is not None and not skip and self.problem.groups[device]:
             joined = self._join_groups(device)
@@ -91,7 +103,11 @@ class Holdings:
                 return None
             groups = joined
         charged = False
-        if self.problem.charges is not None and not skip and self.problem.charges[device] is not None:
+        if (
+            self.problem.charges is not None
+            and not skip
+            and self.problem.charges[device] is not None
+        ):
             if not self._charge(device):
                 self._leave_groups(groups)
                 return None
@@ -109,11 +125,15 @@ class Holdings:
             if not added:
                 if slot.every is not None:
                     raise Aborted("constraint", number, device, (position, 0))
-                self._reject(Undo(number, device, charged, groups, position, None, was_shared=False))
+                self._reject(
+                    Undo(number, device, charged, groups, position, None, was_shared=False)
+                )
                 return None
 
         before = self.shares.get(device)
-        undo = Undo(number, device, charged, groups, len(trackers), before, was_shared=device in self.shares)
+        undo = Undo(
+            number, device, charged, groups, len(trackers), before, was_shared=device in self.shares
+        )
         if not multi:
             self.used |= bit
             self.used_by[slot.claim] |= bit
@@ -126,7 +146,9 @@ class Holdings:
             if multi:
                 want = slot.wants[device]
                 assert want is not None
-                self.shares[device] = want if before is None else tuple(map(sum, zip(before, want, strict=True)))
+                self.shares[device] = (
+                    want if before is None else tuple(map(sum, zip(before, want, strict=True)))
+                )
         self.results[slot.claim] += 1
         self.picks.append((number, device))
         return undo
@@ -266,7 +288,11 @@ class Holdings:
         """kubernetes#138882: the pool of the device is not known where its counters are looked up."""
         bit = 1 << device
         target = self.slots[slot]
-        in_use = self.used_by[target.claim] & bit if target.admin else (self.used | self.problem.held) & bit
+        in_use = (
+            self.used_by[target.claim] & bit
+            if target.admin
+            else (self.used | self.problem.held) & bit
+        )
         if in_use or target.refused & bit:
             return
         if self.problem.multi & bit and (self.problem.sharing & bit or device in self.shares):

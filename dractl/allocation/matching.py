@@ -82,10 +82,18 @@ class Matcher:
         """The result of one selector on a device."""
         program = self.program(text)
         if not program.ok:
-            return Failure(scope, index, None, f"CEL compile error: {program.error}", f"compile error: {program.error}")
+            return Failure(
+                scope,
+                index,
+                None,
+                f"CEL compile error: {program.error}",
+                f"compile error: {program.error}",
+            )
         device = candidate.device
         if self.hides_sharing and device.mapping.get("allowMultipleAllocations") is not None:
-            device = Device({k: v for k, v in device.mapping.items() if k != "allowMultipleAllocations"})
+            device = Device(
+                {k: v for k, v in device.mapping.items() if k != "allowMultipleAllocations"}
+            )
         result = program.evaluate(candidate.id.driver, device)
         if not isinstance(result, EvalError):
             return result
@@ -94,7 +102,9 @@ class Matcher:
         if self.names_device:
             if "no such key:" in error:
                 error += _HINT
-            return Failure(scope, index, f" on device {candidate.id}", f"CEL runtime error: {error}", plain)
+            return Failure(
+                scope, index, f" on device {candidate.id}", f"CEL runtime error: {error}", plain
+            )
         return Failure(scope, index, "", f"CEL runtime error: {error}", plain)
 
     def ask_pool(self, criteria: Criteria, pool: Pool) -> tuple[Answer, ...]:

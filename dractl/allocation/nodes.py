@@ -18,7 +18,9 @@ class SelectorFault(ValueError):
     """A node selector that cannot be parsed. The text is upstream's, except where upstream prints a whole object."""
 
 
-def node_matches(node: Node, node_name: str | None, all_nodes: bool | None, selector: NodeSelector | None) -> bool:
+def node_matches(
+    node: Node, node_name: str | None, all_nodes: bool | None, selector: NodeSelector | None
+) -> bool:
     """True if a slice or device with these three fields is for the node; the first field that is set decides.
 
     Raises SelectorFault for a selector that cannot be parsed.
@@ -113,7 +115,9 @@ def _faults(term: NodeSelectorTerm, path: str) -> list[str]:
         if requirement.operator not in _FIELD_OPERATORS:
             faults.append(_not_supported(place, requirement.operator, _FIELD_OPERATORS))
         elif len(requirement.values) != 1:
-            faults.append(f"{place}.values: Invalid value: {_list(requirement.values)}: must have one element")
+            faults.append(
+                f"{place}.values: Invalid value: {_list(requirement.values)}: must have one element"
+            )
     return faults
 
 

@@ -71,7 +71,9 @@ class Pool(Struct):
 
 def has_binding_conditions(slice_: ResourceSlice) -> bool:
     """True if any device has the field bindingConditions, even an empty one."""
-    return any(device.mapping.get("bindingConditions") is not None for device in slice_.spec.devices)
+    return any(
+        device.mapping.get("bindingConditions") is not None for device in slice_.spec.devices
+    )
 
 
 def uses_groups(slice_: ResourceSlice) -> bool:
@@ -87,7 +89,9 @@ def uses_groups(slice_: ResourceSlice) -> bool:
 class SliceIndex:
     """All slices of a cluster by node and by pool. Pools that many nodes see are built once."""
 
-    def __init__(self, slices: Sequence[ResourceSlice], features: Features, behaviour: Behaviour) -> None:
+    def __init__(
+        self, slices: Sequence[ResourceSlice], features: Features, behaviour: Behaviour
+    ) -> None:
         self.features = features
         self.behaviour = behaviour
         self.slices = tuple(slices)
@@ -100,12 +104,16 @@ class SliceIndex:
         self._by_pool: dict[PoolID, list[int]] = {}
         self._built: dict[Hashable, Pool] = {}
         self._ignored: dict[int, bool] = {}
-        self._named: dict[int, dict[str | None, list[tuple[int, Device]]]] = {}  # devices of a slice by their node
+        self._named: dict[
+            int, dict[str | None, list[tuple[int, Device]]]
+        ] = {}  # devices of a slice by their node
         self._gathered: dict[Hashable, tuple[Pool, ...]] = {}
         for number, slice_ in enumerate(self.slices):
             spec = slice_.spec
             self._by_pool.setdefault((spec.driver, spec.pool.name), []).append(number)
-            if spec.node_name and not (spec.shared_counters and behaviour.counter_slices_everywhere):
+            if spec.node_name and not (
+                spec.shared_counters and behaviour.counter_slices_everywhere
+            ):
                 self._by_node.setdefault(spec.node_name, []).append(number)
             else:
                 self._shared.append(number)
@@ -179,7 +187,9 @@ class SliceIndex:
             named = self._named[number] = {}
             for position, device in enumerate(spec.devices):
                 named.setdefault(device.node_name, []).append((position, device))
-        for _, device in sorted([*named.get(node.metadata.name, ()), *named.get(None, ()), *named.get("", ())]):
+        for _, device in sorted(
+            [*named.get(node.metadata.name, ()), *named.get(None, ()), *named.get("", ())]
+        ):
             try:
                 if node_matches(node, device.node_name, device.all_nodes, device.node_selector):
                     return True
@@ -225,10 +235,18 @@ class SliceIndex:
                 generation = self.slices[number].spec.pool.generation
                 if generation > first.generation:
                     return None
-                if generation == first.generation and not (self.without_groups and self._ignore_groups(number)):
+                if generation == first.generation and not (
+                    self.without_groups and self._ignore_groups(number)
+                ):
                     everywhere.append(number)
             complete = len(everywhere) == first.resource_slice_count
-        pool = Pool(*key, first.generation, first.resource_slice_count, len(everywhere), incomplete=not complete)
+        pool = Pool(
+            *key,
+            first.generation,
+            first.resource_slice_count,
+            len(everywhere),
+            incomplete=not complete,
+        )
         if complete or self.behaviour.counters_in_slice:
             self._fill(pool, numbers, everywhere)
         return pool
@@ -246,7 +264,9 @@ class SliceIndex:
             device_slices = [s for s in own if not (self.partitionable and s.spec.shared_counters)]
             counter_slices = [s for s in own if self.partitionable and s.spec.shared_counters]
             names = {s.metadata.name for s in own}
-            others = [self.slices[n] for n in everywhere if self.slices[n].metadata.name not in names]
+            others = [
+                self.slices[n] for n in everywhere if self.slices[n].metadata.name not in names
+            ]
             if self.partitionable and not self.behaviour.counter_slices_everywhere:
                 counter_slices += [s for s in others if s.spec.shared_counters]
                 others = [s for s in others if not s.spec.shared_counters]
@@ -295,7 +315,9 @@ def reached_from(node: Node, pool: Pool) -> tuple[bool | str, ...]:
     cannot be parsed."""
     key = ("nodes", _node_key(node))
     if key not in pool.memory:
-        pool.memory[key] = tuple([_reached_from(node, candidate.device) for candidate in pool.devices])
+        pool.memory[key] = tuple(
+            [_reached_from(node, candidate.device) for candidate in pool.devices]
+        )
     reached: tuple[bool | str, ...] = pool.memory[key]
     return reached
 
@@ -313,7 +335,9 @@ _OBSOLETE = Pool("", "", 0, 0, 0)
 def _unparsable(slice_: ResourceSlice, place: str, fault: SelectorFault) -> AttemptFailed:
     """The node selector of a slice, or of one of its devices, cannot be parsed."""
     text = f"gather pool information: failed to perform node selection for {place}: {fault}"
-    return AttemptFailed(Fault("node-selector", text, pool=(slice_.spec.driver, slice_.spec.pool.name)))
+    return AttemptFailed(
+        Fault("node-selector", text, pool=(slice_.spec.driver, slice_.spec.pool.name))
+    )
 
 
 def _duplicate_device(slices: Iterable[ResourceSlice]) -> DuplicateDevice | None:

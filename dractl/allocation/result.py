@@ -130,7 +130,9 @@ class NoAllocator(Verdict, frozen=True):
         return self.text
 
 
-def allocation_results(built: Built, solution: Solution, node: Node) -> tuple[AllocationResult, ...]:
+def allocation_results(
+    built: Built, solution: Solution, node: Node
+) -> tuple[AllocationResult, ...]:
     """The allocation of each claim. Raises AttemptFailed for one that upstream cannot store."""
     features = built.features
     results = []
@@ -143,12 +145,16 @@ def allocation_results(built: Built, solution: Solution, node: Node) -> tuple[Al
         devices = tuple(_device_result(built, asked, device, slot) for asked, device, slot in picks)
         chosen = _chosen(built, solution, index)
         config = _config(claim, chosen, once=features.has("config-once"))
-        selector = _node_selector([built.candidate(device) for _, device, _ in picks], node, built.behaviour, claim)
+        selector = _node_selector(
+            [built.candidate(device) for _, device, _ in picks], node, built.behaviour, claim
+        )
         results.append(AllocationResult(DeviceAllocationResult(devices, config), selector))
     return tuple(results)
 
 
-def _device_result(built: Built, asked: Asked, device: int, slot: int) -> DeviceRequestAllocationResult:
+def _device_result(
+    built: Built, asked: Asked, device: int, slot: int
+) -> DeviceRequestAllocationResult:
     candidate = built.candidate(device)
     features, behaviour = built.features, built.behaviour
     binding = behaviour.binding and (
@@ -169,7 +175,9 @@ def _device_result(built: Built, asked: Asked, device: int, slot: int) -> Device
         binding_failure_conditions=candidate.device.binding_failure_conditions if binding else (),
         share_id=SHARE_ID if shared else None,
         consumed_capacity=consumed or None,
-        skip_node_operations=candidate.slice.spec.skip_node_operations if built.node_operations else (),
+        skip_node_operations=candidate.slice.spec.skip_node_operations
+        if built.node_operations
+        else (),
     )
 
 
@@ -183,7 +191,9 @@ def _chosen(built: Built, solution: Solution, claim: int) -> list[Asked]:
     ]
 
 
-def _config(claim: ResourceClaim, chosen: Sequence[Asked], *, once: bool) -> tuple[DeviceAllocationConfiguration, ...]:
+def _config(
+    claim: ResourceClaim, chosen: Sequence[Asked], *, once: bool
+) -> tuple[DeviceAllocationConfiguration, ...]:
     """Configuration of the classes, each class once, followed by that of the claim.
 
     ``once``: a configuration of the claim appears once however many requests it names (from 1.37 on), and the names are
@@ -234,7 +244,9 @@ def _node_selector(
         if len(terms) > 1:
             text = f"unsupported ResourceSlice.NodeSelector with {len(terms)} terms"
             text = f"create NodeSelector for claim {claim.metadata.name}: {text}"
-            raise AttemptFailed(Fault("result", text, claim.metadata.full_name, device=candidate.id))
+            raise AttemptFailed(
+                Fault("result", text, claim.metadata.full_name, device=candidate.id)
+            )
         _extend(fields, terms[0].match_fields)
         _extend(labels, terms[0].match_expressions)
     if not fields and not labels:
@@ -303,13 +315,18 @@ def _config_json(config: DeviceAllocationConfiguration) -> dict[str, Any]:
     opaque = None
     if config.opaque is not None:
         opaque = {"driver": config.opaque.driver, "parameters": config.opaque.parameters}
-    return _without_empty({"source": config.source, "requests": list(config.requests), "opaque": opaque})
+    return _without_empty(
+        {"source": config.source, "requests": list(config.requests), "opaque": opaque}
+    )
 
 
 def _selector_json(selector: NodeSelector) -> dict[str, Any]:
     def requirements(items: Sequence[NodeSelectorRequirement]) -> list[dict[str, Any]]:
         return [
-            _without_empty({"key": item.key, "operator": item.operator, "values": list(item.values)}) for item in items
+            _without_empty(
+                {"key": item.key, "operator": item.operator, "values": list(item.values)}
+            )
+            for item in items
         ]
 
     return {

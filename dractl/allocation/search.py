@@ -248,7 +248,11 @@ class Search(Holdings):
         frame.todo = 1
         self._spend()
         device = slot.every[frame.index]
-        if self.rules.all_panics and self.problem.charges is not None and self.problem.charges[device] is not None:
+        if (
+            self.rules.all_panics
+            and self.problem.charges is not None
+            and self.problem.charges[device] is not None
+        ):
             self.panic_if_charged(frame.slot, device)
         undo = self.take(frame.slot, frame.index, device)
         if undo is None:
@@ -298,7 +302,11 @@ class Search(Holdings):
             self._note_failure(frame, device)
         if frame.pure and self.bounds is not None:
             # The state is what it was when the frame was made.
-            key = frame.key if frame.key is not None else self._key(frame.slot, frame.index, self._todo(frame))
+            key = (
+                frame.key
+                if frame.key is not None
+                else self._key(frame.slot, frame.index, self._todo(frame))
+            )
             self.memory[key] = self.steps - frame.start_steps
         return _FAILED
 
@@ -320,7 +328,9 @@ class Search(Holdings):
         if self.bounds is None:
             self.bounds = Bounds(self.problem)
         steps = self.steps - frame.before
-        frame.failed.setdefault(self.bounds.kind(self, frame.slot, device), (steps, self._left(frame, device)))
+        frame.failed.setdefault(
+            self.bounds.kind(self, frame.slot, device), (steps, self._left(frame, device))
+        )
 
     def _left(self, frame: _Devices, device: int) -> int:
         """The number of devices left in the frame to combine with this one."""
@@ -344,7 +354,9 @@ class Search(Holdings):
             index,
             free & fixed,
             self.used & relevant & fixed,
-            self.bounds.symmetry.state(free, self.bounds.relevant[request + 1] & ~self.used, self.charged),
+            self.bounds.symmetry.state(
+                free, self.bounds.relevant[request + 1] & ~self.used, self.charged
+            ),
             tuple([used & relevant for used in self.used_by]) if self.bounds.admin else None,
             self.results[claim],
             tuple([t.key() for t in self.trackers[claim]]) if self.trackers[claim] else None,
@@ -372,7 +384,11 @@ def _pure_request(problem: SearchProblem, request: int) -> bool:
             return False
         if slot.every is not None and (covering or problem.rules.all_panics):
             return False
-        if slot.every is not None and problem.rules.forgets_alternative and (slot.alternative or 0) > 0:
+        if (
+            slot.every is not None
+            and problem.rules.forgets_alternative
+            and (slot.alternative or 0) > 0
+        ):
             return False
         if problem.rules.recheck_by_position and slot.wants is not None:
             return False

@@ -95,7 +95,11 @@ class AllocatedState(Struct, frozen=True):
 _FREE = AllocatedState()
 
 
-def _add(capacity: dict[DeviceID, dict[str, Quantity]], device: DeviceID, consumed: Mapping[str, Quantity]) -> None:
+def _add(
+    capacity: dict[DeviceID, dict[str, Quantity]],
+    device: DeviceID,
+    consumed: Mapping[str, Quantity],
+) -> None:
     total = capacity.setdefault(device, {})
     for name, quantity in consumed.items():
         total[name] = total[name] + quantity if name in total else quantity

@@ -126,7 +126,9 @@ class ValueGroup(Struct, frozen=True):
     """The candidates of the constrained requests that share one value of the attribute."""
 
     value: str
-    candidates: tuple[tuple[str, tuple[DeviceID, ...]], ...]  # request (or request/alternative) -> its candidates
+    candidates: tuple[
+        tuple[str, tuple[DeviceID, ...]], ...
+    ]  # request (or request/alternative) -> its candidates
     fits: bool  # matchAttribute: every request finds as many as it wants in this group
 
 

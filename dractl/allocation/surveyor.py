@@ -30,7 +30,9 @@ from dractl.model.names import RequestRef
 from dractl.model.quantity import Quantity
 
 
-def survey(builder: Builder, obsolete: Sequence[tuple[PoolID, int, int]], claims: Sequence[ResourceClaim]) -> Survey:
+def survey(
+    builder: Builder, obsolete: Sequence[tuple[PoolID, int, int]], claims: Sequence[ResourceClaim]
+) -> Survey:
     """See :meth:`dractl.allocation.Allocator.survey`. ``obsolete``: pools that a newer generation elsewhere replaces,
     each with its generation here and its devices."""
     surveyor = _Surveyor(builder)
@@ -45,7 +47,9 @@ def survey(builder: Builder, obsolete: Sequence[tuple[PoolID, int, int]], claims
         PoolSurvey(driver, pool, "obsolete", None, generation, 0, 0, devices)
         for (driver, pool), generation, devices in obsolete
     ]
-    return Survey(builder.devices.node.metadata.name, tuple(seen), tuple(requests), tuple(constraints))
+    return Survey(
+        builder.devices.node.metadata.name, tuple(seen), tuple(requests), tuple(constraints)
+    )
 
 
 def _pool(pool: Pool) -> PoolSurvey:
@@ -68,19 +72,27 @@ class _Surveyor:
         self.builder = builder
         self.devices = builder.devices
         self.features = builder.features
-        self.offers = [number for number, offer in enumerate(self.devices.offers) if offer.candidate is not None]
+        self.offers = [
+            number
+            for number, offer in enumerate(self.devices.offers)
+            if offer.candidate is not None
+        ]
         self._known: dict[tuple[int, int], dict[tuple[str, str], int | None]] = {}
 
     # -- requests -----------------------------------------------------------------------------------------------------
 
-    def requests(self, number: int, claim: ResourceClaim) -> list[tuple[Asked | None, RequestSurvey]]:
+    def requests(
+        self, number: int, claim: ResourceClaim
+    ) -> list[tuple[Asked | None, RequestSurvey]]:
         """The surveys of a claim's requests and alternatives."""
         found: list[tuple[Asked | None, RequestSurvey]] = []
         for request in claim.spec.devices.requests:
             alternatives = request.first_available or (None,)
             for alternative in alternatives:
                 ref = RequestRef(
-                    claim.metadata.full_name, request.name, None if alternative is None else alternative.name
+                    claim.metadata.full_name,
+                    request.name,
+                    None if alternative is None else alternative.name,
                 )
                 spec = alternative if alternative is not None else request.exactly
                 try:
@@ -93,7 +105,8 @@ class _Surveyor:
                                 ref=ref,
                                 claim_index=number,
                                 device_class=spec.device_class_name if spec is not None else "",
-                                mode=(spec.allocation_mode if spec is not None else None) or "ExactCount",
+                                mode=(spec.allocation_mode if spec is not None else None)
+                                or "ExactCount",
                                 wanted=(spec.count if spec is not None else None) or 1,
                                 offered=(),
                                 stages=(),
@@ -127,7 +140,11 @@ class _Surveyor:
 
         stage("gate", self._gate)
         for scope, name, selectors in (
-            (f"class {asked.device_class.metadata.name}", "class-selector", asked.device_class.spec.selectors),
+            (
+                f"class {asked.device_class.metadata.name}",
+                "class-selector",
+                asked.device_class.spec.selectors,
+            ),
             (None, "request-selector", asked.spec.selectors),
         ):
             for index, selector in enumerate(selectors):
@@ -147,7 +164,9 @@ class _Surveyor:
         stage("capacity", lambda number: self._capacity(number, asked))
         for index, constraint in enumerate(asked.claim.spec.devices.constraints):
             attribute = constraint.match_attribute or constraint.distinct_attribute
-            if attribute is not None and (not constraint.requests or asked.named_by(constraint.requests)):
+            if attribute is not None and (
+                not constraint.requests or asked.named_by(constraint.requests)
+            ):
                 stage(
                     "constraint",
                     lambda number, a=attribute: self._has_attribute(number, a, asked),  # type: ignore[misc]
@@ -172,13 +191,19 @@ class _Surveyor:
         candidate = self.devices.candidate(number)
         gate = self.devices.hiding_gate(candidate.device)
         if gate is not None:
-            return Loss(candidate.id, "gate-off", f"has binding conditions, but {gate} is off", gate=gate)
+            return Loss(
+                candidate.id, "gate-off", f"has binding conditions, but {gate} is off", gate=gate
+            )
         if self.devices.uncharged >> number & 1:
             gate = "DRAPartitionableDevices"
-            return Loss(candidate.id, "gate-off", f"consumes counters, but {gate} is off", gate=gate)
+            return Loss(
+                candidate.id, "gate-off", f"consumes counters, but {gate} is off", gate=gate
+            )
         return None
 
-    def _selector(self, number: int, text: str, index: int, scope: str | None, asked: Asked) -> Loss | None:
+    def _selector(
+        self, number: int, text: str, index: int, scope: str | None, asked: Asked
+    ) -> Loss | None:
         candidate = self.devices.candidate(number)
         answer = self.builder.matcher.one(text, candidate, index, scope)
         if answer is True:
@@ -194,7 +219,9 @@ class _Surveyor:
             return None
         device = candidate.device
         try:
-            if node_matches(self.devices.node, device.node_name, device.all_nodes, device.node_selector):
+            if node_matches(
+                self.devices.node, device.node_name, device.all_nodes, device.node_selector
+            ):
                 return None
         except SelectorFault as fault:
             return Loss(candidate.id, "selector-error", str(fault))
@@ -226,14 +253,19 @@ class _Surveyor:
         left = self._known.get(key)
         if left is None:
             available = self.counters.ledgers[charge.ledger].available[charge.pool]
-            left = self._known[key] = dict(zip(self.counters.names[charge.ledger], available, strict=True))
+            left = self._known[key] = dict(
+                zip(self.counters.names[charge.ledger], available, strict=True)
+            )
         return left
 
     def _charged(self, number: int) -> Loss | None:
         charge = None if self.counters.charges is None else self.counters.charges[number]
         if charge is None:
             return None
-        if self.devices.sharing >> number & 1 and "charged-again" not in self.devices.behaviour.bugs:
+        if (
+            self.devices.sharing >> number & 1
+            and "charged-again" not in self.devices.behaviour.bugs
+        ):
             return None  # charged with its first share
         candidate = self.devices.candidate(number)
         left = self._left(charge)
@@ -243,7 +275,9 @@ class _Surveyor:
                 if free is not None and nano(value) > free:
                     return _short(candidate.id, use.counter_set, counter, value, free)
         for (counter_set, counter), free in left.items():
-            if free is not None and free < 0:  # upstream checks all counters of the pool whenever it checks one
+            if (
+                free is not None and free < 0
+            ):  # upstream checks all counters of the pool whenever it checks one
                 return _short(candidate.id, counter_set, counter, Quantity(), free)
         return None
 
@@ -251,8 +285,17 @@ class _Surveyor:
         taint = self.devices.taint(number, asked.tolerations)
         if taint is None:
             return None
-        text = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
-        return Loss(self.devices.candidate(number).id, "tainted", f"taint {text} is not tolerated", taint=text)
+        text = (
+            f"{taint.key}={taint.value}:{taint.effect}"
+            if taint.value
+            else f"{taint.key}:{taint.effect}"
+        )
+        return Loss(
+            self.devices.candidate(number).id,
+            "tainted",
+            f"taint {text} is not tolerated",
+            taint=text,
+        )
 
     def _capacity(self, number: int, asked: Asked) -> Loss | None:
         if not self.devices.consumable:
@@ -263,17 +306,29 @@ class _Surveyor:
             return Loss(candidate.id, "capacity-policy", str(found))
         if isinstance(found, Unfit):
             if found.code == "capacity-missing":
-                return Loss(candidate.id, found.code, f"has no capacity {found.capacity}", capacity=found.capacity)
+                return Loss(
+                    candidate.id,
+                    found.code,
+                    f"has no capacity {found.capacity}",
+                    capacity=found.capacity,
+                )
             want = None if found.want is None else _as_written(found.want, asked, found.capacity)
             text = f"the request policy of capacity {found.capacity} does not allow {want}"
             return self._scarce(candidate, found.code, found.capacity, want, text)
         for (name, amount), left in zip(found.items(), self.devices.free[number], strict=True):
             if nano(amount) > left:
-                return self._scarce(candidate, "capacity-short", name, _as_written(amount, asked, name))
+                return self._scarce(
+                    candidate, "capacity-short", name, _as_written(amount, asked, name)
+                )
         return None
 
     def _scarce(
-        self, candidate: PoolDevice, code: LossCode, capacity: str, want: str | None, message: str | None = None
+        self,
+        candidate: PoolDevice,
+        code: LossCode,
+        capacity: str,
+        want: str | None,
+        message: str | None = None,
     ) -> Loss:
         """The loss of a device by the amount of a capacity, with what it has."""
         total = candidate.device.capacity[capacity].value
@@ -288,7 +343,11 @@ class _Surveyor:
         the point then."""
         if loss is None or not (self.devices.consumable and asked.capacity):
             return loss
-        return None if isinstance(self.devices.consumed(asked.capacity, number, id(asked.spec)), Unfit) else loss
+        return (
+            None
+            if isinstance(self.devices.consumed(asked.capacity, number, id(asked.spec)), Unfit)
+            else loss
+        )
 
     def _has_attribute(self, number: int, attribute: str, asked: Asked) -> Loss | None:
         candidate = self.devices.candidate(number)
@@ -296,12 +355,17 @@ class _Surveyor:
             return None
         if lookup(candidate, attribute) is not None:
             return None
-        return Loss(candidate.id, "attr-missing", f"has no attribute {attribute}", attribute=attribute)
+        return Loss(
+            candidate.id, "attr-missing", f"has no attribute {attribute}", attribute=attribute
+        )
 
     # -- constraints --------------------------------------------------------------------------------------------------
 
     def constraints(
-        self, number: int, claim: ResourceClaim, requests: Sequence[tuple[Asked | None, RequestSurvey]]
+        self,
+        number: int,
+        claim: ResourceClaim,
+        requests: Sequence[tuple[Asked | None, RequestSurvey]],
     ) -> list[ConstraintSurvey]:
         """The devices for each value of a constrained attribute."""
         candidates = {c.id: c for c in map(self.devices.candidate, self.offers)}
@@ -313,7 +377,8 @@ class _Surveyor:
             covered = [
                 (asked, request)
                 for asked, request in requests
-                if asked is not None and (not constraint.requests or asked.named_by(constraint.requests))
+                if asked is not None
+                and (not constraint.requests or asked.named_by(constraint.requests))
             ]
             by_value: dict[str, dict[str, list[DeviceID]]] = {}
             for asked, request in covered:
@@ -337,7 +402,9 @@ class _Surveyor:
     def _value_texts(self, candidate: PoolDevice, attribute: str, asked: Asked) -> tuple[str, ...]:
         reader = self.builder.attributes
         lists = self.builder.compares_lists
-        expression = next((d.expression for d in asked.spec.derived_attributes if d.name == attribute), None)
+        expression = next(
+            (d.expression for d in asked.spec.derived_attributes if d.name == attribute), None
+        )
         value: Value
         if expression is not None:
             value = reader.derived(candidate, expression, lists=lists)
@@ -364,7 +431,10 @@ def _text(value: object) -> str:
 
 
 def _groups(
-    by_value: dict[str, dict[str, list[DeviceID]]], covered: Sequence[tuple[Asked, RequestSurvey]], *, matching: bool
+    by_value: dict[str, dict[str, list[DeviceID]]],
+    covered: Sequence[tuple[Asked, RequestSurvey]],
+    *,
+    matching: bool,
 ) -> tuple[ValueGroup, ...]:
     certain = [request for asked, request in covered if asked.alternative is None]
     choices: dict[str, list[RequestSurvey]] = {}
@@ -381,22 +451,36 @@ def _groups(
 
         fits = enough_values
         if matching:
-            fits = all(map(served, certain)) and all(any(map(served, options)) for options in choices.values())
+            fits = all(map(served, certain)) and all(
+                any(map(served, options)) for options in choices.values()
+            )
         groups.append(
-            ValueGroup(value, tuple((r.request, tuple(holding.get(r.request, ()))) for _, r in covered), fits)
+            ValueGroup(
+                value,
+                tuple((r.request, tuple(holding.get(r.request, ()))) for _, r in covered),
+                fits,
+            )
         )
     return tuple(groups)
 
 
 def _natural(text: str) -> tuple[int, int, str]:
-    return (0, int(text), "") if text.isascii() and text.isdigit() and len(text) < 20 else (1, 0, text)
+    return (
+        (0, int(text), "") if text.isascii() and text.isdigit() and len(text) < 20 else (1, 0, text)
+    )
 
 
 def _short(device: DeviceID, counter_set: str, counter: str, want: Quantity, free: int) -> Loss:
     left = Quantity(free, -9, want.format)
     text = f"counter {counter} of {counter_set}: wants {want}, {left} is free"
     return Loss(
-        device, "counters-short", text, counter_set=counter_set, counter=counter, want=str(want), free=str(left)
+        device,
+        "counters-short",
+        text,
+        counter_set=counter_set,
+        counter=counter,
+        want=str(want),
+        free=str(left),
     )
 
 

@@ -53,12 +53,21 @@ class Symmetry:
         moving: set[tuple[int, int]] = set()
         for number, shape in enumerate(self.shapes):
             firsts: dict[Hashable, int] = {}
-            like = [(place, firsts.setdefault((kind, amounts), place)) for place, kind, amounts in shape.charges]
+            like = [
+                (place, firsts.setdefault((kind, amounts), place))
+                for place, kind, amounts in shape.charges
+            ]
             for block in self.blocks[number]:
                 self.fixed &= ~block.devices
-                self.places |= {block.first + place: (number, first, block) for place, first in like}
+                self.places |= {
+                    block.first + place: (number, first, block) for place, first in like
+                }
                 moving.update((block.ledger, counter) for counter in block.counters)
-        everything = ((n, c) for n, ledger in enumerate(problem.ledgers) for c in range(len(ledger.available[0])))
+        everything = (
+            (n, c)
+            for n, ledger in enumerate(problem.ledgers)
+            for c in range(len(ledger.available[0]))
+        )
         self.counters = tuple([place for place in everything if place not in moving])
         self._known: dict[Hashable, int] = {}
         self._states: dict[Hashable, int] = {}
@@ -73,13 +82,19 @@ class Symmetry:
             tuple([charged[ledger][counter] for ledger, counter in self.counters]),
             tuple(
                 [
-                    tuple(sorted([self._state(number, block, todo, later, charged) for block in blocks]))
+                    tuple(
+                        sorted(
+                            [self._state(number, block, todo, later, charged) for block in blocks]
+                        )
+                    )
                     for number, blocks in enumerate(self.blocks)
                 ]
             ),
         )
 
-    def kind(self, device: int, todo: int, later: int, charged: Sequence[Sequence[int]]) -> Hashable:
+    def kind(
+        self, device: int, todo: int, later: int, charged: Sequence[Sequence[int]]
+    ) -> Hashable:
         """The kind of a device among all blocks of its shape; None if it is in no block."""
         found = self.places.get(device)
         if found is None:
@@ -87,7 +102,9 @@ class Symmetry:
         number, place, block = found
         return number, place, self._state(number, block, todo, later, charged)
 
-    def _state(self, number: int, block: Block, todo: int, later: int, charged: Sequence[Sequence[int]]) -> int:
+    def _state(
+        self, number: int, block: Block, todo: int, later: int, charged: Sequence[Sequence[int]]
+    ) -> int:
         """A number for the part of a block on which the rest of the search depends: the same for equivalent blocks."""
         taken = charged[block.ledger]
         key = (
@@ -108,31 +125,52 @@ def _left(shape: Shape, todo: int, later: int, taken: tuple[int, ...]) -> Hashab
     need."""
     fitting = 0
     needed = [0] * len(taken)
-    left = [None if have is None else have - used for have, used in zip(shape.available, taken, strict=True)]
+    left = [
+        None if have is None else have - used
+        for have, used in zip(shape.available, taken, strict=True)
+    ]
     for place, _, amounts in shape.charges:
-        if (todo | later) >> place & 1 and all((have := left[n]) is None or amount <= have for n, amount in amounts):
+        if (todo | later) >> place & 1 and all(
+            (have := left[n]) is None or amount <= have for n, amount in amounts
+        ):
             fitting |= 1 << place
             for n, amount in amounts:
                 needed[n] += amount
-    rest = [need if have is None else min(need, have) for need, have in zip(needed, left, strict=True)]
+    rest = [
+        need if have is None else min(need, have) for need, have in zip(needed, left, strict=True)
+    ]
     return todo & fitting, later & fitting, tuple(rest)
 
 
 def _by_shape(problem: SearchProblem, kinds: Sequence[int]) -> dict[Shape, list[Block]]:
-    if problem.charges is None or problem.groups is not None or any(slot.admin for slot in problem.slots):
+    if (
+        problem.charges is None
+        or problem.groups is not None
+        or any(slot.admin for slot in problem.slots)
+    ):
         return {}
     found: dict[Shape, list[Block]] = {}
     for block in _blocks(problem.charges):
-        charges = [(d, charge) for d in bits(block.devices) if (charge := problem.charges[d]) is not None]
-        if block.devices & problem.multi or any(amount < 0 for _, charge in charges for _, amount in charge.amounts):
+        charges = [
+            (d, charge) for d in bits(block.devices) if (charge := problem.charges[d]) is not None
+        ]
+        if block.devices & problem.multi or any(
+            amount < 0 for _, charge in charges for _, amount in charge.amounts
+        ):
             continue  # a share is charged once for all; with negative amounts the order of devices counts
         number = {counter: n for n, counter in enumerate(block.counters)}
         shape = Shape(
             block.ledger,
-            tuple([problem.ledgers[block.ledger].available[0][counter] for counter in block.counters]),
+            tuple(
+                [problem.ledgers[block.ledger].available[0][counter] for counter in block.counters]
+            ),
             tuple(
                 [
-                    (device - block.first, kinds[device], tuple([(number[c], amount) for c, amount in charge.amounts]))
+                    (
+                        device - block.first,
+                        kinds[device],
+                        tuple([(number[c], amount) for c, amount in charge.amounts]),
+                    )
                     for device, charge in charges
                 ]
             ),
@@ -147,7 +185,9 @@ def _blocks(charges: Sequence[Charge | None]) -> list[Block]:
     for device, charge in enumerate(charges):
         if charge is None or not charge.amounts:
             continue
-        block = Block(device, 1 << device, charge.ledger, tuple([counter for counter, _ in charge.amounts]))
+        block = Block(
+            device, 1 << device, charge.ledger, tuple([counter for counter, _ in charge.amounts])
+        )
         for counter, _ in charge.amounts:
             other = found.get((charge.ledger, counter))
             if other is not None:

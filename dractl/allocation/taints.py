@@ -26,13 +26,17 @@ def tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
     return toleration.operator == "Exists"
 
 
-def preventing(device: Device, tolerations: Iterable[DeviceToleration], *, any_effect: bool) -> DeviceTaint | None:
+def preventing(
+    device: Device, tolerations: Iterable[DeviceToleration], *, any_effect: bool
+) -> DeviceTaint | None:
     """The first taint of a device that excludes it for a request.
 
     ``any_effect``: taints with effect None or an unknown effect count too, as in 1.34.
     """
     for taint in device.taints:
-        if (any_effect or taint.effect in _PREVENT) and not any(tolerates(t, taint) for t in tolerations):
+        if (any_effect or taint.effect in _PREVENT) and not any(
+            tolerates(t, taint) for t in tolerations
+        ):
             return taint
     return None
 
@@ -52,13 +56,19 @@ class Reach(Struct, frozen=True):
 
     def covers(self, driver: str, pool: str, device: Device) -> bool:
         """True if the rule taints a device. Raises Uncompilable for a program that is reached and does not compile."""
-        if self.driver not in (None, driver) or self.pool not in (None, pool) or self.device not in (None, device.name):
+        if (
+            self.driver not in (None, driver)
+            or self.pool not in (None, pool)
+            or self.device not in (None, device.name)
+        ):
             return False
         if not self.programs:
             return True
         if device.mapping.get("allowMultipleAllocations") is not None:
             # The tracker passes driver, attributes and capacity on, so that CEL reads false there.
-            device = Device({k: v for k, v in device.mapping.items() if k != "allowMultipleAllocations"})
+            device = Device(
+                {k: v for k, v in device.mapping.items() if k != "allowMultipleAllocations"}
+            )
         for program in self.programs:
             if not program.ok:
                 raise Uncompilable
@@ -85,7 +95,9 @@ def effective_taint_rules(
         selector = rule.spec.device_selector or (DeviceTaintSelector() if every else None)
         programs = None if selector is None else _programs(selector, known, features)
         if selector is not None and programs is not None:
-            effective.append((rule, Reach(selector.driver, selector.pool, selector.device, programs)))
+            effective.append(
+                (rule, Reach(selector.driver, selector.pool, selector.device, programs))
+            )
     return effective
 
 
@@ -100,7 +112,9 @@ def _programs(
         device_class = classes.get(selector.device_class_name)
         if device_class is None:
             return None
-        texts += [found.cel.expression for found in device_class.spec.selectors if found.cel is not None]
+        texts += [
+            found.cel.expression for found in device_class.spec.selectors if found.cel is not None
+        ]
     texts += selector.selectors
     gates = features.on if features.cel_on is None else features.cel_on
     cel = environment(Target(features.release, gates), "stored")
@@ -133,12 +147,18 @@ def apply_taint_rules(
     return tuple(found)
 
 
-def _tainted(slice_: ResourceSlice, rules: Sequence[tuple[DeviceTaintRule, Reach]]) -> ResourceSlice:
+def _tainted(
+    slice_: ResourceSlice, rules: Sequence[tuple[DeviceTaintRule, Reach]]
+) -> ResourceSlice:
     spec = slice_.spec
     devices = []
     changed = False
     for device in spec.devices:
-        added = [rule.spec.taint for rule, reach in rules if reach.covers(spec.driver, spec.pool.name, device)]
+        added = [
+            rule.spec.taint
+            for rule, reach in rules
+            if reach.covers(spec.driver, spec.pool.name, device)
+        ]
         if added:
             changed = True
             written = [
@@ -150,7 +170,11 @@ def _tainted(slice_: ResourceSlice, rules: Sequence[tuple[DeviceTaintRule, Reach
                 }
                 for t in added
             ]
-            devices.append(Device({**device.mapping, "taints": [*(device.mapping.get("taints") or ()), *written]}))
+            devices.append(
+                Device(
+                    {**device.mapping, "taints": [*(device.mapping.get("taints") or ()), *written]}
+                )
+            )
         else:
             devices.append(device)
     return replace(slice_, spec=replace(spec, devices=tuple(devices))) if changed else slice_

@@ -36,7 +36,9 @@ class Aligned(Struct, frozen=True):
         return self.possible is not None and self.possible > self.first
 
 
-def aligned(found: Fit, features: Features, tell: Callable[[str], None] = lambda _: None) -> Aligned:
+def aligned(
+    found: Fit, features: Features, tell: Callable[[str], None] = lambda _: None
+) -> Aligned:
     """The alignment of the copies that fit. Copies that ask for no two devices that belong together are all aligned."""
     after = Aligner(Scheduler(found.state, features))
     made = [key for key in found.state.all("Pod") if found.subject.state.get("Pod", key) is None]
@@ -51,7 +53,9 @@ def aligned(found: Fit, features: Features, tell: Callable[[str], None] = lambda
     if not made or unknown:
         return Aligned(first, unknown)
     example = _claims(found, made[0])
-    alignments = after.of_claims(example, text_at(found.state.all("Pod")[made[0]], "spec", "nodeName"))
+    alignments = after.of_claims(
+        example, text_at(found.state.all("Pod")[made[0]], "spec", "nodeName")
+    )
     if not alignments:
         return Aligned(first, possible=first)
     tell("looking for aligned choices")
@@ -72,7 +76,9 @@ def aligned_only(found: Fit, features: Features) -> bool:
     made = [key for key in found.state.all("Pod") if found.subject.state.get("Pod", key) is None]
     pods = found.state.all("Pod")
     return all(
-        a.best for key in made for a in aligner.of_claims(_claims(found, key), text_at(pods[key], "spec", "nodeName"))
+        a.best
+        for key in made
+        for a in aligner.of_claims(_claims(found, key), text_at(pods[key], "spec", "nodeName"))
     )
 
 
@@ -81,7 +87,9 @@ def _claims(found: Fit, pod: tuple[str, str]) -> list[Raw]:
     return [claims[key] for key in found.state.claims_of_pod(pod) if key in claims]
 
 
-def _possible(found: Fit, features: Features, example: Sequence[Raw], alignments: Sequence[Alignment]) -> int | None:
+def _possible(
+    found: Fit, features: Features, example: Sequence[Raw], alignments: Sequence[Alignment]
+) -> int | None:
     """How many copies get the best devices if each takes them, node by node; None if that cannot be counted."""
     aligner = Aligner(Scheduler(found.subject.state, features))
     claims = [found.state.decode(claim) for claim in example]

@@ -16,7 +16,9 @@ from dractl.scheduler.verdict import NodeVerdict
 _ALLOCATED_AT = "2000-01-01T00:00:00Z"
 
 
-def bound(scheduler: Scheduler, pod: dict[str, Any], node: NodeVerdict) -> tuple[Raw, tuple[Raw, ...], ClusterState]:
+def bound(
+    scheduler: Scheduler, pod: dict[str, Any], node: NodeVerdict
+) -> tuple[Raw, tuple[Raw, ...], ClusterState]:
     """The pod on the node that an attempt found, the claims allocated for it there, and the cluster with both."""
     state = scheduler.state
     # Nodes that the allocator cannot tell apart share the outcome of one of them; its devices are that one's.
@@ -27,9 +29,15 @@ def bound(scheduler: Scheduler, pod: dict[str, Any], node: NodeVerdict) -> tuple
         _allocated(claim, as_json(result), placed, _user(state, placed, claim.name))
         for claim, result in zip(node.claims, results, strict=True)
     ]
-    joined = [_reserved(claim.value, _user(state, placed, claim.name)) for claim in _used(state, pod, claims)]
+    joined = [
+        _reserved(claim.value, _user(state, placed, claim.name))
+        for claim in _used(state, pod, claims)
+    ]
     after = state.with_objects(
-        {"Pod": {_key(placed): placed}, "ResourceClaim": {_key(claim): claim for claim in [*claims, *joined]}}
+        {
+            "Pod": {_key(placed): placed},
+            "ResourceClaim": {_key(claim): claim for claim in [*claims, *joined]},
+        }
     )
     return placed, tuple(claims), after
 
@@ -40,10 +48,14 @@ def moved(
     """The same copy on another node: a pod with its own name, whose claims have the devices of the same names there.
     ``pools`` names the pool of this node for a driver and a pool of the other."""
     placed = _on_node(pod, node)
-    return placed, tuple(_moved(claim, placed, node, pools, number) for number, claim in enumerate(claims))
+    return placed, tuple(
+        _moved(claim, placed, node, pools, number) for number, claim in enumerate(claims)
+    )
 
 
-def _moved(claim: Raw, pod: Raw, node: str, pools: Mapping[tuple[str, str], str], number: int) -> Raw:
+def _moved(
+    claim: Raw, pod: Raw, node: str, pools: Mapping[tuple[str, str], str], number: int
+) -> Raw:
     allocation = map_at(claim, "status", "allocation")
     devices = map_at(allocation, "devices")
     results = [{**result, "pool": _pool(result, pools)} for result in list_at(devices, "results")]
@@ -63,15 +75,26 @@ def _pool(result: Raw, pools: Mapping[tuple[str, str], str]) -> str:
 
 
 def _on_node(pod: dict[str, Any], node: str) -> dict[str, Any]:
-    return {**pod, "spec": {**map_at(pod, "spec"), "nodeName": node}, "status": {"phase": "Running"}}
+    return {
+        **pod,
+        "spec": {**map_at(pod, "spec"), "nodeName": node},
+        "status": {"phase": "Running"},
+    }
 
 
 def _allocated(claim: PodClaim, allocation: dict[str, Any], pod: Raw, user: Raw) -> dict[str, Any]:
     value = dict(claim.value or {})
     metadata = dict(map_at(value, "metadata"))
-    if claim.template is not None or not claim.name:  # made for this pod: of a template, or of its extended resources
+    if (
+        claim.template is not None or not claim.name
+    ):  # made for this pod: of a template, or of its extended resources
         metadata["name"] = f"{pod['metadata']['name']}-{claim.name or 'extended-resources'}"
-        owner = {"apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
+        owner = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "name": pod["metadata"]["name"],
+            "uid": pod["metadata"]["uid"],
+        }
         metadata["ownerReferences"] = [owner]
     allocation = {**allocation, "allocationTimestamp": _ALLOCATED_AT}
     value["metadata"] = metadata
@@ -81,7 +104,11 @@ def _allocated(claim: PodClaim, allocation: dict[str, Any], pod: Raw, user: Raw)
 
 def _used(state: ClusterState, pod: Raw, made: list[dict[str, Any]]) -> list[PodClaim]:
     new = {_key(claim) for claim in made}
-    return [claim for claim in enter(state, pod, recreated=True).claims if claim.allocated and claim.key not in new]
+    return [
+        claim
+        for claim in enter(state, pod, recreated=True).claims
+        if claim.allocated and claim.key not in new
+    ]
 
 
 def _reserved(claim: Raw | None, user: Raw) -> dict[str, Any]:

@@ -26,7 +26,9 @@ def without(state: ClusterState, target: str, namespace: str | None) -> ClusterS
     word, _, rest = target.partition("/")
     kind = KINDS.get(word.lower())
     if kind not in _KINDS:
-        named = next((f"{k}/{target}" for k in _KINDS if any(key[1] == target for key in state.all(k))), None)
+        named = next(
+            (f"{k}/{target}" for k in _KINDS if any(key[1] == target for key in state.all(k))), None
+        )
         if named is not None:
             raise UsageError(f"--without {target}: missing kind", hint=f"write {named.lower()}")
         near = nearest(word, ("pod", "node", "claim"))
@@ -43,7 +45,13 @@ def without(state: ClusterState, target: str, namespace: str | None) -> ClusterS
         if text_at(value, "spec", "nodeName") == key[1]:
             state = apply(state, [Delete("/".join(("Pod", *pod)))])
     slices = state.all("ResourceSlice")
-    return state.only({"ResourceSlice": {k: v for k, v in slices.items() if text_at(v, "spec", "nodeName") != key[1]}})
+    return state.only(
+        {
+            "ResourceSlice": {
+                k: v for k, v in slices.items() if text_at(v, "spec", "nodeName") != key[1]
+            }
+        }
+    )
 
 
 def _key(state: ClusterState, kind: str, name: str, namespace: str | None) -> Key:
@@ -51,12 +59,15 @@ def _key(state: ClusterState, kind: str, name: str, namespace: str | None) -> Ke
     found = [
         key
         for key in state.all(kind)
-        if key[1] == last and (kind == "Node" or (key[0] == where if slash else namespace in (None, key[0])))
+        if key[1] == last
+        and (kind == "Node" or (key[0] == where if slash else namespace in (None, key[0])))
     ]
     if len(found) == 1:
         return found[0]
     if found:
-        raise UsageError(f"{kind.lower()} {last} exists in several namespaces", hint=f"write NAMESPACE/{last}")
+        raise UsageError(
+            f"{kind.lower()} {last} exists in several namespaces", hint=f"write NAMESPACE/{last}"
+        )
     near = nearest(last, {key[1] for key in state.all(kind)})
     raise InputError(f"no {kind.lower()} {name}", hint=f"there is {near}" if near else None)
 
@@ -67,19 +78,40 @@ def added(state: ClusterState, nodes: ClusterState, count: int, name: str) -> Cl
     state = _with_nodes(state)
     slices: dict[Key, Raw] = {}
     objects: dict[Key, Raw] = {}
-    names = dict.fromkeys(text_at(value, "spec", "nodeName") for value in nodes.all("ResourceSlice").values())
-    free = (new for number in itertools.count(1) if state.get("Node", ("", new := f"{name}-{number}")) is None)
+    names = dict.fromkeys(
+        text_at(value, "spec", "nodeName") for value in nodes.all("ResourceSlice").values()
+    )
+    free = (
+        new
+        for number in itertools.count(1)
+        if state.get("Node", ("", new := f"{name}-{number}")) is None
+    )
     for _ in range(count):
         for old in filter(None, names):
             new = next(free)
-            labels = {**map_at(nodes.get("Node", ("", old)), "metadata", "labels"), "kubernetes.io/hostname": new}
-            status = {"status": known} if (known := map_at(nodes.get("Node", ("", old)), "status")) else {}
-            node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": new, "labels": labels}, **status}
+            labels = {
+                **map_at(nodes.get("Node", ("", old)), "metadata", "labels"),
+                "kubernetes.io/hostname": new,
+            }
+            status = (
+                {"status": known}
+                if (known := map_at(nodes.get("Node", ("", old)), "status"))
+                else {}
+            )
+            node = {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": {"name": new, "labels": labels},
+                **status,
+            }
             objects["", new] = node
             for (_, slice_name), value in nodes.all("ResourceSlice").items():
                 spec = map_at(value, "spec")
                 if spec.get("nodeName") == old:
-                    pool = {**map_at(spec, "pool"), "name": _renamed(text_at(spec, "pool", "name"), old, new)}
+                    pool = {
+                        **map_at(spec, "pool"),
+                        "name": _renamed(text_at(spec, "pool", "name"), old, new),
+                    }
                     metadata = {"name": f"{slice_name}-{new}"}
                     slices["", metadata["name"]] = {
                         **value,
@@ -88,7 +120,11 @@ def added(state: ClusterState, nodes: ClusterState, count: int, name: str) -> Cl
                     }
     if not objects:
         raise InputError("--add: no ResourceSlice of a node in it")
-    classes = {key: v for key, v in nodes.all("DeviceClass").items() if state.get("DeviceClass", key) is None}
+    classes = {
+        key: v
+        for key, v in nodes.all("DeviceClass").items()
+        if state.get("DeviceClass", key) is None
+    }
     return state.with_objects({"Node": objects, "ResourceSlice": slices, "DeviceClass": classes})
 
 
@@ -96,7 +132,11 @@ def unknown(pod: Raw, room: Mapping[str, Any], provided: Container[str]) -> list
     """The resources that a pod asks for of which a described node's amount is not known: it has no ``room`` at all, or
     plenty. Those that classes provide are devices."""
     asked = (name for name in pod_requests(map_at(pod, "spec")) if name not in provided)
-    return sorted(name for name in asked if not name.startswith(IMPLICIT_PREFIX) and room.get(name, PLENTY) == PLENTY)
+    return sorted(
+        name
+        for name in asked
+        if not name.startswith(IMPLICIT_PREFIX) and room.get(name, PLENTY) == PLENTY
+    )
 
 
 def unjudged(state: ClusterState, pod: Raw) -> tuple[str, ...]:
@@ -126,5 +166,7 @@ def only_node(state: ClusterState, name: str) -> ClusterState:
     if ("", name) not in nodes:
         near = nearest(name, {key[1] for key in nodes})
         first = sorted((key[1] for key in nodes), key=natural)[:8]
-        raise InputError(f"--node {name}: no such node", hint=f"there is {near or ', '.join(first) or 'none'}")
+        raise InputError(
+            f"--node {name}: no such node", hint=f"there is {near or ', '.join(first) or 'none'}"
+        )
     return state.only({"Node": {key: value for key, value in nodes.items() if key[1] == name}})

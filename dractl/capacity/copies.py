@@ -18,7 +18,14 @@ NAMED = ("ResourceClaimTemplate", "ResourceClaim", "Pod")
 """Kinds of what a name without a kind may mean, in the order in which they are looked for."""
 _KINDS = "fit takes template/NAME, claim/NAME, pod/NAME, deploy/NAME, job/NAME ..., or a shape such as gpu=2,nic=1"
 # Fields of a pod that belong to one pod, not to its copies.
-_OWN_METADATA = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "ownerReferences", "generateName")
+_OWN_METADATA = (
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "ownerReferences",
+    "generateName",
+)
 _MADE = "copy"  # the template that stands for a claim of which there are to be more
 
 
@@ -38,7 +45,9 @@ class Copies(Struct, frozen=True):
         return {**self.pod, "metadata": {**metadata, "name": name, "uid": f"dractl-{name}"}}
 
 
-def subject(state: ClusterState, text: str, namespace: str | None, kinds: Mapping[str, str] | None = None) -> Copies:
+def subject(
+    state: ClusterState, text: str, namespace: str | None, kinds: Mapping[str, str] | None = None
+) -> Copies:
     """The subject that ``KIND/NAME`` or a bare ``NAME`` (a template, a claim, then a pod) means; ``kinds`` are further
     words for kinds, as a cluster knows them.
 
@@ -50,10 +59,17 @@ def subject(state: ClusterState, text: str, namespace: str | None, kinds: Mappin
     else:
         name, wanted = text, NAMED
     for kind in wanted:
-        found = [key for key in state.all(kind) if key[1] == name and (namespace is None or key[0] in ("", namespace))]
+        found = [
+            key
+            for key in state.all(kind)
+            if key[1] == name and (namespace is None or key[0] in ("", namespace))
+        ]
         if len(found) > 1:
             where = ", ".join(key[0] for key in found)
-            raise UsageError(f"{kind.lower()} {name} exists in several namespaces: {where}", hint="choose one with -n")
+            raise UsageError(
+                f"{kind.lower()} {name} exists in several namespaces: {where}",
+                hint="choose one with -n",
+            )
         if found:
             return of_object(state, kind, found[0])
     raise not_found(state, wanted, name, namespace, None if slash else _instead(state, name))
@@ -82,7 +98,11 @@ def of_object(state: ClusterState, kind: str, key: Key) -> Copies:
         template: Any = value
         for part in path[:-1]:
             template = at(template, part)
-        return Copies(name, state, _fresh({"metadata": map_at(template, "metadata"), "spec": spec}, namespace, key[1]))
+        return Copies(
+            name,
+            state,
+            _fresh({"metadata": map_at(template, "metadata"), "spec": spec}, namespace, key[1]),
+        )
     hint = "fit takes a template, a claim, a pod or a workload"
     if kind == "PodGroup":
         hint += f"; dractl explain podgroup/{key[1]} counts how many of its pods fit"
@@ -109,7 +129,11 @@ def _user_of(namespace: str, template: str) -> dict[str, Any]:
         "metadata": {"name": template, "namespace": namespace},
         "spec": {
             "containers": [
-                {"name": "main", "image": "example.com/image", "resources": {"claims": [{"name": "claim"}]}}
+                {
+                    "name": "main",
+                    "image": "example.com/image",
+                    "resources": {"claims": [{"name": "claim"}]},
+                }
             ],
             "resourceClaims": [{"name": "claim", "resourceClaimTemplateName": template}],
         },
@@ -118,7 +142,9 @@ def _user_of(namespace: str, template: str) -> dict[str, Any]:
 
 def _fresh(pod: Raw, namespace: str, name: str) -> dict[str, Any]:
     """A pod as its owner would create it: without node, status and identity."""
-    metadata = {key: value for key, value in map_at(pod, "metadata").items() if key not in _OWN_METADATA}
+    metadata = {
+        key: value for key, value in map_at(pod, "metadata").items() if key not in _OWN_METADATA
+    }
     spec = {key: value for key, value in map_at(pod, "spec").items() if key != "nodeName"}
     return {
         "apiVersion": "v1",

@@ -91,7 +91,12 @@ Waiting = NoGroup | TooFewPods | HeldBack | Unequal | NoGroupDomain | TooFewFit
 
 
 def waiting(
-    state: ClusterState, pod: Raw, group: PodGroup | None, features: Features, *, recreated: bool = False
+    state: ClusterState,
+    pod: Raw,
+    group: PodGroup | None,
+    features: Features,
+    *,
+    recreated: bool = False,
 ) -> Waiting | Undecided | None:
     """Why the ``group`` of a pod waits; None if kube-scheduler would start it now, if the pod is in none, or if the
     group's object is not in the input. With ``recreated`` its pods are created again, with new claims."""
@@ -102,7 +107,9 @@ def waiting(
         if group.kind in state.kinds:
             return NoGroup(name)
         untried = text_at(pod, "metadata", "uid") and not maps_at(pod, "status", "conditions")
-        return NoGroup(name, unseen=True) if untried and not text_at(pod, "spec", "nodeName") else None
+        return (
+            NoGroup(name, unseen=True) if untried and not text_at(pod, "spec", "nodeName") else None
+        )
     own = group.members(state)
     if least is not None and len(own) < least:
         return TooFewPods(name, least, len(own))
@@ -110,14 +117,19 @@ def waiting(
     queued = [
         member
         for member in own
-        if not text_at(member, "spec", "nodeName") and not text_at(member, "metadata", "deletionTimestamp")
+        if not text_at(member, "spec", "nodeName")
+        and not text_at(member, "metadata", "deletionTimestamp")
     ]
     entries = [(member, enter(state, member, recreated=recreated)) for member in queued]
     held = next(((member, entry) for member, entry in entries if entry.stops), None)
     tried = [member for member, entry in entries if not entry.stops]
-    if held is not None and (features.has("groups-held-by-one") or len(placed) + len(tried) < (least or 0)):
+    if held is not None and (
+        features.has("groups-held-by-one") or len(placed) + len(tried) < (least or 0)
+    ):
         member, entry = held
-        return HeldBack(name, least, member, Attempt(entry.claims, entry.stops, message=entry.condition))
+        return HeldBack(
+            name, least, member, Attempt(entry.claims, entry.stops, message=entry.condition)
+        )
     text = _unequal(value, [*queued, *placed]) if features.has("groups-checked") else ""
     if text:
         return Unequal(name, text)
@@ -144,7 +156,15 @@ def waiting(
         attempt = Scheduler(short.state, features).pod(next_pod, recreated=True)
     started = len(placed) >= (least or 1)
     return TooFewFit(
-        name, 1 if started else least or 1, len(own), len(placed), short.fits, next_pod, attempt, short.state, where
+        name,
+        1 if started else least or 1,
+        len(own),
+        len(placed),
+        short.fits,
+        next_pod,
+        attempt,
+        short.state,
+        where,
     )
 
 
@@ -175,7 +195,11 @@ def _unequal(group: Raw, pods: Sequence[Raw]) -> str:
                 f'got: "{scheduler}" and "{first}"'
             )
         priority = _number(at(pod, "spec", "priority"))
-        if priority != wanted and text_at(pod, "metadata", "uid") and text_at(group, "metadata", "uid"):
+        if (
+            priority != wanted
+            and text_at(pod, "metadata", "uid")
+            and text_at(group, "metadata", "uid")
+        ):
             return (
                 "all pods in a single pod group should have the same priority as the pod group's priority, "
                 f"got {priority} and {wanted}"
@@ -204,5 +228,7 @@ def domains(state: ClusterState, topology: str, placed: Sequence[Raw]) -> dict[s
         if value is not None:
             nodes.setdefault(str(value), {})[name] = node
     hosts = {("", text_at(pod, "spec", "nodeName")) for pod in placed}
-    found = {value: there for value, there in sorted(nodes.items()) if not hosts or hosts <= there.keys()}
+    found = {
+        value: there for value, there in sorted(nodes.items()) if not hosts or hosts <= there.keys()
+    }
     return {f"{topology}={value}": state.only({"Node": there}) for value, there in found.items()}

@@ -10,7 +10,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import AllocatedState, DeviceID, Features, apply_taint_rules
-from dractl.capacity.summaries import Amount, Partitions, Shared, consumes, counters, partitions, shared
+from dractl.capacity.summaries import (
+    Amount,
+    Partitions,
+    Shared,
+    consumes,
+    counters,
+    partitions,
+    shared,
+)
 from dractl.cel import environment
 from dractl.cluster.devices import Devices, Holder, ready_devices, result_device
 from dractl.cluster.state import ClusterState, list_at, map_at, maps_at, text_at
@@ -20,7 +28,9 @@ from dractl.scheduler.groups import ClaimsHeld
 PoolID = tuple[str, str]
 
 
-State = Literal["free", "unknown", "held", "shared", "blocked", "tainted", "incomplete", "stale", "gone"]
+State = Literal[
+    "free", "unknown", "held", "shared", "blocked", "tainted", "incomplete", "stale", "gone"
+]
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 NUMA_NODE = "resource.kubernetes.io/numaNode"
@@ -81,7 +91,9 @@ class Stock(Struct, frozen=True):
     devices: tuple[DeviceRow, ...]
 
 
-def inventory(state: ClusterState, features: Features, tell: Callable[[str], None] = lambda _: None) -> Stock:
+def inventory(
+    state: ClusterState, features: Features, tell: Callable[[str], None] = lambda _: None
+) -> Stock:
     """Takes stock of a cluster. Where not every claim may be read, a device that none of the others holds is
     ``unknown``, and pools have no count of what is allocated."""
     whole = not any(one.kind == "ResourceClaim" for one in state.rights.unread)
@@ -118,7 +130,9 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
             for device in item.spec.devices:
                 published.add(device.name)
                 identity = DeviceID(*key, device.name)
-                taken = _state(identity, device, held, usable=row.usable, blocked=device.name in blocked)
+                taken = _state(
+                    identity, device, held, usable=row.usable, blocked=device.name in blocked
+                )
                 if taken == "free" and not whole:
                     taken = "unknown"
                 devices.append(_device(identity, device, item, taken, index, amounts, matching))
@@ -128,20 +142,33 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
                     if device.name not in published:
                         published.add(device.name)
                         identity = DeviceID(*key, device.name)
-                        devices.append(_device(identity, device, item, "stale", index, amounts, matching))
+                        devices.append(
+                            _device(identity, device, item, "stale", index, amounts, matching)
+                        )
         devices += [
-            DeviceRow(identity, row.node, _unpublished(identity, moved), holders=index.holders([identity]))
-            for identity in sorted(DeviceID(*key, name) for name in allocated.get(key, frozenset()) - published)
+            DeviceRow(
+                identity, row.node, _unpublished(identity, moved), holders=index.holders([identity])
+            )
+            for identity in sorted(
+                DeviceID(*key, name) for name in allocated.get(key, frozenset()) - published
+            )
         ]
     homes = _homes(state) if allocated.keys() - by_pool.keys() else {}
     for key in sorted(allocated.keys() - by_pool.keys()):  # no slice of the pool is left
         devices += [
-            DeviceRow(identity, homes.get(identity), _unpublished(identity, moved), holders=index.holders([identity]))
+            DeviceRow(
+                identity,
+                homes.get(identity),
+                _unpublished(identity, moved),
+                holders=index.holders([identity]),
+            )
             for identity in sorted(DeviceID(*key, name) for name in allocated[key])
         ]
     requests = _requests(state)
     rows = (
-        replace(row, requests=tuple(requests.get((row.id, h.claim), "") for h in row.holders)) if row.holders else row
+        replace(row, requests=tuple(requests.get((row.id, h.claim), "") for h in row.holders))
+        if row.holders
+        else row
         for row in devices
     )
     return Stock(tuple(pools), tuple(rows))
@@ -174,7 +201,10 @@ def _homes(state: ClusterState) -> dict[DeviceID, str]:
             for value in list_at(field, "values")
         ]
         if len(names) == 1:
-            found |= {result_device(result): names[0] for result in maps_at(allocation, "devices", "results")}
+            found |= {
+                result_device(result): names[0]
+                for result in maps_at(allocation, "devices", "results")
+            }
     return found
 
 
@@ -182,12 +212,17 @@ def _shares(state: ClusterState) -> dict[PoolID, dict[str, Quantity]]:
     """Claims' shares of each capacity, by pool, except through adminAccess."""
     found: dict[PoolID, dict[str, Quantity]] = {}
     for value in state.all("ResourceClaim").values():
-        if not any(r.get("consumedCapacity") for r in maps_at(value, "status", "allocation", "devices", "results")):
+        if not any(
+            r.get("consumedCapacity")
+            for r in maps_at(value, "status", "allocation", "devices", "results")
+        ):
             continue
         claim: ResourceClaim = state.decode(value)
         allocation = claim.status.allocation if claim.status is not None else None
         for result in allocation.devices.results if allocation is not None else ():
-            for name, amount in () if result.admin_access else (result.consumed_capacity or {}).items():
+            for name, amount in (
+                () if result.admin_access else (result.consumed_capacity or {}).items()
+            ):
                 of_pool = found.setdefault((result.driver, result.pool), {})
                 of_pool[name] = of_pool[name] + amount if name in of_pool else amount
     return found
@@ -214,7 +249,9 @@ def _pool(key: PoolID, newest: list[ResourceSlice], allocated: frozenset[str]) -
     total = len(devices)
     unavailable = sum(any(t.effect in _OUT_OF_SERVICE for t in device.taints) for device in devices)
     available = max(0, total - len(allocated) - unavailable)
-    return replace(row, total=total, allocated=len(allocated), available=available, unavailable=unavailable)
+    return replace(
+        row, total=total, allocated=len(allocated), available=available, unavailable=unavailable
+    )
 
 
 def _blocked(key: PoolID, newest: list[ResourceSlice], held: AllocatedState) -> frozenset[str]:
@@ -227,7 +264,12 @@ def _blocked(key: PoolID, newest: list[ResourceSlice], held: AllocatedState) -> 
     }
     if not left:
         return frozenset()
-    devices = [device for item in newest for device in item.spec.devices if device.mapping.get("consumesCounters")]
+    devices = [
+        device
+        for item in newest
+        for device in item.spec.devices
+        if device.mapping.get("consumesCounters")
+    ]
     for device in devices:
         identity = DeviceID(*key, device.name)
         if identity in held.devices or identity in held.shared or identity in held.capacity:
@@ -241,7 +283,9 @@ def _blocked(key: PoolID, newest: list[ResourceSlice], held: AllocatedState) -> 
     )
 
 
-def _state(identity: DeviceID, device: Device, held: AllocatedState, *, usable: bool, blocked: bool) -> State:
+def _state(
+    identity: DeviceID, device: Device, held: AllocatedState, *, usable: bool, blocked: bool
+) -> State:
     if identity in held.devices:
         return "held"
     if identity in held.shared or identity in held.capacity:
@@ -273,7 +317,9 @@ def _device(
         numa if isinstance(numa, int) else None,
         amounts.of(identity, device),
         index.holders([identity]) if state in ("held", "shared", "stale") else (),
-        taints=tuple(f"{t.key}={t.value or ''}:{t.effect}".replace("=:", ":") for t in device.taints),
+        taints=tuple(
+            f"{t.key}={t.value or ''}:{t.effect}".replace("=:", ":") for t in device.taints
+        ),
     )
 
 
@@ -326,7 +372,10 @@ class _Classes:
         gates = features.on if features.cel_on is None else features.cel_on
         compiled = environment(Target(features.release, gates), "stored")
         self._programs = [
-            (item.metadata.name, [compiled.compile(s.cel.expression) for s in item.spec.selectors if s.cel])
+            (
+                item.metadata.name,
+                [compiled.compile(s.cel.expression) for s in item.spec.selectors if s.cel],
+            )
             for item in classes
         ]
 

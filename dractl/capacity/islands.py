@@ -52,7 +52,9 @@ class Islands(Struct, frozen=True):
         claims: dict[tuple[str, str], dict[Key, Raw]] = {}
         for key, value in scheduler.state.all("ResourceClaim").items():
             for result in maps_at(value, "status", "allocation", "devices", "results"):
-                claims.setdefault((text_at(result, "driver"), text_at(result, "pool")), {})[key] = value
+                claims.setdefault((text_at(result, "driver"), text_at(result, "pool")), {})[key] = (
+                    value
+                )
         requests = tuple(sorted(scheduler.snapshot.pod(pod).requests))
         return cls(scheduler.state, scheduler.snapshot, requests, pods, slices, claims)
 
@@ -70,14 +72,22 @@ class Islands(Struct, frozen=True):
     @staticmethod
     def _free(node: NodeInfo, resource: str) -> int:
         """The remainder of a resource, in the scheduler's units."""
-        return units(resource, node.allocatable.get(resource, Quantity())) - node.requested.get(resource, 0)
+        return units(resource, node.allocatable.get(resource, Quantity())) - node.requested.get(
+            resource, 0
+        )
 
     def room(self, verdict: NodeVerdict, pod: Raw) -> int | None:
         """Copies that the node has CPU, memory, pods and ports for; None if it says nothing of these."""
         node = self._info(verdict)
         if not node.reported:
             return None
-        provided = {name for claim in verdict.claims if not claim.name for name in self.requests if "/" in name}
+        provided = {
+            name
+            for claim in verdict.claims
+            if not claim.name
+            for name in self.requests
+            if "/" in name
+        }
         room = node.allocatable.get("pods", Quantity()).value() - len(node.pods)
         copy = self.snapshot.pod(pod)
         for name, want in copy.amounts.items():
@@ -95,16 +105,26 @@ class Islands(Struct, frozen=True):
         value = self.state.get("Node", ("", node))
         nodes = {("", node): value} if value is not None else {}
         return self.state.only(
-            {"Node": nodes, "Pod": self.pods.get(node, {}), "ResourceSlice": slices, "ResourceClaim": claims}
+            {
+                "Node": nodes,
+                "Pod": self.pods.get(node, {}),
+                "ResourceSlice": slices,
+                "ResourceClaim": claims,
+            }
         )
 
     def pools(self, node: str, other: str) -> dict[tuple[str, str], str]:
         """The pool of ``other`` for each driver and pool of ``node``, a node that is its equal."""
-        return {ours: theirs[1] for ours, theirs in zip(self._pools(node), self._pools(other), strict=True)}
+        return {
+            ours: theirs[1]
+            for ours, theirs in zip(self._pools(node), self._pools(other), strict=True)
+        }
 
     def _pools(self, node: str) -> list[tuple[str, str]]:
         slices = self.slices.get(node, {}).values()
-        return sorted({(text_at(s, "spec", "driver"), text_at(s, "spec", "pool", "name")) for s in slices})
+        return sorted(
+            {(text_at(s, "spec", "driver"), text_at(s, "spec", "pool", "name")) for s in slices}
+        )
 
 
 def _looks_around(scheduler: Scheduler, pod: Raw) -> bool:
@@ -128,7 +148,10 @@ def _wanted(scheduler: Scheduler, first: Attempt, driver: str) -> bool:
             wanted |= {option.device_class_name for option in options if option is not None}
     for name in wanted:
         value = scheduler.state.get("DeviceClass", ("", name))
-        programs = [scheduler.compile(text_at(s, "cel", "expression")) for s in maps_at(value, "spec", "selectors")]
+        programs = [
+            scheduler.compile(text_at(s, "cel", "expression"))
+            for s in maps_at(value, "spec", "selectors")
+        ]
         drivers = [program.driver for program in programs if program.ok]
         if not any(named is not None and named != driver for named in drivers):
             return True

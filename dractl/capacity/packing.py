@@ -41,7 +41,9 @@ def most(fit: Fit, features: Features, tell: Callable[[str], None] = lambda _: N
         return Most(0, proven=True)
     limit = admitted(subject, features, first)
     if islands is None:
-        bound = at_most(scheduler, first.nodes, None)  # a node that a filter refuses now may be free of it later
+        bound = at_most(
+            scheduler, first.nodes, None
+        )  # a node that a filter refuses now may be free of it later
         return _most(fit.fits, proven=False, bound=bound, limit=limit.copies)
     if fit.fits >= limit.copies:
         return Most(fit.fits, proven=True)
@@ -70,7 +72,9 @@ def _most(fits: int, *, proven: bool, bound: int | None, limit: int) -> Most:
     return Most(fits, proven, fits if proven else None if highest == sys.maxsize else highest)
 
 
-def _pack(subject: Copies, scheduler: Scheduler, islands: Islands, verdict: NodeVerdict, reached: int) -> Most:
+def _pack(
+    subject: Copies, scheduler: Scheduler, islands: Islands, verdict: NodeVerdict, reached: int
+) -> Most:
     """The most copies on one node: one more for as long as the claims of all of them can be allocated at once."""
     here = scheduler.after(islands.alone(verdict.name))
     node: Any = here.state.decode(verdict.node)
@@ -127,7 +131,9 @@ def at_most(scheduler: Scheduler, nodes: Sequence[NodeVerdict], room: int | None
     return min(found, default=None)
 
 
-def _of_request(index: Devices, claim: ResourceClaim, name: str, surveys: Iterable[RequestSurvey]) -> int | None:
+def _of_request(
+    index: Devices, claim: ResourceClaim, name: str, surveys: Iterable[RequestSurvey]
+) -> int | None:
     """Copies that the devices of one request are enough for, whichever alternatives they take; None if each device
     serves any number."""
     request = next(one for one in claim.spec.devices.requests if one.name == name)
@@ -161,7 +167,9 @@ def _shares(index: Devices, identity: DeviceID, option: Any) -> int | None:
     amounts = {} if option.capacity is None else option.capacity.requests
     found = []
     for name, amount in amounts.items():
-        capacity = device.capacity.get(name) or device.capacity.get(name.removeprefix(f"{identity.driver}/"))
+        capacity = device.capacity.get(name) or device.capacity.get(
+            name.removeprefix(f"{identity.driver}/")
+        )
         if capacity is not None and amount.sign() > 0:
             found.append(capacity.value.value() // max(1, amount.value()))
     return min(found, default=None)

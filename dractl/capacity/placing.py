@@ -66,7 +66,9 @@ class Fit(Struct, frozen=True):
     def preempts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Nodes where kube-scheduler would end pods of lower priority (``namespace/name``) for the next copy. ``fits``
         counts no such copy."""
-        return tuple((node.name, node.victims) for node in self.stopped.nodes if node.fits and node.victims)
+        return tuple(
+            (node.name, node.victims) for node in self.stopped.nodes if node.fits and node.victims
+        )
 
 
 def left(found: Fit) -> dict[str, dict[str, str]]:
@@ -123,7 +125,11 @@ def admitted(subject: Copies, features: Features, first: Attempt) -> Limit:
     if refused is not None:
         return Limit(0, refused)
     made = next((node.claims for node in free_nodes(first)), first.claims)
-    claims = [one.claim for one in made if one.claim is not None and (one.template is not None or not one.name)]
+    claims = [
+        one.claim
+        for one in made
+        if one.claim is not None and (one.template is not None or not one.name)
+    ]
     found = room(subject.state, features, subject.copy(1), claims)
     return Limit() if found is None else Limit(*found)
 
@@ -155,7 +161,9 @@ def _fill_each(
 ) -> _Filled | None:
     """Fills every node by itself; None if an attempt failed for all nodes, which only a walk in turn shows."""
     known: dict[Hashable, tuple[str, list[_Copy]]] = {}
-    chosen: list[tuple[int, str, str, _Copy]] = []  # its number on the node, the node, the example, the copy
+    chosen: list[
+        tuple[int, str, str, _Copy]
+    ] = []  # its number on the node, the node, the example, the copy
     attempts, full = 0, False
     free = free_nodes(first)
     for done, verdict in enumerate(free):
@@ -172,7 +180,9 @@ def _fill_each(
         chosen += [(number, verdict.name, example, copy) for number, copy in enumerate(copies)]
         if attempts >= budget:
             break
-    if len(chosen) > limit.copies:  # kube-scheduler spreads by score and chance; here the emptiest node is next
+    if (
+        len(chosen) > limit.copies
+    ):  # kube-scheduler spreads by score and chance; here the emptiest node is next
         chosen = sorted(chosen, key=lambda item: item[0])[: limit.copies]
     placed: list[tuple[Raw, tuple[Raw, ...]]] = []
     nodes: dict[str, list[tuple[str, ...]]] = {}
@@ -181,7 +191,9 @@ def _fill_each(
         pod, claims = moved(subject.copy(len(placed) + 1), copy.claims, node, pools)
         placed.append((pod, claims))
         nodes.setdefault(node, []).append(_devices(claims))
-    return _Filled(nodes, _with(subject.state, placed), len(placed), undecided=full or attempts >= budget)
+    return _Filled(
+        nodes, _with(subject.state, placed), len(placed), undecided=full or attempts >= budget
+    )
 
 
 class _Copy(Struct, frozen=True):
@@ -190,7 +202,9 @@ class _Copy(Struct, frozen=True):
     claims: tuple[Raw, ...]
 
 
-def _fill(subject: Copies, scheduler: Scheduler, alone: ClusterState, budget: int) -> list[_Copy] | None:
+def _fill(
+    subject: Copies, scheduler: Scheduler, alone: ClusterState, budget: int
+) -> list[_Copy] | None:
     """Copies that a node takes that is a cluster by itself; None if an attempt fails for all nodes."""
     copies: list[_Copy] = []
     here = scheduler.after(alone)
@@ -216,12 +230,21 @@ def _spent(copies: int) -> int:
 def _weight(state: ClusterState) -> int:
     """What an attempt on a node takes of the budget: more where many devices are none of a node alone, as all of them
     are looked at for every node."""
-    shared = [item for item in state.all("ResourceSlice").values() if not text_at(item, "spec", "nodeName")]
+    shared = [
+        item
+        for item in state.all("ResourceSlice").values()
+        if not text_at(item, "spec", "nodeName")
+    ]
     return 1 + sum(len(maps_at(item, "spec", "devices")) for item in shared) // _DEVICES
 
 
 def _in_turn(
-    subject: Copies, scheduler: Scheduler, filled: _Filled, limit: Limit, budget: int, tell: Callable[[str], None]
+    subject: Copies,
+    scheduler: Scheduler,
+    filled: _Filled,
+    limit: Limit,
+    budget: int,
+    tell: Callable[[str], None],
 ) -> Fit:
     """Goes on with the whole cluster until a copy stays pending; after islands were filled that is at once."""
     copies, nodes = filled.copies, filled.nodes
@@ -229,14 +252,32 @@ def _in_turn(
     while True:
         if copies >= limit.copies:
             stops = () if limit.refusal is None else (limit.refusal,)
-            return Fit(subject, copies, _counted(scheduler.nodes, nodes), scheduler.state, Attempt((), stops))
+            return Fit(
+                subject,
+                copies,
+                _counted(scheduler.nodes, nodes),
+                scheduler.state,
+                Attempt((), stops),
+            )
         pod = subject.copy(copies + 1)
         attempt = scheduler.pod(pod, recreated=True)
         free = free_nodes(attempt)
         attempts += max(1, len(attempt.nodes)) * each + max(0, copies - filled.copies - _EASY[1])
-        if filled.undecided or not free or attempt.late is not None or (attempts > budget and copies):
+        if (
+            filled.undecided
+            or not free
+            or attempt.late is not None
+            or (attempts > budget and copies)
+        ):
             undecided = filled.undecided or bool(free and attempt.late is None)
-            return Fit(subject, copies, _counted(scheduler.nodes, nodes), scheduler.state, attempt, undecided)
+            return Fit(
+                subject,
+                copies,
+                _counted(scheduler.nodes, nodes),
+                scheduler.state,
+                attempt,
+                undecided,
+            )
         chosen = min(free, key=lambda node: (len(nodes.get(node.name, ())), node.name))
         _, claims, state = bound(scheduler, pod, chosen)
         copies += 1
@@ -254,17 +295,25 @@ def _devices(claims: tuple[Raw, ...]) -> tuple[str, ...]:
     )
 
 
-def _counted(names: Iterable[str], nodes: Mapping[str, list[tuple[str, ...]]]) -> tuple[NodeFit, ...]:
+def _counted(
+    names: Iterable[str], nodes: Mapping[str, list[tuple[str, ...]]]
+) -> tuple[NodeFit, ...]:
     """A line for each node of the cluster, with no copy too."""
     return tuple(
-        NodeFit(name, len(nodes.get(name, ())), tuple(dict.fromkeys(d for copy in nodes.get(name, ()) for d in copy)))
+        NodeFit(
+            name,
+            len(nodes.get(name, ())),
+            tuple(dict.fromkeys(d for copy in nodes.get(name, ()) for d in copy)),
+        )
         for name in sorted({*names, *nodes}, key=natural)
     )
 
 
 def _with(state: ClusterState, copies: list[tuple[Raw, tuple[Raw, ...]]]) -> ClusterState:
     pods = {(p["metadata"]["namespace"], p["metadata"]["name"]): p for p, _ in copies}
-    claims = {(c["metadata"]["namespace"], c["metadata"]["name"]): c for _, cs in copies for c in cs}
+    claims = {
+        (c["metadata"]["namespace"], c["metadata"]["name"]): c for _, cs in copies for c in cs
+    }
     return state.with_objects({"Pod": pods, "ResourceClaim": claims})
 
 
@@ -275,22 +324,31 @@ def without_handed_out(found: Fit, handed: Sequence[HandedOut], features: Featur
     kube-scheduler counts the extended resource and the slices apart (pkg/scheduler/framework/plugins/noderesources/
     fit.go, plugins/dynamicresources/dynamicresources.go), so it may allocate a device that a container has already.
     """
-    taken = {(node.name, device.partition("/")[0]) for node in found.nodes for device in node.devices}
+    taken = {
+        (node.name, device.partition("/")[0]) for node in found.nodes for device in node.devices
+    }
     handed = tuple(one for one in handed if (one.node, one.driver) in taken)
     if not handed:
         return found
     free: Counter[tuple[str | None, str]] = Counter()
     for row in inventory(found.subject.state, features).devices:
         free[row.node, row.id.driver] += row.state in ("free", "shared")
-    nodes = tuple(_bounded(node, [one for one in handed if one.node == node.name], free) for node in found.nodes)
+    nodes = tuple(
+        _bounded(node, [one for one in handed if one.node == node.name], free)
+        for node in found.nodes
+    )
     fits = sum(node.fits for node in nodes)
     return replace(found, fits=fits, nodes=nodes, handed_out=handed, trusting=found)
 
 
-def _bounded(node: NodeFit, handed: Sequence[HandedOut], free: Mapping[tuple[str | None, str], int]) -> NodeFit:
+def _bounded(
+    node: NodeFit, handed: Sequence[HandedOut], free: Mapping[tuple[str | None, str], int]
+) -> NodeFit:
     fits = node.fits
     for one in handed:
         left = max(0, free[node.name, one.driver] - one.used)
         each = sum(device.startswith(f"{one.driver}/") for device in node.devices) // node.fits
-        fits = min(fits, left // each if each else node.fits * bool(left))  # none each: copies share devices
+        fits = min(
+            fits, left // each if each else node.fits * bool(left)
+        )  # none each: copies share devices
     return node if fits == node.fits else replace(node, fits=fits, devices=())

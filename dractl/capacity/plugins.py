@@ -32,7 +32,9 @@ def plugins(state: ClusterState) -> tuple[PluginRow, ...]:
         for resource, amount in sorted(map_at(node, "status", "allocatable").items()):
             units = quantity(amount).value() if drivers_of(resource) else 0
             if units:
-                found.append(PluginRow(name, resource, units, requested.get(name, {}).get(resource, 0)))
+                found.append(
+                    PluginRow(name, resource, units, requested.get(name, {}).get(resource, 0))
+                )
     return tuple(found)
 
 
@@ -61,7 +63,9 @@ def handed_out(state: ClusterState) -> tuple[HandedOut, ...]:
     specs = [item.get("spec") for item in state.all("ResourceSlice").values()]
     published = {(text_at(spec, "nodeName"), text_at(spec, "driver")) for spec in specs}
     return tuple(
-        HandedOut(row.node, row.resource, driver, row.allocatable, min(row.requested, row.allocatable))
+        HandedOut(
+            row.node, row.resource, driver, row.allocatable, min(row.requested, row.allocatable)
+        )
         for row in offered
         for driver in drivers_of(row.resource)[:1]
         if (row.node, driver) in published

@@ -26,7 +26,9 @@ class Problem(Struct, frozen=True):
     next: tuple[NextStep, ...] = ()
 
 
-def problems(state: ClusterState, stock: Stock, plugins: tuple[PluginRow, ...]) -> tuple[Problem, ...]:
+def problems(
+    state: ClusterState, stock: Stock, plugins: tuple[PluginRow, ...]
+) -> tuple[Problem, ...]:
     """Everything to clean up, the claims first."""
     return (
         *_claims(state),
@@ -71,7 +73,9 @@ def _deleting(key: Key, claim: Raw, devices: str) -> Problem:
     users = reserved_for(claim)
     finalizers = [str(f) for f in list_at(claim, "metadata", "finalizers")]
     waits = users or (f"finalizer {', '.join(finalizers)}" if finalizers else "nobody")
-    step = NextStep("see who uses it", command("kubectl describe resourceclaim {} -n {}", key[1], key[0]))
+    step = NextStep(
+        "see who uses it", command("kubectl describe resourceclaim {} -n {}", key[1], key[0])
+    )
     return Problem(
         "claim-deleting",
         f"claim {name} holds {devices} and waits for its deletion on {waits}",
@@ -80,7 +84,9 @@ def _deleting(key: Key, claim: Raw, devices: str) -> Problem:
     )
 
 
-def _ended_users(state: ClusterState, key: Key, users: list[Raw], devices: str) -> Iterator[Problem]:
+def _ended_users(
+    state: ClusterState, key: Key, users: list[Raw], devices: str
+) -> Iterator[Problem]:
     """A claim all of whose pods have ended or are gone; while one pod runs, it holds the devices rightly."""
     pods = [text_at(user, "name") for user in users if text_at(user, "resource") == "pods"]
     if not pods or len(pods) < len(users) or not state.has("Pod"):
@@ -93,7 +99,10 @@ def _ended_users(state: ClusterState, key: Key, users: list[Raw], devices: str) 
     gone = [pod for pod, value in found.items() if value is None]
     who = [f"pod {', '.join(finished)}, which has ended"] if finished else []
     who += [f"pod {', '.join(gone)}, which does not exist"] if gone else []
-    step = NextStep("kube-controller-manager releases it in time; if it does not, delete the claim", _delete(key))
+    step = NextStep(
+        "kube-controller-manager releases it in time; if it does not, delete the claim",
+        _delete(key),
+    )
     yield Problem(
         "pod-finished",
         f"claim {name} holds {devices} for {' and '.join(who)}",
@@ -102,13 +111,19 @@ def _ended_users(state: ClusterState, key: Key, users: list[Raw], devices: str) 
     )
 
 
-def _ended_groups(state: ClusterState, key: Key, users: list[Raw], devices: str) -> Iterator[Problem]:
+def _ended_groups(
+    state: ClusterState, key: Key, users: list[Raw], devices: str
+) -> Iterator[Problem]:
     """A claim of a PodGroup without pods that run or wait: kube-controller-manager keeps the reservation for as long as
     the PodGroup exists (pkg/controller/resourceclaim, syncClaim)."""
     groups = [text_at(user, "name") for user in users if text_at(user, "resource") == "podgroups"]
     if not groups or len(groups) < len(users) or not state.has("Pod"):
         return
-    alive = {group_of(pod) for other, pod in state.all("Pod").items() if other[0] == key[0] and not ended(pod)}
+    alive = {
+        group_of(pod)
+        for other, pod in state.all("Pod").items()
+        if other[0] == key[0] and not ended(pod)
+    }
     if any((group,) in alive for group in groups):
         return
     name, namespace = "/".join(key), key[0]
@@ -119,7 +134,9 @@ def _ended_groups(state: ClusterState, key: Key, users: list[Raw], devices: str)
         (
             NextStep(
                 "delete the PodGroup if it gets no further pods: it keeps the claim",
-                command("kubectl delete podgroups.scheduling.k8s.io {} -n {}", groups[0], namespace),
+                command(
+                    "kubectl delete podgroups.scheduling.k8s.io {} -n {}", groups[0], namespace
+                ),
             ),
         ),
     )
@@ -131,7 +148,10 @@ def _unhealthy(state: ClusterState) -> Iterator[Problem]:
         for health in () if ended(pod) else dict.fromkeys(unhealthy(pod)):
             claim = _claim_called(state, pod, health.claim)
             results = maps_at(claim, "status", "allocation", "devices", "results")
-            names = {f"{r.get('driver')}/{r.get('pool')}/{r.get('device')}": str(r.get("device")) for r in results}
+            names = {
+                f"{r.get('driver')}/{r.get('pool')}/{r.get('device')}": str(r.get("device"))
+                for r in results
+            }
             one = health.of(list(names.values()))
             device = next((full for full, name in names.items() if name == one), health.device)
             why = f": {health.message}" if health.message else ""
@@ -150,16 +170,27 @@ def _unhealthy(state: ClusterState) -> Iterator[Problem]:
 
 def _claim_called(state: ClusterState, pod: Raw, name: str) -> Raw | None:
     made = {
-        text_at(s, "name"): text_at(s, "resourceClaimName") for s in maps_at(pod, "status", "resourceClaimStatuses")
+        text_at(s, "name"): text_at(s, "resourceClaimName")
+        for s in maps_at(pod, "status", "resourceClaimStatuses")
     }
-    named = {text_at(r, "name"): text_at(r, "resourceClaimName") for r in maps_at(pod, "spec", "resourceClaims")}
-    return state.get("ResourceClaim", (text_at(pod, "metadata", "namespace"), made.get(name) or named.get(name) or ""))
+    named = {
+        text_at(r, "name"): text_at(r, "resourceClaimName")
+        for r in maps_at(pod, "spec", "resourceClaims")
+    }
+    return state.get(
+        "ResourceClaim",
+        (text_at(pod, "metadata", "namespace"), made.get(name) or named.get(name) or ""),
+    )
 
 
 def _given_twice(stock: Stock) -> Iterator[Problem]:
     for row in stock.devices:
         claims = sorted({holder.claim for holder in row.holders})
-        if row.state == "held" and len(claims) > 1 and not any(a.consumed != "0" for a in row.capacity):
+        if (
+            row.state == "held"
+            and len(claims) > 1
+            and not any(a.consumed != "0" for a in row.capacity)
+        ):
             yield Problem(
                 "device-twice",
                 f"device {row.id} is allocated to {len(claims)} claims: {', '.join(claims)}",
@@ -172,7 +203,11 @@ def _gone(stock: Stock) -> Iterator[Problem]:
     for row in stock.devices:
         if row.state in ("gone", "stale") and row.holders:
             claims = sorted({holder.claim for holder in row.holders})
-            published = "is no longer published" if row.state == "gone" else "is only in an old generation of its pool"
+            published = (
+                "is no longer published"
+                if row.state == "gone"
+                else "is only in an old generation of its pool"
+            )
             yield Problem(
                 "device-gone",
                 f"device {row.id} {published} and is held by claim {', '.join(claims)}",
@@ -185,13 +220,19 @@ def _pools(state: ClusterState, stock: Stock) -> Iterator[Problem]:
     nodes = {name for _, name in state.all("Node")}
     for row in stock.pools:
         name = f"{row.driver}/{row.pool}"
-        logs = NextStep(f"look at driver {row.driver}" + (f" on node {row.node}" if row.node else ""))
+        logs = NextStep(
+            f"look at driver {row.driver}" + (f" on node {row.node}" if row.node else "")
+        )
         if row.duplicates:
             twice = ", ".join(row.duplicates)
-            message = f"pool {name} publishes {twice} more than once: the scheduler takes no device of it"
+            message = (
+                f"pool {name} publishes {twice} more than once: the scheduler takes no device of it"
+            )
             yield Problem("pool-invalid", message, _slices(state, row), (logs,))
         elif row.slices != row.expected:
-            fault = "slices are missing" if row.slices < row.expected else "there are too many slices"
+            fault = (
+                "slices are missing" if row.slices < row.expected else "there are too many slices"
+            )
             message = (
                 f"pool {name} has {row.slices} of {row.expected} slices of generation {row.generation}: {fault}, and "
                 "the scheduler takes no device of it"
@@ -209,13 +250,17 @@ def _pools(state: ClusterState, stock: Stock) -> Iterator[Problem]:
 def _slices(state: ClusterState, row: PoolRow) -> tuple[str, ...]:
     slices = sorted(state.all("ResourceSlice").items())
     pool = row.driver, row.pool
-    return tuple(f"ResourceSlice/{key[1]}" for key, value in slices if slice_of(value).identity[:2] == pool)
+    return tuple(
+        f"ResourceSlice/{key[1]}" for key, value in slices if slice_of(value).identity[:2] == pool
+    )
 
 
 def _offered_twice(stock: Stock, plugins: tuple[PluginRow, ...]) -> Iterator[Problem]:
     published = {(row.node, row.driver): row for row in stock.pools if row.node is not None}
     for plugin in plugins:
-        drivers = [driver for driver in drivers_of(plugin.resource) if (plugin.node, driver) in published]
+        drivers = [
+            driver for driver in drivers_of(plugin.resource) if (plugin.node, driver) in published
+        ]
         if drivers:
             message = (
                 f"node {plugin.node} offers {plugin.allocatable} {plugin.resource} through a device plugin and devices "

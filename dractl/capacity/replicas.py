@@ -80,11 +80,15 @@ def together(
     for order in islice(permutations(kinds.values()), 1, _ORDERS):
         other = _in_order(base, [pod for members in order for pod in members], features, tell)
         if other.pending is None:
-            return replace(found, order=tuple(text_at(members[0], "metadata", "name") for members in order))
+            return replace(
+                found, order=tuple(text_at(members[0], "metadata", "name") for members in order)
+            )
     return found
 
 
-def first_of(state: ClusterState, name: str, pods: Sequence[Raw], features: Features, most: int) -> Together:
+def first_of(
+    state: ClusterState, name: str, pods: Sequence[Raw], features: Features, most: int
+) -> Together:
     """Places up to ``most`` of ``pods``, which wait for a node, each tried once: what one scheduling cycle of their
     group does."""
     base = _without(state, pods)
@@ -99,14 +103,18 @@ def first_of(state: ClusterState, name: str, pods: Sequence[Raw], features: Feat
 def kind_of(pod: Raw) -> Hashable:
     """Equal for pods that the scheduler cannot tell apart."""
     spec = {key: value for key, value in map_at(pod, "spec").items() if key not in _OF_ONE}
-    labels = {key: value for key, value in map_at(pod, "metadata", "labels").items() if key not in _LABELS}
+    labels = {
+        key: value for key, value in map_at(pod, "metadata", "labels").items() if key not in _LABELS
+    }
     return repr(sorted(spec.items())), repr(sorted(labels.items()))
 
 
 def _without(state: ClusterState, pods: Sequence[Raw]) -> ClusterState:
     """The cluster before the group: without its pods and the claims that were made for them."""
     where = {text_at(pod, "metadata", "namespace") for pod in pods}
-    gone = {(text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")) for pod in pods}
+    gone = {
+        (text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")) for pod in pods
+    }
     made = {
         (text_at(pod, "metadata", "namespace"), text_at(status, "resourceClaimName"))
         for pod in pods
@@ -125,11 +133,17 @@ def _without(state: ClusterState, pods: Sequence[Raw]) -> ClusterState:
 
 
 def _of_group(claim: Raw | None) -> bool:
-    return any(owner.get("kind") == "PodGroup" for owner in maps_at(claim, "metadata", "ownerReferences"))
+    return any(
+        owner.get("kind") == "PodGroup" for owner in maps_at(claim, "metadata", "ownerReferences")
+    )
 
 
 def _fresh(pod: Raw) -> dict[str, Any]:
-    metadata = {k: v for k, v in map_at(pod, "metadata").items() if k in ("name", "namespace", "labels", "annotations")}
+    metadata = {
+        k: v
+        for k, v in map_at(pod, "metadata").items()
+        if k in ("name", "namespace", "labels", "annotations")
+    }
     metadata["uid"] = f"dractl-{metadata['namespace']}-{metadata['name']}"
     spec = {k: v for k, v in map_at(pod, "spec").items() if k != "nodeName"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
@@ -144,7 +158,11 @@ def _copies(base: ClusterState, name: str, pods: Sequence[Raw]) -> Copies:
 
 
 def _equal(
-    base: ClusterState, name: str, pods: Sequence[Raw], features: Features, tell: Callable[[str], None]
+    base: ClusterState,
+    name: str,
+    pods: Sequence[Raw],
+    features: Features,
+    tell: Callable[[str], None],
 ) -> Together:
     subject = _copies(base, name, pods)
     found = place(subject, features, most=len(pods), tell=tell)
@@ -161,23 +179,37 @@ def _equal(
     )
 
 
-def _choices(subject: Copies, count: int, features: Features, tell: Callable[[str], None]) -> list[Choice]:
+def _choices(
+    subject: Copies, count: int, features: Features, tell: Callable[[str], None]
+) -> list[Choice]:
     """The number reached with each alternative alone of each request of a template that has several."""
     found = []
     for reference in maps_at(subject.pod, "spec", "resourceClaims"):
-        key = text_at(subject.pod, "metadata", "namespace"), text_at(reference, "resourceClaimTemplateName")
+        key = (
+            text_at(subject.pod, "metadata", "namespace"),
+            text_at(reference, "resourceClaimTemplateName"),
+        )
         template = subject.state.get("ResourceClaimTemplate", key)
         if template is None:
             continue
         requests = maps_at(template, "spec", "spec", "devices", "requests")
         for number, request in enumerate(requests):
             for alternative in maps_at(request, "firstAvailable"):
-                alone = [*requests[:number], {**request, "firstAvailable": [alternative]}, *requests[number + 1 :]]
+                alone = [
+                    *requests[:number],
+                    {**request, "firstAvailable": [alternative]},
+                    *requests[number + 1 :],
+                ]
                 spec = map_at(template, "spec", "spec")
                 devices = {**map_at(spec, "devices"), "requests": alone}
-                changed = {**template, "spec": {**map_at(template, "spec"), "spec": {**spec, "devices": devices}}}
+                changed = {
+                    **template,
+                    "spec": {**map_at(template, "spec"), "spec": {**spec, "devices": devices}},
+                }
                 state = subject.state.replace("ResourceClaimTemplate", key, changed)
-                placed = place(Copies(subject.name, state, subject.pod), features, most=count, tell=tell)
+                placed = place(
+                    Copies(subject.name, state, subject.pod), features, most=count, tell=tell
+                )
                 name = f"{text_at(reference, 'name')}/{text_at(request, 'name')}"
                 found.append(Choice(name, text_at(alternative, "name"), placed.fits))
     return found

@@ -14,7 +14,9 @@ _MIG_CLASS = "mig.nvidia.com"
 _SELECTORS = {"rdma": 'device.attributes["dra.net"].?rdma.orValue(false)'}
 
 
-def of_shape(state: ClusterState, features: Features, text: str, namespace: str, *, constrained: bool = True) -> Copies:
+def of_shape(
+    state: ClusterState, features: Features, text: str, namespace: str, *, constrained: bool = True
+) -> Copies:
     """Copies of a claim for ``KIND=COUNT,...``, where a kind is gpu, nic, rdma ... or the name of a DeviceClass.
 
     Several kinds are wanted on one PCIe root, if ``constrained``.
@@ -28,7 +30,11 @@ def of_shape(state: ClusterState, features: Features, text: str, namespace: str,
     for kind, count in counts.items():
         device_class, rows = _class(stock, kind, named=("", kind) in state.all("DeviceClass"))
         aligned = aligned and any(row.pcie_root for row in rows)
-        exactly: dict[str, Any] = {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": count}
+        exactly: dict[str, Any] = {
+            "deviceClassName": device_class,
+            "allocationMode": "ExactCount",
+            "count": count,
+        }
         selector = mig_selector(kind) or _SELECTORS.get(kind)
         if selector is not None and device_class != kind:
             exactly["selectors"] = [{"cel": {"expression": selector}}]
@@ -36,7 +42,11 @@ def of_shape(state: ClusterState, features: Features, text: str, namespace: str,
     devices: dict[str, Any] = {"requests": requests}
     if aligned:
         devices["constraints"] = [{"matchAttribute": PCIE_ROOT}]
-    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "spec": {"devices": devices}}
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "spec": {"devices": devices},
+    }
     return of_claim(state, text + (" on one PCIe root" if aligned else ""), namespace, claim)
 
 
@@ -71,9 +81,15 @@ def _class(stock: Stock, kind: str, *, named: bool) -> tuple[str, list[DeviceRow
     classes = sorted(matched, key=lambda name: (name not in drivers, -len(matched[name]), name))
     if not classes:
         published = (
-            f"drivers publish {len(rows)} of them, but no DeviceClass matches" if rows else "no driver publishes any"
+            f"drivers publish {len(rows)} of them, but no DeviceClass matches"
+            if rows
+            else "no driver publishes any"
         )
         there = sorted({row.id.driver for row in stock.devices})
-        hint = f"there are devices of {', '.join(there)}" if there else "the cluster has no ResourceSlice"
+        hint = (
+            f"there are devices of {', '.join(there)}"
+            if there
+            else "the cluster has no ResourceSlice"
+        )
         raise InputError(f"no {kind} in this cluster: {published}", hint=hint)
     return classes[0], matched[classes[0]]

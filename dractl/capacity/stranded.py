@@ -40,7 +40,11 @@ def stranded(fit: Fit, scheduler: Scheduler, say: Callable[[str], str]) -> tuple
             known[verdict.group] = verdict.name, survey
         example, survey = known[verdict.group]
         pools = dict(zip(groups.pools(example), groups.pools(verdict.name), strict=True))
-        free = {_moved(device, pools): device for request in survey.requests for device in request.candidates}
+        free = {
+            _moved(device, pools): device
+            for request in survey.requests
+            for device in request.candidates
+        }
         roots: dict[tuple[str, str | None], list[DeviceID]] = {}
         for device in sorted(free):
             roots.setdefault((device.driver, _root(index, device)), []).append(device)
@@ -51,7 +55,11 @@ def stranded(fit: Fit, scheduler: Scheduler, say: Callable[[str], str]) -> tuple
         for lost, short in _too_little(survey).items():
             device = _moved(lost, pools)
             if device not in free:
-                found.append(Stranded(device.driver, verdict.name, _root(index, device), (str(device),), short))
+                found.append(
+                    Stranded(
+                        device.driver, verdict.name, _root(index, device), (str(device),), short
+                    )
+                )
     return tuple(found)
 
 
@@ -80,7 +88,9 @@ def _root(index: Devices, device: DeviceID) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _why(verdict: NodeVerdict, survey: Survey, devices: Sequence[DeviceID], say: Callable[[str], str]) -> str:
+def _why(
+    verdict: NodeVerdict, survey: Survey, devices: Sequence[DeviceID], say: Callable[[str], str]
+) -> str:
     if verdict.rejection is not None:
         return f"the node takes no further copy: {say(verdict.name)}"
     for request in survey.requests:
@@ -92,7 +102,9 @@ def _why(verdict: NodeVerdict, survey: Survey, devices: Sequence[DeviceID], say:
         wanted = {request.request: request.wanted for request in survey.requests}
         for group in constraint.groups:
             here = dict(group.candidates)
-            if group.fits or not any(device in found for found in here.values() for device in devices):
+            if group.fits or not any(
+                device in found for found in here.values() for device in devices
+            ):
                 continue
             name = constraint.attribute.rpartition("/")[2]
             for request_name in constraint.requests:

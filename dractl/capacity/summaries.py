@@ -47,10 +47,17 @@ class Partitions(Struct, frozen=True):
     allocatable: int
 
 
-def shared(slices: Iterable[ResourceSlice], used: frozenset[str], consumed: Mapping[str, Quantity]) -> Shared | None:
+def shared(
+    slices: Iterable[ResourceSlice], used: frozenset[str], consumed: Mapping[str, Quantity]
+) -> Shared | None:
     """The devices of a pool that may be shared, None if it has none; ``used`` are names of devices in claims, and
     ``consumed`` is what claims have of each capacity of the pool."""
-    devices = [device for item in slices for device in item.spec.devices if device.allow_multiple_allocations]
+    devices = [
+        device
+        for item in slices
+        for device in item.spec.devices
+        if device.allow_multiple_allocations
+    ]
     if not devices:
         return None
     totals: dict[str, Quantity] = {}
@@ -58,11 +65,15 @@ def shared(slices: Iterable[ResourceSlice], used: frozenset[str], consumed: Mapp
         for name, capacity in device.capacity.items():
             totals[name] = totals.get(name, Quantity()) + capacity.value
     partial = sum(device.name in used for device in devices)
-    amounts = tuple(Amount.of(name, totals[name], consumed.get(name, Quantity())) for name in sorted(totals))
+    amounts = tuple(
+        Amount.of(name, totals[name], consumed.get(name, Quantity())) for name in sorted(totals)
+    )
     return Shared(len(devices) - partial, partial, amounts)
 
 
-def counters(slices: Sequence[ResourceSlice], used: frozenset[str]) -> tuple[tuple[str, tuple[Amount, ...]], ...]:
+def counters(
+    slices: Sequence[ResourceSlice], used: frozenset[str]
+) -> tuple[tuple[str, tuple[Amount, ...]], ...]:
     """The counters of a pool by counter set, and what the devices in claims take of them."""
     taken: dict[CounterName, Quantity] = {}
     for device in _partitions(slices):
@@ -70,7 +81,13 @@ def counters(slices: Sequence[ResourceSlice], used: frozenset[str]) -> tuple[tup
             for name, amount in consumes(device):
                 taken[name] = taken.get(name, Quantity()) + amount
     return tuple(
-        (each.name, tuple(Amount.of(n, v, taken.get((each.name, n), Quantity())) for n, v in each.counters.items()))
+        (
+            each.name,
+            tuple(
+                Amount.of(n, v, taken.get((each.name, n), Quantity()))
+                for n, v in each.counters.items()
+            ),
+        )
         for item in slices
         for each in item.spec.shared_counters
     )
@@ -78,13 +95,21 @@ def counters(slices: Sequence[ResourceSlice], used: frozenset[str]) -> tuple[tup
 
 def consumes(device: Device) -> list[tuple[CounterName, Quantity]]:
     """A device's consumption of its counters."""
-    return [((c.counter_set, name), value) for c in device.consumes_counters for name, value in c.counters.items()]
+    return [
+        ((c.counter_set, name), value)
+        for c in device.consumes_counters
+        for name, value in c.counters.items()
+    ]
 
 
 def partitions(slices: Sequence[ResourceSlice], used: frozenset[str]) -> tuple[Partitions, ...]:
     """Partitions by the attribute that their slice names for their type; nothing for a pool where a partition lacks the
     attribute, or two of one type consume different counters."""
-    left = {(name, a.name): Quantity.parse(a.left) for name, amounts in counters(slices, used) for a in amounts}
+    left = {
+        (name, a.name): Quantity.parse(a.left)
+        for name, amounts in counters(slices, used)
+        for a in amounts
+    }
     types: dict[tuple[str, str], list[Device]] = {}
     for item in slices:
         attribute = item.spec.partition_type_attribute
@@ -116,4 +141,9 @@ def _fitting(devices: Iterable[Device], left: Mapping[CounterName, Quantity]) ->
 
 
 def _partitions(slices: Iterable[ResourceSlice]) -> Iterable[Device]:
-    return (device for item in slices for device in item.spec.devices if device.mapping.get("consumesCounters"))
+    return (
+        device
+        for item in slices
+        for device in item.spec.devices
+        if device.mapping.get("consumesCounters")
+    )

@@ -46,7 +46,11 @@ def literals(nodes: Sequence[Node], source: str) -> tuple[Issue, ...]:
             found.append((node.offset, "invalid double literal"))
         if isinstance(node, Ident) and node.name == "dyn" and node.type.startswith("type"):
             found.append((node.offset, "undeclared reference to 'dyn' (in container '')"))
-        elif isinstance(node, Ident) and node.name != "kubernetes.DRADevice" and node.name.startswith("kubernetes."):
+        elif (
+            isinstance(node, Ident)
+            and node.name != "kubernetes.DRADevice"
+            and node.name.startswith("kubernetes.")
+        ):
             start = node.offset - len(node.name.rpartition(".")[0])
             found.append((max(start, 0), "undeclared reference to 'kubernetes' (in container '')"))
         elif isinstance(node, StructLiteral) and node.name.startswith("kubernetes."):
@@ -59,7 +63,11 @@ def validators(nodes: Sequence[Node], source: str) -> tuple[Issue, ...]:
     calls = [node for node in nodes if isinstance(node, Call)]
     found: list[tuple[int, str]] = []
     for call in calls:
-        if call.function in ("duration", "timestamp") and len(call.args) == 1 and call.target is None:
+        if (
+            call.function in ("duration", "timestamp")
+            and len(call.args) == 1
+            and call.target is None
+        ):
             found += _time_literal(call)
         elif call.function == "matches" and call.args:
             # The first argument, even if it is the string of matches(string, pattern): upstream's validator does
@@ -73,7 +81,9 @@ def validators(nodes: Sequence[Node], source: str) -> tuple[Issue, ...]:
 
 
 def _sorted(found: list[tuple[int, str]], source: str) -> tuple[Issue, ...]:
-    return tuple(issue_at(message, offset, source) for offset, message in sorted(found, key=lambda f: f[0]))
+    return tuple(
+        issue_at(message, offset, source) for offset, message in sorted(found, key=lambda f: f[0])
+    )
 
 
 def _time_literal(call: Call) -> Found:
@@ -112,7 +122,9 @@ def _mixed_literals(node: Node, exempt: bool) -> Found:
     ``format`` are exempt."""
     exempt = exempt or (isinstance(node, Call) and node.function == "format")
     if not exempt and isinstance(node, ListLiteral):
-        kinds = [element(e.type) if i in node.optional else e.type for i, e in enumerate(node.elements)]
+        kinds = [
+            element(e.type) if i in node.optional else e.type for i, e in enumerate(node.elements)
+        ]
         for kind, item in zip(kinds, node.elements, strict=True):
             if not _equivalent(kinds[0], kind):
                 yield item.offset, _expected(kinds[0], kind)
@@ -144,7 +156,19 @@ def _equivalent(a: str, b: str) -> bool:
 _INTEGERS = {"int", "uint", "dyn"}
 _FORMATTED = {
     "s": {
-        *("list", "map", "bool", "bytes", "string", "double", "dyn", "int", "null_type", "type", "uint"),
+        *(
+            "list",
+            "map",
+            "bool",
+            "bytes",
+            "string",
+            "double",
+            "dyn",
+            "int",
+            "null_type",
+            "type",
+            "uint",
+        ),
         *("google.protobuf.Duration", "google.protobuf.Timestamp"),
     },
     "d": _INTEGERS,
@@ -160,7 +184,11 @@ _FORMATTED = {
 def _format_literal(call: Call) -> Found:
     """``"literal".format([literal])``: each clause exists and accepts the static type of its argument."""
     template, arguments = call.target, call.args[0]
-    if not (isinstance(template, Const) and template.kind == "string" and isinstance(arguments, ListLiteral)):
+    if not (
+        isinstance(template, Const)
+        and template.kind == "string"
+        and isinstance(arguments, ListLiteral)
+    ):
         return
     used = 0
     for part in parse(template.value):
@@ -180,7 +208,10 @@ def _format_literal(call: Call) -> Found:
             return
     if len(arguments.elements) > used:
         count = len(arguments.elements)
-        yield call.offset, f"too many arguments supplied to string.format (expected {used}, got {count})"
+        yield (
+            call.offset,
+            f"too many arguments supplied to string.format (expected {used}, got {count})",
+        )
 
 
 def _unfit(node: Node, kinds: set[str], deep: bool) -> Node | None:
@@ -194,10 +225,33 @@ def _unfit(node: Node, kinds: set[str], deep: bool) -> Node | None:
 
 # -- constants --------------------------------------------------------------------------------------------------------
 
-_CONVERSIONS = {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
+_CONVERSIONS = {
+    "bool",
+    "bytes",
+    "double",
+    "duration",
+    "dyn",
+    "int",
+    "string",
+    "timestamp",
+    "type",
+    "uint",
+}
 _VARIABLE = object()
 _TYPE_NAMES = {
-    *("bool", "bytes", "double", "int", "list", "map", "null_type", "optional_type", "string", "type", "uint"),
+    *(
+        "bool",
+        "bytes",
+        "double",
+        "int",
+        "list",
+        "map",
+        "null_type",
+        "optional_type",
+        "string",
+        "type",
+        "uint",
+    ),
     *("net.IP", "net.CIDR", "google.protobuf.Duration", "google.protobuf.Timestamp"),
 }
 
@@ -216,18 +270,29 @@ def _fold(node: Node, release: int) -> Any:
     if isinstance(node, Ident):
         if not node.type.startswith("type"):
             return _VARIABLE
-        if node.name not in _TYPE_NAMES:  # a loop variable over types: upstream confuses its name with that of a type
+        if (
+            node.name not in _TYPE_NAMES
+        ):  # a loop variable over types: upstream confuses its name with that of a type
             raise CelError(f"reference to undefined type: {node.name}")
         return v.TypeValue(node.name)
     if isinstance(node, (ListLiteral, MapLiteral)):
         constant = all(value is not _VARIABLE for value in values)
         return (values if isinstance(node, ListLiteral) else {}) if constant else _VARIABLE
     if isinstance(node, Call):
-        if node.function in _CONVERSIONS and len(values) == 1 and values[0] is not _VARIABLE and node.target is None:
+        if (
+            node.function in _CONVERSIONS
+            and len(values) == 1
+            and values[0] is not _VARIABLE
+            and node.target is None
+        ):
             return dispatcher(node.function, node.overloads, release)(values[0])
         if node.function in ("_[_]", "_[?_]") and values[1] is not _VARIABLE:
             v.qualifier(values[1])
-        if node.function in ("matches", "find", "findAll") and len(values) >= 2 and isinstance(values[1], str):
+        if (
+            node.function in ("matches", "find", "findAll")
+            and len(values) >= 2
+            and isinstance(values[1], str)
+        ):
             try:
                 compiled(values[1])
             except BadPattern as error:

@@ -53,8 +53,17 @@ def compile_program(text: str, declarations: Declarations) -> Program:
             error_type="InternalError" if rejected.internal else "RuleInvalid",
         )
     max_cost = estimate(checked, declarations)
-    admission: Admission = "tooLong" if too_long else "tooComplex" if max_cost > COST_LIMIT else "ok"
-    return Program(text, declarations, admission, output_type=checked.root.type, max_cost=max_cost, checked=checked)
+    admission: Admission = (
+        "tooLong" if too_long else "tooComplex" if max_cost > COST_LIMIT else "ok"
+    )
+    return Program(
+        text,
+        declarations,
+        admission,
+        output_type=checked.root.type,
+        max_cost=max_cost,
+        checked=checked,
+    )
 
 
 def _check(text: str, declarations: Declarations) -> Checked:

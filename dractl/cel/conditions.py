@@ -11,7 +11,15 @@ from dractl.cel.lookups import Lookup
 from dractl.cel.spans import Spans
 from dractl.cel.tokens import Part, Token, tokenize
 
-_OPERATORS = {"_==_": "==", "_!=_": "!=", "_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">=", "@in": "in"}
+_OPERATORS = {
+    "_==_": "==",
+    "_!=_": "!=",
+    "_<_": "<",
+    "_<=_": "<=",
+    "_>_": ">",
+    "_>=_": ">=",
+    "@in": "in",
+}
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _METHODS = {"isGreaterThan": ">", "isLessThan": "<"}
 _CONVERSIONS = ("quantity", "semver")
@@ -112,7 +120,11 @@ class _Reader:
             return None
         left, right = node.args
         if operator == "in":
-            return self.made(node, left, operator, right.elements) if isinstance(right, ListLiteral) else None
+            return (
+                self.made(node, left, operator, right.elements)
+                if isinstance(right, ListLiteral)
+                else None
+            )
         if isinstance(left, Const) or self.literal(left) is not None:
             left, right, operator = right, left, _FLIPPED.get(operator, operator)
         if isinstance(left, Call) and left.function == "compareTo" and left.target is not None:
@@ -120,13 +132,19 @@ class _Reader:
             return self.made(node, left.target, operator, left.args) if zero else None
         return self.made(node, left, operator, (right,))
 
-    def made(self, node: Call, operand: Node, operator: str, values: Sequence[Node]) -> Comparison | None:
+    def made(
+        self, node: Call, operand: Node, operator: str, values: Sequence[Node]
+    ) -> Comparison | None:
         literals = tuple(map(self.literal, values))
         if not literals or None in literals:
             return None
         default = None
         end = self.spans.span(operand)[1]
-        if isinstance(operand, Call) and operand.function == "orValue" and operand.target is not None:
+        if (
+            isinstance(operand, Call)
+            and operand.function == "orValue"
+            and operand.target is not None
+        ):
             default = self.literal(operand.args[0])
             operand = operand.target
         lookup = self.lookups.get(self.spans.span(operand))
@@ -139,7 +157,12 @@ class _Reader:
         if isinstance(node, Const):
             start, end = self.spans.span(node)
             return Literal(start, end, node.kind, node.value, self.spans.source[start:end])
-        if isinstance(node, Call) and node.function in _CONVERSIONS and node.args and isinstance(node.args[0], Const):
+        if (
+            isinstance(node, Call)
+            and node.function in _CONVERSIONS
+            and node.args
+            and isinstance(node.args[0], Const)
+        ):
             inner = self.literal(node.args[0])
             return replace(inner, kind=node.function) if inner is not None else None
         return None
@@ -168,19 +191,29 @@ def driver_comparisons(text: str) -> tuple[Comparison, ...]:
         elif len(after) > 1 and (after[0].text, after[1].text) == ("in", "["):
             end = next((n for n, token in enumerate(after) if token.text == "]"), len(after))
             literals, operator = [token for token in after[2:end] if token.text != ","], "in"
-        names = [token for token in literals if token.kind == "string" and token.content is not None]
+        names = [
+            token for token in literals if token.kind == "string" and token.content is not None
+        ]
         if names and len(names) == len(literals):
             places = [tokens[i].start, tokens[i + 2].end, names[0].start, names[-1].end]
-            strings = tuple(Literal(*token.span, "string", token.content, token.text) for token in names)
+            strings = tuple(
+                Literal(*token.span, "string", token.content, token.text) for token in names
+            )
             whole = min(places), max(places)
-            found.append(Comparison(*whole, None, operator, strings, tokens[i + 2].end, required=not alternatives))
+            found.append(
+                Comparison(
+                    *whole, None, operator, strings, tokens[i + 2].end, required=not alternatives
+                )
+            )
     return tuple(found)
 
 
 def first_arguments(tokens: Sequence[Token], function: str) -> Iterator[tuple[Excerpt, str]]:
     """Each call of a global function whose first argument is a plain string: that string without its quotes, and the
     token after it (``,`` or ``)``). The expression need not compile."""
-    for i, (name, opening, argument, after) in enumerate(zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False)):
+    for i, (name, opening, argument, after) in enumerate(
+        zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False)
+    ):
         called = name.kind == "name" and name.text == function and opening.text == "("
         if not called or (i and tokens[i - 1].text in (".", ".?")) or after.text not in (",", ")"):
             continue

@@ -125,7 +125,14 @@ class Estimated(Struct, frozen=True):
     size: Range | None = None
 
 
-_SCALARS = {"bool", "double", "google.protobuf.Duration", "int", "google.protobuf.Timestamp", "uint"}
+_SCALARS = {
+    "bool",
+    "double",
+    "google.protobuf.Duration",
+    "int",
+    "google.protobuf.Timestamp",
+    "uint",
+}
 _STRUCTS = {
     "kubernetes.DRADevice",
     "kubernetes.Quantity",
@@ -176,7 +183,9 @@ def _declared_size(path: list[str], release: int) -> Range | None:
     for step in path[1:]:
         steps = _STEPS.get(place, {})
         # The inner map of attributes also gives its values to a selection; that of capacities does not.
-        found = steps.get(step) or ("attribute" if place == "attributes" and not step.startswith("@") else None)
+        found = steps.get(step) or (
+            "attribute" if place == "attributes" and not step.startswith("@") else None
+        )
         if found is None:
             return None
         place = found
@@ -188,13 +197,41 @@ def _declared_size(path: list[str], release: int) -> Range | None:
 # -- the estimator ----------------------------------------------------------------------------------------------------
 
 _GETTERS = {
-    *("isGreaterThan", "isLessThan", "compareTo", "asInteger", "isInteger", "asApproximateFloat", "sign", "add", "sub"),
+    *(
+        "isGreaterThan",
+        "isLessThan",
+        "compareTo",
+        "asInteger",
+        "isInteger",
+        "asApproximateFloat",
+        "sign",
+        "add",
+        "sub",
+    ),
     *("major", "minor", "patch", "format.named"),
     *("getScheme", "getHostname", "getHost", "getPort", "getEscapedPath", "getQuery"),
-    *("masked", "prefixLength", "family", "isUnspecified", "isLoopback", "isLinkLocalMulticast", "isLinkLocalUnicast"),
+    *(
+        "masked",
+        "prefixLength",
+        "family",
+        "isUnspecified",
+        "isLoopback",
+        "isLinkLocalMulticast",
+        "isLinkLocalUnicast",
+    ),
     "isGlobalUnicast",
 }
-_PARSERS = {"ip", "ip.isCanonical", "cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"}
+_PARSERS = {
+    "ip",
+    "ip.isCanonical",
+    "cidr",
+    "isIP",
+    "isCIDR",
+    "quantity",
+    "isQuantity",
+    "semver",
+    "isSemver",
+}
 _SCANS = {"isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"}
 _FOUR_BY_FOUR = {"net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver"}
 _COMPARISONS = {
@@ -311,7 +348,9 @@ class _Estimator:
             return cost
         kind = node.operand.type.partition("(")[0]
         self.paths[node.id] = self.path(node.operand).plus(node.field)
-        return _sum(cost, _ONE) if kind == "map" or kind in _STRUCTS or kind.startswith("<") else cost
+        return (
+            _sum(cost, _ONE) if kind == "map" or kind in _STRUCTS or kind.startswith("<") else cost
+        )
 
     def list_literal(self, node: ListLiteral) -> Range:
         costs = [self.sized(element) for element in node.elements]
@@ -321,7 +360,9 @@ class _Estimator:
     def map_literal(self, node: MapLiteral) -> Range:
         costs = [_sum(self.cost(entry.key), self.sized(entry.value)) for entry in node.entries]
         keys = self.widest([entry.key for entry in node.entries])
-        self.contents[node.id] = Entries("map", keys, self.widest([entry.value for entry in node.entries]))
+        self.contents[node.id] = Entries(
+            "map", keys, self.widest([entry.value for entry in node.entries])
+        )
         return _sum(_fixed(30), *costs)
 
     def widest(self, nodes: Sequence[Node]) -> Range:
@@ -340,7 +381,10 @@ class _Estimator:
 
     def comprehension(self, node: Comprehension) -> Range:
         before = _sum(self.cost(node.range), self.cost(node.init))
-        self.enter(node.accumulator, Variable(self.path(node.init), self.size(node.init), self.entries(node.init)))
+        self.enter(
+            node.accumulator,
+            Variable(self.path(node.init), self.size(node.init), self.entries(node.init)),
+        )
         bind = node.binds and node.accumulator != "__result__"
         each = _NOTHING if bind else self.rounds(node)
         after = self.cost(node.result)
@@ -457,7 +501,9 @@ class _Estimator:
     def join_entries(self, node: Node, a: Node, b: Node) -> None:
         x, y = self.entries(a), self.entries(b)
         if x is not None and y is not None:
-            self.contents[node.id] = Entries(x.container, _union(x.keys, y.keys), _union(x.values, y.values))
+            self.contents[node.id] = Entries(
+                x.container, _union(x.keys, y.keys), _union(x.values, y.values)
+            )
 
     def pattern_cost(self, text: Node, pattern: Node) -> Range:
         scanned = _scaled(_sum(self.size_or_unknown(text), _ONE), 0.1)
@@ -467,7 +513,9 @@ class _Estimator:
 
     def sets(self, node: Call, _: str) -> Estimated:
         pairs = _product(*map(self.size_or_unknown, node.args))
-        return Estimated(_sum(_scaled(pairs, 2 if node.function.endswith("equivalent") else 1), _ONE))
+        return Estimated(
+            _sum(_scaled(pairs, 2 if node.function.endswith("equivalent") else 1), _ONE)
+        )
 
     def allocating(self, node: Call, overload: str) -> Estimated | None:
         """ext/lists.go; costs of its own only where the extension is in the environment."""
@@ -495,7 +543,11 @@ class _Estimator:
         size = self.size_or_unknown(target)
         inner = parameters(target.type)
         if inner:
-            each = _sum(_ONE, _scaled(self.item_size(target), 0.1)) if inner[0] in ("string", "bytes") else _ONE
+            each = (
+                _sum(_ONE, _scaled(self.item_size(target), 0.1))
+                if inner[0] in ("string", "bytes")
+                else _ONE
+            )
             return Estimated(_product(size, each))
         return Estimated(size if node.function == "includes" else _scaled(size, 0.1))
 
@@ -506,7 +558,11 @@ class _Estimator:
     def parser(self, node: Call, overload: str) -> Estimated:
         if overload == "cidr_ip":
             return Estimated(_ONE)
-        return Estimated(_scaled(self.size_or_unknown(node.args[0]), 0.2 if overload == "ip_is_canonical" else 0.1))
+        return Estimated(
+            _scaled(
+                self.size_or_unknown(node.args[0]), 0.2 if overload == "ip_is_canonical" else 0.1
+            )
+        )
 
     def getter(self, _node: Call, _overload: str) -> Estimated:
         return Estimated(_ONE)
@@ -530,7 +586,9 @@ class _Estimator:
     def split(self, node: Call, _: str) -> Estimated:
         size = self.size_or_unknown(node.children()[0])
         limit = node.args[1] if len(node.args) > 1 else None
-        most = limit.value % (1 << 64) if isinstance(limit, Const) and limit.kind == "int" else size[1]
+        most = (
+            limit.value % (1 << 64) if isinstance(limit, Const) and limit.kind == "int" else size[1]
+        )
         return Estimated(_scaled(size, 0.2), (0, most))
 
     def join(self, node: Call, _: str) -> Estimated:
@@ -547,7 +605,11 @@ class _Estimator:
         return Estimated(self.pattern_cost(text, pattern), (0, self.size_or_unknown(text)[1]))
 
     def contains_address(self, node: Call, overload: str) -> Estimated:
-        parsed = _scaled(self.size_or_unknown(node.args[0]), 0.1) if overload.endswith("_string") else _NOTHING
+        parsed = (
+            _scaled(self.size_or_unknown(node.args[0]), 0.1)
+            if overload.endswith("_string")
+            else _NOTHING
+        )
         prefix = _sum(_scaled((4, 16), 0.1), _ONE) if node.function == "containsCIDR" else _NOTHING
         return Estimated(_sum(_scaled((8, 32), 0.1), prefix, parsed))
 

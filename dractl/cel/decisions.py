@@ -59,7 +59,9 @@ def _deciding(trace: Trace) -> Trace:
 
 def _first(trace: Trace, value: bool) -> Trace:
     """The deciding operand: upstream absorbs the errors of all others."""
-    cause = next((child for child in trace.children if child.error is None and child.value is value), None)
+    cause = next(
+        (child for child in trace.children if child.error is None and child.value is value), None
+    )
     return trace if cause is None else _deciding(cause)
 
 
@@ -72,7 +74,10 @@ def _seen(trace: Trace, lookups: Iterable[Lookup]) -> tuple[Seen, ...]:
             name = lookup.full_name
             if not lookup.tested or part.value is False:
                 found.setdefault(name, Seen(name, None if lookup.tested else _shown(part)))
-        elif "".join(part.text.split()) in ("device.driver", "device.allowMultipleAllocations") and not part.error:
+        elif (
+            "".join(part.text.split()) in ("device.driver", "device.allowMultipleAllocations")
+            and not part.error
+        ):
             name = "".join(part.text.split())
             found.setdefault(name, Seen(name, part.shown))
     return tuple(found.values())

@@ -114,4 +114,6 @@ _FLATTEN = (
     f"{{id: list_flatten, target: {{type_name: list, params: [{{type_name: list, params: [{_ANY}]}}]}}, args: [], "
     f"return: {{type_name: list, params: [{_ANY}]}}}}"
 )
-_NESTED = "{{type_name: string}}, {{type_name: map, params: [{{type_name: string}}, {{type_name: {}}}]}}"
+_NESTED = (
+    "{{type_name: string}}, {{type_name: map, params: [{{type_name: string}}, {{type_name: {}}}]}}"
+)

@@ -69,7 +69,11 @@ def _type(data: bytes) -> str:
             return "!error!"
         case "abstract_type":
             inner = ", ".join(map(_type, message.abstract_type.parameter_types))
-            return f"{message.abstract_type.name}({inner})" if inner else str(message.abstract_type.name)
+            return (
+                f"{message.abstract_type.name}({inner})"
+                if inner
+                else str(message.abstract_type.name)
+            )
         case _:
             return DYN
 
@@ -102,13 +106,23 @@ class _Decoder(Struct, frozen=True):
                 return self._call(place, message.call_expr)
             case "list_expr":
                 made = message.list_expr
-                return ListLiteral(*place, self._nodes(made.elements), frozenset(made.optional_indices))
+                return ListLiteral(
+                    *place, self._nodes(made.elements), frozenset(made.optional_indices)
+                )
             case "struct_expr":
                 return self._struct(place, message.struct_expr)
             case "comprehension_expr":
                 loop = message.comprehension_expr
-                parts = (loop.iter_range, loop.accu_init, loop.loop_condition, loop.loop_step, loop.result)
-                return Comprehension(*place, loop.iter_var, loop.iter_var2, loop.accu_var, *self._nodes(parts))
+                parts = (
+                    loop.iter_range,
+                    loop.accu_init,
+                    loop.loop_condition,
+                    loop.loop_step,
+                    loop.result,
+                )
+                return Comprehension(
+                    *place, loop.iter_var, loop.iter_var2, loop.accu_var, *self._nodes(parts)
+                )
             case _:
                 return Const(*place, "null_type", None)
 
@@ -122,11 +136,18 @@ class _Decoder(Struct, frozen=True):
             return Select(*place, device, self.tests[offset], True)
         function = "flatten" if call.function == FLATTEN else call.function
         target = self.node(call.target) if call.target else None
-        return Call(*place, function, target, self._nodes(call.args), self.overloads.get(identity, ()))
+        return Call(
+            *place, function, target, self._nodes(call.args), self.overloads.get(identity, ())
+        )
 
     def _struct(self, place: tuple[int, str, int], struct: Any) -> Node:
         if struct.message_name:
-            fields = tuple((e.field_key, self.node(e.value), e.optional_entry) for e in struct.entries)
+            fields = tuple(
+                (e.field_key, self.node(e.value), e.optional_entry) for e in struct.entries
+            )
             return StructLiteral(*place, struct.message_name, fields)
-        entries = (MapEntry(self.node(e.map_key), self.node(e.value), e.optional_entry) for e in struct.entries)
+        entries = (
+            MapEntry(self.node(e.map_key), self.node(e.value), e.optional_entry)
+            for e in struct.entries
+        )
         return MapLiteral(*place, tuple(entries))

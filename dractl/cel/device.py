@@ -102,13 +102,17 @@ class View:
     def attributes(self) -> Domains:
         if self._attributes is None:
             raw = self.device.mapping.get("attributes") or {}
-            self._attributes = self._nested({name: self._value(name, value) for name, value in raw.items()})
+            self._attributes = self._nested(
+                {name: self._value(name, value) for name, value in raw.items()}
+            )
         return self._attributes
 
     @property
     def capacity(self) -> Domains:
         if self._capacity is None:
-            self._capacity = self._nested({name: c.value for name, c in self.device.capacity.items()})
+            self._capacity = self._nested(
+                {name: c.value for name, c in self.device.capacity.items()}
+            )
         return self._capacity
 
     def _nested(self, named: Mapping[str, Any]) -> Domains:
@@ -118,7 +122,9 @@ class View:
             if slash:
                 domains.setdefault(domain, {})[identifier] = value
         for name, value in named.items():
-            if "/" not in name:  # a bare name is in the driver's domain; the explicit one wins (upstream: at random)
+            if (
+                "/" not in name
+            ):  # a bare name is in the driver's domain; the explicit one wins (upstream: at random)
                 domains.setdefault(self.driver, {}).setdefault(name, value)
         return domains
 

@@ -35,8 +35,12 @@ class Environment:
         reason = why_not()
         if reason is not None:  # not the expression's fault, so it has no issues
             error = f"not checked: {reason}"
-            return Program(text, self.declarations, "unchecked", error=error, error_type="InternalError")
-        from dractl.cel.compiler import compile_program  # CEL's library: not everywhere installed, and 20 ms to load
+            return Program(
+                text, self.declarations, "unchecked", error=error, error_type="InternalError"
+            )
+        from dractl.cel.compiler import (
+            compile_program,
+        )  # CEL's library: not everywhere installed, and 20 ms to load
 
         return compile_program(text, self.declarations)
 
@@ -72,4 +76,6 @@ def attribute_environment(target: Target, mode: Mode = "new") -> Environment:
     if mode == "stored" or target.enabled(LISTS):
         outputs |= {f"list({scalar})" for scalar in outputs}
         wanted += " or a list of these scalars"
-    return _environment(replace(Declarations.of(target, mode), outputs=frozenset(outputs), wanted=wanted))
+    return _environment(
+        replace(Declarations.of(target, mode), outputs=frozenset(outputs), wanted=wanted)
+    )

@@ -12,7 +12,17 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from dractl.cel import values as v
-from dractl.cel.ast import Call, Comprehension, Const, Ident, ListLiteral, MapLiteral, Node, Select, StructLiteral
+from dractl.cel.ast import (
+    Call,
+    Comprehension,
+    Const,
+    Ident,
+    ListLiteral,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+)
 from dractl.cel.functions import messages, operators
 from dractl.cel.functions.dispatch import dispatcher
 from dractl.cel.values import NONE, CelError, Optional, TypeValue, Uint
@@ -65,7 +75,9 @@ class _Builder:
     def __init__(self, release: int, observer: Observer | None) -> None:
         self.release = release
         self.observer = observer
-        self.scope: dict[str, tuple[int, str]] = {}  # name -> slot, kind ("value", "accumulator", "lazy")
+        self.scope: dict[
+            str, tuple[int, str]
+        ] = {}  # name -> slot, kind ("value", "accumulator", "lazy")
         self.slots = _FIRST_SLOT
         self.hidden: set[int] = set()
 
@@ -92,7 +104,9 @@ class _Builder:
                 return self._bind(node) if node.binds else self._loop(node)
             case StructLiteral():
                 built = [(name, self.build(value)) for name, value, _ in node.fields]
-                return lambda f: messages.construct(node.name, {name: run(f) for name, run in built})
+                return lambda f: messages.construct(
+                    node.name, {name: run(f) for name, run in built}
+                )
         raise TypeError(f"unknown node {node!r}")
 
     # -- leaves -------------------------------------------------------------------------------------------------------
@@ -137,7 +151,9 @@ class _Builder:
 
     def _opener(self, container: Node) -> Open:
         """Unwraps a container that is an optional. A chain of selections is one attribute."""
-        chained = isinstance(container, Select) or (isinstance(container, Call) and container.function in _ACCESS)
+        chained = isinstance(container, Select) or (
+            isinstance(container, Call) and container.function in _ACCESS
+        )
         return _as_it_is if self.release >= 37 or chained else _adapted
 
     # -- access -------------------------------------------------------------------------------------------------------
@@ -213,9 +229,13 @@ class _Builder:
     def _binary(self, node: Call) -> Run:
         binary = operators.BINARY[node.function]
         left_node, right_node = node.args
-        constant = left_node.value if isinstance(left_node, Const) and left_node.kind == "string" else None
+        constant = (
+            left_node.value if isinstance(left_node, Const) and left_node.kind == "string" else None
+        )
         if binary is v.contains and self.observer is None and constant is not None:
-            shortcut = self._entry(right_node, constant, True)  # "name" in device.attributes["domain"]: as has()
+            shortcut = self._entry(
+                right_node, constant, True
+            )  # "name" in device.attributes["domain"]: as has()
             if shortcut is not None:
                 return shortcut
         left, right = self.build(left_node), self.build(right_node)
@@ -287,7 +307,11 @@ class _Builder:
             shortcut = self._entry(container_node, key_node.value, False)
             if shortcut is not None:
                 return shortcut
-        container, key, open_ = self.build(container_node), self.build(key_node), self._opener(container_node)
+        container, key, open_ = (
+            self.build(container_node),
+            self.build(key_node),
+            self._opener(container_node),
+        )
 
         def run(f: Frame) -> Any:
             value = container(f)
@@ -335,7 +359,9 @@ class _Builder:
             added = {v.encode_key(rest[0]): rest[1]} if len(rest) == 2 else rest[0]
             for key in added:
                 if key in target:
-                    raise CelError(f"insert failed: key {v.text_of_key(v.decode_key(key))} already exists")
+                    raise CelError(
+                        f"insert failed: key {v.text_of_key(v.decode_key(key))} already exists"
+                    )
             return {**target, **added}
 
         return run
@@ -392,7 +418,9 @@ class _Builder:
 
     def _bind(self, node: Comprehension) -> Run:
         init = self.build(node.init)
-        (slot,), result = self._within(((node.accumulator, "lazy"),), lambda: self.build(node.result))
+        (slot,), result = self._within(
+            ((node.accumulator, "lazy"),), lambda: self.build(node.result)
+        )
 
         def run(f: Frame) -> Any:
             _put(f, slot, _Lazy(init))
@@ -410,7 +438,9 @@ class _Builder:
         variables = tuple((name, "value") for name in names)
 
         def body() -> tuple[tuple[int, ...], tuple[Run, Run], Run]:
-            slots, parts = self._within(variables, lambda: (self.build(node.condition), self._step(node)))
+            slots, parts = self._within(
+                variables, lambda: (self.build(node.condition), self._step(node))
+            )
             return slots, parts, self.build(node.result)
 
         (total,), (slots, (condition, step), result) = self._within(accumulator, body)
@@ -445,7 +475,11 @@ class _Builder:
     def _step(self, node: Comprehension) -> Run:
         """The step of a loop; one that appends to the accumulator does so in place."""
         step = node.step
-        if not (isinstance(step, Call) and step.function == "_?_:_" and _is_variable(step.args[2], node.accumulator)):
+        if not (
+            isinstance(step, Call)
+            and step.function == "_?_:_"
+            and _is_variable(step.args[2], node.accumulator)
+        ):
             return self._append(step, node.accumulator) or self.build(step)
         append = self._append(step.args[1], node.accumulator)
         if append is None:
@@ -454,7 +488,11 @@ class _Builder:
 
     def _append(self, node: Node, accumulator: str) -> Run | None:
         """``accumulator + [element]``, which the macros map, filter and transformList expand to."""
-        if not (isinstance(node, Call) and node.function == "_+_" and _is_variable(node.args[0], accumulator)):
+        if not (
+            isinstance(node, Call)
+            and node.function == "_+_"
+            and _is_variable(node.args[0], accumulator)
+        ):
             return None
         added = node.args[1]
         if not isinstance(added, ListLiteral) or len(added.elements) != 1 or added.optional:
@@ -468,7 +506,9 @@ class _Builder:
 
         return append
 
-    def _within(self, variables: tuple[tuple[str, str], ...], inside: Callable[[], T]) -> tuple[tuple[int, ...], T]:
+    def _within(
+        self, variables: tuple[tuple[str, str], ...], inside: Callable[[], T]
+    ) -> tuple[tuple[int, ...], T]:
         """Build something with variables in scope; returns their slots too."""
         outer = dict(self.scope)
         slots = []
@@ -551,8 +591,12 @@ def _listed(operand: Run) -> Run:
             if type(value) is list:
                 return value
             kind = v.go_name(value)
-            missing = "Contains" if isinstance(value, _ADDERS) and not isinstance(value, bool) else "Add"
-        raise v.Halted(f"internal error: interface conversion: {kind} is not traits.Lister: missing method {missing}")
+            missing = (
+                "Contains" if isinstance(value, _ADDERS) and not isinstance(value, bool) else "Add"
+            )
+        raise v.Halted(
+            f"internal error: interface conversion: {kind} is not traits.Lister: missing method {missing}"
+        )
 
     return call
 
@@ -593,7 +637,11 @@ def _domain(node: Node) -> tuple[str, str] | None:
             return None
     else:
         return None
-    return (container.name, domain) if isinstance(container, Ident) and container.name in _READERS else None
+    return (
+        (container.name, domain)
+        if isinstance(container, Ident) and container.name in _READERS
+        else None
+    )
 
 
 def _weight(node: Node) -> int:
@@ -603,9 +651,13 @@ def _weight(node: Node) -> int:
     stack = [node]
     while stack:
         current = stack.pop()
-        free = isinstance(current, Const) or (isinstance(current, Call) and current.function in _FREE)
+        free = isinstance(current, Const) or (
+            isinstance(current, Call) and current.function in _FREE
+        )
         count += not free
-        stack.extend(current.children() if not isinstance(current, Comprehension) else (current.range,))
+        stack.extend(
+            current.children() if not isinstance(current, Comprehension) else (current.range,)
+        )
     return count
 
 
@@ -619,7 +671,13 @@ def _constants(node: Node) -> frozenset[Any] | None:
         return None
     found = []
     for element in map(_without_dyn, node.elements):
-        if not isinstance(element, Const) or element.kind not in ("bool", "int", "uint", "double", "string"):
+        if not isinstance(element, Const) or element.kind not in (
+            "bool",
+            "int",
+            "uint",
+            "double",
+            "string",
+        ):
             return None
         found.append(v.encode_key(element.value))
     return frozenset(found)

@@ -87,7 +87,9 @@ class _Finder:
         place = self.place(node, scope)
         if place is None:
             return
-        self.whole = self.whole or not (isinstance(node, Select) and node.test)  # every device has every domain
+        self.whole = self.whole or not (
+            isinstance(node, Select) and node.test
+        )  # every device has every domain
         if place.domain is not None:
             self.add(node, place, None, None)
 
@@ -103,7 +105,16 @@ class _Finder:
         if self.spans is not None:
             span, optional = self.spans.span(node), optional or place.optional
             start = span[1] if start is None else start
-            found = Lookup(*span, place.kind, place.domain or "", name, place.domain_start, start, optional, tested)
+            found = Lookup(
+                *span,
+                place.kind,
+                place.domain or "",
+                name,
+                place.domain_start,
+                start,
+                optional,
+                tested,
+            )
             self.found[*span, found.full_name] = found
 
     def place(self, node: Node, scope: _Scope) -> _Place | None:
@@ -118,16 +129,25 @@ class _Finder:
                 return self.step(node, _Place(), field) if before == "device" else None
             case Select(operand=operand, field=field):
                 return self.step(node, self.place(operand, scope), field)
-            case Call(function=function, args=(container, Const(value=str()) as key)) if function in _INDEXING:
+            case Call(function=function, args=(container, Const(value=str()) as key)) if (
+                function in _INDEXING
+            ):
                 return self.step(node, self.place(container, scope), key.value, function != "_[_]")
             case Call(function="@in", args=(Const(value=str()) as key, container)):
                 self.membership(node, key, self.place(container, scope))
                 return None
             case Comprehension() if node.binds:
-                return self.place(node.result, {**scope, node.accumulator: self.place(node.init, scope)})
+                return self.place(
+                    node.result, {**scope, node.accumulator: self.place(node.init, scope)}
+                )
             case Comprehension():
                 self.visit(node.range, scope)
-                inner: _Scope = {**scope, node.variable: None, node.second: None, node.accumulator: None}
+                inner: _Scope = {
+                    **scope,
+                    node.variable: None,
+                    node.second: None,
+                    node.accumulator: None,
+                }
                 for part in node.children()[1:]:
                     self.visit(part, inner)
                 return None
@@ -135,7 +155,9 @@ class _Finder:
             self.visit(child, scope)
         return None
 
-    def step(self, node: Node, place: _Place | None, name: str, optional: bool = False) -> _Place | None:
+    def step(
+        self, node: Node, place: _Place | None, name: str, optional: bool = False
+    ) -> _Place | None:
         """What a selection by name gives."""
         if place is None:
             return None
@@ -143,7 +165,9 @@ class _Finder:
         if not place.kind:
             if name in _MAPS:
                 return _Place(name)
-            self.fields |= set() if tested else {Field(name)}  # the fields of a device are always there
+            self.fields |= (
+                set() if tested else {Field(name)}
+            )  # the fields of a device are always there
             return None
         start = 0
         if self.spans is not None:
@@ -154,8 +178,13 @@ class _Finder:
         self.entry(node, place, name, start, optional, tested)
         return None
 
-    def entry(self, node: Node, place: _Place, name: str, start: int, optional: bool, tested: bool) -> None:
-        self.fields |= {Field(place.kind, place.domain or "", name), Field("driver")}  # whose domain bare names are in
+    def entry(
+        self, node: Node, place: _Place, name: str, start: int, optional: bool, tested: bool
+    ) -> None:
+        self.fields |= {
+            Field(place.kind, place.domain or "", name),
+            Field("driver"),
+        }  # whose domain bare names are in
         self.add(node, place, name, start, optional, tested)
 
     def membership(self, node: Node, key: Const, place: _Place | None) -> None:
@@ -184,7 +213,12 @@ def _written(tokens: Sequence[Token], closing: dict[int, int]) -> Iterator[Looku
         return text(i) in ("[", "[?") and text(i + 2) == "]" and tokens[i + 1].content is not None
 
     for i, token in enumerate(tokens):
-        if token.text != "device" or text(i - 1) in (".", ".?") or text(i + 1) != "." or text(i + 2) not in _MAPS:
+        if (
+            token.text != "device"
+            or text(i - 1) in (".", ".?")
+            or text(i + 1) != "."
+            or text(i + 2) not in _MAPS
+        ):
             continue
         if not indexed(i + 3):
             continue
@@ -198,7 +232,11 @@ def _written(tokens: Sequence[Token], closing: dict[int, int]) -> Iterator[Looku
             end = tokens[last + 3].end
         elif text(i - 1) == "in" and i > 1 and tokens[i - 2].content is not None:
             name, tested, start = tokens[i - 2], True, tokens[i - 2].start
-        if text(i - 2) == "has" and text(i - 1) == "(" and closing.get(tokens[i - 1].start, -1) == end:
+        if (
+            text(i - 2) == "has"
+            and text(i - 1) == "("
+            and closing.get(tokens[i - 1].start, -1) == end
+        ):
             tested, start, end = True, tokens[i - 2].start, end + 1
         yield Lookup(
             start,

@@ -38,15 +38,24 @@ _TEXTS = tuple(
             "cel.bind() variable names must be simple identifiers",
         ),
         (r"^(?:map|filter)\(\) variable name must be a simple identifier", _NO_IDENTIFIER),
-        (r"^(?!opt)\w+\(\) (?:\w+ )?variable name must be a simple identifier", "argument must be a simple name"),
-        (r"no viable alternative at input '\.(true|false|null)'", r"mismatched input '\1' expecting IDENTIFIER"),
+        (
+            r"^(?!opt)\w+\(\) (?:\w+ )?variable name must be a simple identifier",
+            "argument must be a simple name",
+        ),
+        (
+            r"no viable alternative at input '\.(true|false|null)'",
+            r"mismatched input '\1' expecting IDENTIFIER",
+        ),
         # the type of the accumulator that map and filter add
         (r"(applied to '\(\w+, list\((.*)\), )list\(dyn\)\)'", r"\1list(\2))'"),
         (
             r"Invalid string literal: Illegal escape sequence: (?:Value of|Unicode value) .*",
             "invalid unicode code point",
         ),
-        (r"Invalid (?:string|bytes) literal: Illegal escape sequence.*", "unable to unescape string"),
+        (
+            r"Invalid (?:string|bytes) literal: Illegal escape sequence.*",
+            "unable to unescape string",
+        ),
         (r"invalid hex (u?int) literal", r"invalid \1 literal"),
         (r"\\u003[fF]", "?"),
         (f"'{FLATTEN}'", "'flatten'"),
@@ -60,7 +69,9 @@ _CONSEQUENCES = (
     "type '!error!' does not support field selection",
 )
 
-_NO_FIELD_NAME = re.compile(r"Syntax error: mismatched input .* expecting \{IDENTIFIER, ESC_IDENTIFIER\}", re.DOTALL)
+_NO_FIELD_NAME = re.compile(
+    r"Syntax error: mismatched input .* expecting \{IDENTIFIER, ESC_IDENTIFIER\}", re.DOTALL
+)
 
 _SAID_BY_CHECKER = re.compile(
     r"undeclared|found no matching overload|undefined field|type '|expected type|unexpected failed"
@@ -82,7 +93,9 @@ def issues_of(
     error = error.removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
     blocks = list(_BLOCK.finditer(error))
     if not blocks or "recursion limit" in error:
-        return (_too_deep(text),) if "recursion limit" in error else (Issue(error.partition("\n")[0]),)
+        return (
+            (_too_deep(text),) if "recursion limit" in error else (Issue(error.partition("\n")[0]),)
+        )
     if not text:
         return (Issue(_reworded(error[blocks[0].end() :].partition("\n |")[0].strip()), 0, 1, 0),)
     reporter = _Reporter(text, functions, root_of)
@@ -95,7 +108,11 @@ def issues_of(
     kept = [issue for issue in found if issue and not issue.message.startswith(_CONSEQUENCES)]
     if kept and all(map(_SAID_BY_CHECKER.match, (issue.message for issue in kept))):
         kept += reporter.operand_types()
-    kept += [replace(i, message="unsupported ident kind") for i in kept if _NO_FIELD_NAME.fullmatch(i.message)]
+    kept += [
+        replace(i, message="unsupported ident kind")
+        for i in kept
+        if _NO_FIELD_NAME.fullmatch(i.message)
+    ]
     if not any(macro in text for macro in _OPTIONAL_MACROS):  # which have their operand twice
         kept = list(dict.fromkeys(kept))
     return tuple(sorted(kept, key=place)) or (_too_deep(text),)
@@ -108,7 +125,9 @@ def place(issue: Issue) -> tuple[int, int]:
 
 def _too_deep(text: str) -> Issue:
     """cel-cpp stops at 32 levels, cel-go at 250; between them the verdict is unknown."""
-    return Issue(f"expression recursion limit exceeded: {DEEPEST}" if depth(text) >= DEEPEST else TOO_DEEP)
+    return Issue(
+        f"expression recursion limit exceeded: {DEEPEST}" if depth(text) >= DEEPEST else TOO_DEEP
+    )
 
 
 def _reworded(message: str) -> str:
@@ -119,7 +138,9 @@ def _reworded(message: str) -> str:
 
 
 class _Reporter:
-    def __init__(self, text: str, functions: frozenset[str], root_of: Callable[[str], Node | None]) -> None:
+    def __init__(
+        self, text: str, functions: frozenset[str], root_of: Callable[[str], Node | None]
+    ) -> None:
         self.text = text
         self.functions = functions
         self.root_of = lru_cache(None)(root_of)
@@ -165,7 +186,10 @@ class _Reporter:
             if token.kind == "operator" and token.text in ("&&", "||"):
                 for step in (-1, 1):
                     last = self.operand_end(i, step)
-                    start, end = self.tokens[min(i + step, last)].start, self.tokens[max(i + step, last)].end
+                    start, end = (
+                        self.tokens[min(i + step, last)].start,
+                        self.tokens[max(i + step, last)].end,
+                    )
                     root = self.root_of(self.text[start:end]) if last != i else None
                     if root and not may_be_bool(root.type):
                         yield issue_at(expected_bool(root.type), start + root.offset, self.text)
@@ -179,7 +203,9 @@ class _Reporter:
             token = self.tokens[i]
             if token.kind == "operator" and token.text in stops:
                 break
-            if token.kind == "operator" and (token.text[0] in "([{" or token.text in (")", "]", "}")):
+            if token.kind == "operator" and (
+                token.text[0] in "([{" or token.text in (")", "]", "}")
+            ):
                 other = self.index.get(closing.get(token.start, -1), i)
                 if (other - i) * step <= 0:
                     break
@@ -223,16 +249,26 @@ class _Reporter:
                 return None  # said of the namespace
             if name != "has" and at and self.tokens[at - 1].text == "has" and self.token(at + 1):
                 root = self.tokens[at + 1]  # for has(a.b.c), cel-cpp reports a.b.c
-                return issue_at(f"undeclared reference to '{root.text}' (in container '')", root.start, self.text)
+                return issue_at(
+                    f"undeclared reference to '{root.text}' (in container '')",
+                    root.start,
+                    self.text,
+                )
             return issue_at(self.undeclared_call(at, name) or message, offset, self.text)
         if token.text in (".", ".?"):  # a.b.c: upstream names the first
             first = at - 1
-            while first >= 2 and self.tokens[first - 1].text in (".", ".?") and _ends_operand(self.tokens[first - 2]):
+            while (
+                first >= 2
+                and self.tokens[first - 1].text in (".", ".?")
+                and _ends_operand(self.tokens[first - 2])
+            ):
                 first -= 2
             root = self.tokens[first]
             whole = first > 0 and self.tokens[first - 1].text == "."
             name = f".{root.text}" if whole else root.text
-            return issue_at(f"undeclared reference to '{name}' (in container '')", root.start, self.text)
+            return issue_at(
+                f"undeclared reference to '{name}' (in container '')", root.start, self.text
+            )
         last = at
         while (dot := self.token(last + 1)) and dot.text == "." and self.token(last + 2):
             last += 2
@@ -241,7 +277,9 @@ class _Reporter:
             return issue_at(message, following.start, self.text)
         function = self.namespaced(following.start) if following and following.text == "(" else None
         if following and function:
-            return issue_at(self.undeclared_call(last + 1, function) or message, following.start, self.text)
+            return issue_at(
+                self.undeclared_call(last + 1, function) or message, following.start, self.text
+            )
         return issue_at(message, offset, self.text)
 
     def undeclared_call(self, at: int, name: str) -> str | None:
@@ -258,7 +296,9 @@ class _Reporter:
         while position < len(self.tokens) and self.tokens[position].start <= end:
             token = self.tokens[position]
             if token.kind == "operator" and token.text[0] in "([{":
-                position = self.index.get(brackets(self.text).get(token.start, end), len(self.tokens))
+                position = self.index.get(
+                    brackets(self.text).get(token.start, end), len(self.tokens)
+                )
             elif token.text in (",", ")"):
                 if token.start > start and self.text[start : token.start].strip():
                     first = next(t for t in self.tokens if t.start >= start)
@@ -300,14 +340,20 @@ class _Reporter:
         """The expression from one token to another with ``dyn(0)`` for the variables of the macros around it."""
         variables = {
             name.text
-            for opening, name, comma in zip(self.tokens, self.tokens[1:], self.tokens[2:], strict=False)
+            for opening, name, comma in zip(
+                self.tokens, self.tokens[1:], self.tokens[2:], strict=False
+            )
             if opening.text == "(" and name.kind == "name" and comma.text == ","
             if opening.start < self.tokens[first].start < brackets(self.text).get(opening.start, 0)
         }
         text = ""
         for i in range(first, last + 1):
             token = self.tokens[i]
-            free = token.text in variables and token.kind == "name" and self.tokens[i - 1].text not in (".", ".?")
+            free = (
+                token.text in variables
+                and token.kind == "name"
+                and self.tokens[i - 1].text not in (".", ".?")
+            )
             text += f"{'dyn(0)' if free else token.text} "
         return text
 
@@ -334,7 +380,9 @@ def sort_variables(text: str) -> tuple[Issue, ...]:
     """Variables of ``sortBy`` that are not names, which cel-cpp accepts."""
     tokens = tokenize(text)
     found = []
-    for dot, name, opening, first, second in zip(tokens, tokens[1:], tokens[2:], tokens[3:], tokens[4:], strict=False):
+    for dot, name, opening, first, second in zip(
+        tokens, tokens[1:], tokens[2:], tokens[3:], tokens[4:], strict=False
+    ):
         if (dot.text, name.text, opening.text) == (".", "sortBy", "("):
             if first.text == ")":
                 continue

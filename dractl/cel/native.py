@@ -18,12 +18,22 @@ from dractl.cel.protos import kubernetes
 
 @cache
 def _table() -> tuple[list[list[Any]], str]:
-    data = json.loads(Path(__file__).with_name("environments").joinpath("functions.json").read_text("utf-8"))
+    data = json.loads(
+        Path(__file__).with_name("environments").joinpath("functions.json").read_text("utf-8")
+    )
     return data["plain"], "\n".join(data["generic"])
 
 
 _OF_EXTENSIONS = frozenset(
-    ("optional.of", "optional.none", "optional.ofNonZeroValue", "hasValue", "value", "or", "orValue")
+    (
+        "optional.of",
+        "optional.none",
+        "optional.ofNonZeroValue",
+        "hasValue",
+        "value",
+        "or",
+        "orValue",
+    )
 )
 _OF_LISTS = frozenset(("slice", "flatten", "lists.range", "distinct", "reverse", "sort"))
 
@@ -44,7 +54,9 @@ def make(declarations: Declarations) -> Any:
     kinds = {name: cel.Type(name) for name in {t for row in plain for t in (*row[3], row[4])}}
     functions: dict[str, list[Any]] = {}
     for function, overload, member, operands, result in plain:
-        if overload not in declarations.left_out and (declarations.formats or not overload.startswith("format")):
+        if overload not in declarations.left_out and (
+            declarations.formats or not overload.startswith("format")
+        ):
             functions.setdefault(function, []).append(
                 cel.Overload(
                     id=overload,

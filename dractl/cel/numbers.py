@@ -6,23 +6,34 @@ import re
 _INT = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _UINT = re.compile(r"[0-9]+", re.ASCII)
 _DECIMAL = re.compile(
-    r"[+-]?(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9](?:_?[0-9])*)?", re.ASCII
+    r"[+-]?(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9](?:_?[0-9])*)?",
+    re.ASCII,
 )
-_HEX = re.compile(r"[+-]?0[xX]_?(?:[0-9a-fA-F_]+\.?[0-9a-fA-F_]*|\.[0-9a-fA-F_]+)[pP][+-]?[0-9_]+", re.ASCII)
+_HEX = re.compile(
+    r"[+-]?0[xX]_?(?:[0-9a-fA-F_]+\.?[0-9a-fA-F_]*|\.[0-9a-fA-F_]+)[pP][+-]?[0-9_]+", re.ASCII
+)
 _SPECIAL = re.compile(r"[+-]?(?:inf|infinity)|nan", re.ASCII | re.IGNORECASE)
 _LONGEST = 400  # characters; a number with more digits is out of any range
 
 
 def parse_int(text: str) -> int | None:
     """strconv.ParseInt(text, 10, 64); None where it fails."""
-    if _INT.fullmatch(text) and len(text.lstrip("+-0")) < 20 and -(1 << 63) <= (number := _integer(text)) < 1 << 63:
+    if (
+        _INT.fullmatch(text)
+        and len(text.lstrip("+-0")) < 20
+        and -(1 << 63) <= (number := _integer(text)) < 1 << 63
+    ):
         return number
     return None
 
 
 def parse_uint(text: str) -> int | None:
     """strconv.ParseUint(text, 10, 64); None where it fails."""
-    if _UINT.fullmatch(text) and len(text.lstrip("0")) < 21 and (number := _integer(text)) < 1 << 64:
+    if (
+        _UINT.fullmatch(text)
+        and len(text.lstrip("0")) < 21
+        and (number := _integer(text)) < 1 << 64
+    ):
         return number
     return None
 

@@ -75,17 +75,25 @@ class Program(Struct, frozen=True, eq=False, dict=True):
     def outcomes(self) -> frozenset[bool | None]:
         """The results that it can have on any device, None for a failure; one that is missing never occurs. All if it
         does not compile."""
-        return frozenset((True, False, None)) if self.checked is None else tautologies.outcomes(self.checked.root)
+        return (
+            frozenset((True, False, None))
+            if self.checked is None
+            else tautologies.outcomes(self.checked.root)
+        )
 
     def excludes(self, others: Sequence[Program]) -> bool:
         """True if no device satisfies it and all the others. ValueError if one does not compile."""
-        return True not in tautologies.outcomes(*(program._tree.root for program in (*others, self)))
+        return True not in tautologies.outcomes(
+            *(program._tree.root for program in (*others, self))
+        )
 
     def follows_from(self, others: Sequence[Program]) -> bool:
         """True if every device that satisfies all the others satisfies it. ValueError if one does not compile."""
         key = tuple(others)
         if key not in self._implications:
-            self._implications[key] = tautologies.implied(self._tree.root, *(program._tree.root for program in key))
+            self._implications[key] = tautologies.implied(
+                self._tree.root, *(program._tree.root for program in key)
+            )
         return self._implications[key]
 
     def evaluate(self, driver: str, device: DeviceLike) -> bool | EvalError:

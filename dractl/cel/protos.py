@@ -47,8 +47,12 @@ _CHECKED = {
 _FIELD = re.compile(r"([\w.]+)(\*?) (\w+)=(\d+)")
 
 
-def _add(pool: DescriptorPool, package: str, messages: Mapping[str, str], *dependencies: str) -> None:
-    file = FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto3", dependency=dependencies)
+def _add(
+    pool: DescriptorPool, package: str, messages: Mapping[str, str], *dependencies: str
+) -> None:
+    file = FileDescriptorProto(
+        name=f"{package}.proto", package=package, syntax="proto3", dependency=dependencies
+    )
     for name, text in messages.items():
         message = file.message_type.add(name=name)
         fields, bar, alternatives = text.partition("|")
@@ -56,7 +60,11 @@ def _add(pool: DescriptorPool, package: str, messages: Mapping[str, str], *depen
             message.oneof_decl.add(name="kind")
         for listed, place in ((fields, {}), (alternatives, {"oneof_index": 0})):
             for kind, repeated, field, number in _FIELD.findall(listed):
-                label = FieldDescriptorProto.LABEL_REPEATED if repeated else FieldDescriptorProto.LABEL_OPTIONAL
+                label = (
+                    FieldDescriptorProto.LABEL_REPEATED
+                    if repeated
+                    else FieldDescriptorProto.LABEL_OPTIONAL
+                )
                 added = message.field.add(name=field, number=int(number), label=label, **place)
                 if kind[0].isupper() or "." in kind:
                     added.type = FieldDescriptorProto.TYPE_MESSAGE

@@ -33,7 +33,13 @@ def _tests(text: str, known: tuple[str, ...], fields: dict[int, str]) -> str:
     tokens = tokenize(text)
     for i in range(len(tokens) - 5):
         has, opening, device, dot, field, closing = tokens[i : i + 6]
-        if (has.text, opening.text, device.text, dot.text, closing.text) != ("has", "(", "device", ".", ")"):
+        if (has.text, opening.text, device.text, dot.text, closing.text) != (
+            "has",
+            "(",
+            "device",
+            ".",
+            ")",
+        ):
             continue
         before = tokens[i - 1] if i else None
         if field.text in known and (before is None or _may_precede(before)):
@@ -45,7 +51,9 @@ def _tests(text: str, known: tuple[str, ...], fields: dict[int, str]) -> str:
 
 def _may_precede(token: Token) -> bool:
     """True if an operand may follow this token."""
-    return token.text == "in" or (token.kind == "operator" and token.text not in (".", ".?", ")", "]", "}"))
+    return token.text == "in" or (
+        token.kind == "operator" and token.text not in (".", ".?", ")", "]", "}")
+    )
 
 
 def _two_variables(text: str) -> str:
@@ -74,7 +82,9 @@ def _two_variables(text: str) -> str:
 
 def _flatten(text: str) -> str:
     tokens = tokenize(text)
-    for dot, name, opening, closing in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
+    for dot, name, opening, closing in zip(
+        tokens, tokens[1:], tokens[2:], tokens[3:], strict=False
+    ):
         if (dot.text, name.text, opening.text, closing.text) == (".", "flatten", "(", ")"):
             text = text[: name.start] + FLATTEN + text[name.end :]
     return text
@@ -88,7 +98,12 @@ def unnested(text: str) -> str:
     characters = list(text)
     for i, token in enumerate(tokens[:-1]):
         inner = tokens[i + 1]
-        if token.text != "(" or inner.text != "(" or token.start not in closing or inner.start not in closing:
+        if (
+            token.text != "("
+            or inner.text != "("
+            or token.start not in closing
+            or inner.start not in closing
+        ):
             continue
         if ends[closing[inner.start]] + 1 == ends[closing[token.start]]:
             # The outer pair, or the inner one if the outer encloses the arguments of a call.

@@ -74,7 +74,9 @@ class Spans:
         found = self.index.get(offset)
         if found is not None:
             return found
-        return next((i for i, t in enumerate(self.tokens) if t.end > offset), max(len(self.tokens) - 1, 0))
+        return next(
+            (i for i, t in enumerate(self.tokens) if t.end > offset), max(len(self.tokens) - 1, 0)
+        )
 
     def _token(self, offset: int) -> Span:
         if not self.tokens:

@@ -27,11 +27,19 @@ def outcomes(*roots: Node) -> frozenset[Outcome]:
     occur; all, where that is not known."""
     leaves = [node for root in roots for node in _atoms(root)]
     atoms = _declared(leaves)
-    if len(leaves) == len(atoms) and all(_same(node) is None for node in leaves):  # nothing ties one to another
-        return frozenset(_ANY if any(_FAILED in values or None in values for values in atoms.values()) else _ANY[:2])
+    if len(leaves) == len(atoms) and all(
+        _same(node) is None for node in leaves
+    ):  # nothing ties one to another
+        return frozenset(
+            _ANY
+            if any(_FAILED in values or None in values for values in atoms.values())
+            else _ANY[:2]
+        )
     if _are_too_many(atoms):
         return frozenset(_ANY)
-    return frozenset(_logic("_&&_", [_result(root, case) for root in roots]) for case in _cases(atoms))
+    return frozenset(
+        _logic("_&&_", [_result(root, case) for root in roots]) for case in _cases(atoms)
+    )
 
 
 def implied(root: Node, *by: Node) -> bool:
@@ -40,7 +48,9 @@ def implied(root: Node, *by: Node) -> bool:
     if _are_too_many(atoms):
         return False
     found = {
-        _result(root, case) for case in _cases(atoms) if _logic("_&&_", [_result(one, case) for one in by]) is True
+        _result(root, case)
+        for case in _cases(atoms)
+        if _logic("_&&_", [_result(one, case) for one in by]) is True
     }
     return found == {True}
 
@@ -77,8 +87,13 @@ def _declare(node: Node, atoms: dict[Any, tuple[Any, ...]]) -> None:
     compared = _compared(node)
     if compared is not None:
         operand, literals = compared
-        known = atoms.get(_value_of(operand), (_OTHER, _FAILED) if _can_fail(operand) else (_OTHER,))
-        atoms[_value_of(operand)] = (*known, *(literal for literal in literals if literal not in known))
+        known = atoms.get(
+            _value_of(operand), (_OTHER, _FAILED) if _can_fail(operand) else (_OTHER,)
+        )
+        atoms[_value_of(operand)] = (
+            *known,
+            *(literal for literal in literals if literal not in known),
+        )
     elif (same := _same(node)) is not None:
         atoms[_key(node)] = (same, None) if any(map(_can_fail, node.children())) else (same,)
     else:
@@ -112,7 +127,11 @@ def _logic(function: str, parts: list[Outcome]) -> Outcome:
 
 def _compared(node: Node) -> tuple[Node, tuple[tuple[str, Any], ...]] | None:
     """The operand of a comparison for equality with literals of strings, integers or booleans, and these."""
-    if not isinstance(node, Call) or len(node.args) != 2 or node.function not in ("_==_", "_!=_", "@in"):
+    if (
+        not isinstance(node, Call)
+        or len(node.args) != 2
+        or node.function not in ("_==_", "_!=_", "@in")
+    ):
         return None
     left, right = node.args
     if node.function == "@in":
@@ -122,7 +141,11 @@ def _compared(node: Node) -> tuple[Node, tuple[tuple[str, Any], ...]] | None:
         members = (right,)
     literals = tuple((item.kind, item.value) for item in members if isinstance(item, Const))
     plain = literals and len(literals) == len(members) and not isinstance(left, Const)
-    return (left, literals) if plain and all(kind in ("string", "int", "bool") for kind, _ in literals) else None
+    return (
+        (left, literals)
+        if plain and all(kind in ("string", "int", "bool") for kind, _ in literals)
+        else None
+    )
 
 
 def _same(node: Node) -> Outcome:
@@ -148,8 +171,14 @@ def _can_fail(node: Node) -> bool:
     where a device has none."""
     if isinstance(node, Select) and node.test:
         domain = node.operand
-        indexed = isinstance(domain, Call) and domain.function == "_[_]" and isinstance(domain.args[1], Const)
-        return not (indexed and isinstance(domain, Call) and _is(domain.args[0], "attributes", "capacity"))
+        indexed = (
+            isinstance(domain, Call)
+            and domain.function == "_[_]"
+            and isinstance(domain.args[1], Const)
+        )
+        return not (
+            indexed and isinstance(domain, Call) and _is(domain.args[0], "attributes", "capacity")
+        )
     return not _is(node, "driver")
 
 

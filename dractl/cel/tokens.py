@@ -149,7 +149,9 @@ def operand_start(source: str, last: int) -> int:
         if token.kind == "operator" and token.text in (")", "]", "}"):
             i = index.get(closing.get(token.start, token.start), i)
             before = tokens[i - 1] if i else None
-            if before and (before.kind == "string" or before.text in (")", "]", "}") or is_name(before)):
+            if before and (
+                before.kind == "string" or before.text in (")", "]", "}") or is_name(before)
+            ):
                 i -= 1
                 continue
         if i < 2 or tokens[i - 1].text not in (".", ".?"):

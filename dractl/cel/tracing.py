@@ -103,7 +103,9 @@ def _is_hidden(node: Node, spans: Spans) -> bool:
         case Ident(name=name):
             return name.startswith("@") or name == "device"
         case Call(function=function):
-            return function != "_?_:_" and spans.is_generated(node)  # the root of optMap is shown, as the macro itself
+            return function != "_?_:_" and spans.is_generated(
+                node
+            )  # the root of optMap is shown, as the macro itself
         case Comprehension():
             if node.binds:
                 return spans.called(node) not in ("bind", "sortBy")

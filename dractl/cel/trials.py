@@ -41,7 +41,11 @@ def tried(program: Program, devices: Iterable[TriedDevice]) -> tuple[Trial, ...]
         verdict = program.evaluate(device.driver, device.value)
         decision = program.decision(device.driver, device.value)
         failed = isinstance(verdict, EvalError)
-        key = (None if failed else bool(verdict), verdict.text if isinstance(verdict, EvalError) else None, decision)
+        key = (
+            None if failed else bool(verdict),
+            verdict.text if isinstance(verdict, EvalError) else None,
+            decision,
+        )
         groups.setdefault(key, []).append(device)
     order = {True: 0, False: 1, None: 2}
     found = [Trial(*key, tuple(members)) for key, members in groups.items()]

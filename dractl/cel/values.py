@@ -331,7 +331,11 @@ def _as_double(number: int, other: float) -> float:
     return float(number)
 
 
-_RECEIVERS = {str, Duration, Timestamp}  # their traits.Receiver answers for operators that they do not have
+_RECEIVERS = {
+    str,
+    Duration,
+    Timestamp,
+}  # their traits.Receiver answers for operators that they do not have
 _ORDERED = {bool, int, Uint, float, str, bytes, Duration, Timestamp}
 
 
@@ -448,7 +452,9 @@ def divide(a: Any, b: Any) -> Any:
         if b:
             return a / b
         # IEEE 754: division by zero is not an error.
-        return math.nan if not a or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1, b)
+        return (
+            math.nan if not a or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1, b)
+        )
     if b == 0:
         raise CelError("division by zero")
     quotient = abs(int(a)) // abs(int(b))
@@ -660,4 +666,6 @@ def to_bool(value: Any) -> bool:
         TypeValue: "type conversion not supported for 'type'",
         Optional: "optional.none() dereference",
     }
-    raise CelError(f"CEL result of type {name} could not be converted to bool: {reasons.get(type(inner), name)}")
+    raise CelError(
+        f"CEL result of type {name} could not be converted to bool: {reasons.get(type(inner), name)}"
+    )

@@ -80,7 +80,12 @@ def subcommand(name: str, program: str = "dractl") -> TyperCommand:
     made.params.append(_facts_option())
     if any(parameter.name == "isolated" for parameter in made.params):
         made.params.append(
-            TyperOption(param_decls=[_SHOW], is_flag=True, expose_value=False, help="Print the settings of this run.")
+            TyperOption(
+                param_decls=[_SHOW],
+                is_flag=True,
+                expose_value=False,
+                help="Print the settings of this run.",
+            )
         )
     if any(parameter.name == "kubernetes_version" for parameter in made.params):
         made.params.append(
@@ -109,7 +114,9 @@ def _facts_option() -> TyperOption:
 class _Subcommand(TyperCommand):
     """The name and the one line of help of a subcommand, until it is called."""
 
-    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
         command = self.loaded(parent)
         raise_on_interrupt()
         return command.make_context(info_name, args, parent, **extra)
@@ -131,7 +138,8 @@ class _Group(TyperGroup):
             if option is None or called is None:
                 raise
             raise UsageError(
-                f"{option} stands before the subcommand", hint=f"put it after: {ctx.info_name} {called} {option} ..."
+                f"{option} stands before the subcommand",
+                hint=f"put it after: {ctx.info_name} {called} {option} ...",
             ) from None
 
 
@@ -143,9 +151,13 @@ class _Grouped(TyperCommand):
         ctx.resilient_parsing = ctx.resilient_parsing or shows
         rest = super().parse_args(ctx, _numbered(args))
         for option in self.params:
-            given = (ctx.params.get(option.name) or ()) if getattr(option, "multiple", False) else ()
+            given = (
+                (ctx.params.get(option.name) or ()) if getattr(option, "multiple", False) else ()
+            )
             if len(given) > MOST:
-                raise UsageError(f"{option.opts[0]} is given {len(given):,} times, and at most {MOST:,} are taken")
+                raise UsageError(
+                    f"{option.opts[0]} is given {len(given):,} times, and at most {MOST:,} are taken"
+                )
         if shows:
             from dractl.cli.common import settings_of  # it comes with the subcommand
 
@@ -154,13 +166,19 @@ class _Grouped(TyperCommand):
         return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{title: [] for title in _GROUPS}, _REST: []}
+        rows: dict[str, list[tuple[str, str]]] = {
+            "Arguments": [],
+            **{title: [] for title in _GROUPS},
+            _REST: [],
+        }
         titles = {name: title for title, names in _GROUPS.items() for name in names.split()}
         for parameter in self.get_params(ctx):
             row = parameter.get_help_record(ctx)
             if row is not None:
                 argument = parameter.param_type_name == "argument"
-                rows["Arguments" if argument else titles.get(parameter.name or "", _REST)].append(row)
+                rows["Arguments" if argument else titles.get(parameter.name or "", _REST)].append(
+                    row
+                )
         for title, found in rows.items():
             if found:
                 with formatter.section(title):
@@ -188,8 +206,12 @@ def _app() -> typer.Typer:
 
 def _root(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version; with -v the releases known.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="With --version: list the releases known.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version; with -v the releases known.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="With --version: list the releases known.")
+    ] = False,
 ) -> None:
     """DRA on Kubernetes: what hardware is here, which ResourceSlices it becomes, what is wrong with these manifests,
     why this pod is pending, and how many more fit."""
@@ -208,10 +230,14 @@ def version_text(verbose: bool) -> str:
     from dractl.model.releases import COMPARED, PREVIEWS, RELEASES
 
     first, last = RELEASES.index(COMPARED[0]), RELEASES.index(COMPARED[-1])
-    lines = [f"Kubernetes {COMPARED[0]} to {COMPARED[-1]}: compared with real API servers and schedulers"]
+    lines = [
+        f"Kubernetes {COMPARED[0]} to {COMPARED[-1]}: compared with real API servers and schedulers"
+    ]
     for release in RELEASES[last + 1 :]:
         read = f"verified with the API of {PREVIEWS[release].tag}, " if release in PREVIEWS else ""
         lines.append(f"Kubernetes {release}: {read}not compared with a server yet")
-    lines.append(f"Kubernetes {RELEASES[0]} to {RELEASES[first - 1]}: lint only, not compared with a server")
+    lines.append(
+        f"Kubernetes {RELEASES[0]} to {RELEASES[first - 1]}: lint only, not compared with a server"
+    )
     lines.append(facts.current().title)
     return "\n".join([f"dractl {__version__}", *lines])

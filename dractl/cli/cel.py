@@ -24,15 +24,24 @@ FORMATS = ("text", "json", "yaml")
 _MOST_INPUT = 1 << 20  # bytes of standard input; an expression may have 10,240 bytes
 
 Expression = Annotated[
-    str, Argument(metavar="EXPRESSION|-", help="Expression; - for standard input.", show_default=False)
+    str,
+    Argument(metavar="EXPRESSION|-", help="Expression; - for standard input.", show_default=False),
 ]
 Files = Annotated[
     list[str] | None,
-    Argument(metavar="[FILE]...", help="Files to read devices from, short for --devices.", show_default=False),
+    Argument(
+        metavar="[FILE]...",
+        help="Files to read devices from, short for --devices.",
+        show_default=False,
+    ),
 ]
 Devices = Annotated[
     list[str] | None,
-    Option("--devices", metavar="FILE|DIR|SNAPSHOT|local|cluster", help="Try it on these devices; repeatable."),
+    Option(
+        "--devices",
+        metavar="FILE|DIR|SNAPSHOT|local|cluster",
+        help="Try it on these devices; repeatable.",
+    ),
 ]
 Hardware = Annotated[
     list[str] | None,
@@ -85,7 +94,9 @@ def command(
     drivers = driver_options.names(driver)
     named = driver if drivers != ("all",) else None
     configured = driver_options.configured(named, driver_version, driver_option, hardware)
-    answer = _answer(text, target, [*(devices or ()), *(files or ())], hardware or (), drivers, configured)
+    answer = _answer(
+        text, target, [*(devices or ()), *(files or ())], hardware or (), drivers, configured
+    )
     if common.kind_of(output) == "json":
         common.write_answer(cel_json.render(answer), output, printing.output_file)
     else:
@@ -107,7 +118,9 @@ def _read(expression: str) -> str:
 
     content = sys.stdin.buffer.read(_MOST_INPUT + 1)
     if len(content) > _MOST_INPUT:
-        raise UsageError(f"standard input has more than {_MOST_INPUT} bytes", hint="pass one expression")
+        raise UsageError(
+            f"standard input has more than {_MOST_INPUT} bytes", hint="pass one expression"
+        )
     return content.decode("utf-8", "replace").rstrip("\n")
 
 
@@ -126,18 +139,31 @@ def _answer(
     stored = environment(target, "stored").compile(text)
     wanted = [] if list(drivers) == ["all"] else list(drivers)
     states = [published.read(source, target) for source in devices]
-    states += [published.described(spec, target, wanted, configured) for spec in published.machines(hardware)]
+    states += [
+        published.described(spec, target, wanted, configured)
+        for spec in published.machines(hardware)
+    ]
     if not states and drivers:
         states = published.every_machine(target, wanted)
     if program.admission == "tooComplex":  # nobody asks for its results, and they can take long
-        return ReleaseVerdict(target.release, program, stored, help_of(program, target), remarks=_remarks(text, target))
+        return ReleaseVerdict(
+            target.release,
+            program,
+            stored,
+            help_of(program, target),
+            remarks=_remarks(text, target),
+        )
     found = list(_published(states))
     if not drivers:
         named = {*program.drivers, *(found.domain for found in program.lookups)}
         wanted = sorted({device.driver for device in found} & named)
     chosen = [device for device in found if not wanted or device.driver in wanted]
-    missing = published.unknown(value for state in states for value in state.all("ResourceSlice").values())
-    error = published.undecided(stored, {name for driver in wanted or missing for name in missing.get(driver, ())})
+    missing = published.unknown(
+        value for state in states for value in state.all("ResourceSlice").values()
+    )
+    error = published.undecided(
+        stored, {name for driver in wanted or missing for name in missing.get(driver, ())}
+    )
     if error is not None:
         raise error
     return ReleaseVerdict(
@@ -147,7 +173,9 @@ def _answer(
         help_of(program, target),
         tried(stored, chosen) if stored.ok else (),
         asked=bool(states),
-        untried=tuple(sorted({device.driver for device in found} - {device.driver for device in chosen})),
+        untried=tuple(
+            sorted({device.driver for device in found} - {device.driver for device in chosen})
+        ),
         remarks=_remarks(text, target),
     )
 
@@ -155,12 +183,19 @@ def _answer(
 def _remarks(text: str, target: Target) -> tuple[tuple[str, str, str | None], ...]:
     """What lint reports of the expression beyond the API server's verdict, such as names that no driver publishes."""
     spec = {"selectors": [{"cel": {"expression": text}}]}
-    device_class = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "c"}, "spec": spec}
+    device_class = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "c"},
+        "spec": spec,
+    }
     found = lint(load(["-"], stdin=json.dumps(device_class).encode()), target).findings
     return tuple(
         (finding.code, finding.message, finding.help)
         for finding in found
-        if finding.api is None and finding.severity != "info" and finding.code.startswith(("DRA6", "DRA7"))
+        if finding.api is None
+        and finding.severity != "info"
+        and finding.code.startswith(("DRA6", "DRA7"))
     )
 
 

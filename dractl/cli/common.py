@@ -21,7 +21,9 @@ from dractl.model.nearest import nearest
 from dractl.model.releases import NEWEST, RELEASES, caveat, is_newer, parse_gates, release_of
 from dractl.report.plain import harmless
 
-Quiet = Annotated[bool, Option("--quiet", "-q", help="Print no notices and no progress on standard error.")]
+Quiet = Annotated[
+    bool, Option("--quiet", "-q", help="Print no notices and no progress on standard error.")
+]
 Verbose = Annotated[int, Option("--verbose", "-v", count=True, help="Show more; repeatable.")]
 COLORS = ("auto", "always", "never")
 Color = Annotated[
@@ -34,10 +36,17 @@ Color = Annotated[
     ),
 ]
 OutputFile = Annotated[
-    Path | None, Option("--output-file", metavar="FILE", help="Write the report to FILE instead of standard output.")
+    Path | None,
+    Option(
+        "--output-file", metavar="FILE", help="Write the report to FILE instead of standard output."
+    ),
 ]
-Config = Annotated[Path | None, Option("--config", metavar="FILE", help="Use only this configuration file.")]
-Isolated = Annotated[bool, Option("--isolated", help="Ignore configuration files and DRACTL_* variables.")]
+Config = Annotated[
+    Path | None, Option("--config", metavar="FILE", help="Use only this configuration file.")
+]
+Isolated = Annotated[
+    bool, Option("--isolated", help="Ignore configuration files and DRACTL_* variables.")
+]
 KubernetesVersion = Annotated[
     str | None,
     Option(
@@ -82,7 +91,9 @@ class Printing(Struct, frozen=True):
 def output_option(formats: tuple[str, ...]) -> Any:
     """``--output`` of a subcommand that prints one of ``formats``."""
     offer = completing.one_of(*formats)
-    return Option("--output", "-o", metavar="FORMAT", help=f"{', '.join(formats)}.", autocompletion=offer)
+    return Option(
+        "--output", "-o", metavar="FORMAT", help=f"{', '.join(formats)}.", autocompletion=offer
+    )
 
 
 class _Choices:
@@ -147,7 +158,9 @@ def write_report(text: str, output_file: Path | None) -> None:
     try:
         atomic.replace(output_file, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
-        raise InputError(f"cannot write the report: {error.strerror}", place=str(output_file)) from error
+        raise InputError(
+            f"cannot write the report: {error.strerror}", place=str(output_file)
+        ) from error
 
 
 def configuration(path: Path | None, isolated: bool) -> Configuration:
@@ -165,7 +178,13 @@ def settings_of(path: Path | None, isolated: bool) -> str:
     for name in settings.__struct_fields__[1:]:
         value = getattr(settings, name)
         if value:
-            shown = dict(value) if hasattr(value, "keys") else list(value) if isinstance(value, tuple) else value
+            shown = (
+                dict(value)
+                if hasattr(value, "keys")
+                else list(value)
+                if isinstance(value, tuple)
+                else value
+            )
             lines.append(f"{settings.file}: {name.replace('_', '-')} = {json.dumps(shown)}")
     return "\n".join(lines) or "no setting: no DRACTL_ variable and no configuration file with one"
 
@@ -174,10 +193,20 @@ def environment(isolated: bool) -> dict[str, str]:
     """The ``DRACTL_*`` variables without their prefix; none with ``--isolated``."""
     if isolated:
         return {}
-    return {name[7:]: value for name, value in os.environ.items() if name.startswith("DRACTL_") and value}
+    return {
+        name[7:]: value
+        for name, value in os.environ.items()
+        if name.startswith("DRACTL_") and value
+    }
 
 
-def origin(option: str, given: object, variables: Mapping[str, str], settings: Configuration, table: str = "") -> str:
+def origin(
+    option: str,
+    given: object,
+    variables: Mapping[str, str],
+    settings: Configuration,
+    table: str = "",
+) -> str:
     """Where a setting comes from: the option if it was ``given``, else the variable, else file and key."""
     name = option.removeprefix("--")
     variable = name.replace("-", "_").upper()
@@ -209,9 +238,15 @@ class Against(Struct, frozen=True):
         """The configuration file, and the ``DRACTL_*`` variables without their prefix."""
         return configuration(self.config, self.isolated), environment(self.isolated)
 
-    def asked(self, settings: Configuration, variables: Mapping[str, str]) -> tuple[str | None, dict[str, bool]]:
+    def asked(
+        self, settings: Configuration, variables: Mapping[str, str]
+    ) -> tuple[str | None, dict[str, bool]]:
         """Release (None: not named) and gates that differ from its defaults: options before environment before file."""
-        release = self.kubernetes_version or variables.get("KUBERNETES_VERSION") or settings.kubernetes_version
+        release = (
+            self.kubernetes_version
+            or variables.get("KUBERNETES_VERSION")
+            or settings.kubernetes_version
+        )
         if release and not self.kubernetes_version:
             with blaming(origin("--kubernetes-version", None, variables, settings)):
                 release_of(release)

@@ -122,7 +122,9 @@ def namespaces(context: typer.Context, incomplete: str) -> list[str]:  # noqa: A
     files = _files(context)
     if files:
         kinds = ("Pod", "ResourceClaim", "ResourceClaimTemplate", "Deployment")
-        return sorted({namespace for kind in kinds for namespace, _ in _state(files).all(kind) if namespace})
+        return sorted(
+            {namespace for kind in kinds for namespace, _ in _state(files).all(kind) if namespace}
+        )
     return _names(_asked(context, "get", "namespaces", "-o", "name", everywhere=True))
 
 
@@ -134,7 +136,12 @@ def nodes(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG001
     return _names(_asked(context, "get", "nodes", "-o", "name", everywhere=True))
 
 
-_SHORT = {"Pod": "pod", "ResourceClaim": "claim", "ResourceClaimTemplate": "template", "Deployment": "deploy"}
+_SHORT = {
+    "Pod": "pod",
+    "ResourceClaim": "claim",
+    "ResourceClaimTemplate": "template",
+    "Deployment": "deploy",
+}
 
 
 def subjects(context: typer.Context, incomplete: str) -> list[str]:
@@ -150,12 +157,20 @@ def subjects(context: typer.Context, incomplete: str) -> list[str]:
             if wanted in (None, namespace)
         ]
     else:
-        said = _asked(context, "get", "pods,resourceclaims,resourceclaimtemplates,deployments", "-o", "name")
+        said = _asked(
+            context, "get", "pods,resourceclaims,resourceclaimtemplates,deployments", "-o", "name"
+        )
         words = {kind.lower(): short for kind, short in _SHORT.items()}
         pairs = [line.partition("/") for line in said]
-        found = [(words[kind.partition(".")[0]], name) for kind, _, name in pairs if kind.partition(".")[0] in words]
+        found = [
+            (words[kind.partition(".")[0]], name)
+            for kind, _, name in pairs
+            if kind.partition(".")[0] in words
+        ]
     whole = [f"{kind}/{name}" for kind, name in found]
-    return whole if "/" in incomplete else [*(name for kind, name in found if kind == "pod"), *whole]
+    return (
+        whole if "/" in incomplete else [*(name for kind, name in found if kind == "pod"), *whole]
+    )
 
 
 def _files(context: typer.Context) -> list[str]:
@@ -177,7 +192,12 @@ def _asked(context: typer.Context, *command: str, everywhere: bool = False) -> l
     from dractl.cluster.kubectl import Login, run
 
     given = context.params
-    login = Login(given.get("context"), given.get("kubeconfig"), given.get("user"), tuple(given.get("groups") or ()))
+    login = Login(
+        given.get("context"),
+        given.get("kubeconfig"),
+        given.get("user"),
+        tuple(given.get("groups") or ()),
+    )
     where: tuple[str, ...] = ()
     if not everywhere:
         namespace = given.get("namespace")

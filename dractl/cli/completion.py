@@ -33,4 +33,9 @@ def command(
 
 def file_name(shell: str) -> str:
     """The file in ``completions/`` with the script of ``shell``."""
-    return {"bash": "dractl.bash", "zsh": "_dractl", "fish": "dractl.fish", "powershell": "dractl.ps1"}[shell]
+    return {
+        "bash": "dractl.bash",
+        "zsh": "_dractl",
+        "fish": "dractl.fish",
+        "powershell": "dractl.ps1",
+    }[shell]

@@ -22,12 +22,18 @@ def refuse(output: str, *, patch: bool, node: bool, devices: bool) -> None:
         raise UsageError(f"--hardware compares machines as text, json or yaml, not {output}")
     for option, given in (("--patch", patch), ("--node", node), ("--devices", devices)):
         if given:
-            raise UsageError(f"--hardware cannot be combined with {option}: each machine is considered alone")
+            raise UsageError(
+                f"--hardware cannot be combined with {option}: each machine is considered alone"
+            )
 
 
 def with_network(cluster: Cluster, files: Sequence[str], target: Target) -> Cluster:
     """The cluster and the devices of ``--network-devices``."""
-    return replace(cluster, state=published.network(files, target).merged(cluster.state)) if files else cluster
+    return (
+        replace(cluster, state=published.network(files, target).merged(cluster.state))
+        if files
+        else cluster
+    )
 
 
 def compare(
@@ -43,7 +49,10 @@ def compare(
     """The machines that serve each subject, as a report; and whether each subject is served by one."""
     specs = published.machines(hardware)
     if not specs:
-        raise UsageError("--hardware names no machine", hint="`dractl render --list-hardware` lists the named ones")
+        raise UsageError(
+            "--hardware names no machine",
+            hint="`dractl render --list-hardware` lists the named ones",
+        )
     classes = published.known_classes(target)
     there = {spec: _described(spec, classes, target, configured) for spec in specs}
 
@@ -52,12 +61,16 @@ def compare(
 
     found = ask(cluster.state, there, questions, cluster.features, Options(cluster.release_assumed))
     text = (
-        explain_machines.to_json(found) if output == "json" else _text(found, cluster.release, verbose, to_file=to_file)
+        explain_machines.to_json(found)
+        if output == "json"
+        else _text(found, cluster.release, verbose, to_file=to_file)
     )
     return text, all(comparison.fits for comparison in found)
 
 
-def _described(spec: str, classes: ClusterState, target: Target, configured: Configured) -> DescribedMachine:
+def _described(
+    spec: str, classes: ClusterState, target: Target, configured: Configured
+) -> DescribedMachine:
     from dractl.drivers.hardware import labels_of, room_of, setter
 
     known = labels_of(spec)
@@ -69,7 +82,9 @@ def _described(spec: str, classes: ClusterState, target: Target, configured: Con
 def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:
     """The named subjects, else the pending ones, else the templates: a file of claims often has nothing else."""
     names, where = cluster.sources.names, cluster.namespace
-    found = [q for name in names for q in find(state, name, where, cluster.kinds)] or everything(state, where)
+    found = [q for name in names for q in find(state, name, where, cluster.kinds)] or everything(
+        state, where
+    )
     if not found:
         templates = [key for key in state.all("ResourceClaimTemplate") if where in (None, key[0])]
         found = [q for space, name in templates for q in find(state, f"template/{name}", space)]
@@ -84,8 +99,14 @@ def _text(comparisons: Sequence[ByMachine], release: str, verbose: int, *, to_fi
     canvas = terminal.canvas(to_file=to_file, most=120)
     text = explain_machines.to_text(comparisons, canvas, release, cut=out.isatty() and not to_file)
     if not verbose:
-        if any(not answer.explanation.fits for comparison in comparisons for answer in comparison.answers):
-            terminal.notice("-v explains the machines that do not serve, and what would make it fit")
+        if any(
+            not answer.explanation.fits
+            for comparison in comparisons
+            for answer in comparison.answers
+        ):
+            terminal.notice(
+                "-v explains the machines that do not serve, and what would make it fit"
+            )
         return text
     for comparison in comparisons:
         for answer in comparison.answers:

@@ -9,7 +9,17 @@ from msgspec.structs import replace
 from typer import Argument, Option
 
 from dractl.alignment import Alignment, Use, uses
-from dractl.capacity import DeviceRow, Fit, PluginRow, Stock, copies, inventory, place, plugins, problems
+from dractl.capacity import (
+    DeviceRow,
+    Fit,
+    PluginRow,
+    Stock,
+    copies,
+    inventory,
+    place,
+    plugins,
+    problems,
+)
 from dractl.capacity.placing import BUDGET
 from dractl.capacity.problems import Problem
 from dractl.cel import environment
@@ -37,10 +47,15 @@ STATES = ("free", "unknown", "held", "shared", "blocked", "tainted", "incomplete
 
 Arguments = Annotated[
     list[str] | None,
-    Argument(metavar="[FILE]...", help="Files to read objects from, short for -f.", show_default=False),
+    Argument(
+        metavar="[FILE]...", help="Files to read objects from, short for -f.", show_default=False
+    ),
 ]
 Node = Annotated[
-    str | None, Option("--node", metavar="NAME", help="Only devices of this node.", autocompletion=completing.nodes)
+    str | None,
+    Option(
+        "--node", metavar="NAME", help="Only devices of this node.", autocompletion=completing.nodes
+    ),
 ]
 Namespace = Annotated[
     str | None,
@@ -52,17 +67,30 @@ Namespace = Annotated[
         autocompletion=completing.namespaces,
     ),
 ]
-AllNamespaces = Annotated[bool, Option("--all-namespaces", "-A", help="Devices whoever holds them; the default.")]
-Labels = Annotated[
-    str | None, Option("--labels", "-l", metavar="LABELS", help="Only devices that pods with these labels hold.")
+AllNamespaces = Annotated[
+    bool, Option("--all-namespaces", "-A", help="Devices whoever holds them; the default.")
 ]
-Class = Annotated[str | None, Option("--class", metavar="NAME", help="Only devices of this DeviceClass.")]
+Labels = Annotated[
+    str | None,
+    Option(
+        "--labels", "-l", metavar="LABELS", help="Only devices that pods with these labels hold."
+    ),
+]
+Class = Annotated[
+    str | None, Option("--class", metavar="NAME", help="Only devices of this DeviceClass.")
+]
 Cel = Annotated[
-    str | None, Option("--cel", metavar="EXPRESSION", help="Only devices for which this CEL expression is true.")
+    str | None,
+    Option(
+        "--cel", metavar="EXPRESSION", help="Only devices for which this CEL expression is true."
+    ),
 ]
 OldCel = Annotated[str | None, Option("--selector", metavar="CEL", hidden=True)]
 SortBy = Annotated[
-    str | None, Option("--sort-by", metavar="COLUMN", help="Sort the table by a column: its header in lower case.")
+    str | None,
+    Option(
+        "--sort-by", metavar="COLUMN", help="Sort the table by a column: its header in lower case."
+    ),
 ]
 NoHeaders = Annotated[bool, Option("--no-headers", help="Leave out the first line of the table.")]
 State = Annotated[
@@ -85,7 +113,11 @@ By = Annotated[
 ]
 Output = Annotated[str, common.output_option(FORMATS)]
 ByAlignment = Annotated[
-    bool, Option("--alignment", help="Show what is allocated by its share of the best alignment, the worst first.")
+    bool,
+    Option(
+        "--alignment",
+        help="Show what is allocated by its share of the best alignment, the worst first.",
+    ),
 ]
 Watch = Annotated[bool, Option("--watch", help="Show the table again whenever something changes.")]
 
@@ -131,8 +163,14 @@ def command(
     if selector is not None:
         terminal.notice("--selector is called --cel, and goes with the next release")
     if output == "svg" and not alignment:
-        raise UsageError("-o svg draws what is allocated", hint="add --alignment, or use -o html for all devices")
-    states = frozenset(common.choose("--state", one.strip(), STATES) for one in state.split(",")) if state else None
+        raise UsageError(
+            "-o svg draws what is allocated", hint="add --alignment, or use -o html for all devices"
+        )
+    states = (
+        frozenset(common.choose("--state", one.strip(), STATES) for one in state.split(","))
+        if state
+        else None
+    )
 
     if all_namespaces and namespace:
         raise UsageError("-n and -A exclude each other")
@@ -142,7 +180,10 @@ def command(
     described = published.added("--hardware", hardware or ())
     names = sort_out(arguments or [], (), ()).names
     if names:
-        raise InputError(f"{names[0]}: no such file", hint="devices takes files; --node, --driver and --class choose")
+        raise InputError(
+            f"{names[0]}: no such file",
+            hint="devices takes files; --node, --driver and --class choose",
+        )
 
     def once() -> str:
         cluster = source.read(
@@ -156,16 +197,24 @@ def command(
             vital=frozenset({"ResourceSlice"}),
             described=bool(hardware),
         )
-        grown = published.grown(cluster.state, described, Target.of(cluster.features.release), configured)
+        grown = published.grown(
+            cluster.state, described, Target.of(cluster.features.release), configured
+        )
         cluster = replace(cluster, state=grown)
-        if not (cluster.sources.live or any(cluster.state.kinds)) and (what := recognized(cluster.sources.files)):
+        if not (cluster.sources.live or any(cluster.state.kinds)) and (
+            what := recognized(cluster.sources.files)
+        ):
             raise InputError("no object of a cluster in the input", hint=what)
         canvas = terminal.canvas(to_file=printing.output_file, unlimited=200)
         canvas = replace(canvas, sort_by=sort_by, headers=not no_headers)
         if alignment and output in ("table", "wide", "svg"):
             return _alignment(_uses(cluster, node), output, printing.output_file)
         shown = common.kind_of(output)
-        held = None if where is None and wanted is None else partial(_held, cluster.state, where, wanted)
+        held = (
+            None
+            if where is None and wanted is None
+            else partial(_held, cluster.state, where, wanted)
+        )
         return _report(
             cluster,
             node,
@@ -205,7 +254,10 @@ def _report(
         stock = inventory(cluster.state, cluster.features, tell)
     unread = cluster.state.rights.unread
     offered = plugins(cluster.state)
-    faults = (*(_hanging(cluster, node) if node is not None else ()), *problems(cluster.state, stock, offered))
+    faults = (
+        *(_hanging(cluster, node) if node is not None else ()),
+        *problems(cluster.state, stock, offered),
+    )
     chosen = [
         row
         for row in stock.devices
@@ -230,7 +282,9 @@ def _report(
     if output == "json":
         rights, assumed = cluster.state.rights, cluster.live_release_assumed
         release, uses = cluster.features.release, _uses(cluster, node)
-        return capacity_json.devices(stock, offered, faults, release, rights, uses=uses, assumed=assumed)
+        return capacity_json.devices(
+            stock, offered, faults, release, rights, uses=uses, assumed=assumed
+        )
     if output == "openmetrics":
         from dractl.report import capacity_openmetrics
 
@@ -247,11 +301,17 @@ def _report(
         return "\n".join(str(row.id) for row in stock.devices)
     if output == "wide":
         now = newest_of(cluster.state)
-        return capacity_text.wide(stock, faults, canvas, _hidden(cluster), _uses(cluster, node), now)
-    return capacity_text.devices(stock, offered, faults, canvas, _hidden(cluster), by=by, release=cluster.release)
+        return capacity_text.wide(
+            stock, faults, canvas, _hidden(cluster), _uses(cluster, node), now
+        )
+    return capacity_text.devices(
+        stock, offered, faults, canvas, _hidden(cluster), by=by, release=cluster.release
+    )
 
 
-def _held(state: ClusterState, namespace: str | None, labels: LabelQuery | None, row: DeviceRow) -> bool:
+def _held(
+    state: ClusterState, namespace: str | None, labels: LabelQuery | None, row: DeviceRow
+) -> bool:
     """True if a claim of the namespace, and a pod with the labels, holds the device."""
     return any(
         namespace in (None, holder.claim.partition("/")[0])
@@ -275,7 +335,10 @@ def _alignment(found: tuple[Use, ...], output: str, to_file: object) -> str:
         return fleet(found, terminal.canvas(to_file=to_file, unlimited=100))
     from dractl.report import alignment_svg
 
-    panels = [(use.pod or ", ".join(use.claims), min(use.alignments, key=_worst)) for use in found[:_PANELS]]
+    panels = [
+        (use.pod or ", ".join(use.claims), min(use.alignments, key=_worst))
+        for use in found[:_PANELS]
+    ]
     if not panels:
         raise InputError("nothing is allocated whose devices belong together")
     return alignment_svg.render(panels) + "\n"
@@ -291,11 +354,17 @@ def _hanging(cluster: Cluster, node: str) -> Iterator[Problem]:
 
     condition = hanging.condition(cluster.state, node)
     if condition is not None:
-        look = paste.NextStep("see what its kubelet says", paste.command("kubectl describe node {}", node))
-        yield Problem("node-not-ready", condition.sentence(Names(), Scope.ONE), (f"Node/{node}",), (look,))
+        look = paste.NextStep(
+            "see what its kubelet says", paste.command("kubectl describe node {}", node)
+        )
+        yield Problem(
+            "node-not-ready", condition.sentence(Names(), Scope.ONE), (f"Node/{node}",), (look,)
+        )
     for one in hanging.pods(Scheduler(cluster.state, cluster.features), node):
         namespace, name = key_of(one.pod)
-        read_on = paste.NextStep("see what helps", paste.command("dractl explain pod/{} -n {}", name, namespace))
+        read_on = paste.NextStep(
+            "see what helps", paste.command("dractl explain pod/{} -n {}", name, namespace)
+        )
         yield Problem("pod-hangs", f"pod {one.pod}: {one.why}", (f"Pod/{one.pod}",), (read_on,))
 
 
@@ -317,7 +386,9 @@ def _check_names(
 ) -> None:
     """Raises InputError for a node, driver or class that the input does not have."""
     state = cluster.state
-    nodes = {name for _, name in state.all("Node")} | {row.node for row in stock.devices if row.node}
+    nodes = {name for _, name in state.all("Node")} | {
+        row.node for row in stock.devices if row.node
+    }
     nodes |= {p.node for p in offered}
     published = {pool.driver for pool in stock.pools} | {row.id.driver for row in stock.devices}
     classes = {name for _, name in state.all("DeviceClass")}
@@ -348,7 +419,10 @@ def _hidden(cluster: Cluster) -> str:
     )
 
 
-_TEMPLATES, _NODES = 6, 6000  # templates whose copies are counted on a page, multiplied by nodes: a few seconds
+_TEMPLATES, _NODES = (
+    6,
+    6000,
+)  # templates whose copies are counted on a page, multiplied by nodes: a few seconds
 
 
 def _templates(cluster: Cluster) -> list[Fit]:
@@ -360,11 +434,15 @@ def _templates(cluster: Cluster) -> list[Fit]:
     )
     # Of a template without requests any number fits.
     templates = cluster.state.all("ResourceClaimTemplate").items()
-    asking = [key for key, value in templates if maps_at(value, "spec", "spec", "devices", "requests")]
+    asking = [
+        key for key, value in templates if maps_at(value, "spec", "spec", "devices", "requests")
+    ]
     keys = sorted(asking, key=lambda key: (-used[key], key))
     found = []
     with terminal.progress() as tell:
-        for key in keys[: max(1, min(_TEMPLATES, _NODES // max(1, len(cluster.state.all("Node")))))]:
+        for key in keys[
+            : max(1, min(_TEMPLATES, _NODES // max(1, len(cluster.state.all("Node")))))
+        ]:
             tell(f"placing copies of {key[1]}")
             try:
                 subject = copies.of_object(cluster.state, "ResourceClaimTemplate", key)
@@ -381,7 +459,9 @@ def _selected(cluster: Cluster, rows: list[DeviceRow], selector: str) -> list[De
     program = environment(Target(features.release, gates), "stored").compile(selector)
     if not program.ok:
         why = program.issues[0].message if program.issues else program.error
-        raise UsageError(f"--cel does not compile: {why}", hint=help_of(program, Target(features.release, gates)))
+        raise UsageError(
+            f"--cel does not compile: {why}", hint=help_of(program, Target(features.release, gates))
+        )
     index = Devices(cluster.state, cluster.state.slices)
     found = []
     for row in rows:

@@ -43,18 +43,31 @@ _UNLIMITED = 10_000
 Output = Annotated[str, common.output_option(FORMATS)]
 File = Annotated[
     Path | None,
-    Argument(metavar="[FILE|DIR]", help="A snapshot, an archive or a directory, short for --from or --root."),
+    Argument(
+        metavar="[FILE|DIR]",
+        help="A snapshot, an archive or a directory, short for --from or --root.",
+    ),
 ]
 Hardware = Annotated[
     str | None,
-    Option("--hardware", metavar="SPEC", help="Show a described machine, such as dgx-h100; as in `dractl render`."),
+    Option(
+        "--hardware",
+        metavar="SPEC",
+        help="Show a described machine, such as dgx-h100; as in `dractl render`.",
+    ),
 ]
 Save = Annotated[
-    Path | None, Option("--save", metavar="FILE", help="Also write a snapshot, which --from reads on any machine.")
+    Path | None,
+    Option(
+        "--save", metavar="FILE", help="Also write a snapshot, which --from reads on any machine."
+    ),
 ]
 Identity = Annotated[
     bool,
-    Option("--with-identity", help="Keep host name, MAC and IP addresses and serial numbers in reports and snapshots."),
+    Option(
+        "--with-identity",
+        help="Keep host name, MAC and IP addresses and serial numbers in reports and snapshots.",
+    ),
 ]
 Suggest = Annotated[
     str | None,
@@ -74,12 +87,17 @@ Diff = Annotated[
     ),
 ]
 Check = Annotated[
-    bool, Option("--check", help="Check that this node has everything DRA needs; exit code 1 if something is missing.")
+    bool,
+    Option(
+        "--check",
+        help="Check that this node has everything DRA needs; exit code 1 if something is missing.",
+    ),
 ]
 Cluster = Annotated[
     bool,
     Option(
-        "--cluster", help="With --check: check the cluster through kubectl, and this machine if it is a node of it."
+        "--cluster",
+        help="With --check: check the cluster through kubectl, and this machine if it is a node of it.",
     ),
 ]
 
@@ -106,12 +124,16 @@ def command(
     _refuse_together([name for name, given in modes.items() if given])
     if file is not None:
         if sysfs_root is not None or snapshot is not None:
-            raise UsageError(f"{file} names a machine, as --root and --from do: give only one of them")
+            raise UsageError(
+                f"{file} names a machine, as --root and --from do: give only one of them"
+            )
         sysfs_root, snapshot = (file, None) if os.path.isdir(file) else (None, file)
     if cluster and not check:
         raise UsageError("--cluster needs --check")
     if save is not None and (diff is not None or check):
-        raise UsageError("--save writes the machine shown: it cannot be combined with --diff or --check")
+        raise UsageError(
+            "--save writes the machine shown: it cannot be combined with --diff or --check"
+        )
     if diff is not None:
         if sysfs_root is not None or snapshot is not None or hardware is not None:
             raise UsageError(
@@ -123,11 +145,15 @@ def command(
     settings, variables = against.settings()
     target = common.target(*against.asked(settings, variables))
     if hardware is not None and (sysfs_root is not None or snapshot is not None):
-        raise UsageError("--hardware names a machine, as --root and --from do: give only one of them")
+        raise UsageError(
+            "--hardware names a machine, as --root and --from do: give only one of them"
+        )
     machine = read_node(sysfs_root, snapshot) if hardware is None else _described(hardware)
     if save is not None:
         snapshots.save(machine, save, identity=with_identity)
-        terminal.notice(f"snapshot written to {save}; `dractl discover --from {save}` shows it again")
+        terminal.notice(
+            f"snapshot written to {save}; `dractl discover --from {save}` shows it again"
+        )
     if suggest is not None:
         _suggest(machine, suggest, target, hardware, printing.output_file)
         return
@@ -138,7 +164,8 @@ def command(
 def _refuse_together(modes: list[str]) -> None:
     if len(modes) > 1:
         raise UsageError(
-            f"{' and '.join(modes)} cannot be combined: each prints its own report", hint="run dractl once per report"
+            f"{' and '.join(modes)} cannot be combined: each prints its own report",
+            hint="run dractl once per report",
         )
 
 
@@ -154,16 +181,27 @@ def _diff(sides: tuple[Path, Path], output: str, output_file: Path | None) -> in
 
     if output not in ("tree", "json"):
         raise UsageError(f"--diff cannot print {output}; it prints text, or JSON with -o json")
-    changes = differences(*(read_node(None, None if str(side) == "local" else side) for side in sides))
+    changes = differences(
+        *(read_node(None, None if str(side) == "local" else side) for side in sides)
+    )
     if output == "json":
-        text = json.dumps({"schema": "dractl/machine-diff/v1", "differences": [encode(d) for d in changes]}, indent=1)
+        text = json.dumps(
+            {"schema": "dractl/machine-diff/v1", "differences": [encode(d) for d in changes]},
+            indent=1,
+        )
     else:
         text = machine_diff.render(changes, (str(sides[0]), str(sides[1])), _canvas())
     common.write_report(text, output_file)
     return 1 if changes else 0
 
 
-def _check(sysfs_root: Path | None, snapshot: Path | None, cluster: bool, output: str, output_file: Path | None) -> int:
+def _check(
+    sysfs_root: Path | None,
+    snapshot: Path | None,
+    cluster: bool,
+    output: str,
+    output_file: Path | None,
+) -> int:
     """Prints the checks; returns the exit code, 1 if something is missing."""
     from dractl.report import machine_check
 
@@ -176,14 +214,18 @@ def _check(sysfs_root: Path | None, snapshot: Path | None, cluster: bool, output
         )
     checks = _cluster_checks(sysfs_root) if cluster else _node_checks(sysfs_root)
     if output == "json":
-        text = json.dumps({"schema": "dractl/check/v1", "checks": [encode(c) for c in checks]}, indent=1)
+        text = json.dumps(
+            {"schema": "dractl/check/v1", "checks": [encode(c) for c in checks]}, indent=1
+        )
     else:
         text = machine_check.render(checks, _canvas())
     common.write_report(text, output_file)
     return 1 if any(c.state == "missing" for c in checks) else 0
 
 
-def _node_checks(sysfs_root: Path | None, publishing: Iterable[str] = ()) -> tuple[services.Check, ...]:
+def _node_checks(
+    sysfs_root: Path | None, publishing: Iterable[str] = ()
+) -> tuple[services.Check, ...]:
     """The checks of the node. Drivers that publish for it have to be registered, as those with hardware on it."""
     from dractl.drivers import by_default, find
     from dractl.probes.readiness import checks
@@ -207,7 +249,10 @@ def _cluster_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
 
     kinds = served("resource.k8s.io", "v1")
     group = "resource.k8s.io"
-    classes, slices = (get(f"{kind}.{group}") if kind in kinds else [] for kind in ("deviceclasses", "resourceslices"))
+    classes, slices = (
+        get(f"{kind}.{group}") if kind in kinds else []
+        for kind in ("deviceclasses", "resourceslices")
+    )
     nodes = get("nodes")
     found = cluster_checks(kinds, classes, slices, nodes)
     own = {os.environ.get("NODE_NAME"), _root(sysfs_root).text("proc/sys/kernel/hostname")}
@@ -215,7 +260,11 @@ def _cluster_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
     if not here:
         return found
     publishing = sorted(
-        {text_at(item, "spec", "driver") for item in slices if text_at(item, "spec", "nodeName") in here}
+        {
+            text_at(item, "spec", "driver")
+            for item in slices
+            if text_at(item, "spec", "nodeName") in here
+        }
     )
     claims = get(f"resourceclaims.{group}") if "resourceclaims" in kinds else []
     beside = services.against_cluster(_root(sysfs_root), claims, get("runtimeclasses.node.k8s.io"))
@@ -238,12 +287,20 @@ def _report(machine: Machine, output: str, target: Target, verbose: int) -> str:
     if output == "matrix":
         return inert(machine_matrix.render(machine, _canvas(), publication=publication))
     if output == "table":  # programs get every column
-        return inert(machine_table.render(machine, _canvas(_UNLIMITED), publication=publication, verbose=verbose > 0))
-    return inert(machine_tree.render(machine, _canvas(), publication=publication, verbose=verbose > 0))
+        return inert(
+            machine_table.render(
+                machine, _canvas(_UNLIMITED), publication=publication, verbose=verbose > 0
+            )
+        )
+    return inert(
+        machine_tree.render(machine, _canvas(), publication=publication, verbose=verbose > 0)
+    )
 
 
 def _data(machine: Machine, publication: Publication, output: str) -> str:
-    value = snapshots.to_json(machine) | {"publishedDevices": [encode(device) for device in publication.devices]}
+    value = snapshots.to_json(machine) | {
+        "publishedDevices": [encode(device) for device in publication.devices]
+    }
     if output == "json":
         return json.dumps(value, indent=1, ensure_ascii=False)
 
@@ -276,10 +333,14 @@ def _described(spec: str) -> Machine:
     from dractl.drivers.hardware import machine
 
     found = machine(spec)
-    return structs.replace(found, host=structs.replace(found.host, name=found.host.name or "node-1"))
+    return structs.replace(
+        found, host=structs.replace(found.host, name=found.host.name or "node-1")
+    )
 
 
-def _suggest(machine: Machine, text: str, target: Target, hardware: str | None, output_file: Path | None) -> None:
+def _suggest(
+    machine: Machine, text: str, target: Target, hardware: str | None, output_file: Path | None
+) -> None:
     """Prints the claims with the closest alignment that the node can satisfy, one for each shape."""
     rendering = _rendering(machine, target)
     usual = text.strip() == "all"
@@ -304,7 +365,9 @@ def _suggest(machine: Machine, text: str, target: Target, hardware: str | None, 
             continue
         claims.append(_claim_text(found))
     if (missing and not usual) or not claims:
-        counted = Counter(item["spec"]["driver"] for item in rendering.slices for _ in item["spec"]["devices"])
+        counted = Counter(
+            item["spec"]["driver"] for item in rendering.slices for _ in item["spec"]["devices"]
+        )
         there = ", ".join(f"{count} of {driver}" for driver, count in counted.items())
         terminal.complain(
             f"this node's drivers would not publish enough devices for {'; '.join(missing) or text}",
@@ -312,14 +375,20 @@ def _suggest(machine: Machine, text: str, target: Target, hardware: str | None, 
         )
     if claims:
         common.write_report("---\n".join(claims), output_file)
-        terminal.notice("the comments list the devices that the scheduler would choose while all devices are free")
+        terminal.notice(
+            "the comments list the devices that the scheduler would choose while all devices are free"
+        )
     if (missing and not usual) or not claims:
         raise Exit(1)
 
 
-def _with_mig(shape: dict[str, int], rendering: Rendering, hardware: str | None, target: Target) -> Rendering:
+def _with_mig(
+    shape: dict[str, int], rendering: Rendering, hardware: str | None, target: Target
+) -> Rendering:
     """The node with the MIG devices of a shape on every GPU, if it is a described one without any."""
-    profiles = [f"{count}x{kind.removeprefix(MIG)}" for kind, count in shape.items() if kind.startswith(MIG)]
+    profiles = [
+        f"{count}x{kind.removeprefix(MIG)}" for kind, count in shape.items() if kind.startswith(MIG)
+    ]
     if not profiles or hardware is None or "mig=" in hardware:
         return rendering
     return _rendering(_described(f"{hardware},mig={'+'.join(profiles)}"), target)

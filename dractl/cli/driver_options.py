@@ -30,7 +30,11 @@ DriverVersion = Annotated[
 ]
 DriverOption = Annotated[
     list[str] | None,
-    Option("--driver-option", metavar="DRIVER:NAME=VALUE", help="Option of a driver; `rule DRIVER` lists them."),
+    Option(
+        "--driver-option",
+        metavar="DRIVER:NAME=VALUE",
+        help="Option of a driver; `rule DRIVER` lists them.",
+    ),
 ]
 
 
@@ -44,7 +48,11 @@ class Configured(Struct, frozen=True):
 
 def names(given: Sequence[str] | None) -> tuple[str, ...]:
     """The drivers of ``--driver``, each once."""
-    return tuple(dict.fromkeys(name.strip() for part in given or () for name in part.split(",") if name.strip()))
+    return tuple(
+        dict.fromkeys(
+            name.strip() for part in given or () for name in part.split(",") if name.strip()
+        )
+    )
 
 
 def configured(
@@ -57,13 +65,20 @@ def configured(
 ) -> Configured:
     """The options, the last two of which need described machines; ``judges``: manifests are judged by versions, too.
     Raises UsageError."""
-    for option, given in (("--driver-version", None if judges else given_versions), ("--driver-option", given_options)):
+    for option, given in (
+        ("--driver-version", None if judges else given_versions),
+        ("--driver-option", given_options),
+    ):
         if given and not hardware:
-            raise UsageError(f"{option} needs --hardware: published devices are as their drivers published them")
+            raise UsageError(
+                f"{option} needs --hardware: published devices are as their drivers published them"
+            )
     drivers = names(given_drivers)
     if not (given_versions or given_options):
         return Configured(drivers)  # without importing the drivers
-    return Configured(drivers, versions(given_versions or (), drivers), settings(given_options or ()))
+    return Configured(
+        drivers, versions(given_versions or (), drivers), settings(given_options or ())
+    )
 
 
 def versions(given: Sequence[str], drivers: Sequence[str] | None = None) -> dict[str, str]:
@@ -97,7 +112,11 @@ def settings(given: Sequence[str]) -> dict[str, dict[str, str]]:
             raise UsageError(f"--driver-option accepts DRIVER:NAME=VALUE, not {text!r}")
         known = [setting.name for setting in find(name).catalogue.settings]
         if key not in known:
-            hint = f"its options are {', '.join(known)}" if known else "none of its options change its slices"
+            hint = (
+                f"its options are {', '.join(known)}"
+                if known
+                else "none of its options change its slices"
+            )
             near = nearest_names(key, known, most=1)
             suggestion = f"; did you mean {near[0]}?" if near else ""
             raise UsageError(f"{name} has no option {key!r}{suggestion}", hint=hint)

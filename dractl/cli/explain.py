@@ -19,7 +19,16 @@ from dractl.cluster.sources import of_drivers, recognized
 from dractl.cluster.state import GROUPS, maps_at, text_at
 from dractl.cluster.workloads import WORKLOADS
 from dractl.errors import InputError, UsageError
-from dractl.explain import Explainer, Explanation, Options, Question, everything, explain_each, find, labelled
+from dractl.explain import (
+    Explainer,
+    Explanation,
+    Options,
+    Question,
+    everything,
+    explain_each,
+    find,
+    labelled,
+)
 from dractl.explain.around.each import without_question
 from dractl.explain.around.groups import Group, groups
 from dractl.explain.unread import both, decided
@@ -40,10 +49,18 @@ Names = Annotated[
 ]
 Selector = Annotated[
     str | None,
-    Option("--selector", "-l", metavar="LABELS", help="Only subjects with these labels, like `kubectl get pods -l`."),
+    Option(
+        "--selector",
+        "-l",
+        metavar="LABELS",
+        help="Only subjects with these labels, like `kubectl get pods -l`.",
+    ),
 ]
 Node = Annotated[
-    str | None, Option("--node", metavar="NAME", help="Answer for this node only.", autocompletion=completing.nodes)
+    str | None,
+    Option(
+        "--node", metavar="NAME", help="Answer for this node only.", autocompletion=completing.nodes
+    ),
 ]
 Hardware = Annotated[
     list[str] | None,
@@ -55,13 +72,21 @@ Hardware = Annotated[
     ),
 ]
 NetworkDevices = Annotated[
-    list[str] | None, Option("--network-devices", metavar="FILE", help="Add pools of network-attached devices.")
+    list[str] | None,
+    Option("--network-devices", metavar="FILE", help="Add pools of network-attached devices."),
 ]
 Patch = Annotated[
-    int, Option("--patch", metavar="[N]", help="Print the first fix, or fix N, as a shell script of kubectl commands.")
+    int,
+    Option(
+        "--patch",
+        metavar="[N]",
+        help="Print the first fix, or fix N, as a shell script of kubectl commands.",
+    ),
 ]
 Output = Annotated[str, common.output_option(FORMATS)]
-Watch = Annotated[bool, Option("--watch", help="Explain again whenever something that matters changes.")]
+Watch = Annotated[
+    bool, Option("--watch", help="Explain again whenever something that matters changes.")
+]
 ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 whatever the answer.")]
 
 
@@ -100,14 +125,18 @@ def command(
     common.choose_output(output, FORMATS)
     if patch and output != "text":
         raise UsageError(
-            f"--patch prints a shell script, not {output}", hint="-o json has the changes and commands of every fix"
+            f"--patch prints a shell script, not {output}",
+            hint="-o json has the changes and commands of every fix",
         )
     if len(names or ()) > MOST:
         raise UsageError(
-            f"{len(names or ()):,} names are given, and at most {MOST:,} are taken", hint="-A explains all"
+            f"{len(names or ()):,} names are given, and at most {MOST:,} are taken",
+            hint="-A explains all",
         )
     if patch < 0:
-        raise UsageError(f"--patch {patch}: fixes are counted from 1", hint="dractl explain lists them")
+        raise UsageError(
+            f"--patch {patch}: fixes are counted from 1", hint="dractl explain lists them"
+        )
     configured = driver_options.configured(driver, driver_version, driver_option, hardware)
     if hardware:
         from dractl.cli import described
@@ -137,10 +166,21 @@ def command(
             if hardware:
                 verbose, to_file = printing.verbose, printing.to_file
                 shown = common.kind_of(output)
-                return described.compare(cluster, hardware, configured, target, shown, verbose, to_file=to_file)
+                return described.compare(
+                    cluster, hardware, configured, target, shown, verbose, to_file=to_file
+                )
         verbose, to_file = printing.verbose, printing.to_file
         shown = common.kind_of(output)
-        return _answer(cluster, selector, node, patch=patch, output=shown, verbose=verbose, to_file=to_file, aged=aged)
+        return _answer(
+            cluster,
+            selector,
+            node,
+            patch=patch,
+            output=shown,
+            verbose=verbose,
+            to_file=to_file,
+            aged=aged,
+        )
 
     if watch:
         if output != "text" or patch:
@@ -198,11 +238,14 @@ def _answer(
     )
     known = list(explainer.scheduler.nodes)
     if node is not None and node not in known:
-        raise InputError(f"--node {node}: no such node", hint=f"nodes: {', '.join(known[:8]) or 'none'}")
+        raise InputError(
+            f"--node {node}: no such node", hint=f"nodes: {', '.join(known[:8]) or 'none'}"
+        )
     with terminal.progress() as tell:
         explanations = explain_each(explainer, questions, tell, alike=not patch)
     explanations = [
-        replace(without_question(answer, sources.names), release_from=cluster.release_from) for answer in explanations
+        replace(without_question(answer, sources.names), release_from=cluster.release_from)
+        for answer in explanations
     ]
     groups = [] if patch or selector else _groups(explainer, cluster, questions)
     listed = len(sources.names) != 1 or len(questions) != 1
@@ -226,7 +269,9 @@ def _answer(
             text += f"\n{error}\n"
         else:
             terminal.notice(str(error))
-    return text, not missing and all(e.fits for e in explanations) and all(g.complete for g in groups)
+    return text, not missing and all(e.fits for e in explanations) and all(
+        g.complete for g in groups
+    )
 
 
 def _groups(explainer: Explainer, cluster: Cluster, questions: Sequence[Question]) -> list[Group]:
@@ -235,8 +280,12 @@ def _groups(explainer: Explainer, cluster: Cluster, questions: Sequence[Question
     if not decided(cluster.state.rights):
         return []
     workloads = (q for q in questions if q.kind in WORKLOADS)
-    manifests = (q for q in workloads if not text_at(cluster.state.get(q.kind, q.key), "metadata", "uid"))
-    names = cluster.sources.names or list(dict.fromkeys("/".join((q.kind, *q.key)) for q in manifests))
+    manifests = (
+        q for q in workloads if not text_at(cluster.state.get(q.kind, q.key), "metadata", "uid")
+    )
+    names = cluster.sources.names or list(
+        dict.fromkeys("/".join((q.kind, *q.key)) for q in manifests)
+    )
     with terminal.progress() as tell:
         return groups(explainer, names, cluster.namespace, cluster.kinds, tell)
 
@@ -245,7 +294,9 @@ def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) 
     """The report if nothing is pending. Raises InputError if the input has nothing that could be."""
     state, where = cluster.state, cluster.namespace
     if not (cluster.sources.live or any(state.has(kind) for kind in ("Pod", "ResourceClaim"))):
-        raise InputError(_nothing(state), hint=recognized(cluster.sources.files) or _what_is_there(state))
+        raise InputError(
+            _nothing(state), hint=recognized(cluster.sources.files) or _what_is_there(state)
+        )
     check_namespace(state, where)
     narrowed = where is not None and selector is None
     waiting = sorted(question.key[0] for question in everything(state, None)) if narrowed else []
@@ -262,7 +313,11 @@ def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) 
     rights = state.rights
     if rights.unread:
         unread = both(list(dict.fromkeys(one.resource.partition(".")[0] for one in rights.unread)))
-        said = f"{said}, but {unread} may not be read" if _seen(cluster) else _undecided(rights, where, among + here)
+        said = (
+            f"{said}, but {unread} may not be read"
+            if _seen(cluster)
+            else _undecided(rights, where, among + here)
+        )
         if rights.grant:
             said += f"\n{'# ' if patch else ''}an administrator can allow it: {rights.grant}"
     if output == "html":
@@ -282,7 +337,11 @@ def _seen(cluster: Cluster) -> bool:
 
 def _undecided(rights: Rights, where: str | None, scope: str) -> str:
     """The sentence if something may wait that cannot be seen."""
-    hidden = [one for one in rights.unread if one.kind in _WAITING and (not where or one.namespace != where)]
+    hidden = [
+        one
+        for one in rights.unread
+        if one.kind in _WAITING and (not where or one.namespace != where)
+    ]
     names = both([one.resource.partition(".")[0] for one in hidden])
     outside = hidden[0].namespace
     unread = f"{names} may not be read{f' outside of namespace {outside}' if outside else ''}"
@@ -305,7 +364,9 @@ def _tell_what_is_missing(cluster: Cluster) -> None:
 
 def _nothing(state: ClusterState) -> str:
     """That a file has nothing to ask about; of one workload, why."""
-    workloads = [(kind, key[1]) for kind in state.kinds if kind not in GROUPS for key in state.all(kind)]
+    workloads = [
+        (kind, key[1]) for kind in state.kinds if kind not in GROUPS for key in state.all(kind)
+    ]
     if len(workloads) == 1:
         return f"{workloads[0][0]} {workloads[0][1]} uses no claim"
     return "no pod or claim in the input"
@@ -346,7 +407,9 @@ def _text(
     above = explain_groups.text(groups, canvas) + "\n" if groups else ""
     if not several:
         return above + explain_text.render(explanations, canvas, now=now, every=verbose > 0)
-    text = explain_text.table(explanations, canvas, now=now, screen=0 if to_file else terminal.height(sys.stdout))
+    text = explain_text.table(
+        explanations, canvas, now=now, screen=0 if to_file else terminal.height(sys.stdout)
+    )
     full = [e for e in explanations if not e.fits or e.subject.kind == "Node"] if verbose else []
     if full:
         text += "\n" + explain_text.render(full, canvas, now=now, every=verbose > 1)
@@ -360,8 +423,11 @@ def _patches(explanations: list[Explanation], number: int) -> str:
     most = max(len(e.fixes) for e in explanations)
     if not most:
         raise InputError(
-            "no change was found to make it fit", hint="dractl explain without --patch shows why it does not fit"
+            "no change was found to make it fit",
+            hint="dractl explain without --patch shows why it does not fit",
         )
     if number > most:
-        raise UsageError(f"--patch {number}: there {'is 1 fix' if most == 1 else f'are {most} fixes'}")
+        raise UsageError(
+            f"--patch {number}: there {'is 1 fix' if most == 1 else f'are {most} fixes'}"
+        )
     return explain_patch.render([e for e in explanations if len(e.fixes) >= number], number)

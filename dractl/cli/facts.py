@@ -22,11 +22,22 @@ FORMATS = ("text", "json", "yaml")
 
 Files = Annotated[
     list[str] | None,
-    Argument(metavar="[FILE]...", help="Dumps and manifests whose drivers are compared.", show_default=False),
+    Argument(
+        metavar="[FILE]...",
+        help="Dumps and manifests whose drivers are compared.",
+        show_default=False,
+    ),
 ]
-FromCluster = Annotated[bool, Option("--cluster", help="Compare with what runs in the cluster of kubectl.")]
+FromCluster = Annotated[
+    bool, Option("--cluster", help="Compare with what runs in the cluster of kubectl.")
+]
 AsOf = Annotated[
-    str | None, Option("--as-of", metavar="DATE", help="Count ages from this date, such as 2026-11-22; default: today.")
+    str | None,
+    Option(
+        "--as-of",
+        metavar="DATE",
+        help="Count ages from this date, such as 2026-11-22; default: today.",
+    ),
 ]
 Output = Annotated[str, common.output_option(FORMATS)]
 

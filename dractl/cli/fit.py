@@ -8,7 +8,18 @@ from typing import Annotated, Any
 from msgspec import Struct
 from typer import Argument, Exit, Option
 
-from dractl.capacity import Copies, Fit, Most, Stranded, changes, copies, inventory, most, place, stranded
+from dractl.capacity import (
+    Copies,
+    Fit,
+    Most,
+    Stranded,
+    changes,
+    copies,
+    inventory,
+    most,
+    place,
+    stranded,
+)
 from dractl.capacity.aligned import Aligned, aligned as aligned_of
 from dractl.capacity.placing import without_handed_out
 from dractl.capacity.plugins import handed_out
@@ -50,12 +61,17 @@ Name = Annotated[
     ),
 ]
 Replicas = Annotated[
-    int | None, Option("--replicas", metavar="N", min=1, help="Exit with 1 if fewer than N fit. Default: 1.")
+    int | None,
+    Option("--replicas", metavar="N", min=1, help="Exit with 1 if fewer than N fit. Default: 1."),
 ]
 Pack = Annotated[bool, Option("--pack", help="Also find the maximum over all orders of placing.")]
 Without = Annotated[
     list[str] | None,
-    Option("--without", metavar="KIND/[NS/]NAME", help="Answer as if this pod, node or claim were gone; repeatable."),
+    Option(
+        "--without",
+        metavar="KIND/[NS/]NAME",
+        help="Answer as if this pod, node or claim were gone; repeatable.",
+    ),
 ]
 Add = Annotated[
     list[str] | None,
@@ -68,18 +84,32 @@ Add = Annotated[
 ]
 Node = Annotated[
     str | None,
-    Option("--node", metavar="NAME", help="Place copies on this node only.", autocompletion=completing.nodes),
+    Option(
+        "--node",
+        metavar="NAME",
+        help="Place copies on this node only.",
+        autocompletion=completing.nodes,
+    ),
 ]
 AlignedOnly = Annotated[
-    bool, Option("--aligned", help="Count only copies whose devices are as near to each other as their node allows.")
+    bool,
+    Option(
+        "--aligned",
+        help="Count only copies whose devices are as near to each other as their node allows.",
+    ),
 ]
 TrustSlices = Annotated[
     bool,
-    Option("--trust-slices", help="Count as kube-scheduler does, also devices that a device plugin has handed out."),
+    Option(
+        "--trust-slices",
+        help="Count as kube-scheduler does, also devices that a device plugin has handed out.",
+    ),
 ]
 More = Annotated[
     list[str] | None,
-    Argument(metavar="[FILE]...", help="Files to read objects from, short for -f.", show_default=False),
+    Argument(
+        metavar="[FILE]...", help="Files to read objects from, short for -f.", show_default=False
+    ),
 ]
 Shapes = Annotated[
     str | None,
@@ -126,7 +156,11 @@ def command(
     printing.settle()
     common.choose_output(output, FORMATS)
     if (name is None) == (shapes is None):
-        given = "both a shape and --shapes are given" if name else "name one shape or object to place, or --shapes"
+        given = (
+            "both a shape and --shapes are given"
+            if name
+            else "name one shape or object to place, or --shapes"
+        )
         raise UsageError(given, hint="dractl fit gpu=2,nic=1")
     namespace = namespace and namespace.removeprefix("=")  # -n=ml
     own = [name] if name and os.path.exists(name) else []
@@ -136,7 +170,9 @@ def command(
     added = [*published.added("--add", add or ()), *published.added("--hardware", hardware or ())]
     for word in more or []:
         if "=" in word and not os.path.exists(word):
-            raise UsageError(f"{word} stands beside the shape {name}", hint=f"write one shape: {name},{word}")
+            raise UsageError(
+                f"{word} stands beside the shape {name}", hint=f"write one shape: {name},{word}"
+            )
     files = [*(files or []), *(more or [])]
     configured = driver_options.configured(driver, driver_version, driver_option, added)
     paths = [*files, *own] if files or devices or hardware or cluster_too else files
@@ -169,7 +205,15 @@ def command(
     elif output == "html":
         text = _html(cluster, found, near, pack)
     else:
-        text = _text(cluster, found, near, pack, replicas, to_file=printing.to_file, every=printing.verbose > 0)
+        text = _text(
+            cluster,
+            found,
+            near,
+            pack,
+            replicas,
+            to_file=printing.to_file,
+            every=printing.verbose > 0,
+        )
     common.write_answer(text, output, printing.output_file)
     if any(
         (fit.fits if one is None else min(fit.fits, one.first)) < (replicas or 1)
@@ -199,7 +243,9 @@ def _aligned(cluster: Cluster, found: Fit) -> Aligned:
 def _subject(cluster: Cluster, state: ClusterState, name: str, *, constrained: bool) -> Copies:
     shape = spread(name)
     if is_shape(state, shape):
-        return of_shape(state, cluster.features, shape, cluster.namespace or "default", constrained=constrained)
+        return of_shape(
+            state, cluster.features, shape, cluster.namespace or "default", constrained=constrained
+        )
     return copies.subject(state, name, cluster.namespace, cluster.kinds)
 
 
@@ -209,21 +255,33 @@ _ORDER = ("ResourceClaimTemplate", "ResourceClaim")
 def _of_file(state: ClusterState, path: str, written: ClusterState) -> Copies:
     """The workload or pod that is ``written`` in a file, else its template, else its claim; the file's objects are
     added to the cluster's. Raises UsageError where a file has a cluster and several of them."""
-    others = [kind for kind in written.kinds if kind not in (*_ORDER, "Node", "DeviceClass", "ResourceSlice")]
+    others = [
+        kind
+        for kind in written.kinds
+        if kind not in (*_ORDER, "Node", "DeviceClass", "ResourceSlice")
+    ]
     pods = [kind for kind in others if kind == "Pod" or kind not in GROUPS]
     if any(map(written.has, ("Node", "ResourceSlice"))):
         pods = [kind for kind in pods if kind != "Pod"]  # those that run there
-    every = [(kind, key, value) for kind in (*pods, *_ORDER) for key, value in written.all(kind).items()]
+    every = [
+        (kind, key, value) for kind in (*pods, *_ORDER) for key, value in written.all(kind).items()
+    ]
     found = [
-        (kind, key) for kind, key, value in every if kind != "ResourceClaim" or not at(value, "status", "allocation")
+        (kind, key)
+        for kind, key, value in every
+        if kind != "ResourceClaim" or not at(value, "status", "allocation")
     ]
     if len(found) > 1 and written.has("Node"):
         there = ", ".join(f"{kind.lower()}/{key[1]}" for kind, key in found[:5])
-        raise UsageError(f"{path} has several objects to place", hint=f"name one, with -f {path}: {there}")
+        raise UsageError(
+            f"{path} has several objects to place", hint=f"name one, with -f {path}: {there}"
+        )
     for kind, key in found[:1]:
         return copies.of_object(state.merged(written), kind, key)
     raise InputError(
-        "nothing in it can be placed", place=path, hint="fit accepts a template, a claim, a pod or a workload"
+        "nothing in it can be placed",
+        place=path,
+        hint="fit accepts a template, a claim, a pod or a workload",
     )
 
 
@@ -300,7 +358,9 @@ def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:
         return _Rest(answer.reasons if answer is not None else (), left, packed, by_node)
 
 
-def _json(cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: bool, replicas: int | None) -> str:
+def _json(
+    cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: bool, replicas: int | None
+) -> str:
     release = cluster.features.release
     values = []
     for fit, aligned in zip(found, near, strict=True):
@@ -317,7 +377,9 @@ def _json(cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: 
                 release=release,
             )
         )
-    whole: dict[str, Any] = values[0] if len(values) == 1 else {"schema": "dractl/fit/v1", "subjects": values}
+    whole: dict[str, Any] = (
+        values[0] if len(values) == 1 else {"schema": "dractl/fit/v1", "subjects": values}
+    )
     whole["facts"] = current().to_json()
     if cluster.live_release_assumed:
         whole["kubernetesVersionAssumed"] = True
@@ -330,11 +392,16 @@ def _html(cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: 
     from dractl.report import capacity_html
 
     if len(found) > 1:
-        return capacity_html.shapes(found, inventory(cluster.state, cluster.features), cluster.about)
+        return capacity_html.shapes(
+            found, inventory(cluster.state, cluster.features), cluster.about
+        )
     rest = _rest(cluster, found[0], pack)
     stock = inventory(found[0].state, cluster.features)
     stops = capacity_text.stopped(rest.stops)
-    stops += [f"kube-scheduler ends {', '.join(pods)} on {node} for it" for node, pods in found[0].preempts[:4]]
+    stops += [
+        f"kube-scheduler ends {', '.join(pods)} on {node} for it"
+        for node, pods in found[0].preempts[:4]
+    ]
     return capacity_html.fit(found[0], stock, stops, rest.left, rest.most, near[0], cluster.about)
 
 

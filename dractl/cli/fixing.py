@@ -44,7 +44,12 @@ class Changed(Struct, frozen=True):
     errors: list[InputError]
 
 
-def fixed(linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, bytes] | None, *, unsafe: bool) -> Changed:
+def fixed(
+    linted: Callable[[Mapping[str, bytes]], Report],
+    stdin: tuple[str, bytes] | None,
+    *,
+    unsafe: bool,
+) -> Changed:
     """The outcome of every fix; nothing is written.
 
     ``linted`` reports on the input with some files replaced. ``stdin``: the name and the content of standard input.
@@ -79,7 +84,11 @@ def _fixes(report: Report, *, unsafe: bool) -> dict[str, list[TextFix]]:
 
 
 def _change(
-    name: str, fixes: list[TextFix], earlier: FileChange | None, report: Report, stdin: tuple[str, bytes] | None
+    name: str,
+    fixes: list[TextFix],
+    earlier: FileChange | None,
+    report: Report,
+    stdin: tuple[str, bytes] | None,
 ) -> list[FileChange]:
     """The change of a file by some fixes, if they change it, together with what ``earlier`` fixes changed."""
     before = earlier.before if earlier else content(name, report.digests, stdin)
@@ -92,7 +101,9 @@ def _change(
     return [] if after == text else [FileChange(name, before, encoded(after, current), made)]
 
 
-def ignored(linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, bytes] | None) -> Changed:
+def ignored(
+    linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, bytes] | None
+) -> Changed:
     """The outcome of an ignore comment for each finding; nothing is written.
 
     Parameters as in :func:`fixed`. Notices say which findings get no comment, and why.
@@ -118,7 +129,9 @@ def ignored(linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, b
         unreadable = None if is_utf8(before) else Ignoring(text, why_not="it is not UTF-8")
         done = unreadable or ignoring(name, text, findings)
         if done.why_not:
-            notice(f"{name}: not all findings are suppressed, {done.why_not}; use per-file-ignores or a baseline")
+            notice(
+                f"{name}: not all findings are suppressed, {done.why_not}; use per-file-ignores or a baseline"
+            )
         after = encoded(done.text, before)
         if after != before:
             changes.append(FileChange(name, before, after, done.findings))
@@ -155,11 +168,15 @@ def content(name: str, digests: Mapping[str, str], stdin: tuple[str, bytes] | No
 
 
 def _has_changed(name: str) -> InputError:
-    return InputError("it changed after it was read, so it is left alone", place=name, hint="run dractl again")
+    return InputError(
+        "it changed after it was read, so it is left alone", place=name, hint="run dractl again"
+    )
 
 
 def write(
-    changes: Iterable[FileChange], stdin: tuple[str, bytes] | None, done: Callable[[FileChange], str]
+    changes: Iterable[FileChange],
+    stdin: tuple[str, bytes] | None,
+    done: Callable[[FileChange], str],
 ) -> list[InputError]:
     """Writes changes, each with the notice ``done``; returns the errors of files that stay as they are. Links stay
     links, and mode and owner are kept."""
@@ -182,14 +199,17 @@ def painted(text: str) -> str:
     styles = {"+": "32", "-": "31", "@": "36"}
     lines = (line.partition("\n") for line in text.splitlines(keepends=True))
     return "".join(
-        (paint(line, styles[line[:1]], sys.stdout) if line[:1] in styles else line) + end for line, end, _ in lines
+        (paint(line, styles[line[:1]], sys.stdout) if line[:1] in styles else line) + end
+        for line, end, _ in lines
     )
 
 
 def diff(change: FileChange) -> str:
     """The change as a unified diff that `git apply` accepts."""
     name = Path(change.name).as_posix().lstrip("/")
-    before, after = (decode(data).splitlines(keepends=True) for data in (change.before, change.after))
+    before, after = (
+        decode(data).splitlines(keepends=True) for data in (change.before, change.after)
+    )
     lines: list[str] = []
     for group in _Lines(None, before, after).get_grouped_opcodes(_CONTEXT):
         (_, first, _, new_first, _), (_, _, last, _, new_last) = group[0], group[-1]
@@ -200,7 +220,9 @@ def diff(change: FileChange) -> str:
             lines += ("+" + line for line in after[new_start:new_end] if tag != "equal")
     if lines:
         lines[:0] = (f"--- a/{name}\n", f"+++ b/{name}\n")
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
 
 
 def _range(start: int, end: int) -> str:
@@ -224,9 +246,17 @@ class _Lines(SequenceMatcher[str]):
                 old, new = old + 1, new + 1
             if old > start:
                 found.append(("equal", start, old, new_start, new))
-            steps = SequenceMatcher(None, self.a[old : old + width], self.b[new : new + width]).get_opcodes()
-            if max(len(self.a) - old, len(self.b) - new) > width:  # keep those before the last lines that agree
-                alike = (at for at, step in enumerate(steps) if step[0] == "equal" and step[2] - step[1] >= _CONTEXT)
+            steps = SequenceMatcher(
+                None, self.a[old : old + width], self.b[new : new + width]
+            ).get_opcodes()
+            if (
+                max(len(self.a) - old, len(self.b) - new) > width
+            ):  # keep those before the last lines that agree
+                alike = (
+                    at
+                    for at, step in enumerate(steps)
+                    if step[0] == "equal" and step[2] - step[1] >= _CONTEXT
+                )
                 steps = steps[: max(alike, default=0)]
             width = _WINDOW if steps else 2 * width
             found += ((tag, old + a, old + b, new + c, new + d) for tag, a, b, c, d in steps)

@@ -14,7 +14,11 @@ def command(
     context: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(metavar="COMMAND", show_default=False, autocompletion=completing.known(completing.subcommands)),
+        typer.Argument(
+            metavar="COMMAND",
+            show_default=False,
+            autocompletion=completing.known(completing.subcommands),
+        ),
     ] = None,
 ) -> None:
     """Show the help of a subcommand; without one, where to start."""

@@ -60,13 +60,20 @@ SEVERITIES = ("error", "warning", "info")
 Paths = Annotated[
     list[str] | None,
     Argument(
-        metavar="[PATH]...", help="Files, folders, archives; - for standard input. Default: .", show_default=False
+        metavar="[PATH]...",
+        help="Files, folders, archives; - for standard input. Default: .",
+        show_default=False,
     ),
 ]
-Files = Annotated[list[str] | None, Option("--filename", "-f", metavar="PATH", help="Same as PATH.")]
-StdinName = Annotated[str, Option("--stdin-filename", metavar="NAME", help="Name of standard input in reports.")]
+Files = Annotated[
+    list[str] | None, Option("--filename", "-f", metavar="PATH", help="Same as PATH.")
+]
+StdinName = Annotated[
+    str, Option("--stdin-filename", metavar="NAME", help="Name of standard input in reports.")
+]
 Exclude = Annotated[
-    list[str] | None, Option("--exclude", metavar="PATTERN", help="Skip files, as in .gitignore; repeatable.")
+    list[str] | None,
+    Option("--exclude", metavar="PATTERN", help="Skip files, as in .gitignore; repeatable."),
 ]
 ChangedFiles = Annotated[
     bool,
@@ -84,10 +91,17 @@ Render = Annotated[
 ]
 Gitignore = Annotated[
     bool,
-    Option("--gitignore/--no-gitignore", help="Skip what git ignores below folders, node_modules, and Go's vendor."),
+    Option(
+        "--gitignore/--no-gitignore",
+        help="Skip what git ignores below folders, node_modules, and Go's vendor.",
+    ),
 ]
-FailOnEmpty = Annotated[bool, Option("--fail-on-empty", help="Exit with 1 if there are no manifests.")]
-ShowFiles = Annotated[bool, Option("--show-files", help="List the files that would be linted and exit.")]
+FailOnEmpty = Annotated[
+    bool, Option("--fail-on-empty", help="Exit with 1 if there are no manifests.")
+]
+ShowFiles = Annotated[
+    bool, Option("--show-files", help="List the files that would be linted and exit.")
+]
 Select = Annotated[
     list[str] | None,
     Option(
@@ -100,7 +114,10 @@ Select = Annotated[
 Ignore = Annotated[
     list[str] | None,
     Option(
-        "--ignore", metavar="CODES", help="Ignore these rules.", autocompletion=completing.comma_list(completing.rules)
+        "--ignore",
+        metavar="CODES",
+        help="Ignore these rules.",
+        autocompletion=completing.comma_list(completing.rules),
     ),
 ]
 FailOn = Annotated[
@@ -116,7 +133,12 @@ FailOnSkipped = Annotated[
     bool, Option("--fail-on-skipped", help="Exit with 1 if a file was skipped, such as a template.")
 ]
 Baseline = Annotated[
-    Path | None, Option("--baseline", metavar="FILE", help="Hide findings already present in an earlier JSON report.")
+    Path | None,
+    Option(
+        "--baseline",
+        metavar="FILE",
+        help="Hide findings already present in an earlier JSON report.",
+    ),
 ]
 Statistics = Annotated[bool, Option("--statistics", help="Count the findings of each rule.")]
 Devices = Annotated[
@@ -145,17 +167,37 @@ For = Annotated[
         autocompletion=completing.comma_list(lambda: CONSUMERS),
     ),
 ]
-FixFiles = Annotated[bool, Option("--fix", help="Write the safe fixes to the files; report what remains.")]
+FixFiles = Annotated[
+    bool, Option("--fix", help="Write the safe fixes to the files; report what remains.")
+]
 UnsafeFixes = Annotated[
-    bool, Option("--unsafe-fixes", help="With --fix or --diff: also apply fixes that may change the meaning.")
+    bool,
+    Option(
+        "--unsafe-fixes", help="With --fix or --diff: also apply fixes that may change the meaning."
+    ),
 ]
 AddIgnore = Annotated[
-    bool, Option("--add-ignore", help="Write a comment `# dractl: ignore[CODE]` for each finding; report what remains.")
+    bool,
+    Option(
+        "--add-ignore",
+        help="Write a comment `# dractl: ignore[CODE]` for each finding; report what remains.",
+    ),
 ]
-Diff = Annotated[bool, Option("--diff", help="Show what --fix or --add-ignore would change; change nothing.")]
-Watch = Annotated[bool, Option("--watch", help="Lint again whenever a file changes, until interrupted.")]
+Diff = Annotated[
+    bool, Option("--diff", help="Show what --fix or --add-ignore would change; change nothing.")
+]
+Watch = Annotated[
+    bool, Option("--watch", help="Lint again whenever a file changes, until interrupted.")
+]
 Jobs = Annotated[
-    int | None, Option("--jobs", "-j", min=1, metavar="N", help="Processes for many files; default: one for each CPU.")
+    int | None,
+    Option(
+        "--jobs",
+        "-j",
+        min=1,
+        metavar="N",
+        help="Processes for many files; default: one for each CPU.",
+    ),
 ]
 NoCache = Annotated[bool, Option("--no-cache", help="Do not read or write cached reports.")]
 ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 even if there are findings.")]
@@ -214,9 +256,13 @@ def command(
     printing.settle()
     settings, environment = against.settings()
     of_output = common.origin("--output", output, environment, settings)
-    outputs = _outputs(of_output, output or [environment.get("OUTPUT", "full")], printing, statistics=statistics)
+    outputs = _outputs(
+        of_output, output or [environment.get("OUTPUT", "full")], printing, statistics=statistics
+    )
     threshold = fail_on or environment.get("FAIL_ON") or settings.fail_on or "error"
-    common.choose(common.origin("--fail-on", fail_on, environment, settings, "lint."), threshold, SEVERITIES)
+    common.choose(
+        common.origin("--fail-on", fail_on, environment, settings, "lint."), threshold, SEVERITIES
+    )
     wanted = [*(paths or []), *(filename or [])] or ["."]
     edits = Edits(fix, unsafe_fixes, add_ignore, diff)
     edits.check()
@@ -230,13 +276,21 @@ def command(
             (len(outputs) > 1, "report files"),
             ("-" in wanted, "standard input"),
         )
-        raise UsageError(f"--watch cannot be combined with {', '.join(name for given, name in asked_too if given)}")
-    configured = driver_options.configured(driver, driver_version, driver_option, hardware, judges=True)
+        raise UsageError(
+            f"--watch cannot be combined with {', '.join(name for given, name in asked_too if given)}"
+        )
+    configured = driver_options.configured(
+        driver, driver_version, driver_option, hardware, judges=True
+    )
     asked = against.asked(settings, environment)
-    targets = [common.target(release, asked[1]) for release in (_split([asked[0]]) if asked[0] else [None])]
+    targets = [
+        common.target(release, asked[1]) for release in (_split([asked[0]]) if asked[0] else [None])
+    ]
     target = targets[-1]
     if len(targets) > 1 and (watch or edits.asked):
-        raise UsageError("several releases cannot be combined with --watch or with changes of files")
+        raise UsageError(
+            "several releases cannot be combined with --watch or with changes of files"
+        )
     consumers = named(_split(for_) or settings.consumers)
     cache = None if against.isolated or no_cache or environment.get("NO_CACHE") else cache_folder()
     excluded = (*settings.exclude, *_split(exclude))
@@ -252,24 +306,33 @@ def command(
         target=target,
         assumed=asked[0] is None,
         consumers=frozenset(consumers),
-        versions={**configured.versions, **{name: version for name, version in consumers.items() if version}},
+        versions={
+            **configured.versions,
+            **{name: version for name, version in consumers.items() if version},
+        },
         selection=selection(settings, environment, select, ignore, baseline),
         inventory=None
         if show_files
         else _inventory(devices or list(settings.devices), hardware or [], configured, target),
         jobs=jobs or _processors(),
         cache=cache,
-        repositories=Repositories(Store(cache, "index", "1") if cache else None, excluded, gitignore=gitignore),
+        repositories=Repositories(
+            Store(cache, "index", "1") if cache else None, excluded, gitignore=gitignore
+        ),
     )
     if show_files:
         _show_files(job, printing.output_file)
     if watch:
         _watch(job, outputs[0])
-    report, changes, errors = _changed(job, edits) if edits.asked else (job.of_releases(targets), [], [])
+    report, changes, errors = (
+        _changed(job, edits) if edits.asked else (job.of_releases(targets), [], [])
+    )
     report = replace(report, release_from=against.release_from(settings, environment))
     if diff:
         changed = _show_diff(changes, printing.output_file)
-        _end(report, failed=changed and not exit_zero, fail_on_skipped=fail_on_skipped, errors=errors)
+        _end(
+            report, failed=changed and not exit_zero, fail_on_skipped=fail_on_skipped, errors=errors
+        )
     if edits.asked:
         errors += _write(job, changes, done="suppressed" if add_ignore else "fixed")
     if report.files or not any(item.unread for item in report.skipped):  # nothing to report on
@@ -294,9 +357,14 @@ class Edits(Struct, frozen=True):
     def check(self) -> None:
         """Raises UsageError for those that cannot be combined."""
         if self.fix and self.diff:
-            raise UsageError("--fix and --diff cannot be combined", hint="--diff shows what --fix would do")
+            raise UsageError(
+                "--fix and --diff cannot be combined", hint="--diff shows what --fix would do"
+            )
         if self.add_ignore and self.fix:
-            raise UsageError("--fix and --add-ignore cannot be combined", hint="run --fix first, then --add-ignore")
+            raise UsageError(
+                "--fix and --add-ignore cannot be combined",
+                hint="run --fix first, then --add-ignore",
+            )
         if self.unsafe and (self.add_ignore or not (self.fix or self.diff)):
             raise UsageError("--unsafe-fixes needs --fix or --diff")
 
@@ -369,21 +437,31 @@ class Job(Struct, frozen=True):
 
     @property
     def _terms(self) -> Terms:
-        return Terms(self.target, self.selection, self.inventory, self.assumed, self.consumers, self.versions)
+        return Terms(
+            self.target, self.selection, self.inventory, self.assumed, self.consumers, self.versions
+        )
 
     def _of_many(self) -> Report | None:
         """The report on many files, by several processes or from the cache; None if neither pays off."""
         if self.stdin is not None or self.inventory is not None:
             return None
         found = listed(
-            self.paths, self.exclude, force_exclude=self.changed_files, gitignore=self.gitignore, suffixes=self.suffixes
+            self.paths,
+            self.exclude,
+            force_exclude=self.changed_files,
+            gitignore=self.gitignore,
+            suffixes=self.suffixes,
         )
         entries = list(found)
         if not is_large(entries):
             return None
-        from dractl.lint.many import lint_listed  # with multiprocessing: 15 ms that one file does not need
+        from dractl.lint.many import (
+            lint_listed,
+        )  # with multiprocessing: 15 ms that one file does not need
 
-        kustomized = self.render and any(isinstance(item, Entry) and is_kustomization(item.path) for item in entries)
+        kustomized = self.render and any(
+            isinstance(item, Entry) and is_kustomization(item.path) for item in entries
+        )
         # builds, and parts of repositories, depend on files that no digest covers, and no share has
         whole = not kustomized and is_whole(self.paths)
         named = len(self.paths) == 1 and not self.changed_files
@@ -399,7 +477,11 @@ class Job(Struct, frozen=True):
     def _tell_of_devices(self, inputs: Inputs) -> None:
         """A notice of the assumptions about the devices."""
         devices = self.inventory
-        if devices and not devices.classes and not any(d.kind == "DeviceClass" for d in inputs.documents):
+        if (
+            devices
+            and not devices.classes
+            and not any(d.kind == "DeviceClass" for d in inputs.documents)
+        ):
             names = ", ".join(devices.assumed)
             known = f"{names} are assumed as their drivers install them; " if names else ""
             notice(
@@ -412,12 +494,16 @@ def _tell(report: Report) -> None:
     """Notices about skipped files, and about checks that cannot be done here."""
     reason = why_not()
     if reason is not None and report.documents:
-        notice(f"selectors and derived attributes are not compiled, costed or tried on devices: {reason}")
+        notice(
+            f"selectors and derived attributes are not compiled, costed or tried on devices: {reason}"
+        )
     alike: dict[tuple[str, str], list[Skipped]] = {}
     for skipped in report.skipped:
         if not skipped.unread:
             chart = chart_of(skipped.file)
-            alike.setdefault((skipped.why, "" if chart is None else os.path.dirname(chart)), []).append(skipped)
+            alike.setdefault(
+                (skipped.why, "" if chart is None else os.path.dirname(chart)), []
+            ).append(skipped)
     for (why, folder), files in alike.items():
         charts = {chart_of(item.file) for item in files} - {None}
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
@@ -433,7 +519,9 @@ def _tell(report: Report) -> None:
     if not report.files:
         notice("no manifests found: no file whose name ends in .yaml, .yml or .json")
     else:
-        notice("no DRA objects found: no claim, class, slice or taint rule, and no pod that uses one")
+        notice(
+            "no DRA objects found: no claim, class, slice or taint rule, and no pod that uses one"
+        )
 
 
 def cache_folder() -> str | None:
@@ -446,7 +534,9 @@ def cache_folder() -> str | None:
         top = os.path.join(home, "Library", "Caches")
     else:
         named = os.environ.get("XDG_CACHE_HOME", "")
-        top = named if os.path.isabs(named) else os.path.join(home, ".cache")  # relative ones must be ignored
+        top = (
+            named if os.path.isabs(named) else os.path.join(home, ".cache")
+        )  # relative ones must be ignored
     return os.path.join(top, "dractl") if os.path.isabs(top) else None
 
 
@@ -473,7 +563,9 @@ class _Output(Struct, frozen=True):
             common.write_answer(text, self.format, self.file)
 
 
-def _outputs(origin: str, named: list[str], printing: common.Printing, *, statistics: bool) -> list[_Output]:
+def _outputs(
+    origin: str, named: list[str], printing: common.Printing, *, statistics: bool
+) -> list[_Output]:
     """The destinations of reports: ``FORMAT`` to standard output or ``--output-file``, ``FORMAT=FILE`` to a file."""
     found: list[_Output] = []
     for text in named:
@@ -487,17 +579,23 @@ def _outputs(origin: str, named: list[str], printing: common.Printing, *, statis
         found.append(_Output(name, Path(file) if file else None, statistics, printing.quiet))
     plain = [item for item in found if item.file is None]
     if len(plain) > 1:
-        raise UsageError("only one --output can go to standard output", hint=f"write {plain[1].format}=FILE")
+        raise UsageError(
+            "only one --output can go to standard output", hint=f"write {plain[1].format}=FILE"
+        )
     if plain:
         common.choose_output(plain[0].format, FORMATS)
     reports = [item for item in found if item.file is not None]
-    rest = _Output(plain[0].format if plain else "full", printing.output_file, statistics, printing.quiet)
+    rest = _Output(
+        plain[0].format if plain else "full", printing.output_file, statistics, printing.quiet
+    )
     return [*reports, rest]
 
 
 def _show_files(job: Job, output_file: Path | None) -> NoReturn:
     inputs = job.load({})
-    names = {document.file for document in inputs.documents} | {broken.file for broken in inputs.broken}
+    names = {document.file for document in inputs.documents} | {
+        broken.file for broken in inputs.broken
+    }
     common.write_report("\n".join(sorted(names)), output_file)
     _end(Report((), job.target.release, skipped=inputs.skipped))
 
@@ -520,7 +618,11 @@ def _changed(job: Job, edits: Edits) -> tuple[Report, list[FileChange], list[Inp
     """The findings left after the fixes or ignore comments, the changes, and the errors of files that are left
     alone."""
     stdin = _named_stdin(job)
-    done = fixing.ignored(job.lint, stdin) if edits.add_ignore else fixing.fixed(job.lint, stdin, unsafe=edits.unsafe)
+    done = (
+        fixing.ignored(job.lint, stdin)
+        if edits.add_ignore
+        else fixing.fixed(job.lint, stdin, unsafe=edits.unsafe)
+    )
     return done.report, done.changes, done.errors
 
 
@@ -538,7 +640,9 @@ def _write(job: Job, changes: Iterable[FileChange], *, done: str) -> list[InputE
     stdin = _named_stdin(job)
     errors = fixing.write(changes, stdin, lambda change: f"{change.made} {done}")
     if stdin is not None:
-        sys.stdout.buffer.write(next((change.after for change in changes if change.name == stdin[0]), stdin[1]))
+        sys.stdout.buffer.write(
+            next((change.after for change in changes if change.name == stdin[0]), stdin[1])
+        )
         sys.stdout.flush()
     return errors
 
@@ -555,7 +659,11 @@ def _complain(skipped: Iterable[Skipped]) -> bool:
 
 
 def _end(
-    report: Report, *, failed: bool = False, fail_on_skipped: bool = False, errors: Iterable[InputError] = ()
+    report: Report,
+    *,
+    failed: bool = False,
+    fail_on_skipped: bool = False,
+    errors: Iterable[InputError] = (),
 ) -> NoReturn:
     """Ends the run after the report, with its exit code, or another if not everything could be read and written."""
     unread = _complain(report.skipped)
@@ -578,22 +686,32 @@ def _inventory(
 
     if not target.has("served-by-default"):
         option = "--devices" if sources else "--hardware"
-        raise Unsupported(f"{option} needs Kubernetes 1.34 or later, not {target.release}", hint="remove it")
+        raise Unsupported(
+            f"{option} needs Kubernetes 1.34 or later, not {target.release}", hint="remove it"
+        )
     states = [of_drivers(published.read(source, target), configured.drivers) for source in sources]
     machines = published.machines(hardware)
     described = [published.described(spec, target, configured=configured) for spec in machines]
     known = (*states, *described)
     slices = [value for state in known for value in state.all("ResourceSlice").values()]
     decoded = [item for state in known for item in state.slices]
-    classes = {name: value for state in states for (_, name), value in state.all("DeviceClass").items()}
+    classes = {
+        name: value for state in states for (_, name), value in state.all("DeviceClass").items()
+    }
     assumed = {} if classes else published.installed(slices, target)
     refuses = machines_of.refusal(decoded, classes or assumed, target)
-    return TriedDevices(decoded, classes, assumed=assumed, refuses=refuses, unknown=published.unknown(slices))
+    return TriedDevices(
+        decoded, classes, assumed=assumed, refuses=refuses, unknown=published.unknown(slices)
+    )
 
 
 def _split(values: list[str] | None) -> list[str]:
     """What comma-separated values name, each once. Raises UsageError for more than anybody types."""
-    found = list(dict.fromkeys(part.strip() for value in values or [] for part in value.split(",") if part.strip()))
+    found = list(
+        dict.fromkeys(
+            part.strip() for value in values or [] for part in value.split(",") if part.strip()
+        )
+    )
     if len(found) > MOST:
         raise UsageError(f"{found[0]},...: {len(found):,} values, and at most {MOST:,} are taken")
     return found
@@ -618,7 +736,10 @@ def selection(
     codes = registry.expand(chosen, of_select) if chosen else frozenset(registry.rules())
     return Selection(
         codes - registry.expand(left_out, of_ignore),
-        tuple((pattern, registry.expand(c, pattern)) for pattern, c in settings.per_file_ignores.items()),
+        tuple(
+            (pattern, registry.expand(c, pattern))
+            for pattern, c in settings.per_file_ignores.items()
+        ),
         fingerprints(Path(path)) if path else {},
         _severities(settings),
     )
@@ -627,7 +748,11 @@ def selection(
 def _severities(settings: Config) -> dict[str, Severity]:
     """Severities from the configuration, by rule; longer selectors take precedence over shorter ones."""
     ordered = sorted(settings.severity.items(), key=lambda row: len(row[0]))
-    return {code: severity for name, severity in ordered for code in registry.expand([name], "lint.severity")}
+    return {
+        code: severity
+        for name, severity in ordered
+        for code in registry.expand([name], "lint.severity")
+    }
 
 
 def _render(report: Report, output: _Output) -> str:

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from dractl.model import Target
 
 UnsafeFixes = Annotated[
-    bool, Option("--unsafe-fixes", help="Also offer fixes that may change the meaning as quick fixes.")
+    bool,
+    Option("--unsafe-fixes", help="Also offer fixes that may change the meaning as quick fixes."),
 ]
 
 Quiet = Annotated[bool, Option("--quiet", "-q", hidden=True)]
@@ -68,7 +69,9 @@ def command(
             settings.exclude,
             assumed=asked[0] is None,
             unsafe=unsafe_fixes,
-            repositories=Repositories(Store(cache, "index", "1") if cache else None, settings.exclude),
+            repositories=Repositories(
+                Store(cache, "index", "1") if cache else None, settings.exclude
+            ),
         )
 
     server = _server(editor, follows=against.config is None)
@@ -109,7 +112,9 @@ class Editor(Struct):
             )
         except RecursionError:
             start = editing.Range(0, 0, 0, 1)
-            found = (editing.Diagnostic(start, "error", "DRA001", "the input is nested too deeply"),)
+            found = (
+                editing.Diagnostic(start, "error", "DRA001", "the input is nested too deeply"),
+            )
         self.found[document.uri] = found
         return found
 
@@ -140,7 +145,9 @@ def _server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
         from lsprotocol import types
         from pygls.lsp.server import LanguageServer
     except ImportError:
-        raise Unsupported("lsp needs pygls 2, which is not installed", hint="pip install 'dractl[lsp]'") from None
+        raise Unsupported(
+            "lsp needs pygls 2, which is not installed", hint="pip install 'dractl[lsp]'"
+        ) from None
 
     server = LanguageServer("dractl", __version__)
     editor = make()
@@ -161,7 +168,9 @@ def _server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
     def publish(uri: str) -> None:
         document = server.workspace.get_text_document(uri)
         shown = [_diagnostic(document, item) for item in editor.judge(document)]
-        server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, shown, document.version))
+        server.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(uri, shown, document.version)
+        )
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:
@@ -190,14 +199,17 @@ def _server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
         where = _range(document, editing.Range(line, found.start, line, found.end))
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, found.text), where)
 
-    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=list("\"'./ ")))
+    @server.feature(
+        types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=list("\"'./ "))
+    )
     def completion(params: types.CompletionParams) -> list[types.CompletionItem]:
         document, line, column = _asked(server, params)
         found = editing.completions(document.source, line, column, editor.target)
         return [_completion(document, item, line, column) for item in found]
 
     @server.feature(
-        types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix]),
     )
     def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
         document = server.workspace.get_text_document(params.text_document.uri)
@@ -236,7 +248,10 @@ def _range(document: TextDocument, item: editing.Range) -> types.Range:
     """A range in the units that the editor counts in (UTF-16 unless it says otherwise)."""
     from lsprotocol import types
 
-    start, end = types.Position(item.line, item.column), types.Position(item.end_line, item.end_column)
+    start, end = (
+        types.Position(item.line, item.column),
+        types.Position(item.end_line, item.end_column),
+    )
     return document.position_codec.range_to_client_units(_lines(document), types.Range(start, end))
 
 
@@ -249,7 +264,9 @@ def _diagnostic(document: TextDocument, item: editing.Diagnostic) -> types.Diagn
         "info": types.DiagnosticSeverity.Information,
     }
     related = [
-        types.DiagnosticRelatedInformation(types.Location(document.uri, _range(document, place)), message)
+        types.DiagnosticRelatedInformation(
+            types.Location(document.uri, _range(document, place)), message
+        )
         for message, place in item.related
     ]
     return types.Diagnostic(
@@ -263,7 +280,9 @@ def _diagnostic(document: TextDocument, item: editing.Diagnostic) -> types.Diagn
     )
 
 
-def _completion(document: TextDocument, item: editing.Completion, line: int, column: int) -> types.CompletionItem:
+def _completion(
+    document: TextDocument, item: editing.Completion, line: int, column: int
+) -> types.CompletionItem:
     from lsprotocol import types
 
     kinds = {
@@ -279,12 +298,16 @@ def _completion(document: TextDocument, item: editing.Completion, line: int, col
         item.label,
         kind=kinds[item.kind],
         detail=item.detail or None,
-        documentation=types.MarkupContent(types.MarkupKind.Markdown, item.about) if item.about else None,
+        documentation=types.MarkupContent(types.MarkupKind.Markdown, item.about)
+        if item.about
+        else None,
         text_edit=types.TextEdit(where, item.label if item.text is None else item.text),
     )
 
 
-def _action(document: TextDocument, item: editing.Diagnostic, fix: editing.QuickFix) -> types.CodeAction:
+def _action(
+    document: TextDocument, item: editing.Diagnostic, fix: editing.QuickFix
+) -> types.CodeAction:
     from lsprotocol import types
 
     edits = [types.TextEdit(_range(document, edit.range), edit.text) for edit in fix.edits]

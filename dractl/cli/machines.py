@@ -17,11 +17,17 @@ def refusal(
     names = sorted({item.spec.node_name or "" for item in slices})
     if not slices or not all(names):
         return None
-    made = (decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}) for name in names)
+    made = (
+        decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}) for name in names
+    )
     nodes = [item for item in made if isinstance(item, Node)]
 
     def refused(claim: Mapping[str, Any], own: Mapping[str, Mapping[str, Any]]) -> bool:
-        known = [item for value in {**classes, **own}.values() if isinstance(item := decode(value), DeviceClass)]
+        known = [
+            item
+            for value in {**classes, **own}.values()
+            if isinstance(item := decode(value), DeviceClass)
+        ]
         wanted = decode(claim)
         allocator = Allocator(slices, known, features=Features.for_release(target.release))
         return isinstance(wanted, ResourceClaim) and all(

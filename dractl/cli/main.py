@@ -105,7 +105,9 @@ def _command(words: list[str]) -> int:
         terminal.tell_asides()
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
-        terminal.complain(error.format_message(), hint=f"see `{context.command_path} --help`" if context else None)
+        terminal.complain(
+            error.format_message(), hint=f"see `{context.command_path} --help`" if context else None
+        )
         return error.exit_code
     except KeyboardInterrupt:
         terminal.complain("interrupted")
@@ -125,7 +127,11 @@ def _command(words: list[str]) -> int:
         if os.environ.get("DRACTL_TRACEBACK") or _is_of_output(error):
             raise
         # from os.getcwd: errors of opened files have a name, those of missing resources no number
-        if isinstance(error, FileNotFoundError) and error.filename is None and error.errno == errno.ENOENT:
+        if (
+            isinstance(error, FileNotFoundError)
+            and error.filename is None
+            and error.errno == errno.ENOENT
+        ):
             terminal.complain("the working directory is gone", hint="cd to a folder that exists")
             return FAILED
         terminal.complain(
@@ -153,7 +159,11 @@ def complete_for_kubectl() -> NoReturn:
     """The script ``kubectl_complete-dra``: kubectl passes the words that follow ``kubectl dra`` and reads candidates,
     one per line, and a last line with cobra's directive (4: no file names; 0: the shell may offer them)."""
     words = sys.argv[1:] or [""]
-    line = {"COMP_WORDS": shlex.join(["dractl", *words]), "COMP_CWORD": str(len(words)), _COMPLETE: "complete_bash"}
+    line = {
+        "COMP_WORDS": shlex.join(["dractl", *words]),
+        "COMP_CWORD": str(len(words)),
+        _COMPLETE: "complete_bash",
+    }
     os.environ.update(line)
     with redirect_stdout(StringIO()) as said, suppress(SystemExit):
         _invoke(words)

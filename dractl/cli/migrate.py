@@ -28,11 +28,16 @@ _DOMAINS = (
 )  # fmt: skip
 
 Paths = Annotated[
-    list[str], Argument(metavar="PATH...", help="Files, folders; - for standard input.", show_default=False)
+    list[str],
+    Argument(metavar="PATH...", help="Files, folders; - for standard input.", show_default=False),
 ]
 Write = Annotated[bool, Option("--write", help="Write the files instead of showing the diff.")]
 KeepRequests = Annotated[
-    bool, Option("--keep-requests", help="Print DeviceClasses with extendedResourceName; leave the manifests alone.")
+    bool,
+    Option(
+        "--keep-requests",
+        help="Print DeviceClasses with extendedResourceName; leave the manifests alone.",
+    ),
 ]
 Tolerate = Annotated[
     bool,
@@ -42,7 +47,8 @@ Tolerate = Annotated[
     ),
 ]
 Exclude = Annotated[
-    list[str] | None, Option("--exclude", metavar="PATTERN", help="Skip files, as in .gitignore; repeatable.")
+    list[str] | None,
+    Option("--exclude", metavar="PATTERN", help="Skip files, as in .gitignore; repeatable."),
 ]
 Output = Annotated[str, common.output_option(FORMATS)]
 
@@ -69,19 +75,35 @@ def command(
     printing.settle()
     common.choose_output(output, FORMATS)
     if write and keep_requests:
-        raise UsageError("--write and --keep-requests cannot be combined", hint="the classes go to standard output")
+        raise UsageError(
+            "--write and --keep-requests cannot be combined",
+            hint="the classes go to standard output",
+        )
     settings, variables = against.settings()
     target = common.target(*against.asked(settings, variables))
     if not target.has("served-by-default"):
-        raise UsageError("claims are written as resource.k8s.io/v1, which Kubernetes serves since 1.34")
+        raise UsageError(
+            "claims are written as resource.k8s.io/v1, which Kubernetes serves since 1.34"
+        )
     stdin = sys.stdin.buffer.read() if "-" in paths else None
     with without_collecting():
-        inputs = load_readable(paths, stdin=stdin, exclude=[*settings.exclude, *(exclude or ())], relevant_only=False)
+        inputs = load_readable(
+            paths, stdin=stdin, exclude=[*settings.exclude, *(exclude or ())], relevant_only=False
+        )
         migrated = _migrated(inputs, tolerate=tolerate)
     changes, errors = ([], []) if keep_requests else _changes(migrated, inputs.digests, stdin)
     if write:
         errors += _write(changes, stdin)
-    _report(inputs, migrated, changes, target, printing.output_file, keep=keep_requests, output=output, write=write)
+    _report(
+        inputs,
+        migrated,
+        changes,
+        target,
+        printing.output_file,
+        keep=keep_requests,
+        output=output,
+        write=write,
+    )
     if _complain(inputs, errors):
         raise Exit(InputError.exit_code)
     if inputs.undecided or any(_mentions(item.file) for item in inputs.skipped):
@@ -96,7 +118,9 @@ def _migrated(inputs: Inputs, *, tolerate: bool) -> list[Migrated]:
     return [
         migration.of(name, text, str(PurePath(name).parent))
         for name, text in texts.items()
-        if any(domain.decode() in text for domain in _DOMAINS) or "limits" in text or is_kustomization(name)
+        if any(domain.decode() in text for domain in _DOMAINS)
+        or "limits" in text
+        or is_kustomization(name)
     ]
 
 
@@ -110,7 +134,9 @@ def _changes(
         if item.after == item.before:
             continue
         try:
-            before = fixing.content(item.name, digests, None if stdin is None else ("<stdin>", stdin))
+            before = fixing.content(
+                item.name, digests, None if stdin is None else ("<stdin>", stdin)
+            )
         except InputError as error:
             errors.append(error)
             continue
@@ -122,9 +148,13 @@ def _changes(
 
 def _write(changes: list[FileChange], stdin: bytes | None) -> list[InputError]:
     if stdin is not None:
-        sys.stdout.buffer.write(next((change.after for change in changes if change.name == "<stdin>"), stdin))
+        sys.stdout.buffer.write(
+            next((change.after for change in changes if change.name == "<stdin>"), stdin)
+        )
         sys.stdout.flush()
-    return fixing.write([change for change in changes if change.name != "<stdin>"], None, lambda _: "written")
+    return fixing.write(
+        [change for change in changes if change.name != "<stdin>"], None, lambda _: "written"
+    )
 
 
 def _report(
@@ -139,7 +169,9 @@ def _report(
     write: bool,
 ) -> None:
     resources = frozenset[str]().union(*(item.resources for item in migrated))
-    classes, notes = classes_for(resources, target) if keep else ((), _steps(resources) if changes else ())
+    classes, notes = (
+        classes_for(resources, target) if keep else ((), _steps(resources) if changes else ())
+    )
     remarks = [] if keep else [remark for item in migrated for remark in item.remarks]
     skipped = [item for item in inputs.skipped if not item.unread and _mentions(item.file)]
     diffs = {change.name: fixing.diff(change) for change in changes}
@@ -149,10 +181,17 @@ def _report(
             "facts": current().to_json(),
             "files": [{"file": name, "diff": text} for name, text in diffs.items()],
             "remarks": [
-                {"file": r.position.file, "line": r.position.line, "column": r.position.column, "message": r.message}
+                {
+                    "file": r.position.file,
+                    "line": r.position.line,
+                    "column": r.position.column,
+                    "message": r.message,
+                }
                 for r in remarks
             ],
-            "skipped": [{"file": item.file, "why": item.why, "hint": item.hint} for item in skipped],
+            "skipped": [
+                {"file": item.file, "why": item.why, "hint": item.hint} for item in skipped
+            ],
             "classes": list(classes),
             "notes": list(notes),
         }
@@ -164,7 +203,10 @@ def _report(
         common.write_report(header + to_yaml(classes) if classes else "", file)
     elif not write:
         common.write_report(
-            "".join(map(fixing.painted, diffs.values())) if file is None else "".join(diffs.values()), file
+            "".join(map(fixing.painted, diffs.values()))
+            if file is None
+            else "".join(diffs.values()),
+            file,
         )
     for item in skipped:
         terminal.notice(
@@ -182,16 +224,16 @@ def _report(
     elif not skipped:
         first, *rest = inputs.skipped
         more = f" and {len(rest)} more" if rest else ""
-        terminal.notice(f"nothing found in what could be read; {first.file}{more}: skipped, {first.why}")
+        terminal.notice(
+            f"nothing found in what could be read; {first.file}{more}: skipped, {first.why}"
+        )
 
 
 _ORDER = (
     "order: 1. install {drivers} with {classes}; 2. node by node: drain, stop the device plugin, start the driver (a "
     "device has one owner); 3. apply the templates, then the workloads; 4. remove the plugin"
 )
-_BACK = (
-    "way back: the manifests as they were; once no claim is allocated, node by node the plugin in place of the driver"
-)
+_BACK = "way back: the manifests as they were; once no claim is allocated, node by node the plugin in place of the driver"
 
 
 def _steps(resources: Iterable[str]) -> tuple[str, ...]:
@@ -205,7 +247,8 @@ def _steps(resources: Iterable[str]) -> tuple[str, ...]:
 
 def _stages() -> str:
     return ", ".join(
-        f"{s.release} {s.stage} ({'on' if s.default else 'off'} by default)" for s in GATES["DRAExtendedResource"]
+        f"{s.release} {s.stage} ({'on' if s.default else 'off'} by default)"
+        for s in GATES["DRAExtendedResource"]
     )
 
 
@@ -220,7 +263,10 @@ def _mentions(name: str) -> bool:
 def _complain(inputs: Inputs, errors: list[InputError]) -> bool:
     """Reports files that could not be read or changed; True if there are any."""
     for item in inputs.broken:
-        terminal.complain(f"{item.file}:{item.position.line}:{item.position.column}: {item.message}", hint=item.hint)
+        terminal.complain(
+            f"{item.file}:{item.position.line}:{item.position.column}: {item.message}",
+            hint=item.hint,
+        )
     terminal.complain_of(inputs.unread)
     for error in errors:
         terminal.complain(str(error), hint=error.hint)

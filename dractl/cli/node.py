@@ -41,7 +41,9 @@ def read_node(sysfs_root: Path | None, snapshot: Path | None) -> Machine:
         raise InputError(
             "is not a directory" if os.path.exists(sysfs_root) else "no such directory",
             place=str(sysfs_root),
-            hint="read an archive or a snapshot with --from" if os.path.exists(sysfs_root) else None,
+            hint="read an archive or a snapshot with --from"
+            if os.path.exists(sysfs_root)
+            else None,
         )
     database = os.environ.get("PCIDB_PATH")
     return probes.read(sysfs_root or snapshot, pci_ids=Path(database) if database else None)

@@ -41,7 +41,9 @@ def installed(slices: Iterable[Mapping[str, Any]], target: Target) -> dict[str, 
     """The DeviceClasses that come with the drivers of the slices; none for drivers that dractl does not know."""
     published = {text_at(slice_, "spec", "driver") for slice_ in slices}
     options = Options(node_name="node-1", target=target)
-    classes = [item for name in names() if name in published for item in find(name).device_classes(options)]
+    classes = [
+        item for name in names() if name in published for item in find(name).device_classes(options)
+    ]
     return {item["metadata"]["name"]: item for item in classes}
 
 
@@ -62,7 +64,9 @@ def described(
         terminal.aside(f"{spec}: {note.message}")
     configured = configured or Configured(tuple(drivers))
     settings, wanted = settings_of(spec, found, configured), drivers or configured.drivers
-    return _of_machine(found, node_name(spec), f"--hardware {spec}", target, wanted, settings, configured.versions)
+    return _of_machine(
+        found, node_name(spec), f"--hardware {spec}", target, wanted, settings, configured.versions
+    )
 
 
 def a_machine(spec: str) -> DescribedNode:
@@ -74,20 +78,37 @@ def a_machine(spec: str) -> DescribedNode:
     return DescribedNode(node_name(spec), found, settings_of(spec, found))
 
 
-def of_described(described: DescribedNode, spec: str, target: Target, versions: Mapping[str, str]) -> ClusterState:
+def of_described(
+    described: DescribedNode, spec: str, target: Target, versions: Mapping[str, str]
+) -> ClusterState:
     """The slices that drivers would publish for a machine, their classes and its node."""
     return _of_machine(
-        described.machine, described.node, f"--hardware {spec}", target, (), described.settings, versions
+        described.machine,
+        described.node,
+        f"--hardware {spec}",
+        target,
+        (),
+        described.settings,
+        versions,
     )
 
 
-def settings_of(spec: str, found: Machine, configured: Configured | None = None) -> dict[str, Mapping[str, str]]:
+def settings_of(
+    spec: str, found: Machine, configured: Configured | None = None
+) -> dict[str, Mapping[str, str]]:
     """The options of a described machine's drivers."""
-    settings: dict[str, Mapping[str, str]] = dict(configured.settings) if configured is not None else {}
+    settings: dict[str, Mapping[str, str]] = (
+        dict(configured.settings) if configured is not None else {}
+    )
     nvidia = settings.get("gpu.nvidia.com", {})
-    if any(gpu.mig_mode and not gpu.mig_devices for gpu in found.gpus) and "dynamicMIG" not in nvidia:
+    if (
+        any(gpu.mig_mode and not gpu.mig_devices for gpu in found.gpus)
+        and "dynamicMIG" not in nvidia
+    ):
         settings["gpu.nvidia.com"] = {"dynamicMIG": "true", **nvidia}
-        terminal.notice(f"{spec}: its driver is assumed to run with dynamicMIG, which creates MIG devices for claims")
+        terminal.notice(
+            f"{spec}: its driver is assumed to run with dynamicMIG, which creates MIG devices for claims"
+        )
     return settings
 
 
@@ -99,7 +120,9 @@ def machines(values: Iterable[str]) -> list[str]:
 def known_classes(target: Target) -> ClusterState:
     """The DeviceClasses that come with known drivers, including those of dranet's chart for EKS."""
     options = Options(node_name="node-1", target=target, settings={"dra.net": {"cloud": "aws"}})
-    return sources.of_objects(item for name in names() for item in find(name).device_classes(options))
+    return sources.of_objects(
+        item for name in names() for item in find(name).device_classes(options)
+    )
 
 
 def network(files: Iterable[str], target: Target) -> ClusterState:
@@ -122,7 +145,9 @@ def every_machine(target: Target, drivers: Sequence[str] = ()) -> list[ClusterSt
     it. Of machines with the same devices, only one is included."""
     found = []
     for name in every():
-        rendering = render(machine(name), Options(node_name=node_name(name), target=target), drivers)
+        rendering = render(
+            machine(name), Options(node_name=node_name(name), target=target), drivers
+        )
         if rendering.slices:
             found.append(sources.of_objects(rendering.objects))
     return found
@@ -130,7 +155,11 @@ def every_machine(target: Target, drivers: Sequence[str] = ()) -> list[ClusterSt
 
 def node_name(spec: str) -> str:
     """A node's name derived from the name, the line or the file of a machine."""
-    name = re.sub(r"[^a-z0-9.-]+", "-", os.path.basename(spec).lower().removesuffix(".yaml").removesuffix(".yml"))
+    name = re.sub(
+        r"[^a-z0-9.-]+",
+        "-",
+        os.path.basename(spec).lower().removesuffix(".yaml").removesuffix(".yml"),
+    )
     return name.strip("-.")[:63] or "node-1"
 
 
@@ -143,19 +172,26 @@ def _of_machine(
     settings: Mapping[str, Mapping[str, str]] | None = None,
     versions: Mapping[str, str] | None = None,
 ) -> ClusterState:
-    options = Options(node_name=name.lower(), target=target, versions=versions or {}, settings=settings or {})
+    options = Options(
+        node_name=name.lower(), target=target, versions=versions or {}, settings=settings or {}
+    )
     rendering = render(machine, options, drivers, device_classes=True)
     for notice in rendering.remarks:
         terminal.notice(notice)
     if rendering.unpublished and not rendering.slices:
-        silent = "; ".join(f"{driver} publishes nothing here: {why}" for driver, why in rendering.unpublished.items())
+        silent = "; ".join(
+            f"{driver} publishes nothing here: {why}"
+            for driver, why in rendering.unpublished.items()
+        )
         raise InputError(f"{option}: {silent}")
     for driver, why in rendering.unpublished.items():
         terminal.notice(f"{driver} publishes nothing here: {why}")
     if not rendering.slices:
         hint = "`dractl discover` shows the hardware" if option.startswith("--devices") else None
         raise InputError(f"{option}: no known driver would publish a device here", hint=hint)
-    source: Literal["snapshot", "hardware"] = "hardware" if option.startswith("--hardware") else "snapshot"
+    source: Literal["snapshot", "hardware"] = (
+        "hardware" if option.startswith("--hardware") else "snapshot"
+    )
     objects = (_with_unknown(item, rendering.unknown) for item in rendering.objects)
     return sources.of_objects(objects).on({options.node_name: (machine, source)})
 
@@ -170,7 +206,10 @@ def _with_unknown(item: dict[str, Any], unknown: Mapping[str, frozenset[str]]) -
     names = unknown.get(item["spec"].get("driver", "")) if item["kind"] == "ResourceSlice" else None
     if not names:
         return item
-    return {**item, "metadata": {**item["metadata"], "annotations": {_UNKNOWN: ",".join(sorted(names))}}}
+    return {
+        **item,
+        "metadata": {**item["metadata"], "annotations": {_UNKNOWN: ",".join(sorted(names))}},
+    }
 
 
 def unknown(slices: Iterable[Mapping[str, Any]]) -> dict[str, frozenset[str]]:
@@ -233,22 +272,30 @@ def added(option: str, given: Iterable[str]) -> list[Added]:
     for text in given:
         source, star, count = text.partition("*")
         if star and not (count.isdecimal() and 0 < int(count[:6]) <= _MOST):
-            raise UsageError(f"{option} {text}: the number of nodes is 1 to {_MOST:,}, not {count or 'nothing'}")
+            raise UsageError(
+                f"{option} {text}: the number of nodes is 1 to {_MOST:,}, not {count or 'nothing'}"
+            )
         try:
             if not os.path.isfile(source):
                 machine(source)
         except UsageError as error:
-            raise UsageError(error.message.replace("--hardware", option, 1), hint=error.hint) from None
+            raise UsageError(
+                error.message.replace("--hardware", option, 1), hint=error.hint
+            ) from None
         found.append(Added(option, source, int(count or 1)))
     return found
 
 
-def grown(state: ClusterState, more: Iterable[Added], target: Target, configured: Configured) -> ClusterState:
+def grown(
+    state: ClusterState, more: Iterable[Added], target: Target, configured: Configured
+) -> ClusterState:
     """The cluster with further nodes. Raises UsageError, and InputError."""
     devices = 0
     for one in more:
         found = _nodes(one, target, configured)
-        devices += one.count * sum(len(list_at(s, "spec", "devices")) for s in found.all("ResourceSlice").values())
+        devices += one.count * sum(
+            len(list_at(s, "spec", "devices")) for s in found.all("ResourceSlice").values()
+        )
         if devices > _ADDED:
             hint = f"at most {_ADDED:,} can be added; try fewer nodes"
             raise UsageError(f"{one} makes {devices:,} devices", hint=hint)
@@ -263,7 +310,9 @@ def _nodes(more: Added, target: Target, configured: Configured) -> ClusterState:
     if os.path.exists(source):
         return sources.of_drivers(read(source, target), configured.drivers)
     described = machine(source)
-    options = Options("node-1", target, configured.versions, settings_of(source, described, configured))
+    options = Options(
+        "node-1", target, configured.versions, settings_of(source, described, configured)
+    )
     rendering = render(described, options, configured.drivers, device_classes=True)
     if not rendering.slices:
         raise InputError(f"{more}: no known driver would publish a device there")

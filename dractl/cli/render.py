@@ -34,7 +34,9 @@ Driver = Annotated[
         autocompletion=completing.comma_list(completing.drivers),
     ),
 ]
-NodeName = Annotated[str | None, Option("--node-name", metavar="NAME", help="Node that the slices belong to.")]
+NodeName = Annotated[
+    str | None, Option("--node-name", metavar="NAME", help="Node that the slices belong to.")
+]
 Hardware = Annotated[
     str | None,
     Option(
@@ -44,7 +46,9 @@ Hardware = Annotated[
         autocompletion=completing.known(completing.machines),
     ),
 ]
-ListHardware = Annotated[bool, Option("--list-hardware", help="List the machines that --hardware knows by name.")]
+ListHardware = Annotated[
+    bool, Option("--list-hardware", help="List the machines that --hardware knows by name.")
+]
 NetworkDevices = Annotated[
     list[str] | None,
     Option(
@@ -54,12 +58,25 @@ NetworkDevices = Annotated[
     ),
 ]
 Nodes = Annotated[
-    int, Option("--nodes", metavar="N", min=1, max=10000, help="Render N nodes of this hardware: NAME-1 to NAME-N.")
+    int,
+    Option(
+        "--nodes",
+        metavar="N",
+        min=1,
+        max=10000,
+        help="Render N nodes of this hardware: NAME-1 to NAME-N.",
+    ),
 ]
-DeviceClasses = Annotated[bool, Option("--device-classes", help="Also print the DeviceClasses of the drivers.")]
+DeviceClasses = Annotated[
+    bool, Option("--device-classes", help="Also print the DeviceClasses of the drivers.")
+]
 Diff = Annotated[
     str | None,
-    Option("--diff", metavar="FILE|-|cluster", help="Compare with published slices; exit code 1 if they differ."),
+    Option(
+        "--diff",
+        metavar="FILE|-|cluster",
+        help="Compare with published slices; exit code 1 if they differ.",
+    ),
 ]
 
 
@@ -91,12 +108,16 @@ def command(
     drivers = list(driver_options.names(driver))
     if network_devices:
         if diff is not None:
-            raise UsageError("--diff compares the slices of a node: it cannot be combined with --network-devices")
+            raise UsageError(
+                "--diff compares the slices of a node: it cannot be combined with --network-devices"
+            )
         if sysfs_root is None and snapshot is None and hardware is None:
             _write(_of_network(network_devices, target), output, printing.output_file)
             return
     machine = _machine(sysfs_root, snapshot, hardware)
-    name = _node_name(node_name, machine, live=sysfs_root is None and snapshot is None and hardware is None)
+    name = _node_name(
+        node_name, machine, live=sysfs_root is None and snapshot is None and hardware is None
+    )
     if diff is not None and nodes > 1:
         raise UsageError("--diff compares one node: it cannot be combined with --nodes")
     options = Options(
@@ -114,10 +135,14 @@ def command(
         wanted = ", ".join(drivers) if drivers else "any driver that is rendered by default"
         terminal.notice(f"nothing to publish: no hardware found for {wanted}")
     if diff is not None:
-        found = _compare(diff, rendering, name, drivers or list(by_default()), output, printing.output_file)
+        found = _compare(
+            diff, rendering, name, drivers or list(by_default()), output, printing.output_file
+        )
         raise Exit(1 if found else 0)
     if network_devices:
-        rendering = replace(rendering, slices=rendering.slices + _of_network(network_devices, target).slices)
+        rendering = replace(
+            rendering, slices=rendering.slices + _of_network(network_devices, target).slices
+        )
     _write(rendering, output, printing.output_file)
     if rendering.unpublished:
         raise Exit(1)
@@ -134,14 +159,18 @@ def _write(rendering: Rendering, output: str, output_file: Path | None) -> None:
 
 def _of_network(files: list[str], target: Target) -> Rendering:
     """The slices of ``--network-devices`` files, with notices of the fields that the release drops."""
-    return Rendering(tuple(map(dict, published.network(files, target).all("ResourceSlice").values())))
+    return Rendering(
+        tuple(map(dict, published.network(files, target).all("ResourceSlice").values()))
+    )
 
 
 def _machine(sysfs_root: Path | None, snapshot: Path | None, hardware: str | None) -> Machine:
     if hardware is None:
         return read_node(sysfs_root, snapshot)
     if sysfs_root is not None or snapshot is not None:
-        raise UsageError("--hardware, --from and --sysfs-root each name a machine: give one of them")
+        raise UsageError(
+            "--hardware, --from and --sysfs-root each name a machine: give one of them"
+        )
 
     found = machine(hardware)
     for note in found.notes:
@@ -164,15 +193,26 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 def _node_name(given: str | None, machine: Machine, *, live: bool) -> str:
     """The given name, else the snapshot's, else $NODE_NAME, else this host's for a live machine, else node-1."""
     from_snapshot = None if live else machine.host.name
-    name = given or from_snapshot or os.environ.get("NODE_NAME") or (machine.host.name if live else None) or "node-1"
+    name = (
+        given
+        or from_snapshot
+        or os.environ.get("NODE_NAME")
+        or (machine.host.name if live else None)
+        or "node-1"
+    )
     if given is None:
         name = name.lower()
     if len(name) > 253 or not _SUBDOMAIN.match(name):
-        raise UsageError(f"{name!r} is not a valid node name", hint="--node-name accepts a DNS name such as worker-1")
+        raise UsageError(
+            f"{name!r} is not a valid node name",
+            hint="--node-name accepts a DNS name such as worker-1",
+        )
     return name
 
 
-def _render(machine: Machine, options: Options, drivers: list[str], nodes: int, *, device_classes: bool) -> Rendering:
+def _render(
+    machine: Machine, options: Options, drivers: list[str], nodes: int, *, device_classes: bool
+) -> Rendering:
     first = render(machine, options, drivers, device_classes=device_classes)
     if nodes == 1:
         return first
@@ -186,7 +226,11 @@ def _render(machine: Machine, options: Options, drivers: list[str], nodes: int, 
     for number in range(1, nodes + 1):
         name = f"{options.node_name.removesuffix('-1')}-{number}"
         one = replace(options, node_name=name)
-        parts.append(render(as_node(machine, name), one, drivers, device_classes=device_classes and number == 1))
+        parts.append(
+            render(
+                as_node(machine, name), one, drivers, device_classes=device_classes and number == 1
+            )
+        )
     return replace(
         parts[0],
         slices=tuple(item for part in parts for item in part.slices),
@@ -196,7 +240,12 @@ def _render(machine: Machine, options: Options, drivers: list[str], nodes: int, 
 
 
 def _compare(
-    source: str, rendering: Rendering, node_name: str, drivers: list[str], output: str, output_file: Path | None
+    source: str,
+    rendering: Rendering,
+    node_name: str,
+    drivers: list[str],
+    output: str,
+    output_file: Path | None,
 ) -> bool:
     published = _published(source)
     nodes = compare.nodes(published)
@@ -207,7 +256,11 @@ def _compare(
             hint=f"--node-name: there are slices of {', '.join(nodes[:5])}" if nodes else None,
         )
     found = compare.differences(published, rendering.slices, node_name, drivers)
-    text = render_diff.to_json(found, node_name) if output == "json" else render_diff.to_text(found, node_name)
+    text = (
+        render_diff.to_json(found, node_name)
+        if output == "json"
+        else render_diff.to_text(found, node_name)
+    )
     common.write_report(text, output_file)
     return bool(found)
 

@@ -57,7 +57,9 @@ def _helm(chart: str, target: Target) -> Rendered:
     rendered = _run(command)
     if rendered.data is not None:
         return rendered
-    return _run([*command, "--namespace", RELEASE])  # charts of drivers refuse the namespace default
+    return _run(
+        [*command, "--namespace", RELEASE]
+    )  # charts of drivers refuse the namespace default
 
 
 def _link_out(chart: str) -> str | None:
@@ -122,7 +124,12 @@ def _run(command: list[str]) -> Rendered:
     environment = {**os.environ, **_OFFLINE}
     try:
         done = subprocess.run(
-            command, env=environment, check=False, capture_output=True, stdin=subprocess.DEVNULL, timeout=TIMEOUT
+            command,
+            env=environment,
+            check=False,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=TIMEOUT,
         )
     except subprocess.TimeoutExpired:
         return Rendered(None, f"{what} took longer than {TIMEOUT} seconds")
@@ -137,6 +144,10 @@ def _run(command: list[str]) -> Rendered:
 def _error(text: str) -> str:
     """A program's error message in one line: from its first ``Error:`` on, without warnings and advice."""
     start = max(text.lower().find("error:"), 0)
-    lines = [line.strip() for line in text[start:].splitlines() if not line.startswith(("Use --debug", "# Warning"))]
+    lines = [
+        line.strip()
+        for line in text[start:].splitlines()
+        if not line.startswith(("Use --debug", "# Warning"))
+    ]
     joined = " ".join(line for line in lines if line)
     return joined if len(joined) <= _MAX_ERROR else joined[:_MAX_ERROR] + " ..."

@@ -31,7 +31,9 @@ Name = Annotated[
 Output = Annotated[str, common.output_option(FORMATS)]
 
 
-def command(name: Name = None, output: Output = "text", printing: common.Printing = common.Printing()) -> None:
+def command(
+    name: Name = None, output: Output = "text", printing: common.Printing = common.Printing()
+) -> None:
     """Explain a rule of `dractl lint` (what it finds, why that is bad, what to write instead), a reason of
     `dractl explain` (what it means, how to see it, how to fix it), or the attributes that a driver's devices have.
 
@@ -48,7 +50,10 @@ def command(name: Name = None, output: Output = "text", printing: common.Printin
     reasons = list(REASONS.values()) if name is None else [REASONS[name]] if name in REASONS else []
     rules = [] if name in REASONS else _chosen(name)
     if common.kind_of(output) == "json":
-        pages = {"rules": [_json(rule) for rule in rules], "reasons": [_reason_json(reason) for reason in reasons]}
+        pages = {
+            "rules": [_json(rule) for rule in rules],
+            "reasons": [_reason_json(reason) for reason in reasons],
+        }
         text = json.dumps({"schema": "dractl/rules/v1", **pages}, indent=1)
     elif len(rules) + len(reasons) == 1:
         text = _page(rules[0]) if rules else _reason_page(reasons[0])
@@ -87,7 +92,9 @@ def _near(name: str, known: Mapping[str, Rule]) -> str:
     if name.upper().startswith("DRA") and name[3:].isdigit():
         return registry.suggest(name)
     there = [*names(), *REASONS, *(rule.name for rule in known.values())]
-    found = nearest_names(name, there, most=1) or [one for one in there if name.lower() in one.lower()]
+    found = nearest_names(name, there, most=1) or [
+        one for one in there if name.lower() in one.lower()
+    ]
     more = f" (and {len(found) - 6} more)" if len(found) > 6 else ""
     return f"did you mean {', '.join(found[:6])}{more}?" if found else _ALL
 
@@ -110,7 +117,11 @@ def _page(rule: Rule) -> str:
     lines = [f"{title} ({rule.severity})", "", rule.section("")]
     for heading in HEADINGS:
         if body := rule.section(heading).replace("```yaml\n", "").replace("\n```", ""):
-            lines += ["", terminal.paint(heading, "1;36", sys.stdout), *(f"  {line}" for line in body.splitlines())]
+            lines += [
+                "",
+                terminal.paint(heading, "1;36", sys.stdout),
+                *(f"  {line}" for line in body.splitlines()),
+            ]
     return "\n".join(lines)
 
 
@@ -123,7 +134,11 @@ def _reason_page(reason: ReasonPage) -> str:
         ("How to fix it", reason.mend),
     ):
         wrapped = textwrap.wrap(body, width - 2, break_on_hyphens=False)
-        lines += ["", terminal.paint(heading, "1;36", sys.stdout), *(f"  {line}" for line in wrapped)]
+        lines += [
+            "",
+            terminal.paint(heading, "1;36", sys.stdout),
+            *(f"  {line}" for line in wrapped),
+        ]
     return "\n".join(lines)
 
 
@@ -140,4 +155,10 @@ def _json(rule: Rule) -> dict[str, Any]:
 
 
 def _reason_json(reason: ReasonPage) -> dict[str, Any]:
-    return {"code": reason.code, "title": reason.title, "means": reason.means, "see": reason.see, "mend": reason.mend}
+    return {
+        "code": reason.code,
+        "title": reason.title,
+        "means": reason.means,
+        "see": reason.see,
+        "mend": reason.mend,
+    }

@@ -31,7 +31,9 @@ Release = Annotated[
 
 
 def command(
-    name: Name = None, kubernetes_version: Release = NEWEST, printing: common.Printing = common.Printing()
+    name: Name = None,
+    kubernetes_version: Release = NEWEST,
+    printing: common.Printing = common.Printing(),
 ) -> None:
     """Print the JSON Schema of what `-o json` of a subcommand prints, of dractl.toml (`config`), or of an API kind.
 
@@ -48,7 +50,8 @@ def command(
     if name not in known:
         near = nearest(name, known)
         raise UsageError(
-            f"no schema {name!r}" + (f"; did you mean {near}?" if near else ""), hint="`dractl schema` lists the names"
+            f"no schema {name!r}" + (f"; did you mean {near}?" if near else ""),
+            hint="`dractl schema` lists the names",
         )
     terminal.write_utf8()
     common.write_report(text(name, kubernetes_version), printing.output_file)

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 
 Files = Annotated[
     list[str] | None,
-    Option("--filename", "-f", metavar="FILE|DIR|ARCHIVE", help="Read objects from files, not from a cluster."),
+    Option(
+        "--filename",
+        "-f",
+        metavar="FILE|DIR|ARCHIVE",
+        help="Read objects from files, not from a cluster.",
+    ),
 ]
 Devices = Annotated[
     list[str] | None,
@@ -52,18 +57,32 @@ Hardware = Annotated[
 Namespace = Annotated[
     str | None,
     Option(
-        "--namespace", "-n", metavar="NAME", help="Namespace of the subjects.", autocompletion=completing.namespaces
+        "--namespace",
+        "-n",
+        metavar="NAME",
+        help="Namespace of the subjects.",
+        autocompletion=completing.namespaces,
     ),
 ]
-AllNamespaces = Annotated[bool, Option("--all-namespaces", "-A", help="Subjects of every namespace.")]
+AllNamespaces = Annotated[
+    bool, Option("--all-namespaces", "-A", help="Subjects of every namespace.")
+]
 Context = Annotated[
     str | None,
-    Option("--context", metavar="NAME", help="Context of the kubeconfig.", autocompletion=completing.contexts),
+    Option(
+        "--context",
+        metavar="NAME",
+        help="Context of the kubeconfig.",
+        autocompletion=completing.contexts,
+    ),
 ]
 Kubeconfig = Annotated[str | None, Option("--kubeconfig", metavar="FILE", help="Kubeconfig file.")]
-As = Annotated[str | None, Option("--as", metavar="USER", help="Read the cluster as this user, like kubectl.")]
+As = Annotated[
+    str | None, Option("--as", metavar="USER", help="Read the cluster as this user, like kubectl.")
+]
 AsGroup = Annotated[
-    list[str] | None, Option("--as-group", metavar="GROUP", help="Read the cluster as a member of this group.")
+    list[str] | None,
+    Option("--as-group", metavar="GROUP", help="Read the cluster as a member of this group."),
 ]
 
 
@@ -108,7 +127,11 @@ class Cluster(Struct, frozen=True):
         """Where the objects are from, and their newest time: ``dump.yaml, 2026-11-22 00:29 UTC``."""
         time = newest_of(self.state)
         read = datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M UTC") if time else ""
-        whence = self.context or "the kubeconfig's cluster" if self.sources.live else ", ".join(self.sources.files)
+        whence = (
+            self.context or "the kubeconfig's cluster"
+            if self.sources.live
+            else ", ".join(self.sources.files)
+        )
         return ", ".join(filter(None, (whence or "described machines", read)))
 
     @property
@@ -140,7 +163,9 @@ def read(
 
     settings, variables = against.settings()
     release, gates = against.asked(settings, variables)
-    sources = origins.sort_out(with_kinds(list(names)), list(files), list(devices), described=described)
+    sources = origins.sort_out(
+        with_kinds(list(names)), list(files), list(devices), described=described
+    )
     kinds: Mapping[str, str] = {}
     with without_collecting():
         state = files_alone = of_files(sources, namespace, release, given)
@@ -149,9 +174,13 @@ def read(
             from dractl.cluster import live
 
             needed = live.VITAL if vital is None else vital
-            cluster = _of_cluster(sources, access.login, namespace, everywhere=everywhere, partly=partly, vital=needed)
+            cluster = _of_cluster(
+                sources, access.login, namespace, everywhere=everywhere, partly=partly, vital=needed
+            )
             state, kinds = cluster.state.merged(_beside(cluster.state, state)), cluster.kinds
-            if not (everywhere or sources.files):  # the kubeconfig's namespace does not apply to files
+            if not (
+                everywhere or sources.files
+            ):  # the kubeconfig's namespace does not apply to files
                 where = namespace or cluster.namespace
     common.refuse_newer(release)
     known = release or state.release
@@ -167,11 +196,19 @@ def read(
     if origin == "default" and known is not None:
         origin = "from the cluster" if sources.live else "from kubelets"
     aside = None if release else caveat(state.release)
-    return Cluster(state, where, kinds, sources, features, assumed, named, aside, access.context, origin)
+    return Cluster(
+        state, where, kinds, sources, features, assumed, named, aside, access.context, origin
+    )
 
 
 def _of_cluster(
-    sources: Sources, login: Login, namespace: str | None, *, everywhere: bool, partly: bool, vital: frozenset[str]
+    sources: Sources,
+    login: Login,
+    namespace: str | None,
+    *,
+    everywhere: bool,
+    partly: bool,
+    vital: frozenset[str],
 ) -> Live:
     """The objects that kubectl reads, with progress and notices."""
     from dractl.cluster import live
@@ -179,7 +216,13 @@ def _of_cluster(
     words = workload_words(sources.names)
     with terminal.progress() as tell:
         cluster = live.read(
-            login, namespace=namespace, everywhere=everywhere, partly=partly, vital=vital, workloads=words, tell=tell
+            login,
+            namespace=namespace,
+            everywhere=everywhere,
+            partly=partly,
+            vital=vital,
+            workloads=words,
+            tell=tell,
         )
     for note in cluster.notes:
         terminal.notice(note)
@@ -194,7 +237,10 @@ def with_kinds(words: list[str]) -> list[str]:
 
 
 def of_files(
-    sources: Sources, namespace: str | None, release: str | None = None, given: ClusterState | None = None
+    sources: Sources,
+    namespace: str | None,
+    release: str | None = None,
+    given: ClusterState | None = None,
 ) -> ClusterState:
     """The objects of files, and devices that do not come from a cluster."""
     stdin = sys.stdin.buffer.read() if "-" in sources.files else None
@@ -215,7 +261,9 @@ def of_files(
 
 def _beside(real: ClusterState, described: ClusterState) -> ClusterState:
     """Of a machine whose node really publishes slices, only the hardware counts, not what drivers would publish."""
-    nodes = {text_at(item, "spec", "nodeName") for item in real.all("ResourceSlice").values()} & set(described.machines)
+    nodes = {
+        text_at(item, "spec", "nodeName") for item in real.all("ResourceSlice").values()
+    } & set(described.machines)
     if not nodes:
         return described
     slices = described.all("ResourceSlice").items()

@@ -43,10 +43,15 @@ def function(name: str) -> Callable[..., Any]:
             options = [(f.name, f.default, hints[f.name]) for f in fields(kind)]
         else:
             options = [(parameter.name, parameter.default, kind)]
-        parameters += [Parameter(n, Parameter.KEYWORD_ONLY, default=d, annotation=a) for n, d, a in options]
+        parameters += [
+            Parameter(n, Parameter.KEYWORD_ONLY, default=d, annotation=a) for n, d, a in options
+        ]
 
     def called(**given: Any) -> None:
-        made = {n: kind(**{f: given.pop(f) for f in kind.__struct_fields__}) for n, kind in shared.items()}
+        made = {
+            n: kind(**{f: given.pop(f) for f in kind.__struct_fields__})
+            for n, kind in shared.items()
+        }
         command(**given, **made)
 
     called.__doc__ = command.__doc__

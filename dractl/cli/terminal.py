@@ -76,7 +76,10 @@ def _c_locale() -> bool:
     (PEP 538 and 540), and sets LC_CTYPE to C.UTF-8 if only LANG is C."""
     kind = os.environ.get("LC_CTYPE", "")
     coerced = kind == "C.UTF-8" and os.environ.get("LANG") in ("C", "POSIX")
-    return (os.environ.get("LC_ALL") or (not coerced and kind) or os.environ.get("LANG")) in ("C", "POSIX")
+    return (os.environ.get("LC_ALL") or (not coerced and kind) or os.environ.get("LANG")) in (
+        "C",
+        "POSIX",
+    )
 
 
 def width(stream: TextIO, default: int = 100) -> int:
@@ -135,7 +138,9 @@ def _say(label: str, style: str, message: str) -> None:
     lines = "\n".join(map(printable, message.split("\n")))
     try:
         print(f"{paint(label, style, sys.stderr)} {lines}", file=sys.stderr, flush=True)
-    except OSError:  # a full disk, a closed terminal: nobody can be told, and Python must not try again at exit
+    except (
+        OSError
+    ):  # a full disk, a closed terminal: nobody can be told, and Python must not try again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 

@@ -18,26 +18,54 @@ from dractl.lint.finding import Report
 from dractl.manifests import load, load_readable
 from dractl.model import Target
 from dractl.model.releases import NEWEST
-from dractl.upgrade import Compared, DescribedNode, Finding, Input, Plan, concerned, gates_of, path_of, plan
+from dractl.upgrade import (
+    Compared,
+    DescribedNode,
+    Finding,
+    Input,
+    Plan,
+    concerned,
+    gates_of,
+    path_of,
+    plan,
+)
 
 FORMATS = ("text", "json", "yaml", "name", "html", "markdown")
 
 Paths = Annotated[
     list[str] | None,
-    Argument(metavar="[PATH]...", help="Manifests, which are created anew in each release; - for standard input."),
+    Argument(
+        metavar="[PATH]...",
+        help="Manifests, which are created anew in each release; - for standard input.",
+    ),
 ]
-To = Annotated[str, Option("--to", metavar="1.NN", help="Release to upgrade to. Default: the newest known.")]
-From = Annotated[str | None, Option("--from", metavar="1.NN", help="Present release. Default: the cluster's.")]
+To = Annotated[
+    str, Option("--to", metavar="1.NN", help="Release to upgrade to. Default: the newest known.")
+]
+From = Annotated[
+    str | None, Option("--from", metavar="1.NN", help="Present release. Default: the cluster's.")
+]
 Hardware = Annotated[
     list[str] | None,
-    Option("--hardware", metavar="SPEC", help="Machine of a node, such as dgx-h100, or its snapshot; repeatable."),
+    Option(
+        "--hardware",
+        metavar="SPEC",
+        help="Machine of a node, such as dgx-h100, or its snapshot; repeatable.",
+    ),
 ]
 DriverVersion = Annotated[
     list[str] | None,
-    Option("--driver-version", metavar="DRIVER=VERSION", help="Upgrade this driver, too; DRIVER=PRESENT..VERSION."),
+    Option(
+        "--driver-version",
+        metavar="DRIVER=VERSION",
+        help="Upgrade this driver, too; DRIVER=PRESENT..VERSION.",
+    ),
 ]
 SafeFixes = Annotated[
-    bool, Option("--fix", help="Write lint's safe fixes of what breaks to the manifests; report the rest.")
+    bool,
+    Option(
+        "--fix", help="Write lint's safe fixes of what breaks to the manifests; report the rest."
+    ),
 ]
 UnsafeFixes = Annotated[
     bool, Option("--unsafe-fixes", help="With --fix: also apply fixes that may change the meaning.")
@@ -90,11 +118,20 @@ def command(
             state = _live(access)
     first = start or state.release
     if first is None:
-        raise UsageError("the input does not tell the present release", hint="--from names it, such as --from 1.34")
+        raise UsageError(
+            "the input does not tell the present release",
+            hint="--from names it, such as --from 1.34",
+        )
     if fix:
-        errors = _fix(paths or [], [Target.of(one, gates_of(one, gates)) for one in path_of(first, to)], unsafe_fixes)
+        errors = _fix(
+            paths or [],
+            [Target.of(one, gates_of(one, gates)) for one in path_of(first, to)],
+            unsafe_fixes,
+        )
         manifests = _manifests(paths or [])
-    state, machines = _with_machines(state, hardware or [], Target.of(path_of(first, to)[0]), wanted)
+    state, machines = _with_machines(
+        state, hardware or [], Target.of(path_of(first, to)[0]), wanted
+    )
     found = plan(Compared(manifests, state, gates, wanted, machines), first, to)
     found = _with_fixes(found, paths or [], gates)
     report = _report(found, common.kind_of(output), printing.verbose > 0, to_file=printing.to_file)
@@ -110,7 +147,9 @@ def _check_fix(paths: list[str], *, fix: bool, unsafe: bool) -> None:
     if unsafe and not fix:
         raise UsageError("--unsafe-fixes needs --fix")
     if fix and (not paths or "-" in paths):
-        raise UsageError("--fix changes files", hint="name the manifests: dractl upgrade --fix PATH...")
+        raise UsageError(
+            "--fix changes files", hint="name the manifests: dractl upgrade --fix PATH..."
+        )
 
 
 def _fix(paths: list[str], targets: list[Target], unsafe: bool) -> list[InputError]:
@@ -132,7 +171,10 @@ def _fix(paths: list[str], targets: list[Target], unsafe: bool) -> list[InputErr
         return replace(reports[-1], findings=kept, digests=digests)
 
     done = fixing.fixed(linted, None, unsafe=unsafe)
-    errors = [*done.errors, *fixing.write(done.changes, None, lambda change: f"{change.made} fixed")]
+    errors = [
+        *done.errors,
+        *fixing.write(done.changes, None, lambda change: f"{change.made} fixed"),
+    ]
     for error in errors:
         terminal.complain(str(error), hint=error.hint)
     return errors
@@ -167,7 +209,9 @@ def _with_machines(
     for spec in specs:
         described = published.a_machine(spec)
         found.append(described)
-        if described.node not in {text_at(value, "spec", "nodeName") for value in state.all("ResourceSlice").values()}:
+        if described.node not in {
+            text_at(value, "spec", "nodeName") for value in state.all("ResourceSlice").values()
+        }:
             state = published.of_described(described, spec, target, present).merged(state)
     return state, tuple(found)
 
@@ -183,12 +227,18 @@ def _with_fixes(found: Plan, paths: list[str], gates: Mapping[str, bool]) -> Pla
     for step in found.steps:
         release = step.step.partition(" ")[2]
         fixes: dict[str, dict[str, None]] = {}
-        if step.step.startswith("Kubernetes ") and any(one.level == "breaks" for one in step.findings):
+        if step.step.startswith("Kubernetes ") and any(
+            one.level == "breaks" for one in step.findings
+        ):
             for finding in lint(inputs, Target.of(release, gates_of(release, gates))).findings:
                 if finding.fix is not None and finding.api is not None:
                     ref = finding.object
                     name = "/".join(filter(None, (ref.kind, ref.namespace, ref.name)))
-                    safe = "dractl lint --fix" if finding.fix.safe else "dractl lint --fix --unsafe-fixes"
+                    safe = (
+                        "dractl lint --fix"
+                        if finding.fix.safe
+                        else "dractl lint --fix --unsafe-fixes"
+                    )
                     text = f"{finding.fix.title} ({safe} --kubernetes-version {release} {finding.position.file})"
                     fixes.setdefault(name, {})[text] = None
         steps.append(replace(step, findings=tuple(_with_fix(one, fixes) for one in step.findings)))

@@ -48,7 +48,9 @@ def _note(path: str, found: Signature) -> None:
     found[path] = (status.st_mtime_ns, status.st_size)
 
 
-def changes(paths: Sequence[str], wait: Callable[[], None] = lambda: time.sleep(PAUSE)) -> Iterator[None]:
+def changes(
+    paths: Sequence[str], wait: Callable[[], None] = lambda: time.sleep(PAUSE)
+) -> Iterator[None]:
     """Yields once at the start, and whenever something in ``paths`` has changed; checked every half second."""
     last: Signature | None = None
     while True:
@@ -84,7 +86,9 @@ def until_resized(seconds: float, sleep: Callable[[float], None] = time.sleep) -
             return
 
 
-def repeat(report: Callable[[], str], pause: float = 5.0, wait: Callable[[float], None] = until_resized) -> None:
+def repeat(
+    report: Callable[[], str], pause: float = 5.0, wait: Callable[[float], None] = until_resized
+) -> None:
     """Shows a report again whenever it differs from the last one, until interrupted: on a terminal as a live view that
     replaces itself, else one report after the other, separated by ``---``."""
     if sys.stdout.isatty() and os.environ.get("TERM") not in _NO_SCREEN:

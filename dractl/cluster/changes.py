@@ -138,7 +138,9 @@ def apply(state: ClusterState, changes: Iterable[Change]) -> ClusterState:
                     raise PatchError(f"there is no {target}")
                 state = state.replace(kind, key, None)
                 if kind == "Pod":
-                    state = _release(state, key, dict.fromkeys((*before.claims_of_pod(key), *written)))
+                    state = _release(
+                        state, key, dict.fromkeys((*before.claims_of_pod(key), *written))
+                    )
         if kind == "ResourceClaim":
             written.append(key)
     return state
@@ -160,6 +162,8 @@ def _release(state: ClusterState, pod: Key, claims: Iterable[Key]) -> ClusterSta
             continue
         status = {**map_at(claim, "status"), "reservedFor": left}
         if not left:
-            status = {k: v for k, v in status.items() if k not in ("allocation", "reservedFor", "devices")}
+            status = {
+                k: v for k, v in status.items() if k not in ("allocation", "reservedFor", "devices")
+            }
         state = state.replace("ResourceClaim", key, {**claim, "status": status})
     return state

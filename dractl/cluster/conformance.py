@@ -16,7 +16,14 @@ from dractl.probes.services import Check
 _KINDS = ("deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices")
 
 # Extended resources and labels of nodes with accelerators.
-_RESOURCES = ("nvidia.com/", "amd.com/", "gpu.intel.com/", "habana.ai/", "google.com/tpu", "aws.amazon.com/neuron")
+_RESOURCES = (
+    "nvidia.com/",
+    "amd.com/",
+    "gpu.intel.com/",
+    "habana.ai/",
+    "google.com/tpu",
+    "aws.amazon.com/neuron",
+)
 _LABELS = (
     "nvidia.com/gpu.present",
     "feature.node.kubernetes.io/pci-10de.present",
@@ -36,7 +43,12 @@ def cluster_checks(
 ) -> tuple[Check, ...]:
     """The checks of a cluster. ``served`` are the resources of resource.k8s.io/v1; the others are objects as served."""
     slices = list(slices)
-    return (_served(set(served)), _classes(list(classes)), *_pools(slices), *_nodes(slices, list(nodes)))
+    return (
+        _served(set(served)),
+        _classes(list(classes)),
+        *_pools(slices),
+        *_nodes(slices, list(nodes)),
+    )
 
 
 def _served(served: set[str]) -> Check:
@@ -52,7 +64,9 @@ def _classes(classes: list[Mapping[str, Any]]) -> Check:
     if names:
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
         return Check("DeviceClasses", "ok", shown)
-    return Check("DeviceClasses", "missing", "none", "install a DRA driver: drivers come with their classes")
+    return Check(
+        "DeviceClasses", "missing", "none", "install a DRA driver: drivers come with their classes"
+    )
 
 
 def _pools(slices: list[Mapping[str, Any]]) -> Iterable[Check]:
@@ -64,12 +78,21 @@ def _pools(slices: list[Mapping[str, Any]]) -> Iterable[Check]:
         state = f"{name} ({len(members)} of {wanted} slices)" if len(members) != wanted else ""
         by_driver[driver].append(state)
     if not by_driver:
-        yield Check("pools", "missing", "no ResourceSlice in the cluster", "install a DRA driver on nodes with devices")
+        yield Check(
+            "pools",
+            "missing",
+            "no ResourceSlice in the cluster",
+            "install a DRA driver on nodes with devices",
+        )
     for driver, states in by_driver.items():
         broken = [state for state in states if state]
         if broken:
-            advice = "check the driver's pod on that node: the scheduler does not use incomplete pools"
-            yield Check("pools", "missing", f"{driver}: incomplete: {', '.join(broken[:5])}", advice)
+            advice = (
+                "check the driver's pod on that node: the scheduler does not use incomplete pools"
+            )
+            yield Check(
+                "pools", "missing", f"{driver}: incomplete: {', '.join(broken[:5])}", advice
+            )
         else:
             plural = "" if len(states) == 1 else "s"
             yield Check("pools", "ok", f"{driver}: {len(states)} complete pool{plural}")
@@ -81,9 +104,12 @@ def _nodes(slices: list[Mapping[str, Any]], nodes: list[Mapping[str, Any]]) -> I
     having = 0
     for node in nodes:
         metadata, status = node.get("metadata", {}), node.get("status", {})
-        resources = [name for name, count in (status.get("capacity") or {}).items() if str(count) != "0"]
+        resources = [
+            name for name, count in (status.get("capacity") or {}).items() if str(count) != "0"
+        ]
         accelerated = any(name.startswith(_RESOURCES) for name in resources) or any(
-            (metadata.get("labels") or {}).get(label, "false") not in ("false", "") for label in _LABELS
+            (metadata.get("labels") or {}).get(label, "false") not in ("false", "")
+            for label in _LABELS
         )
         if accelerated:
             having += 1
@@ -92,9 +118,16 @@ def _nodes(slices: list[Mapping[str, Any]], nodes: list[Mapping[str, Any]]) -> I
     if silent:
         advice = "check that the DRA driver's DaemonSet selects and tolerates these nodes"
         shown = ", ".join(silent[:5]) + (" ..." if len(silent) > 5 else "")
-        yield Check("nodes with accelerators", "missing", f"{len(silent)} of {having} publish nothing: {shown}", advice)
+        yield Check(
+            "nodes with accelerators",
+            "missing",
+            f"{len(silent)} of {having} publish nothing: {shown}",
+            advice,
+        )
     elif having:
         yield Check("nodes with accelerators", "ok", f"all {having} publish devices")
     else:
         advice = "install node-feature-discovery or a device plugin, which label such nodes"
-        yield Check("nodes with accelerators", "unknown", "no node is labelled as having any", advice)
+        yield Check(
+            "nodes with accelerators", "unknown", "no node is labelled as having any", advice
+        )

@@ -22,7 +22,9 @@ class Holder(Struct, frozen=True):
     since: str | None = None  # RFC 3339, when the claim was allocated
     finished: bool | None = None  # the pod has ended or is gone; None: not in the input
     workload: str | None = None  # Kind namespace/name, of pods that a controller creates
-    consumer: str | None = None  # RESOURCE[.GROUP] NAME, for which the claim is reserved if not for a pod
+    consumer: str | None = (
+        None  # RESOURCE[.GROUP] NAME, for which the claim is reserved if not for a pod
+    )
 
 
 class Devices:
@@ -90,7 +92,9 @@ class Devices:
             for item in self.pool(driver, pool):
                 for device in item.spec.devices:
                     identity = DeviceID(driver, pool, device.name)
-                    takes = any((driver, pool, c.counter_set) in sets for c in device.consumes_counters)
+                    takes = any(
+                        (driver, pool, c.counter_set) in sets for c in device.consumes_counters
+                    )
                     if takes and self.claims_of(identity):
                         found.append(identity)
         return found
@@ -115,20 +119,37 @@ class Devices:
         since = text_at(claim, "status", "allocation", "allocationTimestamp") or text_at(
             claim, "metadata", "creationTimestamp"
         )
-        names = [text_at(c, "name") for c in maps_at(claim, "status", "reservedFor") if c.get("resource") == "pods"]
-        other = next((c for c in maps_at(claim, "status", "reservedFor") if c.get("resource") != "pods"), None)
+        names = [
+            text_at(c, "name")
+            for c in maps_at(claim, "status", "reservedFor")
+            if c.get("resource") == "pods"
+        ]
+        other = next(
+            (c for c in maps_at(claim, "status", "reservedFor") if c.get("resource") != "pods"),
+            None,
+        )
         if not names and other is not None:
-            resource = ".".join(filter(None, (text_at(other, "resource"), text_at(other, "apiGroup"))))
+            resource = ".".join(
+                filter(None, (text_at(other, "resource"), text_at(other, "apiGroup")))
+            )
             consumer = f"{resource} {text_at(other, 'name')}"
             yield Holder("/".join(key), (), None, since or None, finished=False, consumer=consumer)
             return
         if not names:
             names = [text_at(p, "metadata", "name") for p in consumers(self.state, key)]
         if not names:
-            yield Holder("/".join(key), (), None, since or None, bool(not list_at(claim, "status", "reservedFor")))
+            yield Holder(
+                "/".join(key),
+                (),
+                None,
+                since or None,
+                bool(not list_at(claim, "status", "reservedFor")),
+            )
         for name in names:
             pod = self.state.get("Pod", (key[0], name))
-            finished = None if pod is None and not self.state.has("Pod") else pod is None or ended(pod)
+            finished = (
+                None if pod is None and not self.state.has("Pod") else pod is None or ended(pod)
+            )
             owner = workload(pod)
             made_by = f"{owner[0]} {key[0]}/{owner[1]}" if owner is not None else None
             yield Holder("/".join(key), (), f"{key[0]}/{name}", since or None, finished, made_by)
@@ -140,7 +161,9 @@ def is_left_over(state: ClusterState, holder: Holder) -> bool:
     if holder.pod is None or not holder.finished:
         return False
     claim = state.get("ResourceClaim", key_of(holder.claim))
-    return state.get("Pod", key_of(holder.pod)) is not None or bool(text_at(claim, "metadata", "deletionTimestamp"))
+    return state.get("Pod", key_of(holder.pod)) is not None or bool(
+        text_at(claim, "metadata", "deletionTimestamp")
+    )
 
 
 def _results(claim: Raw | None) -> list[Raw]:
@@ -165,5 +188,8 @@ def ready_devices(state: ClusterState) -> frozenset[DeviceID]:
         result_device(device)
         for claim in state.all("ResourceClaim").values()
         for device in maps_at(claim, "status", "devices")
-        if any(c.get("type") == "Ready" and c.get("status") == "True" for c in maps_at(device, "conditions"))
+        if any(
+            c.get("type") == "Ready" and c.get("status") == "True"
+            for c in maps_at(device, "conditions")
+        )
     )

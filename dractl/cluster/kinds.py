@@ -42,11 +42,17 @@ def kind_of(state: ClusterState, word: str, further: Mapping[str, str] | None, h
         if kind not in GROUPS and kind.lower() in (word.lower(), word.lower().removesuffix("s")):
             return kind
     near = nearest(word, KINDS)
-    raise UsageError(f"unknown kind {word!r}" + (f"; did you mean {near}?" if near else ""), hint=hint)
+    raise UsageError(
+        f"unknown kind {word!r}" + (f"; did you mean {near}?" if near else ""), hint=hint
+    )
 
 
 def not_found(
-    state: ClusterState, kinds: tuple[str, ...], name: str, namespace: str | None, otherwise: str | None = None
+    state: ClusterState,
+    kinds: tuple[str, ...],
+    name: str,
+    namespace: str | None,
+    otherwise: str | None = None,
 ) -> InputError:
     """The error for a name that no object of ``kinds`` has: its hint names the same object elsewhere, or the nearest
     names; ``otherwise`` is the hint if there are none."""
@@ -60,30 +66,53 @@ def not_found(
             hint=f"an administrator can allow it: {state.rights.allowing(*kinds)}",
         )
     last = last_of(state, (namespace, name)) if namespace and "Pod" in kinds else None
-    gone = f"; it is gone, and its events say {last.reason}: {last.message} ({last.when})" if last is not None else ""
+    gone = (
+        f"; it is gone, and its events say {last.reason}: {last.message} ({last.when})"
+        if last is not None
+        else ""
+    )
     return InputError(
         f"no {noun} {name}{where}{gone}",
-        hint=_instead(state, kinds, name, namespace) or otherwise or _there(state, kinds, namespace),
+        hint=_instead(state, kinds, name, namespace)
+        or otherwise
+        or _there(state, kinds, namespace),
     )
 
 
 def check_namespace(state: ClusterState, namespace: str | None) -> None:
     """Raises InputError for a namespace that is known not to exist."""
-    if namespace is None or not state.has("Namespace") or state.get("Namespace", ("", namespace)) is not None:
+    if (
+        namespace is None
+        or not state.has("Namespace")
+        or state.get("Namespace", ("", namespace)) is not None
+    ):
         return
     if any(key[0] == namespace for kind in state.kinds for key in state.all(kind)):
         return
     near = nearest_names(namespace, [key[1] for key in state.all("Namespace")])
-    raise InputError(f"no namespace {namespace}", hint=f"there is {', '.join(near)}" if near else None)
+    raise InputError(
+        f"no namespace {namespace}", hint=f"there is {', '.join(near)}" if near else None
+    )
 
 
-def _instead(state: ClusterState, kinds: tuple[str, ...], name: str, namespace: str | None) -> str | None:
+def _instead(
+    state: ClusterState, kinds: tuple[str, ...], name: str, namespace: str | None
+) -> str | None:
     """Suggestions: the name in another namespace, names that begin with it, near names."""
     elsewhere = [key for kind in kinds for key in state.all(kind) if key[1] == name]
     if elsewhere:
         return f"there is {'/'.join(elsewhere[0])}"
-    here = [(kind, key) for kind in kinds for key in state.all(kind) if namespace in (None, key[0]) or not key[0]]
-    longer = [f"{kind.lower()}/{key[1]}" for kind, key in here if key[1].startswith(name) and len(name) > 1]
+    here = [
+        (kind, key)
+        for kind in kinds
+        for key in state.all(kind)
+        if namespace in (None, key[0]) or not key[0]
+    ]
+    longer = [
+        f"{kind.lower()}/{key[1]}"
+        for kind, key in here
+        if key[1].startswith(name) and len(name) > 1
+    ]
     if longer:
         more = f" and {len(longer) - 3} more" if len(longer) > 3 else ""
         return f"there is {', '.join(longer[:3])}{more}{_whole(state, name, namespace)}"
@@ -115,12 +144,21 @@ def _of_pod(state: ClusterState, name: str, namespace: str | None) -> str | None
     _, kind, key = max(found)
     kind, key = topmost(state, kind, key)
     pods = [own[1] for own, _ in owned_pods(state, kind, key)]
-    has = f"; its pods are {', '.join(pods[:3])}{' ...' * (len(pods) > 3)}" if pods else "; it has no pod now"
+    has = (
+        f"; its pods are {', '.join(pods[:3])}{' ...' * (len(pods) > 3)}"
+        if pods
+        else "; it has no pod now"
+    )
     return f"{_word(kind)}/{key[1]} made pods of such names{has}"
 
 
 def _there(state: ClusterState, kinds: tuple[str, ...], namespace: str | None) -> str | None:
-    found = [f"{_word(kind)}/{key[1]}" for kind in kinds for key in state.all(kind) if namespace in (None, key[0])]
+    found = [
+        f"{_word(kind)}/{key[1]}"
+        for kind in kinds
+        for key in state.all(kind)
+        if namespace in (None, key[0])
+    ]
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
     return f"there is {', '.join(found[:3])}{more}" if found else None
 
@@ -133,6 +171,8 @@ def _word(kind: str) -> str:
 def _whole(state: ClusterState, name: str, namespace: str | None) -> str:
     """The workload of a name, as people type it."""
     for kind in state.kinds:
-        if kind not in GROUPS and any(key[1] == name and namespace in (None, key[0]) for key in state.all(kind)):
+        if kind not in GROUPS and any(
+            key[1] == name and namespace in (None, key[0]) for key in state.all(kind)
+        ):
             return f"; {_word(kind)}/{name} asks about all of its pods"
     return ""

@@ -37,7 +37,9 @@ _REACHABLE = "is the cluster reachable? try: kubectl get nodes"
 _REFUSED = re.compile(r'User "(?P<user>[^"]*)" cannot list resource "(?P<resource>[^"]+)"')
 _LOG = re.compile(r"[EWI]\d{4} |Warning: ")  # klog's lines, and warnings of the API server
 _SECRET = re.compile(r"\b(Bearer +|token=)[^\s\"',;]{8,}")  # what login helpers and -v=8 print
-_FAILED = 1  # k8s.io/kubectl pkg/cmd/util/helpers.go DefaultErrorExitCode: no signal, no wrapper's code
+_FAILED = (
+    1  # k8s.io/kubectl pkg/cmd/util/helpers.go DefaultErrorExitCode: no signal, no wrapper's code
+)
 _LIMITS = ("--chunk-size=500", "--request-timeout=30s", "--ignore-not-found")
 
 
@@ -53,7 +55,11 @@ class Login(Struct, frozen=True):
     @property
     def arguments(self) -> list[str]:
         """The options of kubectl."""
-        chosen = [("--context", self.context), ("--kubeconfig", self.kubeconfig), ("--as", self.user)]
+        chosen = [
+            ("--context", self.context),
+            ("--kubeconfig", self.kubeconfig),
+            ("--as", self.user),
+        ]
         chosen += [("--as-group", group) for group in self.groups]
         return [word for option, value in chosen if value for word in (option, value)]
 
@@ -76,7 +82,11 @@ class Result(Struct, frozen=True):
         kubectl has printed the others, and a login helper may have said something beside."""
         lines = _lines(self.errors)
         found = [_REFUSED.search(line) for line in lines if line.startswith(_ERRORS)]
-        if self.code != _FAILED or not all(found) or any(line.startswith(_CRASHES) for line in lines):
+        if (
+            self.code != _FAILED
+            or not all(found)
+            or any(line.startswith(_CRASHES) for line in lines)
+        ):
             return frozenset()
         return frozenset(match["resource"] for match in found if match is not None)
 
@@ -93,7 +103,10 @@ class Result(Struct, frozen=True):
 
 
 def run(
-    login: Login, *commands: Sequence[str], tell: Callable[[str], None] = lambda _: None, patience: float | None = None
+    login: Login,
+    *commands: Sequence[str],
+    tell: Callable[[str], None] = lambda _: None,
+    patience: float | None = None,
 ) -> list[Result]:
     """Runs several kubectl side by side and returns their results in order. ``tell`` is called with what one says that
     takes long, such as where to log in.
@@ -103,7 +116,8 @@ def run(
     program = shutil.which("kubectl")
     if program is None:
         raise InputError(
-            "kubectl is not on PATH", hint="install kubectl, or explain a dump: dractl explain -f dump.yaml"
+            "kubectl is not on PATH",
+            hint="install kubectl, or explain a dump: dractl explain -f dump.yaml",
         )
     limit = _TIMEOUT if patience is None else patience
     running: list[tuple[subprocess.Popen[bytes], IO[bytes]]] = []
@@ -122,7 +136,9 @@ def run(
                 raise _no_answer(_written(errors), limit) from None
             output.seek(0)
             said = _written(errors)
-            hidden = process.returncode == 0 and any(line.startswith(_SERVER) for line in _lines(said))  # by a wrapper
+            hidden = process.returncode == 0 and any(
+                line.startswith(_SERVER) for line in _lines(said)
+            )  # by a wrapper
             return Result(_FAILED if hidden else process.returncode, output.read(), said)
 
     with _termination_raises(), ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -133,7 +149,11 @@ def run(
                 done, left = wait(left, _PATIENCE, FIRST_EXCEPTION)
                 for call in done:
                     call.result()
-                words = [_last(_written(errors)) for process, errors in tuple(running) if process.returncode is None]
+                words = [
+                    _last(_written(errors))
+                    for process, errors in tuple(running)
+                    if process.returncode is None
+                ]
                 if left and not done:
                     silent = f"waiting for kubectl ({time.monotonic() - began:.0f} s)"
                     tell(f"kubectl says: {max(words)}" if any(words) else silent)
@@ -145,9 +165,13 @@ def run(
             raise
 
 
-def _started(command: Sequence[str], output: IO[bytes], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+def _started(
+    command: Sequence[str], output: IO[bytes], errors: IO[bytes]
+) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True)
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True
+        )
     except OSError as error:  # another machine's format, no interpreter, no memory
         raise InputError(
             f"{command[0]} cannot be started: {error.strerror}",
@@ -166,7 +190,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 @contextmanager
 def _termination_raises() -> Iterator[None]:
     """SIGTERM raises SystemExit, so that no kubectl is left behind."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
+    ):
         yield
         return
 
@@ -231,19 +258,30 @@ def items(resources: str, result: Result, kinds: Collection[str] = ()) -> list[d
             hint=WRAPPED,
         )
     if not all(map(_is_object, listed)):
-        raise InputError(f"kubectl get {resources} printed a list with items that are no objects", hint=WRAPPED)
+        raise InputError(
+            f"kubectl get {resources} printed a list with items that are no objects", hint=WRAPPED
+        )
     printed = [item["kind"] for item in listed] + [of for of in (kind.removesuffix("List"),) if of]
     foreign = next((one for one in printed if kinds and one not in kinds), None)
     if foreign is not None:
-        raise InputError(f"kubectl get {resources} printed a list of kind {foreign[:_SHORT]}", hint=WRAPPED)
+        raise InputError(
+            f"kubectl get {resources} printed a list of kind {foreign[:_SHORT]}", hint=WRAPPED
+        )
     if not whole_list(found):
-        raise InputError(f"kubectl get {resources} printed only a part of the list (metadata.continue)", hint=WRAPPED)
+        raise InputError(
+            f"kubectl get {resources} printed only a part of the list (metadata.continue)",
+            hint=WRAPPED,
+        )
     return listed
 
 
 def _is_object(item: Any) -> bool:
     metadata = item.get("metadata") if isinstance(item, dict) else None
-    return isinstance(metadata, dict) and isinstance(metadata.get("name"), str) and isinstance(item.get("kind"), str)
+    return (
+        isinstance(metadata, dict)
+        and isinstance(metadata.get("name"), str)
+        and isinstance(item.get("kind"), str)
+    )
 
 
 def whole_list(value: dict[str, Any]) -> bool:
@@ -273,13 +311,18 @@ def served(group: str, version: str) -> frozenset[str]:
         raise InputError(f"kubectl get --raw did not print JSON: {error}") from error
     resources = found.get("resources") if isinstance(found, dict) else None
     if not isinstance(resources, list) or not all(isinstance(item, dict) for item in resources):
-        raise InputError(f"kubectl get --raw did not print what is served in {group}/{version}", hint=WRAPPED)
+        raise InputError(
+            f"kubectl get --raw did not print what is served in {group}/{version}", hint=WRAPPED
+        )
     return frozenset(str(item.get("name")) for item in resources)
 
 
 _LOGIN = "getting credentials"  # k8s.io/client-go plugin/pkg/client/auth/exec
 _UNREACHABLE = (
-    ("proxyconnect", "the proxy cannot be reached: are HTTPS_PROXY and proxy-url of the kubeconfig right?"),
+    (
+        "proxyconnect",
+        "the proxy cannot be reached: are HTTPS_PROXY and proxy-url of the kubeconfig right?",
+    ),
     (
         "localhost:8080",
         "no kubeconfig was found: set KUBECONFIG or --kubeconfig, or name a file in place of the cluster",
@@ -290,12 +333,21 @@ _UNREACHABLE = (
     ("i/o timeout", "the server does not answer: is the VPN up?"),
     ("Client.Timeout", "the server does not answer in time: is the VPN up?"),
     ("TLS handshake timeout", "the server does not answer in time"),
-    ("must be logged in", "the login has expired or is missing: log in again, then try kubectl get nodes"),
-    ("Unauthorized", "the login has expired or is missing: log in again, then try kubectl get nodes"),
+    (
+        "must be logged in",
+        "the login has expired or is missing: log in again, then try kubectl get nodes",
+    ),
+    (
+        "Unauthorized",
+        "the login has expired or is missing: log in again, then try kubectl get nodes",
+    ),
     ("certificate has expired", "the certificate in the kubeconfig has expired: get a new one"),
     ("x509", "the kubeconfig does not trust the server's certificate"),
     (_LOGIN, "log in first, for example with kubectl get nodes"),
-    ("no configuration has been provided", "set KUBECONFIG or --kubeconfig, or name a file in place of the cluster"),
+    (
+        "no configuration has been provided",
+        "set KUBECONFIG or --kubeconfig, or name a file in place of the cluster",
+    ),
     ("error loading config file", "kubectl config view shows what it reads"),
     ("does not exist", "kubectl config get-contexts lists the contexts"),
     ("no such file or directory", "is the path in KUBECONFIG or --kubeconfig right?"),
@@ -310,13 +362,19 @@ def unreachable(errors: str) -> bool:
 def failed(task: str, result: Result) -> InputError:
     """One clear error from what kubectl wrote to standard error; a login program's own words go with it."""
     if result.code < 0:
-        return InputError(f"kubectl cannot {task}: it was ended by signal {-result.code} ({_signal(-result.code)})")
+        return InputError(
+            f"kubectl cannot {task}: it was ended by signal {-result.code} ({_signal(-result.code)})"
+        )
     errors = result.errors
     lines = _lines(errors) or [line.strip() for line in errors.splitlines() if line.strip()]
     if not lines:
-        return InputError(f"kubectl cannot {task}: it ended with code {result.code}, without a message")
+        return InputError(
+            f"kubectl cannot {task}: it ended with code {result.code}, without a message"
+        )
     reason = _reason(lines)
-    words = next((line for line in reversed(lines[:-1]) if _LOGIN in reason and line != lines[-1]), "")
+    words = next(
+        (line for line in reversed(lines[:-1]) if _LOGIN in reason and line != lines[-1]), ""
+    )
     hint = next((hint for mark, hint in _UNREACHABLE if mark in errors), None)
     said = f"{reason}. It says: {words}" if words else reason
     said = said if len(said) <= 2 * _SHORT else f"{said[: 2 * _SHORT]} ..."
@@ -327,7 +385,9 @@ def _reason(lines: Sequence[str]) -> str:
     """What went wrong: all lines of a short message, else the line that has the reason."""
     page = next((found["title"] for line in lines if (found := _TITLE.search(line))), None)
     if page is not None or any(line.lower().startswith(("<html", "<!doctype")) for line in lines):
-        return f"a proxy or gateway answered with a page of HTML{f' ({page.strip()})' if page else ''}"
+        return (
+            f"a proxy or gateway answered with a page of HTML{f' ({page.strip()})' if page else ''}"
+        )
     crash = next((line for line in lines if line.startswith(_CRASHES)), None)
     if crash is not None:
         return crash
@@ -338,7 +398,9 @@ def _reason(lines: Sequence[str]) -> str:
     if len(marked) == 1 and len(plain) > 1 and sum(map(len, plain)) > _SHORT:
         return _bare(marked[0])
     return (
-        " ".join(map(_bare, dict.fromkeys(plain))) if sum(map(len, plain)) <= _SHORT else _bare((marked or plain)[-1])
+        " ".join(map(_bare, dict.fromkeys(plain)))
+        if sum(map(len, plain)) <= _SHORT
+        else _bare((marked or plain)[-1])
     )
 
 
@@ -354,7 +416,17 @@ def _signal(number: int) -> str:
 
 
 _TITLE = re.compile(r"<title>(?P<title>[^<]{1,120})", re.IGNORECASE)
-_CRASHES = ("panic:", "fatal error:", "runtime:", "Segmentation fault")  # the Go runtime; stacks follow
+_CRASHES = (
+    "panic:",
+    "fatal error:",
+    "runtime:",
+    "Segmentation fault",
+)  # the Go runtime; stacks follow
 _SERVER = "Error from server"
-_ERRORS = ("error: ", _SERVER, "Error: ", "Unable to connect")  # k8s.io/kubectl pkg/cmd/util/helpers.go
+_ERRORS = (
+    "error: ",
+    _SERVER,
+    "Error: ",
+    "Unable to connect",
+)  # k8s.io/kubectl pkg/cmd/util/helpers.go
 _USAGE = ("See 'kubectl", "Usage:", "Examples:", "Options:")

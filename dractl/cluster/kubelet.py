@@ -14,7 +14,9 @@ from dractl.cluster.state import ClusterState, Key, at, map_at, maps_at, text_at
 from dractl.objects import Raw
 
 _COMBINED = "(combined from similar events): "  # client-go tools/record/events_cache.go
-_SECONDS = 19  # the length of a timestamp without what is below the second, which only some events have
+_SECONDS = (
+    19  # the length of a timestamp without what is below the second, which only some events have
+)
 
 # -- events --
 
@@ -47,23 +49,36 @@ def events_about(state: ClusterState, value: Raw) -> tuple[Event, ...]:
         about = map_at(event, "involvedObject") or map_at(event, "regarding")
         # Both are written by the API server's clock; kubelet's may differ.
         written = text_at(event, "metadata", "creationTimestamp")[:_SECONDS]
-        if about.get("uid") == uid or (about.get("uid") is None and (not written or written >= born)):
+        if about.get("uid") == uid or (
+            about.get("uid") is None and (not written or written >= born)
+        ):
             message = (text_at(event, "message") or text_at(event, "note")).removeprefix(_COMBINED)
             own.append(Event(text_at(event, "reason"), message, _seen(event)))
     return tuple(sorted(own, key=lambda event: event.when[:_SECONDS]))
 
 
-ENDS = ("Evicted", "TaintManagerEviction", "DeviceTaintManagerEviction", "Preempted")  # why others end a pod
+ENDS = (
+    "Evicted",
+    "TaintManagerEviction",
+    "DeviceTaintManagerEviction",
+    "Preempted",
+)  # why others end a pod
 
 
 def last_of(state: ClusterState, pod: Key) -> Event | None:
     """The event that says most of a pod that is gone: why others ended it, else its newest."""
     events = [
-        Event(text_at(event, "reason"), text_at(event, "message") or text_at(event, "note"), _seen(event))
+        Event(
+            text_at(event, "reason"),
+            text_at(event, "message") or text_at(event, "note"),
+            _seen(event),
+        )
         for event in state.events_of(pod)
         if (map_at(event, "involvedObject") or map_at(event, "regarding")).get("kind") == "Pod"
     ]
-    return max(events, key=lambda event: (event.reason in ENDS, event.when[:_SECONDS]), default=None)
+    return max(
+        events, key=lambda event: (event.reason in ENDS, event.when[:_SECONDS]), default=None
+    )
 
 
 def _seen(event: Raw) -> str:
@@ -83,7 +98,10 @@ def now_of(state: ClusterState) -> float | None:
     times = [text_at(lease, "spec", "renewTime") for lease in state.all("Lease").values()]
     times += [_seen(event) for event in state.all("Event").values()]
     for node in state.all("Node").values():
-        times += [text_at(condition, "lastHeartbeatTime") for condition in maps_at(node, "status", "conditions")]
+        times += [
+            text_at(condition, "lastHeartbeatTime")
+            for condition in maps_at(node, "status", "conditions")
+        ]
     return max(filter(None, map(seconds, set(times))), default=None)
 
 
@@ -126,17 +144,27 @@ def silence(state: ClusterState, node: str) -> Silence | None:
     """
     value = state.get("Node", ("", node))
     if value is None:
-        return Silence(node, "there is no such node any more", "") if state.has("Node") and node else None
-    ready = next((c for c in maps_at(value, "status", "conditions") if c.get("type") == "Ready"), None)
+        return (
+            Silence(node, "there is no such node any more", "")
+            if state.has("Node") and node
+            else None
+        )
+    ready = next(
+        (c for c in maps_at(value, "status", "conditions") if c.get("type") == "Ready"), None
+    )
     if ready is None or text_at(ready, "status") != "Unknown":
         return None
-    return Silence(node, text_at(ready, "message").rstrip("."), text_at(ready, "lastTransitionTime"))
+    return Silence(
+        node, text_at(ready, "message").rstrip("."), text_at(ready, "lastTransitionTime")
+    )
 
 
 def unready(state: ClusterState, node: str) -> str:
     """What the kubelet of a node says is not ready on it; empty if nothing is."""
     conditions = maps_at(state.get("Node", ("", node)), "status", "conditions")
-    ready = next((c for c in conditions if c.get("type") == "Ready" and c.get("status") == "False"), None)
+    ready = next(
+        (c for c in conditions if c.get("type") == "Ready" and c.get("status") == "False"), None
+    )
     return (text_at(ready, "message") or text_at(ready, "reason")) if ready is not None else ""
 
 
@@ -163,7 +191,9 @@ class ContainerStatus(Struct, frozen=True):
     @property
     def failed(self) -> bool:
         """True if it ended with an error."""
-        return self.state == "terminated" and (self.code != 0 or self.reason not in ("", "Completed"))
+        return self.state == "terminated" and (
+            self.code != 0 or self.reason not in ("", "Completed")
+        )
 
     @property
     def began(self) -> float | None:
@@ -180,10 +210,15 @@ def containers(pod: Raw) -> tuple[ContainerStatus, ...]:
     """The containers of a pod: those of its init, then its main ones. Sidecars are init containers that are restarted
     for ever; the pod does not wait for their end. Ephemeral containers stop nobody and are left out."""
     sidecars = {
-        text_at(c, "name") for c in maps_at(pod, "spec", "initContainers") if c.get("restartPolicy") == "Always"
+        text_at(c, "name")
+        for c in maps_at(pod, "spec", "initContainers")
+        if c.get("restartPolicy") == "Always"
     }
     return tuple(
-        _container(status, init=field == "initContainerStatuses" and text_at(status, "name") not in sidecars)
+        _container(
+            status,
+            init=field == "initContainerStatuses" and text_at(status, "name") not in sidecars,
+        )
         for field in ("initContainerStatuses", "containerStatuses")
         for status in maps_at(pod, "status", field)
     )
@@ -199,7 +234,9 @@ def _container(status: Raw, *, init: bool) -> ContainerStatus:
         restarts=restarts if isinstance(restarts, int) else 0,
         ready=status.get("ready") is True,
         init=init,
-        begun=bool(text_at(status, "containerID") or last or now["state"] in ("running", "terminated")),
+        begun=bool(
+            text_at(status, "containerID") or last or now["state"] in ("running", "terminated")
+        ),
         last=last,
     )
 
@@ -232,7 +269,9 @@ class Health(Struct, frozen=True):
         the examples of Kubernetes; None if that cannot be told."""
         if len(names) == 1:
             return names[0]
-        return next((name for name in names if self.device.endswith((f"-{name}", f"={name}"))), None)
+        return next(
+            (name for name in names if self.device.endswith((f"-{name}", f"={name}"))), None
+        )
 
 
 def unhealthy(pod: Raw) -> Iterator[Health]:
@@ -244,7 +283,9 @@ def unhealthy(pod: Raw) -> Iterator[Health]:
                 for resource in maps_at(entry, "resources"):
                     if name.startswith("claim:") and text_at(resource, "health") == "Unhealthy":
                         claim = name.removeprefix("claim:").partition("/")[0]
-                        yield Health(claim, text_at(resource, "resourceID"), text_at(resource, "message"))
+                        yield Health(
+                            claim, text_at(resource, "resourceID"), text_at(resource, "message")
+                        )
 
 
 # -- the pod --
@@ -311,7 +352,10 @@ def report_of(state: ClusterState, pod: Raw) -> KubeletReport:
         finalizers=tuple(f for f in metadata.get("finalizers") or () if isinstance(f, str)),
         conditions={
             text_at(c, "type"): PodCondition(
-                text_at(c, "status"), text_at(c, "reason"), text_at(c, "message"), text_at(c, "lastTransitionTime")
+                text_at(c, "status"),
+                text_at(c, "reason"),
+                text_at(c, "message"),
+                text_at(c, "lastTransitionTime"),
             )
             for c in reversed(maps_at(status, "conditions"))
         },
@@ -353,7 +397,8 @@ class Prepare(Struct, frozen=True):
 
 # kubernetes-sigs/dra-driver-nvidia-gpu api/nvidia.com/resource/v1beta1/validate.go
 _GATE = re.compile(
-    r"the \"?(?P<gate>\w+)\"? feature gate is not enabled|feature gate \"?(?P<other>\w+)\"?", re.IGNORECASE
+    r"the \"?(?P<gate>\w+)\"? feature gate is not enabled|feature gate \"?(?P<other>\w+)\"?",
+    re.IGNORECASE,
 )
 _LIBRARIES = re.compile(
     r"\.so\b|nvidia-smi|driver root|failed to locate|could not locate|unable to locate|librar(?:y|ies)"
@@ -366,7 +411,13 @@ _LEADS = ("Failed to prepare dynamic resources: ", "prepare dynamic resources: "
 # (answer, text after the leads, releases, of these seen in events of a real kubelet, source). What was not seen was
 # read in the source at v1.34.4, v1.35.4, v1.36.3 and v1.37.1.
 _SAID: tuple[tuple[Answer, str, str, str, str], ...] = (
-    ("unregistered", r".*DRA driver (?P<driver>\S+) is not registered", "1.34-1.37", "1.34-1.37", "dra/plugin/"),
+    (
+        "unregistered",
+        r".*DRA driver (?P<driver>\S+) is not registered",
+        "1.34-1.37",
+        "1.34-1.37",
+        "dra/plugin/",
+    ),
     (
         "silent",
         r"NodePrepareResources: .*code = (?:Unavailable|DeadlineExceeded|Canceled).*",
@@ -381,9 +432,21 @@ _SAID: tuple[tuple[Answer, str, str, str, str], ...] = (
         "1.34-1.37",
         "dra/manager.go",
     ),
-    ("refused", r"NodePrepareResources failed for claim \S+: (?P<words>.*)", "1.31-1.33", "", "dra/manager.go"),
+    (
+        "refused",
+        r"NodePrepareResources failed for claim \S+: (?P<words>.*)",
+        "1.31-1.33",
+        "",
+        "dra/manager.go",
+    ),
     ("refused", r"NodePrepareResources: (?P<words>.*)", "1.34-1.37", "", "dra/manager.go"),
-    ("refused", r"(?P<words>NodePrepareResources (?:skipped|returned) .*)", "1.31-1.37", "", "dra/manager.go"),
+    (
+        "refused",
+        r"(?P<words>NodePrepareResources (?:skipped|returned) .*)",
+        "1.31-1.37",
+        "",
+        "dra/manager.go",
+    ),
 )
 
 
@@ -404,7 +467,17 @@ def prepare_of(message: str) -> Prepare:
 # -- start --
 
 Lack = Literal[
-    "runtime", "handler", "runtimeclass", "plugin", "network", "object", "key", "space", "volume", "command", "unknown"
+    "runtime",
+    "handler",
+    "runtimeclass",
+    "plugin",
+    "network",
+    "object",
+    "key",
+    "space",
+    "volume",
+    "command",
+    "unknown",
 ]
 
 
@@ -446,7 +519,9 @@ def obstacle_of(words: str) -> Obstacle:
 # tags.cncf.io/container-device-interface pkg/cdi/cache.go, InjectDevices; containerd and CRI-O pass it on
 _CDI = re.compile(r"unresolvable CDI devices|CDI device injection failed|CDI host device")
 # the same, pkg/cdi/container-edits_unix.go, fillInfo
-_ABSENT = re.compile(r"CDI host device \"?(?P<path>[^\s\":]+)|stat \"?(?P<other>/dev/[^\s\":]+)\"?: no such file")
+_ABSENT = re.compile(
+    r"CDI host device \"?(?P<path>[^\s\":]+)|stat \"?(?P<other>/dev/[^\s\":]+)\"?: no such file"
+)
 
 
 def uninjected(words: str) -> str | None:

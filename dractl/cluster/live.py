@@ -71,10 +71,20 @@ _EVENTS = _Resource("events", "Event", "events")
 _CALLS = (
     _Call(
         (
-            _Resource("resourceslices.resource.k8s.io", "ResourceSlice", namespaced=False, vital=True),
+            _Resource(
+                "resourceslices.resource.k8s.io", "ResourceSlice", namespaced=False, vital=True
+            ),
             _Resource("resourceclaims.resource.k8s.io", "ResourceClaim", vital=True),
-            _Resource("deviceclasses.resource.k8s.io", "DeviceClass", "DeviceClasses", namespaced=False, vital=True),
-            _Resource("resourceclaimtemplates.resource.k8s.io", "ResourceClaimTemplate", "templates"),
+            _Resource(
+                "deviceclasses.resource.k8s.io",
+                "DeviceClass",
+                "DeviceClasses",
+                namespaced=False,
+                vital=True,
+            ),
+            _Resource(
+                "resourceclaimtemplates.resource.k8s.io", "ResourceClaimTemplate", "templates"
+            ),
         )
     ),
     _Call(
@@ -86,8 +96,15 @@ _CALLS = (
             _Resource("limitranges", "LimitRange", "LimitRanges"),
             _Resource("persistentvolumeclaims", "PersistentVolumeClaim", "volume claims"),
             _Resource("persistentvolumes", "PersistentVolume", "volumes", namespaced=False),
-            _Resource("storageclasses.storage.k8s.io", "StorageClass", "StorageClasses", namespaced=False),
-            _Resource("priorityclasses.scheduling.k8s.io", "PriorityClass", "PriorityClasses", namespaced=False),
+            _Resource(
+                "storageclasses.storage.k8s.io", "StorageClass", "StorageClasses", namespaced=False
+            ),
+            _Resource(
+                "priorityclasses.scheduling.k8s.io",
+                "PriorityClass",
+                "PriorityClasses",
+                namespaced=False,
+            ),
             _Resource("poddisruptionbudgets.policy", "PodDisruptionBudget", "PodDisruptionBudgets"),
         )
     ),
@@ -99,18 +116,40 @@ _CALLS = (
             _Resource("daemonsets.apps", "DaemonSet", "DaemonSets"),
             _Resource("jobs.batch", "Job", "Jobs"),
             _Resource("cronjobs.batch", "CronJob", "CronJobs"),
-            _Resource("horizontalpodautoscalers.autoscaling", "HorizontalPodAutoscaler", "HorizontalPodAutoscalers"),
+            _Resource(
+                "horizontalpodautoscalers.autoscaling",
+                "HorizontalPodAutoscaler",
+                "HorizontalPodAutoscalers",
+            ),
         )
     ),
-    _Call((_Resource("devicetaintrules.resource.k8s.io", "DeviceTaintRule", "DeviceTaintRules", namespaced=False),)),
-    _Call((_EVENTS,), (f"--field-selector=type=Warning,{','.join(f'reason!={reason}' for reason in _NOISE)}",)),
+    _Call(
+        (
+            _Resource(
+                "devicetaintrules.resource.k8s.io",
+                "DeviceTaintRule",
+                "DeviceTaintRules",
+                namespaced=False,
+            ),
+        )
+    ),
+    _Call(
+        (_EVENTS,),
+        (f"--field-selector=type=Warning,{','.join(f'reason!={reason}' for reason in _NOISE)}",),
+    ),
     _Call((_EVENTS,), ("--field-selector=reason=DeviceTaintManagerEviction",)),
 )
 VITAL = frozenset(resource.kind for call in _CALLS for resource in call.resources if resource.vital)
 _SPOKEN_OF = VITAL | {"Pod", "ResourceClaimTemplate", "DeviceTaintRule"}
 _VERSION = ("version", "-o", "json")
 # The namespace of the context, and the program that logs in, if there is one.
-_CONFIGURED = ("config", "view", "--minify", "-o", 'jsonpath={..namespace}{"\\n"}{.users[*].user.exec.command}')
+_CONFIGURED = (
+    "config",
+    "view",
+    "--minify",
+    "-o",
+    'jsonpath={..namespace}{"\\n"}{.users[*].user.exec.command}',
+)
 _LONG = 100  # characters of a version
 _GENERATIONS = 4  # of owners between a workload and its pods: RayJob, RayCluster; CronJob, Job
 
@@ -136,13 +175,21 @@ def read(
     """
     tell("reading the cluster")
     began = time.time()
-    calls = [kubectl.get_command(",".join(r.name for r in call.resources), None, *call.options) for call in _CALLS]
+    calls = [
+        kubectl.get_command(",".join(r.name for r in call.resources), None, *call.options)
+        for call in _CALLS
+    ]
     (configured,) = kubectl.run(login, _CONFIGURED, tell=tell)
     if configured.code < 0:  # another code: there may be none, as in a pod
         raise kubectl.failed("read the kubeconfig", configured)
-    own_namespace, _, program = (part.strip() for part in configured.output.decode(errors="replace").partition("\n"))
+    own_namespace, _, program = (
+        part.strip() for part in configured.output.decode(errors="replace").partition("\n")
+    )
     if own_namespace and not nameable(own_namespace):
-        raise InputError(f"kubectl config view printed {own_namespace[:80]!r} as the namespace", hint=kubectl.WRAPPED)
+        raise InputError(
+            f"kubectl config view printed {own_namespace[:80]!r} as the namespace",
+            hint=kubectl.WRAPPED,
+        )
     alone = 1 if program else 0  # it asks for a login once, and not in each call
     commands = [_VERSION, *calls]
     first = kubectl.run(login, *commands[:alone], tell=tell)
@@ -164,11 +211,17 @@ def read(
         found = reading.optional(word, scope)
         named |= {word.lower(): text_at(item, "kind") for item in found[:1]}
     reading.owners(scope, tell)
-    for resource in dict.fromkeys(filter(None, map(resource_of, reading.kinds.get("Pod", {}).values()))):
-        reading.optional(resource, scope, "Workload" if resource.startswith("workloads") else "PodGroup")
+    for resource in dict.fromkeys(
+        filter(None, map(resource_of, reading.kinds.get("Pod", {}).values()))
+    ):
+        reading.optional(
+            resource, scope, "Workload" if resource.startswith("workloads") else "PodGroup"
+        )
     notes = dict.fromkeys((*_notes(rights, partly=partly), *reading.notes))
     rights = Rights(tuple(reading.unread), rights.user)
-    state = ClusterState(reading.kinds, release=_release(version.output), rights=rights, read_at=began)
+    state = ClusterState(
+        reading.kinds, release=_release(version.output), rights=rights, read_at=began
+    )
     return Live(state, where, tuple(notes), named)
 
 
@@ -176,7 +229,11 @@ def _check(rights: Rights, namespace: str, vital: frozenset[str], *, everywhere:
     """Raises InputError if what may be read is too little. Without anything ``vital`` pods or claims are enough."""
     unread = [one for one in rights.unread if one.kind in vital]
     if not vital and len(rights.hidden("Pod", "ResourceClaim")) == 2:
-        tried = f"in all namespaces or in namespace {namespace} alone" if everywhere else f"in namespace {namespace}"
+        tried = (
+            f"in all namespaces or in namespace {namespace} alone"
+            if everywhere
+            else f"in namespace {namespace}"
+        )
         raise InputError(
             f"neither pods nor claims may be read {tried}",
             hint="-n NAMESPACE asks about another one; an administrator can allow it: "
@@ -196,7 +253,9 @@ def _notes(rights: Rights, *, partly: bool) -> list[str]:
     """What may not be read, but for what an answer from what may be read (``partly``) speaks of itself."""
     if partly and rights.narrow("Pod"):
         (pods,) = rights.narrow("Pod")
-        notes = [f"only namespace {pods.namespace} is looked at: pods of other namespaces may not be read"]
+        notes = [
+            f"only namespace {pods.namespace} is looked at: pods of other namespaces may not be read"
+        ]
     else:
         notes = []
     hidden = {one.kind for one in rights.unread if not one.namespace or one.kind == "Pod"}
@@ -204,9 +263,14 @@ def _notes(rights: Rights, *, partly: bool) -> list[str]:
         _PODS if resource.kind == "Pod" and rights.hidden("Pod") else resource.called
         for call in _CALLS
         for resource in call.resources
-        if resource.kind in hidden and resource.called and not (partly and resource.kind in _SPOKEN_OF)
+        if resource.kind in hidden
+        and resource.called
+        and not (partly and resource.kind in _SPOKEN_OF)
     ]
-    return [*notes, *([f"not allowed to read {', '.join(dict.fromkeys(refused))}"] if refused else [])]
+    return [
+        *notes,
+        *([f"not allowed to read {', '.join(dict.fromkeys(refused))}"] if refused else []),
+    ]
 
 
 class _Reading(Struct, frozen=True):
@@ -228,10 +292,14 @@ class _Reading(Struct, frozen=True):
             if left.resources:
                 narrower.append(left)
         commands = [
-            kubectl.get_command(",".join(r.name for r in call.resources), self.namespace, *call.options)
+            kubectl.get_command(
+                ",".join(r.name for r in call.resources), self.namespace, *call.options
+            )
             for call in narrower
         ]
-        for call, result in zip(narrower, kubectl.run(self.login, *commands) if commands else (), strict=True):
+        for call, result in zip(
+            narrower, kubectl.run(self.login, *commands) if commands else (), strict=True
+        ):
             self._take_narrow(call, result)
 
     def again(self) -> None:
@@ -253,7 +321,9 @@ class _Reading(Struct, frozen=True):
             return
         (result,) = kubectl.run(self.login, kubectl.get_command(names[0]))
         if result.code == 0:
-            there = {text_at(pod, "metadata", "uid") for pod in kubectl.items("pods", result, ("Pod",))}
+            there = {
+                text_at(pod, "metadata", "uid") for pod in kubectl.items("pods", result, ("Pod",))
+            }
             for key in torn:
                 if text_at(self.kinds["Pod"][key], "metadata", "uid") not in there:
                     del self.kinds["Pod"][key]
@@ -267,7 +337,8 @@ class _Reading(Struct, frozen=True):
             for (namespace, name), pod in self.kinds.get("Pod", {}).items()
             if is_pending(pod)
             and any(
-                (namespace, claim) not in claims or at(claims[namespace, claim], "metadata", "deletionTimestamp")
+                (namespace, claim) not in claims
+                or at(claims[namespace, claim], "metadata", "deletionTimestamp")
                 for made in maps_at(pod, "status", "resourceClaimStatuses")
                 if (claim := text_at(made, "resourceClaimName"))
             )
@@ -285,26 +356,33 @@ class _Reading(Struct, frozen=True):
             for resource in call.resources:  # known, be there any or none
                 if resource not in refused:
                     self.kinds.setdefault(resource.kind, {})
-            return _Call(tuple(resource for resource in refused if resource.namespaced), call.options)
+            return _Call(
+                tuple(resource for resource in refused if resource.namespaced), call.options
+            )
         if len(call.resources) == 1:
             self._fail(call.resources[0], result)
             return _Call(())
         alone = [_Call((resource,), call.options) for resource in call.resources]
         results = kubectl.run(
-            self.login, *(kubectl.get_command(each.resources[0].name, None, *each.options) for each in alone)
+            self.login,
+            *(kubectl.get_command(each.resources[0].name, None, *each.options) for each in alone),
         )
         left = [self._take(each, one) for each, one in zip(alone, results, strict=True)]
         return _Call(tuple(resource for each in left for resource in each.resources), call.options)
 
     def _take_narrow(self, call: _Call, result: Result) -> None:
         if result.code != 0 and not result.refused:
-            raise kubectl.failed(f"read {call.resources[0].plural} in namespace {self.namespace}", result)
+            raise kubectl.failed(
+                f"read {call.resources[0].plural} in namespace {self.namespace}", result
+            )
         self._add(kubectl.items(call.resources[0].plural, result, call.kinds))
         self._refuse(resource for resource in call.resources if resource.plural in result.refused)
         self._refuse((r for r in call.resources if r.plural not in result.refused), self.namespace)
 
     def _refuse(self, resources: Iterable[_Resource], namespace: str = "") -> None:
-        self.unread.update((Unread(resource.kind, resource.name, namespace), None) for resource in resources)
+        self.unread.update(
+            (Unread(resource.kind, resource.name, namespace), None) for resource in resources
+        )
 
     def _fail(self, resource: _Resource, result: Result) -> None:
         """Raises InputError unless this release does not have the resource and can do without it."""
@@ -338,20 +416,31 @@ class _Reading(Struct, frozen=True):
     def owners(self, scope: str | None, tell: Callable[[str], None]) -> None:
         """Reads the custom kinds that own pods, and their owners, for a few generations."""
         known = {"Node"}  # owns the pods that its kubelet makes from files
-        newest = [value for key, value in self.kinds.get("Pod", {}).items() if scope in (None, key[0])]
+        newest = [
+            value for key, value in self.kinds.get("Pod", {}).items() if scope in (None, key[0])
+        ]
         for _ in range(_GENERATIONS):
             owners = {
                 (text_at(owner, "kind"), text_at(owner, "apiVersion"))
                 for value in newest
                 for owner in maps_at(value, "metadata", "ownerReferences")
             }
-            wanted = sorted(pair for pair in owners if pair[0] not in known and not self.kinds.get(pair[0]))
-            newest = [value for kind, _ in owners if kind not in known for value in self.kinds.get(kind, {}).values()]
+            wanted = sorted(
+                pair for pair in owners if pair[0] not in known and not self.kinds.get(pair[0])
+            )
+            newest = [
+                value
+                for kind, _ in owners
+                if kind not in known
+                for value in self.kinds.get(kind, {}).values()
+            ]
             for kind, api_version in wanted:
                 tell(f"reading {kind}")
                 group, _, version = api_version.rpartition("/")
                 resource = ".".join(filter(None, (kind.lower(), version, group)))
-                if nameable(resource):  # an API server takes any text here, and kubectl reads "--raw=..." as an option
+                if nameable(
+                    resource
+                ):  # an API server takes any text here, and kubectl reads "--raw=..." as an option
                     newest += self.optional(resource, scope)
             known |= {kind for kind, _ in owners}
             if not newest:
@@ -367,8 +456,15 @@ def _release(output: bytes) -> str | None:
         server = at(json.loads(output), "serverVersion")
     except (ValueError, RecursionError):
         return None
-    major, minor = text_at(server, "major"), re.match(r"\d{1,4}(?!\d)", text_at(server, "minor"), re.ASCII)
+    major, minor = (
+        text_at(server, "major"),
+        re.match(r"\d{1,4}(?!\d)", text_at(server, "minor"), re.ASCII),
+    )
     if re.fullmatch(r"\d{1,4}", major, re.ASCII) is None or minor is None:
         return None
     version, named = text_at(server, "gitVersion").removeprefix("v"), f"{major}.{minor[0]}"
-    return version if version.startswith(f"{named}.") and nameable(version) and len(version) <= _LONG else named
+    return (
+        version
+        if version.startswith(f"{named}.") and nameable(version) and len(version) <= _LONG
+        else named
+    )

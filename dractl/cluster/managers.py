@@ -46,7 +46,9 @@ class Manager(Struct, frozen=True):
     @property
     def advice(self) -> str:
         """``change it in git: Argo CD application llm undoes what is changed by hand``."""
-        undoes = "undoes what is changed by hand" if self.reverts else "undoes it with its next upgrade"
+        undoes = (
+            "undoes what is changed by hand" if self.reverts else "undoes it with its next upgrade"
+        )
         return f"change it {self.where}: {self.name} {undoes}"
 
 
@@ -57,15 +59,22 @@ def manager(state: ClusterState, changes: Iterable[Change]) -> Manager | None:
             continue
         kind, key = parse_target(change.target)
         scaled = any(str(o["path"]) == "/spec/replicas" for o in change.operations)
-        found = (autoscaler(state, kind, key) if scaled else None) or of_object(state.get(kind, key))
-        if found is not None and not all(str(o["path"]).startswith("/metadata/") for o in change.operations):
+        found = (autoscaler(state, kind, key) if scaled else None) or of_object(
+            state.get(kind, key)
+        )
+        if found is not None and not all(
+            str(o["path"]).startswith("/metadata/") for o in change.operations
+        ):
             return found
     return None
 
 
 def of_object(value: Raw | None) -> Manager | None:
     """The tool that applies an object; None if nobody does."""
-    labels, annotations = map_at(value, "metadata", "labels"), map_at(value, "metadata", "annotations")
+    labels, annotations = (
+        map_at(value, "metadata", "labels"),
+        map_at(value, "metadata", "annotations"),
+    )
     tracked = str(annotations.get("argocd.argoproj.io/tracking-id") or "").partition(":")[0]
     application = tracked or labels.get("argocd.argoproj.io/instance")
     if application:
@@ -75,7 +84,11 @@ def of_object(value: Raw | None) -> Manager | None:
             namespace = labels.get(f"{prefix}namespace")
             return Manager(f"{what} {namespace}/{labels[f'{prefix}name']}", where)
     if labels.get("app.kubernetes.io/managed-by") == "Helm":
-        release = annotations.get("meta.helm.sh/release-name") or labels.get("app.kubernetes.io/instance") or ""
+        release = (
+            annotations.get("meta.helm.sh/release-name")
+            or labels.get("app.kubernetes.io/instance")
+            or ""
+        )
         return Manager(f"Helm release {release}".strip(), "in the values, too", reverts=False)
     return None
 
@@ -84,10 +97,17 @@ def autoscaler(state: ClusterState, kind: str, key: Key) -> Manager | None:
     """The HorizontalPodAutoscaler that writes the replicas of a workload; None if none does."""
     for own, value in state.all("HorizontalPodAutoscaler").items():
         target = map_at(value, "spec", "scaleTargetRef")
-        if own[0] == key[0] and (text_at(target, "kind"), text_at(target, "name")) == (kind, key[1]):
+        if own[0] == key[0] and (text_at(target, "kind"), text_at(target, "name")) == (
+            kind,
+            key[1],
+        ):
             least, most = at(value, "spec", "minReplicas") or 1, at(value, "spec", "maxReplicas")
-            name = f"HorizontalPodAutoscaler {'/'.join(own)} (minReplicas {least}, maxReplicas {most})"
-            scaled = controller(value)  # kedacore/keda controllers/keda/hpa.go newHPAForScaledObject
+            name = (
+                f"HorizontalPodAutoscaler {'/'.join(own)} (minReplicas {least}, maxReplicas {most})"
+            )
+            scaled = controller(
+                value
+            )  # kedacore/keda controllers/keda/hpa.go newHPAForScaledObject
             if scaled is not None and text_at(scaled, "kind") == "ScaledObject":
                 name = f"KEDA ScaledObject {own[0]}/{text_at(scaled, 'name')} (of {name})"
                 return Manager(name, "in minReplicaCount and maxReplicaCount")
@@ -102,10 +122,17 @@ def whose(value: Raw | None) -> str:
     for words in (_WHOSE, _WHY):
         for noun, field in (("annotation", "annotations"), ("label", "labels")):
             for key, text in map_at(value, "metadata", field).items():
-                if key.rpartition("/")[2].lower() in words and isinstance(text, str) and text.strip():
+                if (
+                    key.rpartition("/")[2].lower() in words
+                    and isinstance(text, str)
+                    and text.strip()
+                ):
                     found.setdefault(key, f"{noun} {key}: {' '.join(text.split())[:_LONG]}")
     told = list(found.values())[:_TOLD]
-    told += [f"owner {text_at(o, 'kind')} {text_at(o, 'name')}" for o in maps_at(value, "metadata", "ownerReferences")]
+    told += [
+        f"owner {text_at(o, 'kind')} {text_at(o, 'name')}"
+        for o in maps_at(value, "metadata", "ownerReferences")
+    ]
     clients = [
         (text_at(entry, "time"), text_at(entry, "manager"))
         for entry in maps_at(value, "metadata", "managedFields")

@@ -41,7 +41,9 @@ def object_of(pod: Raw) -> tuple[str, Key] | None:
     """Kind and key of the object that kube-scheduler reads for a pod's group; None for a pod without a group, and for
     groups of other schedulers."""
     group = group_of(pod)
-    if not group or not (map_at(pod, "spec", "schedulingGroup") or map_at(pod, "spec", "workloadRef")):
+    if not group or not (
+        map_at(pod, "spec", "schedulingGroup") or map_at(pod, "spec", "workloadRef")
+    ):
         return None
     kind = "Workload" if len(group) > 1 else "PodGroup"
     return kind, (text_at(pod, "metadata", "namespace") or DEFAULT_NAMESPACE, group[0])
@@ -102,7 +104,9 @@ def shared_claims(state: ClusterState, pod: Raw) -> dict[str, tuple[str, Raw]]:
     if group is None:
         return {}
     own = ("name", "resourceClaimName", "resourceClaimTemplateName")
-    entries = [tuple(entry.get(key) for key in own) for entry in maps_at(pod, "spec", "resourceClaims")]
+    entries = [
+        tuple(entry.get(key) for key in own) for entry in maps_at(pod, "spec", "resourceClaims")
+    ]
     statuses = maps_at(group, "status", "resourceClaimStatuses")
     made = {text_at(status, "name"): text_at(status, "resourceClaimName") for status in statuses}
     shared: dict[str, tuple[str, Raw]] = {}
@@ -110,7 +114,9 @@ def shared_claims(state: ClusterState, pod: Raw) -> dict[str, tuple[str, Raw]]:
         if tuple(claim.get(key) for key in own) in entries:
             name = text_at(claim, "name")
             named = text_at(claim, "resourceClaimName") or made.get(name)
-            shared.setdefault(name, (named or f"{text_at(group, 'metadata', 'name')}-{name}", group))
+            shared.setdefault(
+                name, (named or f"{text_at(group, 'metadata', 'name')}-{name}", group)
+            )
     return shared
 
 

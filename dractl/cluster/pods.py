@@ -22,7 +22,13 @@ def is_pending(pod: Raw) -> bool:
 
 # Why a container waits and will not run soon (kubernetes pkg/kubelet/images/types.go, pkg/kubelet/container).
 _STUCK = (
-    *("CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull"),
+    *(
+        "CrashLoopBackOff",
+        "ImagePullBackOff",
+        "ErrImagePull",
+        "InvalidImageName",
+        "ErrImageNeverPull",
+    ),
     *("CreateContainerConfigError", "CreateContainerError", "RunContainerError"),
 )
 
@@ -59,7 +65,10 @@ def claims_named(namespace: str, pod: Raw) -> set[Key]:
     """The claims that a pod refers to, by name or through its status."""
     named = (
         *(text_at(entry, "resourceClaimName") for entry in maps_at(pod, "spec", "resourceClaims")),
-        *(text_at(entry, "resourceClaimName") for entry in maps_at(pod, "status", "resourceClaimStatuses")),
+        *(
+            text_at(entry, "resourceClaimName")
+            for entry in maps_at(pod, "status", "resourceClaimStatuses")
+        ),
         text_at(pod, "status", "extendedResourceClaimStatus", "resourceClaimName"),
     )
     return {(namespace, name) for name in named if name}
@@ -67,7 +76,11 @@ def claims_named(namespace: str, pod: Raw) -> set[Key]:
 
 def consumers(state: ClusterState, claim: Key) -> Sequence[Raw]:
     """The pods that refer to a claim, by name or through their status."""
-    return [pod for key, pod in state.all("Pod").items() if key[0] == claim[0] and claim in claims_named(key[0], pod)]
+    return [
+        pod
+        for key, pod in state.all("Pod").items()
+        if key[0] == claim[0] and claim in claims_named(key[0], pod)
+    ]
 
 
 def reserved_for(claim: Raw | None) -> str:
@@ -77,7 +90,10 @@ def reserved_for(claim: Raw | None) -> str:
     more = f" and {len(pods) - 3} more" if len(pods) > 3 else ""
     said = [f"pod {', '.join(pods[:3])}{more}"] if pods else []
     others = [entry for entry in entries if text_at(entry, "resource") != "pods"]
-    said += [f"{_KINDS.get(text_at(e, 'resource'), text_at(e, 'resource'))} {text_at(e, 'name')}" for e in others]
+    said += [
+        f"{_KINDS.get(text_at(e, 'resource'), text_at(e, 'resource'))} {text_at(e, 'name')}"
+        for e in others
+    ]
     return ", ".join(said)
 
 
@@ -91,7 +107,11 @@ def event_about(state: ClusterState, pod: Raw, reason: str, mention: str = "") -
     best = ("", "")
     for event in state.all("Event").values():
         about = map_at(event, "involvedObject") or map_at(event, "regarding")
-        if event.get("reason") != reason or about.get("name") != name or about.get("uid") not in (uid, None):
+        if (
+            event.get("reason") != reason
+            or about.get("name") != name
+            or about.get("uid") not in (uid, None)
+        ):
             continue
         message = (text_at(event, "message") or text_at(event, "note")).removeprefix(_COMBINED)
         when = (

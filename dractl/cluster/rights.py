@@ -35,7 +35,8 @@ class Rights(Struct, frozen=True):
     def as_json(self) -> list[dict[str, str]]:
         """The resources as they are printed."""
         return [
-            {"resource": one.resource, **({"namespace": one.namespace} if one.namespace else {})} for one in self.unread
+            {"resource": one.resource, **({"namespace": one.namespace} if one.namespace else {})}
+            for one in self.unread
         ]
 
     def sees(self, kind: str, namespace: str) -> bool:
@@ -47,11 +48,17 @@ class Rights(Struct, frozen=True):
         """The commands with which an administrator allows what is missing, to a user of one namespace only what is of
         none; empty if that is nothing."""
         confined = any(one.namespace for one in self.unread)
-        return self.allowing(*(one.kind for one in self.unread if not confined or one.kind in _OF_CLUSTER))
+        return self.allowing(
+            *(one.kind for one in self.unread if not confined or one.kind in _OF_CLUSTER)
+        )
 
     def allowing(self, *kinds: str) -> str:
         """The commands with which an administrator allows reading those of ``kinds`` that may not be read."""
-        resources = ",".join(dict.fromkeys(one.resource.partition(".")[0] for one in self.unread if one.kind in kinds))
+        resources = ",".join(
+            dict.fromkeys(
+                one.resource.partition(".")[0] for one in self.unread if one.kind in kinds
+            )
+        )
         if not resources:
             return ""
         account = self.user.removeprefix(_SERVICE_ACCOUNT)

@@ -33,7 +33,11 @@ class Sources(Struct, frozen=True):
 
 
 def sort_out(
-    arguments: Sequence[str], files: Sequence[str], devices: Sequence[str], *, described: bool = False
+    arguments: Sequence[str],
+    files: Sequence[str],
+    devices: Sequence[str],
+    *,
+    described: bool = False,
 ) -> Sources:
     """Tells names from files among the arguments: what exists, or ends like one, is a file; and of all files those that
     are snapshots of machines, which bring devices."""
@@ -42,7 +46,9 @@ def sort_out(
     for argument in arguments:
         kind, slash, _ = argument.partition("/")
         named = bool(slash) and kind.lower() in KINDS
-        if argument == "-" or (not named and (os.path.exists(argument) or argument.lower().endswith(_ENDINGS))):
+        if argument == "-" or (
+            not named and (os.path.exists(argument) or argument.lower().endswith(_ENDINGS))
+        ):
             found.append(argument)
         else:
             names.append(argument)
@@ -68,7 +74,9 @@ def read_files(paths: Sequence[str], *, stdin: bytes | None = None) -> Inputs:
     if inputs.broken:
         first = inputs.broken[0]
         raise InputError(
-            first.message, place=f"{first.position.file}:{first.position.line}:{first.position.column}", hint=first.hint
+            first.message,
+            place=f"{first.position.file}:{first.position.line}:{first.position.column}",
+            hint=first.hint,
         )
     for document in inputs.documents:
         if document.paged:
@@ -77,7 +85,11 @@ def read_files(paths: Sequence[str], *, stdin: bytes | None = None) -> Inputs:
                 place=document.file,
                 hint="write the dump again: kubectl get ... -o yaml > FILE, which reads all parts",
             )
-        if document.kind is None and isinstance(document.value, dict) and isinstance(document.value.get("items"), list):
+        if (
+            document.kind is None
+            and isinstance(document.value, dict)
+            and isinstance(document.value.get("items"), list)
+        ):
             raise InputError(
                 "a list without kind, which kubectl writes at its end: the file is cut short",
                 place=document.file,
@@ -86,18 +98,28 @@ def read_files(paths: Sequence[str], *, stdin: bytes | None = None) -> Inputs:
     return inputs
 
 
-def state_of(sources: Sources, *, namespace: str | None, stdin: bytes | None = None) -> ClusterState:
+def state_of(
+    sources: Sources, *, namespace: str | None, stdin: bytes | None = None
+) -> ClusterState:
     """The objects of the files."""
     if not sources.files:
         return ClusterState({})
-    return ClusterState.from_documents(read_files(sources.files, stdin=stdin).documents, namespace=namespace)
+    return ClusterState.from_documents(
+        read_files(sources.files, stdin=stdin).documents, namespace=namespace
+    )
 
 
 def recognized(paths: Iterable[str]) -> str | None:
     """What the files are that have no object of a cluster: empty, a report of ours; None for anything else."""
     for path in paths:
-        documents = [document.value for document in read_files([path]).documents] if path != "-" else []
-        schemas = {str(value.get("schema")) for value in documents if isinstance(value, dict) and "schema" in value}
+        documents = (
+            [document.value for document in read_files([path]).documents] if path != "-" else []
+        )
+        schemas = {
+            str(value.get("schema"))
+            for value in documents
+            if isinstance(value, dict) and "schema" in value
+        }
         if schemas:
             return f"{path} is a report ({', '.join(sorted(schemas))}), not objects of a cluster"
         if not documents and path != "-":
@@ -117,7 +139,9 @@ def published(source: str) -> ClusterState | None:
     if state.has("ResourceSlice"):
         return state
     own = [document for document in documents if document.file == source]  # not of an archive
-    if any("schema" not in document.value for document in own) or not (own or _may_be_a_machine(source)):
+    if any("schema" not in document.value for document in own) or not (
+        own or _may_be_a_machine(source)
+    ):
         raise InputError(
             "it has no ResourceSlice, and it is not a machine snapshot",
             place=source,
@@ -150,7 +174,11 @@ def of_drivers(state: ClusterState, drivers: Collection[str]) -> ClusterState:
     for name in drivers:
         if name not in there:
             near = nearest_names(name, there, most=1)
-            hint = f"did you mean {near[0]}?" if near else f"drivers: {', '.join(sorted(there)) or 'none'}"
+            hint = (
+                f"did you mean {near[0]}?"
+                if near
+                else f"drivers: {', '.join(sorted(there)) or 'none'}"
+            )
             raise InputError(f"--driver: no ResourceSlice is of {name}", hint=hint)
     mine = {key: item for key, item in slices.items() if text_at(item, "spec", "driver") in drivers}
     return state.only({"ResourceSlice": mine}) if drivers else state

@@ -57,7 +57,10 @@ GROUPS = {
     "HorizontalPodAutoscaler": "autoscaling",
 }
 # Kinds of pods that are scheduled together: kept in these groups, as other workloads are for their pod templates.
-_PODS_TOGETHER = {"PodGroup": ("scheduling.k8s.io", "scheduling.x-k8s.io"), "Workload": ("scheduling.k8s.io",)}
+_PODS_TOGETHER = {
+    "PodGroup": ("scheduling.k8s.io", "scheduling.x-k8s.io"),
+    "Workload": ("scheduling.k8s.io",),
+}
 CLUSTER_SCOPED = frozenset(
     {
         "DeviceClass",
@@ -119,7 +122,9 @@ class ClusterState:
         self.derived: dict[Any, Any] = {} if derived is None else derived
 
     @classmethod
-    def from_documents(cls, documents: Iterable[Document], *, namespace: str | None = None) -> ClusterState:
+    def from_documents(
+        cls, documents: Iterable[Document], *, namespace: str | None = None
+    ) -> ClusterState:
         """The state that loaded documents describe; of an object that comes twice the later one counts.
 
         ``namespace`` is that of objects that name none (kubectl's ``-n``). Raises InputError for an object whose name
@@ -164,8 +169,14 @@ class ClusterState:
         if self._claims_of_pods is None:
             self._claims_of_pods = {}
             for key, claim in self.all("ResourceClaim").items():
-                users = (c for c in maps_at(claim, "status", "reservedFor") if c.get("resource") == "pods")
-                for name in dict.fromkeys((*owning_pods(claim), *(text_at(user, "name") for user in users))):
+                users = (
+                    c
+                    for c in maps_at(claim, "status", "reservedFor")
+                    if c.get("resource") == "pods"
+                )
+                for name in dict.fromkeys(
+                    (*owning_pods(claim), *(text_at(user, "name") for user in users))
+                ):
                     self._claims_of_pods.setdefault((key[0], name), []).append(key)
         return self._claims_of_pods.get(pod, ())
 
@@ -174,7 +185,9 @@ class ClusterState:
         if self._events_of is None:
             self._events_of = {}
             for (namespace, _), event in self.all("Event").items():
-                named = text_at(map_at(event, "involvedObject") or map_at(event, "regarding"), "name")
+                named = text_at(
+                    map_at(event, "involvedObject") or map_at(event, "regarding"), "name"
+                )
                 self._events_of.setdefault((namespace, named), []).append(event)
         return self._events_of.get(about, ())
 
@@ -194,7 +207,11 @@ class ClusterState:
 
     def with_objects(self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]]) -> ClusterState:
         """The state with further objects, which replace those of the same names."""
-        changed = {kind: {**self._kinds.get(kind, {}), **objects} for kind, objects in kinds.items() if objects}
+        changed = {
+            kind: {**self._kinds.get(kind, {}), **objects}
+            for kind, objects in kinds.items()
+            if objects
+        }
         return self._with({**self._kinds, **changed})
 
     def only(self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]]) -> ClusterState:
@@ -229,7 +246,9 @@ class ClusterState:
         known = self._decoded.get(id(value))
         if known is not None and known[0] is value:
             return known[1]
-        decoded = decode(value, ": ".join(filter(None, (self.files.get(id(value)), describe(value)))))
+        decoded = decode(
+            value, ": ".join(filter(None, (self.files.get(id(value)), describe(value))))
+        )
         self._decoded[id(value)] = (value, decoded)
         return decoded
 
@@ -271,7 +290,9 @@ def owning_pods(claim: Mapping[str, Any]) -> list[str]:
     return [text_at(owner, "name") for owner in owners if owner.get("kind") == "Pod"]
 
 
-def add(kinds: dict[str, dict[Key, Mapping[str, Any]]], value: dict[str, Any], namespace: str) -> bool:
+def add(
+    kinds: dict[str, dict[Key, Mapping[str, Any]]], value: dict[str, Any], namespace: str
+) -> bool:
     """Puts one object where it belongs, if explain reads its kind; False if it does, but the object has no name."""
     kind, api_version = value.get("kind"), value.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):
@@ -325,7 +346,11 @@ def _names(value: Mapping[str, Any]) -> Iterator[tuple[Path, object]]:
         yield path, at(value, *path)
 
 
-_NAMES_OF_SLICES: Final[tuple[Path, ...]] = (("spec", "driver"), ("spec", "nodeName"), ("spec", "pool", "name"))
+_NAMES_OF_SLICES: Final[tuple[Path, ...]] = (
+    ("spec", "driver"),
+    ("spec", "nodeName"),
+    ("spec", "pool", "name"),
+)
 
 
 def _no_name(document: Document, path: Path) -> InputError:

@@ -26,7 +26,10 @@ def controller(pod: Raw | None) -> Raw | None:
     """The owner that recreates the pod when it is deleted; None where it has none, or has ended."""
     if pod is None or ended(pod):
         return None
-    return next((o for o in maps_at(pod, "metadata", "ownerReferences") if o.get("controller") is True), None)
+    return next(
+        (o for o in maps_at(pod, "metadata", "ownerReferences") if o.get("controller") is True),
+        None,
+    )
 
 
 def workload(pod: Raw | None) -> tuple[str, str] | None:
@@ -44,7 +47,9 @@ def workload(pod: Raw | None) -> tuple[str, str] | None:
 def leader_group(pod: Raw | None) -> tuple[str, str] | None:
     """The LeaderWorkerSet of a pod, and its group in it (sigs.k8s.io/lws api/leaderworkerset/v1)."""
     labels = map_at(pod, "metadata", "labels")
-    name, index = (labels.get(f"leaderworkerset.sigs.k8s.io/{key}") for key in ("name", "group-index"))
+    name, index = (
+        labels.get(f"leaderworkerset.sigs.k8s.io/{key}") for key in ("name", "group-index")
+    )
     return (name, index) if isinstance(name, str) and isinstance(index, str) else None
 
 
@@ -122,7 +127,12 @@ def _refusals(state: ClusterState) -> Iterator[tuple[Key, str, str, str]]:
         for key, value in state.all(kind).items():
             for condition in maps_at(value, "status", "conditions"):
                 if condition.get("type") == "ReplicaFailure" and condition.get("status") == "True":
-                    yield key, kind, text_at(condition, "lastTransitionTime"), text_at(condition, "message")
+                    yield (
+                        key,
+                        kind,
+                        text_at(condition, "lastTransitionTime"),
+                        text_at(condition, "message"),
+                    )
 
 
 def missing_pods(state: ClusterState, kind: str, key: Key, value: Raw) -> int:
@@ -130,7 +140,11 @@ def missing_pods(state: ClusterState, kind: str, key: Key, value: Raw) -> int:
     if refusal(state, *key) is None:
         return 0
     pods = [pod for _, pod in owned_pods(state, kind, key)]
-    return max(_wanted(kind, value) - (len(pods) if kind != "Job" else sum(not ended(pod) for pod in pods)), 0)
+    return max(
+        _wanted(kind, value)
+        - (len(pods) if kind != "Job" else sum(not ended(pod) for pod in pods)),
+        0,
+    )
 
 
 def _wanted(kind: str, value: Raw) -> int:
@@ -189,14 +203,25 @@ def deletion_rank(kind: str, active: Sequence[Raw]) -> Callable[[Raw], tuple[int
 def with_volumes(stateful_set: Raw, pod: Raw) -> Raw:
     """A pod of a StatefulSet with the volumes that its volumeClaimTemplates give the replica of that name, each with
     what its claim is made from (kubernetes pkg/controller/statefulset/stateful_set_utils.go updateStorage)."""
-    templates = {text_at(t, "metadata", "name"): t for t in maps_at(stateful_set, "spec", "volumeClaimTemplates")}
+    templates = {
+        text_at(t, "metadata", "name"): t
+        for t in maps_at(stateful_set, "spec", "volumeClaimTemplates")
+    }
     if not templates:
         return pod
     replica = text_at(pod, "metadata", "name")
-    volumes: list[Raw] = [v for v in maps_at(pod, "spec", "volumes") if v.get("name") not in templates]
+    volumes: list[Raw] = [
+        v for v in maps_at(pod, "spec", "volumes") if v.get("name") not in templates
+    ]
     for name, template in templates.items():
         claimed = {"claimName": f"{name}-{replica}"}
-        volumes.append({"name": name, "persistentVolumeClaim": claimed, "ephemeral": {"volumeClaimTemplate": template}})
+        volumes.append(
+            {
+                "name": name,
+                "persistentVolumeClaim": claimed,
+                "ephemeral": {"volumeClaimTemplate": template},
+            }
+        )
     return {**pod, "spec": {**map_at(pod, "spec"), "volumes": volumes}}
 
 
@@ -229,7 +254,11 @@ def idle(kind: str, key: Key, value: Raw | None) -> Idle | None:
     namespace, name = key
     called = f"{kind} {namespace}/{name}"
     spec, conditions = map_at(value, "spec"), maps_at(value, "status", "conditions")
-    over = {text_at(c, "type"): c for c in conditions if c.get("status") == "True"} if kind == "Job" else {}
+    over = (
+        {text_at(c, "type"): c for c in conditions if c.get("status") == "True"}
+        if kind == "Job"
+        else {}
+    )
     for condition, word in (("Complete", "is done"), ("Failed", "has failed")):
         if condition in over:
             why = text_at(over[condition], "message") if condition == "Failed" else ""
@@ -240,11 +269,15 @@ def idle(kind: str, key: Key, value: Raw | None) -> Idle | None:
             why = f"{called} is suspended until LocalQueue {namespace}/{queue} of Kueue admits it"
             return Idle(why, command("kubectl get workloads.kueue.x-k8s.io -n {}", namespace))
         suspended = '{"spec":{"suspend":false}}'
-        resume = command("kubectl patch {} {} -n {} --type=merge -p {}", kind.lower(), name, namespace, suspended)
+        resume = command(
+            "kubectl patch {} {} -n {} --type=merge -p {}", kind.lower(), name, namespace, suspended
+        )
         return Idle(f"{called} is suspended (spec.suspend) and creates no pods", resume)
     if kind == "Deployment" and spec.get("paused") is True:
         resume = command("kubectl rollout resume deployment/{} -n {}", name, namespace)
-        return Idle(f"{called} is paused (spec.paused) and creates no pods of a new template", resume)
+        return Idle(
+            f"{called} is paused (spec.paused) and creates no pods of a new template", resume
+        )
     if spec.get("replicas") == 0:
         resume = command("kubectl scale {}/{} -n {} --replicas=1", kind.lower(), name, namespace)
         return Idle(f"{called} has 0 replicas", resume)

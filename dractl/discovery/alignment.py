@@ -26,7 +26,11 @@ class AlignedGroup(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        what = " + ".join(_count(number, word) for number, word in ((self.gpus, "GPU"), (self.nics, "NIC")) if number)
+        what = " + ".join(
+            _count(number, word)
+            for number, word in ((self.gpus, "GPU"), (self.nics, "NIC"))
+            if number
+        )
         place = PLACES[self.attribute]
         several = f", on {self.places} {place}s" if self.places > 1 else ""
         return f"{what} on one {place}: {_count(self.ways, 'way')}{several}"
@@ -41,7 +45,11 @@ def alignments(devices: tuple[Published, ...]) -> tuple[AlignedGroup, ...]:
     by_shape: dict[tuple[str, int, int], AlignedGroup] = {}
     for attribute in PLACES:
         gpus, nics = (
-            Counter(d.place(attribute) for d in devices if d.kind == kind and d.place(attribute) is not None)
+            Counter(
+                d.place(attribute)
+                for d in devices
+                if d.kind == kind and d.place(attribute) is not None
+            )
             for kind in ("gpu", "nic")
         )
         for g in (1, 2, 4, 8):
@@ -50,7 +58,9 @@ def alignments(devices: tuple[Published, ...]) -> tuple[AlignedGroup, ...]:
                     continue
                 ways = [comb(gpus[place], g) * comb(nics[place], n) for place in gpus]
                 if any(ways):
-                    by_shape[attribute, g, n] = AlignedGroup(attribute, g, n, sum(ways), sum(w > 0 for w in ways))
+                    by_shape[attribute, g, n] = AlignedGroup(
+                        attribute, g, n, sum(ways), sum(w > 0 for w in ways)
+                    )
     return tuple(by_shape.values())
 
 
@@ -63,10 +73,16 @@ def obstacles(devices: tuple[Published, ...]) -> tuple[str, ...]:
     texts = []
     for attribute, word in PLACES.items():
         drivers = sorted({d.driver for d in (*gpus, *nics)})
-        without = [x for x in drivers if all(d.place(attribute) is None for d in (*gpus, *nics) if d.driver == x)]
+        without = [
+            x
+            for x in drivers
+            if all(d.place(attribute) is None for d in (*gpus, *nics) if d.driver == x)
+        ]
         if without:
             verb = "does" if len(without) == 1 else "do"
-            texts.append(f"claims cannot match {attribute}: {' and '.join(without)} {verb} not publish it on this node")
+            texts.append(
+                f"claims cannot match {attribute}: {' and '.join(without)} {verb} not publish it on this node"
+            )
         elif not {d.place(attribute) for d in gpus} & {d.place(attribute) for d in nics} - {None}:
             texts.append(f"no {word} has both a GPU and a NIC")
     return tuple(texts)

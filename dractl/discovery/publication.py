@@ -18,7 +18,9 @@ _PARTS = {"mig": "mig", "amdgpu-partition": "partition"}  # kinds by the drivers
 NET_DRIVERS = frozenset({"dra.net"})
 
 _ADDRESSES = (PCI_BUS_ID, "dra.net/pciAddress", "pciAddress")
-_ADDRESS_IN_NAME = re.compile(r"(?<![0-9a-f])([0-9a-f]{4,8})-([0-9a-f]{2})-([0-9a-f]{2})-([0-7])(?![0-9a-f])")
+_ADDRESS_IN_NAME = re.compile(
+    r"(?<![0-9a-f])([0-9a-f]{4,8})-([0-9a-f]{2})-([0-9a-f]{2})-([0-7])(?![0-9a-f])"
+)
 
 
 class Published(Struct, frozen=True):
@@ -98,14 +100,22 @@ NOTHING = Publication()
 def publication(rendering: Rendering, machine: Machine) -> Publication:
     """What ``rendering``, made for ``machine`` with the drivers' current releases, publishes of its functions."""
     devices = tuple(_published(rendering, machine))
-    left_out = {bdf: why for functions in rendering.left_out.values() for bdf, why in functions.items()}
+    left_out = {
+        bdf: why for functions in rendering.left_out.values() for bdf, why in functions.items()
+    }
     taken = {device.bdf for device in devices}
     return Publication(
-        drivers={name: find(name).catalogue.released for name in dict.fromkeys(d.driver for d in devices)},
+        drivers={
+            name: find(name).catalogue.released for name in dict.fromkeys(d.driver for d in devices)
+        },
         devices=devices,
         silent=rendering.unpublished,
         left_out={
-            **{bdf: why for bdf, why in _assumed(machine, rendering.unpublished).items() if bdf not in taken},
+            **{
+                bdf: why
+                for bdf, why in _assumed(machine, rendering.unpublished).items()
+                if bdf not in taken
+            },
             **left_out,
         },
         notices=rendering.notices,
@@ -129,7 +139,8 @@ def _published(rendering: Rendering, machine: Machine) -> Iterable[Published]:
                 pcie_root=attributes.get(PCIE_ROOT, {}).get("string"),
                 numa_node=_single(attributes.get(NUMA_NODE, {})),
                 uuid=attributes.get("uuid", {}).get("string"),
-                guessed=driver == "gpu.nvidia.com" and bdf in partial,  # it names GPUs by NVML's minor number
+                guessed=driver == "gpu.nvidia.com"
+                and bdf in partial,  # it names GPUs by NVML's minor number
             )
 
 
@@ -140,17 +151,23 @@ def _assumed(machine: Machine, silent: Mapping[str, str]) -> dict[str, str]:
         if device.kind not in ("gpu", "accelerator") or device.physical_function:
             continue
         gone = next((driver for driver in silent if device.vendor == GPU_DRIVERS.get(driver)), None)
-        reasons[device.bdf] = silence(gone) if gone else "no driver known to dractl would publish it on this node"
+        reasons[device.bdf] = (
+            silence(gone) if gone else "no driver known to dractl would publish it on this node"
+        )
     for net in machine.net_interfaces:
         # dranet pkg/inventory/net.go, getExcludedUplinkInterfaces
         if net.bdf is not None and net.uplink:
-            reasons[net.bdf] = f"{net.name} carries the node's default route, so dra.net leaves it out"
+            reasons[net.bdf] = (
+                f"{net.name} carries the node's default route, so dra.net leaves it out"
+            )
     return reasons
 
 
 def address(name: str, attributes: Mapping[str, Any]) -> str | None:
     """The PCI address that a device gives as an attribute, or else in its name."""
-    given = next((text for key in _ADDRESSES if (text := attributes.get(key, {}).get("string"))), None)
+    given = next(
+        (text for key in _ADDRESSES if (text := attributes.get(key, {}).get("string"))), None
+    )
     if given:
         return str(given)
     match = _ADDRESS_IN_NAME.search(name)

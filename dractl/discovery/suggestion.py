@@ -50,7 +50,9 @@ def suggest(shape: Mapping[str, int], rendering: Rendering, target: Target) -> S
 
     Raises InputError if no driver publishes a device of a kind in ``shape``.
     """
-    node: Any = decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": _node_name(rendering)}})
+    node: Any = decode(
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": _node_name(rendering)}}
+    )
     slices: list[Any] = [decode(item) for item in rendering.slices]
     classes: list[Any] = [decode(item) for item in rendering.device_classes]
     allocator = Allocator(slices, classes, features=Features.for_release(target.release))
@@ -64,13 +66,17 @@ def suggest(shape: Mapping[str, int], rendering: Rendering, target: Target) -> S
         left = every - Counter(device.driver for device in taken)
         copies = 1
         while isinstance(verdict, Allocated) and copies < sum(every.values()):
-            verdict = allocator.replace(state=AllocatedState(devices=frozenset(taken))).allocate(node, [asked])
+            verdict = allocator.replace(state=AllocatedState(devices=frozenset(taken))).allocate(
+                node, [asked]
+            )
             if isinstance(verdict, Allocated):
                 taken |= _taken(verdict)
                 copies += 1
         found = Suggestion(claim, alignment, _devices(allocator.allocate(node, [asked])), copies)
         known = set().union(*hardware().values())
-        return replace(found, left={driver: count for driver, count in left.items() if driver in known})
+        return replace(
+            found, left={driver: count for driver, count in left.items() if driver in known}
+        )
     return None
 
 
@@ -130,7 +136,9 @@ def _classes(shape: Mapping[str, int], rendering: Rendering) -> dict[str, str]:
     return found
 
 
-def _candidates(shape: Mapping[str, int], classes: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _candidates(
+    shape: Mapping[str, int], classes: Mapping[str, str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Claims with a description of their alignment, the closest first and unaligned last."""
     requests = [_request(request_name(kind), kind, count, classes) for kind, count in shape.items()]
     names = [r["name"] for r in requests]
@@ -144,24 +152,38 @@ def _candidates(shape: Mapping[str, int], classes: Mapping[str, str]) -> Iterato
     whole = gcd(*shape.values())
     for parts in (n for n in range(2, whole + 1) if whole % n == 0 and sum(shape.values()) > n):
         groups = [
-            [_request(f"{request_name(kind)}-{i}", kind, count // parts, classes) for kind, count in shape.items()]
+            [
+                _request(f"{request_name(kind)}-{i}", kind, count // parts, classes)
+                for kind, count in shape.items()
+            ]
             for i in range(parts)
         ]
         flat = [r for group in groups for r in group]
         roots = [_match(PCIE_ROOT, [r["name"] for r in group]) for group in groups]
         each = " + ".join(f"{count // parts} {kind}" for kind, count in shape.items())
         near = _match(NUMA_NODE, [r["name"] for r in flat])
-        yield f"{each} on one PCIe root, {parts} times, all on one NUMA node", _claim(shape, flat, [*roots, near])
+        yield (
+            f"{each} on one PCIe root, {parts} times, all on one NUMA node",
+            _claim(shape, flat, [*roots, near]),
+        )
         # Not every driver publishes the NUMA node; where roots are shared it is enough that one of the kinds does.
         first = _match(NUMA_NODE, [group[0]["name"] for group in groups])
-        yield f"{each} on one PCIe root, {parts} times, all on one NUMA node", _claim(shape, flat, [*roots, first])
+        yield (
+            f"{each} on one PCIe root, {parts} times, all on one NUMA node",
+            _claim(shape, flat, [*roots, first]),
+        )
         yield f"{each} on one PCIe root, {parts} times", _claim(shape, flat, roots)
     uneven = list(_uneven(shape, classes)) if len(shape) > 1 else []
     for label, flat, roots, others in uneven:
         for same in ([r["name"] for r in flat], *others):
-            yield f"{label} on the same NUMA node", _claim(shape, flat, [*roots, _match(NUMA_NODE, same)])
+            yield (
+                f"{label} on the same NUMA node",
+                _claim(shape, flat, [*roots, _match(NUMA_NODE, same)]),
+            )
     yield "all on one NUMA node", _claim(shape, requests, [node])
-    yield from ((f"{label} anywhere", _claim(shape, flat, roots)) for label, flat, roots, _ in uneven)
+    yield from (
+        (f"{label} anywhere", _claim(shape, flat, roots)) for label, flat, roots, _ in uneven
+    )
     yield UNALIGNED, _claim(shape, requests, [])
 
 
@@ -174,22 +196,33 @@ def _uneven(
     times = min(shape.values())
     for most in range(max(shape.values()) // times, 0, -1):
         group = {kind: min(most, count // times) for kind, count in shape.items()}
-        rest = {kind: count - times * group[kind] for kind, count in shape.items() if count > times * group[kind]}
+        rest = {
+            kind: count - times * group[kind]
+            for kind, count in shape.items()
+            if count > times * group[kind]
+        }
         if not rest:
             continue
         groups = [
             {
-                kind: _request(request_name(kind) + (f"-{i}" if times > 1 else ""), kind, count, classes)
+                kind: _request(
+                    request_name(kind) + (f"-{i}" if times > 1 else ""), kind, count, classes
+                )
                 for kind, count in group.items()
             }
             for i in range(times)
         ]
-        others = {kind: _request(f"other-{request_name(kind)}", kind, n, classes) for kind, n in rest.items()}
+        others = {
+            kind: _request(f"other-{request_name(kind)}", kind, n, classes)
+            for kind, n in rest.items()
+        }
         label = " + ".join(f"{count} {kind}" for kind, count in group.items()) + " on one PCIe root"
         label += f", {times} times" if times > 1 else ""
         label += ", the other " + " + ".join(f"{count} {kind}" for kind, count in rest.items())
         roots = [_match(PCIE_ROOT, [r["name"] for r in one.values()]) for one in groups]
-        alone = [[one[kind]["name"] for one in (*groups, others)] for kind in rest if len(rest) == 1]
+        alone = [
+            [one[kind]["name"] for one in (*groups, others)] for kind in rest if len(rest) == 1
+        ]
         yield label, [r for one in (*groups, others) for r in one.values()], roots, alone
 
 

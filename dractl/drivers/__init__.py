@@ -4,4 +4,15 @@ from dractl.drivers.profile import Inventory, Known, Options, Slice, one_slice
 from dractl.drivers.registry import by_default, find, names
 from dractl.drivers.rendering import Rendering, render
 
-__all__ = ["Inventory", "Known", "Options", "Rendering", "Slice", "by_default", "find", "names", "one_slice", "render"]
+__all__ = [
+    "Inventory",
+    "Known",
+    "Options",
+    "Rendering",
+    "Slice",
+    "by_default",
+    "find",
+    "names",
+    "one_slice",
+    "render",
+]

@@ -22,7 +22,9 @@ class Agent(Known, frozen=True):
         return any(item.driver == self.name for item in machine.reported)
 
     def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
-        devices = [self.shape(device) for device in reported.devices(machine, self.name, self.catalogue)]
+        devices = [
+            self.shape(device) for device in reported.devices(machine, self.name, self.catalogue)
+        ]
         if not devices:
             said = f"{self.name}: only its own agent knows the devices; list them as `reported` in a machine file"
             return Inventory(notices=(said,))
@@ -35,10 +37,16 @@ def shared(device: dict[str, Any], policies: dict[str, dict[str, Any]]) -> dict[
     A policy's ``all`` stands for the whole capacity of the device.
     """
     capacity = {
-        name: {**value, "requestPolicy": _filled(policies[name], value["value"])} if name in policies else value
+        name: {**value, "requestPolicy": _filled(policies[name], value["value"])}
+        if name in policies
+        else value
         for name, value in device.get("capacity", {}).items()
     }
-    return {**device, "allowMultipleAllocations": True, **({"capacity": capacity} if capacity else {})}
+    return {
+        **device,
+        "allowMultipleAllocations": True,
+        **({"capacity": capacity} if capacity else {}),
+    }
 
 
 def _filled(policy: Any, whole: str) -> Any:
@@ -47,7 +55,9 @@ def _filled(policy: Any, whole: str) -> Any:
     return whole if policy == "all" else policy
 
 
-def steps(least: str, step: str, *, default: str = "all", most: str | None = "all") -> dict[str, Any]:
+def steps(
+    least: str, step: str, *, default: str = "all", most: str | None = "all"
+) -> dict[str, Any]:
     """The policy of a capacity that is given out in steps, between ``least`` and ``most``."""
     valid = {"min": least, **({"max": most} if most is not None else {}), "step": step}
     return {"default": default, "validRange": valid}

@@ -23,13 +23,17 @@ class _Amd(Known, frozen=True):
         return any(gpu.vendor == VENDOR and gpu.amd is not None for gpu in machine.gpus)
 
     def found(self, machine: Machine, options: Options) -> Inventory:
-        automatic, passed = (options.flag(NAME, setting) for setting in ("autoPartition", "vfioPassthrough"))
+        automatic, passed = (
+            options.flag(NAME, setting) for setting in ("autoPartition", "vfioPassthrough")
+        )
         left_out: dict[str, str] = {}
         identities = kfd_identities(machine)
         found = [(gpu, gpu.amd) for gpu in _bound(machine, left_out, options)]
         devices: list[dict[str, Any]] = []
         counters: list[dict[str, Any]] = []
-        numbered = sorted((pair for pair in found if pair[1] is not None), key=lambda pair: pair[0].bdf or "")
+        numbered = sorted(
+            (pair for pair in found if pair[1] is not None), key=lambda pair: pair[0].bdf or ""
+        )
         for number, (gpu, amd) in enumerate(numbered):
             assert amd is not None
             if automatic and amd.compute_partition is not None:
@@ -68,15 +72,27 @@ def _bound(machine: Machine, left_out: dict[str, str], options: Options) -> Iter
         if amd is None or amd.card_index is None or amd.render_minor is None:
             left_out[gpu.bdf] = "the amdgpu driver shows no card of this GPU"
         elif not machine.numa_nodes:  # numa_node is a file of kernels with CONFIG_NUMA
-            left_out[gpu.bdf] = "the kernel knows no NUMA nodes, and the driver needs the NUMA node of each GPU"
+            left_out[gpu.bdf] = (
+                "the kernel knows no NUMA nodes, and the driver needs the NUMA node of each GPU"
+            )
         elif len(gpu.bdf.partition(":")[0]) != _DOMAIN:
             left_out[gpu.bdf] = "its PCI domain has more than four digits"
         elif amd.compute_partition is None and not options.has(NAME, "rewritten"):
-            left_out[gpu.bdf] = "it has no partition files; the driver leaves such GPUs out up to 0.1"
-        elif options.has(NAME, "rewritten") and (amd.compute_partition is None) != (amd.memory_partition is None):
+            left_out[gpu.bdf] = (
+                "it has no partition files; the driver leaves such GPUs out up to 0.1"
+            )
+        elif options.has(NAME, "rewritten") and (amd.compute_partition is None) != (
+            amd.memory_partition is None
+        ):
             left_out[gpu.bdf] = "only one of its two partition files is there"
-        elif options.has(NAME, "rewritten") and amd.compute_partition not in (None, "spx") and gpu.source != "kfd":
-            left_out[gpu.bdf] = f"it is partitioned ({amd.compute_partition}) and KFD does not list it"
+        elif (
+            options.has(NAME, "rewritten")
+            and amd.compute_partition not in (None, "spx")
+            and gpu.source != "kfd"
+        ):
+            left_out[gpu.bdf] = (
+                f"it is partitioned ({amd.compute_partition}) and KFD does not list it"
+            )
         else:
             yield gpu
 
@@ -105,7 +121,9 @@ def _partitions(gpu: Gpu, amd: Amdgpu, machine: Machine, options: Options) -> It
     if whole.pci is None or whole.pci.numa_node is None:
         return
     for part in amd.partitions:
-        if options.has(NAME, "rewritten") or (part.kfd_id == amd.kfd_id and amd.memory_partition is not None):
+        if options.has(NAME, "rewritten") or (
+            part.kfd_id == amd.kfd_id and amd.memory_partition is not None
+        ):
             yield replace(
                 whole,
                 card_index=part.card_index,

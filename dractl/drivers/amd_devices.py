@@ -63,7 +63,13 @@ def module_version(gpu: Gpu, *, short: bool = True) -> dict[str, Any]:
     """SemverDriverVersion: the API takes three parts of a version only. Before that (``short`` is false) all parts were
     published (ROCm/gpu-operator#609)."""
     full = gpu.driver_version
-    own = version(".".join(full.split(".")[:3])) if full and short else {"version": full} if full else None
+    own = (
+        version(".".join(full.split(".")[:3]))
+        if full and short
+        else {"version": full}
+        if full
+        else None
+    )
     return {"driverVersion": own, "driverVersionFull": full}
 
 
@@ -72,7 +78,9 @@ def kfd_identities(machine: Machine) -> dict[str, str]:
     GPU before.
     """
     found, last = {}, ""
-    for gpu in sorted((gpu for gpu in machine.gpus if gpu.amd is not None), key=lambda gpu: gpu.bdf or ""):
+    for gpu in sorted(
+        (gpu for gpu in machine.gpus if gpu.amd is not None), key=lambda gpu: gpu.bdf or ""
+    ):
         assert gpu.amd is not None
         if gpu.amd.kfd_id and gpu.source == "kfd":
             last = str(int(gpu.amd.kfd_id, 16))
@@ -88,16 +96,26 @@ def device(unit: Unit, options: Options, identity: str) -> dict[str, Any]:
     found: dict[str, Any] = {
         "type": kind,
         "productName": product_name(unit.gpu.name),
-        "partitionProfile": "_".join(mode or "" for mode in modes) if unit.amd.compute_partition else None,
+        "partitionProfile": "_".join(mode or "" for mode in modes)
+        if unit.amd.compute_partition
+        else None,
     }
     if current:
         device_id = unit.pci.device if unit.pci is not None else None
         short = options.has(NAME, "short-version")
-        found |= {**module_version(unit.gpu, short=short), "deviceID": device_id, **place_of_gpu(unit.pci)}
+        found |= {
+            **module_version(unit.gpu, short=short),
+            "deviceID": device_id,
+            **place_of_gpu(unit.pci),
+        }
     else:
         found |= _of_0_1(unit, kind, identity)
     memory = unit.memory_bytes or (0 if current else _UNKNOWN_MEMORY[kind])
-    capacity = {"memory": memory, "computeUnits": unit.compute_units, "simdUnits": unit.simd_count or 0}
+    capacity = {
+        "memory": memory,
+        "computeUnits": unit.compute_units,
+        "simdUnits": unit.simd_count or 0,
+    }
     return {
         "name": f"gpu-{unit.card_index}-{unit.render_minor}",
         "attributes": typed(found),

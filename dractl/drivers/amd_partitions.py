@@ -46,8 +46,15 @@ def devices(unit: Unit, number: int) -> Iterator[dict[str, Any]]:
         device: dict[str, Any] = {
             "name": f"gpu-{number}-{compute}-{memory}",
             "attributes": typed(found),
-            "capacity": {name: _capacity(each, count, show) for name, (each, show) in sizes.items()},
-            "consumesCounters": [{"counterSet": f"gpu-{number}-mutex", "counters": {"partition-mode": {"value": "1"}}}],
+            "capacity": {
+                name: _capacity(each, count, show) for name, (each, show) in sizes.items()
+            },
+            "consumesCounters": [
+                {
+                    "counterSet": f"gpu-{number}-mutex",
+                    "counters": {"partition-mode": {"value": "1"}},
+                }
+            ],
         }
         if count > 1:
             device["allowMultipleAllocations"] = True
@@ -67,9 +74,14 @@ def counter_set(number: int) -> dict[str, Any]:
     return {"name": f"gpu-{number}-mutex", "counters": {"partition-mode": {"value": "1"}}}
 
 
-def slices(devices: Sequence[dict[str, Any]], counters: Sequence[dict[str, Any]]) -> tuple[Slice, ...]:
+def slices(
+    devices: Sequence[dict[str, Any]], counters: Sequence[dict[str, Any]]
+) -> tuple[Slice, ...]:
     """Devices first, then counter sets, split at the API's limits."""
-    devices_each, sets_each = range(0, len(devices), _DEVICES), range(0, len(counters), _COUNTER_SETS)
+    devices_each, sets_each = (
+        range(0, len(devices), _DEVICES),
+        range(0, len(counters), _COUNTER_SETS),
+    )
     return (
         *(Slice(devices=tuple(devices[at : at + _DEVICES])) for at in devices_each),
         *(Slice(counter_sets=tuple(counters[at : at + _COUNTER_SETS])) for at in sets_each),

@@ -18,9 +18,15 @@ def devices(machine: Machine) -> Iterator[dict[str, Any]]:
     the order of IOMMU groups as strings, then of addresses. Functions without a group are not published. None has a
     productName: that is a file of amdgpu.
     """
-    own = [pci for pci in machine.pci_devices if pci.vendor == VENDOR and pci.iommu_group is not None]
+    own = [
+        pci for pci in machine.pci_devices if pci.vendor == VENDOR and pci.iommu_group is not None
+    ]
     physical = [pci for pci in own if pci.driver == "vfio-pci" and pci.physical_function is None]
-    virtual = [pci for pci in machine.pci_devices if pci.iommu_group is not None and _is_of_gim(pci, machine)]
+    virtual = [
+        pci
+        for pci in machine.pci_devices
+        if pci.iommu_group is not None and _is_of_gim(pci, machine)
+    ]
     ordered = [*sorted(physical, key=_order), *sorted(virtual, key=_order)]
     for number, pci in enumerate(ordered):
         found = {
@@ -42,5 +48,8 @@ def _order(pci: PciDevice) -> tuple[str, str]:
 def _is_of_gim(pci: PciDevice, machine: Machine) -> bool:
     parent = machine.pci.get(pci.physical_function or "")
     return (
-        parent is not None and parent.vendor == VENDOR and parent.driver == "gim" and pci.driver in (None, "vfio-pci")
+        parent is not None
+        and parent.vendor == VENDOR
+        and parent.driver == "gim"
+        and pci.driver in (None, "vfio-pci")
     )

@@ -21,9 +21,14 @@ class _Ascend(Known, frozen=True):
     def found(self, machine: Machine, options: Options) -> Inventory:
         core = options.flag(NAME, "hamiVNPUCore")
         devices = [
-            _device(device, options.node_name, core=core) for device in reported.devices(machine, NAME, self.catalogue)
+            _device(device, options.node_name, core=core)
+            for device in reported.devices(machine, NAME, self.catalogue)
         ]
-        said = () if devices else (f"{NAME}: only Huawei's library knows the devices; list them in a machine file",)
+        said = (
+            ()
+            if devices
+            else (f"{NAME}: only Huawei's library knows the devices; list them in a machine file",)
+        )
         return Inventory(one_slice(devices), notices=said)
 
 
@@ -42,6 +47,10 @@ def _device(device: dict[str, Any], node: str, *, core: bool) -> dict[str, Any]:
     if not core:
         return {"name": device["name"], "attributes": attributes}
     kept = {name: value for name, value in attributes.items() if name not in ("cores", "memory")}
-    capacity = {"memory": {"value": "32Gi"}, **device.get("capacity", {}), "cores": {"value": "100"}}
+    capacity = {
+        "memory": {"value": "32Gi"},
+        **device.get("capacity", {}),
+        "cores": {"value": "100"},
+    }
     policies = {"memory": steps("1Mi", "1Mi"), "cores": steps("0", "1")}
     return shared({"name": device["name"], "attributes": kept, "capacity": capacity}, policies)

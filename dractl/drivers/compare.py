@@ -42,7 +42,9 @@ def differences(
             found.append(DeviceDiff(*key, "", their, our))
             continue
         found += [
-            DeviceDiff(*key, path, None if left is _MISSING else left, None if right is _MISSING else right)
+            DeviceDiff(
+                *key, path, None if left is _MISSING else left, None if right is _MISSING else right
+            )
             for path, left, right in _compare(their, our, "")
             if (key[0], path) not in _OWN
         ]
@@ -72,7 +74,13 @@ def devices(
 def _compare(left: Any, right: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
     if isinstance(left, dict) and isinstance(right, dict):
         for key in sorted(left.keys() | right.keys()):
-            below = f"{path}.{key}" if path and "/" not in key and "." not in key else f"{path}[{key}]" if path else key
+            below = (
+                f"{path}.{key}"
+                if path and "/" not in key and "." not in key
+                else f"{path}[{key}]"
+                if path
+                else key
+            )
             yield from _compare(left.get(key, _MISSING), right.get(key, _MISSING), below)
     elif left != right:
         yield path, left, right

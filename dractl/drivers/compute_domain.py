@@ -24,7 +24,8 @@ class _ComputeDomain(Known, frozen=True):
         if why is not None:
             return Inventory(unpublished=f"it does not start: {why}")
         devices = (
-            {"name": f"{kind}-0", "attributes": typed({"type": kind, "id": 0})} for kind in ("channel", "daemon")
+            {"name": f"{kind}-0", "attributes": typed({"type": kind, "id": 0})}
+            for kind in ("channel", "daemon")
         )
         return Inventory(one_slice(devices))
 
@@ -38,7 +39,12 @@ def _why_not(machine: Machine, options: Options) -> str | None:
     if why is not None:
         return why
     driver = machine.nvidia.driver_version if machine.nvidia is not None else None
-    if options.has(NAME, "dns-names") and options.flag(NAME, _DNS_NAMES, default=True) and driver and _older(driver):
+    if (
+        options.has(NAME, "dns-names")
+        and options.flag(NAME, _DNS_NAMES, default=True)
+        and driver
+        and _older(driver)
+    ):
         return (
             f"NVIDIA's driver {driver} is older than {_OLDEST_DRIVER}, which the feature gate {_DNS_NAMES} needs "
             f"({_DNS_NAMES}=false switches it off)"
@@ -57,5 +63,8 @@ def _why_not(machine: Machine, options: Options) -> str | None:
 
 
 def _older(driver: str) -> bool:
-    numbers = [[int(part) for part in text.split(".") if part.isdecimal()] for text in (driver, _OLDEST_DRIVER)]
+    numbers = [
+        [int(part) for part in text.split(".") if part.isdecimal()]
+        for text in (driver, _OLDEST_DRIVER)
+    ]
     return numbers[0] < numbers[1]

@@ -18,7 +18,9 @@ from dractl.topology.machine import Core, Machine
 
 NAME = "dra.cpu"
 _GROUPS = ("numanode", "socket", "machine")
-_ROOT = re.compile(r"pci[0-9a-f]{4}:[0-9a-f]{2}\Z")  # pkg/pcie: exactly this form, so VMD's pci10000:00 is skipped
+_ROOT = re.compile(
+    r"pci[0-9a-f]{4}:[0-9a-f]{2}\Z"
+)  # pkg/pcie: exactly this form, so VMD's pci10000:00 is skipped
 _PLAIN, _WITH_LISTS = 128, 64  # Config.DevicesPerResourceSlice
 _WHY_SKIPPED = "/sys does not show their package, core, NUMA node or cache"
 
@@ -34,12 +36,19 @@ class _Cpu(Known, frozen=True):
         mapped = options.flag(NAME, "publishNodeAllocatableResourceMapping")
         if group_by == "machine" and not options.has(NAME, "machine-groups"):
             first = self.catalogue.changes["machine-groups"].since
-            raise UsageError(f"{NAME}: groupBy=machine came with {first}", hint=f"--driver-version {NAME}={first}")
-        unreadable = next((root.name for root in machine.pcie_roots if root.local_cpus is None), None)
+            raise UsageError(
+                f"{NAME}: groupBy=machine came with {first}",
+                hint=f"--driver-version {NAME}={first}",
+            )
+        unreadable = next(
+            (root.name for root in machine.pcie_roots if root.local_cpus is None), None
+        )
         if with_roots and _scans_roots(machine) and unreadable is not None:
             bus = unreadable.removeprefix("pci")
             path = f"/sys/devices/{unreadable}/pci_bus/{bus}/cpulistaffinity"
-            return Inventory(unpublished=f"it does not start: {path} cannot be read, which exposePCIeRoots needs")
+            return Inventory(
+                unpublished=f"it does not start: {path} cannot be read, which exposePCIeRoots needs"
+            )
         node = _Node(
             machine=machine,
             cpus=_cpus(machine),
@@ -52,10 +61,18 @@ class _Cpu(Known, frozen=True):
         devices = _individual(node) if mode == "individual" else _grouped(node, group_by)
         size = _WITH_LISTS if with_roots else _PLAIN
         if mode == "grouped" and not options.has(NAME, "split-groups"):
-            size = max(len(devices), 1)  # up to 0.2 only individual CPUs are split (pkg/driver/dra_hooks.go)
-        slices = tuple(Slice(tuple(devices[start : start + size])) for start in range(0, len(devices), size))
+            size = max(
+                len(devices), 1
+            )  # up to 0.2 only individual CPUs are split (pkg/driver/dra_hooks.go)
+        slices = tuple(
+            Slice(tuple(devices[start : start + size])) for start in range(0, len(devices), size)
+        )
         skipped = cpulist.parse(machine.cpus.online or "") - node.cpus.keys()
-        notices = [f"{NAME}: CPUs {cpulist.show(skipped)} are not published: {_WHY_SKIPPED}"] if skipped else []
+        notices = (
+            [f"{NAME}: CPUs {cpulist.show(skipped)} are not published: {_WHY_SKIPPED}"]
+            if skipped
+            else []
+        )
         return Inventory(slices, notices=tuple(notices))
 
 
@@ -79,7 +96,10 @@ class _Node(Struct, frozen=True):
 
     def near(self, cpus: Iterable[int]) -> list[str] | None:
         wanted = frozenset(cpus)
-        return sorted(name for name, local in self.roots.items() if not local.isdisjoint(wanted)) or None
+        return (
+            sorted(name for name, local in self.roots.items() if not local.isdisjoint(wanted))
+            or None
+        )
 
 
 def _choice(options: Options, name: str, allowed: tuple[str, ...]) -> str:
@@ -94,13 +114,17 @@ def _reserved(options: Options) -> frozenset[int]:
     try:
         return cpulist.parse(text)
     except ValueError:
-        raise UsageError(f"{NAME}: reservedCPUs must be a list of CPUs such as 0-1,16, not {text!r}") from None
+        raise UsageError(
+            f"{NAME}: reservedCPUs must be a list of CPUs such as 0-1,16, not {text!r}"
+        ) from None
 
 
 def _cpus(machine: Machine) -> dict[int, Core]:
     """Online CPUs with their core; the driver skips those without complete topology (populateTopologyInfo)."""
     uncached = cpulist.parse(machine.cpus.uncached or "")
-    cores = [c for c in machine.cpus.cores if c.numa_node is not None and c.package >= 0 and c.id >= 0]
+    cores = [
+        c for c in machine.cpus.cores if c.numa_node is not None and c.package >= 0 and c.id >= 0
+    ]
     found = {cpu: core for core in cores for cpu in cpulist.parse(core.cpus) if cpu not in uncached}
     return dict(sorted(found.items()))
 
@@ -135,7 +159,11 @@ def _grouped(node: _Node, group_by: str) -> list[dict[str, Any]]:
     devices = []
     for key, members in sorted(groups.items()):
         found: dict[str, Any] = {"dra.cpu/numCPUs": len(members), "dra.cpu/smtEnabled": node.smt}
-        name = {"numanode": f"cpudevnuma{key:03d}", "socket": f"cpudevsocket{key:03d}", "machine": "cpudevmachine"}
+        name = {
+            "numanode": f"cpudevnuma{key:03d}",
+            "socket": f"cpudevsocket{key:03d}",
+            "machine": "cpudevmachine",
+        }
         if group_by == "numanode":
             # That of any CPU of the group (UnsortedList()[0]): random where a node spans packages.
             found |= {"dra.cpu/socketID": node.cpus[members[0]].package, **node.numa(key)}

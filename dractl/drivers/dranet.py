@@ -27,19 +27,27 @@ _FOUR_DIGITS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
 _UNBOUND = "no kernel driver that creates an interface is bound"
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 _MAX_TEXT = 64  # resourceapi.DeviceAttributeMaxValueLength
-_KINDS = {"tun": "tuntap"}  # vishvananda/netlink Tuntap.Type; the other kinds are called as the kernel calls them
+_KINDS = {
+    "tun": "tuntap"
+}  # vishvananda/netlink Tuntap.Type; the other kinds are called as the kernel calls them
 
 
 class _Dranet(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
-        return any(map(_allocatable, network_functions(machine))) or any(d.bdf for d in machine.rdma_devices)
+        return any(map(_allocatable, network_functions(machine))) or any(
+            d.bdf for d in machine.rdma_devices
+        )
 
     def found(self, machine: Machine, options: Options) -> Inventory:
         """DB.scan: PCI functions, RDMA devices of other classes, interfaces; then what the host's uplink uses goes."""
         lists = options.flag(NAME, "DRAListTypeAttributes")
         bound_only = options.has(NAME, "bound-functions")
-        functions = [pci for pci in network_functions(machine) if _allocatable(pci) or not bound_only]
-        unbound = [pci.bdf for pci in network_functions(machine) if not _allocatable(pci) and bound_only]
+        functions = [
+            pci for pci in network_functions(machine) if _allocatable(pci) or not bound_only
+        ]
+        unbound = [
+            pci.bdf for pci in network_functions(machine) if not _allocatable(pci) and bound_only
+        ]
         found = {device_name(pci.bdf): {"dra.net/pciAddress": pci.bdf} for pci in functions}
         described = dict(zip(found, functions, strict=True))
         if options.has(NAME, "standalone-rdma"):
@@ -58,11 +66,16 @@ class _Dranet(Known, frozen=True):
         }
         of_cloud = dranet_cloud.attributes(machine, options)
         devices = [
-            {"name": name, "attributes": typed({**facts, **of_cloud(facts.get("dra.net/pciAddress", ""))})}
+            {
+                "name": name,
+                "attributes": typed({**facts, **of_cloud(facts.get("dra.net/pciAddress", ""))}),
+            }
             for name, facts in sorted(found.items())
             if facts.get("dra.net/ifName") not in left_out
         ]
-        comments = {name: text for name, pci in described.items() if (text := _other_names(pci)) is not None}
+        comments = {
+            name: text for name, pci in described.items() if (text := _other_names(pci)) is not None
+        }
         why = dict.fromkeys(unbound, _UNBOUND)
         if wanted:
             everything, devices = devices, dranet_filter.kept(devices, wanted, options.target)
@@ -76,7 +89,9 @@ PROFILE = _Dranet(NAME)
 def _places(devices: Iterable[dict[str, Any]]) -> set[str]:
     """PCI addresses of devices, and interfaces of those without."""
     found = (device["attributes"] for device in devices)
-    return {(facts.get("dra.net/pciAddress") or facts["dra.net/ifName"])["string"] for facts in found}
+    return {
+        (facts.get("dra.net/pciAddress") or facts["dra.net/ifName"])["string"] for facts in found
+    }
 
 
 def device_name(bdf: str) -> str:
@@ -168,7 +183,12 @@ def addresses(cidrs: Iterable[str], limit: int | None = _MAX_TEXT) -> str | None
         except ValueError:
             continue
         # Go's IsGlobalUnicast: everything but unspecified, loopback, multicast, link-local and broadcast.
-        if address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local:
+        if (
+            address.is_unspecified
+            or address.is_loopback
+            or address.is_multicast
+            or address.is_link_local
+        ):
             continue
         longer = f"{joined},{cidr}" if joined else cidr
         if limit is not None and len(longer) > limit:
@@ -181,7 +201,9 @@ def _rdma(machine: Machine, found: dict[str, dict[str, Any]], options: Options) 
     """addRDMAAttributes."""
     of_all = options.has(NAME, "rdma-device-of-interfaces")
     interfaces = {interface.name: interface for interface in machine.net_interfaces}
-    by_function = {rdma.bdf: rdma.name for rdma in reversed(machine.rdma_devices) if rdma.bdf is not None}
+    by_function = {
+        rdma.bdf: rdma.name for rdma in reversed(machine.rdma_devices) if rdma.bdf is not None
+    }
     for facts in found.values():
         interface = facts.get("dra.net/ifName")
         name = facts.get("dra.net/rdmaDevice") if of_all else None
@@ -214,7 +236,9 @@ def _pci(
     return {
         "dra.net/pciVendor": names.vendor(pci.vendor) or UNKNOWN,
         "dra.net/pciDevice": names.device(pci.vendor, pci.device) or UNKNOWN,
-        "dra.net/pciSubsystem": pci.subsystem_device.removeprefix("0x") if pci.subsystem_device else None,
+        "dra.net/pciSubsystem": pci.subsystem_device.removeprefix("0x")
+        if pci.subsystem_device
+        else None,
         "dra.net/numaNode": ghw.numa_node(pci, machine),
         **pcie_root(pci),
         **standard,

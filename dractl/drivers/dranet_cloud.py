@@ -28,10 +28,14 @@ def _places(cloud: str | None) -> tuple[str, ...]:
 
 def attributes(machine: Machine, options: Options) -> Callable[[str], dict[str, Any]]:
     """A function that gives the attributes of a device, by its PCI address (empty: it has none)."""
-    by_dmi = "aws" if machine.host.vendor == "Amazon EC2" else None  # EC2 alone has the instance type in DMI, too
+    by_dmi = (
+        "aws" if machine.host.vendor == "Amazon EC2" else None
+    )  # EC2 alone has the instance type in DMI, too
     cloud = options.setting(_DRIVER, "cloud") or machine.host.cloud or by_dmi
     if cloud is not None and cloud not in CLOUDS:
-        raise UsageError(f"{_DRIVER}: cloud must be {', '.join(CLOUDS[:-1])} or {CLOUDS[-1]}, not {cloud!r}")
+        raise UsageError(
+            f"{_DRIVER}: cloud must be {', '.join(CLOUDS[:-1])} or {CLOUDS[-1]}, not {cloud!r}"
+        )
     _refuse_other(cloud, options)
     dmi = machine.host.product if cloud == "aws" else None
     kind = options.setting(_DRIVER, "instanceType") or machine.host.instance_type or dmi
@@ -57,7 +61,14 @@ def _refuse_other(cloud: str | None, options: Options) -> None:
         for name in _places(owner):
             value = options.setting(_DRIVER, name)
             if value is not None and owner != cloud:
-                found = f"the machine is on {cloud}" if cloud else "the machine is on no known cloud"
-                raise UsageError(f"{_DRIVER}: {name} is an attribute on {owner}, and {found}", hint=f"cloud={owner}")
+                found = (
+                    f"the machine is on {cloud}" if cloud else "the machine is on no known cloud"
+                )
+                raise UsageError(
+                    f"{_DRIVER}: {name} is an attribute on {owner}, and {found}",
+                    hint=f"cloud={owner}",
+                )
             if value is not None and len(value) > _MAX_TEXT:
-                raise UsageError(f"{_DRIVER}: {name} has {len(value)} characters; at most {_MAX_TEXT} are allowed")
+                raise UsageError(
+                    f"{_DRIVER}: {name} has {len(value)} characters; at most {_MAX_TEXT} are allowed"
+                )

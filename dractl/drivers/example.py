@@ -25,7 +25,11 @@ class _Example(Known, frozen=True):
         devices: list[dict[str, Any]] = []
         counters: list[dict[str, Any]] = []
         for number in range(count):
-            facts = {"index": number, "model": "LATEST-GPU-MODEL", "driverVersion": {"version": "1.0.0"}}
+            facts = {
+                "index": number,
+                "model": "LATEST-GPU-MODEL",
+                "driverVersion": {"version": "1.0.0"},
+            }
             if not parts:
                 devices.append(_device(f"gpu-{number}", facts, 1, shared == "true"))
                 continue
@@ -33,7 +37,9 @@ class _Example(Known, frozen=True):
             counters.append({"name": name, "counters": _amounts(1)})
             for part in range(parts):
                 own = {**facts, "partition": part, "partitionable": True}
-                devices.append(_device(f"gpu-{number}-partition-{part}", own, parts, shared == "true", name))
+                devices.append(
+                    _device(f"gpu-{number}-partition-{part}", own, parts, shared == "true", name)
+                )
             whole = {**facts, "partitionable": True, "full": True}
             devices.append(_device(f"gpu-{number}-full", whole, 1, shared == "true", name))
         if options.flag(NAME, "bindingConditions"):
@@ -42,7 +48,10 @@ class _Example(Known, frozen=True):
                     "bindingConditions": ["BindingConditions"],
                     "bindingFailureConditions": ["BindingFailureConditions"],
                 }
-        parts_of_all = (Slice(counter_sets=tuple(counters)), Slice(tuple(devices)))  # gpu.go EnumerateDevices
+        parts_of_all = (
+            Slice(counter_sets=tuple(counters)),
+            Slice(tuple(devices)),
+        )  # gpu.go EnumerateDevices
         return Inventory(parts_of_all if counters else one_slice(devices))
 
 

@@ -44,13 +44,19 @@ PROFILE = _Gaudi(NAME)
 
 
 def _is_gaudi(pci: PciDevice) -> bool:
-    return pci.driver == "habanalabs" and _ADDRESS.match(pci.bdf) is not None and pci.device is not None
+    return (
+        pci.driver == "habanalabs"
+        and _ADDRESS.match(pci.bdf) is not None
+        and pci.device is not None
+    )
 
 
 def _device(pci: PciDevice, name: str) -> dict[str, Any]:
     root = published(pci)
     found = {
-        "model": known.name if (known := PROFILE.catalogue.models.get(pci.device or "")) else pci.device,
+        "model": known.name
+        if (known := PROFILE.catalogue.models.get(pci.device or ""))
+        else pci.device,
         PCIE_ROOT: root or "",
         "serial": "",
         "healthy": True,

@@ -11,7 +11,11 @@ from dractl.drivers.agent import Agent, shared, steps
 NAME = "dra.hygon.com"
 
 
-_POLICIES = {"cores": steps("0", "1"), "memory": steps("0", "1Mi"), "slices": steps("1", "1", default="1", most="4")}
+_POLICIES = {
+    "cores": steps("0", "1"),
+    "memory": steps("0", "1Mi"),
+    "slices": steps("1", "1", default="1", most="4"),
+}
 
 
 def _shape(device: dict[str, Any]) -> dict[str, Any]:

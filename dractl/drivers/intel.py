@@ -48,7 +48,9 @@ class _Intel(Known, frozen=True):
             if "memory" not in devices[-1]["capacity"]:
                 unknown.append(pci.bdf)
         notices = (
-            (f"{NAME}: memory of {', '.join(unknown)} is omitted: only its kernel driver or xpumd knows it",)
+            (
+                f"{NAME}: memory of {', '.join(unknown)} is omitted: only its kernel driver or xpumd knows it",
+            )
             if unknown
             else ()
         )
@@ -99,12 +101,18 @@ def _why_not_then(device: PciDevice) -> str | None:
 def _as_in_0_10(device: dict[str, Any], pci: PciDevice) -> dict[str, Any]:
     """The same device as 0.10 publishes it. Its root is the first folder of the function's path, whatever that is."""
     root = pci.path.partition("/")[0]
-    attributes = {name: value for name, value in device["attributes"].items() if name not in ("type", "pciRoot")}
+    attributes = {
+        name: value
+        for name, value in device["attributes"].items()
+        if name not in ("type", "pciRoot")
+    }
     attributes[PCIE_ROOT] = {"string": root}
     if root.count(":") == 1:
         attributes["pciRoot"] = {"string": root.partition(":")[2]}
     family = attributes["family"]["string"]
-    attributes["family"] = {"string": family.removesuffix(" A-Series")}  # Arc and Arc Pro had one series
+    attributes["family"] = {
+        "string": family.removesuffix(" A-Series")
+    }  # Arc and Arc Pro had one series
     return {**device, "attributes": attributes}
 
 
@@ -115,11 +123,15 @@ def _memory(device: PciDevice, known: int | None) -> dict[str, Any]:
     return {} if known is None else {"memory": {"value": binary_quantity(known // _MIB * _MIB)}}
 
 
-def _device(device: PciDevice, model: Model, memory: int | None, *, managed: bool, healthy: bool) -> dict[str, Any]:
+def _device(
+    device: PciDevice, model: Model, memory: int | None, *, managed: bool, healthy: bool
+) -> dict[str, Any]:
     root = published(device)
     sriov = device.sriov
     virtual = sriov is not None and sriov.physical_function is not None and sriov.total_vfs is None
-    virtual = virtual and len(device.bdf) == _PLAIN  # deduceVfIdx compares the length of virtfn's link
+    virtual = (
+        virtual and len(device.bdf) == _PLAIN
+    )  # deduceVfIdx compares the length of virtfn's link
     can_share = sriov is not None and bool(sriov.total_vfs) and sriov.drivers_autoprobe is True
     found: dict[str, Any] = {
         "name": f"{device.bdf.replace(':', '-').replace('.', '-')}-{device.device}",

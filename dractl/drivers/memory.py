@@ -35,13 +35,19 @@ class _Memory(Known, frozen=True):
                 slices.setdefault(page, []).append(device)
                 remarks = []
                 if place != node.id:
-                    remarks.append(f"this is NUMA node {node.id}; the driver publishes its index in the list of nodes")
+                    remarks.append(
+                        f"this is NUMA node {node.id}; the driver publishes its index in the list of nodes"
+                    )
                 if not page and machine.host.page_bytes is None:
-                    remarks.append("pageSize and requestPolicy are left out: the size of pages is unknown here")
+                    remarks.append(
+                        "pageSize and requestPolicy are left out: the size of pages is unknown here"
+                    )
                 if remarks:
                     comments[device["name"]] = "; ".join(remarks)
         if slices:
-            notices.append(f"{NAME}: the driver's own device names end in six random characters, not in a number")
+            notices.append(
+                f"{NAME}: the driver's own device names end in six random characters, not in a number"
+            )
         apart = tuple(Slice(tuple(slices[page])) for page in sorted(slices))
         return Inventory(apart, comments, notices=tuple(notices))
 
@@ -65,7 +71,10 @@ def _device(place: int, huge: int, amount: int, machine: Machine) -> dict[str, A
     if page is not None:
         step = binary_quantity(page)
         limits = {"min": step, "max": size["value"], "step": step}
-        size["requestPolicy"] = {"default": step if huge else binary_quantity(_LEAST), "validRange": limits}
+        size["requestPolicy"] = {
+            "default": step if huge else binary_quantity(_LEAST),
+            "validRange": limits,
+        }
     found = {
         NUMA_NODE: place,
         _PAGE_SIZE: _minimized(page) if page is not None else None,

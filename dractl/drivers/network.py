@@ -47,7 +47,9 @@ class Network(Struct, frozen=True):
     @property
     def pools(self) -> frozenset[tuple[str, str]]:
         """The pools, each by its driver and its name."""
-        return frozenset((item["spec"]["driver"], item["spec"]["pool"]["name"]) for item in self.slices)
+        return frozenset(
+            (item["spec"]["driver"], item["spec"]["pool"]["name"]) for item in self.slices
+        )
 
 
 def read(path: str, target: Target) -> Network:
@@ -65,7 +67,9 @@ def read(path: str, target: Target) -> Network:
         key = (found[0]["spec"]["driver"], found[0]["spec"]["pool"]["name"])
         if key in pools:
             raise _error(
-                document, ("pool",), f"pool {key[1]} of {key[0]} is defined twice; give each document its own pool"
+                document,
+                ("pool",),
+                f"pool {key[1]} of {key[0]} is defined twice; give each document its own pool",
             )
         pools.add(key)
         slices += found
@@ -77,12 +81,18 @@ def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[
     _known_keys(document, (), pool, _KEYS, "a pool")
     driver, name = pool.get("driver"), str(pool.get("pool", "network"))
     if not isinstance(driver, str) or not _DRIVER.match(driver):
-        raise _error(document, ("driver",), "driver must be a DRA driver's name, such as camera.example.com")
+        raise _error(
+            document, ("driver",), "driver must be a DRA driver's name, such as camera.example.com"
+        )
     if "pool" in pool and not isinstance(pool["pool"], str):
         raise _error(document, ("pool",), "pool must be a name, such as building-7")
     devices = pool.get("devices")
     if not isinstance(devices, list) or not devices:
-        raise _error(document, ("devices",), "devices must be a list such as [{name: camera-1, attributes: {zoom: 4}}]")
+        raise _error(
+            document,
+            ("devices",),
+            "devices must be a list such as [{name: camera-1, attributes: {zoom: 4}}]",
+        )
     held = [_device(document, number, item) for number, item in enumerate(devices)]
     seen: set[str] = set()
     for number, device in enumerate(held):
@@ -96,14 +106,20 @@ def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[
     for number, part in enumerate(parts):
         spec = {
             "driver": driver,
-            "pool": {"name": name, "generation": pool.get("generation", 1), "resourceSliceCount": len(parts)},
+            "pool": {
+                "name": name,
+                "generation": pool.get("generation", 1),
+                "resourceSliceCount": len(parts),
+            },
             **where,
             "devices": part,
         }
         drop_fields(spec, "slice", target, f"{driver}/{name}", notices)
         if "perDeviceNodeSelection" in where and "perDeviceNodeSelection" not in spec:
             why = f"Kubernetes {target.release} does not support nodes per device without DRAPartitionableDevices"
-            hint = "give each group of nodes a pool of its own, or name the gate with --feature-gates"
+            hint = (
+                "give each group of nodes a pool of its own, or name the gate with --feature-gates"
+            )
             raise _error(document, ("devices", 0), why, hint)
         item = {
             "apiVersion": "resource.k8s.io/v1",
@@ -120,7 +136,9 @@ def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[
 def _device(document: Document, number: int, item: Any) -> dict[str, Any]:
     path = ("devices", number)
     if not isinstance(item, dict):
-        raise _error(document, path, "a device must be a map such as {name: camera-1, attributes: {zoom: 4}}")
+        raise _error(
+            document, path, "a device must be a map such as {name: camera-1, attributes: {zoom: 4}}"
+        )
     _known_keys(document, path, item, _DEVICE_KEYS, "a device")
     device = dict(item)
     for key in ("attributes", "capacity"):
@@ -128,7 +146,8 @@ def _device(document: Document, number: int, item: Any) -> dict[str, Any]:
             raise _error(document, (*path, key), f"{key} must be a map from names to values")
     if "attributes" in item:
         device["attributes"] = {
-            name: _attribute(document, (*path, "attributes", name), value) for name, value in item["attributes"].items()
+            name: _attribute(document, (*path, "attributes", name), value)
+            for name, value in item["attributes"].items()
         }
     if "capacity" in item:
         device["capacity"] = {
@@ -148,13 +167,21 @@ def _attribute(document: Document, path: tuple[str | int, ...], value: Any) -> d
     if isinstance(value, bool | int | str) or (isinstance(value, list) and value):
         return typed(value)
     raise _error(
-        document, path, "an attribute must be a string, an integer, true or false, or a map such as version: 1.2.3"
+        document,
+        path,
+        "an attribute must be a string, an integer, true or false, or a map such as version: 1.2.3",
     )
 
 
-def _nodes(document: Document, pool: dict[str, Any], devices: list[dict[str, Any]]) -> dict[str, Any]:
+def _nodes(
+    document: Document, pool: dict[str, Any], devices: list[dict[str, Any]]
+) -> dict[str, Any]:
     """The slice's fields for the nodes that can reach its devices."""
-    own = [number for number, device in enumerate(devices) if "allNodes" in device or "nodeSelector" in device]
+    own = [
+        number
+        for number, device in enumerate(devices)
+        if "allNodes" in device or "nodeSelector" in device
+    ]
     if own and ("allNodes" in pool or "nodeSelector" in pool):
         place = ("devices", own[0])
         raise _error(document, place, "the pool already sets the nodes that can reach its devices")
@@ -162,7 +189,9 @@ def _nodes(document: Document, pool: dict[str, Any], devices: list[dict[str, Any
         if len(own) < len(devices):
             missing = next(number for number in range(len(devices)) if number not in own)
             raise _error(
-                document, ("devices", missing), "it needs allNodes or a nodeSelector because the other devices have one"
+                document,
+                ("devices", missing),
+                "it needs allNodes or a nodeSelector because the other devices have one",
             )
         return {"perDeviceNodeSelection": True}
     if "nodeSelector" in pool and "allNodes" not in pool:
@@ -170,7 +199,11 @@ def _nodes(document: Document, pool: dict[str, Any], devices: list[dict[str, Any
     if pool.get("allNodes") is True and "nodeSelector" not in pool:
         return {"allNodes": True}
     what = "either allNodes: true or a nodeSelector, in the pool or in each device"
-    raise _error(document, ("allNodes",) if "allNodes" in pool else (), f"a pool of network devices needs {what}")
+    raise _error(
+        document,
+        ("allNodes",) if "allNodes" in pool else (),
+        f"a pool of network devices needs {what}",
+    )
 
 
 def _selector(document: Document, path: tuple[str | int, ...], value: Any) -> dict[str, Any]:
@@ -179,20 +212,30 @@ def _selector(document: Document, path: tuple[str | int, ...], value: Any) -> di
         raise _error(document, path, "nodeSelector must be a map of labels, or a NodeSelector")
     if "nodeSelectorTerms" in value:
         return value
-    wanted = [{"key": key, "operator": "In", "values": [str(label)]} for key, label in value.items()]
+    wanted = [
+        {"key": key, "operator": "In", "values": [str(label)]} for key, label in value.items()
+    ]
     return {"nodeSelectorTerms": [{"matchExpressions": wanted}]}
 
 
-def _known_keys(document: Document, path: tuple[str | int, ...], value: Any, known: Sequence[str], what: str) -> None:
+def _known_keys(
+    document: Document, path: tuple[str | int, ...], value: Any, known: Sequence[str], what: str
+) -> None:
     for key in value:
         if key not in known:
             near = get_close_matches(key, known, 1)
             meant = f"; did you mean {near[0]}?" if near else ""
             place = document.locate((*path, key), key=True)
-            raise InputError(f"unknown key {key!r}{meant}", place=str(place), hint=f"{what} has {', '.join(known)}")
+            raise InputError(
+                f"unknown key {key!r}{meant}",
+                place=str(place),
+                hint=f"{what} has {', '.join(known)}",
+            )
 
 
-def _error(document: Document, path: tuple[str | int, ...], message: str, hint: str | None = None) -> InputError:
+def _error(
+    document: Document, path: tuple[str | int, ...], message: str, hint: str | None = None
+) -> InputError:
     return InputError(message, place=str(document.locate(path)), hint=hint)
 
 

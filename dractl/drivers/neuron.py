@@ -22,7 +22,11 @@ class _Neuron(Known, frozen=True):
     def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         instance_type = machine.host.instance_type or machine.host.product
         if (instance_type or "").startswith("trn2u."):
-            return Inventory(notices=(f"{NAME}: on UltraServers one device stands for the node; it is not rendered",))
+            return Inventory(
+                notices=(
+                    f"{NAME}: on UltraServers one device stands for the node; it is not rendered",
+                )
+            )
         devices = [
             {"name": f"neurondevice{number}", "attributes": typed(_facts(number, instance_type))}
             for number in range(sum(_is_neuron(pci) for pci in machine.pci_devices))

@@ -29,7 +29,9 @@ def of_adapter(instance_type: str | None, bdf: str) -> dict[str, str]:
 def _adapters(instance_type: str | None) -> tuple[str, ...]:
     known = driver("neuron.aws.com")
     family, _, size = (instance_type or "").partition(".")
-    if family not in known.table("families") or size != known.table("sizes").get(family, "48xlarge"):
+    if family not in known.table("families") or size != known.table("sizes").get(
+        family, "48xlarge"
+    ):
         return ()
     places = known.table("adapters").get(known.table("families")[family], "")
     return tuple(f"0000:{place}" for place in places.split())

@@ -28,12 +28,15 @@ class _Nvidia(Known, frozen=True):
 
     def found(self, machine: Machine, options: Options) -> Inventory:
         dynamic, passed, managed = (
-            options.flag(NAME, name) for name in ("dynamicMIG", "passthroughSupport", FABRIC_MANAGER)
+            options.flag(NAME, name)
+            for name in ("dynamicMIG", "passthroughSupport", FABRIC_MANAGER)
         )
         options.flag(NAME, LIST_ATTRIBUTES)
         shares = nvidia_shares.asked(options)
         if dynamic and passed:
-            raise UsageError(f"{NAME}: dynamicMIG and passthroughSupport cannot be combined; the driver refuses that")
+            raise UsageError(
+                f"{NAME}: dynamicMIG and passthroughSupport cannot be combined; the driver refuses that"
+            )
         why = nvidia_start.why_not(machine, options, passthrough=passed, dynamic=dynamic)
         if why is not None:
             return Inventory(unpublished=f"it does not start: {why}")
@@ -50,7 +53,9 @@ class _Nvidia(Known, frozen=True):
                 if unknown:
                     found.comments[device["name"]] = "; ".join(unknown)
         elif passed:
-            found.notices.append(f"{NAME}: 25.12 has the gate PassthroughSupport, but finds no vfio device with it")
+            found.notices.append(
+                f"{NAME}: 25.12 has the gate PassthroughSupport, but finds no vfio device with it"
+            )
         if found.partial:
             gpus = f"{found.partial} GPU{'s' if found.partial > 1 else ''}"
             found.notices.append(
@@ -63,10 +68,14 @@ class _Nvidia(Known, frozen=True):
             said = why if off else "no GPU can be partitioned"
             found.notices.append(f"{NAME}: dynamicMIG changes nothing here: {said}")
         if managed:
-            found.notices.append(f"{NAME}: partition1 to partition8 are left out: only Fabric Manager knows them")
+            found.notices.append(
+                f"{NAME}: partition1 to partition8 are left out: only Fabric Manager knows them"
+            )
         slices = _by_gpu(found, machine, options) if dynamic else one_slice(found.others)
         lacking = _of_nvml(found.others) if found.partial else frozenset()
-        return Inventory(slices, found.comments, found.left_out, tuple(found.notices), unknown=lacking)
+        return Inventory(
+            slices, found.comments, found.left_out, tuple(found.notices), unknown=lacking
+        )
 
 
 PROFILE = _Nvidia(NAME)
@@ -129,7 +138,9 @@ def _add(
         devices = [shared(static_mig(gpu, mig, machine, pci, options)) for mig in gpu.mig_devices]
         if not devices:
             what = "no more than a vfio device" if vfio else "nothing"
-            found.left_out[gpu.bdf or ""] = f"in MIG mode without a MIG device: the driver publishes {what} of this GPU"
+            found.left_out[gpu.bdf or ""] = (
+                f"in MIG mode without a MIG device: the driver publishes {what} of this GPU"
+            )
     else:
         devices = [shared(full(gpu, machine, pci, options))]
     if dynamic:
@@ -138,7 +149,9 @@ def _add(
         found.others += devices
 
 
-def _known_to_pci(found: _Found, gpu: Gpu, machine: Machine, options: Options, *, vfio: bool) -> dict[str, Any] | None:
+def _known_to_pci(
+    found: _Found, gpu: Gpu, machine: Machine, options: Options, *, vfio: bool
+) -> dict[str, Any] | None:
     """A GPU that NVML was not asked about. None where the driver does not see it."""
     if gpu.bdf is None:
         found.notices.append("a GPU without a PCI address is not published: its place is unknown")
@@ -146,7 +159,9 @@ def _known_to_pci(found: _Found, gpu: Gpu, machine: Machine, options: Options, *
     pci = machine.pci.get(gpu.bdf)
     bound = pci.driver if pci is not None else None
     if bound not in (None, "nvidia"):
-        what = "it is published for passthrough only" if vfio else "the driver does not see this GPU"
+        what = (
+            "it is published for passthrough only" if vfio else "the driver does not see this GPU"
+        )
         found.left_out[gpu.bdf or ""] = f"bound to {bound}, not to nvidia: {what}"
         return None
     if machine.nvidia is not None:
@@ -167,7 +182,12 @@ def _by_gpu(found: _Found, machine: Machine, options: Options) -> tuple[Slice, .
     """generateSplitResourceSlices, and generateCombinedResourceSlices for 1.34 and for nodes without MIG."""
     capable = any(gpu.mig_mode is not None for gpu in machine.gpus)
     per_gpu = [Slice(tuple(devices)) for devices, _ in found.per_gpu]
-    if options.target.has("counters-apart-from-devices") and (capable or not options.has(NAME, "dynamic-mig-checks")):
+    if options.target.has("counters-apart-from-devices") and (
+        capable or not options.has(NAME, "dynamic-mig-checks")
+    ):
         return (Slice(counter_sets=tuple(found.counter_sets)), *per_gpu)
     pairs = zip(per_gpu, (counters for _, counters in found.per_gpu), strict=True)
-    return tuple(one if counters is None else replace(one, counter_sets=(counters,)) for one, counters in pairs)
+    return tuple(
+        one if counters is None else replace(one, counter_sets=(counters,))
+        for one, counters in pairs
+    )

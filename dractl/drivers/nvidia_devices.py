@@ -43,7 +43,11 @@ def fabric_manager(gpu: Gpu | None, options: Options) -> dict[str, Any]:
 
 def common(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) -> dict[str, Any]:
     """Attributes that full GPUs and MIG devices share."""
-    return {**product(gpu, machine), "addressingMode": gpu.addressing_mode, **place(str(gpu.bdf), pci, options)}
+    return {
+        **product(gpu, machine),
+        "addressingMode": gpu.addressing_mode,
+        **place(str(gpu.bdf), pci, options),
+    }
 
 
 def product(gpu: Gpu, machine: Machine) -> dict[str, Any]:
@@ -73,10 +77,15 @@ def full(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) ->
 
 def partial(number: int, gpu: Gpu, pci: PciDevice | None, options: Options) -> dict[str, Any]:
     """A full GPU known from PCI alone."""
-    return {"name": f"gpu-{number}", "attributes": typed({"type": "gpu", **place(str(gpu.bdf), pci, options)})}
+    return {
+        "name": f"gpu-{number}",
+        "attributes": typed({"type": "gpu", **place(str(gpu.bdf), pci, options)}),
+    }
 
 
-def static_mig(gpu: Gpu, mig: MigDevice, machine: Machine, pci: PciDevice | None, options: Options) -> dict[str, Any]:
+def static_mig(
+    gpu: Gpu, mig: MigDevice, machine: Machine, pci: PciDevice | None, options: Options
+) -> dict[str, Any]:
     profile = next((p for p in gpu.mig_profiles if p.id == mig.profile_id), None)
     start, size = mig.placement.start, mig.placement.size
     name = mig_name(gpu, mig.profile or "", mig.profile_id, start)
@@ -91,7 +100,11 @@ def static_mig(gpu: Gpu, mig: MigDevice, machine: Machine, pci: PciDevice | None
         **common(gpu, machine, pci, options),
         **numbers,
     }
-    capacity = {name: binary_quantity(count) for name, count in counts(profile).items()} if profile is not None else {}
+    capacity = (
+        {name: binary_quantity(count) for name, count in counts(profile).items()}
+        if profile is not None
+        else {}
+    )
     capacity |= {f"memorySlice{number}": "1" for number in range(start, start + size)}
     return {"name": name, "attributes": typed(found), "capacity": amounts(capacity)}
 

@@ -26,7 +26,11 @@ def is_partitionable(gpu: Gpu, options: Options) -> bool:
     """
     if not options.has(NAME, "dynamic-mig-checks"):
         return True
-    return gpu.mig_mode is not None and gpu.virtualization != "vgpu" and (gpu.mig_mode or _toggles(gpu))
+    return (
+        gpu.mig_mode is not None
+        and gpu.virtualization != "vgpu"
+        and (gpu.mig_mode or _toggles(gpu))
+    )
 
 
 def _toggles(gpu: Gpu) -> bool:
@@ -34,7 +38,11 @@ def _toggles(gpu: Gpu) -> bool:
 
 
 def partitions(
-    gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options, shared: Callable[[Device], Device]
+    gpu: Gpu,
+    machine: Machine,
+    pci: PciDevice | None,
+    options: Options,
+    shared: Callable[[Device], Device],
 ) -> tuple[list[Device], dict[str, Any] | None]:
     """The GPU's devices by name, and its counter set if there is one. ``shared`` applies consumableShares to a device.
 
@@ -54,22 +62,35 @@ def partitions(
         whole = full(gpu, machine, pci, options)
         whole["attributes"] = _of_part(whole["attributes"], options, keep_root=True)
         if profiles or not options.has(NAME, "dynamic-mig-checks"):
-            whole["capacity"] = amounts({capacity: binary_quantity(count) for capacity, count in largest.items()})
+            whole["capacity"] = amounts(
+                {capacity: binary_quantity(count) for capacity, count in largest.items()}
+            )
             whole["consumesCounters"] = [{"counterSet": name, "counters": everything}]
         devices.append(shared(whole))
         # applyConsumableShares writes into the map of capacities that the counter set is then made of.
         added = devices[0]["capacity"].keys() - whole["capacity"].keys()
-        offered |= {capacity: {"value": devices[0]["capacity"][capacity]["value"]} for capacity in added}
+        offered |= {
+            capacity: {"value": devices[0]["capacity"][capacity]["value"]} for capacity in added
+        }
     for profile in profiles:
         own = counts(profile)
-        facts = {"type": "mig", "parentUUID": gpu.uuid, "profile": profile.name, **common(gpu, machine, pci, options)}
+        facts = {
+            "type": "mig",
+            "parentUUID": gpu.uuid,
+            "profile": profile.name,
+            **common(gpu, machine, pci, options),
+        }
         devices += [
             shared(
                 {
                     "name": mig_name(gpu, profile.name, profile.id, place.start),
                     "attributes": _of_part(typed(facts), options, keep_root=False),
-                    "capacity": amounts({capacity: binary_quantity(count) for capacity, count in own.items()}),
-                    "consumesCounters": [{"counterSet": name, "counters": _counters(own, place.start, place.size)}],
+                    "capacity": amounts(
+                        {capacity: binary_quantity(count) for capacity, count in own.items()}
+                    ),
+                    "consumesCounters": [
+                        {"counterSet": name, "counters": _counters(own, place.start, place.size)}
+                    ],
                 }
             )
             for place in profile.placements
@@ -92,6 +113,9 @@ def _of_part(attributes: Device, options: Options, *, keep_root: bool) -> Device
 
 def _counters(amount: dict[str, int], start: int, size: int) -> dict[str, Any]:
     """Capacities as counters, whose names have hyphens, and one counter for each memory slice."""
-    found = {re.sub("([a-z])([A-Z])", r"\1-\2", name).lower(): binary_quantity(count) for name, count in amount.items()}
+    found = {
+        re.sub("([a-z])([A-Z])", r"\1-\2", name).lower(): binary_quantity(count)
+        for name, count in amount.items()
+    }
     found |= {f"memory-slice-{number}": "1" for number in range(start, start + size)}
     return amounts(found)

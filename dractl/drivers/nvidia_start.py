@@ -52,7 +52,10 @@ def why_not(machine: Machine, options: Options, *, passthrough: bool, dynamic: b
         if why is not None:
             return why
     if nvidia is not None and any(gpu.source == "nvml" for gpu in machine.gpus):
-        for what, text in (("driver", nvidia.driver_version), ("CUDA driver", nvidia.cuda_driver_version)):
+        for what, text in (
+            ("driver", nvidia.driver_version),
+            ("CUDA driver", nvidia.cuda_driver_version),
+        ):
             if text is None:
                 return f"NVML does not report the {what} version"
             if version(text) is None:
@@ -89,7 +92,9 @@ def _of_gpu(gpu: Gpu, machine: Machine, options: Options, *, dynamic: bool) -> s
             return f"NVML reports no {what} of GPU {gpu.bdf}"
     if gpu.refused is not None:
         return f"NVML fails to report a fact of GPU {gpu.bdf}: {gpu.refused}"
-    if gpu.architecture in _NEW_ARCHITECTURES and not options.has(NAME, _NEW_ARCHITECTURES[gpu.architecture]):
+    if gpu.architecture in _NEW_ARCHITECTURES and not options.has(
+        NAME, _NEW_ARCHITECTURES[gpu.architecture]
+    ):
         return f"the architecture of GPU {gpu.bdf}, {gpu.architecture}, is newer than this version of the driver"
     if gpu.memory_bytes is None and not options.has(NAME, "unified-memory"):
         return f"NVML reports no memory size of GPU {gpu.bdf}, which versions before 0.4 need"
@@ -115,7 +120,9 @@ def _of_mig(gpu: Gpu, options: Options, *, dynamic: bool) -> str | None:
     # Of other GPUs than vGPUs the driver makes the MIG devices, and does not look for others then.
     if dynamic and (not options.has(NAME, "dynamic-mig-checks") or gpu.virtualization != "vgpu"):
         return None
-    if dynamic and gpu.mig_mode and gpu.mig_devices:  # partitions.go PartGetDevice of a MigStaticDeviceType
+    if (
+        dynamic and gpu.mig_mode and gpu.mig_devices
+    ):  # partitions.go PartGetDevice of a MigStaticDeviceType
         return f"GPU {gpu.bdf} is a vGPU with MIG devices, and dynamicMIG makes the driver panic on them"
     if gpu.mig_mode and gpu.mig_refused is not None:
         return f"NVML fails to report a fact of the MIG devices of GPU {gpu.bdf}: {gpu.mig_refused}"

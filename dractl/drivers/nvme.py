@@ -29,9 +29,15 @@ class _Nvme(Known, frozen=True):
         left_out: dict[str, str] = {}
         notices: list[str] = []
         # A namespace is of the controller that its name begins with, as the driver looks for them.
-        disks = {space.name: space for controller in machine.nvme_controllers for space in controller.namespaces}
+        disks = {
+            space.name: space
+            for controller in machine.nvme_controllers
+            for space in controller.namespaces
+        }
         for controller in sorted(machine.nvme_controllers, key=lambda controller: controller.name):
-            spaces = [space for name, space in disks.items() if name.startswith(f"{controller.name}n")]
+            spaces = [
+                space for name, space in disks.items() if name.startswith(f"{controller.name}n")
+            ]
             pci = machine.pci.get(controller.bdf) if controller.bdf is not None else None
             why = _why_not(pci, spaces, disks)
             if pci is None or why is not None:
@@ -45,7 +51,9 @@ class _Nvme(Known, frozen=True):
             if unknown:
                 comments[controller.name] = f"unknown here: {', '.join(unknown)}"
             if any(space.in_use is None for space in spaces):
-                notices.append(f"{NAME}: mounts are unknown here; controllers with a mounted disk are not published")
+                notices.append(
+                    f"{NAME}: mounts are unknown here; controllers with a mounted disk are not published"
+                )
             elif any(space.held for space in spaces):
                 notices.append(
                     f"{NAME}: {controller.name} is published, although LVM or RAID uses a whole disk of it: "
@@ -57,7 +65,9 @@ class _Nvme(Known, frozen=True):
 PROFILE = _Nvme(NAME)
 
 
-def _why_not(pci: PciDevice | None, spaces: list[NvmeNamespace], disks: Mapping[str, NvmeNamespace]) -> str | None:
+def _why_not(
+    pci: PciDevice | None, spaces: list[NvmeNamespace], disks: Mapping[str, NvmeNamespace]
+) -> str | None:
     """The reason why Discover or enumerateDevices leaves a controller out."""
     if pci is None:
         return "it has no PCI function"
@@ -103,7 +113,9 @@ def _device(
     if None in sizes:
         unknown.append("dra.nvme/size")
     else:
-        device["capacity"] = {"dra.nvme/size": {"value": binary_quantity(sum(size or 0 for size in sizes))}}
+        device["capacity"] = {
+            "dra.nvme/size": {"value": binary_quantity(sum(size or 0 for size in sizes))}
+        }
     return device, unknown
 
 
@@ -118,4 +130,6 @@ def _socket(node: int | None, machine: Machine) -> int | None:
         return None
     if not cpus:
         return 0 if machine.cpus.packages else None
-    return next((item.id for item in machine.cpus.packages if min(cpus) in cpulist.parse(item.cpus)), None)
+    return next(
+        (item.id for item in machine.cpus.packages if min(cpus) in cpulist.parse(item.cpus)), None
+    )

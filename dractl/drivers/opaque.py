@@ -40,19 +40,34 @@ def described() -> tuple[str, ...]:
     return pack.current().entries("configuration")
 
 
-def check(driver: str, parameters: Mapping[str, Any], version: str | None = None) -> tuple[OpaqueFault, ...]:
+def check(
+    driver: str, parameters: Mapping[str, Any], version: str | None = None
+) -> tuple[OpaqueFault, ...]:
     """The faults that a version of ``driver`` (None: the newest release) would find in ``parameters``; none for a
     driver without a schema."""
     if driver not in described():
         return ()
     known = facts.driver(driver)
     at = known.versions[known.index(version)]
-    found = {fault for error in _validator(driver, at).iter_errors(parameters) for fault in _faults(error)}
+    found = {
+        fault
+        for error in _validator(driver, at).iter_errors(parameters)
+        for fault in _faults(error)
+    }
     early = [fault.path for fault in found if _CAME in fault.message]
-    inside = {fault for fault in found for path in early if fault.path != path and fault.path[: len(path)] == path}
+    inside = {
+        fault
+        for fault in found
+        for path in early
+        if fault.path != path and fault.path[: len(path)] == path
+    }
     found -= inside
     # What is misspelt is not missing besides.
-    found -= {OpaqueFault(fault.path[:-1], f'"{fault.nearest}" is required') for fault in found if fault.key}
+    found -= {
+        OpaqueFault(fault.path[:-1], f'"{fault.nearest}" is required')
+        for fault in found
+        if fault.key
+    }
     return tuple(sorted(found, key=lambda fault: (tuple(map(str, fault.path)), fault.message)))
 
 
@@ -64,8 +79,14 @@ def refused(configurations: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, 
     """
     for index, entry in enumerate(configurations):
         own = entry.get("opaque")
-        driver, parameters = (own.get("driver"), own.get("parameters")) if isinstance(own, dict) else (None, None)
-        faults = check(driver, parameters) if isinstance(driver, str) and isinstance(parameters, dict) else ()
+        driver, parameters = (
+            (own.get("driver"), own.get("parameters")) if isinstance(own, dict) else (None, None)
+        )
+        faults = (
+            check(driver, parameters)
+            if isinstance(driver, str) and isinstance(parameters, dict)
+            else ()
+        )
         if not any(fault.path == ("apiVersion",) for fault in faults):
             yield from ((index, str(driver), fault) for fault in faults if not fault.unreleased)
 
@@ -81,11 +102,15 @@ def _validator(driver: str, at: str) -> Any:
     def too_early(since: str) -> bool:
         return known.versions.index(since) > known.versions.index(at)
 
-    def field(_validator: Any, since: str, _instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    def field(
+        _validator: Any, since: str, _instance: Any, _schema: Any
+    ) -> Iterator[ValidationError]:
         if too_early(since):
             yield ValidationError(_later(known, since))
 
-    def values(_validator: Any, since: dict[str, str], instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    def values(
+        _validator: Any, since: dict[str, str], instance: Any, _schema: Any
+    ) -> Iterator[ValidationError]:
         came = since.get(instance) if isinstance(instance, str) else None
         if came is not None and too_early(came):
             yield ValidationError(_later(known, came))
@@ -103,7 +128,11 @@ def _validator(driver: str, at: str) -> Any:
 def _later(known: facts.Driver, since: str) -> str:
     """The words for the version that brought something."""
     version = next(one for one in known.releases if one.name == since)
-    return f"{since}, seen on {version.seen} {_UNRELEASED}" if version.seen else f"{(*version.tags, since)[0]} on"
+    return (
+        f"{since}, seen on {version.seen} {_UNRELEASED}"
+        if version.seen
+        else f"{(*version.tags, since)[0]} on"
+    )
 
 
 def _is_cidr(value: object) -> bool:
@@ -145,29 +174,42 @@ def _faults(error: Any) -> Iterator[OpaqueFault]:
     """The faults for one error of jsonschema, in words."""
     path: Path = tuple(error.absolute_path)
     rule, allowed, value = error.validator, error.validator_value, error.instance
-    if error.context:  # anyOf and the like: the branch that is meant is the one that is not a constant
+    if (
+        error.context
+    ):  # anyOf and the like: the branch that is meant is the one that is not a constant
         for inner in error.context:
             if inner.validator != "const":
                 yield from _faults(inner)
         return
     if rule == "since":
         unreleased = error.message.endswith(_UNRELEASED)
-        yield OpaqueFault(path, f'"{path[-1]}" {_CAME}{error.message}', key=True, unreleased=unreleased)
+        yield OpaqueFault(
+            path, f'"{path[-1]}" {_CAME}{error.message}', key=True, unreleased=unreleased
+        )
         return
     if rule == "enumSince":
         yield OpaqueFault(
-            path, f"{_shown(value)} came with {error.message}", unreleased=error.message.endswith(_UNRELEASED)
+            path,
+            f"{_shown(value)} came with {error.message}",
+            unreleased=error.message.endswith(_UNRELEASED),
         )
         return
     if rule == "additionalProperties":
         known = error.schema.get("properties", {})
         for name in value:
             if name not in known:
-                yield OpaqueFault((*path, name), f'unknown field "{name}"', key=True, nearest=_nearest(name, known))
+                yield OpaqueFault(
+                    (*path, name),
+                    f'unknown field "{name}"',
+                    key=True,
+                    nearest=_nearest(name, known),
+                )
         return
     if rule == "required":
         # One error a name, and none says which name.
-        yield from (OpaqueFault(path, f'"{name}" is required') for name in allowed if name not in value)
+        yield from (
+            OpaqueFault(path, f'"{name}" is required') for name in allowed if name not in value
+        )
         return
     nearest = None
     if rule == "const":
@@ -183,7 +225,9 @@ def _faults(error: Any) -> Iterator[OpaqueFault]:
     elif rule == "format":
         message = f"must be {_FORMATS[allowed]}, not {_shown(value)}"
     elif rule in ("minimum", "maximum"):
-        message = f"must be at {'least' if rule == 'minimum' else 'most'} {allowed}, not {_shown(value)}"
+        message = (
+            f"must be at {'least' if rule == 'minimum' else 'most'} {allowed}, not {_shown(value)}"
+        )
     elif rule == "not" and "description" in error.schema:
         yield OpaqueFault(path, f'"{path[-1]}" {error.schema["description"]}', key=True)
         return

@@ -44,7 +44,11 @@ class Options(Struct, frozen=True):
         text = self.setting(driver, name)
         if text is None:
             return default
-        if not (text.isascii() and text.isdecimal()) or len(text) > len(str(most)) or int(text) > most:
+        if (
+            not (text.isascii() and text.isdecimal())
+            or len(text) > len(str(most))
+            or int(text) > most
+        ):
             raise UsageError(f"{driver}: {name} must be a number from 0 to {most}, not {text!r}")
         return int(text)
 
@@ -119,17 +123,28 @@ class Known(Struct, frozen=True):
         known.index(version)
         for row in known.settings:
             value = options.setting(self.name, row.name)
-            if value is not None and value != row.values.partition(",")[0] and not known.covers(row, version):
+            if (
+                value is not None
+                and value != row.values.partition(",")[0]
+                and not known.covers(row, version)
+            ):
                 raise _too_early(self.name, row, known)
         covered = {row.name for row in known.attributes if known.covers(row, version)}
         gone = {row.name for row in known.attributes} - covered
         found = self.found(machine, options)
-        return replace(found, slices=tuple(_without(one, gone) for one in found.slices)) if gone else found
+        return (
+            replace(found, slices=tuple(_without(one, gone) for one in found.slices))
+            if gone
+            else found
+        )
 
     def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:
         """The DeviceClasses that come with the driver."""
         settings = options.settings.get(self.name, {})
-        return tuple(one.manifest() for one in self.catalogue.installed(options.versions.get(self.name), settings))
+        return tuple(
+            one.manifest()
+            for one in self.catalogue.installed(options.versions.get(self.name), settings)
+        )
 
 
 def _too_early(name: str, row: Setting, known: Driver) -> UsageError:
@@ -142,7 +157,10 @@ def _without(one: Slice, gone: set[str]) -> Slice:
     return replace(
         one,
         devices=tuple(
-            {**device, "attributes": {k: v for k, v in device["attributes"].items() if k not in gone}}
+            {
+                **device,
+                "attributes": {k: v for k, v in device["attributes"].items() if k not in gone},
+            }
             if "attributes" in device
             else device
             for device in one.devices

@@ -29,10 +29,19 @@ class _Qat(Known, frozen=True):
             if services is None:
                 left_out[card.bdf] = f"its services are {card.qat_services or 'unknown'}"
                 continue
-            functions = [pci for pci in machine.pci_devices if pci.sriov and pci.sriov.physical_function == card.bdf]
+            functions = [
+                pci
+                for pci in machine.pci_devices
+                if pci.sriov and pci.sriov.physical_function == card.bdf
+            ]
             if not functions:
-                notices.append(f"{NAME}: {card.bdf} has no virtual functions; the driver creates them when it starts")
-            devices += ({"name": _name(pci), "attributes": typed({"services": services})} for pci in functions)
+                notices.append(
+                    f"{NAME}: {card.bdf} has no virtual functions; the driver creates them when it starts"
+                )
+            devices += (
+                {"name": _name(pci), "attributes": typed({"services": services})}
+                for pci in functions
+            )
         return Inventory(one_slice(devices), left_out=left_out, notices=tuple(notices))
 
 
@@ -48,7 +57,11 @@ def _services(text: str | None) -> str | None:
     if text is None:
         return None
     found = [name for name in text.strip().split(";") if name]
-    return ";".join(name for name in _SERVICES if name in found) if set(found) <= set(_SERVICES) else None
+    return (
+        ";".join(name for name in _SERVICES if name in found)
+        if set(found) <= set(_SERVICES)
+        else None
+    )
 
 
 def _name(pci: PciDevice) -> str:

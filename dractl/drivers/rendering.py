@@ -50,7 +50,9 @@ class Rendering(Struct, frozen=True):
                 alike = [bdf for bdf, reason in functions.items() if reason == why]
                 more = f" and {len(alike) - _SHOWN} more" if len(alike) > _SHOWN else ""
                 verb = "are" if len(alike) > 1 else "is"
-                lines.append(f"{driver}: {', '.join(alike[:_SHOWN])}{more} {verb} not published: {why}")
+                lines.append(
+                    f"{driver}: {', '.join(alike[:_SHOWN])}{more} {verb} not published: {why}"
+                )
         return (*lines, *self.notices)
 
 
@@ -103,18 +105,41 @@ def render(
         if device_classes:
             for item in profile.device_classes(options):
                 classes.append(item)
-                drop_fields(item["spec"], "class", options.target, f"DeviceClass {item['metadata']['name']}", notices)
+                drop_fields(
+                    item["spec"],
+                    "class",
+                    options.target,
+                    f"DeviceClass {item['metadata']['name']}",
+                    notices,
+                )
     return Rendering(
-        tuple(slices), tuple(classes), comments, left_out, tuple(dict.fromkeys(notices)), unpublished, unknown
+        tuple(slices),
+        tuple(classes),
+        comments,
+        left_out,
+        tuple(dict.fromkeys(notices)),
+        unpublished,
+        unknown,
     )
 
 
 def _with_gates(options: Options) -> Options:
     """Options for a cluster whose feature gates are those given to drivers. A driver is started with a gate of
     Kubernetes, such as DRAListTypeAttributes, if the cluster has it on; otherwise its slices are refused."""
-    given = {name for settings in options.settings.values() for name, value in settings.items() if value == "true"}
-    gates = {name for name in given if name in GATES and stage(name, options.target.release) is not None}
-    return replace(options, target=replace(options.target, gates=options.target.gates | gates)) if gates else options
+    given = {
+        name
+        for settings in options.settings.values()
+        for name, value in settings.items()
+        if value == "true"
+    }
+    gates = {
+        name for name in given if name in GATES and stage(name, options.target.release) is not None
+    }
+    return (
+        replace(options, target=replace(options.target, gates=options.target.gates | gates))
+        if gates
+        else options
+    )
 
 
 def slice_name(number: int, driver: str, node: str) -> str:
@@ -122,14 +147,20 @@ def slice_name(number: int, driver: str, node: str) -> str:
     return f"{number:05x}-{driver}-{node}"[:_MAX_NAME].rstrip("-.")
 
 
-def _objects(profile: Known, inventory: Inventory, options: Options, notices: list[str]) -> list[dict[str, Any]]:
+def _objects(
+    profile: Known, inventory: Inventory, options: Options, notices: list[str]
+) -> list[dict[str, Any]]:
     """The pool's slices as the helper library creates them, without the fields that the release does not store."""
     objects = []
     for number, one in enumerate(inventory.slices):
         spec: dict[str, Any] = {
             "driver": profile.name,
             "nodeName": options.node_name,
-            "pool": {"name": options.node_name, "generation": 1, "resourceSliceCount": len(inventory.slices)},
+            "pool": {
+                "name": options.node_name,
+                "generation": 1,
+                "resourceSliceCount": len(inventory.slices),
+            },
         }
         if one.counter_sets:
             spec["sharedCounters"] = deepcopy(list(one.counter_sets))
@@ -138,7 +169,12 @@ def _objects(profile: Known, inventory: Inventory, options: Options, notices: li
         drop_fields(spec, "slice", options.target, profile.name, notices)
         metadata = {"name": slice_name(number, profile.name, options.node_name)}
         objects.append(
-            {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": metadata, "spec": spec}
+            {
+                "apiVersion": "resource.k8s.io/v1",
+                "kind": "ResourceSlice",
+                "metadata": metadata,
+                "spec": spec,
+            }
         )
     return objects
 
@@ -147,7 +183,9 @@ def _comments(slices: list[dict[str, Any]], inventory: Inventory) -> dict[str, t
     found = {}
     for one in slices:
         names = [device["name"] for device in one["spec"].get("devices", ())]
-        lines = tuple(f"{name}: {inventory.comments[name]}" for name in names if name in inventory.comments)
+        lines = tuple(
+            f"{name}: {inventory.comments[name]}" for name in names if name in inventory.comments
+        )
         if lines:
             found[one["metadata"]["name"]] = lines
     return found
@@ -175,16 +213,22 @@ def _refusal(slices: list[dict[str, Any]], options: Options) -> str | None:
 # --- fields that the release does not keep -----------------------------------------------------------------------
 
 
-def drop_fields(spec: dict[str, Any], kind: str, target: Target, about: str, notices: list[str]) -> None:
+def drop_fields(
+    spec: dict[str, Any], kind: str, target: Target, about: str, notices: list[str]
+) -> None:
     """Removes, in place, the fields that an API server of the target release would not store; returns one notice per
     field."""
     gone = (*dropped_fields(kind, target), *unknown_fields(kind, target.release))
-    notices += [f"{about}: {_why(item, target)}" for item in gone if _remove(spec, item.path.split("."))]
+    notices += [
+        f"{about}: {_why(item, target)}" for item in gone if _remove(spec, item.path.split("."))
+    ]
 
 
 def _why(item: SpecField, target: Target) -> str:
     release = target.release
-    gates = " and ".join(gate for gate in item.gates if not target.enabled(gate)) if item.gates else ""
+    gates = (
+        " and ".join(gate for gate in item.gates if not target.enabled(gate)) if item.gates else ""
+    )
     if gates:
         return f"{item.path} is left out: Kubernetes {release} drops it without {gates}"
     return f"{item.path} is left out: Kubernetes {release} does not know it"
@@ -198,5 +242,11 @@ def _remove(value: Any, path: list[str]) -> bool:
     if not rest:
         del value[name]
         return True
-    children = value[name] if head.endswith("[]") else value[name].values() if head.endswith("{}") else [value[name]]
+    children = (
+        value[name]
+        if head.endswith("[]")
+        else value[name].values()
+        if head.endswith("{}")
+        else [value[name]]
+    )
     return sum(_remove(child, rest) for child in children) > 0

@@ -16,7 +16,12 @@ from dractl.topology.machine import Fact, Machine, Reported
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 _SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)([-+][0-9A-Za-z.+-]+)?\Z")
 _MAX_TEXT = 64  # resourceapi.DeviceAttributeMaxValueLength
-_WANTED = {"int": "an integer", "bool": "true or false", "string": "a string", "version": "a version such as 1.2.3"}
+_WANTED = {
+    "int": "an integer",
+    "bool": "true or false",
+    "string": "a string",
+    "version": "a version such as 1.2.3",
+}
 
 
 class Unpublishable(Exception):
@@ -34,7 +39,9 @@ def device(driver: str, item: Any) -> Reported:
     """
     catalogue = find(driver).catalogue
     if not isinstance(item, dict):
-        raise Unpublishable((), "a device must be a map of its name, its attributes and its capacity")
+        raise Unpublishable(
+            (), "a device must be a map of its name, its attributes and its capacity"
+        )
     name = item.get("name")
     if not isinstance(name, str) or not _LABEL.match(name):
         raise Unpublishable(("name",), f"name must be a DNS label such as npu-0, not {name!r}")
@@ -46,7 +53,9 @@ def device(driver: str, item: Any) -> Reported:
         if key not in attributes:
             raise _unknown(driver, "attribute", key, (key,), tuple(attributes))
         facts.append(Fact(key, _text(key, attributes[key], value)))
-    return Reported(driver, name, tuple(facts), _capacities(driver, catalogue, item.get("capacity", {})))
+    return Reported(
+        driver, name, tuple(facts), _capacities(driver, catalogue, item.get("capacity", {}))
+    )
 
 
 def _capacities(driver: str, catalogue: Driver, value: Any) -> tuple[Fact, ...]:
@@ -60,12 +69,16 @@ def _capacities(driver: str, catalogue: Driver, value: Any) -> tuple[Fact, ...]:
         try:
             Quantity.parse(str(amount))
         except ValueError:
-            raise Unpublishable(("capacity", key), f"{key} must be a quantity such as 32Gi, not {amount!r}") from None
+            raise Unpublishable(
+                ("capacity", key), f"{key} must be a quantity such as 32Gi, not {amount!r}"
+            ) from None
         found.append(Fact(key, str(amount)))
     return tuple(found)
 
 
-def _unknown(driver: str, what: str, key: str, path: tuple[str, ...], known: tuple[str, ...]) -> Unpublishable:
+def _unknown(
+    driver: str, what: str, key: str, path: tuple[str, ...], known: tuple[str, ...]
+) -> Unpublishable:
     near = nearest_names(str(key), known, most=1)
     suggestion = f"; did you mean {near[0]}?" if near else ""
     hint = f"it publishes {', '.join(known)}" if known else f"it publishes no {what}"
@@ -101,7 +114,8 @@ def _device(item: Reported, types: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"name": item.name}
     if item.attributes:
         found["attributes"] = {
-            fact.name: _value(types.get(fact.name, "string"), fact.value) for fact in item.attributes
+            fact.name: _value(types.get(fact.name, "string"), fact.value)
+            for fact in item.attributes
         }
     if item.capacities:
         found["capacity"] = {fact.name: {"value": fact.value} for fact in item.capacities}

@@ -22,16 +22,24 @@ class _Spyre(Known, frozen=True):
         cards = [pci for pci in machine.pci_devices if _is_spyre(pci)]
         bound = [pci for pci in cards if pci.driver == "vfio-pci"]
         left_out = {
-            pci.bdf: f"it is bound to {pci.driver or 'no driver'}, not to vfio-pci" for pci in cards if pci not in bound
+            pci.bdf: f"it is bound to {pci.driver or 'no driver'}, not to vfio-pci"
+            for pci in cards
+            if pci not in bound
         }
-        return Inventory(one_slice(_device(number, pci) for number, pci in enumerate(bound)), left_out=left_out)
+        return Inventory(
+            one_slice(_device(number, pci) for number, pci in enumerate(bound)), left_out=left_out
+        )
 
 
 PROFILE = _Spyre(NAME)
 
 
 def _is_spyre(pci: PciDevice) -> bool:
-    return pci.vendor == _VENDOR and pci.device in _PRODUCTS and (pci.class_code or "")[2:4] in _CLASSES
+    return (
+        pci.vendor == _VENDOR
+        and pci.device in _PRODUCTS
+        and (pci.class_code or "")[2:4] in _CLASSES
+    )
 
 
 def _device(number: int, pci: PciDevice) -> dict[str, Any]:

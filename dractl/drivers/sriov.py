@@ -21,10 +21,17 @@ from dractl.topology.standard_attributes import pci_bus_id, published
 
 NAME = "sriovnetwork.k8snetworkplumbingwg.io"
 _MULTUS = "k8s.cni.cncf.io"
-_UPLINK = re.compile(r"p\d+\Z")  # the physical port's phys_port_name (k8snetworkplumbingwg/sriovnet physPortRepRegex)
+_UPLINK = re.compile(
+    r"p\d+\Z"
+)  # the physical port's phys_port_name (k8snetworkplumbingwg/sriovnet physPortRepRegex)
 _LINK_TYPES = {"ether": "ethernet", "infiniband": "infiniband"}
 # NormalizeLinkType; the CRD allows no other.
-_ASKED_LINK_TYPES = {"eth": "ethernet", "ethernet": "ethernet", "ib": "infiniband", "infiniband": "infiniband"}
+_ASKED_LINK_TYPES = {
+    "eth": "ethernet",
+    "ethernet": "ethernet",
+    "ib": "infiniband",
+    "infiniband": "infiniband",
+}
 
 # Fields of a policy's ResourceFilter, and the attribute that each compares.
 _FILTERS = {
@@ -51,18 +58,24 @@ class _Sriov(Known, frozen=True):
                 if _selected(facts, link_type, options):
                     devices.append(_device(child, facts, options))
         if devices:
-            notices.append(f"{NAME}: published only where a SriovResourcePolicy selects these devices")
+            notices.append(
+                f"{NAME}: published only where a SriovResourcePolicy selects these devices"
+            )
         return Inventory(one_slice(devices), notices=tuple(notices))
 
 
 PROFILE = _Sriov(NAME)
 
 
-def _families(machine: Machine, notices: list[str]) -> Iterator[tuple[PciDevice, NetInterface, list[PciDevice]]]:
+def _families(
+    machine: Machine, notices: list[str]
+) -> Iterator[tuple[PciDevice, NetInterface, list[PciDevice]]]:
     """Physical functions with their interface and their VFs; reports others for which VFs might have been expected."""
     functions: dict[str, list[PciDevice]] = {}
     for pci in machine.pci_devices:
-        if pci.sriov is not None and pci.sriov.vf_index is not None:  # GetVFList follows the links virtfnN
+        if (
+            pci.sriov is not None and pci.sriov.vf_index is not None
+        ):  # GetVFList follows the links virtfnN
             functions.setdefault(str(pci.physical_function), []).append(pci)
     for parent in network_functions(machine):
         if parent.physical_function is not None:
@@ -79,7 +92,9 @@ def _families(machine: Machine, notices: list[str]) -> Iterator[tuple[PciDevice,
             )
             notices.append(f"{parent.bdf}: its VFs are not published: {why}")
         elif parent.sriov is not None and parent.sriov.total_vfs:
-            notices.append(f"{parent.bdf}: could have {parent.sriov.total_vfs} VFs, but none exist (sriov_numvfs)")
+            notices.append(
+                f"{parent.bdf}: could have {parent.sriov.total_vfs} VFs, but none exist (sriov_numvfs)"
+            )
 
 
 def _uplink(parent: PciDevice, machine: Machine) -> NetInterface | None:
@@ -90,17 +105,27 @@ def _uplink(parent: PciDevice, machine: Machine) -> NetInterface | None:
     """
     if pci_bus_id(parent) is None:
         return None
-    own = [i for i in machine.net_interfaces if i.bdf == parent.bdf and not i.representor and not i.nested]
+    own = [
+        i
+        for i in machine.net_interfaces
+        if i.bdf == parent.bdf and not i.representor and not i.nested
+    ]
     return min(own, key=lambda i: (_UPLINK.match(i.port_name or "") is None, i.name), default=None)
 
 
 def _eswitch_mode(parent: PciDevice, machine: Machine) -> str:
     """GetNicSriovMode: legacy unless devlink, which dractl does not query, reports another mode. Representors exist
     only in mode switchdev."""
-    return "switchdev" if any(i.representor and i.bdf == parent.bdf for i in machine.net_interfaces) else "legacy"
+    return (
+        "switchdev"
+        if any(i.representor and i.bdf == parent.bdf for i in machine.net_interfaces)
+        else "legacy"
+    )
 
 
-def _facts(child: PciDevice, parent: PciDevice, uplink: NetInterface, mode: str, machine: Machine) -> dict[str, Any]:
+def _facts(
+    child: PciDevice, parent: PciDevice, uplink: NetInterface, mode: str, machine: Machine
+) -> dict[str, Any]:
     return {
         f"{NAME}/vendor": _id(parent.vendor),
         f"{NAME}/deviceID": _id(child.device),
@@ -128,7 +153,10 @@ def _device(child: PciDevice, facts: dict[str, Any], options: Options) -> dict[s
         f"{NAME}/resourceName": options.setting(NAME, "resourceName") or None,
         f"{_MULTUS}/resourceName": options.setting(NAME, "multusResourceName") or None,
     }
-    return {"name": child.bdf.replace(":", "-").replace(".", "-"), "attributes": typed({**facts, **given})}
+    return {
+        "name": child.bdf.replace(":", "-").replace(".", "-"),
+        "attributes": typed({**facts, **given}),
+    }
 
 
 def _link_type(options: Options) -> str | None:
@@ -136,7 +164,9 @@ def _link_type(options: Options) -> str | None:
     if asked in (None, "any"):
         return None
     if asked.lower() not in _ASKED_LINK_TYPES:
-        raise UsageError(f"{NAME}: linkType must be one of {', '.join(_ASKED_LINK_TYPES)}, not {asked!r}")
+        raise UsageError(
+            f"{NAME}: linkType must be one of {', '.join(_ASKED_LINK_TYPES)}, not {asked!r}"
+        )
     return _ASKED_LINK_TYPES[asked.lower()]
 
 

@@ -28,4 +28,8 @@ def numa_node(device: PciDevice | None) -> dict[str, Any]:
     """The scalar form. A function without a node has no attribute, as -1 would match every other -1; nor has one whose
     address has not the standard form (numa_linux.go GetNUMANodeAttributeByPCIBusID).
     """
-    return {NUMA_NODE: device.numa_node if device is not None and pci_bus_id(device) is not None else None}
+    return {
+        NUMA_NODE: device.numa_node
+        if device is not None and pci_bus_id(device) is not None
+        else None
+    }

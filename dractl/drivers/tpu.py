@@ -24,26 +24,43 @@ class _Tpu(Known, frozen=True):
         return any(_is_tpu(pci) for pci in machine.pci_devices)
 
     def found(self, machine: Machine, options: Options) -> Inventory:
-        names = sorted(name for pci in machine.pci_devices if _is_tpu(pci) and (name := _device_file(pci)) is not None)
+        names = sorted(
+            name
+            for pci in machine.pci_devices
+            if _is_tpu(pci) and (name := _device_file(pci)) is not None
+        )
         if not names:
-            return Inventory(unpublished="no TPU has a device file: neither /dev/accelN nor vfio-pci")
-        accelerator = options.setting(NAME, "accelerator") or _accelerator(machine.host.instance_type)
+            return Inventory(
+                unpublished="no TPU has a device file: neither /dev/accelN nor vfio-pci"
+            )
+        accelerator = options.setting(NAME, "accelerator") or _accelerator(
+            machine.host.instance_type
+        )
         if accelerator is None:
             how = "name it: --driver-option tpu.google.com:accelerator=tpu-v6e-slice"
-            return Inventory(unpublished=f"the accelerator is unknown here: it is read from the node's labels; {how}")
+            return Inventory(
+                unpublished=f"the accelerator is unknown here: it is read from the node's labels; {how}"
+            )
         count = _count(options) or len(names)
         if count != len(names):
-            return Inventory(unpublished=f"the node's labels say {count} chips, but {len(names)} were found")
+            return Inventory(
+                unpublished=f"the node's labels say {count} chips, but {len(names)} were found"
+            )
         common = {
             "tpuGen": _generation(accelerator),
             "brand": "Google",
             "accelerator": accelerator,
             "chipCount": count,
-            "topology": options.setting(NAME, "topology") or driver(NAME).table("topologies").get(str(count)),
+            "topology": options.setting(NAME, "topology")
+            or driver(NAME).table("topologies").get(str(count)),
         }
-        devices = [{"name": name, "attributes": typed({"index": i, **common})} for i, name in enumerate(names)]
+        devices = [
+            {"name": name, "attributes": typed({"index": i, **common})}
+            for i, name in enumerate(names)
+        ]
         return Inventory(
-            one_slice(devices), notices=(f"{NAME}: uuid is not rendered: it is derived from the node's name",)
+            one_slice(devices),
+            notices=(f"{NAME}: uuid is not rendered: it is derived from the node's name",),
         )
 
 

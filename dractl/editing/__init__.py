@@ -7,4 +7,14 @@ from dractl.editing.completing import Completion, completions
 from dractl.editing.hovering import Hover, hover
 from dractl.editing.judging import Diagnostic, QuickFix, Range, TextEdit, diagnostics
 
-__all__ = ["Completion", "Diagnostic", "Hover", "QuickFix", "Range", "TextEdit", "completions", "diagnostics", "hover"]
+__all__ = [
+    "Completion",
+    "Diagnostic",
+    "Hover",
+    "QuickFix",
+    "Range",
+    "TextEdit",
+    "completions",
+    "diagnostics",
+    "hover",
+]

@@ -56,12 +56,16 @@ def _in_expression(place: Cursor, column: int) -> Iterator[Completion]:
         case "member":
             yield from (Completion(name, "field", start) for name in expressions.MEMBERS)
         case "domain":
-            yield from (Completion(name, "domain", start) for name in published.domains(wanted.kind))
+            yield from (
+                Completion(name, "domain", start) for name in published.domains(wanted.kind)
+            )
         case "driver":
             yield from _drivers(start)
         case "name":
             for name, items in published.in_domain(wanted.kind, wanted.domain).items():
-                yield Completion(name, "attribute", start, items[0].type, published.described(items))
+                yield Completion(
+                    name, "attribute", start, items[0].type, published.described(items)
+                )
         case "value":
             yield from (Completion(value, "value", start) for value in _known_values(wanted))
 
@@ -117,14 +121,24 @@ def _values(place: Cursor, column: int, text: str, target: Target) -> Iterator[C
             yield from (Completion(name, "value", start) for name in known)
         case "kind" if len(place.path) == 1:
             api_version = place.outline.value("apiVersion") or f"{_GROUP}/v1"
-            yield from (Completion(name, "value", start) for name in of_release(target.release).kinds_of(api_version))
+            yield from (
+                Completion(name, "value", start)
+                for name in of_release(target.release).kinds_of(api_version)
+            )
         case "deviceClassName":
-            yield from (Completion(name, "class", start, "in this file") for name in _own_classes(text))
-            yield from (Completion(name, "class", start, "; ".join(one.selectors)) for name, one in classes().items())
+            yield from (
+                Completion(name, "class", start, "in this file") for name in _own_classes(text)
+            )
+            yield from (
+                Completion(name, "class", start, "; ".join(one.selectors))
+                for name, one in classes().items()
+            )
         case "matchAttribute" | "distinctAttribute":
             for name in dict.fromkeys(item.full_name for item in published.by_kind("attributes")):
                 items = published.of_name("attributes", name)
-                yield Completion(name, "attribute", start, items[0].type, published.described(items))
+                yield Completion(
+                    name, "attribute", start, items[0].type, published.described(items)
+                )
         case "driver":
             yield from _drivers(start)
         case "allocationMode":
@@ -139,7 +153,8 @@ def _values(place: Cursor, column: int, text: str, target: Target) -> Iterator[C
 
 def _drivers(start: int) -> Iterator[Completion]:
     yield from (
-        Completion(name, "driver", start, about=published.described_driver(name)) for name in published.drivers()
+        Completion(name, "driver", start, about=published.described_driver(name))
+        for name in published.drivers()
     )
 
 

@@ -105,7 +105,12 @@ def _without_default(operand: Sequence[Token]) -> Sequence[Token]:
 def _domain(tokens: Sequence[Token]) -> tuple[str, str] | None:
     """Kind and domain if the tokens end with ``device.attributes["domain"]``."""
     texts = _texts(tokens, 6)
-    if texts[:2] != ["device", "."] or texts[2] not in _MAPS or texts[3] not in _BRACKETS or texts[5] != "]":
+    if (
+        texts[:2] != ["device", "."]
+        or texts[2] not in _MAPS
+        or texts[3] not in _BRACKETS
+        or texts[5] != "]"
+    ):
         return None
     content = tokens[-2].content
     return (texts[2], content.strip()) if content is not None else None

@@ -25,7 +25,9 @@ def shape_at(outline: Outline, path: Path, target: Target) -> Shape | None:
     for step in path:
         if isinstance(shape, Record) and isinstance(step, str):
             shape = shape.field(step)
-        elif (isinstance(shape, List) and isinstance(step, int)) or (isinstance(shape, Map) and isinstance(step, str)):
+        elif (isinstance(shape, List) and isinstance(step, int)) or (
+            isinstance(shape, Map) and isinstance(step, str)
+        ):
             shape = shape.item
         else:
             return None
@@ -55,5 +57,10 @@ def _row(outline: Outline, path: Path) -> SpecField | None:
     spec, prefix = _SPECS.get(outline.value("kind") or "", ("", ()))
     if not spec or path[: len(prefix)] != prefix:
         return None
-    written = "".join("[]" if isinstance(step, int) else f".{step}" for step in path[len(prefix) :]).lstrip(".")
-    return next((row for row in FIELDS if row.spec == spec and row.path.replace("{}.", ".") == written), None)
+    written = "".join(
+        "[]" if isinstance(step, int) else f".{step}" for step in path[len(prefix) :]
+    ).lstrip(".")
+    return next(
+        (row for row in FIELDS if row.spec == spec and row.path.replace("{}.", ".") == written),
+        None,
+    )

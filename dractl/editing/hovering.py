@@ -32,7 +32,11 @@ def hover(text: str, line: int, column: int, target: Target) -> Hover | None:
 
 
 def _around(said: str | None, place: Cursor, column: int) -> Hover | None:
-    return None if said is None else Hover(said, column - len(place.before), column + len(place.after.rstrip()))
+    return (
+        None
+        if said is None
+        else Hover(said, column - len(place.before), column + len(place.after.rstrip()))
+    )
 
 
 def _in_expression(place: Cursor, column: int) -> Hover | None:
@@ -68,4 +72,6 @@ def _described_class(name: str) -> str | None:
     if installed is None:
         return None
     selectors = "\n".join(installed.selectors)
-    return f"**{name}**: DeviceClass that a driver's installation includes\n\n```cel\n{selectors}\n```"
+    return (
+        f"**{name}**: DeviceClass that a driver's installation includes\n\n```cel\n{selectors}\n```"
+    )

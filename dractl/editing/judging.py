@@ -71,8 +71,17 @@ def diagnostics(
     if not is_relevant(data) and not is_kustomization(name):
         return ()
     inputs = load_readable(["-"], stdin=data, stdin_name=name)
-    report = lint(inputs, target, config=selection, assumed=assumed, repositories=repositories, completed=completed)
-    return tuple(_diagnostic(finding) for finding in report.findings if finding.position.file == name)
+    report = lint(
+        inputs,
+        target,
+        config=selection,
+        assumed=assumed,
+        repositories=repositories,
+        completed=completed,
+    )
+    return tuple(
+        _diagnostic(finding) for finding in report.findings if finding.position.file == name
+    )
 
 
 def _diagnostic(finding: Finding) -> Diagnostic:
@@ -89,7 +98,11 @@ def _diagnostic(finding: Finding) -> Diagnostic:
         finding.code,
         finding.message + (f"\n{finding.help}" if finding.help else ""),
         (rule.page or None) if rule else None,
-        tuple((item.message, _range(item.position)) for item in finding.related if item.position.file == name),
+        tuple(
+            (item.message, _range(item.position))
+            for item in finding.related
+            if item.position.file == name
+        ),
         quick,
     )
 
@@ -104,4 +117,6 @@ def _level(finding: Finding) -> Level:
 
 
 def _range(position: Position) -> Range:
-    return Range(position.line - 1, position.column - 1, position.end_line - 1, position.end_column - 1)
+    return Range(
+        position.line - 1, position.column - 1, position.end_line - 1, position.end_column - 1
+    )

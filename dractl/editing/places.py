@@ -101,14 +101,24 @@ def place_at(text: str, line: int, column: int) -> Cursor | None:
     if here.start < here.end and column <= here.end:
         name = column >= here.start
         before = current[here.start : column] if name else ""
-        return Cursor(whole, here.path, key=True, before=before, after=current[max(column, here.start) : here.end])
+        return Cursor(
+            whole,
+            here.path,
+            key=True,
+            before=before,
+            after=current[max(column, here.start) : here.end],
+        )
     if column < here.value:
         if here.start == here.end:
             return None
         return Cursor(whole, here.path, key=False, before="", after=current[column:])
     if here.start == here.end:  # an item or a word that has no colon yet: a key may be meant
-        return Cursor(whole, here.path, key=True, before=current[here.value : column], after=current[column:])
-    return Cursor(whole, here.path, key=False, before=current[here.value : column], after=current[column:])
+        return Cursor(
+            whole, here.path, key=True, before=current[here.value : column], after=current[column:]
+        )
+    return Cursor(
+        whole, here.path, key=False, before=current[here.value : column], after=current[column:]
+    )
 
 
 def _on_blank_line(whole: Outline, above: Outline, before: str, after: str) -> Cursor | None:
@@ -118,7 +128,9 @@ def _on_blank_line(whole: Outline, above: Outline, before: str, after: str) -> C
     stack = list(above.stack)
     while stack and stack[-1][0] >= column:
         stack.pop()
-    return Cursor(whole, (*(step for _, step in stack), ""), key=True, before="", after=after.strip())
+    return Cursor(
+        whole, (*(step for _, step in stack), ""), key=True, before="", after=after.strip()
+    )
 
 
 def _separates(line: str) -> bool:
@@ -140,7 +152,9 @@ def outline(lines: list[str], first: int = 0) -> Outline:
             continue
         if block is not None:
             if column > block:
-                entries.append(TextEntry(number, path(), column, column, column, line.strip(), scalar=True))
+                entries.append(
+                    TextEntry(number, path(), column, column, column, line.strip(), scalar=True)
+                )
                 continue
             block = None
         if line.lstrip().startswith("#"):
@@ -160,10 +174,14 @@ def outline(lines: list[str], first: int = 0) -> Outline:
             if _BLOCK.match(rest):
                 block = column
         elif stack and stack[-1][0] < column and _is_open(entries, path()):
-            entries.append(TextEntry(number, path(), column, column, column, line.strip(), scalar=True))
+            entries.append(
+                TextEntry(number, path(), column, column, column, line.strip(), scalar=True)
+            )
         else:  # a scalar item, or a word that becomes a key
             outer = tuple(step for at, step in stack if at < column)
-            entries.append(TextEntry(number, (*outer, ""), column, column, column, line[column:].strip()))
+            entries.append(
+                TextEntry(number, (*outer, ""), column, column, column, line[column:].strip())
+            )
     return Outline(tuple(entries), tuple(stack), block)
 
 

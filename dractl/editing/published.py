@@ -38,8 +38,13 @@ def by_kind(kind: str) -> tuple[PublishedName, ...]:
     found = []
     for driver in drivers():
         catalogue = find(driver).catalogue
-        rows: tuple[Attribute | Capacity, ...] = catalogue.attributes if kind == "attributes" else catalogue.capacities
-        found += [PublishedName(driver, row.name if "/" in row.name else f"{driver}/{row.name}", row) for row in rows]
+        rows: tuple[Attribute | Capacity, ...] = (
+            catalogue.attributes if kind == "attributes" else catalogue.capacities
+        )
+        found += [
+            PublishedName(driver, row.name if "/" in row.name else f"{driver}/{row.name}", row)
+            for row in rows
+        ]
     return tuple(found)
 
 

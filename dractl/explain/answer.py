@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from dractl.reasons.phrases import Names
 
 
-Verdict = Literal["allocated", "allocatable", "unallocatable", "blocked", "error", "undecided", "failing"]
+Verdict = Literal[
+    "allocated", "allocatable", "unallocatable", "blocked", "error", "undecided", "failing"
+]
 
 # Worst first: what is broken for good, then what waits, then what is fine.
 SEVERITY: tuple[Verdict, ...] = (
@@ -166,7 +168,11 @@ class Fix(Struct, frozen=True):
     @property
     def effects(self) -> str:
         """The effect, and how many of the pods that wait for it fit then."""
-        fitting = f"{self.relief.fits} of {self.relief.of} pods fit then" if self.relief is not None else ""
+        fitting = (
+            f"{self.relief.fits} of {self.relief.of} pods fit then"
+            if self.relief is not None
+            else ""
+        )
         return "; ".join(filter(None, (self.effect, fitting)))
 
 
@@ -294,7 +300,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, Create):
         return {"create": dict(value.value)}
     if isinstance(value, Struct):
-        named = ((name, getattr(value, name)) for name in value.__struct_fields__ if name not in _NOT_SHOWN)
+        named = (
+            (name, getattr(value, name))
+            for name in value.__struct_fields__
+            if name not in _NOT_SHOWN
+        )
         return {
             _JSON_NAMES.get(name) or camel_case(name): plain(item)
             for name, item in named

@@ -11,7 +11,16 @@ from dractl.allocation import IMPLICIT_PREFIX
 from dractl.cluster.kinds import KINDS, kind_of, not_found
 from dractl.cluster.labels import LabelQuery
 from dractl.cluster.pods import consumers, is_pending
-from dractl.cluster.state import GROUPS, ClusterState, Key, at, map_at, maps_at, owning_pods, text_at
+from dractl.cluster.state import (
+    GROUPS,
+    ClusterState,
+    Key,
+    at,
+    map_at,
+    maps_at,
+    owning_pods,
+    text_at,
+)
 from dractl.cluster.workloads import missing_pods, owned_pods, refused_owners, with_volumes
 from dractl.errors import InputError, UsageError
 from dractl.facts.resources import drivers_of
@@ -41,25 +50,34 @@ def address(
     own answers print: ``NAMESPACE/NAME`` and ``KIND/NAMESPACE/NAME``."""
     first, *rest = text.split("/")
     if not all((first, *rest)):
-        raise UsageError(f"{text} names no object", hint="write NAME, or KIND/NAME such as pod/train-0")
+        raise UsageError(
+            f"{text} names no object", hint="write NAME, or KIND/NAME such as pod/train-0"
+        )
     if not rest:
         return None, text, namespace
     if len(rest) == 2:
         return first, rest[1], rest[0]
     is_kind = first.lower() in KINDS or first.lower() in kinds
-    if not is_kind and any(key[0] == first for kind in ("Pod", "ResourceClaim") for key in state.all(kind)):
+    if not is_kind and any(
+        key[0] == first for kind in ("Pod", "ResourceClaim") for key in state.all(kind)
+    ):
         return None, rest[0], first
     return first, "/".join(rest), namespace
 
 
 def find(
-    state: ClusterState, text: str, namespace: str | None, kinds: Mapping[str, str] = MappingProxyType({})
+    state: ClusterState,
+    text: str,
+    namespace: str | None,
+    kinds: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Question]:
     """The subjects that ``NAME`` or ``KIND/NAME`` means; ``kinds`` are further words for kinds, as a cluster knows
     them. Raises UsageError for an unknown kind, InputError if no such object exists."""
     word, name, namespace = address(state, text, namespace, kinds)
     if word is None:
-        found = _named(state, "Pod", name, namespace) or _named(state, "ResourceClaim", name, namespace)
+        found = _named(state, "Pod", name, namespace) or _named(
+            state, "ResourceClaim", name, namespace
+        )
         if not found:
             raise not_found(state, ("Pod", "ResourceClaim"), name, namespace)
         return found
@@ -87,18 +105,22 @@ def labelled(
     claims those that wait. Raises UsageError for an unknown kind or a name, InputError if nothing has the labels."""
     named = [word for word in words if "/" in word]
     if named:
-        raise UsageError(f"a name and -l exclude each other: {named[0]}", hint="dractl explain pods -l app=web")
+        raise UsageError(
+            f"a name and -l exclude each other: {named[0]}", hint="dractl explain pods -l app=web"
+        )
     asked = [kind_of(state, word, kinds, _KINDS) for word in words] or ["Pod"]
     found = [
         Question(kind, key, value)
         for kind in asked
         for key, value in state.all(kind).items()
-        if (not key[0] or _in(namespace, key)) and selector.matches(map_at(value, "metadata", "labels"))
+        if (not key[0] or _in(namespace, key))
+        and selector.matches(map_at(value, "metadata", "labels"))
     ]
     if not found:
         where = f" in namespace {namespace}" if namespace else ""
         raise InputError(
-            f"no {' or '.join(kind.lower() for kind in asked)} has these labels{where}", hint=_labels(state, asked)
+            f"no {' or '.join(kind.lower() for kind in asked)} has these labels{where}",
+            hint=_labels(state, asked),
         )
     subjects: list[Question] = []
     for question in found:
@@ -110,7 +132,9 @@ def labelled(
 
 
 def _labels(state: ClusterState, kinds: Iterable[str]) -> str:
-    labels = (map_at(value, "metadata", "labels") for kind in kinds for value in state.all(kind).values())
+    labels = (
+        map_at(value, "metadata", "labels") for kind in kinds for value in state.all(kind).values()
+    )
     there = sorted({f"{name}={value}" for own in labels for name, value in own.items()})
     return f"labels: {some(there, 5)}" if there else "none of them has labels"
 
@@ -158,11 +182,16 @@ def made_pods(workload: Question) -> Iterator[Question]:
         pod: Raw = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
         if workload.kind == "StatefulSet":
             replica = f"{name}-{at(workload.value, 'spec', 'ordinals', 'start') or 0}"
-            pod = {**with_volumes(workload.value, {**pod, "metadata": {"name": replica}}), "metadata": metadata}
+            pod = {
+                **with_volumes(workload.value, {**pod, "metadata": {"name": replica}}),
+                "metadata": metadata,
+            }
         yield Question("Pod", workload.key, pod)
 
 
-def everything(state: ClusterState, namespace: str | None, within: ClusterState | None = None) -> list[Question]:
+def everything(
+    state: ClusterState, namespace: str | None, within: ClusterState | None = None
+) -> list[Question]:
     """Every pending pod that DRA concerns, every unallocated claim that none of these uses, workloads whose pods are
     refused, and workloads of manifests whose pods do not exist yet. ``within``: only objects that are there too."""
     named = provided(state.classes)
@@ -172,7 +201,9 @@ def everything(state: ClusterState, namespace: str | None, within: ClusterState 
     found: list[Question] = []
     used: set[Key] = set()
     for key, pod in files.all("Pod").items():
-        waits = is_pending(pod) or text_at(pod, "status", "phase") == "Pending"  # also on its node, for its devices
+        waits = (
+            is_pending(pod) or text_at(pod, "status", "phase") == "Pending"
+        )  # also on its node, for its devices
         if waits and _in(namespace, key) and _concerned(pod, named, published):
             found.append(Question("Pod", key, pod))
             used |= set(_claim_keys(key[0], pod))
@@ -183,7 +214,9 @@ def everything(state: ClusterState, namespace: str | None, within: ClusterState 
             workload = Question(kind, key, value)
             if not _in(namespace, key):
                 continue
-            if text_at(value, "metadata", "uid"):  # of a cluster: its pods are there, unless they are refused
+            if text_at(
+                value, "metadata", "uid"
+            ):  # of a cluster: its pods are there, unless they are refused
                 if (kind, key) not in refused or not missing_pods(state, kind, key, value):
                     continue
             elif any(owned_pods(state, kind, key)):
@@ -207,13 +240,17 @@ def everything(state: ClusterState, namespace: str | None, within: ClusterState 
     return found
 
 
-def _concerned(pod: Raw, provided: Container[str], published: AbstractSet[str] = frozenset()) -> bool:
+def _concerned(
+    pod: Raw, provided: Container[str], published: AbstractSet[str] = frozenset()
+) -> bool:
     """True if a pod has claims, or wants an extended resource that a class provides, or whose devices one of the
     ``published`` drivers has."""
     if maps_at(pod, "spec", "resourceClaims"):
         return True
     return any(
-        name in provided or name.startswith(IMPLICIT_PREFIX) or not published.isdisjoint(drivers_of(name))
+        name in provided
+        or name.startswith(IMPLICIT_PREFIX)
+        or not published.isdisjoint(drivers_of(name))
         for name in PodInfo(pod).extended
     )
 
@@ -223,7 +260,10 @@ def _in(namespace: str | None, key: Key) -> bool:
 
 
 def _claim_keys(namespace: str, pod: Raw) -> Iterable[Key]:
-    for entry in [*maps_at(pod, "spec", "resourceClaims"), *maps_at(pod, "status", "resourceClaimStatuses")]:
+    for entry in [
+        *maps_at(pod, "spec", "resourceClaims"),
+        *maps_at(pod, "status", "resourceClaimStatuses"),
+    ]:
         if text_at(entry, "resourceClaimName"):
             yield namespace, text_at(entry, "resourceClaimName")
 
@@ -233,7 +273,14 @@ def claim_question(state: ClusterState, question: Question) -> PodClaim:
     namespace, name = question.key
     target = f"{question.kind}/{namespace}/{name}"
     if question.kind == "ResourceClaim":
-        return PodClaim("", question.key, question.value, state.decode(question.value), None, (target, ("spec",)))
+        return PodClaim(
+            "",
+            question.key,
+            question.value,
+            state.decode(question.value),
+            None,
+            (target, ("spec",)),
+        )
     made = {
         "apiVersion": question.value.get("apiVersion"),
         "kind": "ResourceClaim",
@@ -244,4 +291,7 @@ def claim_question(state: ClusterState, question: Question) -> PodClaim:
 
 
 def pods_using(state: ClusterState, claim: Key) -> list[Question]:
-    return [Question("Pod", (claim[0], text_at(pod, "metadata", "name")), pod) for pod in consumers(state, claim)]
+    return [
+        Question("Pod", (claim[0], text_at(pod, "metadata", "name")), pod)
+        for pod in consumers(state, claim)
+    ]

@@ -72,7 +72,8 @@ def build(
     volumes = tuple(pods.volumes_of(case)) if case is not None else ()
     asked = AskedObject(question.kind, *question.key, volumes)
     answers = parts.nodes or tuple(
-        NodeAnswer(n.name, n.verdict, tuple(map(reason, n.causes)), n.funnel, n.allocation, n.like) for n in found
+        NodeAnswer(n.name, n.verdict, tuple(map(reason, n.causes)), n.funnel, n.allocation, n.like)
+        for n in found
     )
     if blind.parts and conclusion.verdict == "undecided":
         answers = tuple(map(_open, answers))
@@ -86,11 +87,20 @@ def build(
         scheduler_message=conclusion.scheduler_message,
         reasons=tuple(map(reason, conclusion.causes)),
         nodes=answers,
-        funnel=funnel(devices, whole(surveyed), case.names.request, case.false_part, having(surveyed)) if case else (),
+        funnel=funnel(
+            devices, whole(surveyed), case.names.request, case.false_part, having(surveyed)
+        )
+        if case
+        else (),
         conflict=conflict,
         fixes=parts.fixes,
         next=(
-            *(parts.steps or next_steps(asked, (*conclusion.causes, *conclusion.behind), parts.fixes, parts.then)),
+            *(
+                parts.steps
+                or next_steps(
+                    asked, (*conclusion.causes, *conclusion.behind), parts.fixes, parts.then
+                )
+            ),
             *blind.granting(scheduler.state.rights),
         ),
         notes=(*_refused(scheduler.state, scheduler.features, question), *parts.notes),
@@ -116,13 +126,20 @@ def _surveyed(case: Case, found: Sequence[NodeFindings]) -> list[tuple[Survey, i
 
 def _open(node: NodeAnswer) -> NodeAnswer:
     """Undecided instead of allocatable, without the devices, which are not known."""
-    return replace(node, verdict="undecided", allocation=()) if node.verdict == "allocatable" else node
+    return (
+        replace(node, verdict="undecided", allocation=()) if node.verdict == "allocatable" else node
+    )
 
 
 def _conflict(case: Case, conclusion: Conclusion) -> Conflict | None:
     """The conflict where a constraint is the cause: on the node that the headline names, else on the node whose best
     place holds the most free devices."""
-    named = [node for cause in conclusion.ranked if isinstance(cause, ConstraintConflict) for node in cause.nodes]
+    named = [
+        node
+        for cause in conclusion.ranked
+        if isinstance(cause, ConstraintConflict)
+        for node in cause.nodes
+    ]
     found = [
         conflict
         for v in case.attempt.nodes
@@ -155,7 +172,9 @@ def next_steps(
     # Without a pod nothing else of it can be looked at.
     found = [cause for cause in found if isinstance(cause, PodsNotCreated)] or found
     ordered = sorted(found, key=lambda cause: not cause.underlying)
-    theirs = [step for cause in ordered if cause.beside_fixes or not fixes for step in cause.steps(asked)]
+    theirs = [
+        step for cause in ordered if cause.beside_fixes or not fixes for step in cause.steps(asked)
+    ]
     steps: list[NextStep] = []
     for step in (*theirs[: _STEPS - 1], *then[:1], *theirs[_STEPS - 1 :], *then[1:]):
         if all(step.command != other.command and step.text != other.text for other in steps):
@@ -164,13 +183,17 @@ def next_steps(
         steps.append(
             NextStep(
                 f"see what the scheduler says about the {asked.kind.lower()} now",
-                command("kubectl describe {} {} -n {}", asked.kind.lower(), asked.name, asked.namespace),
+                command(
+                    "kubectl describe {} {} -n {}", asked.kind.lower(), asked.name, asked.namespace
+                ),
             )
         )
     return tuple(steps[:_STEPS])
 
 
-def of_group(question: Question, group: Gang, found: Sequence[Cause], fixes: Sequence[Fix]) -> tuple[NextStep, ...]:
+def of_group(
+    question: Question, group: Gang, found: Sequence[Cause], fixes: Sequence[Fix]
+) -> tuple[NextStep, ...]:
     """The next steps for a pod that waits for its group, about the group alone; none for others."""
     if not group.causes or not found or found[0] is not group.causes[0]:
         return ()
@@ -182,13 +205,17 @@ def of_idle(state: ClusterState, question: Question) -> tuple[NextStep, ...]:
     resting = idle(question.kind, question.key, state.get(question.kind, question.key))
     if resting is None or not resting.resume:
         return ()
-    text = "see what its queue waits for" if "kueue" in resting.resume else "have it create its pods"
+    text = (
+        "see what its queue waits for" if "kueue" in resting.resume else "have it create its pods"
+    )
     return (NextStep(text, resting.resume),)
 
 
 def _refused(state: ClusterState, features: Features, question: Question) -> Iterator[str]:
     """A sentence for each claim or template of the subject that no server has seen, and would refuse."""
-    written: list[tuple[str, Key]] = [(question.kind, question.key)] if question.kind in CLAIMS else []
+    written: list[tuple[str, Key]] = (
+        [(question.kind, question.key)] if question.kind in CLAIMS else []
+    )
     for reference in maps_at(question.value, "spec", "resourceClaims"):
         for kind, field_name in (
             ("ResourceClaim", "resourceClaimName"),

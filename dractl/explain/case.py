@@ -11,7 +11,13 @@ from dractl.cluster.devices import Devices
 from dractl.cluster.state import ClusterState
 from dractl.explain.answer import Reason, reason_of
 from dractl.explain.ask import Question
-from dractl.model import CapacityRequestPolicy, DeviceClass, DeviceSubRequest, ExactDeviceRequest, RequestRef
+from dractl.model import (
+    CapacityRequestPolicy,
+    DeviceClass,
+    DeviceSubRequest,
+    ExactDeviceRequest,
+    RequestRef,
+)
 from dractl.reasons.base import Cause
 from dractl.reasons.limits import drivers_named
 from dractl.reasons.misfits import Evaluated, Saw
@@ -53,7 +59,11 @@ class Case(Struct, frozen=True):
     @property
     def refusing(self) -> Mapping[str, Survey]:
         """The surveys of nodes where the claims cannot be allocated."""
-        return {v.name: self.surveys[v.name] for v, *_ in self.groups if not v.allocates and v.name in self.surveys}
+        return {
+            v.name: self.surveys[v.name]
+            for v, *_ in self.groups
+            if not v.allocates and v.name in self.surveys
+        }
 
     def say(self, cause: Cause) -> str:
         """The sentence about a cause, as the user has named things."""
@@ -67,11 +77,17 @@ class Case(Struct, frozen=True):
     def option(self, ref: RequestRef) -> ExactDeviceRequest | DeviceSubRequest | None:
         """A request, or the alternative of one, as its claim has it."""
         claim = self.claims.get(ref.claim)
-        requests = claim.claim.spec.devices.requests if claim is not None and claim.claim is not None else ()
+        requests = (
+            claim.claim.spec.devices.requests
+            if claim is not None and claim.claim is not None
+            else ()
+        )
         request = next((r for r in requests if r.name == ref.name), None)
         if request is None or ref.alternative is None:
             return None if request is None else request.exactly
-        return next((option for option in request.first_available if option.name == ref.alternative), None)
+        return next(
+            (option for option in request.first_available if option.name == ref.alternative), None
+        )
 
     def drivers_of(self, device_class: str) -> frozenset[str]:
         """The drivers that a class's selectors name literally; empty where they name none."""
@@ -84,7 +100,10 @@ class Case(Struct, frozen=True):
         program = self.scheduler.compile(expression)
         if not program.ok:
             return expression
-        decided = {(found.start, found.end): found.expression for found in self.evaluated(expression, devices)}
+        decided = {
+            (found.start, found.end): found.expression
+            for found in self.evaluated(expression, devices)
+        }
         if len(decided) == 1:
             return next(iter(decided.values()))
         parts = {**decided, **{(part.start, part.end): part.text for part in program.conjuncts}}
@@ -97,10 +116,22 @@ class Case(Struct, frozen=True):
         """Why an expression is not true on devices, once for each part that decided and values that it saw; the most
         frequent first."""
         program = self.scheduler.compile(expression)
-        there = ((device, found) for device in devices if (found := self.devices.get(device)) is not None)
-        decisions = Counter(program.decision(device.driver, found) for device, found in there) if program.ok else {}
+        there = (
+            (device, found) for device in devices if (found := self.devices.get(device)) is not None
+        )
+        decisions = (
+            Counter(program.decision(device.driver, found) for device, found in there)
+            if program.ok
+            else {}
+        )
         return tuple(
-            Evaluated(d.text, d.start, d.end, d.error, tuple(Saw(seen.name, seen.value) for seen in d.seen))
+            Evaluated(
+                d.text,
+                d.start,
+                d.end,
+                d.error,
+                tuple(Saw(seen.name, seen.value) for seen in d.seen),
+            )
             for d in sorted(decisions, key=lambda decision: -decisions[decision])
         )
 
@@ -114,7 +145,9 @@ class Case(Struct, frozen=True):
         """The request policy of a device's capacity."""
         found = self.devices.get(device)
         capacities = {} if found is None else found.capacity
-        named = capacities.get(capacity) or capacities.get(capacity.removeprefix(f"{device.driver}/"))
+        named = capacities.get(capacity) or capacities.get(
+            capacity.removeprefix(f"{device.driver}/")
+        )
         return named.request_policy if named is not None else None
 
 
@@ -124,7 +157,9 @@ def case_of(scheduler: Scheduler, devices: Devices, question: Question, attempt:
     special = (c for n in attempt.nodes[:1] for c in n.claims)
     claims = {c.full_name: c for c in (*attempt.claims, *special)}
     called = {name: c.name or c.key[1] for name, c in claims.items() if c.key[1] != CLAIM_NAME}
-    refusals = {v.name: _refusals(scheduler, pod, v.name) for v in attempt.nodes if v.rejection is not None}
+    refusals = {
+        v.name: _refusals(scheduler, pod, v.name) for v in attempt.nodes if v.rejection is not None
+    }
     groups = () if attempt.stopped else _groups(attempt.nodes, refusals)
     return Case(
         question,
@@ -149,7 +184,11 @@ def _refusals(scheduler: Scheduler, pod: PodInfo, node: str) -> tuple[Rejection,
     if not any(refused.plugin == "NodeUnschedulable" for refused in found):
         return found
     without = ((r, tuple(unmet for unmet in r.unmet if not _of_cordon(unmet))) for r in found)
-    return tuple(r if left == r.unmet else replace(r, unmet=left) for r, left in without if left or not r.unmet)
+    return tuple(
+        r if left == r.unmet else replace(r, unmet=left)
+        for r, left in without
+        if left or not r.unmet
+    )
 
 
 def _of_cordon(unmet: Unmet) -> bool:

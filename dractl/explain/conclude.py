@@ -26,7 +26,14 @@ from dractl.reasons.gangs import GangTooSmall, PodGroupMissing
 from dractl.reasons.headline import Headline, Told
 from dractl.reasons.nodes import NodeFilter, PinnedNode, Unchecked
 from dractl.reasons.phrases import Scope, first
-from dractl.reasons.scheduling import InputIncomplete, Mixed, NoConsumer, OtherScheduler, PodDeleting, WouldFitNow
+from dractl.reasons.scheduling import (
+    InputIncomplete,
+    Mixed,
+    NoConsumer,
+    OtherScheduler,
+    PodDeleting,
+    WouldFitNow,
+)
 from dractl.reasons.selectors import SelectorFalse
 from dractl.reasons.workloads import HoldersEnded, HoldersTerminating, OldReplicas, OwnReplicas
 from dractl.scheduler.attempt import Scheduler
@@ -55,7 +62,9 @@ class Conclusion(Struct, frozen=True):
         return self.verdict in FITS
 
 
-def of_cause(verdict: Verdict, cause: Cause, message: str | None = None, notes: tuple[str, ...] = ()) -> Conclusion:
+def of_cause(
+    verdict: Verdict, cause: Cause, message: str | None = None, notes: tuple[str, ...] = ()
+) -> Conclusion:
     """Conclusion from one cause, which is its headline as well."""
     return Conclusion(verdict, Headline(told=(Told(cause),)), (cause,), message, notes)
 
@@ -82,7 +91,9 @@ def _steps(diagnosis: Diagnosis) -> Sequence[Callable[[Diagnosis, Conclusion], C
 def of_attempt(diagnosis: Diagnosis) -> Conclusion:
     attempt, ranked = diagnosis.case.attempt, diagnosis.ranked
     notes = tuple(_search_notes(diagnosis.case))
-    return Conclusion(_verdict(attempt), _headline(diagnosis), ranked, attempt.message, notes, ranked)
+    return Conclusion(
+        _verdict(attempt), _headline(diagnosis), ranked, attempt.message, notes, ranked
+    )
 
 
 def _verdict(attempt: Attempt) -> Verdict:
@@ -110,7 +121,9 @@ def _headline(diagnosis: Diagnosis) -> Headline:
     if ranked:
         scope = Scope.ONE if near or total == 1 else Scope.ALL
         cause = _own(ranked[0], found) if near else ranked[0]
-        named = any(isinstance(other, _NAME_HOLDERS) for other in diagnosis.behind)  # they say who holds the devices
+        named = any(
+            isinstance(other, _NAME_HOLDERS) for other in diagnosis.behind
+        )  # they say who holds the devices
         why = (
             Told(cause, ": ", scope, brief=True, whose=not named),
             *_alternatives(ranked, Scope.ALL if total > 1 else Scope.ONE),
@@ -121,7 +134,10 @@ def _headline(diagnosis: Diagnosis) -> Headline:
     if attempt.late is not None:
         return Headline("a node fits, and then the scheduler fails", why)
     if total == 1:
-        return Headline(f"does not fit on {attempt.nodes[0].name if diagnosis.one_node else 'the only node'}", why)
+        return Headline(
+            f"does not fit on {attempt.nodes[0].name if diagnosis.one_node else 'the only node'}",
+            why,
+        )
     which = ""
     if near:
         node, alike = ranked[0].nodes[0], len(ranked[0].nodes)
@@ -161,7 +177,11 @@ def _alternatives(ranked: Sequence[Cause], scope: Scope) -> Iterator[Told]:
     others: dict[str, Cause] = {}
     for cause in ranked[1:]:
         ref = cause.about[0] if len(cause.about) == 1 else None
-        if ref is not None and ref.request == refs[0].request and ref.alternative not in (None, refs[0].alternative):
+        if (
+            ref is not None
+            and ref.request == refs[0].request
+            and ref.alternative not in (None, refs[0].alternative)
+        ):
             others.setdefault(str(ref.alternative), cause)
     for cause in list(others.values())[:2]:
         yield Told(cause, "; and ", scope, brief=True)
@@ -219,7 +239,11 @@ def _underlying(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
         notes = (*conclusion.notes, *map(diagnosis.case.say, behind))
         return replace(conclusion, headline=headline, notes=notes, behind=behind)
     headline = replace(headline, underlying=behind[0])
-    return replace(conclusion, headline=headline, causes=(*conclusion.causes[:1], *behind, *conclusion.causes[1:]))
+    return replace(
+        conclusion,
+        headline=headline,
+        causes=(*conclusion.causes[:1], *behind, *conclusion.causes[1:]),
+    )
 
 
 def _pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
@@ -238,12 +262,16 @@ def _pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
         *diagnosis.group.notes,
     )
     conclusion = replace(conclusion, notes=notes)
-    without = _leaving(case, conclusion) or _not_created(case, conclusion) or _resting(case, conclusion)
+    without = (
+        _leaving(case, conclusion) or _not_created(case, conclusion) or _resting(case, conclusion)
+    )
     if without is not None:
         return without
     bug = pods.known_bug(case)
     if bug is not None:
-        conclusion = replace(conclusion, headline=Headline(told=(Told(bug),)), causes=(bug, *conclusion.causes))
+        conclusion = replace(
+            conclusion, headline=Headline(told=(Told(bug),)), causes=(bug, *conclusion.causes)
+        )
     return (
         _of_other_scheduler(case, conclusion)
         or (_binding(case, conclusion) if conclusion.fits else None)
@@ -278,7 +306,14 @@ def _not_created(case: Case, conclusion: Conclusion) -> Conclusion | None:
         return None
     headline = Headline("there is no pod", (Told(refused, ": "),))
     causes = (refused, *conclusion.causes)
-    return replace(conclusion, verdict="blocked", headline=headline, causes=causes, scheduler_message=None, behind=())
+    return replace(
+        conclusion,
+        verdict="blocked",
+        headline=headline,
+        causes=causes,
+        scheduler_message=None,
+        behind=(),
+    )
 
 
 def _resting(case: Case, conclusion: Conclusion) -> Conclusion | None:
@@ -287,18 +322,25 @@ def _resting(case: Case, conclusion: Conclusion) -> Conclusion | None:
     resting = idle(asked.kind, asked.key, case.state.get(asked.kind, asked.key))
     if resting is None:
         return None
-    return replace(conclusion, headline=replace(conclusion.headline, before=f"{resting.why}. If it created one: "))
+    return replace(
+        conclusion,
+        headline=replace(conclusion.headline, before=f"{resting.why}. If it created one: "),
+    )
 
 
 def _of_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion | None:
     scheduler = scheduler_name(case.question.value)
     if scheduler == DEFAULT_SCHEDULER:
         return None
-    meant = f"; did you mean {DEFAULT_SCHEDULER}?" if nearest(scheduler, [DEFAULT_SCHEDULER]) else ""
+    meant = (
+        f"; did you mean {DEFAULT_SCHEDULER}?" if nearest(scheduler, [DEFAULT_SCHEDULER]) else ""
+    )
     return replace(
         conclusion,
         verdict="blocked",
-        headline=Headline(f"kube-scheduler ignores the pod: its spec.schedulerName is {scheduler}{meant}"),
+        headline=Headline(
+            f"kube-scheduler ignores the pod: its spec.schedulerName is {scheduler}{meant}"
+        ),
         causes=(OtherScheduler(plugin=scheduler, schedulers=(scheduler,)), *conclusion.causes),
         scheduler_message=case.attempt.message if case.attempt.stopped else None,
         behind=(),
@@ -318,7 +360,11 @@ def _of_group(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion | None
     if not group.causes or not (conclusion.fits or isinstance(group.causes[0], PodGroupMissing)):
         return None
     own = group.causes[0]
-    lacks = isinstance(own, GangTooSmall) and group.case is not None and _verdict(group.case.attempt) == "unallocatable"
+    lacks = (
+        isinstance(own, GangTooSmall)
+        and group.case is not None
+        and _verdict(group.case.attempt) == "unallocatable"
+    )
     whole = of_cause("unallocatable" if lacks else "blocked", own, _message(case), conclusion.notes)
     return replace(whole, causes=group.causes if conclusion.fits else (own, *conclusion.causes))
 
@@ -349,12 +395,19 @@ def _conditioned(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
             return replace(held_back, scheduler_message=message, notes=conclusion.notes)
         lacking = pods.lacking(case, message)
         if lacking:
-            cause = InputIncomplete(said_by=message.partition(" preemption:")[0].rstrip("."), absent=lacking)
+            cause = InputIncomplete(
+                said_by=message.partition(" preemption:")[0].rstrip("."), absent=lacking
+            )
             return of_cause("blocked", cause, message, conclusion.notes)
-    elsewhere = (f"the pod's condition says, of what is not checked here: {of_nodes(*part)}" for part in foreign)
+    elsewhere = (
+        f"the pod's condition says, of what is not checked here: {of_nodes(*part)}"
+        for part in foreign
+    )
     conclusion = replace(conclusion, notes=(*conclusion.notes, *elsewhere))
     if any(count is None for count, _ in foreign):
-        conclusion = replace(conclusion, scheduler_message=message)  # the scheduler stopped before this verdict
+        conclusion = replace(
+            conclusion, scheduler_message=message
+        )  # the scheduler stopped before this verdict
     return _outdated(case, fitting[0], conclusion) if fitting else conclusion
 
 
@@ -366,7 +419,11 @@ def _outdated(case: Case, fitting: NodeFindings, conclusion: Conclusion) -> Conc
     since = text_at(condition, "lastTransitionTime")
     leaving = preempted(case.state, case.question.value)
     nominated = text_at(case.question.value, "status", "nominatedNodeName")
-    unbound = tuple(name for name, phase in pods.volumes_of(case) if phase == "Pending") if nominated else ()
+    unbound = (
+        tuple(name for name, phase in pods.volumes_of(case) if phase == "Pending")
+        if nominated
+        else ()
+    )
     if leaving or unbound:
         waits = WouldFitNow(nodes=(nominated,), since=since, leaving=leaving, unbound=unbound)
         return of_cause("blocked", waits, _message(case), conclusion.notes)
@@ -385,14 +442,26 @@ def _held_back(
 ) -> Conclusion | None:
     """Conclusion for a pod that fits, if plugins that are not checked here may refuse each of its nodes."""
     total = sum(n.count for n in fitting)
-    if not foreign or not fitting or sum(total if count is None else count for count, _ in foreign) < total:
+    if (
+        not foreign
+        or not fitting
+        or sum(total if count is None else count for count, _ in foreign) < total
+    ):
         return None
     quotes = tuple(of_nodes(*part) for part in foreign)
     plugin = "VolumeBinding" if any("volume" in quote.lower() for quote in quotes) else None
     volumes = tuple(pods.volumes_of(case)) if plugin is not None else ()
     nodes = tuple(n.name for n in fitting)
     users, used = pods.volume_users(case, nodes, quotes) if plugin is not None else ((), 0)
-    cause = Unchecked(plugin=plugin, quotes=quotes, fitting=total, nodes=nodes, volumes=volumes, users=users, used=used)
+    cause = Unchecked(
+        plugin=plugin,
+        quotes=quotes,
+        fitting=total,
+        nodes=nodes,
+        volumes=volumes,
+        users=users,
+        used=used,
+    )
     where = fitting[0].name + (f" and {total - 1} more" if total > 1 else "")
     lead = f"the scheduler says: {'; '.join(quotes)}; without that it would fit on {where}"
     return Conclusion("blocked", Headline(lead), (cause,))
@@ -400,10 +469,21 @@ def _held_back(
 
 def _other_release(case: Case, condition: str) -> str | None:
     """Release that wrote a condition, if it is not the assumed one and refuses the pod as it is now."""
-    older = "still not schedulable, preemption" in condition or "no new claims to deallocate" in condition
+    older = (
+        "still not schedulable, preemption" in condition
+        or "no new claims to deallocate" in condition
+    )
     since = CHANGES["preemption-after-claims"].since
-    writer = RELEASES[RELEASES.index(since) - 1] if older else since if "preemption:" in condition else None
-    if writer is None or (case.scheduler.features.has("preemption-after-claims") == (writer == since)):
+    writer = (
+        RELEASES[RELEASES.index(since) - 1]
+        if older
+        else since
+        if "preemption:" in condition
+        else None
+    )
+    if writer is None or (
+        case.scheduler.features.has("preemption-after-claims") == (writer == since)
+    ):
         return None
     scheduler = Scheduler(case.state, Features.for_release(writer))
     return None if scheduler.pod(case.question.value).fits else writer
@@ -432,15 +512,29 @@ def _unread(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     blind, case = diagnosis.attempted.blind, diagnosis.case
     if not blind.parts:
         return conclusion
-    placeless = case.state.rights.hidden("Node") and any(not item.spec.node_name for item in case.scheduler.slices)
-    promising = conclusion.fits or (bool(conclusion.causes) and isinstance(conclusion.causes[0], WouldFitNow))
+    placeless = case.state.rights.hidden("Node") and any(
+        not item.spec.node_name for item in case.scheduler.slices
+    )
+    promising = conclusion.fits or (
+        bool(conclusion.causes) and isinstance(conclusion.causes[0], WouldFitNow)
+    )
     if not promising and not (placeless and conclusion.verdict == "unallocatable"):
         return replace(conclusion, notes=(*conclusion.notes, *blind.sentences))
-    nodes = tuple(node.name for node in diagnosis.found if node.verdict == "allocatable") if promising else ()
+    nodes = (
+        tuple(node.name for node in diagnosis.found if node.verdict == "allocatable")
+        if promising
+        else ()
+    )
     cause = _not_readable(diagnosis, nodes)
     causes = (cause, *(conclusion.causes if not promising else ()))
     message = _message(case)
-    return replace(conclusion, verdict="undecided", headline=_open(cause), causes=causes, scheduler_message=message)
+    return replace(
+        conclusion,
+        verdict="undecided",
+        headline=_open(cause),
+        causes=causes,
+        scheduler_message=message,
+    )
 
 
 def _not_readable(diagnosis: Diagnosis, nodes: tuple[str, ...] = ()) -> NotReadable:
@@ -468,7 +562,11 @@ def _unused_claim(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
         return conclusion
     if not diagnosis.case.state.rights.sees("Pod", question.key[0]):
         return conclusion
-    headline = Headline("no pod uses it; it would fit" if conclusion.fits else "no pod uses it, and it would not fit")
+    headline = Headline(
+        "no pod uses it; it would fit"
+        if conclusion.fits
+        else "no pod uses it, and it would not fit"
+    )
     causes = (NoConsumer(claim="/".join(question.key)), *conclusion.causes)
     return replace(conclusion, verdict="blocked", headline=headline, causes=causes)
 
@@ -493,6 +591,8 @@ def _claim_first(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
         return replace(conclusion, headline=replace(headline, before=waits))
     rest = [c for c in conclusion.causes if of(c) != claim]
     headline = replace(
-        headline, before="the pod ", told=(*headline.told, Told(own[0], "; of this claim: ", brief=True))
+        headline,
+        before="the pod ",
+        told=(*headline.told, Told(own[0], "; of this claim: ", brief=True)),
     )
     return replace(conclusion, headline=headline, causes=(*own, *rest))

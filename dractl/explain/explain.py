@@ -54,7 +54,9 @@ class Options(Struct, frozen=True):
 class Explainer:
     """Answers questions about one cluster."""
 
-    def __init__(self, state: ClusterState, features: Features, options: Options | None = None) -> None:
+    def __init__(
+        self, state: ClusterState, features: Features, options: Options | None = None
+    ) -> None:
         self.state = state
         self.features = features
         self.options = options or Options()
@@ -102,21 +104,36 @@ class Explainer:
         parts = replace(parts, notes=(*self.options.notes, *self._unseen(parts.case), *parts.notes))
         assumed = self.options.release_assumed
         return build(
-            self.scheduler, self.devices, inquiry.question, inquiry.subject, conclusion, parts, assumed=assumed
+            self.scheduler,
+            self.devices,
+            inquiry.question,
+            inquiry.subject,
+            conclusion,
+            parts,
+            assumed=assumed,
         )
 
     def _unseen(self, case: Case | None) -> list[str]:
         """What kube-scheduler cannot see on the nodes that it would take."""
-        fitting = {node.name for node in case.attempt.nodes if node.fits} if case is not None else set()
+        fitting = (
+            {node.name for node in case.attempt.nodes if node.fits} if case is not None else set()
+        )
         if not fitting or self.options.corrected:
             return []
-        found = [f"{one}, which kube-scheduler does not see" for one in handed_out(self.state) if one.node in fitting]
+        found = [
+            f"{one}, which kube-scheduler does not see"
+            for one in handed_out(self.state)
+            if one.node in fitting
+        ]
         return found[:_UNSEEN]
 
     def _placed(self, inquiry: Inquiry) -> tuple[Conclusion, Parts]:
         """The answer about a pod that is on its node, or has ended; with changes after which it can start: the
         scheduler places it, or the driver takes its claims."""
-        question, claims = inquiry.question, inquiry.entry.claims if inquiry.entry is not None else ()
+        question, claims = (
+            inquiry.question,
+            inquiry.entry.claims if inquiry.entry is not None else (),
+        )
         conclusion, parts = settled.placed_pod(self.scheduler, question, claims)
         if not ended(question.value):
             node = text_at(question.value, "spec", "nodeName")
@@ -124,7 +141,9 @@ class Explainer:
             parts = replace(parts, alignment=self.aligner.of_claims(values, node))
         cause = conclusion.causes[0] if conclusion.causes else None
         if isinstance(cause, PlacedByHand) or (isinstance(cause, NotPrepared) and cause.faults):
-            case = case_of(self.scheduler, self.devices, question, self.scheduler.pod(question.value))
+            case = case_of(
+                self.scheduler, self.devices, question, self.scheduler.pod(question.value)
+            )
             fixes = self._search(case, (cause,))
             parts = replace(parts, fixes=fixes.fixes, notes=(*parts.notes, *fixes.notes))
         return conclusion, parts
@@ -134,7 +153,9 @@ class Explainer:
         conclusion = conclude(diagnosis)
         fixes = self._fixes(diagnosis, conclusion)
         steps = of_idle(self.state, attempted.question) if attempted.compares else ()
-        steps = steps or of_group(attempted.question, diagnosis.group, conclusion.causes, fixes.fixes)
+        steps = steps or of_group(
+            attempted.question, diagnosis.group, conclusion.causes, fixes.fixes
+        )
         return conclusion, Parts(
             case=diagnosis.case,
             found=diagnosis.found,
@@ -149,7 +170,9 @@ class Explainer:
         """The diagnosis, on the one node that is asked about if it is one."""
         here = self.options.node
         question, attempt = attempted.question, attempted.attempt
-        group = self.group(question) if attempted.compares and question.kind not in CLAIMS else NO_GANG
+        group = (
+            self.group(question) if attempted.compares and question.kind not in CLAIMS else NO_GANG
+        )
         if here is not None:
             attempt = replace(attempt, nodes=tuple(n for n in attempt.nodes if n.name == here))
         case = case_of(self.scheduler, self.devices, question, attempt)
@@ -175,14 +198,22 @@ class Explainer:
         if isinstance(waits, Undecided):
             name = waits.group.replace("/", " ", 1)
             started = f"{waits.fits} of the {waits.minimum} pods with which {name} starts fit"
-            return Gang(notes=(f"{started}; whether all do was not decided, as placing them took too long",))
+            return Gang(
+                notes=(f"{started}; whether all do was not decided, as placing them took too long",)
+            )
         if not isinstance(waits, HeldBack | TooFewFit):
             return group_of(waits, self.state)
         pod = waits.pod
-        there = Explainer(waits.state if isinstance(waits, TooFewFit) else self.state, self.features)
-        stopped = Question("Pod", (text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")), pod)
+        there = Explainer(
+            waits.state if isinstance(waits, TooFewFit) else self.state, self.features
+        )
+        stopped = Question(
+            "Pod", (text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")), pod
+        )
         case = case_of(there.scheduler, there.devices, stopped, waits.attempt)
-        own = of_attempt(diagnosis_of(Attempted(stopped, inquire.subject_of(stopped, ()), waits.attempt), case))
+        own = of_attempt(
+            diagnosis_of(Attempted(stopped, inquire.subject_of(stopped, ()), waits.attempt), case)
+        )
         return group_of(waits, self.state, case, own.causes, own.headline)
 
     # -- fixes --
@@ -194,7 +225,9 @@ class Explainer:
         unchecked = unchecked and any(node.verdict == "allocatable" for node in found)
         if conclusion.fits or unchecked:
             return Found()
-        causes = tuple(dict.fromkeys((*conclusion.causes, *(cause for node in found for cause in node.causes))))
+        causes = tuple(
+            dict.fromkeys((*conclusion.causes, *(cause for node in found for cause in node.causes)))
+        )
         asked = case.question
         if not diagnosis.attempted.compares:
             problem = FixProblem(case, causes, Owners(self.state, asked.key, asked.value))
@@ -209,12 +242,18 @@ class Explainer:
         fixes = tuple(f for f in result.fixes if here is None or here in f.nodes)
         if stopped.key != asked.key:
             fixes = tuple(of_other_pod(fix, stopped.key) for fix in fixes)
-        return replace(result, fixes=tuple(replace(f, rank=rank) for rank, f in enumerate(fixes, 1)))
+        return replace(
+            result, fixes=tuple(replace(f, rank=rank) for rank, f in enumerate(fixes, 1))
+        )
 
-    def _search(self, case: Case, causes: tuple[Cause, ...], company: Company | None = None) -> Found:
+    def _search(
+        self, case: Case, causes: tuple[Cause, ...], company: Company | None = None
+    ) -> Found:
         if not self.options.fixes:
             return Found()
-        problem = FixProblem(case, causes, Owners(self.state, case.question.key, case.question.value), company)
+        problem = FixProblem(
+            case, causes, Owners(self.state, case.question.key, case.question.value), company
+        )
         return find_fixes(problem, self.options.fixes, self._afterwards)
 
     def _starts(self, question: Question) -> Callable[[ClusterState, Features], bool]:
@@ -232,7 +271,9 @@ class Explainer:
         """The answer to a question about the cluster after a correction, with so many fixes."""
         corrected = self.options.corrected + 1
         most = fixes if corrected < _CORRECTIONS else 0
-        return Explainer(state, self.features, Options(fixes=most, corrected=corrected)).explain(question)
+        return Explainer(state, self.features, Options(fixes=most, corrected=corrected)).explain(
+            question
+        )
 
 
 def _named(pod: Raw, key: Key) -> Raw:

@@ -44,7 +44,13 @@ def funnel(
         asked = f"{wanted} × {request.device_class}"
         lines.append(
             FunnelStage(
-                request.request, asked, kept, len(request.offered), heading=named, nodes=there, claim=request.claim
+                request.request,
+                asked,
+                kept,
+                len(request.offered),
+                heading=named,
+                nodes=there,
+                claim=request.claim,
             )
         )
         for stage in request.stages:
@@ -52,7 +58,11 @@ def funnel(
                 of = len(stage.kept) + len(stage.lost)
                 detail = _detail(devices, stage, false_part)
                 kept = len(stage.kept)
-                lines.append(FunnelStage(request.request, _name(stage), kept, of, detail, named, claim=request.claim))
+                lines.append(
+                    FunnelStage(
+                        request.request, _name(stage), kept, of, detail, named, claim=request.claim
+                    )
+                )
     return tuple(lines)
 
 
@@ -127,14 +137,18 @@ def _name(stage: Stage) -> str:
     return _NAMES.get(stage.name, stage.name)
 
 
-def _detail(devices: Devices, stage: Stage, false_part: Callable[[str, Sequence[DeviceID]], str | None]) -> str:
+def _detail(
+    devices: Devices, stage: Stage, false_part: Callable[[str, Sequence[DeviceID]], str | None]
+) -> str:
     lost: list[DeviceID] = [loss.device for loss in stage.lost]
     if not lost:
         return ""
     match stage.name:
         case "request-selector":
             expression = stage.expression or ""
-            return instead(selectors.misfit(devices, false_part(expression, lost) or expression, lost))
+            return instead(
+                selectors.misfit(devices, false_part(expression, lost) or expression, lost)
+            )
         case "in-use":
             return f"{len(lost)} held: {held_by(devices.holders(dict.fromkeys(lost)), 2)}"
         case "taints":

@@ -40,7 +40,9 @@ class Inquiry(Struct, frozen=True):
         """True unless the scheduler has nothing to do: a claim that is allocated or deleted, a pod on its node."""
         if self.claim is None:
             return is_pending(self.question.value)
-        return not self.claim.allocated and not text_at(self.question.value, "metadata", "deletionTimestamp")
+        return not self.claim.allocated and not text_at(
+            self.question.value, "metadata", "deletionTimestamp"
+        )
 
 
 class Attempted(Struct, frozen=True):
@@ -57,14 +59,20 @@ class Attempted(Struct, frozen=True):
     @property
     def decided(self) -> bool:
         """True if the attempt tells whether the subject fits, whatever may not be read."""
-        return self.compares or bool(self.attempt.stopped) or (bool(self.attempt.nodes) and not self.attempt.fits)
+        return (
+            self.compares
+            or bool(self.attempt.stopped)
+            or (bool(self.attempt.nodes) and not self.attempt.fits)
+        )
 
 
 def inquiry_of(state: ClusterState, question: Question, attempt: Attempt | None = None) -> Inquiry:
     """The question about a pod, a claim or a template as it is put to the cluster."""
     if question.kind not in CLAIMS:
         entry = enter(state, question.value) if attempt is None or state.rights.unread else None
-        claims = attempt.claims if attempt is not None else entry.claims if entry is not None else ()
+        claims = (
+            attempt.claims if attempt is not None else entry.claims if entry is not None else ()
+        )
         return Inquiry(question, subject_of(question, claims), None, entry, attempt)
     subject, claim = Subject(question.kind, *question.key), claim_question(state, question)
     if question.kind == "ResourceClaim" and not claim.allocated:
@@ -105,7 +113,9 @@ def _of_pod(scheduler: Scheduler, inquiry: Inquiry) -> tuple[Attempt, bool, bool
         if compares:
             attempt = scheduler.entered(pod, entry)
         else:
-            hides = bool(rights.hidden("DeviceClass") and pod.extended)  # a class may provide the extended resource
+            hides = bool(
+                rights.hidden("DeviceClass") and pod.extended
+            )  # a class may provide the extended resource
             real = founded(stops, rights)
             stopped = Attempt(claims, real, message=entry.condition)
             attempt = stopped if real or hides else scheduler.beside_claims(pod, claims)
@@ -120,11 +130,17 @@ def _comparable(scheduler: Scheduler, entry: Entered) -> bool:
     return not rights.hidden("Node") or bool(scheduler.nodes)
 
 
-def released(scheduler: Scheduler, inquiry: Inquiry, answer: Attempted) -> tuple[ClusterState, Inquiry] | None:
+def released(
+    scheduler: Scheduler, inquiry: Inquiry, answer: Attempted
+) -> tuple[ClusterState, Inquiry] | None:
     """The cluster once the scheduler has taken back an allocation that only stands in the pod's way, and the question
     put to it, with a note that says so; None if it takes back none."""
     question = inquiry.question
-    claim = answer.attempt.given_back(text_at(question.value, "metadata", "uid")) if answer.compares else None
+    claim = (
+        answer.attempt.given_back(text_at(question.value, "metadata", "uid"))
+        if answer.compares
+        else None
+    )
     if claim is None:
         return None
     assert claim.value is not None
@@ -147,7 +163,8 @@ def subject_of(question: Question, claims: Sequence[PodClaim]) -> Subject:
     return Subject(
         question.kind,
         *question.key,
-        {text_at(r, "name"): None for r in references} | {c.name: c.key[1] for c in claims if c.name},
+        {text_at(r, "name"): None for r in references}
+        | {c.name: c.key[1] for c in claims if c.name},
         {name: template for name, template in templates.items() if template},
         PodInfo(question.value).written,
     )

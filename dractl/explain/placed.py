@@ -85,7 +85,11 @@ class OnNode(Struct, frozen=True):
         """Those of them that publish nothing on the node: kubelet deletes their slices 30 s after they are gone."""
         if not self.state.listed("ResourceSlice") or not self.drivers:
             return ()
-        there = {item.spec.driver for item in self.slices if item.spec.node_name in (None, "", self.pod.node)}
+        there = {
+            item.spec.driver
+            for item in self.slices
+            if item.spec.node_name in (None, "", self.pod.node)
+        }
         return tuple(driver for driver in self.drivers if driver not in there)
 
 
@@ -125,7 +129,9 @@ def cause_of(on: OnNode) -> Cause | None:
         return _over(on.pod)
     silent = kubelet.silence(on.state, on.pod.node)
     if silent is not None:
-        return running.NodeSilent(nodes=on.nodes, why=silent.message, since=silent.since, leaving=on.pod.until)
+        return running.NodeSilent(
+            nodes=on.nodes, why=silent.message, since=silent.since, leaving=on.pod.until
+        )
     if on.pod.until:
         return _stuck(on)
     return _unhealthy(on) or _failing(on) or _not_ready(on) or _unready(on) or _silent(on)
@@ -171,9 +177,13 @@ def _unhealthy(on: OnNode) -> Cause | None:
     if not pod.unhealthy:
         return None
     names = [device.device for device in on.allocated]
-    devices = dict.fromkeys(name for health in pod.unhealthy if (name := health.of(names)) is not None)
+    devices = dict.fromkeys(
+        name for health in pod.unhealthy if (name := health.of(names)) is not None
+    )
     stopped = next((c for c in pod.containers if not _goes(pod, c)), None)
-    return running.DeviceUnhealthy(nodes=on.nodes, health=pod.unhealthy, devices=tuple(devices), stopped=stopped)
+    return running.DeviceUnhealthy(
+        nodes=on.nodes, health=pod.unhealthy, devices=tuple(devices), stopped=stopped
+    )
 
 
 def _failing(on: OnNode) -> Cause | None:
@@ -188,10 +198,16 @@ def _failing(on: OnNode) -> Cause | None:
                 return _not_injected(on, container.name, why, container.begun, absent)
             if container.reason in _WAITS or "image" in container.reason.lower():
                 what = _WAITS.get(container.reason, "pull the image of container")
-                why = f"{container.reason} ({container.message})" if container.message else container.reason
+                why = (
+                    f"{container.reason} ({container.message})"
+                    if container.message
+                    else container.reason
+                )
                 return running.NotStarted(nodes=on.nodes, what=f"{what} {container.name}", why=why)
             return _failed(on, container)
-        if (container.state == "terminated" and not _goes(pod, container)) or _loops(on.state, container):
+        if (container.state == "terminated" and not _goes(pod, container)) or _loops(
+            on.state, container
+        ):
             return _failed(on, container)
     if begun and pod.condition("PodReadyToStartContainers").status != "False":
         return None
@@ -218,7 +234,12 @@ def _newest_step(events: Sequence[Event]) -> Event | None:
 
 def _loops(state: ClusterState, container: ContainerStatus) -> bool:
     """True if a container runs between two ends of a crash loop: it was started more than once, and just now."""
-    if container.state != "running" or container.last is None or not container.last.failed or container.restarts < 2:
+    if (
+        container.state != "running"
+        or container.last is None
+        or not container.last.failed
+        or container.restarts < 2
+    ):
         return False
     now, began = kubelet.now_of(state), container.began
     return not container.ready or (now is not None and began is not None and now - began < _LOOP_S)
@@ -244,10 +265,14 @@ def _refused_by_driver(on: OnNode) -> Cause | None:
     """What a driver has written itself, where the kubelet has not: its event about a claim (dra.net writes
     ClaimPrepareFailed), or a condition of the claim."""
     for claim in on.claims if on.pod.phase == "Pending" else ():
-        said = kubelet.newest(kubelet.events_about(on.state, claim.value or {}), ("ClaimPrepareFailed",))
+        said = kubelet.newest(
+            kubelet.events_about(on.state, claim.value or {}), ("ClaimPrepareFailed",)
+        )
         if said is not None:
             prepare, faults = kubelet.Prepare("refused", said.message), _faults(on.claims)[0]
-            return running.NotPrepared(nodes=on.nodes, prepare=prepare, faults=faults, drivers=on.drivers)
+            return running.NotPrepared(
+                nodes=on.nodes, prepare=prepare, faults=faults, drivers=on.drivers
+            )
     return None
 
 
@@ -288,11 +313,15 @@ def _faults(claims: Sequence[PodClaim]) -> tuple[tuple[tuple[str, str, str], ...
         for _, driver, fault in opaque.refused(maps_at(claim.value, "spec", "devices", "config"))
     ]
     gates = (sharing_gate(driver, fault.nearest) for _, driver, fault in found if fault.nearest)
-    faults = tuple((claim, ".".join(map(str, fault.path)), _why(fault)) for claim, _, fault in found)
+    faults = tuple(
+        (claim, ".".join(map(str, fault.path)), _why(fault)) for claim, _, fault in found
+    )
     return faults, tuple(dict.fromkeys(filter(None, gates)))
 
 
-def _other_kinds(claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]) -> Iterator[tuple[str, str, str]]:
+def _other_kinds(
+    claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]
+) -> Iterator[tuple[str, str, str]]:
     """Configurations as they were allocated that are for devices of another type: pod claim, path, and why. The driver
     passes over one that names no request."""
     types: dict[DeviceID, object] = {}
@@ -305,10 +334,21 @@ def _other_kinds(claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]) ->
         for entry in maps_at(claim.value, "status", "allocation", "devices", "config"):
             driver = text_at(entry, "opaque", "driver")
             known = kind_of(driver, map_at(entry, "opaque", "parameters"))
-            for result in maps_at(claim.value, "status", "allocation", "devices", "results") if known else ():
+            for result in (
+                maps_at(claim.value, "status", "allocation", "devices", "results") if known else ()
+            ):
                 request, type_ = text_at(result, "request"), types.get(result_device(result))
-                named = any(name in (request, request.partition("/")[0]) for name in at(entry, "requests") or ())
-                if known and named and isinstance(type_, str) and result.get("driver") == driver and type_ != known[1]:
+                named = any(
+                    name in (request, request.partition("/")[0])
+                    for name in at(entry, "requests") or ()
+                )
+                if (
+                    known
+                    and named
+                    and isinstance(type_, str)
+                    and result.get("driver") == driver
+                    and type_ != known[1]
+                ):
                     right = kind_for(driver, type_)
                     why = f"{known[0]} is for devices of type {known[1]}, and {text_at(result, 'device')} is a {type_}"
                     yield claim.name, "kind", f"{why}; did you mean {right}?" if right else why
@@ -334,7 +374,12 @@ def _not_ready(on: OnNode) -> Cause | None:
                     )
     probe = kubelet.newest(on.pod.events, ("Unhealthy",))
     for container in on.pod.containers:
-        if container.state == "running" and not container.ready and not container.init and probe is not None:
+        if (
+            container.state == "running"
+            and not container.ready
+            and not container.init
+            and probe is not None
+        ):
             return running.ProbeFails(nodes=on.nodes, container=container.name, why=probe.message)
     return None
 
@@ -351,7 +396,9 @@ def _silent(on: OnNode) -> Cause | None:
         return None
     waits = now - pod.placed
     if not pod.heard and not pod.containers:
-        return running.KubeletSilent(nodes=on.nodes, seconds=int(waits)) if waits > _SILENT_S else None
+        return (
+            running.KubeletSilent(nodes=on.nodes, seconds=int(waits)) if waits > _SILENT_S else None
+        )
     creating = next((c for c in pod.containers if c.reason == "ContainerCreating"), None)
     if creating is None or waits <= _SLOW_S:
         return None
@@ -365,12 +412,20 @@ def notes_of(on: OnNode, cause: Cause | None) -> Iterator[str]:
     pod = on.pod
     if cause is None and pod.phase == "Running":
         for container in pod.containers:
-            if container.state == "running" and container.last is not None and container.last.failed:
+            if (
+                container.state == "running"
+                and container.last is not None
+                and container.last.failed
+            ):
                 plural = "" if container.restarts == 1 else "s"
                 yield (
                     f"container {container.name} was restarted {container.restarts or 1} time{plural}; the last one "
                     f"ended with exit code {container.last.code}"
-                    + (f" ({container.last.reason})" if container.last.reason not in ("", "Error") else "")
+                    + (
+                        f" ({container.last.reason})"
+                        if container.last.reason not in ("", "Error")
+                        else ""
+                    )
                 )
         for driver in on.lost:
             yield (
@@ -394,14 +449,19 @@ def evicted(claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]) -> Iter
             continue
         for given in allocation.devices.results:
             device = DeviceID(given.driver, given.pool, given.device)
-            taint = next((t for t in taints.get(device, ()) if not survives(given.tolerations, t)), None)
+            taint = next(
+                (t for t in taints.get(device, ()) if not survives(given.tolerations, t)), None
+            )
             if taint is not None:
                 stay = patience(given.tolerations, taint)
-                yield f"device {given.device} has taint {taint_text(taint)}, for which pods are evicted: " + (
-                    "a toleration keeps them there only if it names effect NoExecute"
-                    if stay is None
-                    else f"the claim's toleration keeps this one there until {stay} s after "
-                    f"{taint.time_added or 'the taint was added'}"
+                yield (
+                    f"device {given.device} has taint {taint_text(taint)}, for which pods are evicted: "
+                    + (
+                        "a toleration keeps them there only if it names effect NoExecute"
+                        if stay is None
+                        else f"the claim's toleration keeps this one there until {stay} s after "
+                        f"{taint.time_added or 'the taint was added'}"
+                    )
                 )
                 return
 

@@ -19,8 +19,13 @@ from dractl.reasons.registry import of_stop
 from dractl.reasons.scheduling import Mixed
 from dractl.scheduler.rejection import Rejection
 
-EVERYWHERE = STOPPED - 1  # what a filter has against all nodes: nothing else matters until that is fixed
-_LARGE, _MOST = 10, 0.8  # of so many nodes, what holds on this part of them comes before what others would add
+EVERYWHERE = (
+    STOPPED - 1
+)  # what a filter has against all nodes: nothing else matters until that is fixed
+_LARGE, _MOST = (
+    10,
+    0.8,
+)  # of so many nodes, what holds on this part of them comes before what others would add
 _MIXED = 4  # so many different causes, none of them on most nodes, are called mixed
 
 
@@ -42,7 +47,9 @@ class Diagnosis(Struct, frozen=True):
         return self.attempted.question.kind in CLAIMS
 
 
-def diagnose(attempted: Attempted, case: Case, group: Gang = NO_GANG, *, one_node: bool = False) -> Diagnosis:
+def diagnose(
+    attempted: Attempted, case: Case, group: Gang = NO_GANG, *, one_node: bool = False
+) -> Diagnosis:
     own = diagnosis_of(attempted, case)
     spans = attempted.decided and not own.of_claim
     behind = spanning(case, own.found, own.ranked) if spans else ()
@@ -51,7 +58,9 @@ def diagnose(attempted: Attempted, case: Case, group: Gang = NO_GANG, *, one_nod
 
 def diagnosis_of(attempted: Attempted, case: Case) -> Diagnosis:
     found = tuple(findings(case))
-    return Diagnosis(attempted, case, found, ranked_causes(case, found) if attempted.decided else ())
+    return Diagnosis(
+        attempted, case, found, ranked_causes(case, found) if attempted.decided else ()
+    )
 
 
 def ranked_causes(case: Case, found: Sequence[NodeFindings]) -> tuple[Cause, ...]:
@@ -79,7 +88,9 @@ def rank(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:
     wanted = len(verdicts) - len(unwanted)
     merged: dict[tuple[object, ...], Cause] = {}
     reach: dict[tuple[object, ...], float] = {}
-    for node in sorted(nodes, key=lambda node: node.name in unwanted):  # details are those of the first
+    for node in sorted(
+        nodes, key=lambda node: node.name in unwanted
+    ):  # details are those of the first
         hardest = _hardest(node)
         for position, cause in enumerate(node.causes):
             if cause.about and node.name in unwanted:
@@ -92,15 +103,22 @@ def rank(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:
                 far = hardest - 0.1  # this one alone would not be enough
             if isinstance(cause, NodeFilter):
                 others = sum(isinstance(c, NodeFilter) for c in node.causes) - 1
-                far = _filtered(node.name, otherwise, unwanted) - 0.1 * others  # each alone would not be enough
-            if isinstance(cause, PinnedNode) and any(c.code != cause.code for c in node.causes[position + 1 :]):
+                far = (
+                    _filtered(node.name, otherwise, unwanted) - 0.1 * others
+                )  # each alone would not be enough
+            if isinstance(cause, PinnedNode) and any(
+                c.code != cause.code for c in node.causes[position + 1 :]
+            ):
                 far = 0
             reach[key] = max(reach.get(key, far), far)
     for key, cause in merged.items():
         if isinstance(cause, NodeFilter) and len(cause.nodes) == len(verdicts):
             reach[key] = EVERYWHERE
     closed = {name for node in nodes if node.refused for name in (node.name, *node.like)}
-    ranked = [_open_first(merged[k], closed) for k in sorted(merged, key=lambda k: (-reach[k], -len(merged[k].nodes)))]
+    ranked = [
+        _open_first(merged[k], closed)
+        for k in sorted(merged, key=lambda k: (-reach[k], -len(merged[k].nodes)))
+    ]
     full = next((cause for cause in ranked if dominates(cause, wanted)), None)
     odd = wanted * (1 - _MOST)
     if full is not None and isinstance(ranked[0], NodeFilter) and len(ranked[0].nodes) <= odd:
@@ -131,7 +149,11 @@ def _nearer_alternative(ranked: list[Cause]) -> list[Cause]:
     if len(refs) != 1 or refs[0].alternative is None or not ranked[0].lacking:
         return ranked
     request = refs[0].request
-    same = [c for c in ranked if c.code == ranked[0].code and len(c.about) == 1 and c.about[0].request == request]
+    same = [
+        c
+        for c in ranked
+        if c.code == ranked[0].code and len(c.about) == 1 and c.about[0].request == request
+    ]
     nearest = min(same, key=lambda cause: cause.lacking or 1 << 32)
     return [nearest, *(cause for cause in ranked if cause is not nearest)]
 
@@ -150,15 +172,25 @@ def dominates(cause: Cause, nodes: int) -> bool:
 
 def _mixed(nodes: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Mixed | None:
     """The cause that says that no single cause holds on most nodes, if that is so."""
-    firsts = [node.causes[0].code for node in nodes if node.causes and node.causes[0].reach > NOTHING]
+    firsts = [
+        node.causes[0].code for node in nodes if node.causes and node.causes[0].reach > NOTHING
+    ]
     codes = Counter(firsts)
     if len(codes) < _MIXED or max(codes.values()) * 2 > len(firsts):
         return None
     # A node that is cordoned is so on purpose: others are nearer.
-    found = (c for c in ranked if c.nodes and not (isinstance(c, NodeFilter) and c.plugin == "NodeUnschedulable"))
+    found = (
+        c
+        for c in ranked
+        if c.nodes and not (isinstance(c, NodeFilter) and c.plugin == "NodeUnschedulable")
+    )
     near = next(found, ranked[0])
     named = tuple(code for code, _ in codes.most_common())
-    return Mixed(codes=named, nearest_node=near.nodes[0], nearest_cause=near) if near.nodes else Mixed(codes=named)
+    return (
+        Mixed(codes=named, nearest_node=near.nodes[0], nearest_cause=near)
+        if near.nodes
+        else Mixed(codes=named)
+    )
 
 
 def _hardest(node: NodeFindings) -> float:
@@ -173,7 +205,9 @@ def _hardest(node: NodeFindings) -> float:
 
 def _unwanted(refused: Rejection) -> bool:
     """True if the pod itself rules the node out: by its node selector, its affinity, or a name."""
-    if refused.plugin in ("NodeAffinity", "NodeName") or (refused.plugin or "").startswith("Volume"):
+    if refused.plugin in ("NodeAffinity", "NodeName") or (refused.plugin or "").startswith(
+        "Volume"
+    ):
         return True  # a volume is where it is
     return refused.plugin == "InterPodAffinity" and refused.final
 

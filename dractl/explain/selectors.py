@@ -43,7 +43,9 @@ def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit
     misfits: list[Misfit] = []
     program = reading(condition)
     for reference in program.lookups:
-        there = Counter(value for d in lost if (value := value_of(devices, d, reference)) is not None)
+        there = Counter(
+            value for d in lost if (value := value_of(devices, d, reference)) is not None
+        )
         if reference.name and there:
             kinds = _kinds(devices, program, reference, lost)
             misfits.append(Misfit(reference, tuple(there.items()), len(lost), kinds=kinds))
@@ -53,7 +55,9 @@ def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit
             near = nearest_name(reference.domain, reference.name, published) or _of_value(
                 devices, program, reference, lost
             )
-            other = bool(reference.name) and reference.full_name in names(devices, lost, _OTHER[reference.kind])
+            other = bool(reference.name) and reference.full_name in names(
+                devices, lost, _OTHER[reference.kind]
+            )
             misfits.append(Misfit(reference, (), len(lost), None if other else near, other))
     if misfits:
         return next((m for m in misfits if not m.values), misfits[0])
@@ -62,7 +66,9 @@ def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit
     return Misfit(None)
 
 
-def _of_value(devices: Devices, program: Program, reference: Lookup, lost: Sequence[DeviceID]) -> str | None:
+def _of_value(
+    devices: Devices, program: Program, reference: Lookup, lost: Sequence[DeviceID]
+) -> str | None:
     """The only attribute that has, on one of the devices, the string with which an unknown one is compared: drivers
     rename attributes."""
     if reference.kind != "attributes":
@@ -88,14 +94,20 @@ _LITERALS = {"string": "string", "int": "int", "bool": "bool", "semver": "versio
 _NOUNS = {"string": "a string", "int": "an int", "bool": "a bool", "version": "a version"}
 
 
-def _kinds(devices: Devices, program: Program, reference: Lookup, lost: Sequence[DeviceID]) -> tuple[str, str] | None:
+def _kinds(
+    devices: Devices, program: Program, reference: Lookup, lost: Sequence[DeviceID]
+) -> tuple[str, str] | None:
     """The type of an attribute on the devices, and that of the literal that it is compared with, where CEL does not
     convert one to the other."""
     if reference.kind != "attributes":
         return None
     attributes = (devices.attribute(device, reference.full_name) for device in lost)
     own = next((a.type for a in attributes if a is not None), None)
-    compared = (f.literals[0].kind for f in program.comparisons if f.lookup == reference and f.operator != "in")
+    compared = (
+        f.literals[0].kind
+        for f in program.comparisons
+        if f.lookup == reference and f.operator != "in"
+    )
     other = _LITERALS.get(next(compared, ""))
     if own is None or other is None or own == other:
         return None
@@ -128,5 +140,7 @@ def nearest_name(domain: str, name: str | None, known: dict[str, int]) -> str | 
 
 def _abbreviated(name: str, known: Iterable[str]) -> str | None:
     """The only known name that begins as ``name`` does: ``arch`` for ``architecture``."""
-    found = [n for n in known if n.lower().startswith(name.lower())] if len(name) >= _SHORTEST else []
+    found = (
+        [n for n in known if n.lower().startswith(name.lower())] if len(name) >= _SHORTEST else []
+    )
     return found[0] if len(found) == 1 else None

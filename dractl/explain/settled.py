@@ -21,7 +21,9 @@ from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import granted
 
 
-def placed_pod(scheduler: Scheduler, question: Question, claims: Sequence[PodClaim]) -> tuple[Conclusion, Parts]:
+def placed_pod(
+    scheduler: Scheduler, question: Question, claims: Sequence[PodClaim]
+) -> tuple[Conclusion, Parts]:
     """The conclusion about a pod that has a node or has ended, and its devices."""
     value = question.value
     node = text_at(value, "spec", "nodeName")
@@ -30,14 +32,25 @@ def placed_pod(scheduler: Scheduler, question: Question, claims: Sequence[PodCla
     allocated = tuple(a for c in every for a in allocation_of(c.value, c.full_name))
     nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()
     without = placed.without(value, claims)
-    on = OnNode(scheduler.state, report_of(scheduler.state, value), every, allocated, scheduler.slices, without)
+    on = OnNode(
+        scheduler.state,
+        report_of(scheduler.state, value),
+        every,
+        allocated,
+        scheduler.slices,
+        without,
+    )
     by_hand = None if on.pod.ended else _by_hand(scheduler, node, claims)
     if by_hand is not None:
         return of_cause("blocked", by_hand), Parts(nodes=nodes, notes=without.sentences)
     cause = placed.cause_of(on)
     notes: tuple[str, ...] = ()
     if not on.pod.ended:
-        notes = (*placed.notes_of(on, cause), *placed.evicted(every, scheduler.slices), *without.sentences)
+        notes = (
+            *placed.notes_of(on, cause),
+            *placed.evicted(every, scheduler.slices),
+            *without.sentences,
+        )
     parts = Parts(nodes=nodes, notes=notes)
     if cause is None:
         return Conclusion("allocated", Headline(placed.headline(on.pod))), parts
@@ -65,6 +78,10 @@ def resting_claim(value: PodClaim) -> tuple[Conclusion, Parts]:
         for name in field.get("values") or ()
     ]
     where = names[0] if names else "any node"
-    nodes = (NodeAnswer(where, "allocated", allocation=allocation_of(value.value, value.full_name)),)
+    nodes = (
+        NodeAnswer(where, "allocated", allocation=allocation_of(value.value, value.full_name)),
+    )
     users = reserved_for(value.value)
-    return Conclusion("allocated", Headline(f"allocated on {where}, used by {users or 'no pod'}")), Parts(nodes=nodes)
+    return Conclusion(
+        "allocated", Headline(f"allocated on {where}, used by {users or 'no pod'}")
+    ), Parts(nodes=nodes)

@@ -50,11 +50,17 @@ class Blindness(Struct, frozen=True):
         by_effect: dict[str, list[str]] = {}
         for one in self.parts:
             by_effect.setdefault(one.effect, []).append(one.what)
-        return tuple(f"{both(what)} may not be read, so {effect}" for effect, what in by_effect.items())
+        return tuple(
+            f"{both(what)} may not be read, so {effect}" for effect, what in by_effect.items()
+        )
 
     def granting(self, rights: Rights) -> tuple[NextStep, ...]:
         """The step after which everything may be read."""
-        return (NextStep("have an administrator allow reading the rest", rights.grant),) if self.parts else ()
+        return (
+            (NextStep("have an administrator allow reading the rest", rights.grant),)
+            if self.parts
+            else ()
+        )
 
 
 def blind_to(state: ClusterState, question: Question, *, allocates: bool) -> Blindness:
@@ -70,7 +76,11 @@ def blind_to(state: ClusterState, question: Question, *, allocates: bool) -> Bli
     return Blindness(
         (
             *(Blind(one.resource, "", *_NOWHERE[kind]) for kind, one in hidden.items()),
-            *(Blind(one.resource, one.namespace, *_ELSEWHERE[one.kind]) for k in narrow for one in rights.narrow(k)),
+            *(
+                Blind(one.resource, one.namespace, *_ELSEWHERE[one.kind])
+                for k in narrow
+                for one in rights.narrow(k)
+            ),
         )
     )
 
@@ -82,7 +92,9 @@ def compares_devices(rights: Rights) -> bool:
 
 def decided(rights: Rights) -> bool:
     """True if everything may be read that decides whether a pod fits."""
-    return not any(one.kind in (*DEVICES, "Node", "Pod", "DeviceTaintRule") for one in rights.unread)
+    return not any(
+        one.kind in (*DEVICES, "Node", "Pod", "DeviceTaintRule") for one in rights.unread
+    )
 
 
 def _relevant(state: ClusterState, question: Question, *, allocates: bool) -> Iterator[str]:
@@ -95,8 +107,15 @@ def _relevant(state: ClusterState, question: Question, *, allocates: bool) -> It
         yield "Pod"
     if question.kind == "Pod":
         yield "Node"
-        made = {text_at(status, "name") for status in maps_at(question.value, "status", "resourceClaimStatuses")}
-        waits = [r for r in maps_at(question.value, "spec", "resourceClaims") if text_at(r, "name") not in made]
+        made = {
+            text_at(status, "name")
+            for status in maps_at(question.value, "status", "resourceClaimStatuses")
+        }
+        waits = [
+            r
+            for r in maps_at(question.value, "spec", "resourceClaims")
+            if text_at(r, "name") not in made
+        ]
         if any(text_at(reference, "resourceClaimTemplateName") for reference in waits):
             yield from ("ResourceClaimTemplate", "ResourceQuota")
 

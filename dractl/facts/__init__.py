@@ -4,4 +4,16 @@ from dractl.facts.choice import use
 from dractl.facts.drivers import Attribute, Capacity, Driver, Model, Setting, Taint, driver, names
 from dractl.facts.pack import Pack, current
 
-__all__ = ["Attribute", "Capacity", "Driver", "Model", "Pack", "Setting", "Taint", "current", "driver", "names", "use"]
+__all__ = [
+    "Attribute",
+    "Capacity",
+    "Driver",
+    "Model",
+    "Pack",
+    "Setting",
+    "Taint",
+    "current",
+    "driver",
+    "names",
+    "use",
+]

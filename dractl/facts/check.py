@@ -35,9 +35,13 @@ def check(pack: Pack) -> None:
     for kind, rows in products.products.items():
         for name, row in rows.items():
             if row.get("same", name) not in rows:
-                raise Damaged(f"products.json: {kind} {name} is said to be the same as {row['same']}, which is missing")
+                raise Damaged(
+                    f"products.json: {kind} {name} is said to be the same as {row['same']}, which is missing"
+                )
             if row.get("mig") is not None and row["mig"] not in layouts:
-                raise Damaged(f"products.json: {name} has the MIG layout {row['mig']}, which mig.json lacks")
+                raise Damaged(
+                    f"products.json: {name} has the MIG layout {row['mig']}, which mig.json lacks"
+                )
     _date("products.json", products.read)
     _date("mig.json", pack.read("mig.json", MigTables).read)
     _date("machines.json", pack.read("machines.json", Machines).read)
@@ -63,11 +67,19 @@ def _driver(name: str, known: Driver) -> None:
     versions = known.versions
     if len(set(versions)) < len(versions):
         raise Damaged(f"{file} has a version twice")
-    rows: tuple[Row, ...] = (*known.attributes, *known.capacities, *known.taints, *known.settings, *known.classes)
+    rows: tuple[Row, ...] = (
+        *known.attributes,
+        *known.capacities,
+        *known.taints,
+        *known.settings,
+        *known.classes,
+    )
     _date(file, known.read)
     for attribute in known.attributes:
         if attribute.more_since is not None and attribute.more_since not in versions:
-            raise Damaged(f"{file}: {attribute.more_since} is not one of its versions {', '.join(versions)}")
+            raise Damaged(
+                f"{file}: {attribute.more_since} is not one of its versions {', '.join(versions)}"
+            )
     for row in (*rows, *known.models.values(), *known.changes.values()):
         if row.read:
             _date(file, row.read)
@@ -85,7 +97,9 @@ def _configuration(name: str, pack: Pack) -> None:
     versions = pack.read(f"drivers/{name}.json", Driver).versions
     for text in _sinces(schema):
         if text not in versions:
-            raise Damaged(f"{file}: {text} is not one of the versions {', '.join(versions)} of {name}")
+            raise Damaged(
+                f"{file}: {text} is not one of the versions {', '.join(versions)} of {name}"
+            )
 
 
 def _sinces(schema: Any) -> Iterator[str]:
@@ -108,7 +122,9 @@ def _kubernetes(known: Kubernetes) -> None:
     changes = (text for row in known.changes.values() for text in (row.since, row.until))
     for text in (known.needs_since, *known.compared, *stages, *changes):
         if text is not None and text not in known.releases:
-            raise Damaged(f"kubernetes.json: {text} is not one of its releases {', '.join(known.releases)}")
+            raise Damaged(
+                f"kubernetes.json: {text} is not one of its releases {', '.join(known.releases)}"
+            )
 
 
 def _date(file: str, text: str) -> None:
@@ -142,4 +158,8 @@ def dated(pack: Pack) -> Iterator[tuple[str, str]]:
 def old(pack: Pack, today: date) -> tuple[tuple[str, int], ...]:
     """The parts that were read more than :data:`OLD` days ago, with their age in days, the oldest first."""
     ages = [(name, (today - date.fromisoformat(read)).days) for name, read in dated(pack)]
-    return tuple(sorted(((name, age) for name, age in ages if age > OLD), key=lambda item: (-item[1], item[0])))
+    return tuple(
+        sorted(
+            ((name, age) for name, age in ages if age > OLD), key=lambda item: (-item[1], item[0])
+        )
+    )

@@ -18,7 +18,9 @@ from dractl.errors import UsageError
 from dractl.facts.pack import CHOICE, Damaged, Pack, built_in, forget, head_of, number_of
 
 _NAME = re.compile(r"[a-z0-9][-a-z0-9.]*\Z")
-_HINT = "--facts takes the folder of a pack, a wheel of dractl-facts, or the JSON file of one driver"
+_HINT = (
+    "--facts takes the folder of a pack, a wheel of dractl-facts, or the JSON file of one driver"
+)
 
 
 def use(path: str | None) -> tuple[str, ...]:
@@ -42,7 +44,9 @@ def use(path: str | None) -> tuple[str, ...]:
             if number_of(other.head.version) > number_of(own.head.version):
                 chosen = _checked(other)
         except Damaged as error:
-            said.append(f"the installed dractl-facts cannot be used ({error}); the built-in facts are used instead")
+            said.append(
+                f"the installed dractl-facts cannot be used ({error}); the built-in facts are used instead"
+            )
     forget()
     CHOICE.pack, CHOICE.path, CHOICE.said = chosen, path, tuple(said)
     return CHOICE.said
@@ -50,7 +54,9 @@ def use(path: str | None) -> tuple[str, ...]:
 
 def _checked(found: Pack) -> Pack:
     """A pack of others, every file of which can be decoded."""
-    from dractl.facts.check import check  # knows the form of every file, and the built-in pack needs no check
+    from dractl.facts.check import (
+        check,
+    )  # knows the form of every file, and the built-in pack needs no check
 
     check(found)
     return found
@@ -65,7 +71,9 @@ def _installed() -> Path | None:
 
 def _named(path: str, own: Pack) -> Pack:
     place = Path(path)
-    if os.path.isdir(path):  # False, too, for a name that is too long and in a folder that may not be read
+    if os.path.isdir(
+        path
+    ):  # False, too, for a name that is too long and in a folder that may not be read
         return _in(place, path)
     if not os.path.isfile(path):
         raise Damaged("there is no such file or folder")
@@ -93,7 +101,9 @@ def _with_driver(place: Path, own: Pack) -> Pack:
         raise Damaged(str(error)) from None
     if not _NAME.match(name):
         raise Damaged(f"{name!r} is not the name of a driver")
-    return Pack(folder=own.folder, origin=str(place), head=own.head, extra={f"drivers/{name}.json": content})
+    return Pack(
+        folder=own.folder, origin=str(place), head=own.head, extra={f"drivers/{name}.json": content}
+    )
 
 
 class _Named(Struct, frozen=True):

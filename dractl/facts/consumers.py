@@ -73,10 +73,15 @@ def named(texts: Iterable[str]) -> dict[str, str | None]:
         if name not in consumers():
             near = next(iter(get_close_matches(name[:_LONGEST], consumers(), 1)), None)
             hint = f"known are {', '.join(consumers())}"
-            raise UsageError(f"unknown consumer {name!r}" + (f"; did you mean {near}?" if near else ""), hint=hint)
+            raise UsageError(
+                f"unknown consumer {name!r}" + (f"; did you mean {near}?" if near else ""),
+                hint=hint,
+            )
         known = consumers()[name]
         if equals and not _VERSION.match(version):
-            raise UsageError(f"{version!r} is not a version of {name}", hint=f"write it as {name}={known.since}")
+            raise UsageError(
+                f"{version!r} is not a version of {name}", hint=f"write it as {name}={known.since}"
+            )
         if equals and _number(version) < _number(known.since):
             raise UsageError(
                 f"{name} {version} is older than {known.since}, the first version of which dractl knows what it takes",

@@ -119,7 +119,9 @@ class InstalledClass(Row, frozen=True, kw_only=True):
 
     def manifest(self) -> dict[str, Any]:
         """The class as its chart writes it."""
-        spec: dict[str, Any] = {"selectors": [{"cel": {"expression": one}} for one in self.selectors]}
+        spec: dict[str, Any] = {
+            "selectors": [{"cel": {"expression": one}} for one in self.selectors]
+        }
         if self.extended_resource_name:
             spec["extendedResourceName"] = self.extended_resource_name
         if self.config:
@@ -184,7 +186,9 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     @property
     def released(self) -> str:
         """The newest version that is released; of a driver without releases, the last."""
-        return next((one.name for one in reversed(self.releases) if not one.seen), self.releases[-1].name)
+        return next(
+            (one.name for one in reversed(self.releases) if not one.seen), self.releases[-1].name
+        )
 
     @property
     def tags(self) -> dict[str, tuple[str, ...]]:
@@ -194,7 +198,9 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     @property
     def names(self) -> dict[str, str]:
         """Versions by each of their names: their own, their tags and their aliases."""
-        return {name: one.name for one in self.releases for name in (one.name, *one.tags, *one.aliases)}
+        return {
+            name: one.name for one in self.releases for name in (one.name, *one.tags, *one.aliases)
+        }
 
     @property
     def newest(self) -> str:
@@ -240,7 +246,9 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         numbers = self._numbers(wanted)
         fitting = [number for number in numbers if number <= wanted]
         if not fitting:
-            raise UsageError(f"{self.name} {text} is older than the versions dractl knows", hint=hint)
+            raise UsageError(
+                f"{self.name} {text} is older than the versions dractl knows", hint=hint
+            )
         return known.index(numbers[max(fitting)])
 
     def stand_in(self, text: str | None) -> str | None:
@@ -254,7 +262,11 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         """True if ``text`` is a version after the newest release that the pack knows."""
         wanted = _number(text)
         known = self._numbers(wanted) if wanted is not None else {}
-        return wanted is not None and text not in self.names and all(number < wanted for number in known)
+        return (
+            wanted is not None
+            and text not in self.names
+            and all(number < wanted for number in known)
+        )
 
     def knows(self, text: str) -> bool:
         """True if ``text`` is a version, whether of those that are known or not: a tag such as latest is none."""
@@ -286,20 +298,31 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         """True if a change is in effect in a version."""
         return self.covers(self.changes[change], version)
 
-    def installed(self, version: str | None, settings: Mapping[str, str]) -> tuple[InstalledClass, ...]:
+    def installed(
+        self, version: str | None, settings: Mapping[str, str]
+    ) -> tuple[InstalledClass, ...]:
         """The classes that the chart of a version installs with these settings."""
         defaults = {one.name: one.values.partition(",")[0] for one in self.settings}
         return tuple(
             one
             for one in self.classes
             if self.covers(one, version)
-            if all((settings.get(name) or defaults.get(name)) == value for name, value in one.options.items())
+            if all(
+                (settings.get(name) or defaults.get(name)) == value
+                for name, value in one.options.items()
+            )
         )
 
     def _numbers(self, like: tuple[int, int]) -> dict[tuple[int, int], str]:
         """Versions by the numbers of all their names that are counted like another: by calendar, or not."""
-        found = {number: version for name, version in self.names.items() if (number := _number(name))}
-        return {number: name for number, name in found.items() if (number[0] > _CALENDAR) == (like[0] > _CALENDAR)}
+        found = {
+            number: version for name, version in self.names.items() if (number := _number(name))
+        }
+        return {
+            number: name
+            for number, name in found.items()
+            if (number[0] > _CALENDAR) == (like[0] > _CALENDAR)
+        }
 
 
 def _number(text: str) -> tuple[int, int] | None:

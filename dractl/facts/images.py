@@ -12,7 +12,9 @@ def running(objects: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """The versions of drivers, by name, that the images of these objects are tagged with. Of several the oldest counts:
     it decides what all nodes have."""
     found: dict[str, set[str]] = {}
-    owners = {image: [name for name in names() if image in driver(name).images] for image in _images()}
+    owners = {
+        image: [name for name in names() if image in driver(name).images] for image in _images()
+    }
     for text in _in_pods(objects):
         path, _, tag = text.partition("@")[0].rpartition(":")
         for name in owners.get(path.rpartition("/")[2], ()) if "/" not in tag else ():
@@ -23,10 +25,16 @@ def running(objects: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 def runs(name: str, objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """``KIND/NAMESPACE/NAME`` of the workloads among these objects that run a driver."""
     for item in objects:
-        images = (text.partition("@")[0].rpartition("/")[2].partition(":")[0] for text in _in_pods([item]))
+        images = (
+            text.partition("@")[0].rpartition("/")[2].partition(":")[0] for text in _in_pods([item])
+        )
         if item.get("kind") in _TEMPLATES and not {*images}.isdisjoint(driver(name).images):
             about = _map(item.get("metadata"))
-            yield "/".join(str(part) for part in (item["kind"], about.get("namespace"), about.get("name")) if part)
+            yield "/".join(
+                str(part)
+                for part in (item["kind"], about.get("namespace"), about.get("name"))
+                if part
+            )
 
 
 def _images() -> set[str]:

@@ -42,7 +42,11 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     def begins(self, release: str) -> bool:
         """True if the first patch releases of a release have it, and a later one does not."""
-        return self.fixed.startswith(f"{release}.") and self.concerns(f"{release}.0") and not self.coming
+        return (
+            self.fixed.startswith(f"{release}.")
+            and self.concerns(f"{release}.0")
+            and not self.coming
+        )
 
 
 def _number(text: str) -> tuple[int, ...]:

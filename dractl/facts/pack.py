@@ -52,7 +52,9 @@ class Pack(Struct, frozen=True, kw_only=True):
         """The names of the files of a folder that have an ending, without it, sorted."""
         own = {one.name for one in self.folder.joinpath(folder).iterdir()}
         more = {name.rpartition("/")[2] for name in self.extra if name.rpartition("/")[0] == folder}
-        return tuple(sorted(name.removesuffix(ending) for name in own | more if name.endswith(ending)))
+        return tuple(
+            sorted(name.removesuffix(ending) for name in own | more if name.endswith(ending))
+        )
 
     def data(self, name: str) -> bytes:
         """The content of a file. Raises Damaged if it cannot be read."""

@@ -82,7 +82,11 @@ def drivers_of(resource: str) -> tuple[str, ...]:
     """DRA drivers that publish the hardware behind an extended resource; empty if none is known."""
     for row in resources().resources:
         name = row.name
-        if resource == name or (name[-1] in "/-" and resource.startswith(name)) or resource.startswith(f"{name}-"):
+        if (
+            resource == name
+            or (name[-1] in "/-" and resource.startswith(name))
+            or resource.startswith(f"{name}-")
+        ):
             return row.drivers
     return ()
 

@@ -29,13 +29,17 @@ def unknown_in(objects: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
     """What slices have and the pack lacks, by driver."""
     found: dict[str, set[str]] = {}
     for name, device in _devices(objects):
-        unknown = (text for text in _unknown(driver(name), device) if all(map(_PLAIN.match, text.split())))
+        unknown = (
+            text for text in _unknown(driver(name), device) if all(map(_PLAIN.match, text.split()))
+        )
         found.setdefault(name, set()).update(unknown)
     return {name: sorted(unknown) for name, unknown in found.items() if unknown}
 
 
 def _told(known: Driver, unknown: list[str]) -> str:
-    listed = ", ".join(unknown[:_MOST]) + (f" and {len(unknown) - _MOST} more" if len(unknown) > _MOST else "")
+    listed = ", ".join(unknown[:_MOST]) + (
+        f" and {len(unknown) - _MOST} more" if len(unknown) > _MOST else ""
+    )
     return (
         f"slices of {known.name} have {listed}, which the facts lack (known to {known.newest}, read on {known.read}): "
         "what is seen counts; `dractl facts FILE` tells what runs and is newer"

@@ -109,4 +109,6 @@ def summary(
 def _line(name: str, runs: str) -> DriverLine:
     known = driver(name)
     seen = next((f"{one.name}, {one.seen}" for one in known.releases if one.seen), "")
-    return DriverLine(name, known.newest, known.read, seen, runs, bool(runs) and known.is_newer(runs))
+    return DriverLine(
+        name, known.newest, known.read, seen, runs, bool(runs) and known.is_newer(runs)
+    )

@@ -56,13 +56,18 @@ def digests_of(read: Relevant, kustomizations: Kustomizations) -> list[str]:
         if isinstance(item, Skipped):
             found.append(repr(item))
             continue
-        named = repr((item.name, item.named, item.on_disk, item.chart)).encode(errors="surrogatepass")
+        named = repr((item.name, item.named, item.on_disk, item.chart)).encode(
+            errors="surrogatepass"
+        )
         found.append(digest_of_parts([named, item.data]))
         folder = kustomizations.folder(item.name)
         if folder not in folders:
             folders.add(folder)
             around = kustomizations.around(folder)
-            found += (repr((folder, item.folder, sorted(item.resources), sorted(item.patches))) for item in around)
+            found += (
+                repr((folder, item.folder, sorted(item.resources), sorted(item.patches)))
+                for item in around
+            )
     return found
 
 

@@ -14,15 +14,71 @@ from dractl.model.releases import RELEASES
 _QUANTITY = "kubernetes.Quantity"
 _DEVICE = ("driver", "attributes", "capacity", "allowMultipleAllocations")
 _GATES = ("DRAConsumableCapacity", "DRAListTypeAttributes")  # they add to what selectors may say
-_WORDS = {"and": "&&", "or": "||", "not": "!", "like": "contains(...), startsWith(...) or matches(...)"}
+_WORDS = {
+    "and": "&&",
+    "or": "||",
+    "not": "!",
+    "like": "contains(...), startsWith(...) or matches(...)",
+}
 _SYMBOLS = {"&": "&&", "|": "||", "<>": "!=", "=~": "matches(...)", "=>": ">=", "=<": "<="}
-_CONSTANTS = {"True": "true", "False": "false", "TRUE": "true", "FALSE": "false", "None": "null", "nil": "null"}
+_CONSTANTS = {
+    "True": "true",
+    "False": "false",
+    "TRUE": "true",
+    "FALSE": "false",
+    "None": "null",
+    "nil": "null",
+}
 """Operators and constants of other languages."""
 _FUNCTIONS = (
-    *("contains", "startsWith", "endsWith", "matches", "find", "findAll", "lowerAscii", "upperAscii", "split", "trim"),
-    *("size", "all", "exists", "exists_one", "filter", "map", "semver", "isSemver", "quantity", "isQuantity"),
-    *("compareTo", "isGreaterThan", "isLessThan", "isInteger", "asInteger", "asApproximateFloat", "add", "sub", "sign"),
-    *("major", "minor", "patch", "includes", "indexOf", "join", "replace", "substring", "bind", "orValue", "hasValue"),
+    *(
+        "contains",
+        "startsWith",
+        "endsWith",
+        "matches",
+        "find",
+        "findAll",
+        "lowerAscii",
+        "upperAscii",
+        "split",
+        "trim",
+    ),
+    *(
+        "size",
+        "all",
+        "exists",
+        "exists_one",
+        "filter",
+        "map",
+        "semver",
+        "isSemver",
+        "quantity",
+        "isQuantity",
+    ),
+    *(
+        "compareTo",
+        "isGreaterThan",
+        "isLessThan",
+        "isInteger",
+        "asInteger",
+        "asApproximateFloat",
+        "add",
+        "sub",
+        "sign",
+    ),
+    *(
+        "major",
+        "minor",
+        "patch",
+        "includes",
+        "indexOf",
+        "join",
+        "replace",
+        "substring",
+        "bind",
+        "orValue",
+        "hasValue",
+    ),
 )
 _UNIT = re.compile(r"[kKMGTPE]i?|m")
 _Span = tuple[int, int]
@@ -40,12 +96,18 @@ def of_issues(written: str, issues: Sequence[Issue], target: Target) -> str | No
     """A hint for the first of the issues that has one."""
     if any(issue.is_assignment for issue in issues):
         return "use == to compare values"
-    return _of_syntax(written, issues) or _of_types(written, issues) or _of_names(written, issues, target)
+    return (
+        _of_syntax(written, issues)
+        or _of_types(written, issues)
+        or _of_names(written, issues, target)
+    )
 
 
 def _of_syntax(written: str, issues: Sequence[Issue]) -> str | None:
     tokens = tokenize(written)
-    ended = any("'<EOF>'" in issue.message and "expecting <EOF>" not in issue.message for issue in issues)
+    ended = any(
+        "'<EOF>'" in issue.message and "expecting <EOF>" not in issue.message for issue in issues
+    )
     if not tokens:
         return "the expression is empty"
     if ended and tokens[-1].text in _OPERATORS:
@@ -55,7 +117,11 @@ def _of_syntax(written: str, issues: Sequence[Issue]) -> str | None:
     if not any("yntax error" in issue.message for issue in issues):
         return None
     for at, (token, after) in enumerate(zip(tokens, [*tokens[1:], None], strict=True)):
-        if token.kind == "name" and token.text.lower() in _WORDS and (after is None or after.text not in (".", ":")):
+        if (
+            token.kind == "name"
+            and token.text.lower() in _WORDS
+            and (after is None or after.text not in (".", ":"))
+        ):
             return f"write {_WORDS[token.text.lower()]} instead of {token.text}"
         pair = token.text + after.text if after is not None and token.end == after.start else ""
         symbol = pair if pair in _SYMBOLS else token.text
@@ -63,7 +129,12 @@ def _of_syntax(written: str, issues: Sequence[Issue]) -> str | None:
             return f"write {_SYMBOLS[symbol]} instead of {symbol}"
         if after is not None and token.text == "in" and after.text == "(":
             return "write a list in brackets: in [...]"
-        if after is not None and token.kind == "number" and token.end == after.start and _UNIT.fullmatch(after.text):
+        if (
+            after is not None
+            and token.kind == "number"
+            and token.end == after.start
+            and _UNIT.fullmatch(after.text)
+        ):
             return _of_unit(written, tokens, at)
     return None
 
@@ -77,7 +148,27 @@ def _of_unit(written: str, tokens: Sequence[Token], at: int) -> str:
     return f"write {amount}, and compare it with compareTo"
 
 
-_OPERATORS = ("&&", "||", "==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "!", ".", "in", ",", "?", ":")
+_OPERATORS = (
+    "&&",
+    "||",
+    "==",
+    "!=",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "!",
+    ".",
+    "in",
+    ",",
+    "?",
+    ":",
+)
 
 
 def rewritten(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, str], ...]:
@@ -87,7 +178,9 @@ def rewritten(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, st
         assigned = [token for token in tokens if token.kind == "operator" and token.text == "="]
         return ((*assigned[0].span, "=="),) if len(assigned) == 1 else ()
     if any("yntax error" in issue.message for issue in issues):
-        words = ((token, _WORDS.get(token.text.lower(), "")) for token in tokens if token.kind == "name")
+        words = (
+            (token, _WORDS.get(token.text.lower(), "")) for token in tokens if token.kind == "name"
+        )
         return tuple((*token.span, text) for token, text in words if text and "(" not in text)
     for issue in issues:
         operands, sides = issue.operands, _sides(written, issue.offset)
@@ -95,11 +188,17 @@ def rewritten(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, st
             other = operands.right if operands.left == _QUANTITY else operands.left
             start, end = sides[0][0], sides[1][1]
             text = _compared(written, sides, operands)
-            return ((start, end, text),) if other in (_QUANTITY, "string") else ()  # a number lacks its unit
+            return (
+                ((start, end, text),) if other in (_QUANTITY, "string") else ()
+            )  # a number lacks its unit
     names: dict[str | None, str | None] = {
-        issue.undeclared: nearest(issue.undeclared, ("device",)) for issue in issues if issue.undeclared
+        issue.undeclared: nearest(issue.undeclared, ("device",))
+        for issue in issues
+        if issue.undeclared
     }
-    names |= {issue.undefined: nearest(issue.undefined, _DEVICE) for issue in issues if issue.undefined}
+    names |= {
+        issue.undefined: nearest(issue.undefined, _DEVICE) for issue in issues if issue.undefined
+    }
     return tuple((*token.span, near) for token in tokens if (near := names.get(token.text)))
 
 
@@ -154,12 +253,16 @@ def _sides(written: str, offset: int | None) -> tuple[_Span, _Span] | None:
 
 
 def _of_names(written: str, issues: Sequence[Issue], target: Target) -> str | None:
-    undeclared = next((issue.undeclared for issue in issues if issue.undeclared or issue.undefined), None)
+    undeclared = next(
+        (issue.undeclared for issue in issues if issue.undeclared or issue.undefined), None
+    )
     if undeclared in _DEVICE:
         return f"write device.{undeclared}"
     later = _later(written, target)
     if later is None and undeclared is None and any(issue.undefined for issue in issues):
-        near = next((near for issue in issues if (near := nearest(issue.undefined or "", _DEVICE))), None)
+        near = next(
+            (near for issue in issues if (near := nearest(issue.undefined or "", _DEVICE))), None
+        )
         if near:
             return f"did you mean {near}?"
         return f'a device has {", ".join(_DEVICE[:3])}; an attribute reads device.attributes["DOMAIN"].NAME'
@@ -188,7 +291,9 @@ def _dotted(tokens: Sequence[Token], first: str) -> str:
         return first
     found = [tokens[start]]
     for token in tokens[start + 1 :]:
-        if token.start != found[-1].end or not (token.kind in ("name", "number") or token.text in (".", "-", "/")):
+        if token.start != found[-1].end or not (
+            token.kind in ("name", "number") or token.text in (".", "-", "/")
+        ):
             break
         found.append(token)
     return "".join(token.text for token in found).rstrip(".-/")

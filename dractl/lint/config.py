@@ -44,7 +44,16 @@ MOST_SETTINGS: Final = 1 << 20
 """Of a configuration file."""
 MOST_PATTERNS: Final = 1_000
 """Of ``lint.per-file-ignores``: each is tried on every file with findings."""
-LINT: Final = ("select", "ignore", "fail-on", "baseline", "devices", "per-file-ignores", "severity", "for")
+LINT: Final = (
+    "select",
+    "ignore",
+    "fail-on",
+    "baseline",
+    "devices",
+    "per-file-ignores",
+    "severity",
+    "for",
+)
 
 
 class Config(Struct, frozen=True):
@@ -70,7 +79,9 @@ def find(start: Path) -> Path | None:
     for folder in (start, *start.parents):
         for name in NAMES:
             path = folder / name
-            if os.path.isfile(path) and (name != "pyproject.toml" or b"[tool.dractl" in _bytes(path, MOST_SETTINGS)):
+            if os.path.isfile(path) and (
+                name != "pyproject.toml" or b"[tool.dractl" in _bytes(path, MOST_SETTINGS)
+            ):
                 return path
     return None
 
@@ -86,7 +97,9 @@ def read(path: Path) -> Config:
     except RecursionError:
         raise UsageError("not TOML: nested too deeply", place=str(path)) from None
     if path.name == "pyproject.toml":
-        data = _table(_table(data.get("tool", {}), "tool", path).get("dractl", {}), "tool.dractl", path)
+        data = _table(
+            _table(data.get("tool", {}), "tool", path).get("dractl", {}), "tool.dractl", path
+        )
     _known(data, TOP, "", path)
     lint = _table(data.get("lint", {}), "lint", path)
     _known(lint, LINT, "lint.", path)
@@ -94,12 +107,18 @@ def read(path: Path) -> Config:
     gates = {gate: _flag(value, f"feature-gates.{gate}", path) for gate, value in gates.items()}
     per_file = _table(lint.get("per-file-ignores", {}), "lint.per-file-ignores", path)
     if len(per_file) > MOST_PATTERNS:
-        raise UsageError(f"lint.per-file-ignores: more than {MOST_PATTERNS:,} patterns", place=str(path))
+        raise UsageError(
+            f"lint.per-file-ignores: more than {MOST_PATTERNS:,} patterns", place=str(path)
+        )
     severity = _table(lint.get("severity", {}), "lint.severity", path)
     for rule, value in severity.items():
         if value not in SEVERITIES:
             hint = f"allowed: {', '.join(SEVERITIES)}; lint.ignore switches a rule off"
-            raise UsageError(f"lint.severity.{rule} must be a severity, not {value!r}", place=str(path), hint=hint)
+            raise UsageError(
+                f"lint.severity.{rule} must be a severity, not {value!r}",
+                place=str(path),
+                hint=hint,
+            )
     baseline = _text(lint, "baseline", "lint.", path)
     return Config(
         file=path,
@@ -112,7 +131,10 @@ def read(path: Path) -> Config:
         fail_on=_text(lint, "fail-on", "lint.", path),
         baseline=_named(baseline, "lint.baseline", path) if baseline else None,
         devices=_devices(_texts(lint, "devices", "lint.", path), path),
-        per_file_ignores={pattern: _texts(per_file, pattern, "lint.per-file-ignores.", path) for pattern in per_file},
+        per_file_ignores={
+            pattern: _texts(per_file, pattern, "lint.per-file-ignores.", path)
+            for pattern in per_file
+        },
         severity=severity,
         consumers=_consumers(_texts(lint, "for", "lint.", path), path),
     )
@@ -139,8 +161,12 @@ def _devices(sources: tuple[str, ...], path: Path) -> tuple[str, ...]:
     credentials of whoever checks it."""
     if "cluster" in sources:
         hint = "remove it, and give --devices cluster on the command line where the cluster may be read"
-        raise UsageError("lint.devices: a configuration cannot name the cluster", place=str(path), hint=hint)
-    return tuple(text if text == "local" else _named(text, "lint.devices", path) for text in sources)
+        raise UsageError(
+            "lint.devices: a configuration cannot name the cluster", place=str(path), hint=hint
+        )
+    return tuple(
+        text if text == "local" else _named(text, "lint.devices", path) for text in sources
+    )
 
 
 def _named(text: str, key: str, path: Path) -> str:
@@ -153,7 +179,11 @@ def _named(text: str, key: str, path: Path) -> str:
         what = _refused(one, home)
         if what is not None:
             shown = text if one == named else f"{text}: {one.relative_to(named)}"
-            raise UsageError(f"{key}: {shown} {what}", place=str(path), hint="give such a path on the command line")
+            raise UsageError(
+                f"{key}: {shown} {what}",
+                place=str(path),
+                hint="give such a path on the command line",
+            )
         left -= one.stat().st_size if one.is_file() else 0
         if left < 0 or entries > MOST_ENTRIES:
             raise UsageError(
@@ -201,17 +231,29 @@ def _table(value: Any, name: str, path: Path) -> dict[str, Any]:
 def _known(table: Mapping[str, Any], known: Iterable[str], prefix: str, path: Path) -> None:
     for key in table:
         if key not in known:
-            everywhere = [*(f"{prefix}{name}" for name in known), *TOP, *(f"lint.{name}" for name in LINT)]
+            everywhere = [
+                *(f"{prefix}{name}" for name in known),
+                *TOP,
+                *(f"lint.{name}" for name in LINT),
+            ]
             elsewhere = (name for name in everywhere if name.endswith(f".{key}"))
             near = nearest(f"{prefix}{key}", everywhere) or next(elsewhere, None)
-            hint = f"did you mean {near}?" if near else f"known settings: {', '.join(prefix + name for name in known)}"
+            hint = (
+                f"did you mean {near}?"
+                if near
+                else f"known settings: {', '.join(prefix + name for name in known)}"
+            )
             raise UsageError(f"unknown setting {prefix}{key}", place=str(path), hint=hint)
 
 
 def _text(table: Mapping[str, Any], key: str, prefix: str, path: Path) -> str | None:
     value = table.get(key)
     if value is not None and not isinstance(value, str):
-        raise UsageError(f"{prefix}{key} must be a string, not {value!r}", place=str(path), hint="put it in quotes")
+        raise UsageError(
+            f"{prefix}{key} must be a string, not {value!r}",
+            place=str(path),
+            hint="put it in quotes",
+        )
     return value
 
 
@@ -238,7 +280,9 @@ def baseline(path: Path) -> dict[str, int]:
         prints = [str(finding["fingerprint"]) for finding in findings]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         hint = "make one with: dractl lint -o json PATH > baseline.json"
-        raise UsageError("not a report of dractl lint -o json", place=str(path), hint=hint) from error
+        raise UsageError(
+            "not a report of dractl lint -o json", place=str(path), hint=hint
+        ) from error
     counts: dict[str, int] = {}
     for text in prints:
         counts[text] = counts.get(text, 0) + 1

@@ -39,4 +39,6 @@ def configurations_of(subject: Manifest) -> Iterator[Configuration]:
     path, listed = (claim.path, claim.devices) if claim is not None else (("spec",), subject.spec)
     for at, item in enumerate(items(listed.get("config"))):
         opaque, names = mapping(mapping(item).get("opaque")), items(mapping(item).get("requests"))
-        yield Configuration(subject, (*path, "config", at, "opaque"), opaque, [text(name) for name in names])
+        yield Configuration(
+            subject, (*path, "config", at, "opaque"), opaque, [text(name) for name in names]
+        )

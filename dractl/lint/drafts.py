@@ -46,7 +46,9 @@ class Draft:
         for holder, alike in groupby(violations, _homeless):
             if holder is not None:
                 # At once: there can be many.
-                self.value = _without(self.value, holder, frozenset(violation.path[-1] for violation in alike))
+                self.value = _without(
+                    self.value, holder, frozenset(violation.path[-1] for violation in alike)
+                )
                 self.doubtful.add(holder)
                 continue
             for violation in alike:
@@ -125,14 +127,20 @@ class Draft:
             if violation.nearest and isinstance(kind, str) and _alike(kind, violation.nearest):
                 self.value = {**self.value, "kind": violation.nearest}
             return
-        versions = violation.allowed or (_newest(kind, target) if not self.value.get("apiVersion") else ())
+        versions = violation.allowed or (
+            _newest(kind, target) if not self.value.get("apiVersion") else ()
+        )
         for version in sorted(versions, key=lambda version: version != violation.nearest):
             draft = {**self.value, "apiVersion": version}
             shape = identify(draft, target)
             if not isinstance(shape, list) and not decode(draft, shape, target, ()):
                 self.value = draft
                 return
-        alike = [version for version in _ALIKE.get(str(self.value.get("apiVersion")), ()) if version in versions]
+        alike = [
+            version
+            for version in _ALIKE.get(str(self.value.get("apiVersion")), ())
+            if version in versions
+        ]
         if alike:
             self.value = {**self.value, "apiVersion": alike[0]}
 
@@ -174,16 +182,26 @@ def _with(value: Any, path: Path, new: Any) -> Any:
 
 def _homeless(violation: Violation) -> Path | None:
     """The map of an unknown field that is meant for no other place."""
-    return violation.path[:-1] if violation.rule == "unknown-field" and violation.moved_to is None else None
+    return (
+        violation.path[:-1]
+        if violation.rule == "unknown-field" and violation.moved_to is None
+        else None
+    )
 
 
 def _without(value: Any, holder: Path, names: Collection[str | int]) -> Any:
     """A copy of ``value`` without some keys of the map at ``holder``."""
     if not holder:
-        return {name: item for name, item in value.items() if name not in names} if isinstance(value, dict) else value
+        return (
+            {name: item for name, item in value.items() if name not in names}
+            if isinstance(value, dict)
+            else value
+        )
     step, rest = holder[0], holder[1:]
     if isinstance(value, list) and isinstance(step, int):
-        return [_without(item, rest, names) if at == step else item for at, item in enumerate(value)]
+        return [
+            _without(item, rest, names) if at == step else item for at, item in enumerate(value)
+        ]
     if isinstance(value, dict) and step in value:
         return {**value, step: _without(value[step], rest, names)}
     return value

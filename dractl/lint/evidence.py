@@ -38,12 +38,20 @@ def evidence_of(documents: Iterable[Document]) -> Evidence:
             gates.update(_gates(document.value, 0))
         if document.kind == "DeviceAttributes":
             names = mapping(mapping(document.value.get("spec")).get("attributes"))
-            attributes.update(name if "/" in name else f"{_SRIOV}/{name}" for name in map(str, names))
-        elif document.kind == "SriovResourceFilter":  # before DeviceAttributes, this set the name of each device
+            attributes.update(
+                name if "/" in name else f"{_SRIOV}/{name}" for name in map(str, names)
+            )
+        elif (
+            document.kind == "SriovResourceFilter"
+        ):  # before DeviceAttributes, this set the name of each device
             attributes.add(f"{_SRIOV}/resourceName")
         elif document.kind == "ClusterQueue":
             for group in items(mapping(document.value.get("spec")).get("resourceGroups")):
-                quotas.update(name for name in items(mapping(group).get("coveredResources")) if isinstance(name, str))
+                quotas.update(
+                    name
+                    for name in items(mapping(group).get("coveredResources"))
+                    if isinstance(name, str)
+                )
     found = (gates, attributes, quotas)
     return Evidence(*map(frozenset, found)) if any(found) else NOTHING
 

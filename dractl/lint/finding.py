@@ -30,7 +30,12 @@ class ObjectRef(Struct, frozen=True):
         return " ".join(part for part in (self.kind, name) if part)
 
     def to_json(self) -> dict[str, Any]:
-        named = {"apiVersion": self.api_version, "kind": self.kind, "namespace": self.namespace, "name": self.name}
+        named = {
+            "apiVersion": self.api_version,
+            "kind": self.kind,
+            "namespace": self.namespace,
+            "name": self.name,
+        }
         return {key: value for key, value in named.items() if value is not None}
 
 
@@ -101,7 +106,9 @@ class Finding(Struct, frozen=True):
         """Identifies the finding independently of its line: a hash of code, object and path."""
         subject = self.object
         parts = (self.code, subject.kind, subject.namespace, subject.name, self.path)
-        return sha256("\0".join(part or "" for part in parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return sha256(
+            "\0".join(part or "" for part in parts).encode("utf-8", "surrogatepass")
+        ).hexdigest()[:32]
 
     def to_json(self) -> dict[str, Any]:
         """The finding's object in ``dractl/lint/v1``; empty members are left out."""
@@ -122,7 +129,9 @@ class Finding(Struct, frozen=True):
         if self.releases:
             made["releases"] = list(self.releases)
         if self.related:
-            made["related"] = [{"message": item.message, **_place(item.position)} for item in self.related]
+            made["related"] = [
+                {"message": item.message, **_place(item.position)} for item in self.related
+            ]
         if self.api:
             made["api"] = self.api.to_json()
         if self.origin:
@@ -159,7 +168,9 @@ class Report(Struct, frozen=True):
 
     def reaches(self, severity: Severity) -> bool:
         """True if any finding is at least as severe as ``severity``."""
-        return any(SEVERITIES.index(f.severity) >= SEVERITIES.index(severity) for f in self.findings)
+        return any(
+            SEVERITIES.index(f.severity) >= SEVERITIES.index(severity) for f in self.findings
+        )
 
     @property
     def unchecked(self) -> str | None:
@@ -182,7 +193,11 @@ class Report(Struct, frozen=True):
                 "infos": self.number_of("info"),
                 "suppressed": self.suppressed,
                 "skipped": [{"file": item.file, "why": item.why} for item in self.skipped],
-                **({} if unchecked is None else {"unchecked": f"selectors and derived attributes: {unchecked}"}),
+                **(
+                    {}
+                    if unchecked is None
+                    else {"unchecked": f"selectors and derived attributes: {unchecked}"}
+                ),
             },
         }
 

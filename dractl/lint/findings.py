@@ -116,7 +116,10 @@ def _remarked(
     reading: Reading, terms: Terms, namespaces: Mapping[str, Mapping[str, str]]
 ) -> tuple[list[Flagged], Document | None]:
     answer = verdict(reading.document, terms.target, namespaces, matters=reading.matters)
-    remarks = [*answer.remarks, *(foreign_pods(reading.document, terms.target) if reading.foreign else ())]
+    remarks = [
+        *answer.remarks,
+        *(foreign_pods(reading.document, terms.target) if reading.foreign else ()),
+    ]
     return remarks, None if answer.document is reading.document else answer.document
 
 
@@ -163,7 +166,8 @@ def _advice(
     known = _known(run) if any(rule.devices for rule, _ in found) else {}
     return [
         replace(
-            from_advice(rule, _explained(advice, known) if rule.devices else advice), number=numbers[id(advice.subject)]
+            from_advice(rule, _explained(advice, known) if rule.devices else advice),
+            number=numbers[id(advice.subject)],
         )
         for rule, advice in found
     ]
@@ -198,19 +202,27 @@ def _apart(meant: Iterable[Meant], kustomizations: Kustomizations) -> list[list[
     homes: dict[str, list[Meant]] = {}
     for item in meant:
         document = item.subject.document
-        home = f"{document.rendered} rendered" if document.rendered else kustomizations.home_of(document.file)
+        home = (
+            f"{document.rendered} rendered"
+            if document.rendered
+            else kustomizations.home_of(document.file)
+        )
         if document.file.endswith(SUFFIXES):  # examples, and not what stands beside them
             home = document.file
         homes.setdefault(home, []).append(item)
     return list(homes.values())
 
 
-def _advice_on_patches(patches: Sequence[Meant], terms: Terms, kustomizations: Kustomizations) -> Iterator[Located]:
+def _advice_on_patches(
+    patches: Sequence[Meant], terms: Terms, kustomizations: Kustomizations
+) -> Iterator[Located]:
     """CEL in a patch can be checked without the object that the patch changes."""
     for patch in patches:
         others = Run([patch.subject], terms.target)
         alone = Around(Namespaces({}, frozenset()))
-        for placed in _advice([patch], replace(terms, devices=None), kustomizations, others, alone, set()):
+        for placed in _advice(
+            [patch], replace(terms, devices=None), kustomizations, others, alone, set()
+        ):
             if placed.path[-1:] == ("expression",):
                 yield placed
 

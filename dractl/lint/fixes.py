@@ -18,9 +18,13 @@ from dractl.validation.formats import label_errors
 from dractl.validation.violation import Path, Violation
 
 _COMMENT = re.compile(r"(?:^|\s)(#.*)$")
-_OF_REQUESTS = frozenset({"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations"})
+_OF_REQUESTS = frozenset(
+    {"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations"}
+)
 _CLAIMS_OF_LIMITS = (("resources", "limits", "claims"), ("resources", "requests", "claims"))
-_UNIT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGTP]i?)[Bb]|(?:cores?|cpus?|gpus?|devices?|[Bb]ytes?))")
+_UNIT = re.compile(
+    r"([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGTP]i?)[Bb]|(?:cores?|cpus?|gpus?|devices?|[Bb]ytes?))"
+)
 _OF_CLAIMS = frozenset({"resourceClaims", "claims", "apiVersion", "kind"})
 
 
@@ -42,7 +46,11 @@ def for_violation(document: Document, violation: Violation) -> TextFix | None:
     written = violation.path[-1] if violation.key else document.at(violation.path)
     if not isinstance(written, str):
         return None
-    if violation.rule == "unknown-field" and violation.path[-2:-1] == ("devices",) and written in _OF_REQUESTS:
+    if (
+        violation.rule == "unknown-field"
+        and violation.path[-2:-1] == ("devices",)
+        and written in _OF_REQUESTS
+    ):
         requests = document.at((*violation.path[:-1], "requests"))
         only = isinstance(requests, list) and len(requests) == 1
         to = (*violation.path[:-1], "requests", 0, "exactly", written)
@@ -52,7 +60,11 @@ def for_violation(document: Document, violation: Violation) -> TextFix | None:
     if violation.key:
         return None
     if violation.nearest is None:
-        meant = _among(written, violation) or _left(document, violation) or _respelled(written, violation)
+        meant = (
+            _among(written, violation)
+            or _left(document, violation)
+            or _respelled(written, violation)
+        )
         return replacement(document, Replacement(violation.path, meant)) if meant else None
     safe = _alike(written, violation.nearest)
     return replacement(document, Replacement(violation.path, violation.nearest, safe=safe))
@@ -61,7 +73,11 @@ def for_violation(document: Document, violation: Violation) -> TextFix | None:
 def _without_unit(document: Document, violation: Violation) -> TextFix | None:
     """A quantity without the word behind it, or with the suffix of bytes as quantities have it."""
     written = document.at(violation.path)
-    found = _UNIT.fullmatch(written) if isinstance(written, str) and "quantity" in violation.message else None
+    found = (
+        _UNIT.fullmatch(written)
+        if isinstance(written, str) and "quantity" in violation.message
+        else None
+    )
     if found is None:
         return None
     meant = found[1] + (found[2] or "")
@@ -101,7 +117,9 @@ def _lines(document: Document, key: Position, value: Position) -> str:
     first = document.line(key.line)
     if key.line == value.end_line:
         return first[key.column - 1 : value.end_column - 1]
-    rest = [document.line(line)[key.column - 1 :] for line in range(key.line + 1, value.end_line + 1)]
+    rest = [
+        document.line(line)[key.column - 1 :] for line in range(key.line + 1, value.end_line + 1)
+    ]
     return "\n".join((first[key.column - 1 :], *rest)).rstrip()
 
 
@@ -113,7 +131,9 @@ def _in_place(document: Document, outer: Path, inner: Path, title: str) -> TextF
         return None
     text = _lines(document, key, value)
     indent = " " * (whole.column - 1)
-    shifted = "\n".join(line if not at else indent + line for at, line in enumerate(text.splitlines()))
+    shifted = "\n".join(
+        line if not at else indent + line for at, line in enumerate(text.splitlines())
+    )
     return TextFix(title, (Edit(_from(whole, end), shifted),), safe=False)
 
 
@@ -125,7 +145,11 @@ def _rewritten(document: Document, violation: Violation) -> TextFix | None:
         for start, end, text in parts
     ]
     titles = ", ".join(dict.fromkeys(fix.title.removeprefix("write ") for fix in made))
-    return TextFix(f"write {titles}", tuple(edit for fix in made for edit in fix.edits), safe=False) if made else None
+    return (
+        TextFix(f"write {titles}", tuple(edit for fix in made for edit in fix.edits), safe=False)
+        if made
+        else None
+    )
 
 
 def _respelled(written: str, violation: Violation) -> str | None:
@@ -133,7 +157,11 @@ def _respelled(written: str, violation: Violation) -> str | None:
     if violation.rule in ("RC-22", "RC-23"):
         return qualified(written)
     lower = written.lower().replace("_", "-")
-    return lower if "RFC 1123 label" in violation.message and lower != written and not label_errors(lower) else None
+    return (
+        lower
+        if "RFC 1123 label" in violation.message and lower != written and not label_errors(lower)
+        else None
+    )
 
 
 def _among(written: str, violation: Violation) -> str | None:
@@ -159,7 +187,9 @@ def _left(document: Document, violation: Violation) -> str | None:
 def _moved(document: Document, path: Path, to: Path) -> TextFix | None:
     """A field under its right name or, if it is a request's, below ``exactly``; or a wrapper's content in its place."""
     # For pods and workloads, only errors about claims would be reported.
-    if not (document.api_version or "").startswith("resource.k8s.io/") and _OF_CLAIMS.isdisjoint(to):
+    if not (document.api_version or "").startswith("resource.k8s.io/") and _OF_CLAIMS.isdisjoint(
+        to
+    ):
         return None
     holder = document.at(path[:-1])
     if to == path[:-1]:
@@ -168,7 +198,10 @@ def _moved(document: Document, path: Path, to: Path) -> TextFix | None:
         if not isinstance(holder, dict) or to[-1] in holder:
             return None
         old, new = str(path[-1]), str(to[-1])
-        return replacement(document, Replacement(path, new, f"rename {old} to {new}", key=True, safe=_alike(old, new)))
+        return replacement(
+            document,
+            Replacement(path, new, f"rename {old} to {new}", key=True, safe=_alike(old, new)),
+        )
     if to == (*path[:-1], "exactly", path[-1]):
         return _below_exactly(document, path) or _into(document, path, to)
     if (*to[:-2], to[-1]) == path and isinstance(holder, dict) and to[-2] not in holder:
@@ -189,7 +222,9 @@ def replacement(document: Document, wanted: Replacement) -> TextFix:
         new = _quoted(new, quote) if quote in _QUOTES else new
     else:
         start, end = wanted.span
-        inside = _from(document.locate(wanted.path, offset=start), document.locate(wanted.path, offset=end - 1))
+        inside = _from(
+            document.locate(wanted.path, offset=start), document.locate(wanted.path, offset=end - 1)
+        )
         if quote in _QUOTES:
             position, new = inside, _quoted(new, quote)[1:-1]
         elif quote not in ("|", ">") and start == 0 and new.startswith(_SPECIAL):
@@ -205,7 +240,9 @@ _SPECIAL = tuple("\"'[]{}&*!|>%@`#,?:-")
 
 
 def _quoted(text: str, quote: str) -> str:
-    inside = text.replace("'", "''") if quote == "'" else text.replace("\\", "\\\\").replace('"', '\\"')
+    inside = (
+        text.replace("'", "''") if quote == "'" else text.replace("\\", "\\\\").replace('"', '\\"')
+    )
     return f"{quote}{inside}{quote}"
 
 
@@ -220,7 +257,9 @@ def _converted(document: Document, violation: Violation) -> TextFix | None:
     written = document.line(place.line)[place.column - 1 : place.end_column - 1]
     if isinstance(meant, dict) and len(meant) == 1 and not isinstance(value, dict | list):
         (name,) = meant
-        return TextFix(f"write {{{name}: ...}}", (Edit(place, f"{{{name}: {written}}}"),), safe=True)
+        return TextFix(
+            f"write {{{name}: ...}}", (Edit(place, f"{{{name}: {written}}}"),), safe=True
+        )
     if isinstance(meant, bool | int):
         new = str(meant).lower()
         return TextFix(f"write {new} without quotes", (Edit(place, new),), safe=True)
@@ -260,13 +299,19 @@ def _below_exactly(document: Document, path: Path) -> TextFix | None:
     first, last = keys[0], max(ends, key=lambda end: (end.end_line, end.end_column))
     for between in (name for name in ("name", "exactly") if name in request):
         place = document.locate((*holder, between), key=True)
-        if (first.line, first.column) < (place.line, place.column) < (last.end_line, last.end_column):
+        if (
+            (first.line, first.column)
+            < (place.line, place.column)
+            < (last.end_line, last.end_column)
+        ):
             return None
     title = "put the fields of the request below exactly"
     if _in_flow(document, holder):
         if "exactly" in request:
             return None
-        return TextFix(title, (Edit(_before(first), "exactly: {"), Edit(_after(last), "}")), safe=True)
+        return TextFix(
+            title, (Edit(_before(first), "exactly: {"), Edit(_after(last), "}")), safe=True
+        )
     if any(document.line(key.line)[: key.column - 1].strip(" -") for key in keys):
         return None
     if "exactly" in request:
@@ -288,7 +333,9 @@ def _wrapped(document: Document, path: Path, wrapper: str) -> TextFix | None:
     key, value = document.locate(path, key=True), document.locate(path)
     title = f"put {path[-1]} below {wrapper}"
     if _in_flow(document, path[:-1]):
-        return TextFix(title, (Edit(_before(key), f"{wrapper}: {{"), Edit(_after(value), "}")), safe=False)
+        return TextFix(
+            title, (Edit(_before(key), f"{wrapper}: {{"), Edit(_after(value), "}")), safe=False
+        )
     if document.line(key.line)[: key.column - 1].strip(" -"):
         return None
     opened = Edit(_before(key), f"{wrapper}:\n{' ' * (key.column - 1)}  ")
@@ -339,7 +386,11 @@ def _removed(document: Document, path: Path) -> TextFix | None:
         before = document.locate((*path[:-1], names[at - 1]))
         value = document.locate(path) if document.at(path) == {} else None
         line = document.line(key.line)
-        ends = (value.end_line, value.end_column) if value else (key.line, line.find(":", key.column - 1) + 2)
+        ends = (
+            (value.end_line, value.end_column)
+            if value
+            else (key.line, line.find(":", key.column - 1) + 2)
+        )
         span = Position(key.file, before.end_line, before.end_column, *ends)
     if any("#" in document.line(line) for line in range(span.line, span.end_line + 1)):
         return None  # a comment may be about it
@@ -430,5 +481,6 @@ def _touches(this: tuple[int, int, str], taken: Sequence[tuple[int, int, str]]) 
     """True if an edit begins with one of others, or overlaps one; that must be the nearest before it or after it."""
     at = bisect_left(taken, this)
     return any(
-        this[0] == other[0] or (this[0] < other[1] and other[0] < this[1]) for other in taken[max(at - 1, 0) : at + 1]
+        this[0] == other[0] or (this[0] < other[1] and other[0] < this[1])
+        for other in taken[max(at - 1, 0) : at + 1]
     )

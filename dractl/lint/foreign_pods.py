@@ -21,7 +21,9 @@ _OF_CLAIMS = frozenset(f"PC-{number:02}" for number in range(1, 11))
 _DEPTH = 32
 _CONTAINERS = ("initContainers", "containers")
 _ROOT = ("spec",)
-_OF_VALUES = frozenset({"helm.toolkit.fluxcd.io", "argoproj.io", "helm.cattle.io", "kustomize.config.k8s.io"})
+_OF_VALUES = frozenset(
+    {"helm.toolkit.fluxcd.io", "argoproj.io", "helm.cattle.io", "kustomize.config.k8s.io"}
+)
 """Groups of objects with the values of charts, or with patches: they complete what stands in them."""
 
 
@@ -34,7 +36,9 @@ def foreign_pods(document: Document, target: Target) -> Iterator[Flagged]:
     if group(document.value) not in _OF_VALUES:
         for path, name in _single(document.value):
             elsewhere = (spec for at, spec in specs if tuple(at) != tuple(path)[: len(at)])
-            listed = {_name(claim) for spec in elsewhere for claim in items(spec.get("resourceClaims"))}
+            listed = {
+                _name(claim) for spec in elsewhere for claim in items(spec.get("resourceClaims"))
+            }
             if not listed.intersection(_names(document.at((*path, name)))):
                 spec = {"containers": [document.at((*path, name))]}
                 yield from _without_claims(document, path, spec, {("containers", 0): (*path, name)})
@@ -55,10 +59,14 @@ def _single(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
 
 
 def _names(container: Any) -> set[str]:
-    return {_name(claim) for claim in items(mapping(_claims(container).get("resources")).get("claims"))}
+    return {
+        _name(claim) for claim in items(mapping(_claims(container).get("resources")).get("claims"))
+    }
 
 
-def _of_spec(document: Document, path: Path, spec: Mapping[str, Any], target: Target) -> Iterator[Flagged]:
+def _of_spec(
+    document: Document, path: Path, spec: Mapping[str, Any], target: Target
+) -> Iterator[Flagged]:
     if "resourceClaims" not in spec and _is_whole(document, spec):
         yield from _without_claims(document, path, spec)
         return
@@ -86,8 +94,14 @@ def _of_spec(document: Document, path: Path, spec: Mapping[str, Any], target: Ta
 def _is_whole(document: Document, spec: Mapping[str, Any]) -> bool:
     """True for the pod of a workload: every container that names claims has its image; no values, which charts
     complete."""
-    using = [mapping(item) for field in _CONTAINERS for item in items(spec.get(field)) if _claims(item)]
-    return bool(using) and all("image" in item for item in using) and group(document.value) not in _OF_VALUES
+    using = [
+        mapping(item) for field in _CONTAINERS for item in items(spec.get(field)) if _claims(item)
+    ]
+    return (
+        bool(using)
+        and all("image" in item for item in using)
+        and group(document.value) not in _OF_VALUES
+    )
 
 
 def _without_claims(
@@ -103,7 +117,9 @@ def _without_claims(
         holder = mapping(document.at(path[:length]))
         if items(holder.get("resourceClaims")):
             above = (*path[:length], "resourceClaims")
-            message = f"the pods do not get these claims: {dotted(above)} belongs at {dotted(wanted)}"
+            message = (
+                f"the pods do not get these claims: {dotted(above)} belongs at {dotted(wanted)}"
+            )
             wrong = Violation("unknown-field", None, None, above, message, True, moved_to=wanted)
             yield Flagged(wrong, server=False, severity="warning")
             return
@@ -127,7 +143,9 @@ def _said(document: Document, violation: Violation, path: Path) -> Flagged:
         path=path,
         message=f"{message}; the API server accepts the {document.kind}, but rejects its pods",
         detail=None,
-        moved_to=(*path[: len(path) - len(violation.path) + 1], *moved[1:]) if moved and moved[:1] == _ROOT else moved,
+        moved_to=(*path[: len(path) - len(violation.path) + 1], *moved[1:])
+        if moved and moved[:1] == _ROOT
+        else moved,
     )
     return Flagged(there, server=False, severity="warning")
 
@@ -145,7 +163,10 @@ def _pod(spec: Mapping[str, Any], beside: Sequence[str]) -> dict[str, Any]:
         if field == "containers" and beside:
             containers = [*items(containers), *(spec[name] for name in beside)]
         if isinstance(containers, list):
-            made[field] = [{"name": f"c{at}", "image": "x", **_claims(item)} for at, item in enumerate(containers)]
+            made[field] = [
+                {"name": f"c{at}", "image": "x", **_claims(item)}
+                for at, item in enumerate(containers)
+            ]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": made}
 
 
@@ -155,17 +176,23 @@ def _claims(container: Any) -> dict[str, Any]:
     return {"resources": {"claims": claims}} if claims else {}
 
 
-def _unlisted(document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]) -> Iterator[Flagged]:
+def _unlisted(
+    document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]
+) -> Iterator[Flagged]:
     """Containers of values (maps by name, such as those of a HelmRelease) that name a claim that no list has."""
     inside = {tuple(path) for path, _ in specs}
     for pod in chart_pods(document, document.value):
         inside.add(pod.path)
         yield from _without_claim(pod.uses, {_name(claim) for _, claim in pod.claims})
-    listed = {_name(claim) for _, spec in specs for claim in items(spec.get("resourceClaims"))} - {""}
+    listed = {_name(claim) for _, spec in specs for claim in items(spec.get("resourceClaims"))} - {
+        ""
+    }
     if listed:
         for path, claims in _lists_of_claims(document.value):
             if not any(path[:length] in inside for length in range(len(path))):
-                yield from _without_claim((((*path, at), claim) for at, claim in enumerate(claims)), listed)
+                yield from _without_claim(
+                    (((*path, at), claim) for at, claim in enumerate(claims)), listed
+                )
 
 
 def _without_claim(uses: Iterable[tuple[Path, Any]], listed: AbstractSet[str]) -> Iterator[Flagged]:
@@ -173,9 +200,17 @@ def _without_claim(uses: Iterable[tuple[Path, Any]], listed: AbstractSet[str]) -
         name = _name(claim)
         if name and name not in listed:
             known = tuple(sorted(listed))
-            message = f'claim "{name}" is not in resourceClaims' + (f": {', '.join(known)}" if known else " of its pod")
+            message = f'claim "{name}" is not in resourceClaims' + (
+                f": {', '.join(known)}" if known else " of its pod"
+            )
             wrong = Violation(
-                "PC-09", None, None, (*path, "name"), message, allowed=known, nearest=nearest(name, known)
+                "PC-09",
+                None,
+                None,
+                (*path, "name"),
+                message,
+                allowed=known,
+                nearest=nearest(name, known),
             )
             yield Flagged(wrong, server=False, severity="warning")
 
@@ -209,7 +244,11 @@ class _PodPlaces(Within):
 
     def of(self, path: Path) -> Path:
         """The path in the document of a value of the pod."""
-        name = self._beside.get(path[2]) if path[1:2] == ("containers",) and isinstance(path[2], int) else None
+        name = (
+            self._beside.get(path[2])
+            if path[1:2] == ("containers",) and isinstance(path[2], int)
+            else None
+        )
         return (*self._path, *path[1:]) if name is None else (*self._path, name, *path[3:])
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:

@@ -70,7 +70,9 @@ def candidates(run: Run, claim: Claim, request: Request) -> list[SliceDevice]:
 @lru_cache(64)  # many requests of a run have the same class
 def _of_class(run: Run, inventory: TriedDevices, name: str) -> list[SliceDevice] | None:
     subject = run.device_class(name)
-    selectors = subject.selectors if subject else inventory.classes.get(name, inventory.assumed.get(name))
+    selectors = (
+        subject.selectors if subject else inventory.classes.get(name, inventory.assumed.get(name))
+    )
     if selectors is None:
         return None
     devices = inventory.devices
@@ -83,14 +85,20 @@ def _of_request(run: Run, inventory: TriedDevices, subject: Manifest, request: R
     """The devices of its class that the selectors of a request leave."""
     texts = tuple(expression.text for expression in request.selectors)
     found = [_last(run, inventory, request.device_class, texts[: n + 1]) for n in range(len(texts))]
-    steps = [replace(step, expression=own) for step, own in zip(found, request.selectors, strict=True)]
+    steps = [
+        replace(step, expression=own) for step, own in zip(found, request.selectors, strict=True)
+    ]
     left = steps[-1].left if steps else _of_class(run, inventory, request.device_class)
     return Funnel(subject, steps, left or [])
 
 
 @lru_cache(1024)  # many requests of a run have the same class and selectors
 def _last(run: Run, inventory: TriedDevices, name: str, texts: tuple[str, ...]) -> Sieve:
-    devices = _last(run, inventory, name, texts[:-1]).left if texts[1:] else _of_class(run, inventory, name)
+    devices = (
+        _last(run, inventory, name, texts[:-1]).left
+        if texts[1:]
+        else _of_class(run, inventory, name)
+    )
     return _step(run, Expression(texts[-1], ()), devices or [])
 
 
@@ -119,7 +127,12 @@ def _step(run: Run, expression: Expression, devices: list[SliceDevice]) -> Sieve
 
 
 def _sift(
-    run: Run, subject: Manifest, expressions: Sequence[Expression], devices: list[SliceDevice], *, guessed: bool = False
+    run: Run,
+    subject: Manifest,
+    expressions: Sequence[Expression],
+    devices: list[SliceDevice],
+    *,
+    guessed: bool = False,
 ) -> Funnel:
     steps = []
     for expression in expressions:

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from dractl.model import Target
     from dractl.validation.violation import Violation
 
-_OF_REQUESTS = ("adminAccess", "allocationMode", "capacity", "count", "deviceClassName", "selectors", "tolerations")
+_OF_REQUESTS = (
+    "adminAccess",
+    "allocationMode",
+    "capacity",
+    "count",
+    "deviceClassName",
+    "selectors",
+    "tolerations",
+)
 
 
 def hint(document: Document, violation: Violation, target: Target) -> str | None:
@@ -23,15 +31,22 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
     match violation.rule:
         case "wrong-type" if violation.path[-1:] == ("cel",) and violation.meant:
             return "write cel: {expression: ...}"
-        case "unknown-field" | "wrong-type" if violation.path[-2:] in (("limits", "claims"), ("requests", "claims")):
+        case "unknown-field" | "wrong-type" if violation.path[-2:] in (
+            ("limits", "claims"),
+            ("requests", "claims"),
+        ):
             return "claims belongs next to limits and requests, not in them"
         case "wrong-type" if violation.path[-3:-1] == ("resources", "claims"):
             name = document.at(violation.path)
             return f"write {{name: {name}}}" if isinstance(name, str) else None
         case "PC-09" if not violation.nearest:
-            where = "pod or defaultPodOptions" if "controllers" in violation.path else "the pod's spec"
+            where = (
+                "pod or defaultPodOptions" if "controllers" in violation.path else "the pod's spec"
+            )
             return f"list it under resourceClaims of {where}, with its resourceClaimTemplateName or resourceClaimName"
-        case "unknown-field" if violation.path[-2:-1] == ("devices",) and violation.path[-1] in _OF_REQUESTS:
+        case "unknown-field" if (
+            violation.path[-2:-1] == ("devices",) and violation.path[-1] in _OF_REQUESTS
+        ):
             return f"{violation.path[-1]} belongs in requests[].exactly"
         case "unknown-field" if violation.path[-3:-2] == ("resourceClaims",):
             if violation.path[-1] == "deviceClassName":
@@ -40,7 +55,9 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
             from dractl.lint.cel_hints import of_issues  # not for files without selectors
 
             written = document.at(violation.path)
-            return of_issues(written, violation.issues, target) if isinstance(written, str) else None
+            return (
+                of_issues(written, violation.issues, target) if isinstance(written, str) else None
+            )
         case "RC-14" | "DC-05":
             from dractl.lint.cel_hints import of_cost
 
@@ -50,10 +67,14 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
             return f'add {label}: "true" to metadata.labels of the Namespace {document.namespace}'
         case "RC-22" | "RC-23" if meant := qualified(document.at(violation.path)):
             return f"did you mean {meant}?"
-        case "RC-24" if "multiple fields" in violation.message:  # what the API server says where neither is set
+        case "RC-24" if (
+            "multiple fields" in violation.message
+        ):  # what the API server says where neither is set
             return "the constraint has neither: name the attribute that the devices must share"
         case "RS-11":
-            return "since 1.35 they belong in two slices of one pool, both with resourceSliceCount: 2"
+            return (
+                "since 1.35 they belong in two slices of one pool, both with resourceSliceCount: 2"
+            )
         case "RS-32" if "must reference a" in violation.message:
             return "in 1.34, sharedCounters belong in the slice of the devices that consume them"
         case "RS-12" if "at most 64" in violation.message:

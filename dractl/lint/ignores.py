@@ -50,7 +50,12 @@ def ignores(text: str) -> Sequence[Ignore]:
             target = None
         elif not line[:start].strip():
             target = next(
-                (n for n in range(number + 1, len(lines) + 1) if not re.match(_ONLY_COMMENT, lines[n - 1])), number
+                (
+                    n
+                    for n in range(number + 1, len(lines) + 1)
+                    if not re.match(_ONLY_COMMENT, lines[n - 1])
+                ),
+                number,
             )
         found.append(Ignore(number, start + 1, len(line.rstrip()) + 1, names, target))
     return found

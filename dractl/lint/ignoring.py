@@ -36,7 +36,9 @@ def ignoring(name: str, text: str, findings: Iterable[Finding]) -> Ignoring:
     if name.endswith(".json") or is_json(text):
         return Ignoring(text, why_not="JSON has no comments")
     values = _values(name, text)
-    if not any(isinstance(value, dict) for value in values):  # comments count where there are documents
+    if not any(
+        isinstance(value, dict) for value in values
+    ):  # comments count where there are documents
         return Ignoring(text, why_not="it has no document that can be read")
     lines = _Lines(Source(name, text))
     codes: dict[tuple[str, int], set[str]] = {}
@@ -62,15 +64,21 @@ def _is_elsewhere(finding: Finding, text: str) -> bool:
 
 
 def _values(name: str, text: str) -> list[object]:
-    return [item.value if isinstance(item, Document) else item.message for item in read_text(name, text)]
+    return [
+        item.value if isinstance(item, Document) else item.message for item in read_text(name, text)
+    ]
 
 
 class _Lines:
     def __init__(self, source: Source) -> None:
         self._source = source
         comments = ignores(source.text)
-        self._present: dict[int, Ignore] = {item.target: item for item in comments if item.target is not None}
-        self._not_behind = {item.line for item in comments if item.target is None}  # one comment a line is read
+        self._present: dict[int, Ignore] = {
+            item.target: item for item in comments if item.target is not None
+        }
+        self._not_behind = {
+            item.line for item in comments if item.target is None
+        }  # one comment a line is read
         self._not_above: set[int] = set()
         for first, last, block in long_scalars(source):
             inside = range(first + 1, last + 1)
@@ -105,7 +113,9 @@ class _Lines:
         written = self._source.line(line)
         comment = f"# dractl: ignore[{named}]"
         if how == "behind":
-            return Edit(self._range(line, len(written.rstrip()) + 1, len(written) + 1), f"  {comment}")
+            return Edit(
+                self._range(line, len(written.rstrip()) + 1, len(written) + 1), f"  {comment}"
+            )
         indent = written[: len(written) - len(written.lstrip())]
         return Edit(self._range(line, 1, 1), f"{indent}{comment}\n")
 

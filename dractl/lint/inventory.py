@@ -35,7 +35,9 @@ class SliceDevice(Struct, frozen=True):
     def names(self, kind: str) -> dict[str, dict[str, Any]]:
         """Attributes or capacities by domain and name, as CEL sees them."""
         found: dict[str, dict[str, Any]] = {}
-        values: Mapping[str, Any] = self.device.attributes if kind == "attributes" else self.device.capacity
+        values: Mapping[str, Any] = (
+            self.device.attributes if kind == "attributes" else self.device.capacity
+        )
         for key, value in values.items():
             name = qualified_name(key, self.driver)
             found.setdefault(name.domain, {})[name.name] = value.value
@@ -65,11 +67,16 @@ class TriedDevices:
     ) -> None:
         self.slices = list(slices)
         self.devices = _devices(self.slices)
-        self.homes = {(item.spec.driver, item.spec.pool.name): item.spec.node_name or "" for item in self.slices}
+        self.homes = {
+            (item.spec.driver, item.spec.pool.name): item.spec.node_name or ""
+            for item in self.slices
+        }
         self.refuses = refuses
         self._unknown = unknown
         self.classes = {name: selectors_of(value) for name, value in classes.items()}
-        self.assumed = {} if classes else {name: selectors_of(value) for name, value in assumed.items()}
+        self.assumed = (
+            {} if classes else {name: selectors_of(value) for name, value in assumed.items()}
+        )
 
     def undecided(self, program: Program, driver: str) -> bool:
         """True if an expression reads what is unknown of a driver's devices."""
@@ -97,7 +104,11 @@ def values_read(program: Program, devices: Sequence[SliceDevice]) -> str | None:
         values = Counter(_shown(device.names(kind).get(domain, {}).get(name)) for device in devices)
         listed = [f"{value} ×{count}" for value, count in values.most_common(MAX_SHOWN)]
         shown = f"{name}: {', '.join(listed)}" + (", ..." if len(values) > MAX_SHOWN else "")
-        found.append(shown + _not_text(program, name, devices) + _in_units_of(program, name, next(iter(values))))
+        found.append(
+            shown
+            + _not_text(program, name, devices)
+            + _in_units_of(program, name, next(iter(values)))
+        )
     if not found and (program.reads is None or Field("driver") in program.reads):
         return f"the drivers are {', '.join(sorted({device.driver for device in devices}))}"
     return "; ".join(found) or None
@@ -105,8 +116,14 @@ def values_read(program: Program, devices: Sequence[SliceDevice]) -> str | None:
 
 def nearest_attribute(name: str, devices: Sequence[SliceDevice]) -> str:
     """The attribute that was probably meant, else the devices' attributes."""
-    had = [(domain, names) for device in devices for domain, names in device.names("attributes").items()]
-    return meant(name, {f"{domain}/{short}" for domain, names in had for short in names}, "they have")
+    had = [
+        (domain, names)
+        for device in devices
+        for domain, names in device.names("attributes").items()
+    ]
+    return meant(
+        name, {f"{domain}/{short}" for domain, names in had for short in names}, "they have"
+    )
 
 
 def nearest_capacity(name: str, devices: Sequence[SliceDevice]) -> str:
@@ -140,13 +157,19 @@ def _published(program: Program, devices: Sequence[SliceDevice]) -> str | None:
     for lookup in program.lookups:
         if lookup.tested:
             continue
-        have = sorted({name for device in devices for name in device.names(lookup.kind).get(lookup.domain, {})})
+        have = sorted(
+            {
+                name
+                for device in devices
+                for name in device.names(lookup.kind).get(lookup.domain, {})
+            }
+        )
         if lookup.name is not None and lookup.name not in have:
             if not have:
-                domains = sorted({domain for device in devices for domain in device.names(lookup.kind)})
-                return (
-                    f"they have nothing in the domain {lookup.domain}; their domains are {', '.join(domains) or 'none'}"
+                domains = sorted(
+                    {domain for device in devices for domain in device.names(lookup.kind)}
                 )
+                return f"they have nothing in the domain {lookup.domain}; their domains are {', '.join(domains) or 'none'}"
             other = "attributes" if lookup.kind == "capacity" else "capacity"
             if any(lookup.name in device.names(other).get(lookup.domain, {}) for device in devices):
                 return f'write device.{other}["{lookup.domain}"].{lookup.name}, which they have'
@@ -158,10 +181,16 @@ def _published(program: Program, devices: Sequence[SliceDevice]) -> str | None:
 
 def _typed(program: Program, devices: Sequence[SliceDevice]) -> str | None:
     found = []
-    for kind, domain, name in dict.fromkeys((item.kind, item.domain, item.name) for item in program.lookups):
+    for kind, domain, name in dict.fromkeys(
+        (item.kind, item.domain, item.name) for item in program.lookups
+    ):
         if kind != "attributes" or name is None:
             continue
-        values = [value for device in devices if (value := device.attribute(f"{domain}/{name}")) is not None]
+        values = [
+            value
+            for device in devices
+            if (value := device.attribute(f"{domain}/{name}")) is not None
+        ]
         for type_ in sorted({value.type or "" for value in values}):
             example = next(value.value for value in values if value.type == type_)
             how = f': compare it with compareTo(semver("{example}"))' if type_ == "version" else ""
@@ -181,7 +210,11 @@ def _not_text(program: Program, name: str, devices: Sequence[SliceDevice]) -> st
     for device in devices:
         for domain in device.names("attributes"):
             value = device.attribute(f"{domain}/{name}")
-            if value is not None and value.type in ("int", "bool") and (written := _shown(value.value)) in strings:
+            if (
+                value is not None
+                and value.type in ("int", "bool")
+                and (written := _shown(value.value)) in strings
+            ):
                 return f' (of type {value.type}, which never equals the string "{written}")'
     return ""
 

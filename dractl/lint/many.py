@@ -57,7 +57,13 @@ def lint_listed(
 
 
 def _share(
-    entries: Entries, terms: Terms, completed: Callable[[Inputs], Inputs], *, named: bool, hashed: bool, apart: bool
+    entries: Entries,
+    terms: Terms,
+    completed: Callable[[Inputs], Inputs],
+    *,
+    named: bool,
+    hashed: bool,
+    apart: bool,
 ) -> Generator[Any, Any, None]:
     """The work on a share of the files, a step at a time: it yields the digests of the files if they are asked for;
     what the files define and use, in exchange for the files of other shares that matter to them; and the judgement."""
@@ -69,7 +75,9 @@ def _share(
         readable = list(readings(inputs.documents, kustomizations))
         del read
         if apart:
-            inputs, readable = among((yield names_of(inputs, readable)), inputs, readable, kustomizations)
+            inputs, readable = among(
+                (yield names_of(inputs, readable)), inputs, readable, kustomizations
+            )
         judged = judge(inputs, readable, terms, kustomizations)
     yield judged
 
@@ -89,7 +97,9 @@ def _shares(entries: Entries, processes: int) -> list[Entries]:
     done = 0
     for items in folders:
         cost = sum(map(size, items))
-        if shares[-1] and (done + cost / 2) * processes >= total * len(shares):  # most of it lies beyond the share
+        if shares[-1] and (done + cost / 2) * processes >= total * len(
+            shares
+        ):  # most of it lies beyond the share
             shares.append([])
         shares[-1] += items
         done += cost

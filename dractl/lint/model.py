@@ -85,16 +85,26 @@ class Manifest:
             return ()
         value = self.document.value
         if self.kind:
-            return tuple(objects.PodSpec(self, tuple(path), mapping(spec)) for path, spec in pod_templates(value))
+            return tuple(
+                objects.PodSpec(self, tuple(path), mapping(spec))
+                for path, spec in pod_templates(value)
+            )
         made = tuple(chart_pods(self, value))
-        parts = {path[:-2] for pod in made for path, _ in pod.claims}  # what these pods are put together from
-        specs = (objects.PodSpec(self, tuple(path), mapping(spec)) for path, spec in pod_specs(value))
+        parts = {
+            path[:-2] for pod in made for path, _ in pod.claims
+        }  # what these pods are put together from
+        specs = (
+            objects.PodSpec(self, tuple(path), mapping(spec)) for path, spec in pod_specs(value)
+        )
         return (*made, *(pod for pod in specs if pod.path not in parts))
 
 
 def manifest(document: Document) -> Manifest:
     """The object of a document. Another group's kinds may have the names of ours; only the pods in it matter."""
-    return Manifest(document, (document.kind or "") if group(document.value) in (GROUP, "", "apps", "batch") else "")
+    return Manifest(
+        document,
+        (document.kind or "") if group(document.value) in (GROUP, "", "apps", "batch") else "",
+    )
 
 
 class Run:
@@ -155,7 +165,9 @@ class Run:
         """The run of which this one judges only some objects, else itself."""
         return self._whole or self
 
-    def _judging(self, subjects: Sequence[Manifest], devices: TriedDevices | None, whole: Run | None) -> Run:
+    def _judging(
+        self, subjects: Sequence[Manifest], devices: TriedDevices | None, whole: Run | None
+    ) -> Run:
         return Run(
             subjects,
             self.target,
@@ -180,7 +192,9 @@ class Run:
 
     def anywhere(self, kind: str, name: str) -> list[Manifest]:
         """The objects of a kind that have a name, in the whole input."""
-        return self.own(kind, name) or (self.others.own(kind, name) if self.others is not None else [])
+        return self.own(kind, name) or (
+            self.others.own(kind, name) if self.others is not None else []
+        )
 
     def named(self, kind: str, name: str) -> list[Manifest]:
         """The objects of a kind with this name, in any namespace; if there are none, the only one elsewhere that has
@@ -204,7 +218,9 @@ class Run:
     def class_names(self) -> frozenset[str]:
         """The names for which :meth:`device_class` has a class."""
         elsewhere = self.others.of("DeviceClass") if self.others is not None else ()
-        names = {subject.name for subject in (*self.whole.of("DeviceClass"), *elsewhere) if subject.name}
+        names = {
+            subject.name for subject in (*self.whole.of("DeviceClass"), *elsewhere) if subject.name
+        }
         return frozenset(name for name in names if self.device_class(name) is not None)
 
     def driver_of_class(self, name: str) -> str | None:
@@ -263,13 +279,19 @@ class Run:
 
     @cached_property
     def constraints(self) -> Sequence[tuple[Claim, Constraint]]:
-        return tuple((claim, constraint) for claim in self.claims for constraint in claim.constraints)
+        return tuple(
+            (claim, constraint) for claim in self.claims for constraint in claim.constraints
+        )
 
     @cached_property
     def expressions(self) -> Sequence[tuple[Manifest, Expression]]:
         """Every selector, of classes and of requests."""
-        of_classes = [(subject, item) for subject in self.of("DeviceClass") for item in subject.selectors]
-        of_requests = [(claim.subject, item) for claim, request in self.requests for item in request.selectors]
+        of_classes = [
+            (subject, item) for subject in self.of("DeviceClass") for item in subject.selectors
+        ]
+        of_requests = [
+            (claim.subject, item) for claim, request in self.requests for item in request.selectors
+        ]
         return (*of_classes, *of_requests)
 
 

@@ -26,7 +26,9 @@ def tells_labels(document: Document) -> bool:
 
 
 def _patches(document: Document) -> bool:
-    return group(document.value) == "kustomize.config.k8s.io" and any(label in document.text for label in _LABELS)
+    return group(document.value) == "kustomize.config.k8s.io" and any(
+        label in document.text for label in _LABELS
+    )
 
 
 def _admits(labels: Mapping[str, str]) -> bool:

@@ -18,7 +18,13 @@ _DIRECTIVE = re.compile(
 """Keys of patches and of patterns."""
 _ASSERTED = re.compile(r"(?:^|[\\/])(?:\d+-errors?|[^\\/]*(?<![a-z])asserts?)(?![a-z])[^\\/]*\Z")
 """Files of kuttl and Chainsaw with parts of objects that a test expects (kudobuilder/kuttl pkg/test/step.go)."""
-_OF_A_MAP = ("Invalid value: {", "Invalid value: [", 'Invalid value: ""', "Required value", "Forbidden: ")
+_OF_A_MAP = (
+    "Invalid value: {",
+    "Invalid value: [",
+    'Invalid value: ""',
+    "Required value",
+    "Forbidden: ",
+)
 _COLLECTIONS = (dict, list)  # a union is made and asked in three times the time
 _PATCH = re.compile(r"(?:^|[\\/._-])patch(?:es)?(?:[\\/._-]|$)")
 _WORKLOADS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
@@ -46,7 +52,9 @@ def _is_elided(document: Document) -> bool:
     if not document.file.endswith(SUFFIXES):
         return False
     place = document.locate(())
-    return any(document.line(line).strip() == ELIDED for line in range(place.line, place.end_line + 1))
+    return any(
+        document.line(line).strip() == ELIDED for line in range(place.line, place.end_line + 1)
+    )
 
 
 def stands_alone(violation: Violation) -> bool:

@@ -108,13 +108,22 @@ def _said(document: Document, violation: Violation) -> tuple[str, tuple[Related,
         return short, (), Api(violation.type, violation.field, message) if violation.type else None
     if violation.issues:
         first, *further = violation.issues
-        places = [(_short(issue), document.locate(violation.path, offset=issue.offset)) for issue in further]
+        places = [
+            (_short(issue), document.locate(violation.path, offset=issue.offset))
+            for issue in further
+        ]
         related = tuple(Related(text, position) for text, position in places[:_MAX_FURTHER])
         return _sentence(first), related, Api(violation.type or "", violation.field, message)
-    return message, (), Api(violation.type, violation.field, violation.detail) if violation.type else None
+    return (
+        message,
+        (),
+        Api(violation.type, violation.field, violation.detail) if violation.type else None,
+    )
 
 
-_SYNTAX = re.compile(r" ?\((?:e\.g\. +('[^()]*?'), )?regex used for validation is '.*?'\)(?=$|; |\n)")
+_SYNTAX = re.compile(
+    r" ?\((?:e\.g\. +('[^()]*?'), )?regex used for validation is '.*?'\)(?=$|; |\n)"
+)
 """The syntax of a name behind the sentence that describes it: k8s.io/apimachinery/pkg/util/validation RegexError."""
 
 
@@ -127,7 +136,9 @@ def _sentence(issue: Issue) -> str:
     if issue.offset is not None:
         return f"the expression does not compile: {_short(issue)}"
     return (
-        f"the expression {issue.message}" if issue.message.startswith("must ") else f"the expression: {issue.message}"
+        f"the expression {issue.message}"
+        if issue.message.startswith("must ")
+        else f"the expression: {issue.message}"
     )
 
 
@@ -137,7 +148,9 @@ def _short(issue: Issue) -> str:
 
 def _help(document: Document, violation: Violation, target: Target) -> str | None:
     if violation.nearest:
-        return None if violation.nearest in violation.message else f"did you mean {violation.nearest}?"
+        return (
+            None if violation.nearest in violation.message else f"did you mean {violation.nearest}?"
+        )
     known = hint(document, violation, target)
     if known is None and violation.allowed and violation.allowed[-1] not in violation.message:
         return f"allowed: {', '.join(violation.allowed)}"
@@ -151,7 +164,9 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Located:
     position = document.locate(advice.path, key=advice.key, offset=start)
     if start is not None and end > start:
         last = document.locate(advice.path, offset=end - 1)
-        position = Position(position.file, position.line, position.column, last.end_line, last.end_column)
+        position = Position(
+            position.file, position.line, position.column, last.end_line, last.end_column
+        )
     return _located(
         rule,
         document,
@@ -161,13 +176,20 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Located:
         severity=advice.severity or rule.severity,
         confidence=advice.confidence,
         help=advice.help,
-        related=tuple(Related(what, there.document.locate(path)) for what, there, path in advice.related),
+        related=tuple(
+            Related(what, there.document.locate(path)) for what, there, path in advice.related
+        ),
         fix=replacement(document, advice.fix) if advice.fix and document.editable else None,
     )
 
 
 def _located(
-    rule: registry.Rule, document: Document, path: Path, position: Position, message: str, **others: Any
+    rule: registry.Rule,
+    document: Document,
+    path: Path,
+    position: Position,
+    message: str,
+    **others: Any,
 ) -> Located:
     finding = Finding(
         code=rule.code,

@@ -36,7 +36,9 @@ def depends(document: Document, violation: Violation) -> bool:
     value = document.at(violation.path)
     if holds_placeholder(violation.path[-1] if violation.key and violation.path else value):
         return True
-    if isinstance(value, dict | list) and not violation.key:  # about a whole: its fields, such as "one of a and b"
+    if (
+        isinstance(value, dict | list) and not violation.key
+    ):  # about a whole: its fields, such as "one of a and b"
         inside = value.values() if isinstance(value, dict) else value
         if any(holds_placeholder(item) for item in inside):
             return True

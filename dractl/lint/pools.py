@@ -64,5 +64,7 @@ def _seen(slices: list[Manifest]) -> Iterator[SlicePool]:
 
 
 def _newest(slices: list[Manifest]) -> SlicePool:
-    ((driver, name), members) = next(iter(newest(slices, lambda subject: subject.slice.identity).items()))
+    ((driver, name), members) = next(
+        iter(newest(slices, lambda subject: subject.slice.identity).items())
+    )
     return SlicePool(driver, name, members[0].slice.generation, members)

@@ -26,13 +26,21 @@ def proven(placed: Iterable[Located], read: Reader) -> list[Located]:
     found = list(placed)
     safe = _accepted(found, read, _is_safe)
     kept = [
-        _with(item, replace(fix, safe=False)) if fix and fix.safe and (item.file, item.number) not in safe else item
+        _with(item, replace(fix, safe=False))
+        if fix and fix.safe and (item.file, item.number) not in safe
+        else item
         for item in found
         for fix in [item.finding.fix]
     ]
-    possible = _accepted(kept, read, _has_fix) if any(_has_fix(item) and not _is_safe(item) for item in kept) else safe
+    possible = (
+        _accepted(kept, read, _has_fix)
+        if any(_has_fix(item) and not _is_safe(item) for item in kept)
+        else safe
+    )
     return [
-        item if not _has_fix(item) or _is_safe(item) or (item.file, item.number) in possible else _with(item, None)
+        item
+        if not _has_fix(item) or _is_safe(item) or (item.file, item.number) in possible
+        else _with(item, None)
         for item in kept
     ]
 
@@ -49,16 +57,24 @@ def _with(item: Located, fix: TextFix | None) -> Located:
     return replace(item, finding=replace(item.finding, fix=fix))
 
 
-def _accepted(found: Sequence[Located], read: Reader, counts: Callable[[Located], bool]) -> set[tuple[str, int]]:
+def _accepted(
+    found: Sequence[Located], read: Reader, counts: Callable[[Located], bool]
+) -> set[tuple[str, int]]:
     """The documents, by file and number, that the server accepts once all relevant fixes are made."""
     by_file: dict[str, list[Located]] = {}
     for item in found:
         if counts(item) and item.text is not None:
             by_file.setdefault(item.file, []).append(item)
-    return {(file, number) for file, items in by_file.items() for number in _numbers(file, items, read, counts)}
+    return {
+        (file, number)
+        for file, items in by_file.items()
+        for number in _numbers(file, items, read, counts)
+    }
 
 
-def _numbers(file: str, found: Sequence[Located], read: Reader, counts: Callable[[Located], bool]) -> set[int]:
+def _numbers(
+    file: str, found: Sequence[Located], read: Reader, counts: Callable[[Located], bool]
+) -> set[int]:
     text = next(item.text for item in found if item.text is not None)
     fixes = [item.finding.fix for item in found if item.finding.fix is not None]
     touched = {item.number for item in found}

@@ -93,7 +93,9 @@ class KnownDriver(Struct, frozen=True):
         if not self.unknown:
             return advice
         words = f"; this is only {self.known_to}, and {self.stated} is newer"
-        return replace(advice, message=advice.message + words, severity="info", confidence="possible", fix=None)
+        return replace(
+            advice, message=advice.message + words, severity="info", confidence="possible", fix=None
+        )
 
     def _release(self, version: str) -> str:
         """The last release of a version; the version itself if it has none."""
@@ -152,8 +154,16 @@ def drivers() -> dict[str, KnownDriver]:
     """Every known driver but the example's, whose name everybody uses for examples."""
     found = {}
     for known in (facts.driver(name) for name in facts.names() if not name.endswith(ANYBODYS)):
-        attributes = {name: replace(row, name=name) for row in known.attributes for name in (known.full(row.name),)}
-        capacities = {name: replace(row, name=name) for row in known.capacities for name in (known.full(row.name),)}
+        attributes = {
+            name: replace(row, name=name)
+            for row in known.attributes
+            for name in (known.full(row.name),)
+        }
+        capacities = {
+            name: replace(row, name=name)
+            for row in known.capacities
+            for name in (known.full(row.name),)
+        }
         found[known.name] = KnownDriver(known, attributes, capacities, known.released)
     return found
 
@@ -222,7 +232,9 @@ def published_here(run: Run) -> dict[tuple[str, str], frozenset[object]]:
                 for key, value in mapping(device.get(kind)).items():
                     full = str(key) if "/" in str(key) else f"{name}/{key}"
                     held = found.setdefault((name, full), set())
-                    held.update(one for one in mapping(value).values() if isinstance(one, str | int | bool))
+                    held.update(
+                        one for one in mapping(value).values() if isinstance(one, str | int | bool)
+                    )
     return {key: frozenset(values) for key, values in found.items()}
 
 
@@ -277,7 +289,11 @@ def _wanted(run: Run, name: str) -> Wanted | None:
     if installed is None or not installed.selectors:  # without selectors, only the name is known
         return None
     written = installed.selectors
-    return Wanted(drivers()[installed.driver], lambda: tuple(_compiled(run, one) for one in written), installed.types)
+    return Wanted(
+        drivers()[installed.driver],
+        lambda: tuple(_compiled(run, one) for one in written),
+        installed.types,
+    )
 
 
 def driver_at(run: Run, subject: Manifest, expression: Expression) -> str | None:
@@ -288,7 +304,13 @@ def driver_at(run: Run, subject: Manifest, expression: Expression) -> str | None
         if expression.path[: len(request.path)] == request.path:
             of_class = run.device_class(request.device_class)
             known = wanted(run, request)
-            return run.driver_of(of_class.selectors) if of_class else known.driver.name if known else None
+            return (
+                run.driver_of(of_class.selectors)
+                if of_class
+                else known.driver.name
+                if known
+                else None
+            )
     return None
 
 
@@ -308,7 +330,9 @@ def pinned(known: KnownDriver, programs: Iterable[Program]) -> tuple[str, ...]:
         for program in programs
         for found in program.comparisons
         if found.required and found.operator in ("==", "in")
-        if found.lookup and found.lookup.kind == "attributes" and found.lookup.full_name == f"{known.name}/type"
+        if found.lookup
+        and found.lookup.kind == "attributes"
+        and found.lookup.full_name == f"{known.name}/type"
     ]
     for values in demands:
         kinds &= values
@@ -344,10 +368,19 @@ class Selectors(Struct, frozen=True):
         """The values of the attribute ``type`` that class and selectors leave together; empty: any, or none."""
         if self.wanted is None:
             return ()
-        own, of_class = pinned(self.wanted.driver, (program for _, program in self.selectors)), self.wanted.types
+        own, of_class = (
+            pinned(self.wanted.driver, (program for _, program in self.selectors)),
+            self.wanted.types,
+        )
         return tuple(sorted(set(own) & set(of_class))) if own and of_class else own or of_class
 
-    def advice(self, expression: Expression, message: str, help: str | None = None, **others: Any) -> Advice:  # noqa: A002
+    def advice(
+        self,
+        expression: Expression,
+        message: str,
+        help: str | None = None,  # noqa: A002
+        **others: Any,
+    ) -> Advice:
         """Advice on one of them."""
         return Advice(self.subject, expression.path, message, help, **others)
 
@@ -364,7 +397,9 @@ def selections(run: Run) -> Iterator[Selectors]:
     for claim, request in run.requests:
         known = wanted(run, request)
         if known is None or known.driver.name not in asked:
-            programs = tuple((expression, run.program(expression)) for expression in request.selectors)
+            programs = tuple(
+                (expression, run.program(expression)) for expression in request.selectors
+            )
             yield Selectors(claim.subject, request, programs, known)
 
 
@@ -392,7 +427,9 @@ class Read(Struct, frozen=True):
         own, of_class = [program for _, program in self.selection.selectors], self.selection.wanted
         before = (*own[: own.index(self.program) + 1], *(of_class.classes if of_class else ()))
         return any(
-            other.tested and other.domain == self.lookup.domain and other.name in (None, self.lookup.name)
+            other.tested
+            and other.domain == self.lookup.domain
+            and other.name in (None, self.lookup.name)
             for program in before
             for other in program.lookups
         )
@@ -416,13 +453,20 @@ def reads(run: Run) -> Iterator[Read]:
             for lookup in program.lookups:
                 known = selection.wanted.driver if selection.wanted else driver(program.driver)
                 guessed = known is None
-                if known is None and not of_another:  # a driver may publish attributes in any domain
+                if (
+                    known is None and not of_another
+                ):  # a driver may publish attributes in any domain
                     known = driver(lookup.domain)
                 if program.drivers and known is not None and program.drivers != {known.name}:
-                    known = driver(lookup.domain)  # the part of a selector that is for another driver
+                    known = driver(
+                        lookup.domain
+                    )  # the part of a selector that is for another driver
                 if known is not None and lookup.name is not None and known.name not in asked:
                     known = judged(run, known)
-                    if known.rows(lookup.kind).get(lookup.full_name) is None and (known.name, lookup.full_name) in seen:
+                    if (
+                        known.rows(lookup.kind).get(lookup.full_name) is None
+                        and (known.name, lookup.full_name) in seen
+                    ):
                         continue
                     yield Read(selection, expression, program, lookup, known, guessed)
 
@@ -431,7 +475,11 @@ def _driver_of_class(run: Run, selection: Selectors) -> str | None:
     if selection.request is None:
         return run.driver_of(expression for expression, _ in selection.selectors)
     installed = classes().get(selection.request.device_class)
-    if installed is not None and not installed.selectors and not run.device_class(selection.request.device_class):
+    if (
+        installed is not None
+        and not installed.selectors
+        and not run.device_class(selection.request.device_class)
+    ):
         return installed.driver
     return run.driver_of_class(selection.request.device_class)
 
@@ -461,10 +509,16 @@ def constrained(run: Run) -> Iterator[Constrained]:
         field = "matchAttribute" if constraint.fields.get("matchAttribute") else "distinctAttribute"
         attribute = text(constraint.fields.get(field))
         targets = claim.targets(constraint.requests)
-        found = {request.reference: known for request in targets if (known := narrowed(run, request))}
-        sides = {reference: side for reference, side in found.items() if side.driver.name not in asked}
+        found = {
+            request.reference: known for request in targets if (known := narrowed(run, request))
+        }
+        sides = {
+            reference: side for reference, side in found.items() if side.driver.name not in asked
+        }
         if sides and "/" in attribute:
-            yield Constrained(claim, constraint, field, attribute, sides, len(sides) == len(targets))
+            yield Constrained(
+                claim, constraint, field, attribute, sides, len(sides) == len(targets)
+            )
 
 
 def narrowed(run: Run, request: Request) -> Wanted | None:

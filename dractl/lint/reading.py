@@ -15,7 +15,9 @@ from dractl.manifests.kustomize import Kustomizations
 from dractl.validation.decoding import KUBERNETES_GROUPS
 from dractl.validation.violation import Violation
 
-_OF_PARTS = frozenset({"kustomize.config.k8s.io", "apiextensions.crossplane.io", "chainsaw.kyverno.io"})
+_OF_PARTS = frozenset(
+    {"kustomize.config.k8s.io", "apiextensions.crossplane.io", "chainsaw.kyverno.io"}
+)
 """Groups whose objects contain patches, patterns, and objects that are completed elsewhere (a Composition's base)."""
 _EXTENDED_RESOURCES = frozenset({"PC-13", "PC-15", "PC-16"})
 
@@ -67,7 +69,12 @@ def readings(documents: Iterable[Document], kustomizations: Kustomizations) -> I
                 mentions[document.file] = f"{GROUP}/" in document.text
             for inside in embedded(document, GROUP) if mentions[document.file] else ():
                 patch = own in _OF_PARTS or is_patch(inside, kustomizations)
-                yield Reading(manifest(inside), numbered(inside), patch=patch, values=own != "" or not document.kind)
+                yield Reading(
+                    manifest(inside),
+                    numbered(inside),
+                    patch=patch,
+                    values=own != "" or not document.kind,
+                )
             for inside in claim_specs(document):
                 patch = is_patch(document, kustomizations)
                 yield Reading(manifest(inside), numbered(inside), patch=patch, described=True)
@@ -76,4 +83,6 @@ def readings(documents: Iterable[Document], kustomizations: Kustomizations) -> I
             patch = is_patch(document, kustomizations)
             foreign = own not in KUBERNETES_GROUPS and not patch
             resources = concerned == "resources"
-            yield Reading(manifest(document), numbered(document), patch, foreign, resources=resources)
+            yield Reading(
+                manifest(document), numbered(document), patch, foreign, resources=resources
+            )

@@ -16,7 +16,13 @@ def namespace_of(subject: Manifest) -> str:
 def may_share_namespace(one: Manifest, other: Manifest) -> bool:
     """False only if both objects name a namespace, and not the same one."""
     first, second = namespace_of(one), namespace_of(other)
-    return first == second or not first or not second or holds_placeholder(first) or holds_placeholder(second)
+    return (
+        first == second
+        or not first
+        or not second
+        or holds_placeholder(first)
+        or holds_placeholder(second)
+    )
 
 
 def referenced(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Manifest | None:

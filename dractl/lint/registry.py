@@ -100,9 +100,13 @@ class Rule(Struct, frozen=True):
         before, fence, rest = self.written.partition("```diff\n")
         diff, _, after = rest.partition("```\n")
         lines = diff.splitlines(keepends=True)
-        wrong, right = ("".join(line[1:] or line for line in lines if line[0] != other) for other in "+-")
+        wrong, right = (
+            "".join(line[1:] or line for line in lines if line[0] != other) for other in "+-"
+        )
         return (
-            f"{before}```yaml\n{wrong}```\n\n## Use instead\n\n```yaml\n{right}```\n{after}" if fence else self.written
+            f"{before}```yaml\n{wrong}```\n\n## Use instead\n\n```yaml\n{right}```\n{after}"
+            if fence
+            else self.written
         )
 
     def section(self, heading: str) -> str:
@@ -110,7 +114,14 @@ class Rule(Struct, frozen=True):
         parts = self.documentation.split("\n## ")
         if not heading:
             return parts[0].strip()
-        return next((text.strip() for title, _, text in (p.partition("\n") for p in parts[1:]) if title == heading), "")
+        return next(
+            (
+                text.strip()
+                for title, _, text in (p.partition("\n") for p in parts[1:])
+                if title == heading
+            ),
+            "",
+        )
 
     def example(self, heading: str) -> str:
         """The YAML of "Example" or "Use instead"."""
@@ -120,7 +131,9 @@ class Rule(Struct, frozen=True):
 
 def checks(run: Run | None = None) -> tuple[Rule, ...]:
     """The rules that have a check of their own, by code; those that may have something to say about a run."""
-    return _checks(tuple(folder for folder, concerns in _FOLDERS.items() if run is None or concerns(run)))
+    return _checks(
+        tuple(folder for folder, concerns in _FOLDERS.items() if run is None or concerns(run))
+    )
 
 
 @cache
@@ -154,8 +167,12 @@ def _of_page(path: Path) -> Rule:
     violations = tuple(facts["violations"].split(", ")) if "violations" in facts else ()
     if "rejects" in facts:
         summary, does, *others = text.split("\n## ")
-        text = "\n## ".join([summary, does, f"Why is this bad\n\n{REJECTED[facts['rejects']]}\n", *others])
-    return Rule(path.stem, facts["name"], cast("Severity", facts["severity"]), text.strip(), violations)
+        text = "\n## ".join(
+            [summary, does, f"Why is this bad\n\n{REJECTED[facts['rejects']]}\n", *others]
+        )
+    return Rule(
+        path.stem, facts["name"], cast("Severity", facts["severity"]), text.strip(), violations
+    )
 
 
 @cache
@@ -166,7 +183,10 @@ def _pages() -> dict[str, Rule]:
 @cache
 def rules() -> dict[str, Rule]:
     """Every rule by its code, in order."""
-    return {rule.code: rule for rule in sorted((*checks(), *_pages().values()), key=lambda rule: rule.code)}
+    return {
+        rule.code: rule
+        for rule in sorted((*checks(), *_pages().values()), key=lambda rule: rule.code)
+    }
 
 
 def rule_of(code: str) -> Rule:
@@ -188,7 +208,9 @@ def find(text: str) -> Rule | None:
     """The rule with this code (in any case) or name."""
     wanted = text.strip()
     known = rules()
-    return known.get(wanted.upper()) or next((rule for rule in known.values() if rule.name == wanted.lower()), None)
+    return known.get(wanted.upper()) or next(
+        (rule for rule in known.values() if rule.name == wanted.lower()), None
+    )
 
 
 def expand(selectors: Iterable[str], what: str) -> frozenset[str]:
@@ -196,7 +218,11 @@ def expand(selectors: Iterable[str], what: str) -> frozenset[str]:
     codes: set[str] = set()
     for selector in filter(None, (text.strip() for text in selectors)):
         upper = selector.upper()
-        found = {code for code in rules() if upper == "ALL" or (upper.startswith("DRA") and code.startswith(upper))}
+        found = {
+            code
+            for code in rules()
+            if upper == "ALL" or (upper.startswith("DRA") and code.startswith(upper))
+        }
         named = find(selector)
         if named:
             found.add(named.code)

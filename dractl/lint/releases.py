@@ -15,11 +15,21 @@ def combined(reports: Sequence[Report]) -> Report:
     for report in reports:
         for finding in report.findings:
             place = finding.position
-            key = finding.code, place.file, place.line, place.column, finding.path, finding.message, finding.object
+            key = (
+                finding.code,
+                place.file,
+                place.line,
+                place.column,
+                finding.path,
+                finding.message,
+                finding.object,
+            )
             found.setdefault(key, finding)
             releases.setdefault(key, []).append(report.kubernetes_version)
     marked = [_marked(finding, releases[key], len(reports)) for key, finding in found.items()]
-    marked.sort(key=lambda one: (one.position.file, one.position.line, one.position.column, one.code))
+    marked.sort(
+        key=lambda one: (one.position.file, one.position.line, one.position.column, one.code)
+    )
     every = ",".join(report.kubernetes_version for report in reports)
     return replace(reports[-1], findings=tuple(marked), kubernetes_version=every)
 

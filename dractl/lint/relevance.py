@@ -41,9 +41,17 @@ def concern(value: dict[str, Any]) -> Concern | None:
         return None
     if group(value) == GROUP or value.get("kind") in KINDS:
         return "claims"
-    if not value.get("kind") and not value.get("apiVersion") and not any(map(_is_misspelt_type, value)):
+    if (
+        not value.get("kind")
+        and not value.get("apiVersion")
+        and not any(map(_is_misspelt_type, value))
+    ):
         spec = value.get("spec")  # only of a claim or a slice
-        return "claims" if "metadata" in value and isinstance(spec, dict) and "devices" in spec else None
+        return (
+            "claims"
+            if "metadata" in value and isinstance(spec, dict) and "devices" in spec
+            else None
+        )
     if any(True for _ in class_mappings(value)):
         return "claims"
     found = {_mentions(value.get(part), 0) for part in ("spec", "template")}
@@ -80,7 +88,11 @@ def _is_fixture(value: dict[str, Any]) -> bool:
 
 
 def _is_misspelt_type(key: Any) -> bool:
-    return isinstance(key, str) and key not in ("apiVersion", "kind") and key.lower() in ("apiversion", "kind")
+    return (
+        isinstance(key, str)
+        and key not in ("apiVersion", "kind")
+        and key.lower() in ("apiversion", "kind")
+    )
 
 
 def _mentions(value: Any, depth: int) -> Concern | None:
@@ -109,4 +121,7 @@ def _mentions(value: Any, depth: int) -> Concern | None:
 def _extended(resources: dict[str, Any]) -> bool:
     """True if requests or limits name a resource with a domain."""
     named = [resources.get("requests"), resources.get("limits")]
-    return any(isinstance(part, dict) and any(isinstance(k, str) and "/" in k for k in part) for part in named)
+    return any(
+        isinstance(part, dict) and any(isinstance(k, str) and "/" in k for k in part)
+        for part in named
+    )

@@ -41,7 +41,10 @@ _DUMP = 1024 * 1024
 """Bytes of a file that is no manifest of a folder that is no repository, but a dump beside it."""
 _SETTLED = 2.0
 """Seconds after which a file that changes has another time, on any file system."""
-_FIELDS = {"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": "ResourceClaimTemplate"}
+_FIELDS = {
+    "resourceClaimName": "ResourceClaim",
+    "resourceClaimTemplateName": "ResourceClaimTemplate",
+}
 _USABLE = frozenset({"DeviceClass", *_FIELDS.values()})
 """The kinds of objects that others name."""
 
@@ -82,7 +85,9 @@ class _Kept(Struct, frozen=True, array_like=True):
 class Repositories:
     """The manifests of repositories, remembered in ``store``; ``exclude`` and ``gitignore`` as in :func:`listed`."""
 
-    def __init__(self, store: Store | None = None, exclude: Sequence[str] = (), *, gitignore: bool = True) -> None:
+    def __init__(
+        self, store: Store | None = None, exclude: Sequence[str] = (), *, gitignore: bool = True
+    ) -> None:
         self._store = store
         self._exclude = exclude
         self._gitignore = gitignore
@@ -130,7 +135,9 @@ def _listed(top: str, exclude: Sequence[str], *, gitignore: bool) -> Iterator[En
         yield from listed([top], exclude, gitignore=gitignore)
         return
     with suppress(OSError):
-        files = sorted(os.path.join(top, name) for name in os.listdir(top) if name.endswith(MANIFEST_SUFFIXES))
+        files = sorted(
+            os.path.join(top, name) for name in os.listdir(top) if name.endswith(MANIFEST_SUFFIXES)
+        )
         yield from listed(list(filter(os.path.isfile, files)), exclude)
 
 
@@ -166,7 +173,9 @@ class Names(Struct, frozen=True):
 
 def names_of(inputs: Inputs, readable: Iterable[Reading]) -> Names:
     """The names in an input; prose defines nothing for others."""
-    defined: defaultdict[Name, dict[str, None]] = defaultdict(dict)  # with files in order, each once
+    defined: defaultdict[Name, dict[str, None]] = defaultdict(
+        dict
+    )  # with files in order, each once
     used: defaultdict[str, list[Name]] = defaultdict(list)
     for file, documents in groupby(inputs.documents, attrgetter("file")):
         if file.endswith(SUFFIXES):
@@ -187,7 +196,9 @@ def names_of(inputs: Inputs, readable: Iterable[Reading]) -> Names:
             defined[document.kind, document.name][document.file] = None
     defining = {file for files in defined.values() for file in files}
     through = {file: used[file] for file in inputs.digests if file in defining}
-    return Names(defined, {name for names in used.values() for name in names}, through, inputs.undecided)
+    return Names(
+        defined, {name for names in used.values() for name in names}, through, inputs.undecided
+    )
 
 
 def _used(reading: Reading) -> Iterator[Name]:
@@ -202,10 +213,14 @@ def _used(reading: Reading) -> Iterator[Name]:
             yield _LABELS
     for pod in subject.pods:
         for _, entry in pod.claims:
-            yield from ((kind, name) for field, kind in _FIELDS.items() if (name := text(entry.get(field))))
+            yield from (
+                (kind, name) for field, kind in _FIELDS.items() if (name := text(entry.get(field)))
+            )
 
 
-def surrounded(inputs: Inputs, repositories: Repositories, render: Renderer | None = None) -> Inputs:
+def surrounded(
+    inputs: Inputs, repositories: Repositories, render: Renderer | None = None
+) -> Inputs:
     """The input with those files of its repositories that the findings in it depend on, in the order of a run of all.
 
     ``render`` as in :func:`load_readable`.
@@ -221,7 +236,9 @@ def surrounded(inputs: Inputs, repositories: Repositories, render: Renderer | No
         needed.belonging(files)
         needed.named(name for reading in readings(own, Kustomizations()) for name in _used(reading))
         around += [path for path in parts if path in needed.files and path not in files]
-        undecided = [shown(path) for path, part in parts.items() if part.undecided and path not in files]
+        undecided = [
+            shown(path) for path, part in parts.items() if part.undecided and path not in files
+        ]
         found = replace(
             found,
             undecided=(*found.undecided, *undecided),
@@ -233,13 +250,19 @@ def surrounded(inputs: Inputs, repositories: Repositories, render: Renderer | No
     more = load_readable(
         list(map(shown, around)),
         changed_files=True,
-        render=lambda chart: render(chart) if render and os.path.abspath(chart) in charts else Rendered(None),
+        render=lambda chart: (
+            render(chart) if render and os.path.abspath(chart) in charts else Rendered(None)
+        ),
     )
     documents = [*inputs.documents, *more.documents]
     documents.sort(key=lambda document: rank.get(os.path.abspath(document.file), -1))
     others = {chart_of(path) for path in around} - charts - {None}
     values = {shown(os.path.join(str(chart), "values.yaml")) for chart in others}
-    return replace(found, documents=tuple(documents), around=frozenset({*more.digests, *values} - {*inputs.digests}))
+    return replace(
+        found,
+        documents=tuple(documents),
+        around=frozenset({*more.digests, *values} - {*inputs.digests}),
+    )
 
 
 def _chart(path: str) -> str | None:
@@ -257,7 +280,10 @@ class Others(Struct, frozen=True):
 
 def others_of(shares: Sequence[Names]) -> list[tuple[Others, Others]]:
     """What matters to each share of an input before and after it, by the names in all shares."""
-    return [(_others(share, shares[:at]), _others(share, shares[at + 1 :])) for at, share in enumerate(shares)]
+    return [
+        (_others(share, shares[:at]), _others(share, shares[at + 1 :]))
+        for at, share in enumerate(shares)
+    ]
 
 
 def _others(share: Names, side: Sequence[Names]) -> Others:
@@ -277,7 +303,10 @@ def _others(share: Names, side: Sequence[Names]) -> Others:
 
 
 def among(
-    others: tuple[Others, Others], inputs: Inputs, readable: Sequence[Reading], kustomizations: Kustomizations
+    others: tuple[Others, Others],
+    inputs: Inputs,
+    readable: Sequence[Reading],
+    kustomizations: Kustomizations,
 ) -> tuple[Inputs, list[Reading]]:
     """A share of an input with what matters to it of the others, and how its documents are read."""
     before, after = (load_readable(side.files, changed_files=True) for side in others)
@@ -287,7 +316,11 @@ def among(
         undecided=(*others[0].undecided, *inputs.undecided, *others[1].undecided),
         around=frozenset((*before.digests, *after.digests)),
     )
-    return whole, [*readings(before.documents, kustomizations), *readable, *readings(after.documents, kustomizations)]
+    return whole, [
+        *readings(before.documents, kustomizations),
+        *readable,
+        *readings(after.documents, kustomizations),
+    ]
 
 
 def _homes(inputs: Inputs) -> dict[str, set[str]]:
@@ -304,12 +337,16 @@ def _homes(inputs: Inputs) -> dict[str, set[str]]:
 
 
 def _within(top: str, folders: Iterable[str]) -> bool:
-    return os.path.join(top, "").startswith(tuple(os.path.join(os.path.abspath(folder), "") for folder in folders))
+    return os.path.join(top, "").startswith(
+        tuple(os.path.join(os.path.abspath(folder), "") for folder in folders)
+    )
 
 
 def is_whole(paths: Iterable[str]) -> bool:
     """True if paths are folders with all of their repositories."""
-    return all(os.path.isdir(path) and _within(repository(os.path.abspath(path)), [path]) for path in paths)
+    return all(
+        os.path.isdir(path) and _within(repository(os.path.abspath(path)), [path]) for path in paths
+    )
 
 
 class _Needed:
@@ -319,7 +356,9 @@ class _Needed:
         self._parts = {path: part for path, part in parts.items() if part.matters}
         self.files: set[str] = set()
         self._found: set[str] = set()
-        self._naming = {path: part.affix for path, part in self._parts.items() if part.affix != ("", "")}
+        self._naming = {
+            path: part.affix for path, part in self._parts.items() if part.affix != ("", "")
+        }
         self._wholes: dict[str, list[str]] = {}
         for path, part in self._parts.items():
             for item in part.parts:
@@ -340,7 +379,11 @@ class _Needed:
             charts.setdefault(chart_of(path), []).append(path)
         for path in files:
             home, naming, chart = read.home_of(path), read.naming(path), _chart(path)
-            near = folders.get(os.path.dirname(path), ()) if naming is None else naming.resources | naming.patches
+            near = (
+                folders.get(os.path.dirname(path), ())
+                if naming is None
+                else naming.resources | naming.patches
+            )
             self.files.update(item for item in near if read.home_of(item) == home)
             if chart is not None:
                 self.files.update(charts.get(chart, ()))
@@ -350,7 +393,12 @@ class _Needed:
         """The kustomizations that consist of some of the files, and all that these consist of."""
         wholes = self._wholes
         found: dict[str, None] = {}
-        above = [path for file in files for path in (file, *wholes.get(file, ())) if is_kustomization(path)]
+        above = [
+            path
+            for file in files
+            for path in (file, *wholes.get(file, ()))
+            if is_kustomization(path)
+        ]
         while above:
             path = above.pop()
             if path not in found:
@@ -374,7 +422,15 @@ class _Needed:
         for path, part in self._parts.items():
             for name in part.defines:
                 definitions.setdefault(name, []).append(path)
-        open_ = [*wanted, *(name for path in self.files if path in self._parts for name in self._parts[path].uses)]
+        open_ = [
+            *wanted,
+            *(
+                name
+                for path in self.files
+                if path in self._parts
+                for name in self._parts[path].uses
+            ),
+        ]
         seen: set[Name] = set()
         while open_:
             name = open_.pop()
@@ -392,7 +448,9 @@ class _Needed:
         for path, (before, behind) in self._naming.items():
             inside = text[len(before) : len(text) - len(behind)]
             made = inside and text == f"{before}{inside}{behind}"
-            if made and ((kind, inside) in definitions or self._making((kind, inside), definitions)):
+            if made and (
+                (kind, inside) in definitions or self._making((kind, inside), definitions)
+            ):
                 found.append(path)
         return found
 
@@ -405,7 +463,10 @@ def repository(folder: str) -> str:
         parent = os.path.dirname(top)
         if parent == top:
             here = os.getcwd()
-            below = folder.startswith(os.path.join(here, "")) and here not in (top, os.path.expanduser("~"))
+            below = folder.startswith(os.path.join(here, "")) and here not in (
+                top,
+                os.path.expanduser("~"),
+            )
             return here if below else folder
         top = parent
     return top

@@ -49,7 +49,9 @@ def lint(
     :class:`Terms`. What the documents need of others is looked up in the ``repositories`` of their files;
     ``completed`` adds what is made of several files."""
     terms = Terms(target, config or Selection(), devices, assumed, consumers, versions)
-    return report_on(completed(surrounded(inputs, repositories or Repositories())), terms, Kustomizations())
+    return report_on(
+        completed(surrounded(inputs, repositories or Repositories())), terms, Kustomizations()
+    )
 
 
 class Judged(Struct, frozen=True):
@@ -65,18 +67,27 @@ class Judged(Struct, frozen=True):
     unknown: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
-def judge(inputs: Inputs, readable: Sequence[Reading], terms: Terms, kustomizations: Kustomizations) -> Judged:
+def judge(
+    inputs: Inputs, readable: Sequence[Reading], terms: Terms, kustomizations: Kustomizations
+) -> Judged:
     """The findings in an input whose documents are read so, with proven fixes."""
     written = [item for item in inputs.documents if not item.file.endswith(SUFFIXES)]
     around = _around(written, inputs)
 
     def again(file: str, text: str) -> list[list[Located]]:
         items = read_text(file, text)
-        documents = [item for item in items if isinstance(item, Document) and isinstance(item.value, dict)]
-        if sum(isinstance(item, Broken) for item in items) > sum(item.file == file for item in inputs.broken):
+        documents = [
+            item for item in items if isinstance(item, Document) and isinstance(item.value, dict)
+        ]
+        if sum(isinstance(item, Broken) for item in items) > sum(
+            item.file == file for item in inputs.broken
+        ):
             return []
         here = _around((*written, *documents), inputs) if file in prose else around
-        return [judged(item, terms, here.namespaces.labels)[0] for item in readings(documents, kustomizations)]
+        return [
+            judged(item, terms, here.namespaces.labels)[0]
+            for item in readings(documents, kustomizations)
+        ]
 
     found = list(map(from_broken, inputs.broken))
     asked = [item for item in inputs.documents if item.file not in around.files]
@@ -89,13 +100,27 @@ def judge(inputs: Inputs, readable: Sequence[Reading], terms: Terms, kustomizati
     beside = [item.subject for item in of_files if not item.patch] if prose else []
     for examples in prose.values():
         documents = [item.document for item in examples]
-        found += findings(examples, terms, _around((*written, *documents), inputs), kustomizations, beside)
+        found += findings(
+            examples, terms, _around((*written, *documents), inputs), kustomizations, beside
+        )
     placed, commented = proven(_once(found), again), _commented(asked)
-    own = [item for item in readable if not item.document.built and item.document.file not in around.files]
+    own = [
+        item
+        for item in readable
+        if not item.document.built and item.document.file not in around.files
+    ]
     known = {*(item.file for item in placed), *(source.name for source in commented)}
     digests = {name: inputs.digests[name] for name in known if name in inputs.digests}
     unknown = unknown_in(item.document.value for item in own)
-    return Judged(placed, commented, len(own) + len(inputs.broken), inputs.files, inputs.skipped, digests, unknown)
+    return Judged(
+        placed,
+        commented,
+        len(own) + len(inputs.broken),
+        inputs.files,
+        inputs.skipped,
+        digests,
+        unknown,
+    )
 
 
 def _around(documents: Sequence[Document], inputs: Inputs) -> Around:
@@ -118,7 +143,9 @@ def report_of(parts: Sequence[Judged], terms: Terms) -> Report:
         suppressed=suppressed,
         skipped=tuple(item for part in parts for item in part.skipped),
         notes=told([part.unknown for part in parts]),
-        digests={f.position.file: digests[f.position.file] for f in kept if f.position.file in digests},
+        digests={
+            f.position.file: digests[f.position.file] for f in kept if f.position.file in digests
+        },
     )
 
 
@@ -130,8 +157,12 @@ def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations) -> R
 
 def _commented(documents: Sequence[Document]) -> list[Source]:
     """The files with ignore comments."""
-    texts = {(item.file, id(item.text)): item.text for item in documents}  # one a file, however many its documents are
-    return list({file: Source(file, text) for (file, _), text in texts.items() if ignores(text)}.values())
+    texts = {
+        (item.file, id(item.text)): item.text for item in documents
+    }  # one a file, however many its documents are
+    return list(
+        {file: Source(file, text) for (file, _), text in texts.items() if ignores(text)}.values()
+    )
 
 
 def _once(found: Sequence[Located]) -> list[Located]:

@@ -35,7 +35,9 @@ class Selection(Struct, frozen=True):
         return self.codes is None or code in self.codes
 
 
-def select(found: Iterable[Located], sources: Iterable[Source], selection: Selection) -> tuple[list[Finding], int]:
+def select(
+    found: Iterable[Located], sources: Iterable[Source], selection: Selection
+) -> tuple[list[Finding], int]:
     """The selected findings, with those about the ignore comments of files, and how many were suppressed."""
     notes = [_Note(source, comment) for source in sources for comment in ignores(source.text)]
     at: dict[tuple[str, int | None], list[_Note]] = {}
@@ -55,9 +57,15 @@ def select(found: Iterable[Located], sources: Iterable[Source], selection: Selec
             known[finding.fingerprint] -= 1
             suppressed += 1
         else:
-            kept.append(replace(finding, severity=selection.severities.get(finding.code, finding.severity)))
+            kept.append(
+                replace(finding, severity=selection.severities.get(finding.code, finding.severity))
+            )
     for note in notes:
-        kept += (finding for finding in note.findings(selection) if selection.wants(finding.code) and not off(finding))
+        kept += (
+            finding
+            for finding in note.findings(selection)
+            if selection.wants(finding.code) and not off(finding)
+        )
     return kept, suppressed
 
 
@@ -89,12 +97,20 @@ class _Note:
             yield self._finding("DRA902", message, "write the code: # dractl: ignore[DRA116] why")
         for name, codes in self.codes.items():
             if name not in self.used and any(selection.wants(code) for code in codes):
-                where = "in this file" if self.ignore.target is None else f"in line {self.ignore.target}"
-                yield self._finding("DRA901", f"{name} finds nothing {where}", "remove it from the comment")
+                where = (
+                    "in this file"
+                    if self.ignore.target is None
+                    else f"in line {self.ignore.target}"
+                )
+                yield self._finding(
+                    "DRA901", f"{name} finds nothing {where}", "remove it from the comment"
+                )
 
     def _finding(self, code: str, message: str, hint: str) -> Finding:
         rule, ignore = registry.rule_of(code), self.ignore
-        place = Position(self.source.name, ignore.line, ignore.column, ignore.line, ignore.end_column)
+        place = Position(
+            self.source.name, ignore.line, ignore.column, ignore.line, ignore.end_column
+        )
         excerpt = self.source.line(ignore.line)
         return Finding(
             code, rule.name, rule.severity, message, place, 0, "", ObjectRef(), help=hint, excerpt=excerpt

@@ -22,13 +22,19 @@ def qualified(name: object) -> str | None:
 def meant_standard(domain: str, name: str) -> str | None:
     """The standard attribute that a name was certainly or probably meant to be; None if it is one, or belongs to
     another domain."""
-    if (domain == STANDARD_DOMAIN and name in STANDARD) or not _LIKE_STANDARD.search(domain.lower()):
+    if (domain == STANDARD_DOMAIN and name in STANDARD) or not _LIKE_STANDARD.search(
+        domain.lower()
+    ):
         return None
     if domain == STANDARD_DOMAIN:
         near = nearest(name, STANDARD)
         return f"{domain}/{near}" if near else None
     alike = SequenceMatcher(None, domain.lower()[:80], STANDARD_DOMAIN).ratio() > 0.85
-    if not (alike or domain.lower() in ("resource.k8s.io", "kubernetes.io", "k8s.io", "resources.kubernetes.io")):
+    if not (
+        alike
+        or domain.lower()
+        in ("resource.k8s.io", "kubernetes.io", "k8s.io", "resources.kubernetes.io")
+    ):
         return None
     near = nearest(name, STANDARD, alike=0.8)
     return f"{STANDARD_DOMAIN}/{near}" if near else None

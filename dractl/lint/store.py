@@ -64,22 +64,32 @@ class Store:
             tag = os.path.join(self._top, "CACHEDIR.TAG")
             if not os.path.lexists(tag):
                 atomic.swap(tag, _TAG.encode())
-            atomic.swap(os.path.join(self._folder, key), digest_of_parts([body]).encode() + b"\n" + body)
+            atomic.swap(
+                os.path.join(self._folder, key), digest_of_parts([body]).encode() + b"\n" + body
+            )
             self._prune()
 
     def _prune(self) -> None:
         """Deletes the least recently used files, and those in the formats of other versions."""
         for name in os.listdir(self._top):
             path = os.path.join(self._top, name)
-            if name.startswith(f"{self._kind}-") and path != self._folder and not os.path.islink(path):
+            if (
+                name.startswith(f"{self._kind}-")
+                and path != self._folder
+                and not os.path.islink(path)
+            ):
                 shutil.rmtree(path, ignore_errors=True)
         files = []
         for name in os.listdir(self._folder):
             with suppress(FileNotFoundError):  # another run was faster
-                files.append((os.lstat(os.path.join(self._folder, name)), os.path.join(self._folder, name)))
+                files.append(
+                    (os.lstat(os.path.join(self._folder, name)), os.path.join(self._folder, name))
+                )
         files.sort(key=lambda file: file[0].st_mtime, reverse=True)
         total = 0
-        for number, (status, path) in enumerate(file for file in files if stat.S_ISREG(file[0].st_mode)):
+        for number, (status, path) in enumerate(
+            file for file in files if stat.S_ISREG(file[0].st_mode)
+        ):
             total += status.st_size
             if total > MAX_BYTES or number >= MAX_FILES:
                 with suppress(FileNotFoundError):
@@ -99,12 +109,17 @@ def _is_ours(status: os.stat_result) -> bool:
     """True for a file or folder that nobody else could have written; a symbolic link is neither."""
     if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
         return False
-    return not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
+    return not hasattr(os, "geteuid") or (
+        status.st_uid == os.geteuid() and not status.st_mode & 0o022
+    )
 
 
 def _read(path: str) -> bytes | None:
     """The bytes of a file, marked as used now; None for a file that another user could have written."""
-    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+    with open(
+        os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)),
+        "rb",
+    ) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or not _is_ours(status) or status.st_size > MAX_BYTES:
             return None

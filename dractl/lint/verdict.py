@@ -59,27 +59,38 @@ def verdict(
         violations = validate(draft.value, target, namespaces=namespaces, faults=faults)
         if not violations:
             break
-        written = [replace(violation, path=draft.written(violation.path)) for violation in violations]
+        written = [
+            replace(violation, path=draft.written(violation.path)) for violation in violations
+        ]
         for violation in merged(written, seen):
-            if round_ and (draft.misses(violation) or (unserved and violation.rule in _OF_VERSIONS)):
+            if round_ and (
+                draft.misses(violation) or (unserved and violation.rule in _OF_VERSIONS)
+            ):
                 continue
             if not matters(violation):
                 continue
             if not placeholders.depends(document, violation):
-                remarks.append(Flagged(violation, round_ == 0, "info" if violation.rule == "merged-key" else None))
+                remarks.append(
+                    Flagged(
+                        violation, round_ == 0, "info" if violation.rule == "merged-key" else None
+                    )
+                )
             elif placeholders.filled_in_by_hand(document.at(violation.path)):
                 remarks.append(Flagged(_unfilled(document, violation), server=False))
         hiding = [violation for violation in violations if violation.rule in HIDING]
         unserved = unserved or any(violation.rule == "not-served" for violation in hiding)
         undecodable = undecodable or any(
-            violation.rule in ("not-served", "wrong-type") or _belongs_elsewhere(violation) for violation in hiding
+            violation.rule in ("not-served", "wrong-type") or _belongs_elsewhere(violation)
+            for violation in hiding
         )
         doubled = any(violation.rule in _DOUBLED for violation in hiding)
         if doubled:
             faults = ()  # reported; the last value of a key counts
         if not (draft.improve(hiding, target) or doubled):
             break
-    return Judgement(tuple(_once(remarks)) if remarks else (), draft.document if undecodable else document)
+    return Judgement(
+        tuple(_once(remarks)) if remarks else (), draft.document if undecodable else document
+    )
 
 
 def _belongs_elsewhere(violation: Violation) -> bool:
@@ -88,7 +99,11 @@ def _belongs_elsewhere(violation: Violation) -> bool:
 
 def _once(remarks: Sequence[Flagged]) -> Iterator[Flagged]:
     """What the server refuses because it drops a field first is one mistake, said where it refuses."""
-    dropped = {item.violation.path: item.violation for item in remarks if item.violation.rule == "dropped-field"}
+    dropped = {
+        item.violation.path: item.violation
+        for item in remarks
+        if item.violation.rule == "dropped-field"
+    }
     refused = {item.violation.path for item in remarks if item.violation.type in _LACKS_A_VALUE}
     for item in remarks:
         violation = item.violation
@@ -96,7 +111,9 @@ def _once(remarks: Sequence[Flagged]) -> Iterator[Flagged]:
             continue
         causes = [cause.message for path, cause in dropped.items() if path[:-1] == violation.path]
         if violation.path in refused and causes:
-            item = replace(item, violation=replace(violation, message="; ".join((violation.message, *causes))))  # noqa: PLW2901
+            item = replace(  # noqa: PLW2901
+                item, violation=replace(violation, message="; ".join((violation.message, *causes)))
+            )
         yield item
 
 
@@ -106,7 +123,9 @@ def _unfilled(document: Document, violation: Violation) -> Violation:
     return Violation("unfilled-placeholder", None, None, violation.path, message)
 
 
-def merged(violations: Iterable[Violation], seen: set[tuple[Any, ...]] | None = None) -> list[Violation]:
+def merged(
+    violations: Iterable[Violation], seen: set[tuple[Any, ...]] | None = None
+) -> list[Violation]:
     """One violation for each cause that the server reports at one place; further sentences are joined to the first.
 
     Causes that are in ``seen`` are left out; the others are added to it.
@@ -132,7 +151,9 @@ def _flat_requests(violations: Iterable[Violation]) -> list[Violation]:
     for violation in violations:
         to = violation.moved_to
         flat = to is not None and len(to) > 1 and to[-2:] == ("exactly", violation.path[-1])
-        found.setdefault(("flat", *violation.path[:-1]) if flat else (id(violation),), []).append(violation)
+        found.setdefault(("flat", *violation.path[:-1]) if flat else (id(violation),), []).append(
+            violation
+        )
     return [_together(group) if len(group) > 1 else group[0] for group in found.values()]
 
 

@@ -50,7 +50,9 @@ class Team(Generic[Value]):
     What those yield is pickled. An exception of one of them is raised here; WorkerDied if a process ends otherwise.
     """
 
-    def __init__(self, work: Callable[[Value], Generator[Any, Any, None]], values: Sequence[Value]) -> None:
+    def __init__(
+        self, work: Callable[[Value], Generator[Any, Any, None]], values: Sequence[Value]
+    ) -> None:
         self._own = work(values[0])
         self._others = range(1, len(values))
         self._pool: ProcessPoolExecutor | None = None
@@ -63,12 +65,16 @@ class Team(Generic[Value]):
 
     def ask(self, sent: Sequence[Any] | None = None) -> list[Any]:
         """What each generator yields next, in the order of the values; each gets its part of ``sent``."""
-        asked = [self._pool.submit(_continue, number, sent) for number in self._others if self._pool]
+        asked = [
+            self._pool.submit(_continue, number, sent) for number in self._others if self._pool
+        ]
         own = self._own.send(sent and sent[0])
         try:
             answers = sorted((item.result() for item in asked), key=itemgetter(0))
         except BrokenProcessPool:
-            raise WorkerDied("a worker process died", hint="use less memory with --jobs 1") from None
+            raise WorkerDied(
+                "a worker process died", hint="use less memory with --jobs 1"
+            ) from None
         return [own, *(answer for _, answer in answers)]
 
     def __enter__(self) -> Self:
@@ -94,7 +100,9 @@ _given: tuple[Callable[[Any], Generator[Any, Any, None]], Sequence[Any], Barrier
 _own: list[_Child] = []
 
 
-def _begin(work: Callable[[Any], Generator[Any, Any, None]], values: Sequence[Any], barrier: Barrier) -> None:
+def _begin(
+    work: Callable[[Any], Generator[Any, Any, None]], values: Sequence[Any], barrier: Barrier
+) -> None:
     global _given  # noqa: PLW0603 - once, at the start of a child
     _given = work, values, barrier
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted too, and ends it

@@ -4,4 +4,14 @@ from dractl.manifests.documents import Broken, Document, DoubledKey, Inputs, Ski
 from dractl.manifests.load import load, load_readable, read_text
 from dractl.manifests.source import Position
 
-__all__ = ["Broken", "Document", "DoubledKey", "Inputs", "Position", "Skipped", "load", "load_readable", "read_text"]
+__all__ = [
+    "Broken",
+    "Document",
+    "DoubledKey",
+    "Inputs",
+    "Position",
+    "Skipped",
+    "load",
+    "load_readable",
+    "read_text",
+]

@@ -71,7 +71,9 @@ def _is_old_tar(data: bytes) -> bool:
 def _member_name(archive: str, member: str) -> str:
     """The displayed name of a member. It never becomes a path on this machine; control characters are shown as
     ``?``."""
-    return f"{archive}/" + "".join(char if char.isprintable() else "?" for char in member.removeprefix("./"))
+    return f"{archive}/" + "".join(
+        char if char.isprintable() else "?" for char in member.removeprefix("./")
+    )
 
 
 class _Budget:
@@ -106,7 +108,9 @@ def _tar(name: str, data: bytes) -> Iterator[Content | Skipped]:
                 budget.member()
                 if member.isreg() and member.name.endswith(MANIFEST_SUFFIXES):
                     file = archive.extractfile(member)
-                    found.append((member.name, budget.read(file, member.size) if file is not None else b""))
+                    found.append(
+                        (member.name, budget.read(file, member.size) if file is not None else b"")
+                    )
     except damage() as error:
         raise InputError(f"not a complete tar archive: {reason(error)}", place=name) from None
     yield from _members(name, found)

@@ -25,7 +25,9 @@ _MAX_FILE = 4 * 1024 * 1024
 _WORKERS = 2
 
 
-def built(inputs: Inputs, files: Iterable[str], build: Renderer, concerns: Callable[[Document], bool]) -> Inputs:
+def built(
+    inputs: Inputs, files: Iterable[str], build: Renderer, concerns: Callable[[Document], bool]
+) -> Inputs:
     """The input, followed by the objects of the kustomizations among ``files`` as ``build`` makes them.
 
     Only the outermost kustomizations are built, only those with a document that ``concerns`` the reader, and only those
@@ -49,17 +51,23 @@ def built(inputs: Inputs, files: Iterable[str], build: Renderer, concerns: Calla
                 skipped.append(_skipped(root, result.why or "it cannot be built"))
             else:
                 documents += _placed(result.data, root, result.base, written, found.patches(root))
-    return replace(inputs, documents=(*inputs.documents, *documents), skipped=(*inputs.skipped, *skipped))
+    return replace(
+        inputs, documents=(*inputs.documents, *documents), skipped=(*inputs.skipped, *skipped)
+    )
 
 
 def _skipped(root: str, why: str) -> Skipped:
-    return Skipped(shown(root), f"the kustomization was not built: {why}", "its files are linted as they are")
+    return Skipped(
+        shown(root), f"the kustomization was not built: {why}", "its files are linted as they are"
+    )
 
 
 class _Kustomizations:
     """The kustomizations in some folders, and those they consist of."""
 
-    def __init__(self, folders: Iterable[str], written: _Written, concerns: Callable[[Document], bool]) -> None:
+    def __init__(
+        self, folders: Iterable[str], written: _Written, concerns: Callable[[Document], bool]
+    ) -> None:
         self._read = Kustomizations()
         self._folders = list(folders)
         self._written = written
@@ -81,7 +89,9 @@ class _Kustomizations:
     def _concerns(self, path: str) -> bool:
         """True if a file, or the kustomization in a folder, contains something that concerns the reader."""
         if path not in self._concern:
-            self._concern[path] = False  # while kustomizations that name each other are looked through
+            self._concern[path] = (
+                False  # while kustomizations that name each other are looked through
+            )
             if os.path.isdir(path):
                 found = self._read.at(path)
                 files = [os.path.join(path, name) for name in NAMES]
@@ -96,7 +106,9 @@ class _Kustomizations:
         if not names_dra(data) or is_definition(data):
             return False
         documents = self._written.of(path)
-        of_objects = documents and not is_kustomization(path)  # other patches are lists of operations
+        of_objects = documents and not is_kustomization(
+            path
+        )  # other patches are lists of operations
         return not of_objects or any(map(self._matters, documents))
 
     def patches(self, folder: str) -> tuple[Document, ...]:
@@ -104,10 +116,24 @@ class _Kustomizations:
         found = self._read.at(folder)
         if found is None:
             return ()
-        inner = [part for path in sorted(found.resources) if os.path.isdir(path) for part in self.patches(path)]
+        inner = [
+            part
+            for path in sorted(found.resources)
+            if os.path.isdir(path)
+            for part in self.patches(path)
+        ]
         files = (os.path.join(folder, name) for name in NAMES)
-        inline = (part for path in files for document in self._written.of(path) for part in _inline(document))
-        own = (item for path in sorted(found.patches) for item in read_text(shown(path), decode(_bytes(path))))
+        inline = (
+            part
+            for path in files
+            for document in self._written.of(path)
+            for part in _inline(document)
+        )
+        own = (
+            item
+            for path in sorted(found.patches)
+            for item in read_text(shown(path), decode(_bytes(path)))
+        )
         return (*(item for item in own if isinstance(item, Document)), *inline, *inner)
 
     def barred(self, folder: str, seen: frozenset[str] = frozenset()) -> str | None:
@@ -119,7 +145,9 @@ class _Kustomizations:
             return found.barred
         if not all(map(os.path.exists, (*found.resources, *found.patches))):
             return REMOTE
-        parts = (self.barred(path, seen | {folder}) for path in found.resources if os.path.isdir(path))
+        parts = (
+            self.barred(path, seen | {folder}) for path in found.resources if os.path.isdir(path)
+        )
         return next(filter(None, parts), None)
 
 
@@ -147,13 +175,23 @@ class _Written:
         """The documents of a file, read now unless they are part of the input."""
         if path not in self._files:
             found = read_text(self._names.get(path) or shown(path), decode(_bytes(path)))
-            documents = [item for item in found if isinstance(item, Document) and isinstance(item.value, dict)]
+            documents = [
+                item
+                for item in found
+                if isinstance(item, Document) and isinstance(item.value, dict)
+            ]
             self._files[path] = documents
         return self._files[path]
 
 
-def _placed(data: bytes, root: str, base: str, written: _Written, patches: Sequence[Document]) -> Iterator[Document]:
-    relevant = [part for part in re.split(rb"(?m)^---\n", data) if is_relevant(part) and not is_definition(part)]
+def _placed(
+    data: bytes, root: str, base: str, written: _Written, patches: Sequence[Document]
+) -> Iterator[Document]:
+    relevant = [
+        part
+        for part in re.split(rb"(?m)^---\n", data)
+        if is_relevant(part) and not is_definition(part)
+    ]
     for item in read_text(root, decode(b"---\n".join(relevant))):
         if not isinstance(item, Document) or not isinstance(item.value, dict):
             continue
@@ -162,7 +200,13 @@ def _placed(data: bytes, root: str, base: str, written: _Written, patches: Seque
             continue
         before = _before(value, written.of(os.path.normpath(os.path.join(base, origin))))
         if before is not None:
-            yield Document(before.file, before.index, value, _Places(value, before, patches), rendered=shown(root))
+            yield Document(
+                before.file,
+                before.index,
+                value,
+                _Places(value, before, patches),
+                rendered=shown(root),
+            )
 
 
 def _without_origin(value: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
@@ -174,7 +218,9 @@ def _without_origin(value: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
     path = re.search(r"(?m)^path: (.+)$", str(annotations.get(ORIGIN)))
     rest = {name: text for name, text in annotations.items() if name != ORIGIN}
     kept = {name: item for name, item in metadata.items() if name != "annotations"}
-    return {**value, "metadata": {**kept, "annotations": rest} if rest else kept}, path[1] if path else None
+    return {**value, "metadata": {**kept, "annotations": rest} if rest else kept}, path[
+        1
+    ] if path else None
 
 
 def _before(value: dict[str, Any], documents: Iterable[Document]) -> Document | None:
@@ -183,14 +229,18 @@ def _before(value: dict[str, Any], documents: Iterable[Document]) -> Document | 
     name = str(value["metadata"].get("name"))
     same = [document for document in alike if document.name == name]
     inside = [document for document in alike if document.name and document.name in name]
-    return next(iter([*same, *sorted(inside, key=lambda document: -len(document.name or "")), *alike]), None)
+    return next(
+        iter([*same, *sorted(inside, key=lambda document: -len(document.name or "")), *alike]), None
+    )
 
 
 class _Places(Within):
     """Finds the values of an object where they were written: in its file, or in the patch that adds them; other values
     are placed at what they were added to."""
 
-    def __init__(self, value: dict[str, Any], before: Document, patches: Sequence[Document]) -> None:
+    def __init__(
+        self, value: dict[str, Any], before: Document, patches: Sequence[Document]
+    ) -> None:
         super().__init__(before)
         self._value = value
         self._patches = [patch for patch in patches if _changes(patch.value, value)]
@@ -202,12 +252,16 @@ class _Places(Within):
         for patch in self._patches if not whole else ():
             place, covered = _in_patch(self._value, path, patch.value)
             if covered == len(path) and patch.at(place) == value:
-                if key and isinstance(patch.value, list) and len(place) == 2:  # what the operation's own path names
+                if (
+                    key and isinstance(patch.value, list) and len(place) == 2
+                ):  # what the operation's own path names
                     return patch.locate((place[0], "path"), key=False, offset=None)
                 return patch.locate(place, key=key, offset=offset)
             if isinstance(patch.value, dict) and covered > len(there):
                 here, there = patch, place
-        return here.locate(there, key=key and len(there) == len(path), offset=offset if whole else None)
+        return here.locate(
+            there, key=key and len(there) == len(path), offset=offset if whole else None
+        )
 
 
 def _inline(kustomization: Document) -> Iterator[Document]:
@@ -227,7 +281,11 @@ def _changes(patch: Any, value: Mapping[str, Any]) -> bool:
         return True
     metadata = patch.get("metadata") if isinstance(patch, dict) else None
     named = metadata.get("name") if isinstance(metadata, dict) else None
-    return isinstance(patch, dict) and patch.get("kind") == value.get("kind") and named == value["metadata"].get("name")
+    return (
+        isinstance(patch, dict)
+        and patch.get("kind") == value.get("kind")
+        and named == value["metadata"].get("name")
+    )
 
 
 def _in_patch(value: Any, path: Path, patch: Any) -> tuple[Path, int]:
@@ -236,10 +294,16 @@ def _in_patch(value: Any, path: Path, patch: Any) -> tuple[Path, int]:
         found = _route(value, path, patch)
         return found, len(found)
     for at, operation in enumerate(patch):
-        pointer = str(operation.get("path")) if isinstance(operation, dict) and "value" in operation else ""
+        pointer = (
+            str(operation.get("path"))
+            if isinstance(operation, dict) and "value" in operation
+            else ""
+        )
         names = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
         if names and [str(step) for step in path[: len(names)]] == names:
-            inside = _route(value_at(value, *path[: len(names)]), path[len(names) :], operation["value"])
+            inside = _route(
+                value_at(value, *path[: len(names)]), path[len(names) :], operation["value"]
+            )
             return (at, "value", *inside), len(names) + len(inside)
     return (), 0
 
@@ -251,7 +315,11 @@ def _route(value: Any, path: Path, other: Any) -> Path:
         value = value_at(value, step)
         if isinstance(other, list) and isinstance(step, int):
             name = value.get("name") if isinstance(value, dict) else None
-            same = [at for at, item in enumerate(other) if name is not None and value_at(item, "name") == name]
+            same = [
+                at
+                for at, item in enumerate(other)
+                if name is not None and value_at(item, "name") == name
+            ]
             place: str | int = same[0] if same else step
             if (name is not None and not same) or place not in range(len(other)):
                 break

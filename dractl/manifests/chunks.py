@@ -39,7 +39,9 @@ def _split(text: str) -> Iterator[Chunk]:
         yield Chunk(start, match.start(), separator, separator_start)
         rest = match[1].strip()
         separator, separator_start = (
-            (rest, match.end(1) - len(match[1].lstrip())) if rest[:1] not in ("", "#") else (None, 0)
+            (rest, match.end(1) - len(match[1].lstrip()))
+            if rest[:1] not in ("", "#")
+            else (None, 0)
         )
         start = match.end()
     yield Chunk(start, len(text), separator, separator_start)

@@ -38,13 +38,22 @@ def _of_nim(document: Document) -> Iterator[_Made]:
     """NIMService: requests with expressions beside them (k8s-nim-operator api/apps/v1alpha1/dra_types.go
     DRAClaimCreationSpec, manifests/resourceclaimtemplate.yaml)."""
     lists: list[Path] = [("spec", "draResources")]
-    lists += [(*path, "spec", "draResources") for path, _ in _entries(document, ("spec", "services"))]
+    lists += [
+        (*path, "spec", "draResources") for path, _ in _entries(document, ("spec", "services"))
+    ]
     for resources in lists:
         for path, _ in _entries(document, resources):
-            devices = [entry for _, entry in _entries(document, (*path, "claimCreationSpec", "devices"))]
-            if devices and len(devices) == len(document.at((*path, "claimCreationSpec", "devices"))):
+            devices = [
+                entry for _, entry in _entries(document, (*path, "claimCreationSpec", "devices"))
+            ]
+            if devices and len(devices) == len(
+                document.at((*path, "claimCreationSpec", "devices"))
+            ):
                 selectors = [_nim_selectors(device) for device in devices]
-                requests = [_nim_request(device, found) for device, found in zip(devices, selectors, strict=True)]
+                requests = [
+                    _nim_request(device, found)
+                    for device, found in zip(devices, selectors, strict=True)
+                ]
                 places = [[place for place, _ in found] for found in selectors]
                 value = {"spec": {"devices": {"requests": requests}}}
                 derived = any(len(place) > 2 for found in places for place in found)
@@ -57,7 +66,9 @@ def _nim_selectors(device: dict[str, Any]) -> list[tuple[Path, str]]:
     expressions = device.get("celExpressions")
     if isinstance(expressions, list):
         whole = all(isinstance(text, str) for text in expressions)
-        return [(("celExpressions", at), text) for at, text in enumerate(expressions)] if whole else []
+        return (
+            [(("celExpressions", at), text) for at, text in enumerate(expressions)] if whole else []
+        )
     driver = device.get("driverName", "gpu.nvidia.com")
     made: list[tuple[Path, str]] = []
     for field, kind in (("attributeSelectors", "attributes"), ("capacitySelectors", "capacity")):
@@ -81,14 +92,22 @@ _OPERATORS = {
 
 def _nim_expression(item: dict[str, Any], kind: str, driver: object) -> str | None:
     """One selector in CEL; None for one that the operator refuses."""
-    key, operator, value = item.get("key"), _OPERATORS.get(item.get("op", "Equal")), item.get("value")
+    key, operator, value = (
+        item.get("key"),
+        _OPERATORS.get(item.get("op", "Equal")),
+        item.get("value"),
+    )
     if not isinstance(key, str) or not isinstance(driver, str) or operator is None:
         return None
     domain, _, name = key.rpartition("/")
     operand = f"device.{kind}[{json.dumps(domain or driver)}].{name}"
     if kind == "capacity":
         amount = isinstance(value, str | int | float) and not isinstance(value, bool)
-        return f"({operand}).compareTo(quantity({json.dumps(str(value))})) {operator} 0" if amount else None
+        return (
+            f"({operand}).compareTo(quantity({json.dumps(str(value))})) {operator} 0"
+            if amount
+            else None
+        )
     values = value.items() if isinstance(value, dict) else ()
     match next(((name, found) for name, found in values if found is not None), None):
         case ("boolValue", bool(found)) if operator in ("==", "!="):
@@ -119,7 +138,11 @@ def _nim_path(selectors: list[list[Path]], path: Path) -> Path:
     at, inside = path[len(_REQUESTS) : len(_REQUESTS) + 1], path[len(_REQUESTS) + 1 :]
     if inside[:2] == _SELECTORS:
         request, number = (*at, 0)[0], (*inside, 0)[2]
-        place = selectors[request][number] if isinstance(request, int) and isinstance(number, int) else ()
+        place = (
+            selectors[request][number]
+            if isinstance(request, int) and isinstance(number, int)
+            else ()
+        )
         return ("devices", *at, *place)
     return ("devices", *at, *(inside[1:] if inside[:1] == ("exactly",) else inside))
 
@@ -141,7 +164,9 @@ _MAKERS: dict[tuple[str, str], Callable[[Document], Iterator[_Made]]] = {
 class _Places(Within):
     """Finds the values of a template in the custom resource that describes it."""
 
-    def __init__(self, outer: Document, path: Path, outward: Callable[[Path], Path], *, derived: bool) -> None:
+    def __init__(
+        self, outer: Document, path: Path, outward: Callable[[Path], Path], *, derived: bool
+    ) -> None:
         super().__init__(outer)
         self._path = path
         self._outward = outward
@@ -149,4 +174,6 @@ class _Places(Within):
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
         inside = self._outward(path) if path[:1] == ("spec",) else ()
-        return self._outer.locate((*self._path, *inside), key=key, offset=None if self._derived else offset)
+        return self._outer.locate(
+            (*self._path, *inside), key=key, offset=None if self._derived else offset
+        )

@@ -88,7 +88,9 @@ def compose(text: str, chunk: Chunk) -> Any:
         offset = shift + (mark.index if mark is not None else 0)
         if marked.problem == "exceeded maximum nesting depth":  # libyaml 0.2.6 counts, too
             raise Unreadable(f"nested more than {MAX_DEPTH} levels deep", offset) from None
-        raise Unreadable(*_explain(marked, text, min(offset, chunk.end), chunk.end, shift)) from None
+        raise Unreadable(
+            *_explain(marked, text, min(offset, chunk.end), chunk.end, shift)
+        ) from None
     except yaml.YAMLError as error:
         raise Unreadable(str(error), chunk.start) from None
     except RecursionError:
@@ -108,14 +110,24 @@ def long_scalars(source: Source) -> Iterator[tuple[int, int, bool]]:
         try:
             root = compose(text, chunk)
         except Unreadable:
-            yield source.position(chunk.start).line - 1, source.position(chunk.end, chunk.end).line, True
+            yield (
+                source.position(chunk.start).line - 1,
+                source.position(chunk.end, chunk.end).line,
+                True,
+            )
             continue
         for node in _scalars(root) if root is not None else ():
             if node.start_mark.line == node.end_mark.line:
                 continue
             start, end = chunk.start + node.start_mark.index, chunk.start + node.end_mark.index
-            end = start + len(text[start:end].rstrip())  # a block scalar ends where the next key begins
-            yield source.position(start).line, source.position(end, end).line, node.style in ("|", ">")
+            end = start + len(
+                text[start:end].rstrip()
+            )  # a block scalar ends where the next key begins
+            yield (
+                source.position(start).line,
+                source.position(end, end).line,
+                node.style in ("|", ">"),
+            )
 
 
 def _check_bounds(parser: Any, shift: int) -> None:
@@ -126,11 +138,15 @@ def _check_bounds(parser: Any, shift: int) -> None:
         if room and isinstance(event, events.NodeEvent):
             room[-1] -= 1
             if room[-1] < 0:
-                raise Unreadable(f"a map of more than {MAX_KEYS:,} keys", shift + event.start_mark.index)
+                raise Unreadable(
+                    f"a map of more than {MAX_KEYS:,} keys", shift + event.start_mark.index
+                )
         if isinstance(event, events.CollectionStartEvent):
             room.append(2 * MAX_KEYS if isinstance(event, events.MappingStartEvent) else math.inf)
             if len(room) > MAX_DEPTH:
-                raise Unreadable(f"nested more than {MAX_DEPTH} levels deep", shift + event.start_mark.index)
+                raise Unreadable(
+                    f"nested more than {MAX_DEPTH} levels deep", shift + event.start_mark.index
+                )
         elif isinstance(event, events.CollectionEndEvent):
             room.pop()
         elif isinstance(event, events.DocumentEndEvent):
@@ -145,7 +161,9 @@ def _compose_events(parser: Any, shift: int) -> Any:
     resolver, anchors = _Resolver(), dict[str, Any]()
     root: Any = None
     stack: list[Any] = []
-    while (event := parser.get_event()) is not None and not isinstance(event, events.DocumentEndEvent):
+    while (event := parser.get_event()) is not None and not isinstance(
+        event, events.DocumentEndEvent
+    ):
         if isinstance(event, events.CollectionEndEvent):
             done = stack.pop()
             done.end_mark = event.end_mark
@@ -158,14 +176,28 @@ def _compose_events(parser: Any, shift: int) -> Any:
         if isinstance(event, events.AliasEvent):
             node = anchors.get(event.anchor)
             if node is None:
-                raise Unreadable(f"unknown anchor '{event.anchor}' referenced", shift + event.start_mark.index)
+                raise Unreadable(
+                    f"unknown anchor '{event.anchor}' referenced", shift + event.start_mark.index
+                )
             if node in stack:
-                raise Unreadable(f"anchor '{event.anchor}' value contains itself", shift + event.start_mark.index)
+                raise Unreadable(
+                    f"anchor '{event.anchor}' value contains itself", shift + event.start_mark.index
+                )
         elif isinstance(event, events.ScalarEvent):
-            tag = event.tag if event.tag not in (None, "!") else resolver.resolve(None, event.value, event.implicit)
-            node = nodes.ScalarNode(tag, event.value, event.start_mark, event.end_mark, style=event.style or "")
+            tag = (
+                event.tag
+                if event.tag not in (None, "!")
+                else resolver.resolve(None, event.value, event.implicit)
+            )
+            node = nodes.ScalarNode(
+                tag, event.value, event.start_mark, event.end_mark, style=event.style or ""
+            )
         else:
-            kind = nodes.MappingNode if isinstance(event, events.MappingStartEvent) else nodes.SequenceNode
+            kind = (
+                nodes.MappingNode
+                if isinstance(event, events.MappingStartEvent)
+                else nodes.SequenceNode
+            )
             node = kind(event.tag or PLAIN, [], event.start_mark, None, flow_style=event.flow_style)
         if not isinstance(event, events.AliasEvent) and event.anchor is not None:
             anchors[event.anchor] = node
@@ -192,8 +224,14 @@ def _refuse_escapes(root: Any, text: str, shift: int) -> None:
         found = re.match(_QUOTED_ESCAPE, text[start : node.end_mark.index])
         if found is not None:
             slash = found[1] == "/"
-            message = "found unknown escape character" if slash else "found invalid Unicode character escape code"
-            raise Unreadable(message, shift + start + found.end() - 1, _ESCAPE_HINT if slash else None)
+            message = (
+                "found unknown escape character"
+                if slash
+                else "found invalid Unicode character escape code"
+            )
+            raise Unreadable(
+                message, shift + start + found.end() - 1, _ESCAPE_HINT if slash else None
+            )
 
 
 _DESCRIBED = re.compile(r"Name: {2,}\S+\n(?:Namespace|Labels|Roles|Annotations|Priority): ")
@@ -222,11 +260,17 @@ def _scalars(root: Any) -> Iterator[Any]:
             yield node
         elif id(node) not in seen:
             seen.add(id(node))
-            children = [part for pair in node.value for part in pair] if node.id == "mapping" else node.value
+            children = (
+                [part for pair in node.value for part in pair]
+                if node.id == "mapping"
+                else node.value
+            )
             stack.extend(reversed(children))
 
 
-def _explain(error: Any, text: str, offset: int, end: int, shift: int) -> tuple[str, int, str | None]:
+def _explain(
+    error: Any, text: str, offset: int, end: int, shift: int
+) -> tuple[str, int, str | None]:
     """The parser's problem in go-yaml's words, its place, and its usual cause."""
     problem = error.problem or str(error)
     hint = None
@@ -244,8 +288,12 @@ def _explain(error: Any, text: str, offset: int, end: int, shift: int) -> tuple[
         hint = "a key without `:`, or a line that is indented less than the string it belongs to"
     elif "did not find expected key" in problem:
         hint = "check the indentation; a value that begins with [, {, *, &, ! or a quote must be quoted as a whole"
-    if not text[offset:end].strip() and problem.startswith(("did not find expected", "found unexpected end")):
-        mark = error.context_mark  # at the end of the text nothing is visible: point at what was opened
+    if not text[offset:end].strip() and problem.startswith(
+        ("did not find expected", "found unexpected end")
+    ):
+        mark = (
+            error.context_mark
+        )  # at the end of the text nothing is visible: point at what was opened
         if mark is not None:
             offset = shift + mark.index
         there = text[offset : offset + 1] in tuple("[{'\"")

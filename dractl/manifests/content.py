@@ -38,7 +38,11 @@ def bounded(file: IO[bytes], name: str, limit: int = MAX_FILE) -> bytes:
 
 def reason(error: Exception) -> str:
     """Why a file cannot be read, without its name."""
-    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+    return (
+        (error.strerror if isinstance(error, OSError) else None)
+        or str(error)
+        or type(error).__name__
+    )
 
 
 def alone(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content]:

@@ -151,14 +151,26 @@ class Document:
         found = self._locator.faults()
         if not depth:
             return tuple(found)
-        return tuple(replace(fault, path=fault.path[depth:]) for fault in found if fault.path[:depth] == self._prefix)
+        return tuple(
+            replace(fault, path=fault.path[depth:])
+            for fault in found
+            if fault.path[:depth] == self._prefix
+        )
 
     def part(self, path: Path) -> Document:
         """The object at a path as a document of its own."""
-        return self.another(self.at(path), self._locator, prefix=(*self._prefix, *path), derived=self.derived)
+        return self.another(
+            self.at(path), self._locator, prefix=(*self._prefix, *path), derived=self.derived
+        )
 
     def another(
-        self, value: Any, locator: Locator, *, prefix: Path = (), derived: bool = False, paged: bool = False
+        self,
+        value: Any,
+        locator: Locator,
+        *,
+        prefix: Path = (),
+        derived: bool = False,
+        paged: bool = False,
     ) -> Document:
         """Another object at the place of this one."""
         return Document(
@@ -197,7 +209,9 @@ class Document:
         return self._locator.text()
 
     def __repr__(self) -> str:
-        return f"<Document {self.file}[{self.index}] {self.kind} {self.namespace or ''}/{self.name}>"
+        return (
+            f"<Document {self.file}[{self.index}] {self.kind} {self.namespace or ''}/{self.name}>"
+        )
 
 
 def _text(fields: dict[str, Any], name: str) -> str | None:
@@ -240,18 +254,30 @@ def expand(document: Document, depth: int = 0) -> Iterable[Document]:
     objects are included, so that they can be reported: their value is not a dict.
     """
     kind = document.kind or ""
-    items = document.value.get("items") if kind.endswith("List") and depth <= MAX_LIST_DEPTH else None
+    items = (
+        document.value.get("items") if kind.endswith("List") and depth <= MAX_LIST_DEPTH else None
+    )
     return _items(document, kind, items, depth) if isinstance(items, list) else (document,)
 
 
 def _items(document: Document, kind: str, items: list[Any], depth: int) -> Iterator[Document]:
     value = document.value
-    inherited = {"apiVersion": value.get("apiVersion"), "kind": kind[: -len("List")]} if kind != "List" else {}
+    inherited = (
+        {"apiVersion": value.get("apiVersion"), "kind": kind[: -len("List")]}
+        if kind != "List"
+        else {}
+    )
     metadata = value.get("metadata")
     paged = document.paged or (isinstance(metadata, dict) and bool(metadata.get("continue")))
     for number, item in enumerate(items):
-        if isinstance(item, dict) and inherited and not (item.get("kind") and item.get("apiVersion")):
-            missing = {name: text for name, text in inherited.items() if text and not item.get(name)}
+        if (
+            isinstance(item, dict)
+            and inherited
+            and not (item.get("kind") and item.get("apiVersion"))
+        ):
+            missing = {
+                name: text for name, text in inherited.items() if text and not item.get(name)
+            }
             item = {**item, **missing}  # noqa: PLW2901
         prefix = (*document._prefix, "items", number)
         inner = document.another(item, document._locator, prefix=prefix, paged=paged)

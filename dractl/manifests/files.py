@@ -12,7 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from dractl.errors import InputError
-from dractl.manifests.content import MANIFEST_SUFFIXES, MAX_FILE, Content, alone, bounded, is_packed, reason
+from dractl.manifests.content import (
+    MANIFEST_SUFFIXES,
+    MAX_FILE,
+    Content,
+    alone,
+    bounded,
+    is_packed,
+    reason,
+)
 from dractl.manifests.documents import Skipped
 from dractl.manifests.ignored import Ignored, excluding
 
@@ -57,7 +65,11 @@ def listed(
         elif os.path.isdir(path):
             yield from walker.walk(path)
         elif path.endswith(_OTHER_SUFFIXES):
-            yield Skipped(path, "not a manifest by its name", "name YAML or JSON files; - reads standard input")
+            yield Skipped(
+                path,
+                "not a manifest by its name",
+                "name YAML or JSON files; - reads standard input",
+            )
         else:
             yield from _named(path, walker)
 
@@ -74,7 +86,9 @@ def contents(
         else:
             try:
                 if entry.path == "-":
-                    yield from _opened(stdin_name, _standard_input() if stdin is None else stdin, on_disk=False)
+                    yield from _opened(
+                        stdin_name, _standard_input() if stdin is None else stdin, on_disk=False
+                    )
                 else:
                     yield from _opened(entry.path, _data(entry.path), on_disk=True)
             except InputError as error:
@@ -92,7 +106,9 @@ def read_all(
     suffixes: tuple[str, ...] = MANIFEST_SUFFIXES,
 ) -> Iterator[Content | Skipped]:
     """The bytes of everything under ``paths``: :func:`contents` of the :func:`listed` files."""
-    entries = listed(paths, exclude, force_exclude=force_exclude, gitignore=gitignore, suffixes=suffixes)
+    entries = listed(
+        paths, exclude, force_exclude=force_exclude, gitignore=gitignore, suffixes=suffixes
+    )
     return contents(entries, stdin, stdin_name)
 
 
@@ -129,7 +145,11 @@ class _Walker:
     """Walks folders recursively: the manifests in them by name, each real file and folder once."""
 
     def __init__(
-        self, exclude: Sequence[str], *, gitignore: bool = False, suffixes: tuple[str, ...] = MANIFEST_SUFFIXES
+        self,
+        exclude: Sequence[str],
+        *,
+        gitignore: bool = False,
+        suffixes: tuple[str, ...] = MANIFEST_SUFFIXES,
     ) -> None:
         self._seen: set[tuple[int, int]] = set()
         self._gitignore = gitignore
@@ -168,7 +188,9 @@ class _Walker:
             for entry in entries:
                 relative = f"{inside}/{entry.name}" if inside else entry.name
                 if _is_folder(entry):
-                    if entry.name in _VERSION_CONTROL or self._skips(f"{relative}/", entry.path + "/"):
+                    if entry.name in _VERSION_CONTROL or self._skips(
+                        f"{relative}/", entry.path + "/"
+                    ):
                         continue
                     if ignored is None or not ignored.folder(entry.path):
                         (linked if entry.is_symlink() else folders).append((entry.path, relative))
@@ -203,7 +225,11 @@ class _Walker:
         if not self.first_time(status):
             return None
         if status.st_size > MAX_FILE:
-            return Skipped(entry.path, f"larger than {MAX_FILE // 2**20} MiB", "name the file or folder that matters")
+            return Skipped(
+                entry.path,
+                f"larger than {MAX_FILE // 2**20} MiB",
+                "name the file or folder that matters",
+            )
         return Entry(entry.path, status=status)
 
 

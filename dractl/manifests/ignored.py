@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 _LONGEST = 4_096  # PATH_MAX of limits.h; of twice as many ``?`` re2 makes no set
-_MOST, _SIZE = 5_000, 2**17  # patterns of one file and their characters: compiling them takes a second or two
+_MOST, _SIZE = (
+    5_000,
+    2**17,
+)  # patterns of one file and their characters: compiling them takes a second or two
 
 
 class _Patterns(Struct, frozen=True):
@@ -43,14 +46,20 @@ class Ignored:
 
     def folder(self, path: str) -> bool:
         """True if a folder is ignored."""
-        return _is_vendored(path) or (self._repository is not None and self._matches(os.path.abspath(path), "/"))
+        return _is_vendored(path) or (
+            self._repository is not None and self._matches(os.path.abspath(path), "/")
+        )
 
     def files(self, folder: str) -> Callable[[str], bool] | None:
         """What tells of a file of a folder whether it is ignored; None if no pattern is about files."""
         if self._repository is None:
             return None
         ends = tuple(end for found in self._of(os.path.abspath(folder)) for end in found.ends)
-        return (lambda path: path.endswith(ends) and self._matches(os.path.abspath(path), "")) if ends else None
+        return (
+            (lambda path: path.endswith(ends) and self._matches(os.path.abspath(path), ""))
+            if ends
+            else None
+        )
 
     def _matches(self, path: str, end: str) -> bool:
         """The last pattern that matches decides; those of a deeper folder come later."""
@@ -70,7 +79,9 @@ class Ignored:
                 files.insert(0, os.path.join(".git", "info", "exclude"))
             elif len(folder) > len(self._repository or "") and os.path.dirname(folder) != folder:
                 above = self._of(os.path.dirname(folder))
-            found = (each for name in files for each in _patterns(os.path.join(folder, name), folder))
+            found = (
+                each for name in files for each in _patterns(os.path.join(folder, name), folder)
+            )
             self._specs[folder] = (*above, *found)
         return self._specs[folder]
 
@@ -78,7 +89,9 @@ class Ignored:
 def _is_vendored(path: str) -> bool:
     """True for the packages of npm, and for those of Go, which lists them (cmd/go/internal/modcmd/vendor.go)."""
     name = os.path.basename(path)
-    return name == "node_modules" or (name == "vendor" and os.path.exists(os.path.join(path, "modules.txt")))
+    return name == "node_modules" or (
+        name == "vendor" and os.path.exists(os.path.join(path, "modules.txt"))
+    )
 
 
 def _repository(folder: str) -> str | None:
@@ -102,10 +115,15 @@ def _patterns(path: str, folder: str) -> Iterator[_Patterns]:
 @lru_cache(1_000)  # a run walks a repository more than once
 def _compiled(patterns: tuple[str, ...]) -> tuple[tuple[GitIgnoreSpec, tuple[str, ...]], ...]:
     """The patterns of a file, and in which of these the name of a file that they speak of ends."""
-    from pathspec import GitIgnoreSpec  # imports every backend, 30 modules, and many folders have no patterns
+    from pathspec import (
+        GitIgnoreSpec,
+    )  # imports every backend, 30 modules, and many folders have no patterns
 
     return tuple(
-        (GitIgnoreSpec.from_lines(part), tuple(_end(pattern) for pattern in part if not pattern.endswith("/")))
+        (
+            GitIgnoreSpec.from_lines(part),
+            tuple(_end(pattern) for pattern in part if not pattern.endswith("/")),
+        )
         for part in _parts(patterns)
     )
 
@@ -114,7 +132,9 @@ def _bounded(patterns: tuple[str, ...], place: str) -> tuple[str, ...]:
     """The patterns of ``place``. Raises UsageError for too many."""
     if len(patterns) > _MOST or sum(map(len, patterns)) > _SIZE:
         hint = "name folders instead of files; --no-gitignore reads no .gitignore"
-        raise UsageError(f"more than {_MOST:,} patterns, or {_SIZE:,} characters", place=place, hint=hint)
+        raise UsageError(
+            f"more than {_MOST:,} patterns, or {_SIZE:,} characters", place=place, hint=hint
+        )
     return patterns
 
 
@@ -136,7 +156,9 @@ def _parts(patterns: Sequence[str]) -> Iterator[list[str]]:
 def excluding(patterns: Sequence[str]) -> Callable[[str], bool]:
     """What tells whether patterns exclude a path: the last that matches decides. Raises UsageError for too many."""
     specs = [spec for spec, _ in _compiled(_bounded(tuple(patterns), "exclude"))][::-1]
-    return lambda path: next((found for each in specs if (found := each.check_file(path).include) is not None), False)
+    return lambda path: next(
+        (found for each in specs if (found := each.check_file(path).include) is not None), False
+    )
 
 
 def _end(pattern: str) -> str:

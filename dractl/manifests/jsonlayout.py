@@ -23,11 +23,14 @@ def rewritten(text: str, place: int, old: Any, new: Any) -> str:
         return text[place:end]
     if isinstance(old, dict) and isinstance(new, dict) and old and new:
         found = {name: (key, value) for name, key, value in members(text, place)}
-        layout = _Layout(text, [(key, end_of(text, value)) for key, value in found.values()], place, end)
+        layout = _Layout(
+            text, [(key, end_of(text, value)) for key, value in found.values()], place, end
+        )
         (first_key, first_value), *_ = found.values()
         colon = text[end_of(text, first_key) : first_value]
         parts = [
-            text[found[name][0] : found[name][1]] + rewritten(text, found[name][1], old[name], value)
+            text[found[name][0] : found[name][1]]
+            + rewritten(text, found[name][1], old[name], value)
             if name in found and name in old
             else json.dumps(name) + colon + layout.written(value)
             for name, value in new.items()
@@ -52,20 +55,29 @@ def with_objects(text: str, added: Sequence[Mapping[str, Any]]) -> str:
         return text
     (value, place, end), *further = top_level(text)
     if further:
-        return text.rstrip() + "".join("\n" + _Layout.around(text, place).written(item, 0) for item in added) + "\n"
+        return (
+            text.rstrip()
+            + "".join("\n" + _Layout.around(text, place).written(item, 0) for item in added)
+            + "\n"
+        )
     kind = value.get("kind") if isinstance(value, dict) else None
     if kind == "List" and value.get("items"):
         places = {name: at for name, _, at in members(text, place)}
         at = places["items"]
         spans = [(item, end_of(text, item)) for item in items(text, at)]
         layout = _Layout(text, spans, at, end_of(text, at))
-        parts = [text[start:stop] for start, stop in spans] + [layout.written(item) for item in added]
+        parts = [text[start:stop] for start, stop in spans] + [
+            layout.written(item) for item in added
+        ]
         return text[:at] + layout.joined("[", parts, "]") + text[end_of(text, at) :]
     if not isinstance(kind, str) or kind.endswith("List"):
         raise NoPlace
     layout = _Layout.around(text, place)
     outer, inner = layout.newline(1), layout.newline(2)
-    parts = [text[place:end].replace("\n", "\n" + layout.unit * 2), *(layout.written(item, 2) for item in added)]
+    parts = [
+        text[place:end].replace("\n", "\n" + layout.unit * 2),
+        *(layout.written(item, 2) for item in added),
+    ]
     comma = "," if layout.unit else layout.separator
     empty = layout.written({"apiVersion": "v1", "kind": "List", "items": []}, 0)
     head = empty[: empty.rindex("]")]

@@ -42,7 +42,9 @@ _SHOWN = 400  # faults of one document
 _PARTS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
 _ITEM = msgspec.json.Decoder(float_hook=lambda text: _finite(_number(text)))
-_ALIKE = frozenset({"allocatable", "capacity", "containers", "managedFields", "nodeInfo", "requests"})
+_ALIKE = frozenset(
+    {"allocatable", "capacity", "containers", "managedFields", "nodeInfo", "requests"}
+)
 """Parts of nodes, pods, claims and slices that many of them have in common."""
 _DISTINCT = 10_000
 """Values of attributes that are kept to compare others with: of more, such as UUIDs, no two are the same."""
@@ -67,7 +69,9 @@ def _list(text: str) -> dict[str, Any] | None:
         parts, items = _parts(text)
         known = _Known()
         read = [_shared(_ITEM.decode(item), known) for item in items]
-        return {name: read if name == "items" else _ITEM.decode(part) for name, part in parts.items()}
+        return {
+            name: read if name == "items" else _ITEM.decode(part) for name, part in parts.items()
+        }
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
 
@@ -80,7 +84,12 @@ def _parts(text: str) -> tuple[dict[str, msgspec.Raw], list[msgspec.Raw]]:
         parts = _PARTS.decode(text)
         return parts, _ITEMS.decode(parts.get("items", b""))
     told = {"metadata": listed.metadata} if bytes(listed.metadata) else {}
-    return {"apiVersion": listed.api_version, "items": msgspec.Raw(), "kind": listed.kind, **told}, listed.items
+    return {
+        "apiVersion": listed.api_version,
+        "items": msgspec.Raw(),
+        "kind": listed.kind,
+        **told,
+    }, listed.items
 
 
 def _finite(number: Any) -> Any:
@@ -131,7 +140,9 @@ def _attributes(own: dict[str, Any], index: int, known: _Known) -> dict[str, Any
     for name in apart:
         made[name] = share(encode(own[name]), own[name])
     if 2 * len(apart) > len(own):
-        others = [name for name, value in made.items() if type(value) is not dict or not _texts(value)]
+        others = [
+            name for name, value in made.items() if type(value) is not dict or not _texts(value)
+        ]
         known.likes[index, len(own)] = made, others
     return made
 
@@ -200,12 +211,16 @@ def _value(text: str, place: int) -> tuple[Any, int]:
         value, end = _DECODER.raw_decode(text, place) if listed is None else (listed, len(text))
     except json.JSONDecodeError as error:
         raise NotJson(error.msg[:1].lower() + error.msg[1:], error.pos) from None
-    except ValueError as error:  # a constant such as NaN, or an integer with more digits than Python converts
+    except (
+        ValueError
+    ) as error:  # a constant such as NaN, or an integer with more digits than Python converts
         raise NotJson(str(error), place) from None
     except RecursionError:
         raise NotJson(f"nested more than {MAX_DEPTH} levels deep", place) from None
     # Strings with brackets can make the quick test fail; then the value itself is measured.
-    if (brackets_nest_deeply(text, place, end) if listed is None else deep) and _nests_deeply(value):
+    if (brackets_nest_deeply(text, place, end) if listed is None else deep) and _nests_deeply(
+        value
+    ):
         raise NotJson(f"nested more than {MAX_DEPTH} levels deep", place)
     if listed is None and _SURROGATE_ESCAPE.search(text, place, end):
         value = _without_surrogates(value)
@@ -257,7 +272,11 @@ class JsonLocator:
     def faults(self) -> tuple[DoubledKey, ...]:
         """The first duplicate keys. The document is read once more to find them."""
         if self._faults is None:
-            self._faults = tuple(islice(self._duplicates(self._start, ()), _SHOWN)) if self._has_duplicates() else ()
+            self._faults = (
+                tuple(islice(self._duplicates(self._start, ()), _SHOWN))
+                if self._has_duplicates()
+                else ()
+            )
         return self._faults
 
     def _has_duplicates(self) -> bool:
@@ -363,8 +382,15 @@ def _string_pieces(text: str, place: int) -> list[Piece]:
         else:
             code = int(text[place + 2 : place + 6], 16)
             place += 6
-            if 0xD800 <= code < 0xDC00 and re.match(r"\\u[dD][c-fC-F][0-9a-fA-F]{2}", text[place : place + 6]):
-                code = 0x10000 + ((code - 0xD800) << 10) + int(text[place + 2 : place + 6], 16) - 0xDC00
+            if 0xD800 <= code < 0xDC00 and re.match(
+                r"\\u[dD][c-fC-F][0-9a-fA-F]{2}", text[place : place + 6]
+            ):
+                code = (
+                    0x10000
+                    + ((code - 0xD800) << 10)
+                    + int(text[place + 2 : place + 6], 16)
+                    - 0xDC00
+                )
                 place += 6
             char = chr(code)
         pieces.append(Piece(char, start))

@@ -16,12 +16,31 @@ from dractl.manifests.text import decode
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _MAX_SIZE = 1024 * 1024
-_RESOURCES = ("resources", "bases", "components", "crds", "configurations", "generators", "transformers", "validators")
+_RESOURCES = (
+    "resources",
+    "bases",
+    "components",
+    "crds",
+    "configurations",
+    "generators",
+    "transformers",
+    "validators",
+)
 _PLUGINS = ("generators", "transformers", "validators", "helmCharts", "helmChartInflationGenerator")
 _PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _REPOSITORY = r"(?i)://|^github\.com[/:]|@|::|[?&]ref=|^[^./][^/]*:"
 _WITHOUT_FILES = frozenset(
-    {"apiVersion", "kind", "metadata", "images", "labels", "commonLabels", "commonAnnotations", "literals", "patch"}
+    {
+        "apiVersion",
+        "kind",
+        "metadata",
+        "images",
+        "labels",
+        "commonLabels",
+        "commonAnnotations",
+        "literals",
+        "patch",
+    }
 )
 
 
@@ -72,7 +91,9 @@ class Kustomizations:
         if not around:
             return None
         file = os.path.abspath(path)
-        return next((found for found in around if file in found.patches or file in found.resources), None)
+        return next(
+            (found for found in around if file in found.patches or file in found.resources), None
+        )
 
     def folder(self, path: str) -> str:
         """The absolute path of a file's folder."""
@@ -120,11 +141,15 @@ def _read(folder: str) -> Kustomization | None:
         if os.path.isfile(path):
             value = _value(path)
             if value is None:
-                return Kustomization(folder, frozenset(), frozenset(), barred=f"{name} cannot be read")
+                return Kustomization(
+                    folder, frozenset(), frozenset(), barred=f"{name} cannot be read"
+                )
             resources, patches = _paths(folder, value, _RESOURCES), _paths(folder, value, _PATCHES)
             component = value.get("kind") == "Component"
             affix = (str(value.get("namePrefix") or ""), str(value.get("nameSuffix") or ""))
-            return Kustomization(folder, frozenset(resources), frozenset(patches), component, _barred(value), affix)
+            return Kustomization(
+                folder, frozenset(resources), frozenset(patches), component, _barred(value), affix
+            )
     return None
 
 
@@ -141,7 +166,9 @@ def _barred(value: dict[str, Any]) -> str | None:
     for field in _PLUGINS:
         if any(name.casefold() == field.casefold() for name in value):
             return f"it uses {field}"
-    named = [item for field in _RESOURCES for item in _listed(value, field) if isinstance(item, str)]
+    named = [
+        item for field in _RESOURCES for item in _listed(value, field) if isinstance(item, str)
+    ]
     if any(re.search(_REPOSITORY, name) is not None for name in named):
         return REMOTE
     stack: list[Any] = [item for field, item in value.items() if field not in _WITHOUT_FILES]
@@ -180,5 +207,9 @@ def _paths(folder: str, value: dict[str, Any], fields: tuple[str, ...]) -> list[
 
 def _listed(value: dict[str, Any], field: str) -> list[Any]:
     """The items of a field, in any spelling of its name: kustomize decodes JSON with Go, which ignores case."""
-    lists = [found for name, found in value.items() if name.casefold() == field.casefold() and isinstance(found, list)]
+    lists = [
+        found
+        for name, found in value.items()
+        if name.casefold() == field.casefold() and isinstance(found, list)
+    ]
     return [item for found in lists for item in found]

@@ -17,7 +17,14 @@ from dractl.manifests.jsontext import NotJson
 from dractl.manifests.kustomize import is_kustomization
 from dractl.manifests.rendered import Rendered, Renderer, in_template
 from dractl.manifests.source import Source
-from dractl.manifests.templates import chart_of, filled, holds_template, is_values, is_ytt, rendering_hint
+from dractl.manifests.templates import (
+    chart_of,
+    filled,
+    holds_template,
+    is_values,
+    is_ytt,
+    rendering_hint,
+)
 from dractl.manifests.text import decode, digest
 
 # Byte strings that name DRA: the group, the kinds (also under a misspelt group), the fields of pods. Searching for each
@@ -37,7 +44,13 @@ _CONTAINER_CLAIMS = rb"""\bclaims["']?\s*:"""  # of a container whose pod has no
 # An extended resource such as example.com/gpu: 1 may be provided by a device class; example.com/app:1 is an image.
 _EXTENDED = rb"""[a-z0-9]\.[a-z0-9.-]+/[\w.-]+(?:["']\s*:\s*|\s*:\s+)["']?[0-9]"""
 _DEFINITION = rb"""(?m)^kind:\s*["']?CustomResourceDefinition\b"""
-_ABOUT_DRIVERS = (b"DeviceAttributes", b"SriovResourceFilter", b"TimeSlicingSettings", b"MPSSupport", b"ClusterQueue")
+_ABOUT_DRIVERS = (
+    b"DeviceAttributes",
+    b"SriovResourceFilter",
+    b"TimeSlicingSettings",
+    b"MPSSupport",
+    b"ClusterQueue",
+)
 """Objects that add attributes, gates of the NVIDIA driver in values of its chart, and quotas of Kueue."""
 NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: not searchable as bytes
@@ -62,7 +75,12 @@ def load(
     Raises InputError for a path that is missing, damaged or too large, and for what cannot be read below a folder.
     """
     inputs = load_readable(
-        paths, stdin=stdin, stdin_name=stdin_name, exclude=exclude, relevant_only=relevant_only, digests=relevant_only
+        paths,
+        stdin=stdin,
+        stdin_name=stdin_name,
+        exclude=exclude,
+        relevant_only=relevant_only,
+        digests=relevant_only,
     )
     for item in inputs.unread:
         raise InputError(item.why, place=item.file, hint=item.hint)
@@ -92,10 +110,23 @@ def load_readable(
     ``digests``, the files that are loaded can be told from others: for a dump that takes a fortieth of an answer.
     """
     found = read_all(
-        paths, stdin, stdin_name, exclude, force_exclude=changed_files, gitignore=gitignore, suffixes=suffixes
+        paths,
+        stdin,
+        stdin_name,
+        exclude,
+        force_exclude=changed_files,
+        gitignore=gitignore,
+        suffixes=suffixes,
     )
     alone = len(paths) == 1 and not changed_files
-    loaded = _loaded(found, alone=alone, relevant_only=relevant_only, overlay=overlay, render=render, digested=digests)
+    loaded = _loaded(
+        found,
+        alone=alone,
+        relevant_only=relevant_only,
+        overlay=overlay,
+        render=render,
+        digested=digests,
+    )
     return replace(loaded, folders=tuple(filter(os.path.isdir, paths)))
 
 
@@ -124,7 +155,9 @@ def read_relevant(entries: Iterable[Entry | Skipped], *, alone: bool) -> Relevan
 
 def load_relevant(read: Relevant) -> Inputs:
     """As :func:`load_readable`, for files that have been read; charts are not rendered."""
-    loaded = _loaded(read.contents, alone=read.alone, relevant_only=True, overlay={}, render=None, digested=True)
+    loaded = _loaded(
+        read.contents, alone=read.alone, relevant_only=True, overlay={}, render=None, digested=True
+    )
     return replace(loaded, files=read.files)
 
 
@@ -172,7 +205,9 @@ def _loaded(
                 templates.setdefault(chart, {})[content.name] = Source(content.name, decode(data))
             continue
         names = not relevant_only or names_dra(data)
-        source = Source(content.name, decode(data) if relevant_only else _without_logs(decode(data)))
+        source = Source(
+            content.name, decode(data) if relevant_only else _without_logs(decode(data))
+        )
         del data  # as large as the text
         content = replace(content, data=b"")  # noqa: PLW2901
         for item in _in_file(source, meant=meant, names=names, definitions=not relevant_only):
@@ -180,40 +215,62 @@ def _loaded(
             if not isinstance(item, Document):
                 undecided.append(source.name)
     for chart, sources in templates.items():
-        rendered = render(chart) if render is not None and os.path.isdir(chart) else Rendered(None, "")
+        rendered = (
+            render(chart) if render is not None and os.path.isdir(chart) else Rendered(None, "")
+        )
         values = _values(os.path.join(chart, "values.yaml"))
         if rendered.data is not None:
             documents += _in_templates(rendered.data, chart, sources, values)
             continue
         for name, source in sources.items():
-            text = filled(source.text, values.value if values else {}, _name(chart)) if rendered.why is None else None
+            text = (
+                filled(source.text, values.value if values else {}, _name(chart))
+                if rendered.why is None
+                else None
+            )
             if text is not None:
                 documents += _in_template(text, chart, source, values)
             elif "{{" in source.text:
-                skipped.append(Skipped(name, rendered.why or "a template of a Helm chart", rendering_hint(chart)))
+                skipped.append(
+                    Skipped(
+                        name, rendered.why or "a template of a Helm chart", rendering_hint(chart)
+                    )
+                )
                 undecided.append(name)
             else:  # whatever the values are, this is what it renders to
-                for item in _in_file(source, meant=False, names=True, definitions=not relevant_only):
+                for item in _in_file(
+                    source, meant=False, names=True, definitions=not relevant_only
+                ):
                     _add(item, documents, broken, skipped)
-    return Inputs(tuple(documents), tuple(broken), tuple(skipped), files, digests, undecided=tuple(undecided))
+    return Inputs(
+        tuple(documents), tuple(broken), tuple(skipped), files, digests, undecided=tuple(undecided)
+    )
 
 
-def _in_file(source: Source, *, meant: bool, names: bool, definitions: bool) -> Iterator[Document | Broken | Skipped]:
+def _in_file(
+    source: Source, *, meant: bool, names: bool, definitions: bool
+) -> Iterator[Document | Broken | Skipped]:
     """What a file contains. ``meant``: the user says that these are manifests; ``names``: they name DRA."""
     if source.name.endswith(markdown.SUFFIXES):
-        for item in _read_yaml(Source(source.name, markdown.masked(source.text)), definitions=definitions):
+        for item in _read_yaml(
+            Source(source.name, markdown.masked(source.text)), definitions=definitions
+        ):
             if isinstance(item, Document) and isinstance(item.value, dict):
                 if item.kind and item.api_version:  # else a part of an object
                     yield item
             elif isinstance(item, Broken):
-                yield Skipped(f"{source.name}:{item.position.line}", "a block that is not YAML by itself")
+                yield Skipped(
+                    f"{source.name}:{item.position.line}", "a block that is not YAML by itself"
+                )
         return
     if is_ytt(source.text):
         yield Skipped(source.name, "a ytt template", "ytt -f FOLDER | dractl lint -")
         return
     items = _read(source, definitions=definitions)
     faulty = [item for item in items if isinstance(item, Broken)] if meant or names else []
-    if faulty and (holds_template(source.text) or all(_substituted(source, item) for item in faulty)):
+    if faulty and (
+        holds_template(source.text) or all(_substituted(source, item) for item in faulty)
+    ):
         yield Skipped(source.name, "a template, not YAML", rendering_hint(None))
         return
     yield from (replace(item, excerpt=source.line(item.position.line)) for item in faulty)
@@ -226,7 +283,10 @@ def _in_file(source: Source, *, meant: bool, names: bool, definitions: bool) -> 
 
 
 def _add(
-    item: Document | Broken | Skipped, documents: list[Document], broken: list[Broken], skipped: list[Skipped]
+    item: Document | Broken | Skipped,
+    documents: list[Document],
+    broken: list[Broken],
+    skipped: list[Skipped],
 ) -> None:
     if isinstance(item, Document):
         documents.append(item)
@@ -252,7 +312,9 @@ def _name(chart: str) -> str:
     return str(about.value.get("name")) if about else os.path.basename(os.path.abspath(chart))
 
 
-def _in_template(text: str, chart: str, source: Source, values: Document | None) -> Iterator[Document]:
+def _in_template(
+    text: str, chart: str, source: Source, values: Document | None
+) -> Iterator[Document]:
     """The documents of a template whose values are filled in, line for line."""
     for item in _read_yaml(Source(chart, text), definitions=False):
         if isinstance(item, Document) and isinstance(item.value, dict):
@@ -289,7 +351,9 @@ def is_relevant(data: bytes) -> bool:
         names_dra(data)
         or (b"claims" in data and re.search(_CONTAINER_CLAIMS, data) is not None)
         or ((b"requests" in data or b"limits" in data) and re.search(_EXTENDED, data) is not None)
-        or (b"devices" in data and b"kind" not in data)  # a claim that does not say which kind it is
+        or (
+            b"devices" in data and b"kind" not in data
+        )  # a claim that does not say which kind it is
         or (b"Namespace" in data and re.search(NAMESPACE, data) is not None)
         or any(word in data for word in _ABOUT_DRIVERS)
         or data.startswith(_WIDE)
@@ -314,7 +378,9 @@ def _without_logs(text: str) -> str:
     pkg/cmd/clusterinfo/clusterinfo_dump.go)."""
     kept: list[str] = []
     place = 0
-    while (begin := text.find(f"\n{_LOGS_BEGIN}", place)) >= 0 and (end := text.find(f"\n{_LOGS_END}", begin)) >= 0:
+    while (begin := text.find(f"\n{_LOGS_BEGIN}", place)) >= 0 and (
+        end := text.find(f"\n{_LOGS_END}", begin)
+    ) >= 0:
         behind = text.find("\n", end + 1)
         behind = len(text) if behind < 0 else behind
         kept += (text[place:begin], "\n" * text.count("\n", begin, behind))
@@ -332,13 +398,22 @@ def _read(source: Source, *, definitions: bool) -> list[Document | Broken]:
         # YAML that begins with a brace: comments, trailing commas, further documents behind `---`.
         if _continues(source.text, error) and len(source.text) <= _MAX_YAML_FALLBACK:
             found = _read_yaml(source, definitions=definitions)
-            if not source.name.endswith(".json") or not any(isinstance(item, Broken) for item in found):
+            if not source.name.endswith(".json") or not any(
+                isinstance(item, Broken) for item in found
+            ):
                 return found
         hint = "the next object begins with { or follows a line of ---" if error.after else None
         message = f"not JSON: {error.message}"
         return [
             *read,
-            Broken(source.name, error.after, source.position(error.offset), message, hint, refused=not error.after),
+            Broken(
+                source.name,
+                error.after,
+                source.position(error.offset),
+                message,
+                hint,
+                refused=not error.after,
+            ),
         ]
     return read
 
@@ -346,7 +421,9 @@ def _read(source: Source, *, definitions: bool) -> list[Document | Broken]:
 def _continues(text: str, error: NotJson) -> bool:
     """True if a text that is not JSON may be YAML as kubectl reads it: from the start, or behind one object and `---`
     (k8s.io/apimachinery pkg/util/yaml YAMLOrJSONDecoder). go-yaml ignores what else follows an object."""
-    return error.after == 0 or (error.after == 1 and re.match(_NO_OBJECT, text[error.place :]) is not None)
+    return error.after == 0 or (
+        error.after == 1 and re.match(_NO_OBJECT, text[error.place :]) is not None
+    )
 
 
 def _read_yaml(source: Source, *, definitions: bool) -> list[Document | Broken]:
@@ -357,8 +434,12 @@ def _lists_objects(value: object) -> bool:
     """True if a document that is not an object lists objects of DRA, which kubectl would not accept. Other lists and
     strings (patches, values, playbooks) are not mistakes."""
     found = value if isinstance(value, list) else []
-    versions = (item.get("apiVersion") for item in found if isinstance(item, dict) and "kind" in item)
-    return any(isinstance(version, str) and version.startswith("resource.k8s.io/") for version in versions)
+    versions = (
+        item.get("apiVersion") for item in found if isinstance(item, dict) and "kind" in item
+    )
+    return any(
+        isinstance(version, str) and version.startswith("resource.k8s.io/") for version in versions
+    )
 
 
 def _no_object(document: Document) -> Broken:

@@ -28,7 +28,8 @@ _SCALAR = rf"""(?:[\w./$(+]|--?[A-Za-z0-9]){_WORD}(?: ++[^\s:#]{_WORD})*+|"[^"\\
 _FLOW = r"""\[[\w./$ ,"'-]*+\]|\{[\w./$ ,"':-]*+\}"""
 # Indentation, dash, key and value of a line.
 _LINE = re.compile(
-    rf"( *+)(?:#.*|(- )?(?:({_KEY}):(?![^ \n]))?(?: *+({_SCALAR}|{_FLOW}|\|-?))?(?: +#.*+)?+ *+)", re.ASCII
+    rf"( *+)(?:#.*|(- )?(?:({_KEY}):(?![^ \n]))?(?: *+({_SCALAR}|{_FLOW}|\|-?))?(?: +#.*+)?+ *+)",
+    re.ASCII,
 )
 # What a line adds: nothing (it is blank or a comment), a scalar, a flow collection, a key whose value follows on other
 # lines, the head of a literal block.
@@ -133,7 +134,11 @@ def _literal(lines: list[str], start: int, outside: int, *, keep: bool) -> tuple
         content = line.lstrip(" ")
         if content and len(line) - len(content) <= outside:
             break
-        if (content or end == start) and len(line) - len(content) != indent and not line.startswith(" " * indent):
+        if (
+            (content or end == start)
+            and len(line) - len(content) != indent
+            and not line.startswith(" " * indent)
+        ):
             raise _Unknown
         end += 1
     while end > start and not lines[end - 1].strip(" "):

@@ -44,29 +44,43 @@ class _TemplatePlaces:
         line = self._lines[number - 1] if number <= len(self._lines) else ""
         if line.strip() == written.strip() and place.line == place.end_line:
             shift = (len(line) - len(line.lstrip())) - (len(written) - len(written.lstrip()))
-            return Position(self._template.name, number, place.column + shift, number, place.end_column + shift)
+            return Position(
+                self._template.name, number, place.column + shift, number, place.end_column + shift
+            )
         found = self._inserted(line, self._document.at(path)) if not key else None
         if found is not None and self._values is not None:
             whole = self._values.at(found) == self._document.at(path)
             return self._values.locate(found, offset=offset if whole else None)
         start = len(line) - len(line.lstrip()) + 1
-        return Position(self._template.name, number, start, number, max(start + 1, len(line.rstrip()) + 1))
+        return Position(
+            self._template.name, number, start, number, max(start + 1, len(line.rstrip()) + 1)
+        )
 
     def _inserted(self, line: str, value: Any) -> tuple[str, ...] | None:
         """The path of the value that a line inserts as ``value``, or as the only part of it that varies."""
-        if isinstance(value, dict) and len(value) == 1:  # such as a container's claim, which is just a name
+        if (
+            isinstance(value, dict) and len(value) == 1
+        ):  # such as a container's claim, which is just a name
             (value,) = value.values()
         names = inserted_values(line) if self._values is not None else []
         held = [(name, self._values.at(name)) for name in names if self._values is not None]
         same = [name for name, item in held if item is not None and item == value]
-        part = [name for name, item in held if isinstance(item, str) and isinstance(value, str) and item in value]
+        part = [
+            name
+            for name, item in held
+            if isinstance(item, str) and isinstance(value, str) and item in value
+        ]
         return same[0] if same else part[0] if len(names) == 1 and part else None
 
     def _line(self, written: str, near: int) -> int:
         """The number of the template's line that produced a rendered line."""
         key = written.lstrip("- ").partition(":")[0]
         same = [at for at, line in enumerate(self._lines, 1) if line.strip() == written]
-        alike = [at for at, line in enumerate(self._lines, 1) if line.strip().lstrip("- ").partition(":")[0] == key]
+        alike = [
+            at
+            for at, line in enumerate(self._lines, 1)
+            if line.strip().lstrip("- ").partition(":")[0] == key
+        ]
         return min(same or alike or [1], key=lambda at: abs(at - near))
 
     def faults(self) -> Sequence[DoubledKey]:

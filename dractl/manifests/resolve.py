@@ -16,11 +16,17 @@ PLAIN = ""
 STR = _PREFIX + "str"
 BINARY = _PREFIX + "binary"
 MERGE = _PREFIX + "merge"
-_BOOL, _INT, _FLOAT, _NULL, _TIMESTAMP = (_PREFIX + name for name in ("bool", "int", "float", "null", "timestamp"))
+_BOOL, _INT, _FLOAT, _NULL, _TIMESTAMP = (
+    _PREFIX + name for name in ("bool", "int", "float", "null", "timestamp")
+)
 
 _WORDS: dict[str, tuple[str, Any]] = {
-    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), (_BOOL, True)),
-    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), (_BOOL, False)),
+    **dict.fromkeys(
+        ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), (_BOOL, True)
+    ),
+    **dict.fromkeys(
+        ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), (_BOOL, False)
+    ),
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), (_NULL, None)),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), (_FLOAT, math.nan)),
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), (_FLOAT, math.inf)),
@@ -125,7 +131,9 @@ def _number(text: str) -> tuple[str, Any] | None:
         digits = hexadecimal or binary or octal or decimal
         if len(digits) <= 64 + len(digits) - len(digits.lstrip("0")):
             base = 16 if hexadecimal else 2 if binary else 8 if octal else 10
-            value = int(digits, base) if len(digits) < 4000 else int(digits.lstrip("0") or "0", base)
+            value = (
+                int(digits, base) if len(digits) < 4000 else int(digits.lstrip("0") or "0", base)
+            )
             value = -value if sign == "-" else value
             if _INT64[0] <= value <= _INT64[1] or (not sign and value <= _UINT64_MAX):
                 return _INT, value
@@ -141,7 +149,9 @@ def _number(text: str) -> tuple[str, Any] | None:
 
 def _float(text: str) -> tuple[str, Any]:
     value = float(text)
-    return (STR, text) if math.isinf(value) else (_FLOAT, value)  # out of range: Go's ParseFloat fails
+    return (
+        (STR, text) if math.isinf(value) else (_FLOAT, value)
+    )  # out of range: Go's ParseFloat fails
 
 
 def _go_float32(value: float) -> str:
@@ -160,6 +170,8 @@ def _go_float32(value: float) -> str:
             break
     mantissa, exponent = shortest.split("e")
     power = int(exponent)
-    if -4 <= power < 6:  # strconv/ftoa.go: "%e is used if the exponent ... use precision 6 for this decision"
+    if (
+        -4 <= power < 6
+    ):  # strconv/ftoa.go: "%e is used if the exponent ... use precision 6 for this decision"
         return f"{float(shortest):.{max(0, precision - 1 - power)}f}"
     return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"

@@ -12,7 +12,9 @@ from msgspec import Struct
 _BREAKS = "\n\r\x85\u2028\u2029"
 _BLANKS = " \t"
 _PROPERTIES = re.compile(r"(?:[&!][^\s\x85\u2028\u2029]*(?:\s|#[^\r\n]*)*)+")
-_BLOCK_HEADER = re.compile(r"[|>](?:([-+])([1-9])?|([1-9])([-+])?)?[ \t]*(?:#[^\n\r\x85\u2028\u2029]*)?")
+_BLOCK_HEADER = re.compile(
+    r"[|>](?:([-+])([1-9])?|([1-9])([-+])?)?[ \t]*(?:#[^\n\r\x85\u2028\u2029]*)?"
+)
 _ESCAPES = {
     **dict(zip("0abtnvfre", "\0\a\b\t\n\v\f\r\x1b", strict=True)),
     **{char: char for char in " \"'/\\\t"},
@@ -147,7 +149,9 @@ def _block(text: str, start: int, end: int, *, literal: bool, wanted: int) -> li
     _, place = _line_break(text, place)
     indents: list[int] = []
     deepest = 0
-    for line in re.finditer(r"( *)([^\n\r\x85\u2028\u2029]*)(?:\r\n|[\n\r\x85\u2028\u2029]|\Z)", text[place:end]):
+    for line in re.finditer(
+        r"( *)([^\n\r\x85\u2028\u2029]*)(?:\r\n|[\n\r\x85\u2028\u2029]|\Z)", text[place:end]
+    ):
         deepest = max(deepest, len(line[1]))
         if line[2] and len(line[1]) not in indents:
             indents.append(len(line[1]))
@@ -163,14 +167,22 @@ def _block(text: str, start: int, end: int, *, literal: bool, wanted: int) -> li
     return readings
 
 
-def _block_lines(text: str, place: int, end: int, indent: int, *, literal: bool, chomping: str) -> list[Piece]:
+def _block_lines(
+    text: str, place: int, end: int, indent: int, *, literal: bool, chomping: str
+) -> list[Piece]:
     pieces: list[Piece] = []
     leading: Piece | None = None
     leading_blank = False
     place, trailing, column = _block_breaks(text, place, end, indent)
     while place < end and column == indent:
         blank = text[place] in _BLANKS
-        if not literal and leading is not None and leading.char == "\n" and not leading_blank and not blank:
+        if (
+            not literal
+            and leading is not None
+            and leading.char == "\n"
+            and not leading_blank
+            and not blank
+        ):
             if not trailing:
                 pieces.append(Piece(" ", leading.place))
         elif leading is not None:

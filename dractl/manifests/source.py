@@ -30,7 +30,10 @@ class Source:
         self.name = name
         self.text = text
         self._starts: list[int] | None = None
-        self._shown: tuple[int, str] = 0, ""  # the line that was asked for last: one line may have many findings
+        self._shown: tuple[int, str] = (
+            0,
+            "",
+        )  # the line that was asked for last: one line may have many findings
 
     def _line_starts(self) -> list[int]:
         if self._starts is None:
@@ -48,7 +51,9 @@ class Source:
         end = start + 1 if end is None else max(start, min(end, len(self.text)))
         line, column = self._line_column(start)
         end_line, end_column = self._line_column(end)
-        if end_line > line and self.text[start:end].strip("\r\n") == "":  # a line's end belongs to that line
+        if (
+            end_line > line and self.text[start:end].strip("\r\n") == ""
+        ):  # a line's end belongs to that line
             end_line, end_column = line, column + 1
         return Position(self.name, line, column, end_line, end_column)
 
@@ -65,6 +70,8 @@ class Source:
         if number != self._shown[0]:
             end = starts[number] if number < len(starts) else len(self.text)
             # Bytes that are not UTF-8 are kept as lone surrogates (see text.decode), which no terminal can show.
-            text = re.sub("[\ud800-\udfff]", "\ufffd", self.text[starts[number - 1] : end].rstrip("\r\n"))
+            text = re.sub(
+                "[\ud800-\udfff]", "\ufffd", self.text[starts[number - 1] : end].rstrip("\r\n")
+            )
             self._shown = number, text
         return self._shown[1]

@@ -10,7 +10,9 @@ from dractl.model.paths import at
 
 # Compiled on first use: most files contain no `{{`.
 _BLOCK_HEADER = r"(?:^|[\s:\-])[|>][-+0-9]{0,2}[ \t]*(?:#.*)?$"
-_STRING_OR_COMMENT = r"""(?<![^\s:,\[{(=-])"(?:\\.|[^"\\])*"|(?<![^\s:,\[{(=-])'(?:''|[^'])*'|(?:(?<=\s)|^)\#.*"""
+_STRING_OR_COMMENT = (
+    r"""(?<![^\s:,\[{(=-])"(?:\\.|[^"\\])*"|(?<![^\s:,\[{(=-])'(?:''|[^'])*'|(?:(?<=\s)|^)\#.*"""
+)
 
 RELEASE = "release"
 """The name that a chart is rendered under."""
@@ -75,7 +77,11 @@ def is_ytt(text: str) -> bool:
 def filled(text: str, values: Mapping[str, Any], chart: str) -> str | None:
     """A template as helm renders it with the values of its chart; None if it does more than insert texts and whole
     numbers of these, the names of the release and the chart."""
-    known = {"Release": {"Name": RELEASE, "Namespace": "default"}, "Chart": {"Name": chart}, "Values": values}
+    known = {
+        "Release": {"Name": RELEASE, "Namespace": "default"},
+        "Chart": {"Name": chart},
+        "Values": values,
+    }
 
     def inserted(match: re.Match[str]) -> str:
         value = at(known, *match[1].split("."))
@@ -92,11 +98,17 @@ def filled(text: str, values: Mapping[str, Any], chart: str) -> str | None:
 
 def inserted_values(line: str) -> list[tuple[str, ...]]:
     """The paths of the values that a line of a template inserts."""
-    return [tuple(name.split(".")[1:]) for name, _ in re.findall(_INSERTED, line) if name.startswith("Values.")]
+    return [
+        tuple(name.split(".")[1:])
+        for name, _ in re.findall(_INSERTED, line)
+        if name.startswith("Values.")
+    ]
 
 
 def rendering_hint(chart: str | None) -> str:
     """A hint on how to lint a template."""
     if chart is None:
-        return "render it first and lint the output; a Helm chart: helm template CHART | dractl lint -"
+        return (
+            "render it first and lint the output; a Helm chart: helm template CHART | dractl lint -"
+        )
     return f"helm template {chart} | dractl lint -"

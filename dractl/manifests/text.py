@@ -63,7 +63,9 @@ def brackets_nest_deeply(text: str, start: int = 0, end: int | None = None) -> b
     """
     end = len(text) if end is None else end
     parts = (text[at : min(at + _PART, end)] for at in range(start, end, _PART))
-    rest = b"".join(part.encode("utf-8", "replace").translate(None, _NOT_BRACKETS) for part in parts)
+    rest = b"".join(
+        part.encode("utf-8", "replace").translate(None, _NOT_BRACKETS) for part in parts
+    )
     for _ in range(MAX_DEPTH):
         if not rest:
             return False

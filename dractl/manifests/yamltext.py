@@ -15,12 +15,23 @@ from typing import Any, Literal
 from dractl.manifests import plainyaml
 from dractl.manifests.chunks import Chunk, Unreadable, split
 from dractl.manifests.documents import Broken, Document, DoubledKey, Path, expand
-from dractl.manifests.resolve import MERGE, PLAIN, STR, Unresolvable, json_number, key_text, plain, tagged
+from dractl.manifests.resolve import (
+    MERGE,
+    PLAIN,
+    STR,
+    Unresolvable,
+    json_number,
+    key_text,
+    plain,
+    tagged,
+)
 from dractl.manifests.scalars import offsets
 from dractl.manifests.source import Position, Source
 from dractl.manifests.text import MAX_DEPTH, bad_character
 
-_DEFINITION = r"""(?m)^["']?kind["']?[ \t]*:[ \t]*["']?CustomResourceDefinition["']?[ \t]*(?:#.*)?\r?$"""
+_DEFINITION = (
+    r"""(?m)^["']?kind["']?[ \t]*:[ \t]*["']?CustomResourceDefinition["']?[ \t]*(?:#.*)?\r?$"""
+)
 _HELM_SOURCE = r"(?m)^# Source: (\S[^\r\n]*)"
 # possessive: to go back takes 400 bytes a line
 _BLANK_OR_COMMENT = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n|\Z))*+")
@@ -43,13 +54,19 @@ def read(source: Source, *, definitions: bool = True) -> Iterator[Document | Bro
         body = _BLANK_OR_COMMENT.match(text, chunk.start, chunk.end)
         if chunk.separator is None and body is not None and body.end() == chunk.end:
             continue
-        if searched and chunk.separator is None and re.search(_DEFINITION, text[chunk.start : chunk.end]):
+        if (
+            searched
+            and chunk.separator is None
+            and re.search(_DEFINITION, text[chunk.start : chunk.end])
+        ):
             index += 1
             continue
         try:
             document = _document(source, chunk, index, "" if body is None else body.group())
         except Unreadable as failure:
-            yield Broken(source.name, index, source.position(failure.offset), failure.message, failure.hint)
+            yield Broken(
+                source.name, index, source.position(failure.offset), failure.message, failure.hint
+            )
         else:
             if document is not None:
                 yield from expand(document)
@@ -72,7 +89,9 @@ def _document(source: Source, chunk: Chunk, index: int, above: str) -> Document 
         return None
     origin = re.search(_HELM_SOURCE, above) if "# Source:" in above else None
     locator = YamlLocator(source, chunk, faults)
-    return Document(source.name, index, value, locator, origin=origin[1].rstrip() if origin else None)
+    return Document(
+        source.name, index, value, locator, origin=origin[1].rstrip() if origin else None
+    )
 
 
 def _decoded(source: Source, chunk: Chunk) -> tuple[Any, tuple[DoubledKey, ...]]:
@@ -89,7 +108,9 @@ def _decoded(source: Source, chunk: Chunk) -> tuple[Any, tuple[DoubledKey, ...]]
 
 
 def _compose(text: str, chunk: Chunk) -> Any:
-    from dractl.manifests.composing import compose  # PyYAML takes a seventh of a start, and most documents are plain
+    from dractl.manifests.composing import (
+        compose,
+    )  # PyYAML takes a seventh of a start, and most documents are plain
 
     return compose(text, chunk)
 
@@ -107,7 +128,9 @@ class _Decoder:
         self.aliases = aliases
         self.faults: list[DoubledKey] = []
         self._open: set[int] = set()
-        self._done: dict[int, tuple[Any, int, int]] = {}  # node -> value, nodes decoded for it, its height
+        self._done: dict[
+            int, tuple[Any, int, int]
+        ] = {}  # node -> value, nodes decoded for it, its height
         self._count = 0
         self._alias_count = 0
         self._height = 0
@@ -138,20 +161,28 @@ class _Decoder:
                 return value
             if not math.isfinite(value):
                 text = "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
-                raise self._fail(f"json: unsupported value: {text}", node, "quote it if a string is meant")
+                raise self._fail(
+                    f"json: unsupported value: {text}", node, "quote it if a string is meant"
+                )
             return json_number(value)
         if depth >= MAX_DEPTH:
             raise self._fail(f"nested more than {MAX_DEPTH} levels deep", node)
         if not self.aliases:
             self._count += 1
-            return self._mapping(node, path, depth) if kind == "mapping" else self._sequence(node, path, depth)
+            return (
+                self._mapping(node, path, depth)
+                if kind == "mapping"
+                else self._sequence(node, path, depth)
+            )
         return self._shared(node, path, depth)
 
     def _shared(self, node: Any, path: Path, depth: int) -> Any:
         """A collection that aliases may refer to: decoded once and counted as often as go-yaml would decode it."""
         identity = id(node)
         if identity in self._open:
-            name = re.search(r"&([^\s,\[\]{}]+)", self.source.text[self.shift + node.start_mark.index :])
+            name = re.search(
+                r"&([^\s,\[\]{}]+)", self.source.text[self.shift + node.start_mark.index :]
+            )
             raise self._fail(f"anchor '{name[1] if name else ''}' value contains itself", node)
         if identity in self._done:
             value, count, height = self._done[identity]
@@ -163,7 +194,11 @@ class _Decoder:
         self._open.add(identity)
         before, outer, self._height = self._count, self._height, depth
         self._count += 1
-        value = self._mapping(node, path, depth) if node.id == "mapping" else self._sequence(node, path, depth)
+        value = (
+            self._mapping(node, path, depth)
+            if node.id == "mapping"
+            else self._sequence(node, path, depth)
+        )
         self._done[identity] = value, self._count - before, self._height - depth + 1
         self._height = max(outer, self._height)
         self._open.discard(identity)
@@ -179,7 +214,9 @@ class _Decoder:
             raise self._fail("document contains excessive aliasing", node)
 
     def _sequence(self, node: Any, path: Path, depth: int) -> list[Any]:
-        return [self._value(item, (*path, number), depth + 1) for number, item in enumerate(node.value)]
+        return [
+            self._value(item, (*path, number), depth + 1) for number, item in enumerate(node.value)
+        ]
 
     def _mapping(self, node: Any, path: Path, depth: int) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -196,7 +233,9 @@ class _Decoder:
     def _key(self, node: Any) -> str:
         if node.id != "scalar":
             what = "map" if node.id == "mapping" else "list"
-            raise self._fail(f"invalid map key: a {what}", node, "quote the key if it begins with { or [")
+            raise self._fail(
+                f"invalid map key: a {what}", node, "quote the key if it begins with { or ["
+            )
         if node.tag == STR:
             return str(node.value)
         value = self._scalar(node)
@@ -207,19 +246,30 @@ class _Decoder:
         return name
 
     def _set(
-        self, result: dict[str, Any], name: str, value: Any, path: Path, node: Any, *, merged: bool = False
+        self,
+        result: dict[str, Any],
+        name: str,
+        value: Any,
+        path: Path,
+        node: Any,
+        *,
+        merged: bool = False,
     ) -> None:
         if name in result:
             start = self.shift + node.start_mark.index
             place = self.source.position(start, self.shift + node.end_mark.index)
             message = f"key {json.dumps(name, ensure_ascii=False)} already set in map"
             self.faults.append(DoubledKey(message, (*path, name), place, merged))
-        result[name] = value  # leniently, the last one counts; so does a merge that comes later (go-yaml v2)
+        result[name] = (
+            value  # leniently, the last one counts; so does a merge that comes later (go-yaml v2)
+        )
 
     def _merge(self, node: Any, result: dict[str, Any], path: Path, depth: int) -> set[str]:
         """Sets the merged values, and returns their names."""
         names: set[str] = set()
-        merged = reversed(node.value) if node.id == "sequence" else (node,)  # earlier ones take precedence
+        merged = (
+            reversed(node.value) if node.id == "sequence" else (node,)
+        )  # earlier ones take precedence
         for part in merged:
             if part.id != "mapping":
                 raise self._fail("map merge requires map or sequence of maps as the value", part)
@@ -296,10 +346,14 @@ class YamlLocator:
             known = self._maps[id(node)] = {}
             for key_node, value_node in node.value:
                 if is_merge(key_node):
-                    for part in reversed(value_node.value if value_node.id == "sequence" else (value_node,)):
+                    for part in reversed(
+                        value_node.value if value_node.id == "sequence" else (value_node,)
+                    ):
                         known.update(self._children(part) if part.id == "mapping" else {})
                 elif key_node.id == "scalar":
-                    name = key_node.value if key_node.tag == STR else key_text(plain(key_node.value))
+                    name = (
+                        key_node.value if key_node.tag == STR else key_text(plain(key_node.value))
+                    )
                     if name is not None:
                         known[name] = key_node, value_node
         return known
@@ -312,13 +366,19 @@ class YamlLocator:
         shift = self._shift()
         start, end = shift + node.start_mark.index, shift + node.end_mark.index
         if node.id != "scalar" or getattr(node, "style", None) in ("|", ">"):
-            end = start + len(self._source.text[start:end].rstrip())  # block nodes end where the next token begins
+            end = start + len(
+                self._source.text[start:end].rstrip()
+            )  # block nodes end where the next token begins
         return self._source.position(start, end)
 
     def _first_line(self, node: Any) -> Position:
         start = self._shift() + node.start_mark.index
         text = self._source.text
-        ends = [place for place in (text.find("\n", start), text.find("\r", start), self._chunk.end) if place >= 0]
+        ends = [
+            place
+            for place in (text.find("\n", start), text.find("\r", start), self._chunk.end)
+            if place >= 0
+        ]
         return self._source.position(start, start + len(text[start : min(ends)].rstrip()))
 
     def _character(self, node: Any, offset: int) -> tuple[int, int]:
@@ -328,7 +388,9 @@ class YamlLocator:
         places = offsets(text, start, end, _style(node), node.value)
         at = max(0, min(offset, len(places) - 1))
         begin, after = places[at], places[min(at + 1, len(places) - 1)]
-        return begin, after if _style(node) in ("'", '"') and text[begin:after].strip() else begin + 1
+        return begin, after if _style(node) in ("'", '"') and text[
+            begin:after
+        ].strip() else begin + 1
 
 
 def _style(node: Any) -> Literal["", "'", '"', "|", ">"]:

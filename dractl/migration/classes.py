@@ -10,7 +10,9 @@ from dractl.migration.resources import SRIOV, wanted
 from dractl.model import Target
 
 
-def classes_for(resources: Iterable[str], target: Target) -> tuple[tuple[dict[str, Any], ...], tuple[str, ...]]:
+def classes_for(
+    resources: Iterable[str], target: Target
+) -> tuple[tuple[dict[str, Any], ...], tuple[str, ...]]:
     """The classes that provide device plugins' resources, except those that drivers install; and notes."""
     found, notes = [], []
     for resource in sorted(set(resources)):
@@ -24,7 +26,9 @@ def classes_for(resources: Iterable[str], target: Target) -> tuple[tuple[dict[st
             continue
         notes += devices.notes if devices.driver != SRIOV else ()
         selectors = (
-            base["spec"]["selectors"] if base else [{"cel": {"expression": f'device.driver == "{devices.driver}"'}}]
+            base["spec"]["selectors"]
+            if base
+            else [{"cel": {"expression": f'device.driver == "{devices.driver}"'}}]
         )
         added = [{"cel": {"expression": text}} for text in devices.selectors]
         found.append(
@@ -39,5 +43,7 @@ def classes_for(resources: Iterable[str], target: Target) -> tuple[tuple[dict[st
 
 
 def _installed(driver: str, target: Target) -> tuple[dict[str, Any], ...]:
-    settings = {driver: {"cloud": "aws"}} if driver == "dra.net" else {}  # installs the class of EFA devices
+    settings = (
+        {driver: {"cloud": "aws"}} if driver == "dra.net" else {}
+    )  # installs the class of EFA devices
     return find(driver).device_classes(Options("node", target, settings=settings))

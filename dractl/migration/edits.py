@@ -101,14 +101,20 @@ def _prepended(document: Document, wanted: Prepend) -> Edit:
     where = (*wanted.path, wanted.key) if existing else wanted.path
     place = document.locate(where)
     opening = document.line(place.line)[place.column - 1 : place.column]
-    flow = ", ".join("{" + ", ".join(f"{k}: {v}" for k, v in item.items()) + "}" for item in wanted.items)
+    flow = ", ".join(
+        "{" + ", ".join(f"{k}: {v}" for k, v in item.items()) + "}" for item in wanted.items
+    )
     if opening in ("[", "{"):
         inside = Position(place.file, place.line, place.column + 1, place.line, place.column + 1)
         comma = "" if wanted.alone else ", "
         return Edit(inside, f"{flow}, " if opening == "[" else f"{wanted.key}: [{flow}]{comma}")
     if wanted.key in document.at(wanted.path) and not existing:
         raise Unclear
-    anchor = document.locate((*where, 0)) if existing else document.locate((*where, wanted.before), key=True)
+    anchor = (
+        document.locate((*where, 0))
+        if existing
+        else document.locate((*where, wanted.before), key=True)
+    )
     prefix = document.line(anchor.line)[: anchor.column - 1]
     if existing:
         if prefix.strip() != "-":
@@ -119,7 +125,9 @@ def _prepended(document: Document, wanted: Prepend) -> Edit:
     text = f"{indent}{wanted.key}:\n{_block(wanted, indent)}"
     if not prefix.strip():
         line = anchor.line
-        while line > 1 and document.line(line - 1).startswith(f"{indent}#"):  # a comment stays with what it is about
+        while line > 1 and document.line(line - 1).startswith(
+            f"{indent}#"
+        ):  # a comment stays with what it is about
             line -= 1
         return Edit(_at(anchor, line, 1), text)
     return Edit(_at(anchor, anchor.line, anchor.column), text[len(indent) :] + indent)
@@ -128,7 +136,10 @@ def _prepended(document: Document, wanted: Prepend) -> Edit:
 def _block(wanted: Prepend, indent: str) -> str:
     lines = []
     for item in wanted.items:
-        lines += [f"{indent}{'- ' if not at else '  '}{key}: {value}\n" for at, (key, value) in enumerate(item.items())]
+        lines += [
+            f"{indent}{'- ' if not at else '  '}{key}: {value}\n"
+            for at, (key, value) in enumerate(item.items())
+        ]
     if wanted.comment:
         lines[0] = f"{lines[0][:-1]}  {wanted.comment}\n"
     return "".join(lines)

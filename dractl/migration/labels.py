@@ -19,7 +19,9 @@ _ATTRIBUTES = 'device.attributes["gpu.nvidia.com"]'
 @cache
 def _products() -> dict[str, str]:
     names = [str(product.facts.get("name", "")) for product in products().values()]
-    return {"-".join(re.sub(r"[^A-Za-z0-9\-_. ]", "", name).split()): name for name in names if name}
+    return {
+        "-".join(re.sub(r"[^A-Za-z0-9\-_. ]", "", name).split()): name for name in names if name
+    }
 
 
 def without_suffixes(product: str) -> tuple[str, str | None]:

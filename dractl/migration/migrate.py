@@ -60,7 +60,11 @@ class Migration:
         }
         self._shared = sharings(documents)
         self._templates = Templates(
-            {(d.namespace, d.name) for d in documents if d.kind == "ResourceClaimTemplate" and d.name}
+            {
+                (d.namespace, d.name)
+                for d in documents
+                if d.kind == "ResourceClaimTemplate" and d.name
+            }
         )
 
     def of(self, name: str, content: str, scope: str) -> Migrated:
@@ -68,13 +72,18 @@ class Migration:
 
         No pod is changed whose edits do not read as they were planned.
         """
-        whole = content if content.endswith("\n") else content + ("\r\n" if "\r\n" in content else "\n")
+        whole = (
+            content if content.endswith("\n") else content + ("\r\n" if "\r\n" in content else "\n")
+        )
         documents = [item for item in read_text(name, whole) if isinstance(item, Document)]
         remarks: list[Remark] = []
         resources: set[str] = set()
         pods: list[PodPlan] = []
         for document in documents:
-            remarks += (Remark(place, f"{resource} is {_PATCH}") for place, resource in requests_in_patches(document))
+            remarks += (
+                Remark(place, f"{resource} is {_PATCH}")
+                for place, resource in requests_in_patches(document)
+            )
             if not isinstance(document.value, dict):
                 continue
             specs = list(_pod_specs(document.value))
@@ -98,7 +107,10 @@ class Migration:
                     pods.append(pod)
         if pods and content.lstrip().startswith(("{", "[")) and not is_json(content):
             remarks.append(
-                Remark(pods[0].document.locate(()), "left as it is: YAML in braces; write it in lines first")
+                Remark(
+                    pods[0].document.locate(()),
+                    "left as it is: YAML in braces; write it in lines first",
+                )
             )
             pods = []
         made = self._after(name, whole, documents, pods, remarks)
@@ -106,40 +118,68 @@ class Migration:
         return Migrated(name, content, after, tuple(dict.fromkeys(remarks)), frozenset(resources))
 
     def _after(
-        self, name: str, content: str, documents: Sequence[Document], pods: Sequence[PodPlan], remarks: list[Remark]
+        self,
+        name: str,
+        content: str,
+        documents: Sequence[Document],
+        pods: Sequence[PodPlan],
+        remarks: list[Remark],
     ) -> str:
         good = list(pods)
         made = self._edited(name, content, documents, good) if good else None
         if made is None and 1 < len(pods) <= _MOST_ALONE:
-            good = [pod for pod in pods if self._edited(name, content, documents, [pod]) is not None]
+            good = [
+                pod for pod in pods if self._edited(name, content, documents, [pod]) is not None
+            ]
             made = self._edited(name, content, documents, good) if good else None
         good = [] if made is None else good
         kept = set(map(id, good))
         remarks += (
-            Remark(pod.document.locate(()), "left as it is: anchors, merge keys or its layout do not allow a safe edit")
+            Remark(
+                pod.document.locate(()),
+                "left as it is: anchors, merge keys or its layout do not allow a safe edit",
+            )
             for pod in pods
             if id(pod) not in kept
         )
         self._templates.written.update(template for pod in good for template in pod.templates)
         return content if made is None else made
 
-    def _edited(self, name: str, content: str, documents: Sequence[Document], pods: Sequence[PodPlan]) -> str | None:
+    def _edited(
+        self, name: str, content: str, documents: Sequence[Document], pods: Sequence[PodPlan]
+    ) -> str | None:
         """The text with the changes of some pods, provided that it reads as planned."""
         needed = dict.fromkeys(template for pod in pods for template in pod.templates)
         added = [template for template in needed if template not in self._templates.written]
-        values = {id(document): json.loads(json.dumps(document.value, default=str)) for document in documents}
+        values = {
+            id(document): json.loads(json.dumps(document.value, default=str))
+            for document in documents
+        }
         try:
             for pod in pods:
                 for wanted_change in pod.changes:
                     change(values[id(pod.document)], wanted_change)
             if is_json(content):
-                after = _json_edited(content, [(document, values[id(document)]) for document in documents], added)
+                after = _json_edited(
+                    content, [(document, values[id(document)]) for document in documents], added
+                )
             else:
                 after = _yaml_edited(content, pods, added)
-        except (KeyError, IndexError, TypeError, ValueError, Unclear, NoPlace, NotJson):  # JSON within YAML, NaN
+        except (
+            KeyError,
+            IndexError,
+            TypeError,
+            ValueError,
+            Unclear,
+            NoPlace,
+            NotJson,
+        ):  # JSON within YAML, NaN
             return None
         expected = [*values.values(), *(template.value for template in added)]
-        read = [json.loads(json.dumps(getattr(item, "value", None), default=str)) for item in read_text(name, after)]
+        read = [
+            json.loads(json.dumps(getattr(item, "value", None), default=str))
+            for item in read_text(name, after)
+        ]
         return after if read == expected else None
 
     def _tolerates(self, resource: str) -> bool:
@@ -172,7 +212,9 @@ def _maps(value: Any) -> Iterator[tuple[Path, Mapping[str, Any]]]:
             stack += [((*path, at), child) for at, child in enumerate(node)][::-1]
 
 
-def _of_patch(document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]) -> Iterator[Remark]:
+def _of_patch(
+    document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]
+) -> Iterator[Remark]:
     """What stays to be done where a patch asks for devices: the claim belongs to the object that it changes, and a
     template has no place in its file."""
     for path, spec in specs:
@@ -190,7 +232,10 @@ def _elsewhere(document: Document, specs: Sequence[Path]) -> Iterator[Remark]:
             if what := wanted(str(covered)):
                 why = f"map {what.device_class} to it in Kueue's deviceClassMappings"
                 place = document.locate((*path, "coveredResources", at))
-                yield Remark(place, f"{covered} is left as it is: {why}, or no claim counts against this quota")
+                yield Remark(
+                    place,
+                    f"{covered} is left as it is: {why}, or no claim counts against this quota",
+                )
         for key in node:
             resource = str(key).removeprefix("requests.").removeprefix("limits.")
             amounts = path and path[-1] in ("limits", "requests", "hard", "max", "default")
@@ -198,16 +243,23 @@ def _elsewhere(document: Document, specs: Sequence[Path]) -> Iterator[Remark]:
                 why = "not in a pod template; whatever creates the pods must let them use claims"
                 if path[-1] == "hard":
                     why = f"count {what.device_class}.deviceclass.resource.k8s.io/devices in the quota"
-                yield Remark(document.locate((*path, key), key=True), f"{key} is left as it is: {why}")
+                yield Remark(
+                    document.locate((*path, key), key=True), f"{key} is left as it is: {why}"
+                )
 
 
-def _json_edited(content: str, changed: Sequence[tuple[Document, Any]], added: Sequence[Template]) -> str:
+def _json_edited(
+    content: str, changed: Sequence[tuple[Document, Any]], added: Sequence[Template]
+) -> str:
     source = Source("", content)
     after, rest = "", 0
     for document, value in changed:
         if value != document.value:
             place = document.locate(())
-            start, end = source.offset(place.line, place.column), source.offset(place.end_line, place.end_column)
+            start, end = (
+                source.offset(place.line, place.column),
+                source.offset(place.end_line, place.end_column),
+            )
             after += content[rest:start] + rewritten(content, start, document.value, value)
             rest = end
     return with_objects(after + content[rest:], [template.value for template in added])
@@ -217,4 +269,6 @@ def _yaml_edited(content: str, pods: Sequence[PodPlan], added: Sequence[Template
     edits = tuple(edit(pod.document, wanted) for pod in pods for wanted in pod.changes)
     after, _ = applied(content, [TextFix("use claims", edits, safe=True)])
     newline = "\r\n" if "\r\n" in content else "\n"
-    return after + "".join(f"---\n{dump(template.value)}" for template in added).replace("\n", newline)
+    return after + "".join(f"---\n{dump(template.value)}" for template in added).replace(
+        "\n", newline
+    )

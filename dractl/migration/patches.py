@@ -26,7 +26,9 @@ def requests_in_patches(document: Document) -> Iterator[tuple[Position, str]]:
             place = (field, at) if isinstance(entry, str) else (field, at, "patch")
             text = document.at(place)
             if not isinstance(text, str) or (isinstance(entry, str) and "\n" not in text):
-                yield from _in_file(document, entry if isinstance(entry, str) else mapping(entry).get("path"))
+                yield from _in_file(
+                    document, entry if isinstance(entry, str) else mapping(entry).get("path")
+                )
                 continue
             for found in read_text(document.file, text):
                 for resource, written in _named(found.value) if isinstance(found, Document) else ():

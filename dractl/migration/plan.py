@@ -14,7 +14,16 @@ from dractl.manifests.documents import Path
 from dractl.migration import labels
 from dractl.migration.edits import Alteration, Prepend, Put, Remove, comments
 from dractl.migration.plugin import Sharing
-from dractl.migration.resources import GPU, PARTED, StandIn, is_extended, mig, parted, wanted, why_not
+from dractl.migration.resources import (
+    GPU,
+    PARTED,
+    StandIn,
+    is_extended,
+    mig,
+    parted,
+    wanted,
+    why_not,
+)
 from dractl.migration.templates import ClaimShape, Template
 from dractl.objects.values import items, mapping, text
 
@@ -112,7 +121,10 @@ def plan(
         place = document.locate((*path, "containers"), key=True)
         remarks.append(Remark(place, _TOLERATION.format(resource="nvidia.com/gpu")))
 
-    entries = tuple({"name": name, "resourceClaimTemplateName": claim.template.name} for name, claim in made.items())
+    entries = tuple(
+        {"name": name, "resourceClaimTemplateName": claim.template.name}
+        for name, claim in made.items()
+    )
     tolerations = tuple({"key": key, "operator": "Exists"} for key in missing)
     listed = tuple(_container_claims(document, pod, claims))
     changes: tuple[Alteration, ...] = (
@@ -121,25 +133,46 @@ def plan(
         *listed,
         *_for_ray(document, path, pod.uses, remarks),
         # A key is removed after what names it as the place before which a list is put.
-        *(Remove(key, any(one.comment and key[: len(one.path)] == one.path for one in listed)) for key in pod.keys),
+        *(
+            Remove(key, any(one.comment and key[: len(one.path)] == one.path for one in listed))
+            for key in pod.keys
+        ),
         *map(Remove, chosen.keys),
     )
     return PodPlan(
-        document, tuple(remarks), frozenset(resources), changes, tuple(claim.template for claim in made.values())
+        document,
+        tuple(remarks),
+        frozenset(resources),
+        changes,
+        tuple(claim.template for claim in made.values()),
     )
 
 
-def _for_ray(document: Document, path: Path, uses: Sequence[ResourceUse], remarks: list[Remark]) -> Iterator[Put]:
+def _for_ray(
+    document: Document, path: Path, uses: Sequence[ResourceUse], remarks: list[Remark]
+) -> Iterator[Put]:
     """Ray counts the GPUs of its container by the limits (ray-project/kuberay ray-operator/controllers/ray/common
     pod.go generateRayStartCommand): without them it has to be told."""
     group = path[:-2]
-    count = sum(use.count for use in uses if use.container[-2:] == ("containers", 0) and use.resource.endswith("gpu"))
-    if not (document.kind or "").startswith("Ray") or path[-2:] != ("template", "spec") or not count:
+    count = sum(
+        use.count
+        for use in uses
+        if use.container[-2:] == ("containers", 0) and use.resource.endswith("gpu")
+    )
+    if (
+        not (document.kind or "").startswith("Ray")
+        or path[-2:] != ("template", "spec")
+        or not count
+    ):
         return
     params = (*group, "rayStartParams")
     if not isinstance(document.at(params), dict):
         place = document.locate(group, key=True)
-        remarks.append(Remark(place, f'Ray no longer sees the limit: add rayStartParams: {{num-gpus: "{count}"}}'))
+        remarks.append(
+            Remark(
+                place, f'Ray no longer sees the limit: add rayStartParams: {{num-gpus: "{count}"}}'
+            )
+        )
     elif "num-gpus" not in document.at(params):
         yield Put(params, "num-gpus", str(count))
 
@@ -154,7 +187,9 @@ def asked(document: Document, path: Path, spec: Mapping[str, Any]) -> Demand:
             container = (*path, kind, at)
             counts: dict[str, int] = {}
             written = mapping(mapping(item).get("resources"))
-            in_parts = parted({name for part in ("limits", "requests") for name in mapping(written.get(part))})
+            in_parts = parted(
+                {name for part in ("limits", "requests") for name in mapping(written.get(part))}
+            )
             for part in ("limits", "requests"):
                 amounts = mapping(written.get(part))
                 turned: list[Path] = []
@@ -162,14 +197,25 @@ def asked(document: Document, path: Path, spec: Mapping[str, Any]) -> Demand:
                     if not isinstance(resource, str) or not is_extended(resource):
                         continue
                     where = (*container, "resources", part, resource)
-                    reason, count = (in_parts[resource], 0) if resource in in_parts else _count(resource, amount)
+                    reason, count = (
+                        (in_parts[resource], 0)
+                        if resource in in_parts
+                        else _count(resource, amount)
+                    )
                     if reason:
                         remarks.append(Remark(document.locate(where, key=True), reason))
                     elif count and counts.setdefault(resource, count) == count:
                         turned.append(where)
-                keys += [(*container, "resources", part)] if turned and len(turned) == len(amounts) else turned
+                keys += (
+                    [(*container, "resources", part)]
+                    if turned and len(turned) == len(amounts)
+                    else turned
+                )
             before = kind == "initContainers" and mapping(item).get("restartPolicy") != "Always"
-            uses += [ResourceUse(container, resource, count, before) for resource, count in counts.items()]
+            uses += [
+                ResourceUse(container, resource, count, before)
+                for resource, count in counts.items()
+            ]
     return Demand(tuple(uses), tuple(keys), tuple(remarks))
 
 
@@ -185,7 +231,9 @@ def _count(resource: str, amount: Any) -> tuple[str | None, int]:
     return None, int(written)
 
 
-def _node_labels(document: Document, path: Path, spec: Mapping[str, Any], uses: Sequence[ResourceUse]) -> _Labels:
+def _node_labels(
+    document: Document, path: Path, spec: Mapping[str, Any], uses: Sequence[ResourceUse]
+) -> _Labels:
     if not any(use.resource.startswith(labels.PREFIX) for use in uses):
         return _Labels()
     wished = mapping(spec.get("nodeSelector"))
@@ -199,7 +247,11 @@ def _node_labels(document: Document, path: Path, spec: Mapping[str, Any], uses: 
         where = (*path, "nodeSelector", label)
         chosen = None if holds_placeholder(value) else labels.selectors(label, str(value))
         if chosen is None:
-            why = f"{label} is kept: it is filled in later" if holds_placeholder(value) else labels.why_kept(label)
+            why = (
+                f"{label} is kept: it is filled in later"
+                if holds_placeholder(value)
+                else labels.why_kept(label)
+            )
             remarks.append(Remark(document.locate(where, key=True), why))
             continue
         if label == "nvidia.com/gpu.product":
@@ -209,7 +261,9 @@ def _node_labels(document: Document, path: Path, spec: Mapping[str, Any], uses: 
     affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
     if labels.PREFIX in json.dumps(affinity, default=str):
         place = document.locate((*path, "affinity", "nodeAffinity"), key=True)
-        remarks.append(Remark(place, "nodeAffinity is kept: GPU Feature Discovery must keep labelling nodes"))
+        remarks.append(
+            Remark(place, "nodeAffinity is kept: GPU Feature Discovery must keep labelling nodes")
+        )
     if keys and len(keys) == len(wished):
         keys = [(*path, "nodeSelector")]
     return _Labels(tuple(selectors), profile, tuple(keys), tuple(remarks))
@@ -221,7 +275,9 @@ def _devices(use: ResourceUse, chosen: _Labels, sharing: Sharing | None) -> Stan
     devices = wanted(use.resource)
     assert devices is not None
     if sharing is not None:
-        said = PARTED.format(resource=sharing.resource, replicas=sharing.replicas, source=sharing.source)
+        said = PARTED.format(
+            resource=sharing.resource, replicas=sharing.replicas, source=sharing.source
+        )
         devices = replace(devices, notes=(said,))
     if devices.driver != GPU:
         return devices
@@ -232,14 +288,20 @@ def _devices(use: ResourceUse, chosen: _Labels, sharing: Sharing | None) -> Stan
 
 
 def _claims(
-    spec: Mapping[str, Any], devices: Mapping[ResourceUse, StandIn], template_for: Callable[[ClaimShape], Template]
+    spec: Mapping[str, Any],
+    devices: Mapping[ResourceUse, StandIn],
+    template_for: Callable[[ClaimShape], Template],
 ) -> tuple[_Claim, ...]:
     """A claim for each use, but one for an init container and the containers after it: kubelet gives them its devices
     (pkg/kubelet/cm/devicemanager)."""
     names = {text(mapping(claim).get("name")) for claim in items(spec.get("resourceClaims"))}
     claims: list[_Claim] = []
     for use in sorted(devices, key=lambda one: one.starts_before):
-        lent = (c for c in claims if use.starts_before and c.use.resource == use.resource and c.use.count >= use.count)
+        lent = (
+            c
+            for c in claims
+            if use.starts_before and c.use.resource == use.resource and c.use.count >= use.count
+        )
         if lender := next(lent, None):
             claims.append(replace(lender, use=use))
             continue
@@ -250,12 +312,18 @@ def _claims(
             name = f"{what.name}-{number}"
         names.add(name)
         claims.append(
-            _Claim(use, name, template_for(ClaimShape(what.name, what.device_class, use.count, what.selectors)))
+            _Claim(
+                use,
+                name,
+                template_for(ClaimShape(what.name, what.device_class, use.count, what.selectors)),
+            )
         )
     return tuple(claims)
 
 
-def _container_claims(document: Document, pod: Demand, claims: Sequence[_Claim]) -> Iterator[Prepend]:
+def _container_claims(
+    document: Document, pod: Demand, claims: Sequence[_Claim]
+) -> Iterator[Prepend]:
     """``resources.claims`` of each container, before its first key. A comment on the only request goes to its claim."""
     for container in dict.fromkeys(claim.use.container for claim in claims):
         resources = (*container, "resources")

@@ -33,7 +33,9 @@ def sharings(documents: Iterable[Document]) -> dict[str, Sharing]:
     for document in documents:
         if document.kind == "ConfigMap" and isinstance(document.value.get("data"), dict):
             for content in document.value["data"].values():
-                for name, replicas in _replicas(content) if isinstance(content, str) and "replicas" in content else ():
+                for name, replicas in (
+                    _replicas(content) if isinstance(content, str) and "replicas" in content else ()
+                ):
                     if replicas > 1 and (name not in found or replicas > found[name].replicas):
                         found[name] = Sharing(name, replicas, f"ConfigMap {document.name}")
     return found

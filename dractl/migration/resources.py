@@ -41,14 +41,18 @@ _POOL = (
 def wanted(resource: str) -> StandIn | None:
     """The devices that a device plugin's resource stands for; None where no driver is known to publish them."""
     if resource.endswith(SHARED):
-        shared = wanted(resource.removesuffix(SHARED)) if resource.startswith("nvidia.com/") else None
+        shared = (
+            wanted(resource.removesuffix(SHARED)) if resource.startswith("nvidia.com/") else None
+        )
         return shared and replace(shared, notes=(_SHARING.format(resource=resource),))
     if resource.startswith("nvidia.com/mig-"):
         return mig(resource.removeprefix("nvidia.com/mig-"))
     domain, _, pool = resource.partition("/")
     if "sriov" in pool.lower() and domain != SRIOV:
         expression = f'device.attributes["{SRIOV}"].resourceName == "{pool}"'
-        return StandIn("vf", SRIOV, SRIOV, (expression,), (_POOL.format(resource=resource, pool=pool),))
+        return StandIn(
+            "vf", SRIOV, SRIOV, (expression,), (_POOL.format(resource=resource, pool=pool),)
+        )
     row = by_name().get(resource)
     return None if row is None else StandIn(row.request, row.device_class, row.drivers[0])
 
@@ -60,7 +64,9 @@ def mig(suffix: str) -> StandIn:
     """
     size, gb, media = suffix.partition("gb.")
     profile = f"{size}gb+{media}" if gb else suffix
-    return StandIn("mig", MIG, GPU, (f'device.attributes["gpu.nvidia.com"].profile == "{profile}"',))
+    return StandIn(
+        "mig", MIG, GPU, (f'device.attributes["gpu.nvidia.com"].profile == "{profile}"',)
+    )
 
 
 def is_extended(resource: str) -> bool:
@@ -77,7 +83,9 @@ def why_not(resource: str) -> str:
     drivers = () if near else drivers_of(resource) or _of_vendor(resource)
     if drivers:
         return f"{resource}: no class of {' or '.join(drivers)} is known to stand for it; write the claim by hand"
-    return f"{resource}: no DRA driver is known for it" + (f"; did you mean {near}?" if near else "")
+    return f"{resource}: no DRA driver is known for it" + (
+        f"; did you mean {near}?" if near else ""
+    )
 
 
 def parted(resources_of_container: Collection[str]) -> dict[str, str]:
@@ -85,9 +93,13 @@ def parted(resources_of_container: Collection[str]) -> dict[str, str]:
     said: dict[str, str] = {}
     for row in resources().companions:
         if row.name in resources_of_container:
-            said[row.name] = f"{row.name}: it says which part of {row.of} the container gets; write the claim by hand"
+            said[row.name] = (
+                f"{row.name}: it says which part of {row.of} the container gets; write the claim by hand"
+            )
             if row.of in resources_of_container:
-                said[row.of] = f"{row.of} with {row.name} is a part of a device, and a claim would get all of it"
+                said[row.of] = (
+                    f"{row.of} with {row.name} is a part of a device, and a claim would get all of it"
+                )
     return said
 
 
@@ -95,5 +107,10 @@ def _of_vendor(resource: str) -> tuple[str, ...]:
     """The drivers of the vendor of a resource: those whose name, or one of whose resources, has its domain."""
     domain = resource.partition("/")[0]
     owners = (row.drivers for row in resources().resources if row.name.partition("/")[0] == domain)
-    own = (name for name in names() if name == domain or name.endswith(f".{domain}") if domain != "example.com")
+    own = (
+        name
+        for name in names()
+        if name == domain or name.endswith(f".{domain}")
+        if domain != "example.com"
+    )
     return tuple(dict.fromkeys((*(name for drivers in owners for name in drivers), *own)))

@@ -55,14 +55,22 @@ class Templates(Struct):
         """The template of a shape, named when it is first asked for. The same shape has the same name everywhere."""
         key = (scope, namespace, shape)
         if key not in self.known:
-            alike = [template.name for (_, _, other), template in self.known.items() if other == shape]
-            name = alike[0] if alike and (namespace, alike[0]) not in self.taken else self._free(namespace, shape)
+            alike = [
+                template.name for (_, _, other), template in self.known.items() if other == shape
+            ]
+            name = (
+                alike[0]
+                if alike and (namespace, alike[0]) not in self.taken
+                else self._free(namespace, shape)
+            )
             self.known[key] = Template(scope, namespace, name, shape)
         return self.known[key]
 
     def _free(self, namespace: str | None, shape: ClaimShape) -> str:
         others = {template.name for template in self.known.values()}
-        detail = [found[1] for text in shape.selectors if (found := re.search(r'"([^"]+)"\Z', text))]
+        detail = [
+            found[1] for text in shape.selectors if (found := re.search(r'"([^"]+)"\Z', text))
+        ]
         words = "-".join([shape.name, *([str(shape.count)] if shape.count > 1 else []), *detail])
         base = re.sub(r"[^a-z0-9]+", "-", words.lower())[:50].strip("-")
         number, name = 1, base

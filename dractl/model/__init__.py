@@ -52,7 +52,11 @@ from dractl.model.core import (
     Toleration as Toleration,
 )
 from dractl.model.decoding import Object as Object, decodable as decodable, decode as decode
-from dractl.model.meta import Condition as Condition, ObjectMeta as ObjectMeta, OwnerReference as OwnerReference
+from dractl.model.meta import (
+    Condition as Condition,
+    ObjectMeta as ObjectMeta,
+    OwnerReference as OwnerReference,
+)
 from dractl.model.names import (
     QualifiedName as QualifiedName,
     RequestRef as RequestRef,

@@ -42,7 +42,12 @@ class APIType(Struct, frozen=True):
     @classmethod
     def read_with(cls, r: Reader, **given: Any) -> Self:
         """The same, but for fields that are not read from the place of their name."""
-        return cls(*[given[name] if name in given else read(r, *place) for name, read, place in _fields(cls)])
+        return cls(
+            *[
+                given[name] if name in given else read(r, *place)
+                for name, read, place in _fields(cls)
+            ]
+        )
 
 
 @cache

@@ -29,7 +29,9 @@ def encode(
     if isinstance(value, Struct):
         found = ((name, getattr(value, name)) for name in value.__struct_fields__)
         return {
-            renamed.get(name) or camel_case(name): encode(item, renamed=renamed, always=always, absent=absent)
+            renamed.get(name) or camel_case(name): encode(
+                item, renamed=renamed, always=always, absent=absent
+            )
             for name, item in found
             if name in always or item not in absent
         }

@@ -28,7 +28,9 @@ def to_v1(value: Mapping[str, Any]) -> Mapping[str, Any]:
         case "ResourceClaimTemplate" if isinstance(spec.get("spec"), Mapping):
             converted["spec"] = {**spec, "spec": _claim_spec(spec["spec"])}
         case "ResourceSlice":
-            converted["spec"] = _slice_spec(spec, counts_as_quantity=version == "resource.k8s.io/v1alpha3")
+            converted["spec"] = _slice_spec(
+                spec, counts_as_quantity=version == "resource.k8s.io/v1alpha3"
+            )
     return converted
 
 
@@ -49,7 +51,10 @@ def _claim_spec(spec: Mapping[str, Any]) -> Mapping[str, Any]:
     devices = spec.get("devices")
     if not isinstance(devices, Mapping) or not isinstance(devices.get("requests"), list):
         return spec
-    requests = [_request(request) if isinstance(request, Mapping) else request for request in devices["requests"]]
+    requests = [
+        _request(request) if isinstance(request, Mapping) else request
+        for request in devices["requests"]
+    ]
     return {**spec, "devices": {**devices, "requests": requests}}
 
 
@@ -81,7 +86,9 @@ def _slice_spec(spec: Mapping[str, Any], *, counts_as_quantity: bool) -> Mapping
     devices = spec.get("devices")
     if isinstance(devices, list):
         converted["devices"] = [
-            _device(device, counts_as_quantity=counts_as_quantity) if isinstance(device, Mapping) else device
+            _device(device, counts_as_quantity=counts_as_quantity)
+            if isinstance(device, Mapping)
+            else device
             for device in devices
         ]
     return converted
@@ -95,6 +102,7 @@ def _device(device: Mapping[str, Any], *, counts_as_quantity: bool) -> Mapping[s
     capacity = flat.get("capacity")
     if counts_as_quantity and isinstance(capacity, Mapping):  # v1alpha3: a map of quantities
         flat["capacity"] = {
-            key: value if isinstance(value, Mapping) else {"value": value} for key, value in capacity.items()
+            key: value if isinstance(value, Mapping) else {"value": value}
+            for key, value in capacity.items()
         }
     return flat

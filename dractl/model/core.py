@@ -106,7 +106,9 @@ class PodSpec(APIType, frozen=True):
         affinity = r.child("affinity").child("nodeAffinity")
         return cls.read_with(
             r,
-            node_affinity=affinity.optional("requiredDuringSchedulingIgnoredDuringExecution", NodeSelector.read),
+            node_affinity=affinity.optional(
+                "requiredDuringSchedulingIgnoredDuringExecution", NodeSelector.read
+            ),
             scheduling_gates=r.each("schedulingGates", lambda gate: gate.text("name")),
         )
 

@@ -11,9 +11,22 @@ from dractl.model.reader import DecodeError, Origin, Path, Reader
 from dractl.model.slices import ResourceSlice
 from dractl.model.taints import DeviceTaintRule
 
-Object = ResourceClaim | ResourceClaimTemplate | DeviceClass | ResourceSlice | DeviceTaintRule | Pod | Node | Namespace
+Object = (
+    ResourceClaim
+    | ResourceClaimTemplate
+    | DeviceClass
+    | ResourceSlice
+    | DeviceTaintRule
+    | Pod
+    | Node
+    | Namespace
+)
 
-_CORE: Final[dict[str, Callable[[Reader], Object]]] = {"Pod": Pod.read, "Node": Node.read, "Namespace": Namespace.read}
+_CORE: Final[dict[str, Callable[[Reader], Object]]] = {
+    "Pod": Pod.read,
+    "Node": Node.read,
+    "Namespace": Namespace.read,
+}
 _RESOURCE: Final[dict[str, Callable[[Reader], Object]]] = {
     "ResourceClaim": ResourceClaim.read,
     "ResourceClaimTemplate": ResourceClaimTemplate.read,
@@ -21,7 +34,9 @@ _RESOURCE: Final[dict[str, Callable[[Reader], Object]]] = {
     "ResourceSlice": ResourceSlice.read,
     "DeviceTaintRule": DeviceTaintRule.read,
 }
-_VERSIONS: Final = tuple(f"resource.k8s.io/{version}" for version in ("v1", "v1beta2", "v1beta1", "v1alpha3"))
+_VERSIONS: Final = tuple(
+    f"resource.k8s.io/{version}" for version in ("v1", "v1beta2", "v1beta1", "v1alpha3")
+)
 
 
 def decodable(value: Mapping[str, Any]) -> bool:
@@ -39,7 +54,10 @@ def decode(value: Mapping[str, Any], origin: str = "") -> Object:
     Reader(value, root)  # or it is not an object at all
     read = _kind(value)
     if read is None:
-        raise DecodeError(root, f"no object that dractl reads: {value.get('apiVersion')!r}, kind {value.get('kind')!r}")
+        raise DecodeError(
+            root,
+            f"no object that dractl reads: {value.get('apiVersion')!r}, kind {value.get('kind')!r}",
+        )
     return read(Reader(to_v1(value), root))
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-_LONGEST = 100  # compared characters: the time grows with their square, and a name may be a whole file
+_LONGEST = (
+    100  # compared characters: the time grows with their square, and a name may be a whole file
+)
 
 
 def nearest(name: str, known: Iterable[str], alike: float = 0.7) -> str | None:
@@ -17,7 +19,12 @@ def nearest(name: str, known: Iterable[str], alike: float = 0.7) -> str | None:
 
 def nearest_names(name: str, known: Iterable[str], alike: float = 0.7, most: int = 3) -> list[str]:
     """The similar known names, the nearest first; at most ``most`` of them."""
-    by_lower = {candidate.lower()[:_LONGEST]: candidate for candidate in sorted(known, reverse=True)}
+    by_lower = {
+        candidate.lower()[:_LONGEST]: candidate for candidate in sorted(known, reverse=True)
+    }
     if not by_lower:
         return []
-    return [by_lower[found] for found in get_close_matches(name.lower()[:_LONGEST], by_lower, most, alike)]
+    return [
+        by_lower[found]
+        for found in get_close_matches(name.lower()[:_LONGEST], by_lower, most, alike)
+    ]

@@ -8,4 +8,6 @@ _NUMBER = re.compile(r"(\d+)")
 def natural(text: str) -> tuple[tuple[bool, int, str], ...]:
     """A key to sort by: runs of digits count as numbers."""
     parts = _NUMBER.split(text[:1000])
-    return tuple((part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts if part)
+    return tuple(
+        (part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts if part
+    )

@@ -35,9 +35,19 @@ def pod_templates(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str,
                 continue
             if path == ("metadata",) or path == ("status",):
                 continue
-            stack.extend([((*path, str(key)), child) for key, child in node.items() if _is_container(child)][::-1])
+            stack.extend(
+                [((*path, str(key)), child) for key, child in node.items() if _is_container(child)][
+                    ::-1
+                ]
+            )
         elif isinstance(node, list):
-            stack.extend([((*path, index), child) for index, child in enumerate(node) if _is_container(child)][::-1])
+            stack.extend(
+                [
+                    ((*path, index), child)
+                    for index, child in enumerate(node)
+                    if _is_container(child)
+                ][::-1]
+            )
 
 
 def _is_container(value: object) -> bool:
@@ -48,9 +58,15 @@ def _is_template(key: str | int, node: Mapping[str, Any]) -> bool:
     if not isinstance(key, str) or not key.lower().endswith("template"):
         return False
     spec = node.get("spec")
-    if isinstance(spec, Mapping) and isinstance(spec.get("template"), Mapping) and "containers" not in spec:
+    if (
+        isinstance(spec, Mapping)
+        and isinstance(spec.get("template"), Mapping)
+        and "containers" not in spec
+    ):
         return False  # a Job's template, with claims one level too high
-    return isinstance(spec, Mapping) and any(isinstance(spec.get(name), list) for name in _CONTAINERS)
+    return isinstance(spec, Mapping) and any(
+        isinstance(spec.get(name), list) for name in _CONTAINERS
+    )
 
 
 def pod_specs(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
@@ -67,11 +83,23 @@ def pod_specs(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any
         if path in templates or len(path) > _DEPTH or path[:1] in (("metadata",), ("status",)):
             continue
         if isinstance(node, Mapping):
-            if path and (_lists_maps(node.get("resourceClaims")) or _names_claims(node.get("containers"))):
+            if path and (
+                _lists_maps(node.get("resourceClaims")) or _names_claims(node.get("containers"))
+            ):
                 yield path, node
-            stack.extend([((*path, str(key)), child) for key, child in node.items() if _is_container(child)][::-1])
+            stack.extend(
+                [((*path, str(key)), child) for key, child in node.items() if _is_container(child)][
+                    ::-1
+                ]
+            )
         elif isinstance(node, list):
-            stack.extend([((*path, index), child) for index, child in enumerate(node) if _is_container(child)][::-1])
+            stack.extend(
+                [
+                    ((*path, index), child)
+                    for index, child in enumerate(node)
+                    if _is_container(child)
+                ][::-1]
+            )
 
 
 def main_containers(spec: Mapping[str, Any]) -> list[str]:
@@ -80,11 +108,15 @@ def main_containers(spec: Mapping[str, Any]) -> list[str]:
 
 
 def _lists_maps(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
+    return (
+        isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
+    )
 
 
 def _names_claims(containers: object) -> bool:
     if not isinstance(containers, list):
         return False
-    resources = (container.get("resources") for container in containers if isinstance(container, Mapping))
+    resources = (
+        container.get("resources") for container in containers if isinstance(container, Mapping)
+    )
     return any(isinstance(item, Mapping) and _lists_maps(item.get("claims")) for item in resources)

@@ -16,9 +16,7 @@ from dractl.model.go import int64, json_number
 
 Format = Literal["BinarySI", "DecimalSI", "DecimalExponent"]
 
-FORMAT_ERROR: Final = (
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"  # quantity.go
-)
+FORMAT_ERROR: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"  # quantity.go
 NUMERIC_ERROR: Final = "unable to parse numeric part of quantity"
 SUFFIX_ERROR: Final = "unable to parse quantity's suffix"
 
@@ -131,10 +129,14 @@ class Quantity:
             return int64(result) if shift in (1, 2, 3, 6, 9) and self._unscaled != _MIN_INT64 else 0
         if shift == 0:
             return int64(self._unscaled)
-        if shift > 0:  # scale_int.go: int64 times a converted float, which saturates at the smallest int64
+        if (
+            shift > 0
+        ):  # scale_int.go: int64 times a converted float, which saturates at the smallest int64
             return int64(self._unscaled * (_ten(shift) if shift < 19 else _MIN_INT64))
         divisor = _ten(-shift)
-        if self._unscaled < _MAX_INT64 and -shift < 19:  # truncating division, then one up for any remainder
+        if (
+            self._unscaled < _MAX_INT64 and -shift < 19
+        ):  # truncating division, then one up for any remainder
             number = int64(self._unscaled)
             quotient = abs(number) // divisor * (1 if number >= 0 else -1)
             return quotient + (number % divisor != 0)
@@ -148,7 +150,9 @@ class Quantity:
         """True if ``AsInt64()`` succeeds: false for every number stored as a decimal, even a whole one (``1.5Gi``)."""
         if not self._fixed or self._exponent < 0:
             return False
-        return self._unscaled == 0 or (self._exponent < 19 and _is_int64(self._unscaled * _ten(self._exponent)))
+        return self._unscaled == 0 or (
+            self._exponent < 19 and _is_int64(self._unscaled * _ten(self._exponent))
+        )
 
     def is_integer(self) -> bool:
         """True if the number is whole."""
@@ -217,7 +221,9 @@ class Quantity:
             return self.sign() < other.sign()
         (a, a_exponent), (b, b_exponent) = self.exact(), other.exact()
         shift = a_exponent - b_exponent
-        if abs(shift) > _MAX_DIGITS + 100:  # more than the digits of either number: the exponent decides
+        if (
+            abs(shift) > _MAX_DIGITS + 100
+        ):  # more than the digits of either number: the exponent decides
             return (shift < 0) == (a > 0)
         return a * _ten(max(shift, 0)) < b * _ten(max(-shift, 0))
 
@@ -244,7 +250,9 @@ class Quantity:
             and exponent >= 0
             and (exponent > 18 or abs(number := unscaled * _ten(exponent)) >= 1024)
         ):
-            mantissa, times = _strip_factors(unscaled * _ten(exponent) if exponent > 18 else number, 1024)
+            mantissa, times = _strip_factors(
+                unscaled * _ten(exponent) if exponent > 18 else number, 1024
+            )
             return f"{mantissa}{_BINARY_SUFFIX.get(times * 10, '')}"
         spare = exponent % 3
         mantissa, exponent = unscaled * _ten(spare), exponent - spare
@@ -254,7 +262,9 @@ class Quantity:
         return f"{mantissa}{_DECIMAL_SUFFIX.get(exponent, '')}"
 
 
-def _quantity(unscaled: int, exponent: int, format_: Format, *, fixed: bool, text: str | None = None) -> Quantity:
+def _quantity(
+    unscaled: int, exponent: int, format_: Format, *, fixed: bool, text: str | None = None
+) -> Quantity:
     quantity = Quantity(unscaled, exponent, format_)
     quantity._fixed = fixed
     quantity._text = text
@@ -270,7 +280,11 @@ def _interpret(suffix: str) -> tuple[int, int, Format]:
     if len(suffix) > 1 and suffix[0] in "eE" and re.fullmatch(r"[+-]?[0-9]{1,19}", suffix[1:]):
         exponent = int(suffix[1:])
         if _is_int64(exponent):
-            return 10, (exponent + (1 << 31)) % (1 << 32) - (1 << 31), "DecimalExponent"  # Go converts to int32
+            return (
+                10,
+                (exponent + (1 << 31)) % (1 << 32) - (1 << 31),
+                "DecimalExponent",
+            )  # Go converts to int32
     raise ValueError(SUFFIX_ERROR)
 
 
@@ -301,13 +315,17 @@ def _parse(text: str) -> Quantity:
                 keep = unscaled & 0x07 != 0
             else:
                 keep = scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
-            return _quantity(sign * unscaled * factor, scale, format_, fixed=True, text=text if keep else None)
+            return _quantity(
+                sign * unscaled * factor, scale, format_, fixed=True, text=text if keep else None
+            )
     if not (match["zeros"] or match["num"] or denom):
         raise ValueError(NUMERIC_ERROR)
     return _parse_decimal(sign, int(num + denom), len(denom), base, exponent, format_)
 
 
-def _parse_decimal(sign: int, unscaled: int, decimals: int, base: int, exponent: int, format_: Format) -> Quantity:
+def _parse_decimal(
+    sign: int, unscaled: int, decimals: int, base: int, exponent: int, format_: Format
+) -> Quantity:
     """The slow path: arbitrary precision, rounded up to nanos, capped for binary suffixes."""
     if unscaled == 0:
         return _quantity(0, 0, format_, fixed=False)
@@ -317,7 +335,9 @@ def _parse_decimal(sign: int, unscaled: int, decimals: int, base: int, exponent:
     if scale > _MAX_DIGITS:
         raise ValueError(NUMERIC_ERROR)
     unscaled = (
-        unscaled * _ten(scale - _NANO) if scale >= _NANO else -(-unscaled // _ten(min(_NANO - scale, 2 * _MAX_DIGITS)))
+        unscaled * _ten(scale - _NANO)
+        if scale >= _NANO
+        else -(-unscaled // _ten(min(_NANO - scale, 2 * _MAX_DIGITS)))
     )
     scale = _NANO
     if format_ == "BinarySI":

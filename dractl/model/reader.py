@@ -28,9 +28,13 @@ class DecodeError(InputError):
     def __init__(self, path: Path, message: str) -> None:
         origin = [step for step in path[:1] if isinstance(step, Origin)]
         steps = path[len(origin) :]
-        field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
+        field = "".join(
+            f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps
+        ).lstrip(".")
         place = ": ".join(filter(None, (*origin, field)))
-        super().__init__(message, place=place or None, hint="dractl lint says what is allowed there")
+        super().__init__(
+            message, place=place or None, hint="dractl lint says what is allowed there"
+        )
 
 
 def _word(value: object) -> str:
@@ -59,7 +63,9 @@ class Reader:
         self.index = index
         if value is None:
             value = {}
-        if not isinstance(value, (dict, Mapping)):  # dict first: to ask an abstract class takes five times as long
+        if not isinstance(
+            value, (dict, Mapping)
+        ):  # dict first: to ask an abstract class takes five times as long
             raise DecodeError(self.path, f"must be a map, not {_word(value)}")
         self.mapping: Mapping[str, Any] = value
 
@@ -100,11 +106,15 @@ class Reader:
 
     def quantity_list(self, name: str) -> tuple[Quantity, ...]:
         path = (*self.path, name)
-        return tuple(_quantity(value, (*path, index)) for index, value in enumerate(self.raw_list(name)))
+        return tuple(
+            _quantity(value, (*path, index)) for index, value in enumerate(self.raw_list(name))
+        )
 
     def integers(self, name: str) -> tuple[int, ...]:
         path = (*self.path, name)
-        return tuple(_integer(value or 0, (*path, index)) for index, value in enumerate(self.raw_list(name)))
+        return tuple(
+            _integer(value or 0, (*path, index)) for index, value in enumerate(self.raw_list(name))
+        )
 
     def booleans(self, name: str) -> tuple[bool, ...]:
         return tuple(self._items(name, bool, "true or false", False))
@@ -154,7 +164,11 @@ class Reader:
     def each(self, name: str, read: Callable[[Reader], T]) -> tuple[T, ...]:
         """The results of ``read`` for every item of the list at ``name``."""
         listed, path = self.raw_list(name), (*self.path, name)
-        return tuple([read(Reader(value, path, index)) for index, value in enumerate(listed)]) if listed else ()
+        return (
+            tuple([read(Reader(value, path, index)) for index, value in enumerate(listed)])
+            if listed
+            else ()
+        )
 
     def lazy(self, name: str, read: Callable[[Reader], T]) -> LazyMap[T]:
         """The map at ``name``, whose values ``read`` converts on first use."""
@@ -175,7 +189,9 @@ class Reader:
             elif isinstance(value, kind):
                 yield value
             else:
-                raise DecodeError((*self.path, name, index), f"must be {expected}, not {_word(value)}")
+                raise DecodeError(
+                    (*self.path, name, index), f"must be {expected}, not {_word(value)}"
+                )
 
 
 class LazyMap(Mapping[str, T], Generic[T]):
@@ -212,7 +228,10 @@ def _integer(value: object, path: Path) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise DecodeError(path, f"must be a whole number, not {value if isinstance(value, float) else _word(value)}")
+        raise DecodeError(
+            path,
+            f"must be a whole number, not {value if isinstance(value, float) else _word(value)}",
+        )
     if not -(1 << 63) <= value < 1 << 63:
         raise DecodeError(path, "must be a number of 64 bits")
     return value

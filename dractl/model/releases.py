@@ -13,7 +13,12 @@ from typing import Final
 from msgspec import Struct
 
 from dractl.errors import UsageError
-from dractl.facts.kubernetes import GateStage as GateStage, Served as Served, SpecField as SpecField, kubernetes
+from dractl.facts.kubernetes import (
+    GateStage as GateStage,
+    Served as Served,
+    SpecField as SpecField,
+    kubernetes,
+)
 from dractl.model.nearest import nearest
 
 _FACTS: Final = kubernetes()
@@ -24,7 +29,9 @@ NEWEST: Final = [release for release in RELEASES if release not in PREVIEWS][-1]
 _ORDER: Final = {release: index for index, release in enumerate(RELEASES)}
 COMPARED: Final = _FACTS.compared
 """The releases whose rules are compared with what a real API server said; the older ones are for lint only."""
-GATES: Final[Mapping[str, tuple[GateStage, ...]]] = {name: gate.stages for name, gate in _FACTS.gates.items()}
+GATES: Final[Mapping[str, tuple[GateStage, ...]]] = {
+    name: gate.stages for name, gate in _FACTS.gates.items()
+}
 DEPENDENCIES: Final[Mapping[str, tuple[str, ...]]] = {
     name: gate.needs for name, gate in _FACTS.gates.items() if gate.needs
 }
@@ -43,17 +50,24 @@ def has_change(release: str, name: str, patch: int | None = None) -> bool:
     if came is not None and patch is not None:
         return (patch >= came) is (change.until is None)
     position = _ORDER[release]
-    return _ORDER[change.since] <= position and (change.until is None or position < _ORDER[change.until])
+    return _ORDER[change.since] <= position and (
+        change.until is None or position < _ORDER[change.until]
+    )
 
 
 def came_with(patches: Iterable[str], release: str) -> int | None:
     """The number of the patch of a release that is among these; None if there is none."""
-    return next((patch for text in patches if text.startswith(f"{release}.") if (patch := patch_of(text))), None)
+    return next(
+        (patch for text in patches if text.startswith(f"{release}.") if (patch := patch_of(text))),
+        None,
+    )
 
 
 def patch_of(text: str) -> int | None:
     """The patch that a version names: 3 in ``v1.36.3+k3s1``. None if it names none, and for alphas and betas."""
-    match = re.fullmatch(r"v?[0-9]{1,4}\.[0-9]{1,4}\.([0-9]{1,4})(?!-(?:alpha|beta|rc))(?:[+-].*)?", text.strip())
+    match = re.fullmatch(
+        r"v?[0-9]{1,4}\.[0-9]{1,4}\.([0-9]{1,4})(?!-(?:alpha|beta|rc))(?:[+-].*)?", text.strip()
+    )
     return int(match[1]) if match else None
 
 
@@ -68,7 +82,9 @@ def _key(release: str) -> tuple[int, int]:
 
 
 def _minor(text: str) -> tuple[int, int] | None:
-    match = re.fullmatch(r"v?([0-9]{1,4})\.([0-9]{1,4})(?:[.+-][0-9A-Za-z.+~_-]*)?", text.strip(), re.ASCII)
+    match = re.fullmatch(
+        r"v?([0-9]{1,4})\.([0-9]{1,4})(?:[.+-][0-9A-Za-z.+~_-]*)?", text.strip(), re.ASCII
+    )
     return (int(match[1]), int(match[2])) if match else None
 
 
@@ -88,7 +104,9 @@ def caveat(text: str | None) -> str | None:
     preview = PREVIEWS.get(f"{minor[0]}.{minor[1]}") if minor is not None else None
     if preview is None:
         return None
-    return f"Kubernetes {text}: the rules are those of {preview.tag}, which was read on {preview.read}"
+    return (
+        f"Kubernetes {text}: the rules are those of {preview.tag}, which was read on {preview.read}"
+    )
 
 
 def release_of(text: str) -> str:
@@ -102,7 +120,8 @@ def release_of(text: str) -> str:
     allowed = f"{RELEASES[0]} to {RELEASES[-1]}"
     if found is None:
         raise UsageError(
-            f"not a Kubernetes release: {text!r}", hint=f"a release reads like {NEWEST}; known are {allowed}"
+            f"not a Kubernetes release: {text!r}",
+            hint=f"a release reads like {NEWEST}; known are {allowed}",
         )
     if found > _key(RELEASES[-1]):
         return RELEASES[-1]
@@ -181,11 +200,16 @@ def _check_override(gate: str, value: bool, release: str, stages: Mapping[str, G
     found = stages.get(gate)
     if found is None:
         since = GATES[gate][0].release
-        when = f"came with {since}" if _key(since) > _key(release) else f"ended with {_REMOVED[gate]}"
+        when = (
+            f"came with {since}" if _key(since) > _key(release) else f"ended with {_REMOVED[gate]}"
+        )
         raise UsageError(f"Kubernetes {release} has no feature gate {gate}", hint=f"it {when}")
     if found.locked and value != found.default:
         locked = str(found.default).lower()
-        raise UsageError(f"feature gate {gate} is locked to {locked} in Kubernetes {release}", hint="leave it out")
+        raise UsageError(
+            f"feature gate {gate} is locked to {locked} in Kubernetes {release}",
+            hint="leave it out",
+        )
 
 
 def _check_dependencies(gates: set[str], release: str) -> None:
@@ -212,7 +236,9 @@ def parse_gates(text: str) -> dict[str, bool]:
         false = {"0": False, "f": False, "F": False, "false": False, "FALSE": False, "False": False}
         if not equals or value not in truth | false:
             raise UsageError(
-                f"missing =true or =false after {name}" if not equals else f"{part!r} is neither true nor false",
+                f"missing =true or =false after {name}"
+                if not equals
+                else f"{part!r} is neither true nor false",
                 hint="write Name=true or Name=false, with commas",
             )
         gates[name] = value in truth
@@ -221,7 +247,9 @@ def parse_gates(text: str) -> dict[str, bool]:
 
 @cache
 @cache
-def served_versions(kind: str, release: str = NEWEST, *, by_default: bool = False) -> tuple[str, ...]:
+def served_versions(
+    kind: str, release: str = NEWEST, *, by_default: bool = False
+) -> tuple[str, ...]:
     """The apiVersions in which ``release`` has ``kind``, newest first; ``by_default``: only those that are always
     served.
 
@@ -239,7 +267,11 @@ def served_versions(kind: str, release: str = NEWEST, *, by_default: bool = Fals
 
 def gone_versions(release: str) -> frozenset[str]:
     """The apiVersions of :data:`SERVED` that ``release`` no longer serves for any kind."""
-    kept = {row.api_version for row in SERVED if row.removed is None or _key(release) < _key(row.removed)}
+    kept = {
+        row.api_version
+        for row in SERVED
+        if row.removed is None or _key(release) < _key(row.removed)
+    }
     return frozenset(row.api_version for row in SERVED) - kept
 
 
@@ -263,4 +295,6 @@ def unknown_fields(spec: str, release: str) -> tuple[SpecField, ...]:
 
 
 def _known(field: SpecField, release: str) -> bool:
-    return _key(field.since) <= _key(release) and (field.removed is None or _key(release) < _key(field.removed))
+    return _key(field.since) <= _key(release) and (
+        field.removed is None or _key(release) < _key(field.removed)
+    )

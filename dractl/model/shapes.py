@@ -49,7 +49,9 @@ def parse(text: str, known: Sequence[str] = ()) -> dict[str, int]:
                 raise UsageError(f"{each} occurs twice in shape {text}", hint=_ONCE)
             if (equals or count) and not (count.isdecimal() and 0 < int(count[:9]) <= MOST):
                 many = count.isdecimal() and int(count[:9]) > MOST
-                raise UsageError(f"{part}: {count!r} is {'too many' if many else 'no count'}", hint=_ONCE)
+                raise UsageError(
+                    f"{part}: {count!r} is {'too many' if many else 'no count'}", hint=_ONCE
+                )
             counts[each] = int(count or 1)
     if not counts or sum(counts.values()) > MOST:
         raise UsageError(f"a shape has 1 to {MOST} devices, such as gpu=2,nic=1")
@@ -61,7 +63,9 @@ def _mig(text: str) -> Iterator[tuple[str, str]]:
     for part in text.split("+"):
         found = _PART.fullmatch(part.strip())
         if found is None:
-            raise UsageError(f"mig={text}: {part!r} is no profile", hint="write it like mig=7x1g.10gb")
+            raise UsageError(
+                f"mig={text}: {part!r} is no profile", hint="write it like mig=7x1g.10gb"
+            )
         yield f"{MIG}{found[2]}", found[1] or "1"
 
 
@@ -73,5 +77,7 @@ def request_name(kind: str) -> str:
 def mig_selector(kind: str) -> str | None:
     """The CEL expression for a kind of MIG devices; None for any other kind."""
     return (
-        f'device.attributes["gpu.nvidia.com"].profile == "{kind.removeprefix(MIG)}"' if kind.startswith(MIG) else None
+        f'device.attributes["gpu.nvidia.com"].profile == "{kind.removeprefix(MIG)}"'
+        if kind.startswith(MIG)
+        else None
     )

@@ -112,7 +112,9 @@ class Device:
 
     __slots__ = ("_index", "_parts", "_path", "mapping", "name")
 
-    def __init__(self, mapping: Mapping[str, Any], path: Path = (), index: int | None = None) -> None:
+    def __init__(
+        self, mapping: Mapping[str, Any], path: Path = (), index: int | None = None
+    ) -> None:
         self.mapping = mapping
         self._path = path
         self._index = index
@@ -148,7 +150,9 @@ class Device:
     def consumes_counters(self) -> tuple[DeviceCounterConsumption, ...]:
         if not self.mapping.get("consumesCounters"):
             return ()
-        return self._part("consumesCounters", lambda r: r.each("consumesCounters", DeviceCounterConsumption.read))
+        return self._part(
+            "consumesCounters", lambda r: r.each("consumesCounters", DeviceCounterConsumption.read)
+        )
 
     @property
     def node_name(self) -> str | None:
@@ -186,7 +190,9 @@ class Device:
 
     @property
     def allow_multiple_allocations(self) -> bool | None:
-        return self._part("allowMultipleAllocations", lambda r: r.boolean("allowMultipleAllocations"))
+        return self._part(
+            "allowMultipleAllocations", lambda r: r.boolean("allowMultipleAllocations")
+        )
 
     def attribute(self, name: str, driver: str) -> DeviceAttribute | None:
         """An attribute by its full name, as constraints look it up: under that name, else under the bare one if the

@@ -40,7 +40,9 @@ class DeviceTaintSelector(Struct, frozen=True):
 
     @classmethod
     def read(cls, r: Reader) -> DeviceTaintSelector:
-        expressions = r.each("selectors", lambda s: s.optional("cel", lambda cel: cel.text("expression")))
+        expressions = r.each(
+            "selectors", lambda s: s.optional("cel", lambda cel: cel.text("expression"))
+        )
         return cls(
             r.optional_text("driver"),
             r.optional_text("pool"),

@@ -29,7 +29,12 @@ class Version:
     __slots__ = ("_key", "build", "major", "minor", "patch", "prerelease", "text")
 
     def __init__(
-        self, major: int, minor: int, patch: int, prerelease: tuple[str, ...] = (), build: tuple[str, ...] = ()
+        self,
+        major: int,
+        minor: int,
+        patch: int,
+        prerelease: tuple[str, ...] = (),
+        build: tuple[str, ...] = (),
     ) -> None:
         self.major, self.minor, self.patch = major, minor, patch
         self.prerelease, self.build = prerelease, build
@@ -104,7 +109,9 @@ def _prerelease(identifier: str) -> str:
         raise ValueError("Prerelease is empty")
     if _is_number(identifier):
         if len(identifier) > 1 and identifier[0] == "0":
-            raise ValueError(f"Numeric PreRelease version must not contain leading zeroes {quoted(identifier)}")
+            raise ValueError(
+                f"Numeric PreRelease version must not contain leading zeroes {quoted(identifier)}"
+            )
         _uint64(identifier)
     elif not _ALPHANUMERIC.fullmatch(identifier):
         raise ValueError(f"Invalid character(s) found in prerelease {quoted(identifier)}")

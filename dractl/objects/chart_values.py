@@ -33,7 +33,10 @@ def _values(node: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
         return
     if isinstance(node, dict):
         controllers = mapping(node.get("controllers")).values()
-        if any(isinstance(controller, dict) and _has_containers(controller) for controller in controllers):
+        if any(
+            isinstance(controller, dict) and _has_containers(controller)
+            for controller in controllers
+        ):
             yield path, node
         for key, child in node.items():
             yield from _values(child, (*path, key))
@@ -44,7 +47,9 @@ def _values(node: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
 
 def _has_containers(controller: Mapping[str, Any]) -> bool:
     containers = mapping(controller.get("containers"))
-    return bool(containers) and all(isinstance(container, dict) for container in containers.values())
+    return bool(containers) and all(
+        isinstance(container, dict) for container in containers.values()
+    )
 
 
 def _pod(subject: Owner, path: Path, values: Mapping[str, Any], name: str) -> PodSpec[Owner]:
@@ -56,7 +61,12 @@ def _pod(subject: Owner, path: Path, values: Mapping[str, Any], name: str) -> Po
     of_all = items(mapping(values.get("defaultPodOptions")).get("resourceClaims"))
     listed = (*home, "pod") if own else (*path, "defaultPodOptions")
     fields["resourceClaims"] = own or of_all
-    places.update({("resourceClaims", at): (*listed, "resourceClaims", at) for at in range(len(own or of_all))})
+    places.update(
+        {
+            ("resourceClaims", at): (*listed, "resourceClaims", at)
+            for at in range(len(own or of_all))
+        }
+    )
     for kind in _CONTAINERS:
         enabled = {
             key: container

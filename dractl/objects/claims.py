@@ -116,7 +116,12 @@ class Claim(Struct, Generic[Owner], frozen=True, dict=True):
             if alternatives:
                 found.append(
                     [
-                        Request(text(mapping(sub).get("name")), (*path, "firstAvailable", at), mapping(sub), name)
+                        Request(
+                            text(mapping(sub).get("name")),
+                            (*path, "firstAvailable", at),
+                            mapping(sub),
+                            name,
+                        )
                         for at, sub in enumerate(alternatives)
                     ]
                 )
@@ -135,7 +140,9 @@ class Claim(Struct, Generic[Owner], frozen=True, dict=True):
         """The request or subrequest with this :attr:`Request.reference`; for the name of a request with alternatives,
         the entry that contains them."""
         for at, alternatives in enumerate(self.requests):
-            found = next((request for request in alternatives if request.reference == reference), None)
+            found = next(
+                (request for request in alternatives if request.reference == reference), None
+            )
             if found is not None:
                 return found
             if alternatives and alternatives[0].parent == reference:
@@ -146,18 +153,27 @@ class Claim(Struct, Generic[Owner], frozen=True, dict=True):
     @cached_property
     def constraints(self) -> list[Constraint]:
         listed = items(self.devices.get("constraints"))
-        return [Constraint((*self.path, "constraints", at), mapping(item)) for at, item in enumerate(listed)]
+        return [
+            Constraint((*self.path, "constraints", at), mapping(item))
+            for at, item in enumerate(listed)
+        ]
 
     def targets(self, names: Sequence[str]) -> Sequence[Request]:
         """The requests that ``names`` of a constraint or configuration refer to; all if there are none."""
         if not names:
             return self.alternatives
-        return [r for r in self.alternatives if r.reference in names or (r.parent is not None and r.parent in names)]
+        return [
+            r
+            for r in self.alternatives
+            if r.reference in names or (r.parent is not None and r.parent in names)
+        ]
 
     def binds_one(self, constraint: Constraint) -> bool:
         """True if a constraint covers a single device and so has nothing to compare it with."""
         bound = self.targets(constraint.requests)
-        return len({request.whole for request in bound}) == 1 and all(request.amount == 1 for request in bound)
+        return len({request.whole for request in bound}) == 1 and all(
+            request.amount == 1 for request in bound
+        )
 
 
 def selectors_of(device_class: Mapping[str, Any]) -> list[Expression]:

@@ -24,12 +24,16 @@ class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
 
     def at(self, field: str, number: int) -> Path:
         """The path of an item of a list."""
-        return self.places[field, number] if self.places is not None else (*self.path, field, number)
+        return (
+            self.places[field, number] if self.places is not None else (*self.path, field, number)
+        )
 
     @cached_property
     def claims(self) -> Sequence[tuple[Path, Mapping[str, Any]]]:
         listed = items(self.fields.get("resourceClaims"))
-        return tuple((self.at("resourceClaims", at), mapping(item)) for at, item in enumerate(listed))
+        return tuple(
+            (self.at("resourceClaims", at), mapping(item)) for at, item in enumerate(listed)
+        )
 
     @cached_property
     def uses(self) -> Sequence[tuple[Path, Mapping[str, Any]]]:

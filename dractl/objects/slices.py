@@ -74,7 +74,9 @@ def identity(item: ResourceSlice) -> tuple[str, str, int]:
     return item.spec.driver, item.spec.pool.name, item.spec.pool.generation
 
 
-def newest(slices: Iterable[T], identity: Callable[[T], tuple[str, str, int]]) -> dict[PoolName, list[T]]:
+def newest(
+    slices: Iterable[T], identity: Callable[[T], tuple[str, str, int]]
+) -> dict[PoolName, list[T]]:
     """The slices of each pool's newest generation, in their order; the others are obsolete
     (k8s.io/dynamic-resource-allocation/structured GatherPools). ``identity`` gives driver, pool and generation."""
     generations: dict[PoolName, int] = {}

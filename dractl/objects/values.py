@@ -49,4 +49,6 @@ def written(value: Any) -> bytes:
         said = msgspec.json.encode(value)
     except UnicodeEncodeError:  # half of a pair of surrogates
         said = b"null"
-    return json.dumps(value).encode() if b"null" in said else said  # msgspec writes it for infinity, too
+    return (
+        json.dumps(value).encode() if b"null" in said else said
+    )  # msgspec writes it for infinity, too

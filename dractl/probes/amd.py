@@ -29,14 +29,24 @@ def probe(root: SysRoot, devices: Iterable[PciDevice]) -> tuple[dict[str, Gpu], 
     """AMD's GPUs by address, and the XGMI links between them. A GPU without a bound driver is left to PCI."""
     nodes = _nodes(root)
     by_bdf = {_address(node.facts): number for number, node in nodes.items()}
-    by_minor = {minor: number for number, node in nodes.items() if (minor := node.facts.get("drm_render_minor"))}
+    by_minor = {
+        minor: number
+        for number, node in nodes.items()
+        if (minor := node.facts.get("drm_render_minor"))
+    }
     partitions = _partitions(root, {minor: nodes[number] for minor, number in by_minor.items()})
     gpus: dict[str, Gpu] = {}
     for device in devices:
         if device.vendor == AMD and device.kind == "gpu" and device.driver == "amdgpu":
             # By render minor, as AMD's driver (pkg/amdgpu/amdgpu.go): partitions share an address.
-            number = by_minor.get(_number(device, "renderD") or 0) if by_minor else by_bdf.get(device.bdf)
-            gpus[device.bdf] = _gpu(root, device, None if number is None else nodes[number], partitions)
+            number = (
+                by_minor.get(_number(device, "renderD") or 0)
+                if by_minor
+                else by_bdf.get(device.bdf)
+            )
+            gpus[device.bdf] = _gpu(
+                root, device, None if number is None else nodes[number], partitions
+            )
     addresses = {number: _address(node.facts) for number, node in nodes.items()}
     links = tuple(
         Link(addresses[a], addresses[b], "xgmi", count=count, source="kfd")
@@ -51,13 +61,19 @@ def _nodes(root: SysRoot) -> dict[int, _Node]:
     found = {}
     for name in root.names(_NODES):
         facts = _properties(root, f"{_NODES}/{name}/properties")
-        if name.isdecimal() and (facts.get("simd_count") or facts.get("drm_render_minor")):  # the others are CPUs
-            memory = _properties(root, f"{_NODES}/{name}/mem_banks/0/properties").get("size_in_bytes")
+        if name.isdecimal() and (
+            facts.get("simd_count") or facts.get("drm_render_minor")
+        ):  # the others are CPUs
+            memory = _properties(root, f"{_NODES}/{name}/mem_banks/0/properties").get(
+                "size_in_bytes"
+            )
             links = (
                 _properties(root, f"{_NODES}/{name}/io_links/{link}/properties")
                 for link in root.names(f"{_NODES}/{name}/io_links")
             )
-            peers = Counter(link["node_to"] for link in links if link.get("type") == _XGMI and "node_to" in link)
+            peers = Counter(
+                link["node_to"] for link in links if link.get("type") == _XGMI and "node_to" in link
+            )
             found[int(name)] = _Node(facts, memory, peers)
     return found
 
@@ -90,12 +106,20 @@ def _slot(bdf: str) -> str:
 
 
 def _kfd_id(node: _Node | None) -> str | None:
-    return f"{node.facts['unique_id']:016x}" if node is not None and "unique_id" in node.facts else None
+    return (
+        f"{node.facts['unique_id']:016x}"
+        if node is not None and "unique_id" in node.facts
+        else None
+    )
 
 
 def _properties(root: SysRoot, path: str) -> dict[str, int]:
     pairs = (line.split() for line in (root.text(path) or "").splitlines())
-    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdecimal() and len(pair[1]) < 24}
+    return {
+        pair[0]: int(pair[1])
+        for pair in pairs
+        if len(pair) == 2 and pair[1].isdecimal() and len(pair[1]) < 24
+    }
 
 
 def _address(facts: dict[str, int]) -> str:
@@ -104,7 +128,12 @@ def _address(facts: dict[str, int]) -> str:
     return f"{facts.get('domain', 0):04x}:{location >> 8 & 0xFF:02x}:{location >> 3 & 0x1F:02x}.{location & 7}"
 
 
-def _gpu(root: SysRoot, device: PciDevice, node: _Node | None, partitions: Mapping[str, Sequence[AmdPartition]]) -> Gpu:
+def _gpu(
+    root: SysRoot,
+    device: PciDevice,
+    node: _Node | None,
+    partitions: Mapping[str, Sequence[AmdPartition]],
+) -> Gpu:
     base = f"sys/devices/{device.path}" if device.path else f"sys/bus/pci/devices/{device.bdf}"
     bank = node.memory if node else None
     memory = root.integer(f"{base}/mem_info_vram_total") if bank is None else bank

@@ -20,7 +20,11 @@ def disks(enumerator: Enumerator) -> dict[str, str]:
     """The function of every block device that belongs to one; partitions are left out."""
     found = enumerator.devices("block")
     names = {f.name for f in found}
-    return {f.name: bdf for f in found if (bdf := function_of(f.path)) and (f.path or "").split("/")[-2] not in names}
+    return {
+        f.name: bdf
+        for f in found
+        if (bdf := function_of(f.path)) and (f.path or "").split("/")[-2] not in names
+    }
 
 
 def nvme(root: SysRoot, enumerator: Enumerator) -> list[NvmeController]:
@@ -40,12 +44,18 @@ def nvme(root: SysRoot, enumerator: Enumerator) -> list[NvmeController]:
     for name, devices in orphans.items():
         if all(c.name != name for c in found):
             spaces = tuple(_namespace(root, f, uses) for f in devices)
-            found.append(NvmeController(name=name, bdf=function_of(devices[0].path), namespaces=spaces))
+            found.append(
+                NvmeController(name=name, bdf=function_of(devices[0].path), namespaces=spaces)
+            )
     return sorted(found, key=lambda c: (len(c.name), c.name))
 
 
 def _controller(
-    root: SysRoot, found: Scanned, subsystem: str | None, block: dict[str, Scanned], uses: dict[str, _Use]
+    root: SysRoot,
+    found: Scanned,
+    subsystem: str | None,
+    block: dict[str, Scanned],
+    uses: dict[str, _Use],
 ) -> NvmeController:
     base = f"sys/devices/{found.path}" if found.path else f"sys/class/nvme/{found.name}"
     spaces = []
@@ -74,13 +84,17 @@ def _subsystems(root: SysRoot, enumerator: Enumerator) -> dict[str, str]:
     return {
         name: found.name
         for found in enumerator.devices("nvme-subsystem")
-        for name in root.names(f"sys/devices/{found.path}" if found.path else f"sys/class/nvme-subsystem/{found.name}")
+        for name in root.names(
+            f"sys/devices/{found.path}" if found.path else f"sys/class/nvme-subsystem/{found.name}"
+        )
         if _CONTROLLER.fullmatch(name)
     }
 
 
 def _namespace(root: SysRoot, found: Scanned, uses: dict[str, _Use]) -> NvmeNamespace:
-    sectors = root.integer(f"sys/devices/{found.path}/size")  # always in units of 512 bytes, whatever the block size
+    sectors = root.integer(
+        f"sys/devices/{found.path}/size"
+    )  # always in units of 512 bytes, whatever the block size
     size, use = None if sectors is None else sectors * 512, uses.get(found.name)
     if use is None:
         return NvmeNamespace(found.name, size)
@@ -97,10 +111,18 @@ def _uses(root: SysRoot, block: Iterable[Scanned]) -> dict[str, _Use]:
     nothing if unknown."""
     # A mounted host's /proc has the reader's own mounts under self; those of process 1 are the host's.
     shared = not root.live and root.exists("proc/1")
-    text = root.text("proc/1/mounts") if shared else root.text("proc/self/mounts") or root.text("proc/mounts")
+    text = (
+        root.text("proc/1/mounts")
+        if shared
+        else root.text("proc/self/mounts") or root.text("proc/mounts")
+    )
     if text is None:
         return {}
-    sources = {line.split(" ", 1)[0].rpartition("/")[2] for line in text.splitlines() if line.startswith("/dev/")}
+    sources = {
+        line.split(" ", 1)[0].rpartition("/")[2]
+        for line in text.splitlines()
+        if line.startswith("/dev/")
+    }
     result: dict[str, _Use] = {}
     for found in block:
         base = f"sys/devices/{found.path}"

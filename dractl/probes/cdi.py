@@ -17,7 +17,11 @@ _MAX_NESTING = 32
 
 def cdi_files(root: SysRoot, folder: str) -> list[str]:
     """The paths of a folder's specifications."""
-    return [f"{folder}/{name}" for name in root.names(folder) if name.endswith((".json", ".yaml", ".yml"))]
+    return [
+        f"{folder}/{name}"
+        for name in root.names(folder)
+        if name.endswith((".json", ".yaml", ".yml"))
+    ]
 
 
 def cdi_fault(data: bytes | None) -> str | None:
@@ -29,16 +33,23 @@ def cdi_fault(data: bytes | None) -> str | None:
         # CDI files are made by machines, without aliases or deep nesting; with them, a file may be a bomb.
         depth = 0
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+                event, yaml.CollectionEndEvent
+            )
             if depth > _MAX_NESTING or isinstance(event, yaml.AliasEvent):
                 return "has YAML aliases or is nested too deeply"
         value: Any = yaml.load(text, Loader=yaml.CSafeLoader)
     except (UnicodeDecodeError, yaml.YAMLError, ValueError, RecursionError) as error:
         return f"cannot be parsed: {str(error).splitlines()[0]}"
     schema = json.loads((data_dir("schemas") / "dractl" / "cdi.json").read_text(encoding="utf-8"))
-    errors = sorted(jsonschema.Draft202012Validator(schema).iter_errors(value), key=lambda e: list(map(str, e.path)))
+    errors = sorted(
+        jsonschema.Draft202012Validator(schema).iter_errors(value),
+        key=lambda e: list(map(str, e.path)),
+    )
     if errors:
-        path = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in errors[0].path).lstrip(".")
+        path = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in errors[0].path).lstrip(
+            "."
+        )
         return f"{path or 'the specification'}: {errors[0].message:.160}"
     names = [device["name"] for device in value["devices"]]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -48,7 +59,11 @@ def cdi_fault(data: bytes | None) -> str | None:
 def specification(root: SysRoot, path: str) -> Mapping[str, Any]:
     """A CDI specification; an empty one for a file that is none."""
     data = root.bytes(path)
-    return mapping(yaml.load(data, Loader=yaml.CSafeLoader)) if data is not None and cdi_fault(data) is None else {}
+    return (
+        mapping(yaml.load(data, Loader=yaml.CSafeLoader))
+        if data is not None and cdi_fault(data) is None
+        else {}
+    )
 
 
 def device_names(spec: Mapping[str, Any]) -> Iterator[str]:
@@ -60,8 +75,18 @@ def device_names(spec: Mapping[str, Any]) -> Iterator[str]:
 def absent_paths(root: SysRoot, spec: Mapping[str, Any]) -> list[str]:
     """The device nodes and mounts of a CDI specification that the host does not have."""
     edits = [mapping(spec.get("containerEdits"))]
-    edits += [mapping(mapping(device).get("containerEdits")) for device in items(spec.get("devices"))]
+    edits += [
+        mapping(mapping(device).get("containerEdits")) for device in items(spec.get("devices"))
+    ]
     nodes = [mapping(node) for edit in edits for node in items(edit.get("deviceNodes"))]
     paths = [text(node.get("hostPath")) or text(node.get("path")) for node in nodes]
-    paths += [text(mapping(mount).get("hostPath")) for edit in edits for mount in items(edit.get("mounts"))]
-    return [path for path in dict.fromkeys(paths) if path.startswith("/") and not root.exists(path.strip("/"))]
+    paths += [
+        text(mapping(mount).get("hostPath"))
+        for edit in edits
+        for mount in items(edit.get("mounts"))
+    ]
+    return [
+        path
+        for path in dict.fromkeys(paths)
+        if path.startswith("/") and not root.exists(path.strip("/"))
+    ]

@@ -26,7 +26,12 @@ ACCELERATORS = frozenset(
 
 # Vendors that make nothing but accelerators, or whose accelerators carry an unassigned class. Sources: pci.ids;
 # Tenstorrent: enumerate.h of tt-kmd.
-ACCELERATOR_VENDORS = {"0x1da3": "Habana Labs", "0x1e52": "Tenstorrent", "0x1ed2": "FuriosaAI", "0x1d95": "Graphcore"}
+ACCELERATOR_VENDORS = {
+    "0x1da3": "Habana Labs",
+    "0x1e52": "Tenstorrent",
+    "0x1ed2": "FuriosaAI",
+    "0x1d95": "Graphcore",
+}
 
 
 def kind(class_code: str | None, vendor: str | None, device: str | None) -> Kind:
@@ -49,6 +54,10 @@ def kind(class_code: str | None, vendor: str | None, device: str | None) -> Kind
         return "rdma" if sub in (0x06, 0x07) else "nic"
     if base == 0x01 and sub == 0x08:
         return "nvme"
-    if base == 0x12 or (base, sub) == (0x0B, 0x40) or (vendor in ACCELERATOR_VENDORS and base not in (0x05, 0x08)):
+    if (
+        base == 0x12
+        or (base, sub) == (0x0B, 0x40)
+        or (vendor in ACCELERATOR_VENDORS and base not in (0x05, 0x08))
+    ):
         return "accelerator"
     return "other"

@@ -21,16 +21,24 @@ def probe(root: SysRoot, note: Callable[[str, str], None]) -> Cpus:
     without = []
     for cpu in sorted(online):
         topology = f"{_CPU}/cpu{cpu}/topology"
-        package, core = root.integer(f"{topology}/physical_package_id"), root.integer(f"{topology}/core_id")
+        package, core = (
+            root.integer(f"{topology}/physical_package_id"),
+            root.integer(f"{topology}/core_id"),
+        )
         if package is None or core is None:
             without.append(cpu)
             continue
         packages.setdefault(package, set()).add(cpu)
-        siblings = _shared(root, f"{topology}/core_cpus") or _shared(root, f"{topology}/thread_siblings")
+        siblings = _shared(root, f"{topology}/core_cpus") or _shared(
+            root, f"{topology}/thread_siblings"
+        )
         # The cores of an old AMD module are siblings, each with its own core_id.
         threads.setdefault((package, core, (siblings & online) | {cpu}), []).append(cpu)
     if without:
-        note("cpu", f"CPUs {cpulist.show(without)} show no topology: their cores and sockets are unknown")
+        note(
+            "cpu",
+            f"CPUs {cpulist.show(without)} show no topology: their cores and sockets are unknown",
+        )
     control = root.text(f"{_CPU}/smt/control")
     return Cpus(
         online=cpulist.show(online) or None,
@@ -38,14 +46,21 @@ def probe(root: SysRoot, note: Callable[[str, str], None]) -> Cpus:
         model=_model(root),
         smt=None if control is None else control == "on",
         smt_control=control,
-        packages=tuple(Package(number, cpulist.show(members)) for number, members in sorted(packages.items())),
+        packages=tuple(
+            Package(number, cpulist.show(members)) for number, members in sorted(packages.items())
+        ),
         cores=_cores(root, threads),
         l3=_l3(root, online),
-        uncached=cpulist.show(cpu for cpu in online if not root.is_directory(f"{_CPU}/cpu{cpu}/cache")) or None,
+        uncached=cpulist.show(
+            cpu for cpu in online if not root.is_directory(f"{_CPU}/cpu{cpu}/cache")
+        )
+        or None,
     )
 
 
-def _cores(root: SysRoot, threads: dict[tuple[int, int, frozenset[int]], list[int]]) -> tuple[Core, ...]:
+def _cores(
+    root: SysRoot, threads: dict[tuple[int, int, frozenset[int]], list[int]]
+) -> tuple[Core, ...]:
     """Cores in the order of their first CPU; ``threads`` are the CPUs of each package, core_id and set of siblings."""
     listed = _listed_nodes(root)
     hybrid = root.exists("sys/devices/cpu_atom/cpus")
@@ -73,9 +88,15 @@ def _online(root: SysRoot) -> frozenset[int]:
     members = _members(root, f"{_CPU}/online")
     if members:
         return members
-    numbers = (int(name[3:]) for name in root.names(_CPU) if name.startswith("cpu") and name[3:].isdecimal())
+    numbers = (
+        int(name[3:])
+        for name in root.names(_CPU)
+        if name.startswith("cpu") and name[3:].isdecimal()
+    )
     # cpu0 has no `online` file where it cannot be unplugged.
-    return frozenset(n for n in numbers if n < cpulist.LIMIT and root.integer(f"{_CPU}/cpu{n}/online") != 0)
+    return frozenset(
+        n for n in numbers if n < cpulist.LIMIT and root.integer(f"{_CPU}/cpu{n}/online") != 0
+    )
 
 
 def _members(root: SysRoot, path: str) -> frozenset[int]:
@@ -126,7 +147,8 @@ def _l3(root: SysRoot, online: frozenset[int]) -> tuple[CacheGroup, ...]:
             number = root.integer(f"{base}/{index}/id")
             size = _size(root.text(f"{base}/{index}/size"))
             groups.setdefault(
-                members, CacheGroup(min(members) if number is None else number, cpulist.show(members), size)
+                members,
+                CacheGroup(min(members) if number is None else number, cpulist.show(members), size),
             )
     return tuple(groups[m] for m in sorted(groups, key=min))
 

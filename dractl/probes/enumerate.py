@@ -32,7 +32,11 @@ class SysfsWalker:
 
     def devices(self, subsystem: str) -> list[Scanned]:
         found: dict[str, Scanned] = {}
-        for directory in (f"sys/bus/{subsystem}/devices", f"sys/class/{subsystem}", f"sys/{subsystem}"):
+        for directory in (
+            f"sys/bus/{subsystem}/devices",
+            f"sys/class/{subsystem}",
+            f"sys/{subsystem}",
+        ):
             for name in self._root.names(directory):
                 path = f"{directory}/{name}"
                 if name not in found and self._root.link(path) is not None:
@@ -47,5 +51,7 @@ class SysfsWalker:
         if real is None:
             # An archive may lack the target; the link still contains its location, and upstream reads no
             # more than that.
-            real = posixpath.normpath(posixpath.join(posixpath.dirname(path), self._root.link(path) or ""))
+            real = posixpath.normpath(
+                posixpath.join(posixpath.dirname(path), self._root.link(path) or "")
+            )
         return real.removeprefix("sys/devices/") if real.startswith("sys/devices/") else None

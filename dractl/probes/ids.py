@@ -114,7 +114,12 @@ def name_devices(
     ]
 
 
-INSTALLED = ("usr/share/misc/pci.ids", "usr/local/share/pci.ids", "usr/share/hwdata/pci.ids", "usr/share/pci.ids")
+INSTALLED = (
+    "usr/share/misc/pci.ids",
+    "usr/local/share/pci.ids",
+    "usr/share/hwdata/pci.ids",
+    "usr/share/pci.ids",
+)
 """Where go-nvlib (pkg/pciids NewDB) looks for a pci.ids before it takes its own."""
 
 
@@ -122,13 +127,19 @@ def installed_names(root: SysRoot, devices: Iterable[PciDevice]) -> list[PciDevi
     """NVIDIA's GPUs with their name in the machine's own pci.ids, if it differs."""
     devices = list(devices)
     ours = [d for d in devices if d.vendor == NVIDIA and d.kind == "gpu"]
-    text = next((content for path in INSTALLED if (content := root.text(path))), None) if ours else None
+    text = (
+        next((content for path in INSTALLED if (content := root.text(path))), None)
+        if ours
+        else None
+    )
     if text is None:
         return devices
     names = _parsed(text)
     found = {d.bdf: names.device(d.vendor, d.device) for d in ours}
     return [
-        replace(d, installed_name=name) if (name := found.get(d.bdf)) not in (None, d.device_name) else d
+        replace(d, installed_name=name)
+        if (name := found.get(d.bdf)) not in (None, d.device_name)
+        else d
         for d in devices
     ]
 
@@ -137,5 +148,8 @@ def _of_file(path: Path, note: Callable[[str, str], None]) -> PciNames:
     try:
         return _parsed(path.read_text(encoding="utf-8", errors="replace"))
     except OSError as error:
-        note("pci.ids", f"{path} cannot be read ({error.strerror}): using the names of dractl's own pci.ids")
+        note(
+            "pci.ids",
+            f"{path} cannot be read ({error.strerror}): using the names of dractl's own pci.ids",
+        )
         return own()

@@ -46,12 +46,24 @@ def probe(
     gateways = {route.interface for family in routes for route in family if route.gateway}
     rdma = tuple(rdma)
     if not found:
-        why = "no network interfaces listed: /sys/class/net only shows those of one network namespace"
-        note("net", why if root.exists("sys/class/net") else "there is no /sys/class/net here: interfaces are unknown")
+        why = (
+            "no network interfaces listed: /sys/class/net only shows those of one network namespace"
+        )
+        note(
+            "net",
+            why
+            if root.exists("sys/class/net")
+            else "there is no /sys/class/net here: interfaces are unknown",
+        )
     elif not root.exists(f"{_proc_net(root)}/route"):
-        note("net", f"there is no /{_proc_net(root)}/route here: which interface has the default route is unknown")
+        note(
+            "net",
+            f"there is no /{_proc_net(root)}/route here: which interface has the default route is unknown",
+        )
     interfaces = [
-        _interface(root, f, rdma, links.get(f.name), uplink=f.name in uplinks, gateway=f.name in gateways)
+        _interface(
+            root, f, rdma, links.get(f.name), uplink=f.name in uplinks, gateway=f.name in gateways
+        )
         for f in found
     ]
     unknown = [i.name for i in interfaces if i.kind is None]
@@ -69,7 +81,13 @@ def _base(found: Scanned) -> str:
 
 
 def _interface(
-    root: SysRoot, found: Scanned, rdma: tuple[RdmaDevice, ...], link: Interface | None, *, uplink: bool, gateway: bool
+    root: SysRoot,
+    found: Scanned,
+    rdma: tuple[RdmaDevice, ...],
+    link: Interface | None,
+    *,
+    uplink: bool,
+    gateway: bool,
 ) -> NetInterface:
     base = _base(found)
     bdf = function_of(found.path)
@@ -93,7 +111,9 @@ def _interface(
         master=_master(root, base),
         port_name=port or None,
         representor=bool(port and _REPRESENTOR.match(port)),
-        rdma_device=next((device.name for device in rdma if found.name in device.net_interfaces), None),
+        rdma_device=next(
+            (device.name for device in rdma if found.name in device.net_interfaces), None
+        ),
         sriov_total_vfs=root.integer(f"{base}/device/sriov_totalvfs"),
         sriov_num_vfs=root.integer(f"{base}/device/sriov_numvfs"),
         virtual_function=root.exists(f"{base}/device/physfn"),
@@ -116,7 +136,18 @@ def _kind(root: SysRoot, base: str, virtual: bool | None, arphrd: int | None) ->
     if arphrd == 772:
         return "device"  # as in netlink: lo has no kind
     devtype = root.fields(f"{base}/uevent").get("DEVTYPE")
-    if devtype in ("bond", "bridge", "vlan", "vxlan", "macvlan", "macvtap", "ipvlan", "wireguard", "geneve", "gretap"):
+    if devtype in (
+        "bond",
+        "bridge",
+        "vlan",
+        "vxlan",
+        "macvlan",
+        "macvtap",
+        "ipvlan",
+        "wireguard",
+        "geneve",
+        "gretap",
+    ):
         return devtype
     for mark, kind in _MARKS:
         if root.exists(f"{base}/{mark}"):
@@ -138,7 +169,11 @@ def _kind(root: SysRoot, base: str, virtual: bool | None, arphrd: int | None) ->
 
 def _state(text: str | None) -> str | None:
     # Go's netlink library, and so dranet, writes these two with hyphens; sysfs without.
-    return {"notpresent": "not-present", "lowerlayerdown": "lower-layer-down"}.get(text, text) if text else None
+    return (
+        {"notpresent": "not-present", "lowerlayerdown": "lower-layer-down"}.get(text, text)
+        if text
+        else None
+    )
 
 
 def _master(root: SysRoot, base: str) -> str | None:
@@ -181,7 +216,12 @@ def _ipv4_defaults(root: SysRoot) -> list[_Route]:
     routes = []
     for line in (root.text(f"{_proc_net(root)}/route") or "").splitlines()[1:]:
         parts = line.split()
-        if len(parts) >= 8 and parts[1] == "00000000" and parts[7] == "00000000" and parts[6].isdecimal():
+        if (
+            len(parts) >= 8
+            and parts[1] == "00000000"
+            and parts[7] == "00000000"
+            and parts[6].isdecimal()
+        ):
             routes.append(_Route(parts[0], int(parts[6]), parts[2] != "00000000"))
     return routes
 

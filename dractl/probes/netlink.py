@@ -44,12 +44,19 @@ def links(note: Callable[[str, str], None]) -> dict[str, Interface]:
                 family, prefix, _, _, index = struct.unpack_from("=BBBBi", body)
                 attributes = dict(_attributes(body[8:]))
                 packed = attributes.get(_IFA_LOCAL) or attributes.get(_IFA_ADDRESS)
-                if index in names and packed is not None and family in (socket.AF_INET, socket.AF_INET6):
-                    found[names[index]].addresses.append(f"{socket.inet_ntop(family, packed)}/{prefix}")
+                if (
+                    index in names
+                    and packed is not None
+                    and family in (socket.AF_INET, socket.AF_INET6)
+                ):
+                    found[names[index]].addresses.append(
+                        f"{socket.inet_ntop(family, packed)}/{prefix}"
+                    )
             return found
     except (OSError, struct.error, ValueError) as error:
         note(
-            "net", f"netlink did not answer ({error}): link kinds are those that sysfs shows, and addresses are unknown"
+            "net",
+            f"netlink did not answer ({error}): link kinds are those that sysfs shows, and addresses are unknown",
         )
         return {}
 

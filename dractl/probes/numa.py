@@ -12,11 +12,16 @@ _NODES = "sys/devices/system/node"
 _TOTAL = re.compile(r"MemTotal:\s*(\d+) kB")
 
 
-def probe(root: SysRoot, online: frozenset[int], note: Callable[[str, str], None]) -> list[NumaNode]:
+def probe(
+    root: SysRoot, online: frozenset[int], note: Callable[[str, str], None]
+) -> list[NumaNode]:
     """The online NUMA nodes by id; none if the kernel has no NUMA support."""
     ids = sorted(int(n[4:]) for n in root.names(_NODES) if re.fullmatch(r"node\d{1,6}", n))
     if not ids:
-        note("numa", f"there is no /{_NODES}: the kernel was built without NUMA, or /sys is not shown here in full")
+        note(
+            "numa",
+            f"there is no /{_NODES}: the kernel was built without NUMA, or /sys is not shown here in full",
+        )
     nodes = [_node(root, number, online, ids, note) for number in ids]
     _overlaps(nodes, note)
     return nodes
@@ -28,11 +33,18 @@ def uncounted(nodes: list[NumaNode], total: int | None, note: Callable[[str, str
     known = [node.memory_bytes for node in nodes if node.memory_bytes is not None]
     if total and known and len(known) == len(nodes) and sum(known) < total * 0.9:
         counted, all_of_it = show_bytes(sum(known)), show_bytes(total)
-        note("numa", f"the NUMA nodes have {counted}, /proc/meminfo {all_of_it}: the node of the rest is unknown")
+        note(
+            "numa",
+            f"the NUMA nodes have {counted}, /proc/meminfo {all_of_it}: the node of the rest is unknown",
+        )
 
 
 def _node(
-    root: SysRoot, number: int, online: frozenset[int], ids: list[int], note: Callable[[str, str], None]
+    root: SysRoot,
+    number: int,
+    online: frozenset[int],
+    ids: list[int],
+    note: Callable[[str, str], None],
 ) -> NumaNode:
     base = f"{_NODES}/node{number}"
     cpus = _cpus(root, base)
@@ -42,7 +54,13 @@ def _node(
         id=number,
         cpus=cpulist.show(cpus & online if online else cpus),
         memory_bytes=memory,
-        memory_kind="none" if memory == 0 else None if memory is None else "dram" if cpus else "cpuless",
+        memory_kind="none"
+        if memory == 0
+        else None
+        if memory is None
+        else "dram"
+        if cpus
+        else "cpuless",
         distances=row,
         huge_pages=_huge_pages(root, base),
         hugetlb=None if root.is_directory(f"{base}/hugepages") else False,
@@ -60,9 +78,14 @@ def _distances(
         online = []
     for columns in (ids, online):
         if len(row) == len(columns) and set(ids) <= set(columns):
-            return tuple(distance for node, distance in zip(columns, row, strict=True) if node in ids)
+            return tuple(
+                distance for node, distance in zip(columns, row, strict=True) if node in ids
+            )
     if row:
-        note(f"node{number}", f"its distance file has {len(row)} columns for {len(ids)} nodes and was not used")
+        note(
+            f"node{number}",
+            f"its distance file has {len(row)} columns for {len(ids)} nodes and was not used",
+        )
     else:
         note(f"node{number}", "its distances to other nodes cannot be read")
     return ()
@@ -107,4 +130,7 @@ def _overlaps(nodes: list[NumaNode], note: Callable[[str, str], None]) -> None:
                 again.add(node.id)
     if again:
         which = f"node {cpulist.show(again)}" if len(again) == 1 else f"nodes {cpulist.show(again)}"
-        note("numa", f"the firmware lists CPUs of {which} in another node too: the nodes cannot be told apart")
+        note(
+            "numa",
+            f"the firmware lists CPUs of {which} in another node too: the nodes cannot be told apart",
+        )

@@ -15,7 +15,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.probes.classes import NVIDIA
-from dractl.topology.machine import BDF, Fabric, Gpu, Link, MigDevice, MigProfile, Nvidia, NvLink, Placement
+from dractl.topology.machine import (
+    BDF,
+    Fabric,
+    Gpu,
+    Link,
+    MigDevice,
+    MigProfile,
+    Nvidia,
+    NvLink,
+    Placement,
+)
 
 Note = Callable[[str, str], None]
 
@@ -126,7 +136,10 @@ def probe(note: Note, *, expected: bool) -> Listing:
         import pynvml
     except ImportError:
         if expected:
-            note("nvml", "the package nvidia-ml-py is not installed: NVIDIA GPUs are known from PCI alone")
+            note(
+                "nvml",
+                "the package nvidia-ml-py is not installed: NVIDIA GPUs are known from PCI alone",
+            )
         return Listing()
     try:
         # As the driver does: a GPU that is bound to vfio-pci must not fail the initialisation.
@@ -134,7 +147,10 @@ def probe(note: Note, *, expected: bool) -> Listing:
     except pynvml.NVMLError as error:
         if expected:
             name = _error_name(pynvml, error)
-            note("nvml", f"NVML does not start: {_INIT_HINTS.get(name, str(error))}. GPUs are known from PCI alone")
+            note(
+                "nvml",
+                f"NVML does not start: {_INIT_HINTS.get(name, str(error))}. GPUs are known from PCI alone",
+            )
             if name in _OF_THE_NODE:
                 return Listing(driver=Nvidia(failure=name))
         return Listing()
@@ -156,7 +172,9 @@ class _Session:
         self._nvml = pynvml
         self._note = note
         self._missing: Counter[str] = Counter()
-        self._errors: dict[str, set[str]] = {}  # for the current GPU: NVML's error instead of each fact
+        self._errors: dict[
+            str, set[str]
+        ] = {}  # for the current GPU: NVML's error instead of each fact
 
     def answer(self) -> Listing:
         nvml = self._nvml
@@ -185,7 +203,14 @@ class _Session:
             )
         return Listing(tuple(found), replace(driver, unreachable=silent), links, silent)
 
-    def _ask(self, about: str, what: str, function: Callable[..., Any], *arguments: Any, optional: bool = False) -> Any:
+    def _ask(
+        self,
+        about: str,
+        what: str,
+        function: Callable[..., Any],
+        *arguments: Any,
+        optional: bool = False,
+    ) -> Any:
         """A fact, or None with a note. ``optional`` facts are those that many GPUs lack: NOT_SUPPORTED is then a valid
         result."""
         nvml = self._nvml
@@ -207,14 +232,20 @@ class _Session:
             return None
 
     def _cuda(self) -> str | None:
-        version = self._ask("nvml", "CUDA driver version", self._nvml.nvmlSystemGetCudaDriverVersion)
+        version = self._ask(
+            "nvml", "CUDA driver version", self._nvml.nvmlSystemGetCudaDriverVersion
+        )
         return None if version is None else f"{version // 1000}.{version % 1000 // 10}"
 
     def _gpu(self, index: int) -> tuple[Gpu | None, Any]:
         nvml, about = self._nvml, f"NVML GPU {index}"
         try:
             handle = self._ask(about, "handle", nvml.nvmlDeviceGetHandleByIndex, index)
-            info = None if handle is None else self._ask(about, "PCI address", nvml.nvmlDeviceGetPciInfo_v3, handle)
+            info = (
+                None
+                if handle is None
+                else self._ask(about, "PCI address", nvml.nvmlDeviceGetPciInfo_v3, handle)
+            )
         except _Lost as lost:
             self._note(about, _lost_message(str(lost)))
             return None, None
@@ -258,11 +289,17 @@ class _Session:
         current = None if mig is None else bool(mig[0])
         pending = None if mig is None else bool(mig[1])
         if current != pending:
-            self._note(about, f"MIG mode is {_on(current)} and becomes {_on(pending)} when the GPU is reset")
+            self._note(
+                about,
+                f"MIG mode is {_on(current)} and becomes {_on(pending)} when the GPU is reset",
+            )
         profiles = self._profiles(about, handle, total) if mig is not None and total else {}
         devices = self._mig_devices(about, handle, profiles) if current else ()
         if current and not devices:
-            self._note(about, "MIG mode is on and there are no MIG devices: nothing can be allocated from this GPU")
+            self._note(
+                about,
+                "MIG mode is on and there are no MIG devices: nothing can be allocated from this GPU",
+            )
         return replace(
             gpu,
             partial=uuid is None or name is None or minor is None,
@@ -274,7 +311,9 @@ class _Session:
             architecture=None
             if architecture is None
             else self._named(about, "architecture", ARCHITECTURES, architecture),
-            cuda_compute_capability=None if capability is None else f"{capability[0]}.{capability[1]}",
+            cuda_compute_capability=None
+            if capability is None
+            else f"{capability[0]}.{capability[1]}",
             memory_bytes=total,
             addressing_mode=None if mode is None else ADDRESSING_MODES.get(mode),
             memory_numa_node=node if node is not None and node >= 0 else None,
@@ -283,7 +322,9 @@ class _Session:
             driver_version=None,
             mig_mode=current,
             mig_mode_pending=pending,
-            mig_profiles=tuple(sorted(profiles.values(), key=lambda p: (p.slices, p.memory_bytes, p.name))),
+            mig_profiles=tuple(
+                sorted(profiles.values(), key=lambda p: (p.slices, p.memory_bytes, p.name))
+            ),
             mig_devices=devices,
             virtualization=self._virtualization(maybe),
             nvlinks=self._nvlinks(about, handle),
@@ -311,7 +352,9 @@ class _Session:
 
     def _named(self, about: str, what: str, table: dict[int, str], value: int) -> str | None:
         if value not in table:
-            self._note(about, f"{what} {value} is newer than dractl: the driver may refuse this GPU too")
+            self._note(
+                about, f"{what} {value} is newer than dractl: the driver may refuse this GPU too"
+            )
         return table.get(value)
 
     def _profiles(self, about: str, handle: Any, total: int) -> dict[int, MigProfile]:
@@ -320,13 +363,19 @@ class _Session:
         found: dict[int, MigProfile] = {}
         for index in range(nvml.NVML_GPU_INSTANCE_PROFILE_COUNT):
             info = self._ask(
-                about, "MIG profiles", nvml.nvmlDeviceGetGpuInstanceProfileInfo, handle, index, optional=True
+                about,
+                "MIG profiles",
+                nvml.nvmlDeviceGetGpuInstanceProfileInfo,
+                handle,
+                index,
+                optional=True,
             )
             if info is None:
                 continue
             found[info.id] = MigProfile(
                 id=info.id,
-                name=profile_name(info.sliceCount, info.memorySizeMB, total) + PROFILE_SUFFIXES.get(index, ""),
+                name=profile_name(info.sliceCount, info.memorySizeMB, total)
+                + PROFILE_SUFFIXES.get(index, ""),
                 slices=info.sliceCount,
                 memory_bytes=info.memorySizeMB << 20,
                 multiprocessors=info.multiprocessorCount,
@@ -343,30 +392,65 @@ class _Session:
         nvml = self._nvml
         count = c_uint(0)
         ask = nvml.nvmlDeviceGetGpuInstancePossiblePlacements
-        if self._ask(about, "MIG placements", ask, handle, profile, None, byref(count), optional=True) is None:
+        if (
+            self._ask(
+                about, "MIG placements", ask, handle, profile, None, byref(count), optional=True
+            )
+            is None
+        ):
             return ()
         slots = (nvml.c_nvmlGpuInstancePlacement_t * min(count.value, 64))()
         count.value = len(slots)
-        if not slots or self._ask(about, "MIG placements", ask, handle, profile, slots, byref(count)) is None:
+        if (
+            not slots
+            or self._ask(about, "MIG placements", ask, handle, profile, slots, byref(count)) is None
+        ):
             return ()
-        return tuple(sorted((Placement(s.start, s.size) for s in slots[: count.value]), key=lambda p: p.start))
+        return tuple(
+            sorted(
+                (Placement(s.start, s.size) for s in slots[: count.value]), key=lambda p: p.start
+            )
+        )
 
-    def _mig_devices(self, about: str, handle: Any, profiles: dict[int, MigProfile]) -> tuple[MigDevice, ...]:
+    def _mig_devices(
+        self, about: str, handle: Any, profiles: dict[int, MigProfile]
+    ) -> tuple[MigDevice, ...]:
         nvml = self._nvml
         found = []
-        for index in range(self._ask(about, "number of MIG devices", nvml.nvmlDeviceGetMaxMigDeviceCount, handle) or 0):
+        for index in range(
+            self._ask(about, "number of MIG devices", nvml.nvmlDeviceGetMaxMigDeviceCount, handle)
+            or 0
+        ):
             child = self._ask(
-                about, "MIG devices", nvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, index, optional=True
+                about,
+                "MIG devices",
+                nvml.nvmlDeviceGetMigDeviceHandleByIndex,
+                handle,
+                index,
+                optional=True,
             )
             if child is None:
                 continue
             uuid = self._ask(about, "UUID of a MIG device", nvml.nvmlDeviceGetUUID, child)
-            gi = self._ask(about, "GPU instance of a MIG device", nvml.nvmlDeviceGetGpuInstanceId, child)
-            ci = self._ask(about, "compute instance of a MIG device", nvml.nvmlDeviceGetComputeInstanceId, child)
+            gi = self._ask(
+                about, "GPU instance of a MIG device", nvml.nvmlDeviceGetGpuInstanceId, child
+            )
+            ci = self._ask(
+                about,
+                "compute instance of a MIG device",
+                nvml.nvmlDeviceGetComputeInstanceId,
+                child,
+            )
             if uuid is None or gi is None or ci is None:
                 continue
-            instance = self._ask(about, "GPU instance", nvml.nvmlDeviceGetGpuInstanceById, handle, gi)
-            info = None if instance is None else self._ask(about, "GPU instance", nvml.nvmlGpuInstanceGetInfo, instance)
+            instance = self._ask(
+                about, "GPU instance", nvml.nvmlDeviceGetGpuInstanceById, handle, gi
+            )
+            info = (
+                None
+                if instance is None
+                else self._ask(about, "GPU instance", nvml.nvmlGpuInstanceGetInfo, instance)
+            )
             if info is None:
                 continue
             profile = profiles.get(info.profileId)
@@ -387,12 +471,16 @@ class _Session:
     def _compute_slices(self, about: str, instance: Any, number: int) -> int | None:
         """The slices of a compute instance: those of the profile that has its profile's id."""
         nvml = self._nvml
-        compute = self._ask(about, "compute instance", _compute_instance, nvml, instance, number, optional=True)
+        compute = self._ask(
+            about, "compute instance", _compute_instance, nvml, instance, number, optional=True
+        )
         if compute is None:
             return None
         for profile in range(nvml.NVML_COMPUTE_INSTANCE_PROFILE_COUNT):
             ask = nvml.nvmlGpuInstanceGetComputeInstanceProfileInfo
-            info = self._ask(about, "compute instance profiles", ask, instance, profile, 0, 1, optional=True)
+            info = self._ask(
+                about, "compute instance profiles", ask, instance, profile, 0, 1, optional=True
+            )
             if info is not None and info.id == compute.profileId:
                 return int(info.sliceCount)
         self._errors.setdefault("profile of a compute instance", set()).add("NOT_FOUND")
@@ -402,17 +490,29 @@ class _Session:
         nvml = self._nvml
         found = []
         for link in range(_MAX_LINKS):
-            state = self._ask(about, "NVLink state", nvml.nvmlDeviceGetNvLinkState, handle, link, optional=True)
+            state = self._ask(
+                about, "NVLink state", nvml.nvmlDeviceGetNvLinkState, handle, link, optional=True
+            )
             if state is None:
                 break  # GPUs without NVLink refuse the first; those with fewer links the first too many
             remote = bdf = None
             if state:
                 far = self._ask(
-                    about, "NVLink remote", nvml.nvmlDeviceGetNvLinkRemoteDeviceType, handle, link, optional=True
+                    about,
+                    "NVLink remote",
+                    nvml.nvmlDeviceGetNvLinkRemoteDeviceType,
+                    handle,
+                    link,
+                    optional=True,
                 )
                 remote = None if far is None else REMOTES.get(far, "other")
                 info = self._ask(
-                    about, "NVLink remote address", nvml.nvmlDeviceGetNvLinkRemotePciInfo, handle, link, optional=True
+                    about,
+                    "NVLink remote address",
+                    nvml.nvmlDeviceGetNvLinkRemotePciInfo,
+                    handle,
+                    link,
+                    optional=True,
                 )
                 bdf = None if info is None else _bdf(info.busId)
             found.append(NvLink(link=link, active=bool(state), remote=remote, remote_bdf=bdf))
@@ -429,7 +529,9 @@ class _Session:
             return None if state == "not-supported" else Fabric(state)
         digits = bytes(info.clusterUuid).hex()
         if info.status != nvml.NVML_SUCCESS or not digits.strip("0"):
-            return Fabric(state)  # go-nvlib IsFabricAttached: HGX boards are registered with a cluster of zeros
+            return Fabric(
+                state
+            )  # go-nvlib IsFabricAttached: HGX boards are registered with a cluster of zeros
         cluster = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
         return Fabric(state, cluster, int(info.cliqueId))
 
@@ -439,7 +541,11 @@ class _Session:
         for a, b in combinations(handles, 2):
             try:
                 answer = self._ask(
-                    a, f"distance to {b}", nvml.nvmlDeviceGetTopologyCommonAncestor, handles[a], handles[b]
+                    a,
+                    f"distance to {b}",
+                    nvml.nvmlDeviceGetTopologyCommonAncestor,
+                    handles[a],
+                    handles[b],
                 )
             except _Lost:
                 continue
@@ -449,7 +555,9 @@ class _Session:
 
 
 def _compute_instance(nvml: Any, instance: Any, number: int) -> Any:
-    return nvml.nvmlComputeInstanceGetInfo_v2(nvml.nvmlGpuInstanceGetComputeInstanceById(instance, number))
+    return nvml.nvmlComputeInstanceGetInfo_v2(
+        nvml.nvmlGpuInstanceGetComputeInstanceById(instance, number)
+    )
 
 
 def nvlinks(gpus: list[Gpu]) -> tuple[Link, ...]:
@@ -482,7 +590,11 @@ def profile_name(slices: int, memory_mib: int, total_bytes: int) -> str:
 
 def _bdf(bus_id: bytes | str) -> str | None:
     """NVML's ``00000000:1A:00.0`` as sysfs writes it: domains of four digits unless they need more."""
-    text = (bus_id.decode("ascii", "replace") if isinstance(bus_id, bytes) else bus_id).strip("\0 ").lower()
+    text = (
+        (bus_id.decode("ascii", "replace") if isinstance(bus_id, bytes) else bus_id)
+        .strip("\0 ")
+        .lower()
+    )
     domain, colon, rest = text.partition(":")
     if not colon:
         return None

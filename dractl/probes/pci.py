@@ -34,7 +34,9 @@ def place(path: str) -> tuple[str | None, tuple[str, ...]]:
     return parts[roots[-1]], tuple(part for part in parts[roots[-1] + 1 : -1] if BDF.match(part))
 
 
-def probe(root: SysRoot, enumerator: Enumerator, note: Callable[[str, str], None]) -> list[PciDevice]:
+def probe(
+    root: SysRoot, enumerator: Enumerator, note: Callable[[str, str], None]
+) -> list[PciDevice]:
     """Every PCI function that the kernel lists, by address."""
     found = {f.name: f.path for f in enumerator.devices("pci") if BDF.match(f.name)}
     if not found:
@@ -52,7 +54,10 @@ def probe(root: SysRoot, enumerator: Enumerator, note: Callable[[str, str], None
     devices = [_device(root, bdf, path) for bdf, path in found.items()]
     for device in devices:
         if not device.path:
-            note(device.bdf, "the tree does not show this function's place: its root and bridges are unknown")
+            note(
+                device.bdf,
+                "the tree does not show this function's place: its root and bridges are unknown",
+            )
     return sorted(devices, key=lambda d: address(d.bdf))
 
 
@@ -81,14 +86,18 @@ def _near(cpus: str | None, mask: str | None) -> str | None:
     try:
         if cpus:
             return cpulist.show(cpulist.parse(cpus))
-        return None if mask is None and cpus is None else cpulist.show(cpulist.parse_mask(mask or ""))
+        return (
+            None if mask is None and cpus is None else cpulist.show(cpulist.parse_mask(mask or ""))
+        )
     except ValueError:
         return None
 
 
 def _why_none(root: SysRoot) -> str:
     if not root.exists("sys/bus/pci"):
-        return "there is no /sys/bus/pci: this machine has no PCI bus, or its /sys is not shown here"
+        return (
+            "there is no /sys/bus/pci: this machine has no PCI bus, or its /sys is not shown here"
+        )
     return "/sys/bus/pci/devices is empty: this machine has no PCI functions (virtio-mmio VMs and gVisor have none)"
 
 
@@ -115,14 +124,17 @@ def _device(root: SysRoot, bdf: str, path: str | None) -> PciDevice:
         pcie_root=pcie_root,
         bridges=bridges,
         numa_node=numa if numa is not None and numa >= 0 else None,
-        local_cpus=_near(root.text(f"{base}/local_cpulist"), root.text(f"{base}/local_cpus")) or None,
+        local_cpus=_near(root.text(f"{base}/local_cpulist"), root.text(f"{base}/local_cpus"))
+        or None,
         link_speed=_speed(root.text(f"{base}/current_link_speed")),
         link_width=_width(root.integer(f"{base}/current_link_width")),
         max_link_speed=_speed(root.text(f"{base}/max_link_speed")),
         max_link_width=_width(root.integer(f"{base}/max_link_width")),
         sriov=_sriov(root, base, bdf),
         vfio=tuple(sorted(n for n in root.names(f"{base}/vfio-dev") if _VFIO.match(n))),
-        iommu_group=int(number) if group and (number := group.rpartition("/")[2]).isdecimal() else None,
+        iommu_group=int(number)
+        if group and (number := group.rpartition("/")[2]).isdecimal()
+        else None,
         bars=tuple(size for size, _ in bars),
         bars_64bit=tuple(size for size, wide in bars if wide),
         qat_services=root.text(f"{base}/qat/cfg_services"),
@@ -164,7 +176,10 @@ def _sriov(root: SysRoot, base: str, bdf: str) -> SrIov | None:
 
 def _vf_index(root: SysRoot, physical: str, bdf: str) -> int | None:
     for name in root.names(physical):
-        if name.startswith("virtfn") and (root.link(f"{physical}/{name}") or "").rpartition("/")[2] == bdf:
+        if (
+            name.startswith("virtfn")
+            and (root.link(f"{physical}/{name}") or "").rpartition("/")[2] == bdf
+        ):
             return int(name[6:]) if name[6:].isdecimal() else None
     return None
 
@@ -183,11 +198,15 @@ def _bars(text: str | None) -> list[tuple[int, bool]]:
     return sizes
 
 
-def unknown_numa(devices: Iterable[PciDevice], nodes: int, note: Callable[[str, str], None]) -> None:
+def unknown_numa(
+    devices: Iterable[PciDevice], nodes: int, note: Callable[[str, str], None]
+) -> None:
     """One note per root whose functions have no NUMA node although the host has several."""
     if nodes <= 1:
         return
-    roots = Counter(d.pcie_root for d in devices if d.numa_node is None and d.pcie_root and _publishable(d))
+    roots = Counter(
+        d.pcie_root for d in devices if d.numa_node is None and d.pcie_root and _publishable(d)
+    )
     for name, count in sorted(roots.items()):
         functions = "function has" if count == 1 else "functions have"
         note(

@@ -35,7 +35,9 @@ _ASKED_ELSEWHERE = {
 }
 
 
-def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator | None = None) -> Machine:
+def probe(
+    root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator | None = None
+) -> Machine:
     """The machine that ``root`` shows. Only a live root is read through libudev, netlink and NVML, which cover no other
     machine than this one.
 
@@ -49,7 +51,9 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
     enumerator = enumerator or _enumerator(root, note)
     cpus = cpu.probe(root, note)
     nodes = numa.probe(root, cpulist.parse(cpus.online or ""), note)
-    devices = ids.installed_names(root, ids.name_devices(pci.probe(root, enumerator, note), pci_ids, note))
+    devices = ids.installed_names(
+        root, ids.name_devices(pci.probe(root, enumerator, note), pci_ids, note)
+    )
     pci.unknown_numa(devices, len(nodes), note)
     pci.unpublishable(devices, note)
     devices = vpd.pair_data_direct(root, devices, note)
@@ -66,7 +70,9 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
             d,
             names=tuple(sorted(set(named.get(d.bdf, ())))),
             # EFA and eRDMA functions have an RDMA device and no interface, regardless of their class.
-            kind="rdma" if d.bdf in with_rdma and (d.kind == "other" or d.bdf not in with_net) else d.kind,
+            kind="rdma"
+            if d.bdf in with_rdma and (d.kind == "other" or d.bdf not in with_net)
+            else d.kind,
         )
         for d in devices
     ]
@@ -75,7 +81,9 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
     gpus, nodes = _memory_of_gpus(root, gpus, nodes)
     denied = root.denied
     if denied:
-        note("permissions", f"{denied} files of /sys and /proc cannot be read by this user; root can")
+        note(
+            "permissions", f"{denied} files of /sys and /proc cannot be read by this user; root can"
+        )
     host = _host(root)
     numa.uncounted(nodes, host.memory_bytes, note)
     machine = Machine(
@@ -106,7 +114,8 @@ def _enumerator(root: SysRoot, note: Callable[[str, str], None]) -> Enumerator:
         # libudev lists nothing where /sys is a bind mount of a directory instead of a sysfs.
         if not udev.devices("pci") and walker.devices("pci"):
             note(
-                "udev", "libudev lists no PCI functions although /sys/bus/pci/devices has some: /sys was read directly"
+                "udev",
+                "libudev lists no PCI functions although /sys/bus/pci/devices has some: /sys was read directly",
             )
             return walker
         return udev
@@ -158,12 +167,20 @@ def _names(
         *((bdf, name) for name, bdf in disks.items()),
         *((device.bdf, device.name) for device in interfaces),
         *((device.bdf, device.name) for device in rdmas),
-        *((controller.bdf, space.name) for controller in controllers for space in controller.namespaces),
+        *(
+            (controller.bdf, space.name)
+            for controller in controllers
+            for space in controller.namespaces
+        ),
     ]
     for bdf, name in owners:
         if bdf:
             found.setdefault(bdf, []).append(name)
-    for subsystem, pattern in (("drm", r"card\d+|renderD\d+"), ("accel", r"accel\d+"), ("nvme", r"nvme\d+")):
+    for subsystem, pattern in (
+        ("drm", r"card\d+|renderD\d+"),
+        ("accel", r"accel\d+"),
+        ("nvme", r"nvme\d+"),
+    ):
         for entry in enumerator.devices(subsystem):
             owner = pci.function_of(entry.path)
             if owner and re.fullmatch(pattern, entry.name):
@@ -172,7 +189,10 @@ def _names(
 
 
 def _gpus(
-    devices: list[PciDevice], answer: Listing, amds: dict[str, Gpu], note: Callable[[str, str], None]
+    devices: list[PciDevice],
+    answer: Listing,
+    amds: dict[str, Gpu],
+    note: Callable[[str, str], None],
 ) -> tuple[Gpu, ...]:
     """NVML's GPUs, and PCI's GPUs that NVML did not list. No driver here treats a virtual function of a GPU as a GPU of
     its own."""
@@ -189,15 +209,23 @@ def _gpus(
             continue
         # NVML does not say which GPU is lost; PCI does if only lost GPUs are missing from NVML's list.
         lost = device in silent and 0 < answer.silent == len(silent)
-        found.append(Gpu(bdf=device.bdf, vendor=device.vendor, health="lost" if lost else "unknown"))
+        found.append(
+            Gpu(bdf=device.bdf, vendor=device.vendor, health="lost" if lost else "unknown")
+        )
         if lost:
-            note(device.bdf, "this is the GPU that NVML cannot reach; its facts from PCI are still valid")
+            note(
+                device.bdf,
+                "this is the GPU that NVML cannot reach; its facts from PCI are still valid",
+            )
         elif _nvidia_gpu(device) and answer.driver is not None and answer.driver.failure is None:
             note(device.bdf, _unmanaged(device.driver))
         elif device.vendor in _ASKED_ELSEWHERE:
             note(device.bdf, _ASKED_ELSEWHERE[device.vendor])
     for gpu in told.values():
-        note(str(gpu.bdf), "NVML names this GPU but /sys does not show it: its root and NUMA node are unknown")
+        note(
+            str(gpu.bdf),
+            "NVML names this GPU but /sys does not show it: its root and NUMA node are unknown",
+        )
         found.append(gpu)
     return tuple(found)
 
@@ -208,10 +236,15 @@ def _memory_of_gpus(
     """GPUs with the NUMA node of their memory, and the nodes that hold such memory marked as theirs."""
     told = _memory_nodes(root)
     gpus = tuple(
-        replace(g, memory_numa_node=told[g.bdf]) if g.bdf in told and g.memory_numa_node is None else g for g in gpus
+        replace(g, memory_numa_node=told[g.bdf])
+        if g.bdf in told and g.memory_numa_node is None
+        else g
+        for g in gpus
     )
     theirs = {*told.values(), *(g.memory_numa_node for g in gpus)}
-    return gpus, [replace(n, memory_kind="gpu") if n.id in theirs and not n.cpus else n for n in nodes]
+    return gpus, [
+        replace(n, memory_kind="gpu") if n.id in theirs and not n.cpus else n for n in nodes
+    ]
 
 
 def _memory_nodes(root: SysRoot) -> dict[str, int]:
@@ -219,7 +252,9 @@ def _memory_nodes(root: SysRoot) -> dict[str, int]:
     base = "proc/driver/nvidia/gpus"
     found = {}
     for bdf in root.names(base):
-        match = re.search(r"^Node:\s*(\d{1,6})\b", root.text(f"{base}/{bdf}/numa_status") or "", re.MULTILINE)
+        match = re.search(
+            r"^Node:\s*(\d{1,6})\b", root.text(f"{base}/{bdf}/numa_status") or "", re.MULTILINE
+        )
         if match:
             found[bdf] = int(match[1])
     return found
@@ -229,7 +264,9 @@ def _unmanaged(driver: str | None) -> str:
     if driver is None:
         return "no kernel driver is bound to this GPU: NVML does not list it"
     return (
-        f"this GPU is bound to {driver}: NVML does not list it" if driver != "nvidia" else "NVML does not list this GPU"
+        f"this GPU is bound to {driver}: NVML does not list it"
+        if driver != "nvidia"
+        else "NVML does not list this GPU"
     )
 
 

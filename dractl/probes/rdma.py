@@ -20,7 +20,11 @@ def _device(root: SysRoot, name: str, path: str | None) -> RdmaDevice:
     for port in ports:
         # RoCE names the interface of each address here: the bond's, for a bonded device.
         attributes = f"{base}/ports/{port}/gid_attrs/ndevs"
-        nets |= {net for index in root.names(attributes)[:64] if (net := root.text(f"{attributes}/{index}"))}
+        nets |= {
+            net
+            for index in root.names(attributes)[:64]
+            if (net := root.text(f"{attributes}/{index}"))
+        }
     return RdmaDevice(
         name=name,
         bdf=bdf,

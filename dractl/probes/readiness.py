@@ -9,7 +9,16 @@ from collections.abc import Iterator, Sequence
 from dractl.probes.cdi import CDI_FOLDERS, absent_paths, cdi_fault, cdi_files, specification
 from dractl.probes.classes import NVIDIA
 from dractl.probes.root import SysRoot
-from dractl.probes.services import Check, State, cdi_folders, checkpoint, kubelet, network, registry, runtime
+from dractl.probes.services import (
+    Check,
+    State,
+    cdi_folders,
+    checkpoint,
+    kubelet,
+    network,
+    registry,
+    runtime,
+)
 from dractl.topology.levels import endpoints
 from dractl.topology.links import has_link, slow_links
 from dractl.topology.machine import Machine, PciDevice
@@ -54,7 +63,11 @@ def _kernel_drivers(machine: Machine) -> Iterator[Check]:
     if not groups:
         yield Check("kernel driver", "ok", "no GPU or accelerator on PCI needs one")
     for (kind, driver), addresses in groups.items():
-        what = f"{kind} {addresses[0]}" if len(addresses) == 1 else f"{len(addresses)} {kind}s, {', '.join(addresses)}"
+        what = (
+            f"{kind} {addresses[0]}"
+            if len(addresses) == 1
+            else f"{len(addresses)} {kind}s, {', '.join(addresses)}"
+        )
         yield _kernel_driver(what, driver)
 
 
@@ -82,43 +95,73 @@ def _nvidia(machine: Machine) -> bool:
 def _nvidia_library(machine: Machine, root: SysRoot) -> Iterator[Check]:
     if not _nvidia(machine):
         return
-    kernel = re.search(r"Kernel Module.*?\s(\d+\.\d+(?:\.\d+)?)\s", root.text("proc/driver/nvidia/version") or "")
+    kernel = re.search(
+        r"Kernel Module.*?\s(\d+\.\d+(?:\.\d+)?)\s", root.text("proc/driver/nvidia/version") or ""
+    )
     module = kernel[1] if kernel else None
     if machine.nvidia is not None and machine.nvidia.driver_version:
-        yield Check("NVML", "ok", f"driver {machine.nvidia.driver_version}, CUDA {machine.nvidia.cuda_driver_version}")
+        yield Check(
+            "NVML",
+            "ok",
+            f"driver {machine.nvidia.driver_version}, CUDA {machine.nvidia.cuda_driver_version}",
+        )
     else:
-        libraries = [f"{folder}/{name}" for folder in _LIBRARIES for name in root.names(folder) if _is_nvml(name)]
+        libraries = [
+            f"{folder}/{name}"
+            for folder in _LIBRARIES
+            for name in root.names(folder)
+            if _is_nvml(name)
+        ]
         versions = {version for path in libraries if (version := _version(path))}
-        advice = "install the NVIDIA driver's libraries with the version of the loaded kernel module"
+        advice = (
+            "install the NVIDIA driver's libraries with the version of the loaded kernel module"
+        )
         if not libraries and not root.is_directory("usr"):
             advice = "give the host's whole root with --root DIR, or run on the node itself"
             yield Check("NVML", "unknown", "no /usr here to look for libnvidia-ml.so in", advice)
         elif not libraries:
             why = next(
-                (n.message for n in machine.notes if n.about == "nvml"), "no libnvidia-ml.so in the usual folders"
+                (n.message for n in machine.notes if n.about == "nvml"),
+                "no libnvidia-ml.so in the usual folders",
             )
             yield Check("NVML", "missing", why, advice)
         elif module and versions and module not in versions:
             said = f"library {', '.join(sorted(versions))}, kernel module {module}"
-            yield Check("NVML", "missing", said, "reload the kernel module or reboot: both must have the same version")
+            yield Check(
+                "NVML",
+                "missing",
+                said,
+                "reload the kernel module or reboot: both must have the same version",
+            )
         else:
             yield Check("NVML", "ok", f"/{libraries[0]}")
     for gpu in machine.gpus:
         if gpu.health in ("lost", "reset-required"):
-            yield Check("GPU health", "missing", f"{gpu.bdf}: {gpu.health}", "reset the GPU or reboot the node")
+            yield Check(
+                "GPU health",
+                "missing",
+                f"{gpu.bdf}: {gpu.health}",
+                "reset the GPU or reboot the node",
+            )
 
 
 def _links(machine: Machine) -> Iterator[Check]:
     slow = slow_links(machine)
     for link in slow:
         seen, _, advice = link.text.partition("; ")
-        yield Check("PCIe links", "warning", f"{link.device.kind} {link.device.bdf}: {seen}", advice)
+        yield Check(
+            "PCIe links", "warning", f"{link.device.kind} {link.device.bdf}: {seen}", advice
+        )
     known = sum(has_link(device) for device in endpoints(machine))
     if known and not slow:
         plural = "" if known == 1 else "s"
-        yield Check("PCIe links", "ok", f"{known} link{plural}, as wide and fast as both ends allow")
+        yield Check(
+            "PCIe links", "ok", f"{known} link{plural}, as wide and fast as both ends allow"
+        )
     elif endpoints(machine) and not known:
-        yield Check("PCIe links", "unknown", "this tree does not show the width and speed of any link")
+        yield Check(
+            "PCIe links", "unknown", "this tree does not show the width and speed of any link"
+        )
 
 
 def _is_nvml(name: str) -> bool:
@@ -132,26 +175,40 @@ def _version(path: str) -> str | None:
 
 def _device_nodes(machine: Machine, root: SysRoot) -> Iterator[Check]:
     if not root.is_directory("dev"):
-        yield Check("device nodes", "unknown", "there is no /dev here", "mount the host's /dev below the root")
+        yield Check(
+            "device nodes",
+            "unknown",
+            "there is no /dev here",
+            "mount the host's /dev below the root",
+        )
         return
     present = set(root.names("dev"))
     if _nvidia(machine):
         count = sum(1 for name in present if re.fullmatch(r"nvidia\d+", name))
         wanted = sum(
-            1 for d in machine.pci_devices if d.driver == "nvidia" and d.kind == "gpu" and not _virtual_function(d)
+            1
+            for d in machine.pci_devices
+            if d.driver == "nvidia" and d.kind == "gpu" and not _virtual_function(d)
         )
         missing = [name for name in ("nvidiactl", "nvidia-uvm") if name not in present]
         if missing or count < wanted:
-            seen = f"{count} of {wanted} /dev/nvidiaN" + "".join(f", no /dev/{name}" for name in missing)
+            seen = f"{count} of {wanted} /dev/nvidiaN" + "".join(
+                f", no /dev/{name}" for name in missing
+            )
             advice = "run nvidia-modprobe or nvidia-persistenced at boot to create them"
             yield Check("device nodes", "missing", seen, advice)
         else:
-            yield Check("device nodes", "ok", f"{count} /dev/nvidiaN, /dev/nvidiactl, /dev/nvidia-uvm")
+            yield Check(
+                "device nodes", "ok", f"{count} /dev/nvidiaN, /dev/nvidiactl, /dev/nvidia-uvm"
+            )
     if any(d.driver == "amdgpu" for d in machine.pci_devices):
         state: State = "ok" if "kfd" in present else "missing"
         seen = "/dev/kfd" if state == "ok" else "no /dev/kfd"
         yield Check(
-            "device nodes", state, seen, "" if state == "ok" else "load amdgpu with KFD support (CONFIG_HSA_AMD)"
+            "device nodes",
+            state,
+            seen,
+            "" if state == "ok" else "load amdgpu with KFD support (CONFIG_HSA_AMD)",
         )
 
 
@@ -169,10 +226,13 @@ def _cdi(root: SysRoot) -> Iterator[Check]:
             advice = "fix or remove the file: the runtime ignores it, and containers with its devices do not start"
             yield Check("CDI", "missing", f"/{path}: {fault}", advice)
         elif root.is_directory("dev") and (absent := absent_paths(root, specification(root, path))):
-            advice = (
-                "see why it is absent (the kernel driver makes device nodes): containers with the device do not start"
+            advice = "see why it is absent (the kernel driver makes device nodes): containers with the device do not start"
+            yield Check(
+                "CDI",
+                "missing",
+                f"/{path} names {', '.join(absent[:3])}, which does not exist here",
+                advice,
             )
-            yield Check("CDI", "missing", f"/{path} names {', '.join(absent[:3])}, which does not exist here", advice)
     count = len(paths)
     where = " and ".join(f"/{folder}" for folder in real.values())
     yield Check("CDI", "ok", f"{count} specification{'' if count == 1 else 's'} in {where}")
@@ -193,7 +253,12 @@ def _sriov(machine: Machine) -> Iterator[Check]:
             active = device.sriov.num_vfs or 0
             seen = f"{device.bdf} {' '.join(device.names)}: {active} of {device.sriov.total_vfs} virtual functions"
             advice = "write a number to sriov_numvfs if pods should get virtual functions"
-            yield Check("SR-IOV", "ok" if active else "warning", " ".join(seen.split()), "" if active else advice)
+            yield Check(
+                "SR-IOV",
+                "ok" if active else "warning",
+                " ".join(seen.split()),
+                "" if active else advice,
+            )
 
 
 def _huge_pages(machine: Machine) -> Check:
@@ -205,5 +270,7 @@ def _huge_pages(machine: Machine) -> Check:
     ]
     advice = "reserve some (vm.nr_hugepages, hugepagesz=1G hugepages=N) if workloads request them"
     return (
-        Check("huge pages", "ok", ", ".join(reserved)) if reserved else Check("huge pages", "warning", "none", advice)
+        Check("huge pages", "ok", ", ".join(reserved))
+        if reserved
+        else Check("huge pages", "warning", "none", advice)
     )

@@ -254,7 +254,11 @@ class SysRoot:
     def names(self, path: str) -> list[str]:
         """The names in a directory, sorted; empty where there is none."""
         real = self.real(path)
-        return sorted(n for n in self._tree.entries(real) if not CONTROL.search(n)) if real is not None else []
+        return (
+            sorted(n for n in self._tree.entries(real) if not CONTROL.search(n))
+            if real is not None
+            else []
+        )
 
     def link(self, path: str) -> str | None:
         """The target of the link at ``path``, as written; None if it is not a link."""
@@ -281,7 +285,11 @@ class SysRoot:
     def text(self, path: str) -> str | None:
         """A file's contents as a string without surrounding blanks and NULs; None if it is missing or unreadable."""
         data = self.bytes(path)
-        return None if data is None else CONTROL.sub("?", data.decode("utf-8", "replace").strip(" \t\r\n\0"))
+        return (
+            None
+            if data is None
+            else CONTROL.sub("?", data.decode("utf-8", "replace").strip(" \t\r\n\0"))
+        )
 
     def integer(self, path: str, base: int = 10) -> int | None:
         """A file's number; None if it is missing, unreadable or not a number."""

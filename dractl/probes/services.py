@@ -15,7 +15,9 @@ State = Literal["ok", "missing", "warning", "unknown"]
 
 _KUBELET = "var/lib/kubelet"
 _REGISTRY, _PLUGINS = f"{_KUBELET}/plugins_registry", f"{_KUBELET}/plugins"
-_CHECKPOINT = f"{_KUBELET}/dra_manager_state"  # kubernetes pkg/kubelet/cm/container_manager_linux.go
+_CHECKPOINT = (
+    f"{_KUBELET}/dra_manager_state"  # kubernetes pkg/kubelet/cm/container_manager_linux.go
+)
 _KUBELET_SOCKET = f"{_KUBELET}/device-plugins/kubelet.sock"
 _CONTAINERD = ("etc/containerd/config.toml", "var/lib/rancher/k3s/agent/etc/containerd/config.toml")
 _CONTAINERD_SOCKETS = ("run/containerd/containerd.sock", "run/k3s/containerd/containerd.sock")
@@ -87,10 +89,19 @@ def _running(root: SysRoot, sockets: Sequence[str], name: str) -> Iterator[Check
     there = [path for path in sockets if root.exists(path)]
     if not there and any(root.is_directory(path.rpartition("/")[0]) for path in sockets):
         seen = f"{name} does not run: there is no /{sockets[0]}"
-        yield Check("container runtime", "missing", seen, f"start {name}: until then no container starts")
+        yield Check(
+            "container runtime", "missing", seen, f"start {name}: until then no container starts"
+        )
     if there and all(root.listens(path) is False for path in there):
-        advice = f"start {name}: until then no container starts, and kubelet does not see those that run"
-        yield Check("container runtime", "missing", f"{name} does not run: nobody listens on /{there[0]}", advice)
+        advice = (
+            f"start {name}: until then no container starts, and kubelet does not see those that run"
+        )
+        yield Check(
+            "container runtime",
+            "missing",
+            f"{name} does not run: nobody listens on /{there[0]}",
+            advice,
+        )
 
 
 def _containerd(root: SysRoot, path: str, content: str) -> Runtime:
@@ -98,7 +109,9 @@ def _containerd(root: SysRoot, path: str, content: str) -> Runtime:
     try:
         value = tomllib.loads(content)
     except tomllib.TOMLDecodeError as error:
-        broken = Check(name, "missing", f"{where}: {error}", "fix the file: containerd does not start with it")
+        broken = Check(
+            name, "missing", f"{where}: {error}", "fix the file: containerd does not start with it"
+        )
         return Runtime((broken,))
     plugins = mapping(value.get("plugins"))
     section: dict[str, Any] = {}
@@ -110,8 +123,11 @@ def _containerd(root: SysRoot, path: str, content: str) -> Runtime:
         (_cdi_on(section, value, where), *_handlers(root, section, where)),
         folders,
         text(cni.get("conf_dir")) or _CNI_FOLDER,
-        tuple(map(text, items(cni.get("bin_dirs")))) or (text(cni.get("bin_dir")) or _CNI_PLUGINS[0],),
-        None if _NRI_SECTION not in plugins else not mapping(plugins.get(_NRI_SECTION)).get("disable", False),
+        tuple(map(text, items(cni.get("bin_dirs"))))
+        or (text(cni.get("bin_dir")) or _CNI_PLUGINS[0],),
+        None
+        if _NRI_SECTION not in plugins
+        else not mapping(plugins.get(_NRI_SECTION)).get("disable", False),
         tuple(sorted(mapping(mapping(section.get("containerd")).get("runtimes")))),
     )
 
@@ -119,9 +135,7 @@ def _containerd(root: SysRoot, path: str, content: str) -> Runtime:
 def _cdi_on(section: Mapping[str, Any], value: Mapping[str, Any], where: str) -> Check:
     name = "container runtime"
     if "enable_cdi" in section and not section["enable_cdi"]:
-        advice = (
-            "set enable_cdi = true and restart containerd: containers start without their devices, and no error says so"
-        )
+        advice = "set enable_cdi = true and restart containerd: containers start without their devices, and no error says so"
         return Check(name, "missing", f"{where}: enable_cdi = false", advice)
     version = value.get("version", 1)
     if "enable_cdi" in section or (isinstance(version, int) and version >= 3):
@@ -138,14 +152,23 @@ def _handlers(root: SysRoot, section: Mapping[str, Any], where: str) -> Iterator
     default = text(containerd.get("default_runtime_name"))
     if default and known and default not in known:
         advice = f"configure it, or choose one of {', '.join(sorted(known))}"
-        yield Check("runtime handlers", "missing", f"{where}: the default {default} is not configured", advice)
+        yield Check(
+            "runtime handlers",
+            "missing",
+            f"{where}: the default {default} is not configured",
+            advice,
+        )
     for name, handler in sorted(known.items()):
         program = text(mapping(mapping(handler).get("options")).get("BinaryName"))
         if program.startswith("/") and not root.exists(_rooted(program)):
             advice = "install it, or correct BinaryName: pods with this handler do not start"
-            yield Check("runtime handlers", "missing", f"handler {name}: there is no {program}", advice)
+            yield Check(
+                "runtime handlers", "missing", f"handler {name}: there is no {program}", advice
+            )
     if known:
-        yield Check("runtime handlers", "ok", f"{', '.join(sorted(known))} (what a RuntimeClass may name)")
+        yield Check(
+            "runtime handlers", "ok", f"{', '.join(sorted(known))} (what a RuntimeClass may name)"
+        )
 
 
 # -- network --
@@ -157,7 +180,9 @@ def network(root: SysRoot, found: Runtime) -> Iterator[Check]:
     if not root.is_directory("etc"):
         return
     advice = "see whether the network add-on runs here: no pod without hostNetwork starts before it has written one"
-    names = [entry for entry in root.names(folder) if entry.endswith((".conflist", ".conf", ".json"))]
+    names = [
+        entry for entry in root.names(folder) if entry.endswith((".conflist", ".conf", ".json"))
+    ]
     if not names:
         if root.is_directory(_KUBELET):
             yield Check(name, "missing", f"no CNI configuration in /{folder}", advice)
@@ -176,7 +201,12 @@ def network(root: SysRoot, found: Runtime) -> Iterator[Check]:
     if absent:
         where = ", ".join(found.cni_plugins)
         seen = f"/{path} names plugin {', '.join(absent[:_MOST])}, which is not in {where}"
-        yield Check(name, "missing", seen, "install the plugin, or correct the configuration: pods get no network")
+        yield Check(
+            name,
+            "missing",
+            seen,
+            "install the plugin, or correct the configuration: pods get no network",
+        )
     else:
         yield Check(name, "ok", f"/{path}: {', '.join(dict.fromkeys(filter(None, types)))}")
 
@@ -187,7 +217,11 @@ def network(root: SysRoot, found: Runtime) -> Iterator[Check]:
 def cdi_folders(root: SysRoot, found: Runtime) -> Iterator[Check]:
     """Specifications in folders in which the runtime does not look."""
     read = {root.real(_rooted(folder)) for folder in found.cdi_folders}
-    others = {real: folder for folder in CDI_FOLDERS if (real := root.real(folder)) is not None and real not in read}
+    others = {
+        real: folder
+        for folder in CDI_FOLDERS
+        if (real := root.real(folder)) is not None and real not in read
+    }
     for folder in others.values():
         if count := len(cdi_files(root, folder)):
             seen = f"{count} specification{'' if count == 1 else 's'} in /{folder}; the runtime reads only "
@@ -202,7 +236,9 @@ def kubelet(root: SysRoot) -> Iterator[Check]:
     """Whether kubelet listens."""
     if root.exists(_KUBELET_SOCKET) and root.listens(_KUBELET_SOCKET) is False:
         advice = "start kubelet: until then no pod of this node starts or ends"
-        yield Check("kubelet", "missing", f"does not run: nobody listens on /{_KUBELET_SOCKET}", advice)
+        yield Check(
+            "kubelet", "missing", f"does not run: nobody listens on /{_KUBELET_SOCKET}", advice
+        )
 
 
 def registered(root: SysRoot) -> dict[str, list[str]]:
@@ -213,7 +249,9 @@ def registered(root: SysRoot) -> dict[str, list[str]]:
     for entry in root.names(_REGISTRY):
         if entry.endswith("-reg.sock"):
             name = entry.removesuffix("-reg.sock")
-            folders = (folder for folder in root.names(_PLUGINS) if f"{name}-".startswith(f"{folder}-"))
+            folders = (
+                folder for folder in root.names(_PLUGINS) if f"{name}-".startswith(f"{folder}-")
+            )
             known = next(folders, name)
             if "csi.sock" not in root.names(f"{_PLUGINS}/{known}"):
                 found.setdefault(known, []).append(entry)
@@ -228,15 +266,18 @@ def registry(root: SysRoot, drivers: Iterable[str], found: Runtime) -> Iterator[
         yield Check(name, "unknown", f"there is no /{_REGISTRY}", advice)
         return
     sockets = registered(root)
-    prefixed = {driver: [s for s in root.names(_REGISTRY) if s.startswith(f"{driver}-")] for driver in drivers}
+    prefixed = {
+        driver: [s for s in root.names(_REGISTRY) if s.startswith(f"{driver}-")]
+        for driver in drivers
+    }
     sockets |= {driver: mine for driver, mine in prefixed.items() if mine and driver not in sockets}
     for driver in dict.fromkeys((*drivers, *sockets)):
         yield _registration(root, driver, sockets.get(driver, []))
         if driver in _NRI_DRIVERS and found.nri is False:
-            advice = (
-                "set disable = false for NRI in containerd's configuration: the driver gives devices to pods through it"
+            advice = "set disable = false for NRI in containerd's configuration: the driver gives devices to pods through it"
+            yield Check(
+                "NRI", "missing", f"{driver} needs NRI, which is off in the runtime", advice
             )
-            yield Check("NRI", "missing", f"{driver} needs NRI, which is off in the runtime", advice)
 
 
 def _registration(root: SysRoot, driver: str, sockets: Sequence[str]) -> Check:
@@ -244,7 +285,11 @@ def _registration(root: SysRoot, driver: str, sockets: Sequence[str]) -> Check:
     if not sockets:
         advice = "install the driver, or check its pod on this node: it creates the socket when it is ready"
         return Check(name, "missing", f"{driver}: no socket in /{_REGISTRY}", advice)
-    served = [f"{_PLUGINS}/{driver}/{n}" for n in root.names(f"{_PLUGINS}/{driver}") if n.endswith(".sock")]
+    served = [
+        f"{_PLUGINS}/{driver}/{n}"
+        for n in root.names(f"{_PLUGINS}/{driver}")
+        if n.endswith(".sock")
+    ]
     for paths in ([f"{_REGISTRY}/{entry}" for entry in sockets], served):
         if paths and all(root.listens(path) is False for path in paths):
             advice = "start the driver again; it left the socket when it ended"
@@ -260,7 +305,9 @@ def checkpoint(root: SysRoot, found: Runtime) -> Iterator[Check]:
     try:
         claims = _prepared(root)
     except ValueError:
-        advice = "kubelet does not start with a broken checkpoint: drain the node and remove the file"
+        advice = (
+            "kubelet does not start with a broken checkpoint: drain the node and remove the file"
+        )
         yield Check(name, "missing", f"/{_CHECKPOINT} cannot be read as kubelet wrote it", advice)
         return
     if claims is None:
@@ -271,16 +318,22 @@ def checkpoint(root: SysRoot, found: Runtime) -> Iterator[Check]:
         who = f"claim {text(claim.get('Namespace'))}/{text(claim.get('ClaimName'))}"
         for driver, state in sorted(mapping(claim.get("DriverState")).items()):
             devices = [mapping(device) for device in items(mapping(state).get("Devices"))]
-            wanted = [text(identity) for device in devices for identity in items(device.get("CDIDeviceIDs"))]
+            wanted = [
+                text(identity)
+                for device in devices
+                for identity in items(device.get("CDIDeviceIDs"))
+            ]
             gone = [identity for identity in wanted if identity not in defined]
             if gone:
-                advice = (
-                    f"have driver {driver} write it again, or recreate the claim's pods: their containers do not start"
+                advice = f"have driver {driver} write it again, or recreate the claim's pods: their containers do not start"
+                yield Check(
+                    name, "missing", f"{who}: no specification has CDI device {gone[0]}", advice
                 )
-                yield Check(name, "missing", f"{who}: no specification has CDI device {gone[0]}", advice)
             if driver not in sockets:
                 advice = "start the driver: what runs goes on, but pods that end keep their devices"
-                yield Check(name, "missing", f"{who}: its driver {driver} is not registered", advice)
+                yield Check(
+                    name, "missing", f"{who}: its driver {driver} is not registered", advice
+                )
     plural = "" if len(claims) == 1 else "s"
     yield Check(name, "ok", f"{len(claims)} claim{plural} in kubelet's checkpoint")
 
@@ -292,7 +345,10 @@ def _prepared(root: SysRoot) -> list[Mapping[str, Any]] | None:
     if data is None:
         return None
     try:
-        return [mapping(entry) for entry in items(json.loads(json.loads(data)["Data"])["ClaimInfoStateList"] or [])]
+        return [
+            mapping(entry)
+            for entry in items(json.loads(json.loads(data)["Data"])["ClaimInfoStateList"] or [])
+        ]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(str(error)) from error
 
@@ -318,7 +374,9 @@ def against_cluster(
                 "start its driver, which unprepares it, or read kubelet's log (NodeUnprepareResources failed): until "
                 "then another pod may be given the same device"
             )
-            yield Check(name, "missing", f"{seen}cluster has no such claim or has deallocated it", advice)
+            yield Check(
+                name, "missing", f"{seen}cluster has no such claim or has deallocated it", advice
+            )
     handlers = runtime(root).handlers
     for item in classes if handlers else ():
         handler = text(item.get("handler"))

@@ -19,7 +19,9 @@ class UdevEnumerator:
         for device in self._context.list_devices(subsystem=subsystem):
             if device.subsystem == subsystem and not CONTROL.search(device.device_path):
                 place = device.device_path.removeprefix("/devices/")
-                found[device.sys_name] = Scanned(device.sys_name, place if place != device.device_path else None)
+                found[device.sys_name] = Scanned(
+                    device.sys_name, place if place != device.device_path else None
+                )
         return [found[name] for name in sorted(found)]
 
 

@@ -15,7 +15,9 @@ from dractl.topology.machine import PciDevice
 _LARGE, _END_SMALL, _END_LARGE, _READ_ONLY = 0x80, 0x78, 0x79, 0x90
 
 
-def pair_data_direct(root: SysRoot, devices: list[PciDevice], note: Callable[[str, str], None]) -> list[PciDevice]:
+def pair_data_direct(
+    root: SysRoot, devices: list[PciDevice], note: Callable[[str, str], None]
+) -> list[PciDevice]:
     """The devices, with the NIC of each Data Direct function: the physical functions with the same V3 in their VPD.
 
     V3 is effectively a serial number, so the pairing is kept and the value is not.
@@ -32,13 +34,19 @@ def pair_data_direct(root: SysRoot, devices: list[PciDevice], note: Callable[[st
         uuid = _uuid(root, function)
         owners[function.bdf] = tuple(nics.get(uuid, ())) if uuid else ()
         if not owners[function.bdf]:
-            why = "no NIC has the same V3 in its VPD" if uuid else "its VPD, which only root may read, has no V3"
+            why = (
+                "no NIC has the same V3 in its VPD"
+                if uuid
+                else "its VPD, which only root may read, has no V3"
+            )
             note(function.bdf, f"the NIC of this Data Direct function is unknown: {why}")
     return [replace(d, data_direct_of=owners[d.bdf]) if d.bdf in owners else d for d in devices]
 
 
 def _uuid(root: SysRoot, device: PciDevice) -> str | None:
-    return keyword(root.bytes(f"sys/devices/{device.path}/vpd") or b"", "V3") if device.path else None
+    return (
+        keyword(root.bytes(f"sys/devices/{device.path}/vpd") or b"", "V3") if device.path else None
+    )
 
 
 def keyword(data: bytes, name: str) -> str | None:

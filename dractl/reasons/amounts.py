@@ -1,7 +1,15 @@
 """Reasons in the number of devices: all of them, more than there are, or more than fit together."""
 
 from dractl.cluster.devices import Holder
-from dractl.reasons.base import APART, SEE_POD_CLAIMS, TAKEN, InUse, OfRequest, OfRequests, ReasonPage
+from dractl.reasons.base import (
+    APART,
+    SEE_POD_CLAIMS,
+    TAKEN,
+    InUse,
+    OfRequest,
+    OfRequests,
+    ReasonPage,
+)
 from dractl.reasons.constraints import ConstraintConflict
 from dractl.reasons.devices import Tainted
 from dractl.reasons.phrases import Names, Scope, plural
@@ -37,7 +45,11 @@ class AllNeedsUntainted(Tainted, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         number = sum(number for _, number in self.taints)
         tainted = f"{number} {'is' if number == 1 else 'are'} tainted: {self.listed()}"
-        every = f"all {self.want} matching devices" if len(self.nodes) < 2 else "all matching devices of a node"
+        every = (
+            f"all {self.want} matching devices"
+            if len(self.nodes) < 2
+            else "all matching devices of a node"
+        )
         return f"{self.who(names)} wants {every}; {tainted}"
 
 
@@ -58,7 +70,11 @@ class NotEnough(OfRequest, frozen=True, kw_only=True):
     have: int
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        there = f"the node has {self.have}" if scope is Scope.ONE else f"no node has more than {self.have}"
+        there = (
+            f"the node has {self.have}"
+            if scope is Scope.ONE
+            else f"no node has more than {self.have}"
+        )
         return f"{self.who(names)} wants {plural(self.want, 'device')}; {there} of class {self.device_class}"
 
 
@@ -99,7 +115,9 @@ class SearchConflict(OfRequests, frozen=True, kw_only=True):
         if len(self.requests) == 1:
             why = f"{names.request(self.requests[0])}: one device would fit; {self.total} together do not"
         else:
-            why = f"each of the {names.requests(self.requests)} would fit alone; together they do not"
+            why = (
+                f"each of the {names.requests(self.requests)} would fit alone; together they do not"
+            )
         if not self.counter_sets:
             return why
         sets = ", ".join(self.counter_sets[:3]) + (" …" if len(self.counter_sets) > 3 else "")

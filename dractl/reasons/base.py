@@ -43,7 +43,9 @@ SEE_SLICES = "kubectl get resourceslices -o yaml"
 SEE_POD_CLAIMS = "kubectl get pod -n NS NAME -o jsonpath='{.spec.resourceClaims} {.status.resourceClaimStatuses}'"
 
 # Fields of which a cause for several nodes has what any of the nodes has.
-_UNITED = frozenset({"nodes", "devices", "holders", "rules", "counters", "values", "users", "evaluated", "labels"})
+_UNITED = frozenset(
+    {"nodes", "devices", "holders", "rules", "counters", "values", "users", "evaluated", "labels"}
+)
 
 
 class Cause(Struct, frozen=True, kw_only=True):

@@ -45,7 +45,9 @@ class LostNodes(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         one = len(self.places) == 1
-        state = ("does not answer" if one else "do not answer") if self.unready else "no longer exists"
+        state = (
+            ("does not answer" if one else "do not answer") if self.unready else "no longer exists"
+        )
         if not one and not self.unready:
             state = "no longer exist"
         where = f"node {first(self.places)}"
@@ -56,9 +58,13 @@ class LostNodes(Cause, frozen=True, kw_only=True):
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.places[0]
         if self.unready:
-            yield NextStep(f"see why node {node} does not answer", command("kubectl describe node {}", node))
+            yield NextStep(
+                f"see why node {node} does not answer", command("kubectl describe node {}", node)
+            )
         else:
-            yield NextStep(f"see which nodes there are: {node} is gone", "kubectl get nodes -o wide")
+            yield NextStep(
+                f"see which nodes there are: {node} is gone", "kubectl get nodes -o wide"
+            )
 
 
 class DriverAbsent(Cause, frozen=True, kw_only=True):
@@ -98,9 +104,13 @@ class DriverAbsent(Cause, frozen=True, kw_only=True):
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
-            f"see whether the driver of {self.driver} runs on {', '.join(self.nodes[:3])}", pods_on(self.nodes[0])
+            f"see whether the driver of {self.driver} runs on {', '.join(self.nodes[:3])}",
+            pods_on(self.nodes[0]),
         )
-        yield NextStep(f"see whether the DaemonSet of {self.driver} selects and tolerates these nodes", DAEMONSETS)
+        yield NextStep(
+            f"see whether the DaemonSet of {self.driver} selects and tolerates these nodes",
+            DAEMONSETS,
+        )
 
 
 class UnknownNodes(Cause, frozen=True, kw_only=True):
@@ -125,14 +135,17 @@ class UnknownNodes(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         one = len(self.places) == 1
         where = (
-            f"a node that does not exist: {self.places[0]}" if one else f"nodes that do not exist: {first(self.places)}"
+            f"a node that does not exist: {self.places[0]}"
+            if one
+            else f"nodes that do not exist: {first(self.places)}"
         )
         why = f"slices of {self.driver} are for {where}"
         return f"{why}; there is node {self.nearest}" if self.nearest else why
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
-            f"find the DaemonSet of driver {self.driver}; after the change, see that its pods restart", DAEMONSETS
+            f"find the DaemonSet of driver {self.driver}; after the change, see that its pods restart",
+            DAEMONSETS,
         )
 
 
@@ -183,7 +196,10 @@ class EvictionLoop(Cause, frozen=True, kw_only=True):
         yield NextStep(
             "choose devices without the taint, or have the device repaired; only if it may be used, tolerate the taint "
             "with effect NoExecute and without tolerationSeconds",
-            command("kubectl get events -n {} --field-selector reason=DeviceTaintManagerEviction", asked.namespace),
+            command(
+                "kubectl get events -n {} --field-selector reason=DeviceTaintManagerEviction",
+                asked.namespace,
+            ),
         )
 
 
@@ -243,7 +259,11 @@ class NotReadable(Cause, frozen=True, kw_only=True):
         quote = f'the scheduler says "{self.quote}"' if self.quote else ""
         context = ", but ".join(filter(None, (where, quote)))
         missing = "; ".join(self.missing)
-        return f"{context}{'; ' if quote else ', but '}{missing}" if context and missing else context or missing
+        return (
+            f"{context}{'; ' if quote else ', but '}{missing}"
+            if context and missing
+            else context or missing
+        )
 
     def brief(self, names: Names, scope: Scope = Scope.ONE) -> str:
         return (replace(self, missing=()) if self.quote else self).sentence(names, scope)
@@ -274,7 +294,10 @@ _OWN = (
     ),
     (
         "Insufficient ",
-        NextStep("lower what the pod requests: an administrator can tell what is free", "kubectl describe nodes"),
+        NextStep(
+            "lower what the pod requests: an administrator can tell what is free",
+            "kubectl describe nodes",
+        ),
     ),
 )
 
@@ -380,14 +403,20 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
             return
         yield NextStep(
             "see why the pods are refused",
-            command("kubectl get events -n {} --field-selector reason=FailedCreate", asked.namespace),
+            command(
+                "kubectl get events -n {} --field-selector reason=FailedCreate", asked.namespace
+            ),
         )
 
     @property
     def bound(self) -> Bound | None:
         """The bound of a LimitRange that the pods do not keep to; None where something else refuses them."""
         found = _LIMIT.search(self.event)
-        return Bound(found[1] == "minimum", found[2], found[3], found[4].rstrip(".")) if found is not None else None
+        return (
+            Bound(found[1] == "minimum", found[2], found[3], found[4].rstrip("."))
+            if found is not None
+            else None
+        )
 
     def _refusal(self, namespace: str) -> Iterator[NextStep]:
         """What to change so that admission takes the pods: Pod Security, a quota that wants to be told, a LimitRange, a
@@ -401,7 +430,8 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
             yield NextStep(
                 f"or have an administrator let namespace {namespace} run such pods",
                 command(
-                    "kubectl label namespace {} pod-security.kubernetes.io/enforce=privileged --overwrite", namespace
+                    "kubectl label namespace {} pod-security.kubernetes.io/enforce=privileged --overwrite",
+                    namespace,
                 ),
             )
         if unsaid is not None:

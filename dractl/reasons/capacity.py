@@ -26,7 +26,9 @@ class CountersShort(InUse, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         parts = tuple(dict.fromkeys(device.rpartition("/")[2] for device in self.devices))
-        what = f"device {parts[0]} shares" if len(parts) == 1 else f"devices {first(parts, 2)} share"
+        what = (
+            f"device {parts[0]} shares" if len(parts) == 1 else f"devices {first(parts, 2)} share"
+        )
         amounts = f" (wants {self.want}, free {self.free})" if self.want is not None else ""
         return (
             f"{self.lead(names)}{what} hardware with partitions that are in use: counter set {self.counter_set} has "
@@ -35,7 +37,9 @@ class CountersShort(InUse, frozen=True, kw_only=True):
 
     def brief(self, names: Names, scope: Scope = Scope.ONE) -> str:
         # The funnel names the counters only.
-        return self.sentence(names, scope) + (f"; held by {by_whom(self.holders)}" if self.holders else "")
+        return self.sentence(names, scope) + (
+            f"; held by {by_whom(self.holders)}" if self.holders else ""
+        )
 
     @property
     def whose(self) -> str:
@@ -62,7 +66,10 @@ class CapacityMissing(OfRequest, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         why = f"{self.lead(names)}capacity {self.capacity} exists on 0 of {plural(len(self.devices), 'device')}"
-        same = self.nearest is not None and self.nearest.rpartition("/")[2] == self.capacity.rpartition("/")[2]
+        same = (
+            self.nearest is not None
+            and self.nearest.rpartition("/")[2] == self.capacity.rpartition("/")[2]
+        )
         literal = "; names are compared as they are written" if same else ""
         return f"{why}; they publish {', '.join(self.known[:5])}{literal}" if self.known else why
 
@@ -89,7 +96,11 @@ class CapacityPolicy(Held, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         why = f"{self.lead(names)}capacity {self.capacity}: wants {self.want}"
-        return f"{why}, and the request policy allows {self.allowed}" if self.allowed else f"{why}: {self.problem}"
+        return (
+            f"{why}, and the request policy allows {self.allowed}"
+            if self.allowed
+            else f"{why}: {self.problem}"
+        )
 
 
 class CapacityShort(InUse, frozen=True, kw_only=True):

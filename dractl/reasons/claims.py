@@ -16,7 +16,9 @@ from dractl.scheduler.admission import ADMIN_LABEL
 from dractl.scheduler.attempt import Scheduler
 
 _OF_TEMPLATE = "resource.kubernetes.io/pod-claim-name"  # kubernetes pkg/controller/resourceclaim
-_CREATING = "create ResourceClaim :"  # kubernetes pkg/controller/resourceclaim: the claim has no name yet
+_CREATING = (
+    "create ResourceClaim :"  # kubernetes pkg/controller/resourceclaim: the claim has no name yet
+)
 _NO_ANSWER = 'failed calling webhook "'  # k8s.io/apiserver pkg/admission/plugin/webhook
 # k8s.io/apiserver/pkg/admission/plugin: policies deny "request", webhooks "the request", and a message follows
 _DENIALS = ("denied the request: ", "denied request: ")
@@ -53,10 +55,13 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
         here = [
             name
             for (ns, name), value in state.all("ResourceClaim").items()
-            if ns == namespace and _OF_TEMPLATE not in map_at(value, "metadata", "annotations")  # made for another pod
+            if ns == namespace
+            and _OF_TEMPLATE not in map_at(value, "metadata", "annotations")  # made for another pod
         ]
         labels = map_at(state.get("Namespace", ("", namespace)), "metadata", "labels")
-        unlabelled = state.has("Namespace") and labels.get(ADMIN_LABEL) != "true" and _mentions_admin(state)
+        unlabelled = (
+            state.has("Namespace") and labels.get(ADMIN_LABEL) != "true" and _mentions_admin(state)
+        )
         return cls(
             pod_claim=stop.pod_claim,
             claim=f"{namespace}/{claim}",
@@ -65,7 +70,8 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
             none_known=not state.listed("ResourceClaim"),
             unlabelled=namespace if unlabelled else None,
             template=None if stop.template is None else f"{namespace}/{stop.template}",
-            is_template=stop.template is None and state.get("ResourceClaimTemplate", stop.claim) is not None,
+            is_template=stop.template is None
+            and state.get("ResourceClaimTemplate", stop.claim) is not None,
         )
 
     def sentence(self, names: Names, scope: Scope) -> str:
@@ -99,7 +105,8 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
             yield add_the_rest("ResourceClaim")
         elif self.template is None:
             yield NextStep(
-                "see which claims the namespace has", command("kubectl get resourceclaims -n {}", asked.namespace)
+                "see which claims the namespace has",
+                command("kubectl get resourceclaims -n {}", asked.namespace),
             )
         else:
             yield NextStep(
@@ -131,7 +138,9 @@ class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
         if "exceeded quota: " in event:
             refusal = event[event.index("exceeded quota: ") :]
             quota = refusal.removeprefix("exceeded quota: ").partition(",")[0]
-            return QuotaExceeded(pod_claim=stop.pod_claim, quotas=(f"{namespace}/{quota}",), event=refusal)
+            return QuotaExceeded(
+                pod_claim=stop.pod_claim, quotas=(f"{namespace}/{quota}",), event=refusal
+            )
         return cls(
             pod_claim=stop.pod_claim,
             template=f"{namespace}/{template}",
@@ -298,7 +307,8 @@ class ClaimDeleting(OfClaim, frozen=True, kw_only=True):
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
-            "see who still uses the claim", command("kubectl get resourceclaims -n {} -o wide", asked.namespace)
+            "see who still uses the claim",
+            command("kubectl get resourceclaims -n {} -o wide", asked.namespace),
         )
 
 
@@ -344,9 +354,7 @@ class SchedulingGated(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         gates = ", ".join(self.gates)
         if self.queue and any("kueue" in gate for gate in self.gates):
-            return (
-                f"Kueue has not admitted the pod to LocalQueue {self.queue} yet: scheduling gate {gates} holds it back"
-            )
+            return f"Kueue has not admitted the pod to LocalQueue {self.queue} yet: scheduling gate {gates} holds it back"
         return f"scheduling is held back by the pod's scheduling gates: {gates}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
@@ -368,7 +376,8 @@ def _elsewhere(state: ClusterState, kind: str, name: str) -> tuple[str, ...]:
 
 def _mentions_admin(state: ClusterState) -> bool:
     return any(
-        ADMIN_LABEL in map_at(namespace, "metadata", "labels") for namespace in state.all("Namespace").values()
+        ADMIN_LABEL in map_at(namespace, "metadata", "labels")
+        for namespace in state.all("Namespace").values()
     ) or any(
         request.fields.get("adminAccess")
         for claim in state.all("ResourceClaim").values()

@@ -45,7 +45,10 @@ class AttributeMissing(OfRequest, frozen=True, kw_only=True):
             return
         known = driver(self.driver)
         own = self.attribute.removeprefix(f"{self.driver}/")
-        row = next((a for a in known.attributes if a.name in (self.attribute, own) and a.removed is None), None)
+        row = next(
+            (a for a in known.attributes if a.name in (self.attribute, own) and a.removed is None),
+            None,
+        )
         if row is not None:
             told = [f"from {row.since} on"] * bool(row.since) + [row.when] * bool(row.when)
             yield NextStep(
@@ -85,7 +88,9 @@ class AttributeType(OfRequests, frozen=True, kw_only=True):
             f"{self.constraint} over {names.among(self.requests)}: the devices publish {short} with different types "
             f"({types})"
         )
-        return f"{why}; lists are matched only with the feature gate {self.gate}" if self.gate else why
+        return (
+            f"{why}; lists are matched only with the feature gate {self.gate}" if self.gate else why
+        )
 
 
 class ConstraintConflict(OfRequests, frozen=True, kw_only=True):
@@ -132,8 +137,16 @@ class ConstraintConflict(OfRequests, frozen=True, kw_only=True):
         wants = wants or f"{free}{names.among(self.requests)}"
         # A PCIe root or a NUMA node is a place that has devices; other attributes are values that devices share.
         place = (self.attribute or "").startswith("resource.kubernetes.io/")
-        only = f" with {readable(self.chosen[0], 44)}" if len(self.chosen) == len(self.counts) == 1 else ""
-        why = f"no {short} has {wants}" if place else f"no value of {short} is shared by {wants}{only}"
+        only = (
+            f" with {readable(self.chosen[0], 44)}"
+            if len(self.chosen) == len(self.counts) == 1
+            else ""
+        )
+        why = (
+            f"no {short} has {wants}"
+            if place
+            else f"no value of {short} is shared by {wants}{only}"
+        )
         return f"{why}, in use or not" if self.devices and not self.exists else why
 
     @property

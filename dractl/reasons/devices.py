@@ -4,7 +4,17 @@ from collections.abc import Iterator
 
 from dractl.cluster.devices import Holder
 from dractl.cluster.paste import NextStep
-from dractl.reasons.base import APART, SEE_POD_CLAIMS, SEE_SLICES, TAKEN, Held, InUse, OfRequest, OfRequests, ReasonPage
+from dractl.reasons.base import (
+    APART,
+    SEE_POD_CLAIMS,
+    SEE_SLICES,
+    TAKEN,
+    Held,
+    InUse,
+    OfRequest,
+    OfRequests,
+    ReasonPage,
+)
 from dractl.reasons.next_step import AskedObject
 from dractl.reasons.phrases import Names, Scope, plural, times
 
@@ -83,7 +93,8 @@ class Rivals(OfRequests, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         devices = ", ".join(self.devices[:3]) + (" …" if len(self.devices) > 3 else "")
         both = " and ".join(
-            names.short(r) if len({r.claim for r in self.requests}) > 1 else str(r) for r in self.requests
+            names.short(r) if len({r.claim for r in self.requests}) > 1 else str(r)
+            for r in self.requests
         )
         return f"requests {both} want {self.want} devices, and both would have to take them from {devices}"
 
@@ -117,17 +128,28 @@ class Tainted(OfRequest, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         number = sum(number for _, number in self.taints)
         has = "has" if number == 1 else "have"
-        of = f"{number} of {number + self.have} devices {has}" if self.have else f"{plural(number, 'device')} {has}"
+        of = (
+            f"{number} of {number + self.have} devices {has}"
+            if self.have
+            else f"{plural(number, 'device')} {has}"
+        )
         why = f"{self.lead(names)}{of} a taint that is not tolerated: {self.listed()}"
         if self.have and (self.want or 0) > self.have:
             why += f"; {self.want} wanted"
-        return f"{why}; the request tolerates {', '.join(self.tolerates)}" if self.tolerates else why
+        return (
+            f"{why}; the request tolerates {', '.join(self.tolerates)}" if self.tolerates else why
+        )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.rules:
-            yield NextStep(f"ask why DeviceTaintRule {self.rules[0]} is there", "kubectl get devicetaintrules -o yaml")
+            yield NextStep(
+                f"ask why DeviceTaintRule {self.rules[0]} is there",
+                "kubectl get devicetaintrules -o yaml",
+            )
         else:
-            yield NextStep("check the device: its driver set the taint", "kubectl get resourceslices -o yaml")
+            yield NextStep(
+                "check the device: its driver set the taint", "kubectl get resourceslices -o yaml"
+            )
 
     def listed(self) -> str:
         """``xid=79:NoSchedule ×2 (DeviceTaintRule broken)``: the taints, and who put them there."""

@@ -9,7 +9,9 @@ from dractl.reasons.headline import Headline
 from dractl.reasons.next_step import AskedObject
 from dractl.reasons.phrases import Names, Scope
 
-_SEE = "kubectl get podgroups.scheduling.k8s.io -n NS NAME -o yaml; dractl explain podgroup/NAME -n NS"
+_SEE = (
+    "kubectl get podgroups.scheduling.k8s.io -n NS NAME -o yaml; dractl explain podgroup/NAME -n NS"
+)
 
 
 class PodGroupMissing(Cause, frozen=True, kw_only=True):
@@ -70,7 +72,9 @@ class PodGroupRefused(Cause, frozen=True, kw_only=True):
         name = self.group.rpartition("/")[2]
         yield NextStep(
             "compare the group with its pods",
-            command("kubectl get podgroups.scheduling.k8s.io {} -n {} -o yaml", name, asked.namespace),
+            command(
+                "kubectl get podgroups.scheduling.k8s.io {} -n {} -o yaml", name, asked.namespace
+            ),
         )
 
 
@@ -134,15 +138,15 @@ class GangIncomplete(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         exist = f"only {self.have} exist{'s' if self.have == 1 else ''}"
-        return (
-            f"{self.group} starts with {self.want} pods at once or none, and {exist}; the scheduler tries none before"
-        )
+        return f"{self.group} starts with {self.want} pods at once or none, and {exist}; the scheduler tries none before"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         missing = self.want - self.have
         yield NextStep(
             f"find what creates the pods of {self.group}, and why {missing} {'is' if missing == 1 else 'are'} missing",
-            command("kubectl get events -n {} --field-selector reason=FailedCreate", asked.namespace),
+            command(
+                "kubectl get events -n {} --field-selector reason=FailedCreate", asked.namespace
+            ),
         )
 
 

@@ -59,4 +59,6 @@ class Headline(Struct, frozen=True):
             return Clauses("", "", self.text(names))
         first, *others = self.told
         said = replace(first, joint="").text(names)
-        return Clauses(self.before + self.lead, first.joint, said, tuple(other.text(names) for other in others))
+        return Clauses(
+            self.before + self.lead, first.joint, said, tuple(other.text(names) for other in others)
+        )

@@ -7,7 +7,15 @@ from dractl.cluster.paste import NextStep, command
 from dractl.cluster.state import ClusterState, maps_at, text_at
 from dractl.model import DeviceClass, Quantity, Target
 from dractl.model.nearest import nearest
-from dractl.reasons.base import SEE_CLAIM, STOPPED, Cause, OfClaim, OfRequest, OfRequests, ReasonPage
+from dractl.reasons.base import (
+    SEE_CLAIM,
+    STOPPED,
+    Cause,
+    OfClaim,
+    OfRequest,
+    OfRequests,
+    ReasonPage,
+)
 from dractl.reasons.next_step import DAEMONSETS, AskedObject, add_the_rest
 from dractl.reasons.phrases import Names, Scope, first, plural
 from dractl.scheduler import admission, attempt, prebind, quota
@@ -43,7 +51,9 @@ class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
     event: str = ""
 
     @classmethod
-    def of_stop(cls, stop: quota.QuotaExceeded | prebind.ExtendedClaimRefused, scheduler: Scheduler) -> Cause:
+    def of_stop(
+        cls, stop: quota.QuotaExceeded | prebind.ExtendedClaimRefused, scheduler: Scheduler
+    ) -> Cause:
         stop = stop.refusals[0] if isinstance(stop, prebind.ExtendedClaimRefused) else stop
         per_class = stop.resource.endswith(quota.PER_CLASS)
         return cls(
@@ -96,7 +106,9 @@ class AdminAccessNamespace(OfClaim, frozen=True, kw_only=True):
 
     @classmethod
     def of_stop(cls, stop: admission.AdminAccessNamespace, scheduler: Scheduler) -> Cause:
-        return cls(pod_claim=stop.pod_claim, request_name=stop.request.name, namespace=stop.namespace)
+        return cls(
+            pod_claim=stop.pod_claim, request_name=stop.request.name, namespace=stop.namespace
+        )
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return (
@@ -140,11 +152,16 @@ class ClassMissing(OfRequest, frozen=True, kw_only=True):
         known = sorted(name for _, name in state.all("DeviceClass"))
         installed = installed_by(wanted, Target.of(scheduler.features.release))
         driver = installed[0] if installed is not None else ""
-        own = {item.metadata.name for item in state.classes if driver in drivers_named(item)} if driver else set(known)
+        own = (
+            {item.metadata.name for item in state.classes if driver in drivers_named(item)}
+            if driver
+            else set(known)
+        )
         return cls(
             request=stop.request,
             device_class=wanted,
-            nearest=nearest(wanted, [name for name in known if name in own]) or _class_of_driver(state, wanted),
+            nearest=nearest(wanted, [name for name in known if name in own])
+            or _class_of_driver(state, wanted),
             known=tuple(known),
             none_known=not state.listed("DeviceClass"),
             driver=driver,
@@ -235,7 +252,11 @@ class ClaimLimit(OfRequests, frozen=True, kw_only=True):
 
 def drivers_named(device_class: DeviceClass) -> frozenset[str]:
     """The drivers that the selectors of a class compare ``device.driver`` with."""
-    expressions = (selector.cel.expression for selector in device_class.spec.selectors if selector.cel is not None)
+    expressions = (
+        selector.cel.expression
+        for selector in device_class.spec.selectors
+        if selector.cel is not None
+    )
     return frozenset().union(*(reading(expression).drivers for expression in expressions))
 
 

@@ -65,7 +65,11 @@ def instead(misfit: Misfit) -> str:
         return f"driver: {tally(dict(misfit.values))}" if misfit.values else ""
     if misfit.values:
         lacking = f", not published by {misfit.missing}" if misfit.missing else ""
-        kinds = f"; {reference.name} is {misfit.kinds[0]}, not {misfit.kinds[1]}" if misfit.kinds else ""
+        kinds = (
+            f"; {reference.name} is {misfit.kinds[0]}, not {misfit.kinds[1]}"
+            if misfit.kinds
+            else ""
+        )
         return f"{reference.name}: {tally(dict(misfit.values))}{lacking}{kinds}"
     kind = "attribute" if reference.kind == "attributes" else "capacity"
     name = f"{kind} {reference.full_name}" if reference.name else f"domain {reference.domain}"
@@ -83,10 +87,15 @@ def instead(misfit: Misfit) -> str:
 def readable(text: str, most: int = 72) -> str:
     """An expression as a person would say it: ``memory >= 80Gi``, ``architecture == 'Hopper'``."""
     program = reading(text)
-    instead: dict[int, tuple[int, str]] = {}  # by where a part starts: where it ends, and what is written for it
+    instead: dict[
+        int, tuple[int, str]
+    ] = {}  # by where a part starts: where it ends, and what is written for it
     for lookup in program.lookups:
         if lookup.name and lookup.name_start > lookup.domain_start:
-            instead[lookup.start] = lookup.end, f"has({_named(lookup)})" if lookup.tested else _named(lookup)
+            instead[lookup.start] = (
+                lookup.end,
+                f"has({_named(lookup)})" if lookup.tested else _named(lookup),
+            )
     for found in program.comparisons:
         if found.lookup and found.literals[0].kind in ("quantity", "semver") and not found.default:
             values = ", ".join(str(literal.value) for literal in found.literals)

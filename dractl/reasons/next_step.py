@@ -25,7 +25,9 @@ CONTROLLERS = NextStep(
     "kubectl get pods -n kube-system -l component=kube-controller-manager; "
     "kubectl get lease kube-controller-manager -n kube-system",
 )
-MORE_NODES = NextStep("add a node that has the hardware, or scale up its node pool", "kubectl get nodes --show-labels")
+MORE_NODES = NextStep(
+    "add a node that has the hardware, or scale up its node pool", "kubectl get nodes --show-labels"
+)
 
 
 def pods_on(node: str) -> str:
@@ -46,7 +48,9 @@ def twice_wanted(resource: str, asked: AskedObject) -> NextStep:
 
 
 def see_kubelet(node: str) -> NextStep:
-    return NextStep(f"see whether the kubelet of {node} answers", command("kubectl get node {} -o wide", node))
+    return NextStep(
+        f"see whether the kubelet of {node} answers", command("kubectl get node {} -o wide", node)
+    )
 
 
 def delete_by_force(pod: str) -> NextStep:

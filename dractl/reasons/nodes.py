@@ -7,13 +7,27 @@ from dractl.cluster.pods import event_about
 from dractl.cluster.state import ClusterState, text_at
 from dractl.model.nearest import nearest
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
-from dractl.reasons.next_step import DAEMONSETS, AskedObject, add_the_rest, pods_on, see_node, twice_wanted
+from dractl.reasons.next_step import (
+    DAEMONSETS,
+    AskedObject,
+    add_the_rest,
+    pods_on,
+    see_node,
+    twice_wanted,
+)
 from dractl.reasons.passing_taints import passing
 from dractl.reasons.phrases import Names, Scope, first, listed, plural
 from dractl.reasons.refusals import labels_text, unmet
 from dractl.scheduler import attempt, prebind, volumes
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.rejection import Insufficient, NodeLabel, Repelled, Unmet, Untolerated, VolumeClaim
+from dractl.scheduler.rejection import (
+    Insufficient,
+    NodeLabel,
+    Repelled,
+    Unmet,
+    Untolerated,
+    VolumeClaim,
+)
 
 
 class PinnedNode(OfClaim, frozen=True, kw_only=True):
@@ -37,7 +51,9 @@ class PinnedNode(OfClaim, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         where = ", ".join(self.places or self.pools)
         users = f" (used by pod {first(self.users)})" if self.users else ""
-        return f"claim {self.claim}{users} is already allocated on {where}, so the pod must go there"
+        return (
+            f"claim {self.claim}{users} is already allocated on {where}, so the pod must go there"
+        )
 
 
 class ReservedLimit(OfClaim, frozen=True, kw_only=True):
@@ -58,7 +74,12 @@ class ReservedLimit(OfClaim, frozen=True, kw_only=True):
 
     @classmethod
     def of_stop(cls, stop: prebind.ReservedLimit, scheduler: Scheduler) -> Cause:
-        return cls(pod_claim=stop.claim.name, claim=stop.claim.full_name, have=stop.reserved, want=stop.limit)
+        return cls(
+            pod_claim=stop.claim.name,
+            claim=stop.claim.full_name,
+            have=stop.reserved,
+            want=stop.limit,
+        )
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"claim {self.claim} is reserved for {self.have} pods; the limit is {self.want}"
@@ -113,15 +134,23 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
         used = f"mostly used by {first(self.users)}" if self.users else ""
         near = f"there is {self.nearest}" if self.nearest else ""
         tolerates = f"the pod tolerates {', '.join(self.tolerates)}" if self.tolerates else ""
-        misplaced = f"the claim tolerates {', '.join(self.claim_tolerates)}" if self.claim_tolerates else ""
+        misplaced = (
+            f"the claim tolerates {', '.join(self.claim_tolerates)}" if self.claim_tolerates else ""
+        )
         misplaced += " for devices, which does not count for nodes" if misplaced else ""
         labels = labels_text(self.labels, len(self.nodes) < 2)
-        details = "; ".join(filter(None, (unmet(self.unmet), labels, near, tolerates, misplaced, used)))
+        details = "; ".join(
+            filter(None, (unmet(self.unmet), labels, near, tolerates, misplaced, used))
+        )
         upstream = "; ".join(self.texts)
         if not details or not upstream:
             return details or upstream
         # What counts nodes is long and says little: it comes last, where a narrow screen may cut it off.
-        return f"{details} ({upstream})" if upstream.startswith("node(s)") else f"{upstream} ({details})"
+        return (
+            f"{details} ({upstream})"
+            if upstream.startswith("node(s)")
+            else f"{upstream} ({details})"
+        )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.plugin == "VolumeRestrictions" and self.pods:
@@ -145,12 +174,18 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
             )
         elif self.plugin == "NodeResourcesFit" and "/" in (self.resource or ""):
             if not self.users:
-                yield NextStep(f"see whether the device plugin that offers {self.resource} runs", DAEMONSETS)
+                yield NextStep(
+                    f"see whether the device plugin that offers {self.resource} runs", DAEMONSETS
+                )
             yield twice_wanted(self.resource or "", asked)
         elif self.plugin == "InterPodAffinity" and self.nodes:
             repelled = any(isinstance(each, Repelled) for each in self.unmet)
-            apart = "add a node without such a pod, or prefer the anti-affinity instead of requiring it"
-            yield NextStep(apart if repelled else "see which pods run there", pods_on(self.nodes[0]))
+            apart = (
+                "add a node without such a pod, or prefer the anti-affinity instead of requiring it"
+            )
+            yield NextStep(
+                apart if repelled else "see which pods run there", pods_on(self.nodes[0])
+            )
         elif self.nodes:
             yield see_node(self.nodes[0])
 
@@ -158,11 +193,14 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
         """The step for a node with a taint: it may be about to go."""
         node = self.nodes[0]
         keys = (each.taint.key or "" for each in self.unmet if isinstance(each, Untolerated))
-        leaving = next((found for key in keys if (found := passing(key)) is not None and found.leaving), None)
+        leaving = next(
+            (found for key in keys if (found := passing(key)) is not None and found.leaving), None
+        )
         if leaving is None:
             return see_node(node)
         return NextStep(
-            f"see whether a new node comes: {leaving.who} is about to remove {node}", "kubectl get nodes -w"
+            f"see whether a new node comes: {leaving.who} is about to remove {node}",
+            "kubectl get nodes -w",
         )
 
 
@@ -190,7 +228,9 @@ class Unchecked(Cause, frozen=True, kw_only=True):
     quotes: tuple[str, ...] = ()
     fitting: int = 0
     volumes: tuple[tuple[str, str], ...] = ()
-    users: tuple[str, ...] = ()  # namespace/name of pods that use the same volume, or volumes on the same node
+    users: tuple[
+        str, ...
+    ] = ()  # namespace/name of pods that use the same volume, or volumes on the same node
     used: int = 0  # volumes that they use there
 
     def sentence(self, names: Names, scope: Scope) -> str:
@@ -208,15 +248,21 @@ class Unchecked(Cause, frozen=True, kw_only=True):
         if self.users:
             namespace, _, name = self.users[0].partition("/")
             what = "end, or move to another node," if self.used else "end"
-            why = "so that there are fewer volumes" if self.used else "as ReadWriteOncePod allows one pod at a time"
+            why = (
+                "so that there are fewer volumes"
+                if self.used
+                else "as ReadWriteOncePod allows one pod at a time"
+            )
             yield NextStep(
-                f"{what} pod {first(self.users)}, {why}", command("kubectl get pod {} -n {} -o wide", name, namespace)
+                f"{what} pod {first(self.users)}, {why}",
+                command("kubectl get pod {} -n {} -o wide", name, namespace),
             )
             return
         yield from _volumes(self.volumes, asked.namespace)
         if not self.volumes:
             yield NextStep(
-                "see what the scheduler says", command("kubectl describe pod {} -n {}", asked.name, asked.namespace)
+                "see what the scheduler says",
+                command("kubectl describe pod {} -n {}", asked.name, asked.namespace),
             )
 
 
@@ -231,7 +277,12 @@ def _volumes(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator[Next
             continue
         if state == "awaited":
             text = f"see why kube-controller-manager does not make PersistentVolumeClaim {name} of the ephemeral volume"
-            yield NextStep(text, command("kubectl get events -n {} --field-selector reason=FailedBinding", namespace))
+            yield NextStep(
+                text,
+                command(
+                    "kubectl get events -n {} --field-selector reason=FailedBinding", namespace
+                ),
+            )
             continue
         if state == "to be made":
             text = f"see whether the StorageClass of PersistentVolumeClaim {name}, which is made with the pod, is there"
@@ -239,7 +290,9 @@ def _volumes(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator[Next
             continue
         text = f"see why PersistentVolumeClaim {name} is {state}"
         if state == "Bound":
-            text = f"see in which zone or on which node the volume of PersistentVolumeClaim {name} is"
+            text = (
+                f"see in which zone or on which node the volume of PersistentVolumeClaim {name} is"
+            )
         yield NextStep(text, command("kubectl describe pvc {} -n {}", name, namespace))
 
 
@@ -248,7 +301,9 @@ def _why_unbound(state: ClusterState, stop: volumes.VolumeUnusable) -> str:
     key = stop.volume_claim
     value = stop.claim or state.get("PersistentVolumeClaim", key)
     if value is None:
-        near = nearest(key[1], [name for where, name in state.all("PersistentVolumeClaim") if where == key[0]])
+        near = nearest(
+            key[1], [name for where, name in state.all("PersistentVolumeClaim") if where == key[0]]
+        )
         return f"there is {near}" if near else ""
     if text_at(value, "status", "phase") == "Bound":
         return ""

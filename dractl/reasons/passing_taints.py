@@ -26,7 +26,9 @@ _KNOWN = {
     "cloud.google.com/impending-node-termination": Passing("GKE", leaving=True),
     # k8s.io/cloud-provider/api/well_known_taints.go
     "node.cloudprovider.kubernetes.io/shutdown": Passing("cloud-controller-manager", leaving=True),
-    "node.cloudprovider.kubernetes.io/uninitialized": Passing("cloud-controller-manager", leaving=False),
+    "node.cloudprovider.kubernetes.io/uninitialized": Passing(
+        "cloud-controller-manager", leaving=False
+    ),
 }
 _OF_NODES = "node.kubernetes.io/"
 # Agents of CSI and CNI drivers remove it when they have started: kubernetes-sigs/aws-ebs-csi-driver pkg/driver, Cilium

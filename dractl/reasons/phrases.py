@@ -92,7 +92,9 @@ def held_by(holders: Sequence[Holder], most: int = 3) -> str:
         by_claim.setdefault(holder.claim, []).append(holder)
     parts = []
     for claim, those in list(by_claim.items())[:most]:
-        pods = [h.pod.rpartition("/")[2] + (", ended" if h.finished else "") for h in those if h.pod]
+        pods = [
+            h.pod.rpartition("/")[2] + (", ended" if h.finished else "") for h in those if h.pod
+        ]
         consumer = next((h.consumer for h in those if h.consumer), None)
         nobody = f"reserved for {consumer}" if consumer else "reserved for no pod"
         users = f"pod {', '.join(pods[:3])}" if pods else nobody

@@ -45,14 +45,22 @@ class NoSlicesForDriver(OfRequest, frozen=True, kw_only=True):
     def _siblings(self) -> tuple[str, ...]:
         """Drivers of the same vendor that publish: parts of a driver can be switched off where it is installed."""
         vendor = (self.driver or "").partition(".")[2]
-        return tuple(name for name in self.known if name != self.driver and vendor and name.endswith(f".{vendor}"))
+        return tuple(
+            name
+            for name in self.known
+            if name != self.driver and vendor and name.endswith(f".{vendor}")
+        )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.none_known:
             yield MORE_NODES
         if self._siblings:
-            switch = " (resources.gpus.enabled of its chart)" if self.driver == "gpu.nvidia.com" else ""
-            yield NextStep(f"see whether the part that publishes {self.driver} is enabled{switch}", DAEMONSETS)
+            switch = (
+                " (resources.gpus.enabled of its chart)" if self.driver == "gpu.nvidia.com" else ""
+            )
+            yield NextStep(
+                f"see whether the part that publishes {self.driver} is enabled{switch}", DAEMONSETS
+            )
         driver = f"driver {self.driver}" if self.driver else "a DRA driver"
         yield NextStep(f"see whether {driver} is installed and running", DAEMONSETS)
 
@@ -81,7 +89,8 @@ class NoSlicesOnNode(OfRequest, frozen=True, kw_only=True):
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0] if self.nodes else "NODE"
         yield NextStep(
-            f"see whether driver {self.driver or ''} runs on {node}, if that has the hardware", pods_on(node)
+            f"see whether driver {self.driver or ''} runs on {node}, if that has the hardware",
+            pods_on(node),
         )
         yield MORE_NODES
 
@@ -119,7 +128,9 @@ class SliceNodeMismatch(OfRequest, frozen=True, kw_only=True):
             return
         yield NextStep(
             f"see which nodes slice {self.slice} is for: add such a node, or let its driver name these",
-            command("kubectl get nodes -L {}", ",".join(self.keys)) if self.keys else "kubectl get nodes",
+            command("kubectl get nodes -L {}", ",".join(self.keys))
+            if self.keys
+            else "kubectl get nodes",
         )
 
 
@@ -170,7 +181,9 @@ class PoolIncomplete(OfPool, frozen=True, kw_only=True):
         if have > want:
             exist = f"{plural(have, 'slice')} of generation {self.generation} exist"
             return self.faulty(names, f"is incomplete: {exist}, and each announces {want}")
-        return self.faulty(names, f"is incomplete: {have} of {want} slices of generation {self.generation} exist")
+        return self.faulty(
+            names, f"is incomplete: {have} of {want} slices of generation {self.generation} exist"
+        )
 
 
 class PublishedTwice(Cause, frozen=True, kw_only=True):
@@ -199,16 +212,25 @@ class PublishedTwice(Cause, frozen=True, kw_only=True):
     both: tuple[str, ...] = ()
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        slices = " and ".join(f"{name} (created {when})" if when else name for name, when in self.slices[:3])
+        slices = " and ".join(
+            f"{name} (created {when})" if when else name for name, when in self.slices[:3]
+        )
         more = f" and {len(self.slices) - 3} more" if len(self.slices) > 3 else ""
-        both = f"; {'all' if len(self.slices) > 2 else 'both'} have {first(self.both)}" if self.both else ""
+        both = (
+            f"; {'all' if len(self.slices) > 2 else 'both'} have {first(self.both)}"
+            if self.both
+            else ""
+        )
         return (
             f"pool {self.pool} is published twice, by slices {slices}{more}{both}: do two installations of the driver "
             "run, or has an earlier one left its slices?"
         )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        yield NextStep(f"see which DaemonSets of driver {self.driver} run, and uninstall the other one", DAEMONSETS)
+        yield NextStep(
+            f"see which DaemonSets of driver {self.driver} run, and uninstall the other one",
+            DAEMONSETS,
+        )
         yield NextStep(
             "look at the slices; a stale one is older than the start of the driver that runs",
             command(
@@ -231,7 +253,9 @@ class PoolObsolete(OfPool, frozen=True, kw_only=True):
     )
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        return self.faulty(names, f"is ignored: here it has generation {self.generation}, elsewhere a newer one")
+        return self.faulty(
+            names, f"is ignored: here it has generation {self.generation}, elsewhere a newer one"
+        )
 
 
 class PoolInvalid(OfPool, frozen=True, kw_only=True):

@@ -88,12 +88,18 @@ def selector_text(selector: NodeSelector) -> str:
 def labels_wanted(selector: NodeSelector) -> str:
     """``zone=a and gpu Exists``: the same, shorter where one value is wanted."""
     return _terms(
-        selector, lambda r: f"{r.key}={r.values[0]}" if r.operator == "In" and len(r.values) == 1 else _full(r)
+        selector,
+        lambda r: (
+            f"{r.key}={r.values[0]}" if r.operator == "In" and len(r.values) == 1 else _full(r)
+        ),
     )
 
 
 def _terms(selector: NodeSelector, text: Callable[[NodeSelectorRequirement], str]) -> str:
-    terms = (" and ".join(map(text, (*t.match_expressions, *t.match_fields))) for t in selector.node_selector_terms)
+    terms = (
+        " and ".join(map(text, (*t.match_expressions, *t.match_fields)))
+        for t in selector.node_selector_terms
+    )
     return " or ".join(filter(None, terms)) or "nothing"
 
 
@@ -132,11 +138,19 @@ def _sentence(wanted: Unmet) -> str:
             labels = f" ({', '.join(f'{k}={v}' for k, v in wants)})" if wants else ""
             if friend is None:
                 why = f"the required pod affinity wants a pod{labels} in the same {key}, and there is no such pod"
-                return f"{why} in the namespaces that it names; there is {stranger}" if stranger else why
+                return (
+                    f"{why} in the namespaces that it names; there is {stranger}"
+                    if stranger
+                    else why
+                )
             why = f"no pod in this {key} matches the required pod affinity{labels}"
             return f"{why}; the first that does is {friend[0]} on {friend[1]}"
         case rejection.Repelled(pod, theirs):
-            return f"pod {pod} has anti-affinity against this pod" if theirs else f"anti-affinity to pod {pod}"
+            return (
+                f"pod {pod} has anti-affinity against this pod"
+                if theirs
+                else f"anti-affinity to pod {pod}"
+            )
         case rejection.ClaimTaken(claim, pod):
             return f"PersistentVolumeClaim {claim} is taken by pod {pod}"
         case rejection.VolumeMissing(claim):
@@ -149,7 +163,9 @@ def _sentence(wanted: Unmet) -> str:
             if selector is not None:
                 there = f"the volume for claim {claim} can be used on nodes with {labels_wanted(selector)}"
                 return f"{there}, and class {storage_class} provisions none"
-            return f"no PersistentVolume for claim {claim}, and class {storage_class} provisions none"
+            return (
+                f"no PersistentVolume for claim {claim}, and class {storage_class} provisions none"
+            )
         case rejection.NotProvisionable(claim, storage_class):
             return f"class {storage_class} of PersistentVolumeClaim {claim} provisions no volume in this topology"
         case rejection.VolumeInZone(volume, key, values):

@@ -10,11 +10,27 @@ from dractl.scheduler.stops import Late, Stop
 
 # In the order in which `dractl rule` lists their codes; modules that it lacks come last.
 _ORDER = (
-    *("claims", "gangs", "limits", "pools", "selectors", "constraints", "devices", "capacity", "binding", "amounts"),
+    *(
+        "claims",
+        "gangs",
+        "limits",
+        "pools",
+        "selectors",
+        "constraints",
+        "devices",
+        "capacity",
+        "binding",
+        "amounts",
+    ),
     *("nodes", "scheduling", "running", "workloads", "between"),
 )
-_NAMES = {module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])} - {"registry"}
-_MODULES = [import_module(f"dractl.reasons.{name}") for name in (*_ORDER, *sorted(_NAMES.difference(_ORDER)))]
+_NAMES = {module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])} - {
+    "registry"
+}
+_MODULES = [
+    import_module(f"dractl.reasons.{name}")
+    for name in (*_ORDER, *sorted(_NAMES.difference(_ORDER)))
+]
 
 _REASONS = tuple(
     kind
@@ -24,7 +40,9 @@ _REASONS = tuple(
 )
 
 # The pages of all codes.
-REASONS: dict[str, ReasonPage] = {kind.page.code: kind.page for kind in _REASONS if "page" in vars(kind)}
+REASONS: dict[str, ReasonPage] = {
+    kind.page.code: kind.page for kind in _REASONS if "page" in vars(kind)
+}
 
 _BY_STOP = {stop: kind for kind in _REASONS for stop in vars(kind).get("stops", ())}
 

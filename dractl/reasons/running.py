@@ -17,14 +17,19 @@ def _check(node: str, why: str) -> NextStep:
 
 
 def _log(asked: AskedObject, container: ContainerStatus) -> NextStep:
-    previous = " --previous" if container.state != "terminated" and container.last is not None else ""
-    read = command(f"kubectl logs {{}} -n {{}} -c {{}}{previous}", asked.name, asked.namespace, container.name)
+    previous = (
+        " --previous" if container.state != "terminated" and container.last is not None else ""
+    )
+    read = command(
+        f"kubectl logs {{}} -n {{}} -c {{}}{previous}", asked.name, asked.namespace, container.name
+    )
     return NextStep(f"read the log of container {container.name}", read)
 
 
 def _describe(asked: AskedObject) -> NextStep:
     return NextStep(
-        "see what the kubelet says of the pod", command("kubectl describe pod {} -n {}", asked.name, asked.namespace)
+        "see what the kubelet says of the pod",
+        command("kubectl describe pod {} -n {}", asked.name, asked.namespace),
     )
 
 
@@ -64,7 +69,11 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         if faults and self.prepare.answer == "refused":
             return f"{where}; the driver refuses {faults}"
         lost = ", ".join(self.lost)
-        return f"{where}; driver {lost} publishes nothing on {self.nodes[0]} any more" if lost else where
+        return (
+            f"{where}; driver {lost} publishes nothing on {self.nodes[0]} any more"
+            if lost
+            else where
+        )
 
     @property
     def driver(self) -> str:
@@ -82,7 +91,8 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
             yield _check(node, "it says which drivers listen and are registered")
         elif self.prepare.answer == "silent":
             yield NextStep(
-                f"see whether {self.driver} runs on {node}, and why it does not answer; restart it", pods_on(node)
+                f"see whether {self.driver} runs on {node}, and why it does not answer; restart it",
+                pods_on(node),
             )
         elif _DOMAIN_NOT_READY in self.prepare.words:
             yield from _domain(asked, node)
@@ -97,10 +107,15 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         elif self.faults or (self.configured and not self.prepare.libraries):
             yield NextStep(
                 "correct the parameters in the config of the claim or its template, and recreate the pod",
-                command("kubectl get resourceclaims,resourceclaimtemplates -n {} -o yaml", asked.namespace),
+                command(
+                    "kubectl get resourceclaims,resourceclaimtemplates -n {} -o yaml",
+                    asked.namespace,
+                ),
             )
             for gate in self.gates:
-                yield self._switch_on(gate, "off by default, it would refuse the corrected configuration as well")
+                yield self._switch_on(
+                    gate, "off by default, it would refuse the corrected configuration as well"
+                )
         elif self.prepare.libraries:
             yield NextStep(
                 f"see whether the vendor's libraries and programs are complete under the driver root that "
@@ -115,7 +130,10 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
                 "pod so that it gets another device",
                 see_node(node).command,
             )
-        yield NextStep(f"read the log of {self.driver} on {node}: it refuses to prepare the claim", pods_on(node))
+        yield NextStep(
+            f"read the log of {self.driver} on {node}: it refuses to prepare the claim",
+            pods_on(node),
+        )
 
     def _switch_on(self, gate: str, why: str) -> NextStep:
         return NextStep(
@@ -133,7 +151,8 @@ def _domain(asked: AskedObject, node: str) -> Iterator[NextStep]:
     yield NextStep(
         f"see whether the ComputeDomain's daemon runs on {node}",
         command(
-            "kubectl get pods -A -o wide -l resource.nvidia.com/computeDomain --field-selector spec.nodeName={}", node
+            "kubectl get pods -A -o wide -l resource.nvidia.com/computeDomain --field-selector spec.nodeName={}",
+            node,
         ),
     )
 
@@ -232,9 +251,7 @@ def _cure(lacks: Obstacle, node: str, asked: AskedObject) -> NextStep | None:
             text = f"create RuntimeClass {name}, or leave runtimeClassName out of the pod"
             return NextStep(text, "kubectl get runtimeclasses")
         case "plugin":
-            text = (
-                f"install CNI plugin {name} on {node} in one of {', '.join(lacks.where.split())}, or correct the CNI "
-            )
+            text = f"install CNI plugin {name} on {node} in one of {', '.join(lacks.where.split())}, or correct the CNI "
             return NextStep(text + "configuration in /etc/cni/net.d", pods_on(node))
         case "network":
             text = f"see whether the network add-on runs on {node} and has written its CNI configuration to "
@@ -253,7 +270,9 @@ def _cure(lacks: Obstacle, node: str, asked: AskedObject) -> NextStep | None:
             return NextStep(text, command("kubectl get pvc,volumeattachments -n {}", namespace))
         case "command":
             text = "correct the container's command, or its image"
-            return NextStep(text, command("kubectl get pod {} -n {} -o yaml", asked.name, namespace))
+            return NextStep(
+                text, command("kubectl get pod {} -n {} -o yaml", asked.name, namespace)
+            )
     return None
 
 
@@ -300,11 +319,16 @@ class ContainerFailed(Cause, frozen=True, kw_only=True):
             )
         yield _log(asked, container)
         if self.claims and not out_of_memory(container):
-            yield _check(node, "if the program does not find its devices, CDI may be off in the runtime (enable_cdi)")
+            yield _check(
+                node,
+                "if the program does not find its devices, CDI may be off in the runtime (enable_cdi)",
+            )
 
 
 def out_of_memory(container: ContainerStatus) -> bool:
-    return any(part is not None and part.reason == "OOMKilled" for part in (container, container.last))
+    return any(
+        part is not None and part.reason == "OOMKilled" for part in (container, container.last)
+    )
 
 
 def ended(container: ContainerStatus) -> str:
@@ -321,7 +345,11 @@ def ended(container: ContainerStatus) -> str:
         said += f", {container.restarts} restart{'' if container.restarts == 1 else 's'}"
     if container.state == "waiting":
         message = f" ({_line(container.message)})" if container.message else ""
-        said += f"; waits: {container.reason}{message}" if over is not None else f" waits: {container.reason}{message}"
+        said += (
+            f"; waits: {container.reason}{message}"
+            if over is not None
+            else f" waits: {container.reason}{message}"
+        )
     elif container.state == "running" and over is not None:
         said += "; started again" + ("" if container.ready else ", not ready")
     return said
@@ -367,7 +395,8 @@ class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
             command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
         )
         yield NextStep(
-            f"reset or replace device {device}: drain {self.nodes[0]} for it", see_node(self.nodes[0]).command
+            f"reset or replace device {device}: drain {self.nodes[0]} for it",
+            see_node(self.nodes[0]).command,
         )
 
 
@@ -392,7 +421,9 @@ class DeviceNotReady(Cause, frozen=True, kw_only=True):
         return f"on {self.nodes[0]}, where driver {self.driver} says that device {self.device} is not ready: {self.why}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        yield NextStep(f"read the log of driver {self.driver} on {self.nodes[0]}", pods_on(self.nodes[0]))
+        yield NextStep(
+            f"read the log of driver {self.driver} on {self.nodes[0]}", pods_on(self.nodes[0])
+        )
 
 
 class ProbeFails(Cause, frozen=True, kw_only=True):
@@ -404,12 +435,15 @@ class ProbeFails(Cause, frozen=True, kw_only=True):
     why: str
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        return f"started on {self.nodes[0]}, where container {self.container} is not ready: {self.why}"
+        return (
+            f"started on {self.nodes[0]}, where container {self.container} is not ready: {self.why}"
+        )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         read = command("kubectl logs {} -n {} -c {}", asked.name, asked.namespace, self.container)
         yield NextStep(
-            f"read the log of container {self.container}, and see whether its probe asks the right thing", read
+            f"read the log of container {self.container}, and see whether its probe asks the right thing",
+            read,
         )
 
 
@@ -435,7 +469,8 @@ class Evicted(Cause, frozen=True, kw_only=True):
         node, why = self.nodes[0], self.why.lower()
         if "disk" in why or "ephemeral-storage" in why or "inodes" in why:
             yield NextStep(
-                f"free disk space on {node}, then recreate the pod", command("kubectl describe node {}", node)
+                f"free disk space on {node}, then recreate the pod",
+                command("kubectl describe node {}", node),
             )
         elif "memory" in why:
             yield NextStep(
@@ -585,7 +620,8 @@ class Stuck(Cause, frozen=True, kw_only=True):
         node = self.nodes[0]
         if self.known and not self.running and (self.lost or self.drivers):
             yield NextStep(
-                f"start driver {first(self.lost or self.drivers)} on {node}: the pod is then gone", pods_on(node)
+                f"start driver {first(self.lost or self.drivers)} on {node}: the pod is then gone",
+                pods_on(node),
             )
             yield NextStep(
                 f"read the kubelet's log on {node}, as no event tells it: NodeUnprepareResources failed for "
@@ -599,5 +635,7 @@ class Stuck(Cause, frozen=True, kw_only=True):
             )
         else:
             yield see_kubelet(node)
-            yield NextStep(f"see whether a DRA driver on {node} fails to unprepare its claims", pods_on(node))
+            yield NextStep(
+                f"see whether a DRA driver on {node} fails to unprepare its claims", pods_on(node)
+            )
         yield delete_by_force(f"{asked.namespace}/{asked.name}")

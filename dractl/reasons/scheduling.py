@@ -136,7 +136,9 @@ class UpstreamBug(OfClaim, frozen=True, kw_only=True):
 
     @classmethod
     def of_stop(
-        cls, stop: prebind.NoAllocationTime | prebind.EmptyMapping | prebind.Miscounted, scheduler: Scheduler
+        cls,
+        stop: prebind.NoAllocationTime | prebind.EmptyMapping | prebind.Miscounted,
+        scheduler: Scheduler,
     ) -> Cause:
         match stop:
             case prebind.NoAllocationTime(claim):
@@ -145,8 +147,14 @@ class UpstreamBug(OfClaim, frozen=True, kw_only=True):
                     "or with DRADeviceBindingConditions off: no further pod can join it until its pods end and it is "
                     "allocated again"
                 )
-                users = tuple(c.name for c in claim.claim.status.reserved_for) if claim.claim is not None else ()
-                return cls(pod_claim=claim.name or None, claim=claim.full_name, effect=effect, names=users)
+                users = (
+                    tuple(c.name for c in claim.claim.status.reserved_for)
+                    if claim.claim is not None
+                    else ()
+                )
+                return cls(
+                    pod_claim=claim.name or None, claim=claim.full_name, effect=effect, names=users
+                )
             case prebind.EmptyMapping(_, nodes):
                 effect = (
                     "the pod has claims and wants an extended resource that a device class provides, and the device "
@@ -160,7 +168,9 @@ class UpstreamBug(OfClaim, frozen=True, kw_only=True):
                     "one claim of the pod is allocated already and another has alternatives (firstAvailable): scoring "
                     "counts allocations wrongly in this release"
                 )
-                return cls(pod_claim=claim.name, claim=claim.full_name, effect=effect, issue=stop.issue)
+                return cls(
+                    pod_claim=claim.name, claim=claim.full_name, effect=effect, issue=stop.issue
+                )
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if not self.fits_without:
@@ -242,7 +252,9 @@ class PodDeleting(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         kept = f"; finalizer {first(self.finalizers)} keeps it" if self.finalizers else ""
-        return f"pod {self.pod} is being deleted since {self.since}, and will not be scheduled{kept}"
+        return (
+            f"pod {self.pod} is being deleted since {self.since}, and will not be scheduled{kept}"
+        )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         pod = asked.name, asked.namespace
@@ -256,7 +268,11 @@ class PodDeleting(Cause, frozen=True, kw_only=True):
         yield NextStep(
             "only if that controller is gone for good, remove the pod's finalizers; a pod that replaces it can be "
             "created then",
-            command("kubectl patch pod {} -n {} --type=merge -p {}", *pod, '{"metadata":{"finalizers":null}}'),
+            command(
+                "kubectl patch pod {} -n {} --type=merge -p {}",
+                *pod,
+                '{"metadata":{"finalizers":null}}',
+            ),
         )
 
 
@@ -315,9 +331,7 @@ class WouldFitNow(Cause, frozen=True, kw_only=True):
         since = f" at {self.since}" if self.since else ""
         if self.leaving:
             pods = first(self.leaving)
-            return (
-                f"kube-scheduler preempts pods of lower priority on {self.nodes[0]}, and waits until they end: {pods}"
-            )
+            return f"kube-scheduler preempts pods of lower priority on {self.nodes[0]}, and waits until they end: {pods}"
         if self.unbound:
             which = f"PersistentVolumeClaim {first(self.unbound)}"
             return f"kube-scheduler has chosen {self.nodes[0]}, and waits for {which} to be bound there"

@@ -8,7 +8,9 @@ from dractl.reasons.misfits import Evaluated, Misfit, instead, readable
 from dractl.reasons.next_step import AskedObject
 from dractl.reasons.phrases import Names, Scope, first, plural
 
-_COMPARE = NextStep("compare the selector with what the devices publish", "kubectl get resourceslices -o yaml")
+_COMPARE = NextStep(
+    "compare the selector with what the devices publish", "kubectl get resourceslices -o yaml"
+)
 
 
 class SelectorFalse(OfRequest, frozen=True, kw_only=True):
@@ -102,7 +104,9 @@ class SelectorError(OfRequest, frozen=True, kw_only=True):
         detail = f" ({there})" if there else ""
         if self.selector is None:
             return f"{self.lead(names)}{self.error}{detail}"
-        on = f"{len(self.devices)} devices" if len(self.devices) > 1 else f"device {self.devices[0]}"
+        on = (
+            f"{len(self.devices)} devices" if len(self.devices) > 1 else f"device {self.devices[0]}"
+        )
         if self.on:
             on += f" of node {first(self.on)}"
         return f"{self.lead(names)}{readable(self.selector)} fails on {on}: {self.error}{detail}"

@@ -15,7 +15,11 @@ def _hold(pods: Sequence[str]) -> str:
 
 
 def _keep_away(pods: Sequence[str], other: str) -> str:
-    return f"keeps {other} away from its node" if len(pods) == 1 else f"keep {other} away from their nodes"
+    return (
+        f"keeps {other} away from its node"
+        if len(pods) == 1
+        else f"keep {other} away from their nodes"
+    )
 
 
 class OldReplicas(Cause, frozen=True, kw_only=True):
@@ -41,8 +45,16 @@ class OldReplicas(Cause, frozen=True, kw_only=True):
     apart: bool = False
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        how = ", ".join(f"{k} {v}" for k, v in (("maxSurge", self.surge), ("maxUnavailable", self.unavailable)) if v)
-        what = _keep_away(self.pods, "the new one") if self.apart else f"{_hold(self.pods)} that the new one needs"
+        how = ", ".join(
+            f"{k} {v}"
+            for k, v in (("maxSurge", self.surge), ("maxUnavailable", self.unavailable))
+            if v
+        )
+        what = (
+            _keep_away(self.pods, "the new one")
+            if self.apart
+            else f"{_hold(self.pods)} that the new one needs"
+        )
         old = f"{plural(len(self.pods), 'old replica')} {what}"
         why = f"the rolling update of {self.owner} waits for itself: its {old}"
         return f"{why} ({how})" if how else why
@@ -125,7 +137,8 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.ends:
             yield NextStep(
-                f"wait until a pod of {self.owner} is done", command("kubectl get pods -n {}", asked.namespace)
+                f"wait until a pod of {self.owner} is done",
+                command("kubectl get pods -n {}", asked.namespace),
             )
         elif self.autoscaler:
             yield NextStep(
@@ -141,7 +154,10 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
                 command("kubectl get nodes -l {}", self.where),
             )
         else:
-            yield NextStep(f"lower the replicas of {self.owner} to what fits, or add a node", "kubectl get nodes")
+            yield NextStep(
+                f"lower the replicas of {self.owner} to what fits, or add a node",
+                "kubectl get nodes",
+            )
 
 
 class ClaimEach(OfClaim, frozen=True, kw_only=True):

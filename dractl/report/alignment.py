@@ -35,7 +35,12 @@ def constraint_json(value: Improvement) -> dict[str, Any]:
     """A constraint as the plain value that is printed."""
     parts = {"parts": value.parts} if value.parts > 1 else {}
     within = {"within": value.within} if value.within else {}
-    return {"matchAttribute": value.match_attribute, "requests": list(value.requests), **parts, **within}
+    return {
+        "matchAttribute": value.match_attribute,
+        "requests": list(value.requests),
+        **parts,
+        **within,
+    }
 
 
 def title(found: Alignment) -> str:
@@ -65,7 +70,11 @@ def comparison(found: Alignment) -> Iterator[str]:
     else:
         yield f"best on the free node: {counted(found.best_free)}"
         if found.best_now is not None:
-            rest = "no better than what it has" if found.share_now == (1, 1) else counted(found.best_now)
+            rest = (
+                "no better than what it has"
+                if found.share_now == (1, 1)
+                else counted(found.best_now)
+            )
             yield f"best now, beside what others hold: {rest}"
     if found.improvement is not None:
         yield f"to get it: {found.improvement.text}"
@@ -101,9 +110,13 @@ def lines(alignments: Sequence[Alignment]) -> Iterator[tuple[str, str]]:
         widths = [max((len(row[n]) for row in shown), default=0) for n in (0, 1)]
         for a, b, level in shown:
             yield "", f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {level}"
-    told = [word for level, word in _WORDS.items() if any(level in found.levels for found in alignments)]
+    told = [
+        word for level, word in _WORDS.items() if any(level in found.levels for found in alignments)
+    ]
     if any(found.kinds == ("gpu", "gpu") and _published(found) for found in alignments):
-        told.append("slices do not tell of NVLink; with --devices and a snapshot of the node it is known")
+        told.append(
+            "slices do not tell of NVLink; with --devices and a snapshot of the node it is known"
+        )
     if told:
         yield "", "; ".join(told)
 
@@ -134,12 +147,21 @@ def fleet(uses: Sequence[Use], canvas: Canvas) -> str:
         return "no allocated claim has two devices that belong together\n"
     lines = [canvas.paint(summary(uses), "1"), ""]
     for use in uses:
-        colour = "33" if use.share is not None and use.share < 1 else "32" if use.share is not None else ""
+        colour = (
+            "33"
+            if use.share is not None and use.share < 1
+            else "32"
+            if use.share is not None
+            else ""
+        )
         bar = canvas.paint(_bar(use.share, canvas), colour) if colour else _bar(use.share, canvas)
         lines.append(f"{bar}  {percent(use.share):>4}  {name(use)}")
         for found in use.alignments:
             text = f"{title(found)}: {counted(found.levels)}{_instead(found)}"
-            lines += [f"{'':{_BAR + 8}}{line}" for line in wrap(printable(text), max(30, canvas.width - _BAR - 8))]
+            lines += [
+                f"{'':{_BAR + 8}}{line}"
+                for line in wrap(printable(text), max(30, canvas.width - _BAR - 8))
+            ]
     return canvas.plain("\n".join(lines) + "\n")
 
 
@@ -162,7 +184,11 @@ def _instead(found: Alignment) -> str:
         return f" (best not known: {found.why})"
     if found.best or found.best_free is None:
         return ""
-    now = "" if found.best_now in (None, found.best_free) else f", now {counted(found.best_now or {})}"
+    now = (
+        ""
+        if found.best_now in (None, found.best_free)
+        else f", now {counted(found.best_now or {})}"
+    )
     return f" (best {counted(found.best_free)}{now})"
 
 
@@ -192,17 +218,28 @@ def section(alignments: Sequence[Alignment]) -> Iterator[str]:
     """The alignments of one subject: what it has above what it could have, and the pairs."""
     for found in alignments:
         yield f"<h2>{title(found)} <small class=soft>{escape(verdict(found))}</small></h2>"
-        best = [("has", found.levels), ("best now", found.best_now), ("best when free", found.best_free)]
+        best = [
+            ("has", found.levels),
+            ("best now", found.best_now),
+            ("best when free", found.best_free),
+        ]
         yield table(_levels(word, levels) for word, levels in best if levels is not None)
         if found.improvement is not None:
             yield f"<p>To get the best that is free: <code>{escape(found.improvement.text)}</code></p>"
-        pairs = "".join(f"<tr>{cell(a)}{cell(b)}{cell(level)}</tr>" for a, b, level in rows(found, len(found.pairs)))
+        pairs = "".join(
+            f"<tr>{cell(a)}{cell(b)}{cell(level)}</tr>"
+            for a, b, level in rows(found, len(found.pairs))
+        )
         yield f"<details><summary>the pairs</summary><div class=wide><table>{pairs}</table></div></details>"
 
 
 def _levels(word: str, levels: Mapping[str, int]) -> str:
-    marks = "".join(f'<i class="{level}" title="{level}"></i>' * count for level, count in levels.items())
-    return f"{cell(word, 'w')}<td><div class=levels>{marks}</div></td>{cell(counted(levels), 'soft')}"
+    marks = "".join(
+        f'<i class="{level}" title="{level}"></i>' * count for level, count in levels.items()
+    )
+    return (
+        f"{cell(word, 'w')}<td><div class=levels>{marks}</div></td>{cell(counted(levels), 'soft')}"
+    )
 
 
 def fleet_section(uses: Sequence[Use]) -> Iterator[str]:

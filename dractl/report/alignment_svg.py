@@ -18,7 +18,10 @@ def render(panels: Sequence[tuple[str, Alignment]], *, alone: bool = True) -> st
     height = _HEAD + max(len(side) for _, found in panels for side in _sides(found)) * _ROW + _PAD
     width = len(panels) * (_WIDTH + 3 * _PAD) - _PAD
     style = f":root {{ {PALETTE} }}" if alone else ""
-    parts = [_panel(title, found, number * (_WIDTH + 3 * _PAD) + _PAD) for number, (title, found) in enumerate(panels)]
+    parts = [
+        _panel(title, found, number * (_WIDTH + 3 * _PAD) + _PAD)
+        for number, (title, found) in enumerate(panels)
+    ]
     size = "" if alone else ' style="max-width: none"'
     back = f'<rect width="{width}" height="{height}" fill="var(--paper)"/>' if alone else ""
     box = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
@@ -39,7 +42,10 @@ def _sides(found: Alignment) -> tuple[list[str], list[str]]:
 
 def _panel(title: str, found: Alignment, left: int) -> str:
     first, second = _sides(found)
-    rows = [{name: _HEAD + n * _ROW + _ROW // 2 for n, name in enumerate(side)} for side in (first, second)]
+    rows = [
+        {name: _HEAD + n * _ROW + _ROW // 2 for n, name in enumerate(side)}
+        for side in (first, second)
+    ]
     share = "" if found.share is None else f"{int(100 * found.share[0])} % of the best: "
     parts = [
         f'<text x="{left}" y="16" font-weight="600" fill="var(--ink)">{escape(title)}</text>',

@@ -34,7 +34,22 @@ class Canvas(Struct, frozen=True):
         if len(text) <= width:
             return text
         mark = self.glyph("…", "...")
-        return text[: max(0, width - len(mark))].rstrip() + mark if width > len(mark) else text[: max(0, width)]
+        return (
+            text[: max(0, width - len(mark))].rstrip() + mark
+            if width > len(mark)
+            else text[: max(0, width)]
+        )
 
 
-_SPELLED = {"×": "x", "–": "-", "·": "-", "→": "->", "←": "<-", "…": "...", "─": "-", "≤": "<=", "✗": "x", "✓": "ok"}
+_SPELLED = {
+    "×": "x",
+    "–": "-",
+    "·": "-",
+    "→": "->",
+    "←": "<-",
+    "…": "...",
+    "─": "-",
+    "≤": "<=",
+    "✗": "x",
+    "✓": "ok",
+}

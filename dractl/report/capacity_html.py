@@ -18,7 +18,9 @@ from dractl.report.capacity_text import aligned_lines
 from dractl.report.page import bullets, page, table, texts
 
 _MANY = 60  # nodes from which equal ones share a card
-_CARDS = 300  # cards at most: then nodes with the same numbers share one, and what is left is counted
+_CARDS = (
+    300  # cards at most: then nodes with the same numbers share one, and what is left is counted
+)
 _LETTERS = {
     "copy": ("+", "a copy fits here"),
     "free": ("·", "free"),
@@ -54,7 +56,14 @@ def devices(
         title += f", {counts['unknown']} unknown"
     note = [f"<p>{escape(hidden)}</p>"] if hidden else []
     cards = _cards(stock.devices, _by_node(fits))
-    parts = [*note, *_problems(problems), *fleet_section(uses), *_shapes(fits), *_plugins(plugins), *cards]
+    parts = [
+        *note,
+        *_problems(problems),
+        *fleet_section(uses),
+        *_shapes(fits),
+        *_plugins(plugins),
+        *cards,
+    ]
     return _page("Devices", title, parts, stock, about)
 
 
@@ -88,19 +97,33 @@ def fit(
         count = "1 free device is" if left == 1 else f"{left} free devices are"
         unused = f"<section><details><summary>{count} unusable for this shape</summary>{table}</details></section>"
     taken = frozenset(device for node in found.nodes for device in node.devices)
-    return _page("Fit", title, [*parts, *_cards(stock.devices, _by_node([found]), taken), unused], stock, about, taken)
+    return _page(
+        "Fit",
+        title,
+        [*parts, *_cards(stock.devices, _by_node([found]), taken), unused],
+        stock,
+        about,
+        taken,
+    )
 
 
 def shapes(fits: Sequence[Fit], stock: Stock, about: str = "") -> str:
     """How many copies of each shape fit, and where; ``stock`` is the cluster without any."""
     title = f"{len(fits)} shapes: how many more copies of each fit alone"
-    return _page("Fit", title, [*_shapes(fits), *_cards(stock.devices, _by_node(fits))], stock, about)
+    return _page(
+        "Fit", title, [*_shapes(fits), *_cards(stock.devices, _by_node(fits))], stock, about
+    )
 
 
 def _shapes(fits: Sequence[Fit]) -> Iterable[str]:
     if fits:
         rows = [
-            (_shape(one), _whose(one), f"{'at least ' if one.undecided else ''}{one.fits}", str(_nodes(one)))
+            (
+                _shape(one),
+                _whose(one),
+                f"{'at least ' if one.undecided else ''}{one.fits}",
+                str(_nodes(one)),
+            )
             for one in fits
         ]
         yield (
@@ -141,7 +164,9 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _problems(problems: Sequence[Problem]) -> Iterable[str]:
     if problems:
-        items = "".join(f"<li><b>{escape(p.code)}</b> {escape(p.message)}</li>" for p in problems[:50])
+        items = "".join(
+            f"<li><b>{escape(p.code)}</b> {escape(p.message)}</li>" for p in problems[:50]
+        )
         more = f"<p>and {len(problems) - 50} more</p>" if len(problems) > 50 else ""
         yield f"<section><h2>To clean up</h2><ul>{items}</ul>{more}</section>"
 
@@ -154,7 +179,9 @@ def _plugins(plugins: Sequence[PluginRow]) -> Iterable[str]:
 
 
 def _cards(
-    rows: Sequence[DeviceRow], fits: Mapping[str, tuple[tuple[str, int], ...]], taken: frozenset[str] = frozenset()
+    rows: Sequence[DeviceRow],
+    fits: Mapping[str, tuple[tuple[str, int], ...]],
+    taken: frozenset[str] = frozenset(),
 ) -> Iterable[str]:
     nodes: dict[str, list[DeviceRow]] = {name: [] for name in fits}
     for row in rows:
@@ -166,7 +193,11 @@ def _cards(
     shown = groups[:_CARDS]
     cards = "".join(_card(names, nodes[names[0]], fits.get(names[0], ()), taken) for names in shown)
     left = len(nodes) - sum(map(len, shown))
-    more = f"<p>and {left} more nodes, none like another: dractl devices -o wide lists them all</p>" if left else ""
+    more = (
+        f"<p>and {left} more nodes, none like another: dractl devices -o wide lists them all</p>"
+        if left
+        else ""
+    )
     yield f'<section><h2>Nodes</h2><p class="count" role="status"></p><div class="nodes">{cards}</div>{more}</section>'
 
 
@@ -190,7 +221,9 @@ def _alike(rows: Sequence[DeviceRow], taken: frozenset[str]) -> Hashable:
 
 def _counted(rows: Sequence[DeviceRow], taken: frozenset[str]) -> Hashable:
     """The same number of devices in each state, wherever they are."""
-    return frozenset(Counter((row.id.driver, _state(row, taken), row.model) for row in rows).items())
+    return frozenset(
+        Counter((row.id.driver, _state(row, taken), row.model) for row in rows).items()
+    )
 
 
 def _state(row: DeviceRow, taken: frozenset[str]) -> str:
@@ -199,7 +232,10 @@ def _state(row: DeviceRow, taken: frozenset[str]) -> str:
 
 
 def _card(
-    names: Sequence[str], rows: Sequence[DeviceRow], fits: Sequence[tuple[str, int]], taken: frozenset[str]
+    names: Sequence[str],
+    rows: Sequence[DeviceRow],
+    fits: Sequence[tuple[str, int]],
+    taken: frozenset[str],
 ) -> str:
     roots: dict[str, list[DeviceRow]] = {}
     for row in rows:
@@ -214,8 +250,12 @@ def _card(
     )
     kept = [row for row in rows if str(row.id) not in taken]  # the copies are not there yet
     like = f" <small>and {len(names) - 1} like it</small>" if len(names) > 1 else ""
-    badges = "".join(f'<span class="fits">{escape(shape)} <b>{count}</b></span>' for shape, count in fits)
-    copies = f'<p class="shapes" title="further copies that fit here">{badges}</p>' if badges else ""
+    badges = "".join(
+        f'<span class="fits">{escape(shape)} <b>{count}</b></span>' for shape, count in fits
+    )
+    copies = (
+        f'<p class="shapes" title="further copies that fit here">{badges}</p>' if badges else ""
+    )
     return (
         f'<article class="node" data-nodes="{len(names)}" title="{escape(", ".join(names[:50]))}">'
         f"<h3>{escape(names[0])}{like}</h3>{copies}{lines}{_holders(names, kept)}</article>"
@@ -229,10 +269,16 @@ def _by_driver(rows: Iterable[DeviceRow]) -> Iterable[list[DeviceRow]]:
     return found.values()
 
 
-def _driver(rows: Sequence[DeviceRow], taken: frozenset[str], first: DeviceRow | None, *, named: bool) -> str:
+def _driver(
+    rows: Sequence[DeviceRow], taken: frozenset[str], first: DeviceRow | None, *, named: bool
+) -> str:
     """The devices of one driver at one root; if a node has several drivers, with the word for them (gpu, nic)."""
     driver = rows[0].id.driver
-    name = word_of(driver) or re.split(r"[^a-z]", rows[0].id.device, maxsplit=1)[0] or driver.partition(".")[0]
+    name = (
+        word_of(driver)
+        or re.split(r"[^a-z]", rows[0].id.device, maxsplit=1)[0]
+        or driver.partition(".")[0]
+    )
     label = f'<span class="kind">{escape(name[:12])}</span>' if named else ""
     return f'<span class="driver">{label}{"".join(_square(row, taken, first=row is first) for row in rows)}</span>'
 
@@ -242,10 +288,15 @@ def _holders(names: Sequence[str], rows: Sequence[DeviceRow]) -> str:
     held: dict[str, list[str]] = {}
     for row in rows:
         for holder in row.holders:
-            held.setdefault(holder.pod or f"claim {holder.claim}, used by no pod", []).append(row.id.device)
+            held.setdefault(holder.pod or f"claim {holder.claim}, used by no pod", []).append(
+                row.id.device
+            )
     if not held:
         return ""
-    lines = [f"<li>{escape(who)}: {escape(', '.join(dict.fromkeys(devices)))}</li>" for who, devices in held.items()]
+    lines = [
+        f"<li>{escape(who)}: {escape(', '.join(dict.fromkeys(devices)))}</li>"
+        for who, devices in held.items()
+    ]
     more = f"<li>and {len(lines) - 12} more</li>" if len(lines) > 12 else ""
     where = f"{escape(names[0])} is " if len(names) > 1 else ""
     who = escape(next(iter(held))) + (f" +{len(held) - 1}" if len(held) > 1 else "")
@@ -257,8 +308,17 @@ def _square(row: DeviceRow, taken: frozenset[str], *, first: bool) -> str:
     letter, words = _LETTERS[state]
     held = row.holders if state != "copy" else ()
     holders = ", ".join(dict.fromkeys(holder.pod or holder.claim for holder in held))
-    left = ", ".join(f"{a.name} {a.left} of {a.total} left" for a in row.capacity if a.consumed != "0")
-    facts = [str(row.id), row.model or "", words, left, f"held by {holders}" if holders else "", *row.taints]
+    left = ", ".join(
+        f"{a.name} {a.left} of {a.total} left" for a in row.capacity if a.consumed != "0"
+    )
+    facts = [
+        str(row.id),
+        row.model or "",
+        words,
+        left,
+        f"held by {holders}" if holders else "",
+        *row.taints,
+    ]
     label = escape("; ".join(filter(None, facts)))
     return (
         f'<span class="d {state}" tabindex="{0 if first else -1}" role="img" aria-label="{label}" title="{label}" '
@@ -268,7 +328,12 @@ def _square(row: DeviceRow, taken: frozenset[str], *, first: bool) -> str:
 
 
 def _page(
-    kind: str, title: str, parts: Iterable[str], stock: Stock, about: str, taken: frozenset[str] = frozenset()
+    kind: str,
+    title: str,
+    parts: Iterable[str],
+    stock: Stock,
+    about: str,
+    taken: frozenset[str] = frozenset(),
 ) -> str:
     drivers = sorted({row.id.driver for row in stock.devices})
     models = sorted({row.model for row in stock.devices if row.model})
@@ -278,8 +343,12 @@ def _page(
         for state, (letter, words) in _LETTERS.items()
         if state in present
     )
-    selects = _select("driver", drivers) + _select("model", models) + _select("state", sorted(present))
-    search = '<label>search <input type="search" name="search" placeholder="node, device, pod"></label>'
+    selects = (
+        _select("driver", drivers) + _select("model", models) + _select("state", sorted(present))
+    )
+    search = (
+        '<label>search <input type="search" name="search" placeholder="node, device, pod"></label>'
+    )
     top = [
         f"<h1>{escape(title)}</h1>",
         f"<p class=soft>{escape(about)}</p>",
@@ -288,7 +357,10 @@ def _page(
     ]
     top.append(f'<div class="legend">{legend}</div>')
     return page(
-        f"dractl: {kind}", [*top, *parts, '<output class="about" aria-live="polite"></output>'], _STYLE + STYLE, _SCRIPT
+        f"dractl: {kind}",
+        [*top, *parts, '<output class="about" aria-live="polite"></output>'],
+        _STYLE + STYLE,
+        _SCRIPT,
     )
 
 

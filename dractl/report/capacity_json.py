@@ -37,7 +37,12 @@ def devices(
         "pools": _list(_pool(row) for row in stock.pools),
         "devices": _list(_device(row) for row in stock.devices),
         "plugins": _list(
-            {"node": p.node, "resource": p.resource, "allocatable": p.allocatable, "requested": p.requested}
+            {
+                "node": p.node,
+                "resource": p.resource,
+                "allocatable": p.allocatable,
+                "requested": p.requested,
+            }
             for p in plugins
         ),
         "problems": _list(
@@ -45,7 +50,10 @@ def devices(
                 "code": p.code,
                 "message": p.message,
                 "objects": list(p.objects),
-                "next": [{"text": step.text, **({"command": step.command} if step.command else {})} for step in p.next],
+                "next": [
+                    {"text": step.text, **({"command": step.command} if step.command else {})}
+                    for step in p.next
+                ],
             }
             for p in problems
         ),
@@ -94,25 +102,50 @@ def fit_value(
                 "name": n.name,
                 "fits": n.fits,
                 "devices": list(n.devices),
-                "stops": [{"code": reason.code, "message": reason.short} for reason in by_node.get(n.name, ())],
+                "stops": [
+                    {"code": reason.code, "message": reason.short}
+                    for reason in by_node.get(n.name, ())
+                ],
             }
             for n in found.nodes
         ],
         "stops": plain(tuple(stops)),
         "schedulerMessage": found.stopped.message,
-        **({"preempts": [{"node": n, "pods": list(pods)} for n, pods in found.preempts]} if found.preempts else {}),
+        **(
+            {"preempts": [{"node": n, "pods": list(pods)} for n, pods in found.preempts]}
+            if found.preempts
+            else {}
+        ),
         "stranded": [
-            {"driver": s.driver, "pcieRoot": s.pcie_root, "node": s.node, "devices": list(s.devices), "why": s.why}
+            {
+                "driver": s.driver,
+                "pcieRoot": s.pcie_root,
+                "node": s.node,
+                "devices": list(s.devices),
+                "why": s.why,
+            }
             for s in stranded
         ],
-        **({"unjudged": list(out)} if (out := unjudged(found.subject.state, found.subject.pod)) else {}),
-        "most": None if most is None else {"fits": most.fits, "proven": most.proven, "bound": most.bound},
+        **(
+            {"unjudged": list(out)}
+            if (out := unjudged(found.subject.state, found.subject.pod))
+            else {}
+        ),
+        "most": None
+        if most is None
+        else {"fits": most.fits, "proven": most.proven, "bound": most.bound},
     }
 
 
 def _handed_out(found: Fit) -> list[dict[str, Any]]:
     return [
-        {"node": one.node, "resource": one.resource, "driver": one.driver, "offered": one.offered, "inUse": one.used}
+        {
+            "node": one.node,
+            "resource": one.resource,
+            "driver": one.driver,
+            "offered": one.offered,
+            "inUse": one.used,
+        }
         for one in found.handed_out
     ]
 
@@ -143,8 +176,14 @@ def _pool(row: PoolRow) -> dict[str, Any]:
         "available": row.available,
         "unavailable": row.unavailable,
         **({"shared": _shared(row.shared)} if row.shared is not None else {}),
-        **({"counters": {name: _amounts(amounts) for name, amounts in row.counters}} if row.counters else {}),
-        **({"partitions": [_partitions(each) for each in row.partitions]} if row.partitions else {}),
+        **(
+            {"counters": {name: _amounts(amounts) for name, amounts in row.counters}}
+            if row.counters
+            else {}
+        ),
+        **(
+            {"partitions": [_partitions(each) for each in row.partitions]} if row.partitions else {}
+        ),
     }
 
 
@@ -153,11 +192,18 @@ def _shared(found: Shared) -> dict[str, Any]:
 
 
 def _amounts(amounts: Sequence[Amount]) -> dict[str, Any]:
-    return {a.name: {"total": a.total, "consumed": a.consumed, "available": a.left} for a in amounts}
+    return {
+        a.name: {"total": a.total, "consumed": a.consumed, "available": a.left} for a in amounts
+    }
 
 
 def _partitions(row: Partitions) -> dict[str, Any]:
-    return {"attribute": row.attribute, "type": row.type, "total": row.total, "allocatable": row.allocatable}
+    return {
+        "attribute": row.attribute,
+        "type": row.type,
+        "total": row.total,
+        "allocatable": row.allocatable,
+    }
 
 
 def _device(row: DeviceRow) -> dict[str, Any]:
@@ -171,8 +217,14 @@ def _device(row: DeviceRow) -> dict[str, Any]:
         "pcieRoot": row.pcie_root,
         "numaNode": row.numa_node,
         "state": row.state,
-        "capacity": {amount.name: {"total": amount.total, "consumed": amount.consumed} for amount in row.capacity},
-        "holders": [_holder(holder, request) for holder, request in zip(row.holders, row.requests, strict=True)],
+        "capacity": {
+            amount.name: {"total": amount.total, "consumed": amount.consumed}
+            for amount in row.capacity
+        },
+        "holders": [
+            _holder(holder, request)
+            for holder, request in zip(row.holders, row.requests, strict=True)
+        ],
         "taints": list(row.taints),
     }
 

@@ -9,13 +9,21 @@ from dractl.capacity import PluginRow, Stock
 
 def render(stock: Stock, plugins: Sequence[PluginRow], uses: Sequence[Use] = ()) -> str:
     """The OpenMetrics text format, version 1.0."""
-    counts = Counter((row.id.driver, row.node or "", row.model or "", row.state) for row in stock.devices)
-    lines = ["# TYPE dractl_devices gauge", "# HELP dractl_devices Devices of ResourceSlices by state."]
+    counts = Counter(
+        (row.id.driver, row.node or "", row.model or "", row.state) for row in stock.devices
+    )
+    lines = [
+        "# TYPE dractl_devices gauge",
+        "# HELP dractl_devices Devices of ResourceSlices by state.",
+    ]
     lines += [
         f"dractl_devices{_labels(driver=driver, node=node, model=model, state=state)} {count}"
         for (driver, node, model, state), count in sorted(counts.items())
     ]
-    lines += ["# TYPE dractl_plugin_units gauge", "# HELP dractl_plugin_units Extended resources of device plugins."]
+    lines += [
+        "# TYPE dractl_plugin_units gauge",
+        "# HELP dractl_plugin_units Extended resources of device plugins.",
+    ]
     for plugin in plugins:
         for state, count in (("allocatable", plugin.allocatable), ("requested", plugin.requested)):
             labels = _labels(node=plugin.node, resource=plugin.resource, state=state)
@@ -42,11 +50,14 @@ def _alignments(uses: Sequence[Use]) -> Iterator[str]:
 
 def _of(use: Use, found: Alignment, **more: str) -> str:
     kinds = "-".join(found.kinds)
-    return _labels(node=use.node or "", pod=use.pod or "", claims=",".join(use.claims), kinds=kinds, **more)
+    return _labels(
+        node=use.node or "", pod=use.pod or "", claims=",".join(use.claims), kinds=kinds, **more
+    )
 
 
 def _labels(**labels: str) -> str:
     escaped = {
-        name: value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n") for name, value in labels.items()
+        name: value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+        for name, value in labels.items()
     }
     return "{" + ",".join(f'{name}="{value}"' for name, value in escaped.items()) + "}"

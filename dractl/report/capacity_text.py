@@ -41,16 +41,33 @@ def devices(
     for row in stock.devices:
         for key in _keys(row, by):
             groups.setdefault(key, []).append(row)
-    parted = {(pool.node or "(any node)", pool.driver): pool for pool in stock.pools if by == "node" and pool.counters}
+    parted = {
+        (pool.node or "(any node)", pool.driver): pool
+        for pool in stock.pools
+        if by == "node" and pool.counters
+    }
     lines: list[Cells] = [
-        _line(key, rows, parted.get((key[0], key[-1]))) for key, rows in sorted(groups.items(), key=_by_name)
+        _line(key, rows, parted.get((key[0], key[-1])))
+        for key, rows in sorted(groups.items(), key=_by_name)
     ]
     for p in plugins if by == "node" else ():
         counts = (p.allocatable, max(0, p.allocatable - p.requested), p.requested, 0)
-        lines.append((p.node, f"{p.resource} (device plugin)", "-", *(str(n) for n in counts), "0", ""))
+        lines.append(
+            (p.node, f"{p.resource} (device plugin)", "-", *(str(n) for n in counts), "0", "")
+        )
     if not lines:
         return "no device is published, and no node offers any through a device plugin\n"
-    head: Cells = (by.upper(), "DRIVER", "MODEL", "DEVICES", "FREE", "HELD", _OUT_OF_SERVICE, _UNKNOWN, "HELD BY")
+    head: Cells = (
+        by.upper(),
+        "DRIVER",
+        "MODEL",
+        "DEVICES",
+        "FREE",
+        "HELD",
+        _OUT_OF_SERVICE,
+        _UNKNOWN,
+        "HELD BY",
+    )
     totals = _totals(lines, release) if by == "node" and len(lines) > 1 and canvas.headers else ""
     if not hidden:
         head, lines = _but(head, lines, head.index(_UNKNOWN))
@@ -73,7 +90,9 @@ def _totals(lines: Sequence[Cells], release: str) -> str:
     nodes = len({line[0] for line in lines})
     count, *parts = (sum(int(line[column]) for line in lines) for column in range(3, 8))
     states = zip(parts, ("free", "held", _OUT_OF_SERVICE.lower(), _UNKNOWN.lower()), strict=True)
-    told = ", ".join(f"{number} {state}" for number, state in states if number or state in ("free", "held"))
+    told = ", ".join(
+        f"{number} {state}" for number, state in states if number or state in ("free", "held")
+    )
     said = f"{plural(count, 'device')} on {plural(nodes, 'node')}: {told}"
     return f"{said}{'':4}Kubernetes {release}" if release else said
 
@@ -90,12 +109,16 @@ def _narrowed(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, l
     room = widths[column] - over
     if room < _MODEL:
         return _but(head, lines, column)
-    return head, [(*line[:column], canvas.cut(line[column], room), *line[column + 1 :]) for line in lines]
+    return head, [
+        (*line[:column], canvas.cut(line[column], room), *line[column + 1 :]) for line in lines
+    ]
 
 
 def _but(head: Cells, lines: list[Cells], column: int) -> tuple[Cells, list[Cells]]:
     """The table without one column."""
-    return (*head[:column], *head[column + 1 :]), [(*line[:column], *line[column + 1 :]) for line in lines]
+    return (*head[:column], *head[column + 1 :]), [
+        (*line[:column], *line[column + 1 :]) for line in lines
+    ]
 
 
 def _note(hidden: str, canvas: Canvas) -> str:
@@ -120,9 +143,13 @@ def _keys(row: DeviceRow, by: str) -> Iterable[tuple[str, ...]]:
     return [(first, row.id.driver)]
 
 
-def _line(key: tuple[str, ...], rows: Sequence[DeviceRow], parted: PoolRow | None) -> tuple[str, ...]:
+def _line(
+    key: tuple[str, ...], rows: Sequence[DeviceRow], parted: PoolRow | None
+) -> tuple[str, ...]:
     models = dict.fromkeys(row.model for row in rows if row.model)
-    pods = dict.fromkeys(holder.pod or f"claim {holder.claim}" for row in rows for holder in row.holders)
+    pods = dict.fromkeys(
+        holder.pod or f"claim {holder.claim}" for row in rows for holder in row.holders
+    )
     count = len(rows)
     free = sum(row.state == "free" for row in rows)
     used = sum(row.state in ("held", "shared") for row in rows)
@@ -133,7 +160,9 @@ def _line(key: tuple[str, ...], rows: Sequence[DeviceRow], parted: PoolRow | Non
         # Partitions overlap, and all are listed as free until one is taken: the devices are what they are parts of.
         aside = f"{free} of {plural(count, 'partition')} possible"
         count = len(parted.counters)
-        free = sum(all(amount.consumed == "0" for amount in amounts) for _, amounts in parted.counters)
+        free = sum(
+            all(amount.consumed == "0" for amount in amounts) for _, amounts in parted.counters
+        )
         used = count - free
     held = "; ".join(filter(None, (_some(list(pods), 3), aside)))
     numbers = (str(n) for n in (count, free, used, *others))
@@ -171,7 +200,10 @@ def _problems(problems: Sequence[Problem], canvas: Canvas) -> str:
         first, *others = _wrap(f"  {problem.code}  {printable(problem.message)}", canvas.width)
         lines += [first.replace(problem.code, canvas.paint(problem.code, "33"), 1), *others]
         for step in problem.next:
-            lines += _wrap(f"    {canvas.glyph('→', '->')} {printable(step.command or step.text)}", canvas.width)
+            lines += _wrap(
+                f"    {canvas.glyph('→', '->')} {printable(step.command or step.text)}",
+                canvas.width,
+            )
     if len(problems) > _SHOWN:
         lines.append(f"  and {len(problems) - _SHOWN} more: -o json lists them all")
     return canvas.plain("\n".join(lines) + "\n")
@@ -187,11 +219,25 @@ def wide(
 ) -> str:
     """A line for each device; ``hidden`` as in :func:`devices`. ``uses``: of each claim the share of the best; ``now``
     (seconds since 1970) gives ages."""
-    head = ("NODE", "DEVICE", "ROOT", "NUMA", "MODEL", "STATE", "LEFT", "CLAIM", "PODS", "AGE", "ALIGNED")
+    head = (
+        "NODE",
+        "DEVICE",
+        "ROOT",
+        "NUMA",
+        "MODEL",
+        "STATE",
+        "LEFT",
+        "CLAIM",
+        "PODS",
+        "AGE",
+        "ALIGNED",
+    )
     aligned = {claim: percent(use.share) for use in reversed(uses) for claim in use.claims}
     lines = []
     for row in stock.devices:
-        left = ", ".join(f"{a.name} {a.left} of {a.total}" for a in row.capacity if a.consumed != "0")
+        left = ", ".join(
+            f"{a.name} {a.left} of {a.total}" for a in row.capacity if a.consumed != "0"
+        )
         state = row.state + (f" ({', '.join(row.taints)})" if row.taints else "")
         lines.append(
             (
@@ -205,12 +251,19 @@ def wide(
                 _some(list(dict.fromkeys(holder.claim for holder in row.holders)), 2) or "-",
                 _some([holder.pod for holder in row.holders if holder.pod], 2) or "-",
                 next((age(holder.since, now) for holder in row.holders if holder.since), "") or "-",
-                next((aligned[holder.claim] for holder in row.holders if holder.claim in aligned), "-"),
+                next(
+                    (aligned[holder.claim] for holder in row.holders if holder.claim in aligned),
+                    "-",
+                ),
             )
         )
     if not lines:
         return "no device is published\n"
-    return table(head, lines, replace(canvas, width=10_000)) + _note(hidden, canvas) + _problems(problems, canvas)
+    return (
+        table(head, lines, replace(canvas, width=10_000))
+        + _note(hidden, canvas)
+        + _problems(problems, canvas)
+    )
 
 
 def fit(
@@ -245,7 +298,9 @@ def fit(
     lines = [f"{name}{'':4}Kubernetes {release}", canvas.paint(f"{mark} {number}", "1")]
     if found.trusting is not None:
         lines += [f"  {one}" for one in found.handed_out[:_SHOWN]]
-        lines.append(f"  kube-scheduler does not see it, and places {found.trusting.fits} (--trust-slices)")
+        lines.append(
+            f"  kube-scheduler does not see it, and places {found.trusting.fits} (--trust-slices)"
+        )
     if aligned is not None:
         lines += aligned_lines(aligned)
     if most is not None:
@@ -256,7 +311,9 @@ def fit(
         lines += [f"  {printable(line)}" for line in stopped(stops)[: None if every else 4]]
     elif found.preempts:
         node, pods = found.preempts[0]
-        others = f", or pods on {len(found.preempts) - 1} other nodes" if len(found.preempts) > 1 else ""
+        others = (
+            f", or pods on {len(found.preempts) - 1} other nodes" if len(found.preempts) > 1 else ""
+        )
         lines += [
             "",
             f"For the next copy kube-scheduler ends pods of lower priority: {_some(pods, 4)} on {node}{others}",
@@ -265,7 +322,10 @@ def fit(
         lines += ["", f"The next copy stays pending: {printable(found.stopped.message)}"]
     if stranded:
         lines += ["", "Free, but unusable for this shape:", *map(printable, _stranded(stranded))]
-    return canvas.plain("\n".join(wrapped for line in lines for wrapped in _wrap(line, canvas.width))) + "\n"
+    return (
+        canvas.plain("\n".join(wrapped for line in lines for wrapped in _wrap(line, canvas.width)))
+        + "\n"
+    )
 
 
 def stopped(stops: Sequence[Reason]) -> list[str]:
@@ -313,7 +373,9 @@ def _nodes(found: Fit, *, every: bool) -> list[str]:
     alike: dict[tuple[int, str], list[str]] = {}
     for node in found.nodes:
         if every or node.fits or not found.fits:
-            room = " and ".join(f"{amount} {what}" for what, amount in amounts.get(node.name, {}).items())
+            room = " and ".join(
+                f"{amount} {what}" for what, amount in amounts.get(node.name, {}).items()
+            )
             alike.setdefault((node.fits, f"    {room} left" if room else ""), []).append(node.name)
     width = max((len(str(n)) for n, _ in alike), default=1)
     return [
@@ -326,13 +388,19 @@ def _stranded(rows: Sequence[Stranded]) -> list[str]:
     """Stranded devices by reason, the most first."""
     groups: dict[tuple[str, str], list[Stranded]] = {}
     for row in rows:
-        why = row.why.replace(f"with {row.pcie_root}", "with its root") if row.pcie_root else row.why
+        why = (
+            row.why.replace(f"with {row.pcie_root}", "with its root") if row.pcie_root else row.why
+        )
         groups.setdefault((row.driver, why), []).append(row)
-    ordered = sorted(groups.items(), key=lambda item: -_count(item[1], lambda row: len(row.devices)))
+    ordered = sorted(
+        groups.items(), key=lambda item: -_count(item[1], lambda row: len(row.devices))
+    )
     lines = []
     for (driver, why), members in ordered[:_SHOWN]:
         total = _count(members, lambda row: len(row.devices))
-        places = _some(list(dict.fromkeys(f"{row.node} {row.pcie_root or ''}".strip() for row in members)), 3)
+        places = _some(
+            list(dict.fromkeys(f"{row.node} {row.pcie_root or ''}".strip() for row in members)), 3
+        )
         lines += [f"  {total} of {driver}: {why}", f"      {places}"]
     return lines
 
@@ -349,13 +417,20 @@ def shapes(fits: Sequence[Fit], canvas: Canvas, aligned: Sequence[Aligned | None
     for name in names:
         groups.setdefault(tuple(nodes.get(name, 0) for nodes in by_node), []).append(name)
     head = ("NODE", *(_name(found).upper() for found in fits))
-    lines = [(_some(members, 3), *(str(n) for n in key)) for key, members in sorted(groups.items(), reverse=True)]
+    lines = [
+        (_some(members, 3), *(str(n) for n in key))
+        for key, members in sorted(groups.items(), reverse=True)
+    ]
     lines.append(("all", *(str(found.fits) for found in fits)))
     told = [
         line
         for found, one in zip(fits, aligned, strict=False)
         if one is not None
-        for line in ("", f"{_name(found)}: {one.first} of {found.fits} with the best alignment", *aligned_lines(one))
+        for line in (
+            "",
+            f"{_name(found)}: {one.first} of {found.fits} with the best alignment",
+            *aligned_lines(one),
+        )
     ]
     below = "".join(f"{wrapped}\n" for line in told for wrapped in _wrap(line, canvas.width))
     return table(head, lines, canvas, numbers=range(1, len(head))) + canvas.plain(below)

@@ -34,22 +34,39 @@ def to_json(answer: ReleaseVerdict) -> dict[str, Any]:
         "evaluable": answer.stored.ok,
         "drivers": sorted(program.drivers),
         "reads": _reads(program),
-        "remarks": [{"code": code, "message": text, "help": help_} for code, text, help_ in answer.remarks],
+        "remarks": [
+            {"code": code, "message": text, "help": help_} for code, text, help_ in answer.remarks
+        ],
     }
     if answer.asked:
         document["results"] = [_trial(trial) for trial in answer.trials]
-        document["summary"] = {"true": answer.count(True), "false": answer.count(False), "error": answer.count(None)}
+        document["summary"] = {
+            "true": answer.count(True),
+            "false": answer.count(False),
+            "error": answer.count(None),
+        }
         document["untriedDrivers"] = list(answer.untried)
     return document
 
 
 def _issue(issue: Issue) -> dict[str, Any]:
-    return {"message": issue.message, "line": issue.line, "column": issue.column, "offset": issue.offset}
+    return {
+        "message": issue.message,
+        "line": issue.line,
+        "column": issue.column,
+        "offset": issue.offset,
+    }
 
 
 def _reads(program: Program) -> list[dict[str, str]]:
-    names = {(found.kind, found.domain, found.name) for found in program.lookups if found.name is not None}
-    return [{"kind": kind, "domain": domain, "name": name or ""} for kind, domain, name in sorted(names)]
+    names = {
+        (found.kind, found.domain, found.name)
+        for found in program.lookups
+        if found.name is not None
+    }
+    return [
+        {"kind": kind, "domain": domain, "name": name or ""} for kind, domain, name in sorted(names)
+    ]
 
 
 def _trial(trial: Trial) -> dict[str, Any]:

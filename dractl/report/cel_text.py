@@ -22,8 +22,16 @@ def render(answer: ReleaseVerdict, canvas: Canvas, release: str, *, verbose: boo
 def _verdict(answer: ReleaseVerdict, canvas: Canvas, release: str) -> Iterator[str]:
     program = answer.program
     ok = program.admission == "ok"
-    mark = canvas.paint(canvas.glyph("✓", "ok"), "1;32") if ok else canvas.paint(canvas.glyph("✗", "x"), "1;31")
-    cost = f"cost at most {program.max_cost:,} of {COST_LIMIT:,}" if program.max_cost is not None else ""
+    mark = (
+        canvas.paint(canvas.glyph("✓", "ok"), "1;32")
+        if ok
+        else canvas.paint(canvas.glyph("✗", "x"), "1;31")
+    )
+    cost = (
+        f"cost at most {program.max_cost:,} of {COST_LIMIT:,}"
+        if program.max_cost is not None
+        else ""
+    )
     match program.admission:
         case "ok":
             said = f"compiles to {program.output_type}, {cost}"
@@ -60,7 +68,9 @@ def _excerpt(line: str, column: int, canvas: Canvas) -> tuple[str, str]:
     room = max(canvas.width - 4, 20)
     first = max(0, min(column - 1 - room // 2, len(line) - room))
     part = printable(line.replace("\t", " "))[first : first + room]
-    return f"    {canvas.plain(part)}", "    " + " " * (column - 1 - first) + canvas.paint("^", "1;31")
+    return f"    {canvas.plain(part)}", "    " + " " * (column - 1 - first) + canvas.paint(
+        "^", "1;31"
+    )
 
 
 def _results(answer: ReleaseVerdict, canvas: Canvas, verbose: bool) -> Iterator[str]:

@@ -30,17 +30,25 @@ def to_json(profile: Known) -> dict[str, Any]:
     }
     catalogue = {key: value for key, value in catalogue.items() if value not in (None, (), "", {})}
     for kind in ("attributes", "capacities", "taints", "settings"):
-        found = ({k: getattr(row, k) for k in row.__struct_fields__} for row in getattr(known, kind))
+        found = (
+            {k: getattr(row, k) for k in row.__struct_fields__} for row in getattr(known, kind)
+        )
         rows = [{k: v for k, v in row.items() if v not in (None, (), "")} for row in found]
         if rows or kind != "taints":
-            catalogue[kind] = [{**row, "optional": True} if "when" in row and kind != "taints" else row for row in rows]
+            catalogue[kind] = [
+                {**row, "optional": True} if "when" in row and kind != "taints" else row
+                for row in rows
+            ]
     return {"schema": SCHEMA, "driver": profile.name, **catalogue}
 
 
 def to_text(profile: Known, canvas: Canvas) -> str:
     """A page: attributes as CEL selects them, with type, meaning, values, and when a device has them."""
     catalogue = profile.catalogue
-    lines = [f"{profile.name}  {catalogue.title}", f"Source: {catalogue.source}, read on {catalogue.read}"]
+    lines = [
+        f"{profile.name}  {catalogue.title}",
+        f"Source: {catalogue.source}, read on {catalogue.read}",
+    ]
     versions = ", ".join(map(catalogue.with_tags, catalogue.versions))
     lines.append(f"Versions: {versions}; rendered by default: {catalogue.released}")
     lines += ["", "Attributes"]
@@ -50,8 +58,13 @@ def to_text(profile: Known, canvas: Canvas) -> str:
         lines.append(f"  {name:<{wide}}  {row.type:<7}  {row.about}{_when(row)}")
     if catalogue.capacities:
         lines += ["", "Capacities"]
-        numbered = groupby(catalogue.capacities, lambda row: (row.name.rstrip(digits), row.about, _when(row)))
-        capacities = [(_named([row.name for row in rows]), about + when) for (_, about, when), rows in numbered]
+        numbered = groupby(
+            catalogue.capacities, lambda row: (row.name.rstrip(digits), row.about, _when(row))
+        )
+        capacities = [
+            (_named([row.name for row in rows]), about + when)
+            for (_, about, when), rows in numbered
+        ]
         wide = max(len(name) for name, _ in capacities)
         lines += [f"  {name:<{wide}}  {about}" for name, about in capacities]
     if catalogue.taints:
@@ -76,7 +89,11 @@ def _in_cel(name: str, driver: str) -> str:
 
 def _named(names: Sequence[str]) -> str:
     """The names of capacities that differ by their number, such as memorySlice0 to 7."""
-    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1][len(names[-1].rstrip(digits)) :]}"
+    return (
+        names[0]
+        if len(names) == 1
+        else f"{names[0]} to {names[-1][len(names[-1].rstrip(digits)) :]}"
+    )
 
 
 def _taint(row: Taint) -> str:
@@ -86,7 +103,9 @@ def _taint(row: Taint) -> str:
 def _when(row: Attribute | Capacity | Taint) -> str:
     said = []
     if isinstance(row, Attribute) and row.values:
-        said.append(f"one of {', '.join(str(v).lower() if isinstance(v, bool) else str(v) for v in row.values)}")
+        said.append(
+            f"one of {', '.join(str(v).lower() if isinstance(v, bool) else str(v) for v in row.values)}"
+        )
     if not isinstance(row, Taint) and row.devices:
         said.append(f"of {', '.join(row.devices)}")
     if row.since:

@@ -9,12 +9,25 @@ from dractl.explain.around.groups import Group
 from dractl.report.canvas import Canvas
 from dractl.report.plain import printable, wrap
 
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_ORDINALS = (
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+)
 
 
 def text(groups: Sequence[Group], canvas: Canvas) -> str:
     """A paragraph for each group."""
-    paragraphs = ("\n".join(_wrapped(line, canvas) for line in _lines(group, canvas)) for group in groups)
+    paragraphs = (
+        "\n".join(_wrapped(line, canvas) for line in _lines(group, canvas)) for group in groups
+    )
     return canvas.plain("\n\n".join(paragraphs)) + "\n"
 
 
@@ -48,7 +61,10 @@ def sentences(group: Group) -> list[str]:
 
 def _sentences(group: Group) -> Iterator[str]:
     kind = group.name.partition("/")[0]
-    reached, unit = group.placed + group.fits, "pods" if kind in ("PodGroup", "Workload") else "replicas"
+    reached, unit = (
+        group.placed + group.fits,
+        "pods" if kind in ("PodGroup", "Workload") else "replicas",
+    )
     here = f" ({group.placed} on nodes, {group.fits} more)" if group.placed else ""
     least = "at least " if group.undecided else ""
     together = f" on nodes with {printable(group.domain)}" if group.domain else ""
@@ -62,7 +78,9 @@ def _sentences(group: Group) -> Iterator[str]:
         yield from _across(group.across)
     if group.complete:
         return
-    why = [printable(reason.short) for reason in group.reasons[:2]] or [group.scheduler_message or "no reason known"]
+    why = [printable(reason.short) for reason in group.reasons[:2]] or [
+        group.scheduler_message or "no reason known"
+    ]
     yield f"the {_ordinal(reached + 1)} ({printable(group.pod)}) stops at: {why[0]}"
     for other in why[1:]:
         yield f"also: {other}"
@@ -77,7 +95,9 @@ def _across(found: Across) -> Iterator[str]:
     if found.same_rails is not None:
         used = [f"{pod} {_rails(numbers)}" for pod, numbers in found.rails.items()]
         told = (
-            "all pods use the same rails" if found.same_rails else "pods use different rails, so traffic crosses them"
+            "all pods use the same rails"
+            if found.same_rails
+            else "pods use different rails, so traffic crosses them"
         )
         yield f"{told}: {_some(used)}"
     if found.same_clique:
@@ -118,7 +138,9 @@ def _otherwise(group: Group) -> Iterator[str]:
 def _ordinal(number: int) -> str:
     if number <= len(_ORDINALS):
         return _ORDINALS[number - 1]
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    ending = (
+        "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    )
     return f"{number}{ending}"
 
 
@@ -140,14 +162,17 @@ def as_json(group: Group) -> dict[str, Any]:
         **({} if group.across is None else {"across": _across_json(group.across)}),
         "order": list(group.order),
         "alternatives": [
-            {"request": c.request, "alternative": c.alternative, "fits": group.placed + c.fits} for c in group.choices
+            {"request": c.request, "alternative": c.alternative, "fits": group.placed + c.fits}
+            for c in group.choices
         ],
     }
 
 
 def _across_json(found: Across) -> dict[str, Any]:
     return {
-        "rails": {pod: None if numbers is None else list(numbers) for pod, numbers in found.rails.items()},
+        "rails": {
+            pod: None if numbers is None else list(numbers) for pod, numbers in found.rails.items()
+        },
         "sameRails": found.same_rails,
         "cliques": dict(found.cliques),
         "sameClique": found.same_clique,

@@ -38,11 +38,16 @@ _LONGEST = 60  # characters of a device's name; DNS labels end at 63
 
 
 def render(
-    explanations: Sequence[Explanation], groups: Sequence[Group] = (), otherwise: str = "", now: float | None = None
+    explanations: Sequence[Explanation],
+    groups: Sequence[Group] = (),
+    otherwise: str = "",
+    now: float | None = None,
 ) -> str:
     """The page: the groups, then a section for each subject, or ``otherwise`` if there is none. ``now`` (seconds since
     1970) gives ages."""
-    title = explanations[0].subject.title if len(explanations) == 1 else f"{len(explanations)} subjects"
+    title = (
+        explanations[0].subject.title if len(explanations) == 1 else f"{len(explanations)} subjects"
+    )
     parts = [
         *(part for group in groups for part in _group(group)),
         *(p for e in explanations for p in _section(e, now)),
@@ -69,7 +74,9 @@ def _group(group: Group) -> Iterator[str]:
 def _section(e: Explanation, now: float | None) -> Iterator[str]:
     origin = e.release_from or ("default" if e.release_assumed else "")
     waits = " ".join(filter(None, (e.phase, age(e.age, now))))
-    told = f"{waits} " * bool(waits) + f"Kubernetes {e.release}" + (f" ({origin})" if origin else "")
+    told = (
+        f"{waits} " * bool(waits) + f"Kubernetes {e.release}" + (f" ({origin})" if origin else "")
+    )
     yield f"<h1>{escape(e.title)} <small class=soft>{escape(told)}</small></h1>"
     mark, look = ("…", "warn") if e.waits else ("✓", "good") if e.fits else ("✗", "bad")
     cause, *below = explain_opening.lines(e)
@@ -101,9 +108,14 @@ def _funnel(stages: Sequence[FunnelStage]) -> Iterator[str]:
         first = heading != last
         most = max(s.kept, 1) if first else most  # the rest are devices of other kinds
         bar = f"<td><div class=bar><i style='width:{100 * s.kept / most:.1f}%'></i></div></td>"
-        count = cell(str(s.kept) if first and s.kept else f"{s.kept} of {s.of}", "n bad" if s.kept == 0 else "n")
+        count = cell(
+            str(s.kept) if first and s.kept else f"{s.kept} of {s.of}",
+            "n bad" if s.kept == 0 else "n",
+        )
         detail = f"<br><small class=soft>{escape(s.detail)}</small>" if s.detail else ""
-        rows.append(cell(heading if first else "") + f"<td>{escape(s.stage)}{detail}</td>" + bar + count)
+        rows.append(
+            cell(heading if first else "") + f"<td>{escape(s.stage)}{detail}</td>" + bar + count
+        )
         last = heading
     yield f"<h2>Devices</h2>{table(rows, kind='rows')}"
 
@@ -116,8 +128,12 @@ def _picture(e: Explanation) -> Iterator[str]:
     yield f"<h2>Node {escape(name)}</h2>"
     yield _svg(_places(e.devices))
     shown = {d.status for d in e.devices}
-    legend = " ".join(f"<span style='color:var({c})'>■</span> {s}" for s, c in _COLOURS.items() if s in shown)
-    thick = "; a thick frame: free, and a request would take it" if any(map(_taken, e.devices)) else ""
+    legend = " ".join(
+        f"<span style='color:var({c})'>■</span> {s}" for s, c in _COLOURS.items() if s in shown
+    )
+    thick = (
+        "; a thick frame: free, and a request would take it" if any(map(_taken, e.devices)) else ""
+    )
     yield f"<p class=soft>{legend}{thick}</p>"
 
 
@@ -130,7 +146,9 @@ def _places(devices: Sequence[DeviceStatus]) -> dict[str, list[DeviceStatus]]:
     named: dict[str, list[DeviceStatus]] = {}
     for place, those in sorted(places.items()):
         numa = sorted({device.numa for device in those if device.numa is not None})
-        named[f"{place} · NUMA {', '.join(numa)}" if numa and not place.startswith("NUMA") else place] = those
+        named[
+            f"{place} · NUMA {', '.join(numa)}" if numa and not place.startswith("NUMA") else place
+        ] = those
     return named
 
 
@@ -169,7 +187,12 @@ def _name(device: DeviceStatus) -> str:
 
 def _device(device: DeviceStatus, left: int, top: int, box: int) -> str:
     name = _name(device)
-    told = [device.device, device.status, *(f"claim {h.claim}" for h in device.holders), *device.taints]
+    told = [
+        device.device,
+        device.status,
+        *(f"claim {h.claim}" for h in device.holders),
+        *device.taints,
+    ]
     if device.requests:
         told.append(f"wanted by {', '.join(device.requests)}")
     stroke = 3 if _taken(device) else 1
@@ -190,7 +213,9 @@ def _reasons(e: Explanation) -> Iterator[str]:
     rows = []
     for r in e.reasons:
         selector = f"<br><code>{escape(r.selector)}</code>" if r.selector else ""
-        message = f"<td>{escape(r.message)}{selector}</td><td class=soft>{_node_names(r.nodes)}</td>"
+        message = (
+            f"<td>{escape(r.message)}{selector}</td><td class=soft>{_node_names(r.nodes)}</td>"
+        )
         rows.append(f"<td class=w><code>{r.code}</code></td>{message}")
     yield f"<h2>Reasons</h2>{table(rows, kind='rows')}"
 
@@ -220,7 +245,10 @@ def _fixes(fixes: Sequence[Fix]) -> Iterator[str]:
         if f.steps:
             commands = escape("\n".join(map(str, f.steps)))
             effect += f"<details><summary>commands</summary><pre>{commands}</pre></details>"
-        rows.append(f"{cell(str(f.rank), 'n')}<td>{escape(f.title)}{effect}</td><td>{_node_names(f.nodes)}</td>")
-    yield "<h2>To make it fit <small class=soft>each verified by a new allocation</small></h2>" + table(
-        rows, kind="rows"
+        rows.append(
+            f"{cell(str(f.rank), 'n')}<td>{escape(f.title)}{effect}</td><td>{_node_names(f.nodes)}</td>"
+        )
+    yield (
+        "<h2>To make it fit <small class=soft>each verified by a new allocation</small></h2>"
+        + table(rows, kind="rows")
     )

@@ -15,18 +15,26 @@ SCHEMA = "dractl/explain/v1"
 
 
 def render(
-    explanations: Sequence[Explanation], *, listed: bool, groups: Sequence[Group] = (), rights: Rights = WHOLE
+    explanations: Sequence[Explanation],
+    *,
+    listed: bool,
+    groups: Sequence[Group] = (),
+    rights: Rights = WHOLE,
 ) -> str:
     """One answer as an object; with ``listed`` (nothing or several asked) all of them under ``subjects``. ``groups`` of
     pods that were asked about as a whole stand beside, and all that ``rights`` left unread."""
     answers = [as_json(explanation) for explanation in explanations]
-    whole: dict[str, Any] = {"schema": SCHEMA, "subjects": answers} if listed else {"schema": SCHEMA, **answers[0]}
+    whole: dict[str, Any] = (
+        {"schema": SCHEMA, "subjects": answers} if listed else {"schema": SCHEMA, **answers[0]}
+    )
     whole["facts"] = current().to_json()
     if groups:
         whole["groups"] = [explain_groups.as_json(group) for group in groups]
     if rights.unread:
         told = [(one["resource"], one.get("namespace")) for one in whole.get("unread", ())]
-        rest = [one for one in rights.as_json() if (one["resource"], one.get("namespace")) not in told]
+        rest = [
+            one for one in rights.as_json() if (one["resource"], one.get("namespace")) not in told
+        ]
         whole["unread"] = [*whole.get("unread", ()), *rest]
     return json.dumps(whole, indent=2, ensure_ascii=False)
 
@@ -79,7 +87,11 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
         "notes": list(e.notes),
         **({"alignment": [alignment.as_json(one) for one in e.alignment]} if e.alignment else {}),
         **({"unread": [_unread(one) for one in e.unread]} if e.unread else {}),
-        **({"devices": plain(e.devices), "drivers": plain(e.drivers)} if e.subject.kind == "Node" else {}),
+        **(
+            {"devices": plain(e.devices), "drivers": plain(e.drivers)}
+            if e.subject.kind == "Node"
+            else {}
+        ),
     }
 
 

@@ -22,7 +22,9 @@ def to_json(comparisons: Sequence[ByMachine]) -> str:
     """
     subjects = [
         {
-            "servedBy": [answer.machine for answer in comparison.answers if answer.explanation.fits],
+            "servedBy": [
+                answer.machine for answer in comparison.answers if answer.explanation.fits
+            ],
             "machines": [_machine(answer) for answer in comparison.answers],
         }
         for comparison in comparisons
@@ -34,21 +36,29 @@ def to_json(comparisons: Sequence[ByMachine]) -> str:
 def _machine(answer: MachineAnswer) -> dict[str, Any]:
     found: dict[str, Any] = {"machine": answer.machine, "fits": answer.explanation.fits}
     if answer.explanation.fits:
-        needs = [{"key": n.key, "value": n.value, "requirement": n.text, "by": n.by} for n in answer.needs]
+        needs = [
+            {"key": n.key, "value": n.value, "requirement": n.text, "by": n.by}
+            for n in answer.needs
+        ]
         found |= {"needs": needs} if needs else {}
         found |= {"setBy": dict(answer.set_by)} if answer.set_by else {}
         found |= {"unjudged": list(answer.unjudged)} if answer.unjudged else {}
     return {**found, "answer": as_json(answer.explanation)}
 
 
-def to_text(comparisons: Sequence[ByMachine], canvas: Canvas, release: str, *, cut: bool = False) -> str:
+def to_text(
+    comparisons: Sequence[ByMachine], canvas: Canvas, release: str, *, cut: bool = False
+) -> str:
     """A table for each subject, a line a machine. With ``cut`` no line is wider than the canvas."""
     tables = ["\n".join(_table(comparison, canvas, release, cut=cut)) for comparison in comparisons]
     return canvas.plain("\n\n".join(tables)) + "\n"
 
 
 def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) -> Iterator[str]:
-    rows = [(answer.machine, _code(answer.explanation), answer.explanation) for answer in comparison.answers]
+    rows = [
+        (answer.machine, _code(answer.explanation), answer.explanation)
+        for answer in comparison.answers
+    ]
     wide = max(len("MACHINE"), *(len(machine) for machine, _, _ in rows))
     coded = max(len("RESULT"), *(len(code) for _, code, _ in rows))
     room = canvas.width - wide - coded - 6
@@ -75,14 +85,22 @@ def _conditions(answers: Sequence[MachineAnswer]) -> Iterator[str]:
         if answer.explanation.fits:
             for by in dict.fromkeys(need.by for need in answer.needs):
                 selector = ",".join(need.text for need in answer.needs if need.by == by)
-                found.setdefault(f"only on nodes that match {selector} ({by})", []).append(answer.machine)
+                found.setdefault(f"only on nodes that match {selector} ({by})", []).append(
+                    answer.machine
+                )
             for label, component in answer.set_by.items():
-                found.setdefault(f"only on nodes where {component} sets {label}", []).append(answer.machine)
+                found.setdefault(f"only on nodes where {component} sets {label}", []).append(
+                    answer.machine
+                )
     served = sum(answer.explanation.fits for answer in answers)
     for condition, machines in found.items():
         several = len(machines) > _NAMED
         more = f" and {len(machines) - _NAMED} more" if several else ""
-        who = "each of them" if several and len(machines) == served else f"{', '.join(machines[:_NAMED])}{more}"
+        who = (
+            "each of them"
+            if several and len(machines) == served
+            else f"{', '.join(machines[:_NAMED])}{more}"
+        )
         yield printable(f"{who}: {condition}")
 
 

@@ -28,7 +28,12 @@ def parted(told: Clauses) -> list[str]:
         return [first, *why, *others]
     first, *why = _parted(cause)
     if len(first) <= _ROOM:
-        return [first, *why, *others, f"so it {lead}" if lead.startswith(("fits", "does not")) else lead]
+        return [
+            first,
+            *why,
+            *others,
+            f"so it {lead}" if lead.startswith(("fits", "does not")) else lead,
+        ]
     return [lead, f"because {first}", *why, *others]
 
 
@@ -39,7 +44,9 @@ def _parted(text: str, after: int = 0) -> Iterator[str]:
         [cut for cut in joint.finditer(text) if cut.start() > after and _ends(text, cut, after)]
         for joint in (_JOINT, _COMMA)
     )
-    cuts = [cut for cut in strong if cut.start() <= _ROOM] or [cut for cut in weak if cut.start() <= _ROOM]
+    cuts = [cut for cut in strong if cut.start() <= _ROOM] or [
+        cut for cut in weak if cut.start() <= _ROOM
+    ]
     if len(text) <= _ROOM or not (cuts or strong):
         yield text
         return

@@ -35,7 +35,9 @@ def _block(explanations: Sequence[Explanation], number: int) -> Iterator[str]:
     fix = fixes[number - 1]
     for explanation in explanations[:_SHOWN]:
         own = explanation.fixes[number - 1]
-        yield _comment(f"{explanation.subject.title}: {own.title}{f' ({own.effects})' if own.effects else ''}")
+        yield _comment(
+            f"{explanation.subject.title}: {own.title}{f' ({own.effects})' if own.effects else ''}"
+        )
     if len(explanations) > _SHOWN:
         yield f"# and {len(explanations) - _SHOWN} more\n"
     yield f"# fits then on {', '.join(fix.nodes[:_SHOWN])}\n"
@@ -72,13 +74,17 @@ def _by_hand(fix: Fix) -> Iterator[str]:
         yield f"# change the manifest of {fix.by_hand} and recreate it: the objects that it created cannot be changed\n"
     elif fix.by_hand is not None:
         yield f"# change it in {fix.by_hand}, which would undo this:\n"
-    again = next((text for tool, text in _IN_GIT.items() if (fix.by_hand or "").startswith(tool)), None)
+    again = next(
+        (text for tool, text in _IN_GIT.items() if (fix.by_hand or "").startswith(tool)), None
+    )
     if again is not None:
         yield from _for_git(fix, again)
         return
     for change in fix.changes:
         if isinstance(change, Patch):
-            yield from (f"#   {json.dumps(dict(o), ensure_ascii=False)}\n" for o in change.operations)
+            yield from (
+                f"#   {json.dumps(dict(o), ensure_ascii=False)}\n" for o in change.operations
+            )
 
 
 def _for_git(fix: Fix, again: str) -> Iterator[str]:
@@ -90,6 +96,8 @@ def _for_git(fix: Fix, again: str) -> Iterator[str]:
             kind, (namespace, name) = parse_target(change.target)
             target = {"kind": kind, **({"namespace": namespace} if namespace else {}), "name": name}
             yield f"# - target: {json.dumps(target)}\n#   patch: |-\n"
-            yield from (f"#     - {json.dumps(dict(o), ensure_ascii=False)}\n" for o in change.operations)
+            yield from (
+                f"#     - {json.dumps(dict(o), ensure_ascii=False)}\n" for o in change.operations
+            )
             if kind in _FIXED:
                 yield f"# {kind} {name} cannot be changed in place; for that it needs the annotation\n#   {again}\n"

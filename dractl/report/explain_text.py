@@ -24,20 +24,31 @@ from dractl.report.plain import plural, printable, wrap
 _EVERYTHING = 1 << 30
 _NODES = 8  # lines of nodes that one screen holds
 _REASONS = 5
-_NAME, _HEADING = 32, 24  # columns that names of nodes and of requests get before they go on a line of their own
+_NAME, _HEADING = (
+    32,
+    24,
+)  # columns that names of nodes and of requests get before they go on a line of their own
 _ROOM = 36  # columns that a message needs beside what it is about
 
 
 def render(
-    explanations: Sequence[Explanation], canvas: Canvas, *, now: float | None = None, every: bool = False
+    explanations: Sequence[Explanation],
+    canvas: Canvas,
+    *,
+    now: float | None = None,
+    every: bool = False,
 ) -> str:
     """Each answer in full. ``now`` (seconds since 1970) gives ages; with ``every`` nothing is left out, and each node
     has its own funnel."""
-    texts = ("\n".join(line.rstrip() for line in _lines(e, canvas, now, every)) for e in explanations)
+    texts = (
+        "\n".join(line.rstrip() for line in _lines(e, canvas, now, every)) for e in explanations
+    )
     return canvas.plain("\n\n".join(texts)) + "\n"
 
 
-def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None = None, screen: int = 0) -> str:
+def table(
+    answers: Sequence[Explanation], canvas: Canvas, *, now: float | None = None, screen: int = 0
+) -> str:
     """A line for each answer with its first reason, one for the first fix of those that have it in common, and a
     summary. On a terminal of ``screen`` lines none is wider than the canvas, the codes of the reasons are left out
     where there is little room, and empty lines where the table would not fit on it with the prompt; then fixes, those
@@ -58,7 +69,9 @@ def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None =
     lines = [canvas.paint(head.rstrip() if below else f"{head}WHY", "1")]
     same = 0  # answers above that have the fix of the next one
     fixed: dict[int, int] = {}  # lines of fixes, and for how many pods each is
-    for number, (e, title, waits, code) in enumerate(zip(answers, titles, ages, codes, strict=True), 1):
+    for number, (e, title, waits, code) in enumerate(
+        zip(answers, titles, ages, codes, strict=True), 1
+    ):
         why = _clean(e.reasons[0].short if e.reasons else e.headline, canvas)
         left = f"{_mark(e, canvas)} {title:<{names}}  {waits:<{aged}}{code:<{coded}}"
         if below:
@@ -79,15 +92,21 @@ def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None =
     for e in answers:
         counts["fit" if e.fits else e.verdict] += 1 + len(e.alike)
     told = ", ".join(
-        f"{counts[verdict]} {_TOLD.get(verdict, verdict)}" for verdict in (*SEVERITY, "fit") if counts[verdict]
+        f"{counts[verdict]} {_TOLD.get(verdict, verdict)}"
+        for verdict in (*SEVERITY, "fit")
+        if counts[verdict]
     )
-    summary = _wrap(f"{plural(counts.total(), 'subject')} for {_release(answers[0])}: {told}", canvas.width)
+    summary = _wrap(
+        f"{plural(counts.total(), 'subject')} for {_release(answers[0])}: {told}", canvas.width
+    )
     over = len(lines) + len(summary) + 1 - screen if cut else 0
     if 0 < over < len(fixed):
         fewest = sorted(fixed, key=lambda line: (fixed[line], -line))[: over + 1]
         lines = [line for number, line in enumerate(lines) if number not in fewest]
         summary += [f"{len(fewest)} more fixes: -v shows each subject in full"]
-    for note in dict.fromkeys(f"{blind.what} may not be read: {blind.effect}" for e in answers for blind in e.unread):
+    for note in dict.fromkeys(
+        f"{blind.what} may not be read: {blind.effect}" for e in answers for blind in e.unread
+    ):
         summary += _wrapped("  note: ", note, canvas, hanging=8)
     between = [""] if not cut or len(lines) + len(summary) + 2 <= screen else []
     return canvas.plain("\n".join([*lines, *between, *summary])) + "\n"
@@ -124,7 +143,11 @@ def _of_most(answers: Sequence[Explanation]) -> Fix | None:
     """The fix after which most pods fit, unless it is the first of an answer."""
     fixes = [fix for e in answers for fix in e.fixes if fix.relief is not None]
     best = max(fixes, key=_fitting, default=None)
-    shown = any(_fitting(e.fixes[0]) == _fitting(best) for e in answers if e.fixes) if best is not None else True
+    shown = (
+        any(_fitting(e.fixes[0]) == _fitting(best) for e in answers if e.fixes)
+        if best is not None
+        else True
+    )
     return None if shown else best
 
 
@@ -132,7 +155,13 @@ def _fitting(fix: Fix) -> int:
     return fix.relief.fits if fix.relief is not None else 0
 
 
-_SHORT = {"deployment": "deploy", "statefulset": "sts", "daemonset": "ds", "replicaset": "rs", "resourceclaim": "claim"}
+_SHORT = {
+    "deployment": "deploy",
+    "statefulset": "sts",
+    "daemonset": "ds",
+    "replicaset": "rs",
+    "resourceclaim": "claim",
+}
 
 
 def _short_title(e: Explanation) -> str:
@@ -205,10 +234,14 @@ def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> I
     for node in e.nodes if every else ():
         if node.funnel:
             yield ""
-            yield canvas.paint(node.name, "1") + (f" and {len(node.like)} like it" if node.like else "")
+            yield canvas.paint(node.name, "1") + (
+                f" and {len(node.like)} like it" if node.like else ""
+            )
             yield from _funnel(node.funnel, canvas)
     if not e.unchecked:
-        yield from _fixes(e.fixes, canvas, "by a new allocation" if not e.unread else "with what may be read")
+        yield from _fixes(
+            e.fixes, canvas, "by a new allocation" if not e.unread else "with what may be read"
+        )
     yield from _next(e, canvas)
 
 
@@ -240,7 +273,9 @@ def _title(e: Explanation, canvas: Canvas, now: float | None) -> Iterator[str]:
     claims = printable(", ".join(_claim(e, name) for name in e.subject.pod_claims))
     told = f"claim {claims}" if claims else ""
     release = _release(e)
-    beside = f"{head}  {told}" if told and len(f"{head}  {told}  {release}") <= canvas.width else head
+    beside = (
+        f"{head}  {told}" if told and len(f"{head}  {told}  {release}") <= canvas.width else head
+    )
     bold = canvas.paint(e.title, "1") + beside[len(e.title) :]
     gap = canvas.width - len(beside) - len(release)
     yield f"{bold}{' ' * gap}{release}" if gap >= 2 else bold
@@ -285,7 +320,9 @@ def _funnel(stages: Sequence[FunnelStage], canvas: Canvas) -> Iterator[str]:
         else:
             rows += [(f"  {heading}", None, ""), (f"    {asked}", stage, f" {_noun(stage)}{where}")]
     limit = max(30, min(56, canvas.width - 24))
-    column = max((len(left) for left, numbers, _ in rows if numbers and len(left) <= limit), default=limit)
+    column = max(
+        (len(left) for left, numbers, _ in rows if numbers and len(left) <= limit), default=limit
+    )
     counted = max(len(_count(numbers, what)) for _, numbers, what in rows if numbers)
     for left, numbers, what in rows:
         if numbers is None:
@@ -329,7 +366,9 @@ def _conflict(conflict: Conflict, canvas: Canvas, most: int) -> Iterator[str]:
     for position, (place, value) in enumerate(zip(conflict.places[:most], values, strict=False)):
         held = []
         for (request, free), (_, total) in zip(place.free, place.all, strict=True):
-            held.append(f"{free} {request}" + (f" (+{total - free} in use)" if total > free else ""))
+            held.append(
+                f"{free} {request}" + (f" (+{total - free} in use)" if total > free else "")
+            )
         left = f"    {conflict.node}   {value:<{wide}}"
         right = dot.join(held) + ("    ← nearest" if position == best else "")
         if len(left) + 3 + len(right) <= canvas.width:
@@ -359,7 +398,9 @@ def _nodes(nodes: Sequence[NodeAnswer], canvas: Canvas, most: int) -> Iterator[s
     groups: dict[tuple[str, str], list[str]] = {}
     for node in sorted(nodes, key=lambda node: natural(node.name)):
         groups.setdefault(_said(node), []).extend((node.name, *node.like))
-    shown = [(_names(names), code, message) for (code, message), names in list(groups.items())[:most]]
+    shown = [
+        (_names(names), code, message) for (code, message), names in list(groups.items())[:most]
+    ]
     wide = min(max(len(names) for names, _, _ in shown), _NAME)
     coded = max(len(code) for _, code, _ in shown)
     for names, code, message in shown:
@@ -418,8 +459,12 @@ def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
         return
     yield ""
     waits = any(reason.code == "own-replicas" for reason in e.reasons)
-    sought = bool(e.nodes) and not (e.fixes or e.fits or e.verdict == "failing" or e.unread or e.unchecked or waits)
-    yield canvas.paint("dractl found no change that makes it fit. Look at" if sought else "Next", "1")
+    sought = bool(e.nodes) and not (
+        e.fixes or e.fits or e.verdict == "failing" or e.unread or e.unchecked or waits
+    )
+    yield canvas.paint(
+        "dractl found no change that makes it fit. Look at" if sought else "Next", "1"
+    )
     for step in e.next:
         yield from _wrapped("  ", step.text, canvas, hanging=4)
         if step.command:
@@ -428,7 +473,9 @@ def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
 
 def _inventory(e: Explanation, canvas: Canvas) -> Iterator[str]:
     """A node's devices, and its drivers."""
-    yield from _also([reason for reason in e.reasons if reason.message not in e.headline], canvas, _REASONS)
+    yield from _also(
+        [reason for reason in e.reasons if reason.message not in e.headline], canvas, _REASONS
+    )
     if e.devices:
         yield ""
     wide = max((len(d.device) for d in e.devices), default=0)
@@ -436,7 +483,9 @@ def _inventory(e: Explanation, canvas: Canvas) -> Iterator[str]:
     for device in e.devices:
         left = f"  {device.device:<{wide}}  {device.status:<{status}}  "
         colour = {"free": "32", "held": "33"}.get(device.status, "31")
-        painted = f"  {device.device:<{wide}}  {canvas.paint(f'{device.status:<{status}}', colour)}  "
+        painted = (
+            f"  {device.device:<{wide}}  {canvas.paint(f'{device.status:<{status}}', colour)}  "
+        )
         told = _told(device)
         if canvas.width - len(left) >= min(_ROOM, len(told)):
             yield from _wrapped(painted, told, canvas, hanging=len(left))
@@ -447,13 +496,17 @@ def _inventory(e: Explanation, canvas: Canvas) -> Iterator[str]:
         yield ""
     for driver in e.drivers:
         restart = (
-            "no device in use: safe to restart" if driver.restartable else f"{driver.held} of {driver.devices} in use"
+            "no device in use: safe to restart"
+            if driver.restartable
+            else f"{driver.held} of {driver.devices} in use"
         )
         yield f"  driver {driver.driver}: {restart}"
 
 
 def _told(device: DeviceStatus) -> str:
-    told = [f"claim {h.claim}" + (f" (pod {h.pod})" if h.pod else ", unused") for h in device.holders]
+    told = [
+        f"claim {h.claim}" + (f" (pod {h.pod})" if h.pod else ", unused") for h in device.holders
+    ]
     told += [f"taint {t}" for t in device.taints] + ([device.detail] if device.detail else [])
     return ", ".join(told)
 
@@ -482,11 +535,19 @@ def _alignment(e: Explanation, canvas: Canvas) -> Iterator[str]:
         if heading:
             yield from _wrapped(f"    {heading}  ", text, canvas, hanging=6 + len(heading))
         else:
-            yield from _wrapped("      ", text, canvas, hanging=8) if "  " not in text else [f"      {text}"]
+            yield from (
+                _wrapped("      ", text, canvas, hanging=8)
+                if "  " not in text
+                else [f"      {text}"]
+            )
 
 
 def _request(e: Explanation, allocated: AllocatedDevice) -> str:
     """Claim and request; an extended resource as the pod has it."""
     claim = allocated.claim.rpartition("/")[2]
-    own = claim in e.subject.pod_claims.values()  # the scheduler makes another one for extended resources
-    return (not own and e.subject.extended.get(allocated.request)) or f"{claim}  {allocated.request}"
+    own = (
+        claim in e.subject.pod_claims.values()
+    )  # the scheduler makes another one for extended resources
+    return (
+        not own and e.subject.extended.get(allocated.request)
+    ) or f"{claim}  {allocated.request}"

@@ -16,20 +16,34 @@ def render(said: Summary, canvas: Canvas, *, every: bool) -> str:
         lines += [f"not compared, as it may not be read: {', '.join(map(_unread, said.unread))}"]
     lines += [""]
     lines += [f"{line.name:<{wide}}  {_known(line)}" for line in said.drivers]
-    alpha = "".join(f", the last as of {PREVIEWS[name].tag}" for name in RELEASES[-1:] if name in PREVIEWS)
+    alpha = "".join(
+        f", the last as of {PREVIEWS[name].tag}" for name in RELEASES[-1:] if name in PREVIEWS
+    )
     lines += ["", f"Kubernetes: rules of {RELEASES[0]} to {RELEASES[-1]}{alpha}"]
-    lines += [f"  {said.cluster} runs here" + (f": {said.caveat}" if said.caveat else "")] if said.cluster else []
+    lines += (
+        [f"  {said.cluster} runs here" + (f": {said.caveat}" if said.caveat else "")]
+        if said.cluster
+        else []
+    )
     lines += [f"  {row.release}: {row.what}" for row in said.coming]
     lines += ["", *said.seen] if said.seen else []
-    lines += ["", f"{said.products} products, {said.machines} machines: `dractl render --list-hardware`"]
+    lines += [
+        "",
+        f"{said.products} products, {said.machines} machines: `dractl render --list-hardware`",
+    ]
     if said.old:
-        lines += ["", f"Older than {OLD} days: {len(said.old)}" + ("" if every else "; -v lists them")]
+        lines += [
+            "",
+            f"Older than {OLD} days: {len(said.old)}" + ("" if every else "; -v lists them"),
+        ]
         lines += [f"  {part.part}: {part.days} days" for part in said.old] if every else []
     return canvas.plain("\n".join(lines))
 
 
 def _unread(one: Mapping[str, str]) -> str:
-    return one["resource"] + (f" outside of namespace {one['namespace']}" if "namespace" in one else "")
+    return one["resource"] + (
+        f" outside of namespace {one['namespace']}" if "namespace" in one else ""
+    )
 
 
 def _known(line: DriverLine) -> str:

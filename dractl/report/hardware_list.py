@@ -16,7 +16,12 @@ def to_json() -> str:
     machines = [_machine(name) for name in names.every()]
     known = [{"name": product.name, "kind": product.kind} for product in products().values()]
     return json.dumps(
-        {"schema": SCHEMA, "folder": str(hardware.machines_folder()), "machines": machines, "products": known},
+        {
+            "schema": SCHEMA,
+            "folder": str(hardware.machines_folder()),
+            "machines": machines,
+            "products": known,
+        },
         indent=1,
         ensure_ascii=False,
     )
@@ -24,7 +29,9 @@ def to_json() -> str:
 
 def _machine(name: str) -> dict[str, Any]:
     layout = described.load(name)
-    evidence = [{"of": item.of, "sure": item.sure, "source": item.source} for item in layout.evidence]
+    evidence = [
+        {"of": item.of, "sure": item.sure, "source": item.source} for item in layout.evidence
+    ]
     known = {"name": name, "title": layout.title, "aliases": list(names.aliases(name))}
     return {**known, "labels": labels_of(name), "evidence": evidence}
 

@@ -18,12 +18,18 @@ def names(release: str = NEWEST) -> list[str]:
 def text(name: str, release: str = NEWEST) -> str:
     """The schema of one of :func:`names`, whole in itself. Raises KeyError for another name."""
     reports = _reports()
-    return reports[name].read_text(encoding="utf-8") if name in reports else _of_kind(name, _kinds(release)[name])
+    return (
+        reports[name].read_text(encoding="utf-8")
+        if name in reports
+        else _of_kind(name, _kinds(release)[name])
+    )
 
 
 def _reports() -> dict[str, Path]:
     files = sorted((data_dir("schemas") / "dractl").glob("*.json"))
-    return {name: file for file in files if (name := file.stem.removesuffix("-v1")) not in _INTERNAL}
+    return {
+        name: file for file in files if (name := file.stem.removesuffix("-v1")) not in _INTERNAL
+    }
 
 
 def _kinds(release: str) -> dict[str, Path]:
@@ -42,7 +48,10 @@ def _maturity(file: Path) -> tuple[int, str]:
 
 def _of_kind(kind: str, file: Path) -> str:
     """The schema of a kind, with the files that it refers to."""
-    parts = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in file.parent.glob("*.json")}
+    parts = {
+        path.name: json.loads(path.read_text(encoding="utf-8"))
+        for path in file.parent.glob("*.json")
+    }
     needed, seen = [file.name], {file.name}
     while needed:
         for other in _files_in(parts[needed.pop()]) - seen:

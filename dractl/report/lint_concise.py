@@ -10,7 +10,9 @@ def render(report: Report, canvas: Canvas) -> str:
     """``file:line:column: severity DRA116 message`` lines."""
     lines = []
     for finding in report.findings:
-        place = f"{printable(finding.position.file)}:{finding.position.line}:{finding.position.column}"
+        place = (
+            f"{printable(finding.position.file)}:{finding.position.line}:{finding.position.column}"
+        )
         code = canvas.paint(f"{finding.severity} {finding.code}", STYLES[finding.severity])
         lines.append(f"{place}: {code} {canvas.plain(printable(finding.message))}")
     return "\n".join(lines)

@@ -17,7 +17,9 @@ def render(report: Report, canvas: Canvas) -> str:
 
 def explained(report: Report) -> str:
     """Where rules are explained whose page has no address; empty if there are none."""
-    codes = sorted({finding.code for finding in report.findings if not registry.rule_of(finding.code).page})
+    codes = sorted(
+        {finding.code for finding in report.findings if not registry.rule_of(finding.code).page}
+    )
     if len(codes) < 2:
         return f"`dractl rule {codes[0]}` explains the rule" if codes else ""
     return f"`dractl rule CODE` explains a rule: {', '.join(codes)}"
@@ -44,14 +46,23 @@ def _finding(finding: Finding, canvas: Canvas) -> str:
         shown, start, end = _excerpt(finding.excerpt, place, canvas.width - len(margin) - 4)
         lines.append(f"{margin} {bar}")
         lines.append(f"{canvas.paint(str(place.line), _FRAME)} {bar} {canvas.plain(shown)}")
-        lines.append(f"{margin} {bar} {' ' * start}{canvas.paint('^' * max(1, end - start), style)}")
+        lines.append(
+            f"{margin} {bar} {' ' * start}{canvas.paint('^' * max(1, end - start), style)}"
+        )
     for related in finding.related:
         at = related.position
-        lines += _note(f"{printable(f'{at.file}:{at.line}:{at.column}')}: {related.message}", "see", canvas, margin)
+        lines += _note(
+            f"{printable(f'{at.file}:{at.line}:{at.column}')}: {related.message}",
+            "see",
+            canvas,
+            margin,
+        )
     if finding.help:
         lines += _note(finding.help, "help", canvas, margin)
     if finding.fix:
-        lines += _note(finding.fix.title + ("" if finding.fix.safe else " (not safe)"), "fix", canvas, margin)
+        lines += _note(
+            finding.fix.title + ("" if finding.fix.safe else " (not safe)"), "fix", canvas, margin
+        )
     page = registry.rule_of(finding.code).page
     if page:
         lines += _note(page, "page", canvas, margin)
@@ -76,7 +87,9 @@ def _note(text: str, label: str, canvas: Canvas, margin: str) -> list[str]:
 def _excerpt(line: str, place: Position, width: int) -> tuple[str, int, int]:
     """The line, or the part around the place where it is too long; and the columns to mark in it, from 0."""
     start = min(place.column - 1, len(line))
-    end = min(place.end_column - 1, len(line)) if place.end_line == place.line else len(line.rstrip())
+    end = (
+        min(place.end_column - 1, len(line)) if place.end_line == place.line else len(line.rstrip())
+    )
     end = max(end, start + 1)
     room = max(20, width)
     first = 0
@@ -84,5 +97,12 @@ def _excerpt(line: str, place: Position, width: int) -> tuple[str, int, int]:
         first = max(0, min(start - room // 3, len(line) - room))
     before, marked, after = line[first:start], line[start:end], line[end : first + room]
     # Escapes are longer than the characters they stand for, so the marks are counted after escaping.
-    shown_before, shown_marked = printable(before), printable(marked)[: max(1, room - len(printable(before)))]
-    return shown_before + shown_marked + printable(after), len(shown_before), len(shown_before) + len(shown_marked)
+    shown_before, shown_marked = (
+        printable(before),
+        printable(marked)[: max(1, room - len(printable(before)))],
+    )
+    return (
+        shown_before + shown_marked + printable(after),
+        len(shown_before),
+        len(shown_before) + len(shown_marked),
+    )

@@ -20,7 +20,9 @@ def _command(finding: Finding) -> str:
         "endLine": str(place.end_line),
         "title": f"{finding.code} {finding.name}",
     }
-    if place.end_line == place.line:  # columns are only allowed within one line, and the end is inclusive there
+    if (
+        place.end_line == place.line
+    ):  # columns are only allowed within one line, and the end is inclusive there
         properties["col"] = str(place.column)
         properties["endColumn"] = str(max(place.column, place.end_column - 1))
     listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())

@@ -31,7 +31,10 @@ def _issue(finding: Finding, number: int) -> dict[str, Any]:
         "check_name": finding.code,
         "fingerprint": sha256(named.encode("utf-8", "surrogatepass")).hexdigest(),
         "severity": _SEVERITIES[finding.severity],
-        "location": {"path": _clean(relative(place.file)), "lines": {"begin": place.line, "end": place.end_line}},
+        "location": {
+            "path": _clean(relative(place.file)),
+            "lines": {"begin": place.line, "end": place.end_line},
+        },
     }
 
 

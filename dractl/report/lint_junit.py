@@ -14,7 +14,9 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 def render(report: Report) -> str:
     """The XML document. A run without findings is one passed test case, since some readers treat none as a failure."""
     failures = sum(finding.severity != "info" for finding in report.findings)
-    cases = [_case(finding) for finding in report.findings] or ['  <testcase name="dractl lint" classname="dractl"/>']
+    cases = [_case(finding) for finding in report.findings] or [
+        '  <testcase name="dractl lint" classname="dractl"/>'
+    ]
     head = f'tests="{len(cases)}" failures="{failures}" errors="0"'
     return "\n".join(
         [

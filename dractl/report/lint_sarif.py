@@ -28,7 +28,10 @@ def render(report: Report) -> str:
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "results": [_result(finding, places[finding.code]) for finding in report.findings],
-        "properties": {"kubernetesVersion": report.kubernetes_version, "facts": current().to_json()},
+        "properties": {
+            "kubernetesVersion": report.kubernetes_version,
+            "facts": current().to_json(),
+        },
     }
     unchecked = report.unchecked
     notes = [{"level": "note", "message": {"text": note}} for note in report.notes]
@@ -57,7 +60,9 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
     message = finding.message + (f"\n{finding.help}" if finding.help else "")
     location = _location(finding.position)
     if str(finding.object):
-        location["logicalLocations"] = [{"fullyQualifiedName": f"{finding.object} {finding.path}".strip()}]
+        location["logicalLocations"] = [
+            {"fullyQualifiedName": f"{finding.object} {finding.path}".strip()}
+        ]
     made: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": rule,
@@ -69,7 +74,8 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
     }
     if finding.related:
         made["relatedLocations"] = [
-            {**_location(related.position), "message": {"text": related.message}} for related in finding.related
+            {**_location(related.position), "message": {"text": related.message}}
+            for related in finding.related
         ]
     if finding.fix and finding.fix.safe:
         made["fixes"] = [_fix(finding.fix)]
@@ -77,7 +83,12 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
 
 
 def _location(position: Position) -> dict[str, Any]:
-    return {"physicalLocation": {"artifactLocation": {"uri": uri(position.file)}, "region": _region(position)}}
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": uri(position.file)},
+            "region": _region(position),
+        }
+    }
 
 
 def _region(position: Position) -> dict[str, int]:
@@ -92,11 +103,15 @@ def _region(position: Position) -> dict[str, int]:
 def _fix(fix: TextFix) -> dict[str, Any]:
     changes: dict[str, list[dict[str, Any]]] = {}
     for edit in fix.edits:
-        replacement = {"deletedRegion": _region(edit.position), "insertedContent": {"text": edit.text}}
+        replacement = {
+            "deletedRegion": _region(edit.position),
+            "insertedContent": {"text": edit.text},
+        }
         changes.setdefault(edit.position.file, []).append(replacement)
     return {
         "description": {"text": fix.title},
         "artifactChanges": [
-            {"artifactLocation": {"uri": uri(file)}, "replacements": edits} for file, edits in changes.items()
+            {"artifactLocation": {"uri": uri(file)}, "replacements": edits}
+            for file, edits in changes.items()
         ],
     }

@@ -16,7 +16,9 @@ def summary(report: Report, canvas: Canvas) -> str:
         (report.number_of("warning"), "warning"),
         (report.number_of("info"), "info"),
     ]
-    found = ", ".join(canvas.paint(plural(count, noun), STYLES[noun]) for count, noun in counts if count)
+    found = ", ".join(
+        canvas.paint(plural(count, noun), STYLES[noun]) for count, noun in counts if count
+    )
     where = f"in {plural(report.documents, 'document')} of {plural(report.files, 'file')}"
     asides = [f"{report.suppressed} suppressed"] if report.suppressed else []
     if report.skipped:
@@ -26,7 +28,9 @@ def summary(report: Report, canvas: Canvas) -> str:
     unsafe = sum(finding.fix is not None for finding in report.findings) - fixable
     if fixable or unsafe:
         more = f"{unsafe}{' more' if fixable else ''} with --unsafe-fixes" if unsafe else ""
-        asides.append(", ".join(filter(None, (f"{fixable} fixable with --fix" if fixable else "", more))))
+        asides.append(
+            ", ".join(filter(None, (f"{fixable} fixable with --fix" if fixable else "", more)))
+        )
         aside = f" ({', '.join(asides)})"
     whence = f" ({report.release_from})" if report.release_from else ""
     first = f"{found or 'nothing found'} {where} for Kubernetes {report.kubernetes_version}{whence}{aside}"

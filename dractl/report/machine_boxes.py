@@ -43,7 +43,9 @@ class Card(Struct, frozen=True):
     @property
     def title(self) -> str:
         """A screen reader's text for the card."""
-        return ", ".join(part for part in (self.label, self.published, self.names, self.text) if part)
+        return ", ".join(
+            part for part in (self.label, self.published, self.names, self.text) if part
+        )
 
 
 class Counted(Struct, frozen=True):
@@ -67,7 +69,9 @@ class Box(Struct, frozen=True):
     def tag(self) -> str:
         """What the head of the box says of distances; empty without any."""
         told = ", ".join(self.levels)
-        return told and (f"between {' and '.join(self.between)}: {told}" if self.between else f"within: {told}")
+        return told and (
+            f"between {' and '.join(self.between)}: {told}" if self.between else f"within: {told}"
+        )
 
     def cards(self) -> Iterator[Card]:
         """The devices in the box and in the boxes inside it."""
@@ -105,7 +109,10 @@ def picture(machine: Machine, publication: Publication, canvas: Canvas) -> Pictu
     for title, node in words.node_lines(machine.numa_nodes):
         group = groups.pop(node.id, None)
         boxes.append(draw.node(f"NUMA {title}", node, group.roots if group else ()))
-    for number, group in groups.items():  # nodes that have functions but are not in /sys/devices/system/node
+    for (
+        number,
+        group,
+    ) in groups.items():  # nodes that have functions but are not in /sys/devices/system/node
         title = "NUMA node unknown" if number is None else f"NUMA node {number}"
         boxes.append(draw.node("This host" if not machine.numa_nodes else title, None, group.roots))
     return Picture(tuple(boxes), draw.levels(boxes))
@@ -141,7 +148,14 @@ class _Maker:
                 address = f" {item.device.bdf}" if item.device else ""
                 product = words.product(item.device) if item.device else ""
                 inside = tuple(self._items(item.inside))
-                yield Box("switch", f"switch{address}", product, inside, self.levels(inside), self._compared(inside))
+                yield Box(
+                    "switch",
+                    f"switch{address}",
+                    product,
+                    inside,
+                    self.levels(inside),
+                    self._compared(inside),
+                )
             elif item.physical_function:
                 virtual.setdefault(item.physical_function, []).append(item)
             elif words.is_shown(item):
@@ -149,9 +163,13 @@ class _Maker:
             else:
                 hidden += 1
         for physical, functions in virtual.items():
-            names = [part.shown for device in functions for part in self._publication.of(device.bdf)]
+            names = [
+                part.shown for device in functions for part in self._publication.of(device.bdf)
+            ]
             published = f", published as {words.span(names)}" if names else ""
-            yield Counted(f"+ {plural(len(functions), 'virtual function')} of {physical}{published}")
+            yield Counted(
+                f"+ {plural(len(functions), 'virtual function')} of {physical}{published}"
+            )
         if hidden:
             yield Counted(f"+ {plural(hidden, 'other function')}")
 
@@ -168,10 +186,14 @@ class _Maker:
             text=words.description(device, gpu) + (f" ({binding})" if binding else ""),
             link=speed,
             slow=slow,
-            parts=tuple(" · ".join(filter(None, part)) for part in words.parts(device, gpu, self._publication)),
+            parts=tuple(
+                " · ".join(filter(None, part))
+                for part in words.parts(device, gpu, self._publication)
+            ),
             why_not=self._publication.left_out.get(device.bdf, ""),
             details="\n".join(
-                f"{name}: {value}" for name, value in words.facts(device, gpu, self._publication, self._canvas)
+                f"{name}: {value}"
+                for name, value in words.facts(device, gpu, self._publication, self._canvas)
             ),
         )
 
@@ -183,7 +205,10 @@ class _Maker:
 
     def levels(self, items: Iterable[Box | Card | Counted]) -> tuple[str, ...]:
         """The levels between devices of different ``items``, nearest first."""
-        groups = [[card.device for card in _cards(item) if card.device.bdf in self._endpoints] for item in items]
+        groups = [
+            [card.device for card in _cards(item) if card.device.bdf in self._endpoints]
+            for item in items
+        ]
         found = {
             level(a, b, self._machine)
             for i, group in enumerate(groups)

@@ -21,7 +21,9 @@ def render(differences: tuple[Difference, ...], names: tuple[str, str], canvas: 
         elif item.after is None:
             lines.append(canvas.paint(f"  - {item.what}: {before}", "31"))
         else:
-            lines.append(f"  {item.what}: {canvas.paint(before, '31')} → {canvas.paint(after, '32')}")
+            lines.append(
+                f"  {item.what}: {canvas.paint(before, '31')} → {canvas.paint(after, '32')}"
+            )
     return canvas.plain("\n".join(lines) + "\n")
 
 

@@ -100,10 +100,19 @@ def _picture(machine: Machine, publication: Publication, distances: AbstractSet[
     """The picture and its legend, which also explains the levels of the matrix, ``distances``."""
     picture = boxes.picture(machine, publication, _CANVAS)
     hint = "Point at a device, or go to it with Tab, to show its distance to the others, and its details below."
-    lines = ['<div class="picture">', *(part for box in picture.boxes for part in _box(box, 3)), "</div>"]
+    lines = [
+        '<div class="picture">',
+        *(part for box in picture.boxes for part in _box(box, 3)),
+        "</div>",
+    ]
     if picture.between:
-        lines.append(f'<p class="soft legend">Between NUMA nodes: {escape(", ".join(picture.between))}</p>')
-    shown = {*picture.levels(), *("NV#" if level.startswith("NV") else level for level in distances)}
+        lines.append(
+            f'<p class="soft legend">Between NUMA nodes: {escape(", ".join(picture.between))}</p>'
+        )
+    shown = {
+        *picture.levels(),
+        *("NV#" if level.startswith("NV") else level for level in distances),
+    }
     legend = "; ".join(f"{name}: {text}" for name, text in LEVELS.items() if name in shown)
     return [f'<p class="soft">{hint}</p>', *lines, f'<p class="soft legend">{escape(legend)}</p>']
 
@@ -149,7 +158,9 @@ def _matrix(machine: Machine, best: dict[str, dict[str, str]], labels: dict[str,
     devices = devices_of(machine)
     if len(devices) < 2:
         return []
-    heads = "".join(f'<th scope="col" title="{d.bdf}">{escape(labels[d.bdf])}</th>' for d in devices)
+    heads = "".join(
+        f'<th scope="col" title="{d.bdf}">{escape(labels[d.bdf])}</th>' for d in devices
+    )
     lines = [
         "<h2>Distances</h2>",
         '<div class="wide" tabindex="0"><table class="matrix">',
@@ -164,14 +175,18 @@ def _matrix(machine: Machine, best: dict[str, dict[str, str]], labels: dict[str,
 
 def _cell(level: str) -> str:
     far = ("", *["near"] * 4, *["mid"] * 2, *["far"] * 2)[rank(level)]
-    return f'<td class="{far}" title="{escape(LEVELS.get(level, LEVELS["NV#"]))}">{escape(level)}</td>'
+    return (
+        f'<td class="{far}" title="{escape(LEVELS.get(level, LEVELS["NV#"]))}">{escape(level)}</td>'
+    )
 
 
 def _published(publication: Publication) -> list[str]:
     if not publication.devices:
         return []
     places = words.published_places(publication)
-    rows = [(place, driver, " ".join(names)) for place, drivers in places for driver, names in drivers]
+    rows = [
+        (place, driver, " ".join(names)) for place, drivers in places for driver, names in drivers
+    ]
     return [
         "<h2>Devices that drivers would publish</h2>",
         f"<p>{escape(words.published_drivers(publication))}</p>",

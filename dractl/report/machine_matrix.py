@@ -25,14 +25,20 @@ def render(machine: Machine, canvas: Canvas, *, publication: Publication = NOTHI
     labels = words.labels(machine, devices, publication)
     levels = nearest(machine)
     cells = [
-        [labels[a.bdf], *(levels.get((a.bdf, b.bdf), "X") for b in devices), *_affinities(machine, a)] for a in devices
+        [
+            labels[a.bdf],
+            *(levels.get((a.bdf, b.bdf), "X") for b in devices),
+            *_affinities(machine, a),
+        ]
+        for a in devices
     ]
     head = ["", *(labels[d.bdf] for d in devices), "CPU affinity", "NUMA"]
     if any(gpu.memory_numa_node is not None for gpu in machine.gpus):
         owners = {gpu.bdf: gpu.memory_numa_node for gpu in machine.gpus}
         head.append("GPU NUMA")
         cells = [
-            [*row, _or_na(owners.get(d.bdf)) if d.kind == "gpu" else ""] for row, d in zip(cells, devices, strict=True)
+            [*row, _or_na(owners.get(d.bdf)) if d.kind == "gpu" else ""]
+            for row, d in zip(cells, devices, strict=True)
         ]
     lines = _table(head, cells, canvas)
     lines += ["", *_legend(machine, devices, labels, publication, canvas), *_levels(cells)]
@@ -65,15 +71,25 @@ def _or_na(number: int | None) -> str:
 
 
 def _table(head: list[str], cells: list[list[str]], canvas: Canvas) -> list[str]:
-    widths = [min(max(len(row[i]) for row in (head, *cells)), canvas.width - 16) for i in range(len(head))]
+    widths = [
+        min(max(len(row[i]) for row in (head, *cells)), canvas.width - 16) for i in range(len(head))
+    ]
     lines: list[str] = []
     for block in _blocks(widths, canvas.width):
         if lines:
             lines.append("")
-        lines.append(f"{'':{widths[0]}}" + "".join(f"  {canvas.paint(f'{head[i]:<{widths[i]}}', '1')}" for i in block))
+        lines.append(
+            f"{'':{widths[0]}}"
+            + "".join(f"  {canvas.paint(f'{head[i]:<{widths[i]}}', '1')}" for i in block)
+        )
         for row in cells:
             line = canvas.paint(f"{row[0]:<{widths[0]}}", "1")
-            lines.append(line + "".join("  " + _cell(canvas.cut(row[i], widths[i]), widths[i], canvas) for i in block))
+            lines.append(
+                line
+                + "".join(
+                    "  " + _cell(canvas.cut(row[i], widths[i]), widths[i], canvas) for i in block
+                )
+            )
     return [line.rstrip() for line in lines]
 
 
@@ -95,7 +111,11 @@ def _blocks(widths: list[int], width: int) -> list[list[int]]:
     room = width - widths[0]
     fewest = split(room)
     even = (sum(widths[i] + 2 for i in columns) + len(fewest) - 1) // len(fewest)
-    return next(blocks for room in range(even, max(even, room) + 1) if len(blocks := split(room)) <= len(fewest))
+    return next(
+        blocks
+        for room in range(even, max(even, room) + 1)
+        if len(blocks := split(room)) <= len(fewest)
+    )
 
 
 def _cell(text: str, width: int, canvas: Canvas) -> str:
@@ -104,7 +124,11 @@ def _cell(text: str, width: int, canvas: Canvas) -> str:
 
 
 def _legend(
-    machine: Machine, devices: list[PciDevice], labels: dict[str, str], publication: Publication, canvas: Canvas
+    machine: Machine,
+    devices: list[PciDevice],
+    labels: dict[str, str],
+    publication: Publication,
+    canvas: Canvas,
 ) -> list[str]:
     """The meaning of each label; its published name too, if that differs."""
     gpus = {gpu.bdf: gpu for gpu in machine.gpus}
@@ -112,7 +136,14 @@ def _legend(
     for device in devices:
         published = words.published_as(device, publication)
         columns = ["" if published == labels[device.bdf] else published, " ".join(device.names)]
-        rows.append((labels[device.bdf], device.bdf, *columns, words.description(device, gpus.get(device.bdf))))
+        rows.append(
+            (
+                labels[device.bdf],
+                device.bdf,
+                *columns,
+                words.description(device, gpus.get(device.bdf)),
+            )
+        )
     widths = [max(len(row[i]) for row in rows) for i in range(4)]
     lines: list[str] = []
     for row in rows:
@@ -130,7 +161,8 @@ def _levels(cells: list[list[str]]) -> list[str]:
     shown = [
         name
         for name in LEVELS
-        if name in used or (name == "NV#" and any(c[:2] == "NV" and c[2:].isdecimal() for c in used))
+        if name in used
+        or (name == "NV#" and any(c[:2] == "NV" and c[2:].isdecimal() for c in used))
     ]
     return [f"{name:<5} {LEVELS[name]}" for name in shown]
 
@@ -144,10 +176,15 @@ def _disagreements(machine: Machine, labels: dict[str, str], canvas: Canvas) -> 
     if not pairs:
         return []
     asked = any("nvml" in levels for levels in pairs.values())
-    lines = ["", "Source: NVML between NVIDIA GPUs, sysfs for the rest." if asked else "Source: sysfs."]
+    lines = [
+        "",
+        "Source: NVML between NVIDIA GPUs, sysfs for the rest." if asked else "Source: sysfs.",
+    ]
     sysfs = {frozenset(pair): levels["sysfs"] for pair, levels in pairs.items()}
     by_source = {
-        "NVML and sysfs differ": {pair: levels["nvml"] for pair, levels in pairs.items() if "nvml" in levels},
+        "NVML and sysfs differ": {
+            pair: levels["nvml"] for pair, levels in pairs.items() if "nvml" in levels
+        },
         "Through the NIC's Data Direct function": data_direct(machine),
     }
     for title, levels_of in by_source.items():

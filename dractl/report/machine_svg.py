@@ -23,7 +23,11 @@ _HEAD = 26  # a box's title
 _LINE = 16
 _UNEQUAL = 1.5  # a second column is drawn where what stands in it fills half of its height
 _LEAST = 160  # of a box, at any depth
-_BOLD, _PLAIN, _MONO = 8.0, 6.9, 6.7  # an average character's width at 12 px (mono: 11 px), in a wide font
+_BOLD, _PLAIN, _MONO = (
+    8.0,
+    6.9,
+    6.7,
+)  # an average character's width at 12 px (mono: 11 px), in a wide font
 _CANVAS = Canvas()
 
 _STYLE = f"""
@@ -87,7 +91,9 @@ def render(machine: Machine, publication: Publication = NOTHING) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + "\n".join([*head, *out, "</svg>"]) + "\n"
 
 
-def _footer(machine: Machine, picture: boxes.Picture, publication: Publication, names: dict[str, str]) -> list[str]:
+def _footer(
+    machine: Machine, picture: boxes.Picture, publication: Publication, names: dict[str, str]
+) -> list[str]:
     lines = [f"Between NUMA nodes: {', '.join(picture.between)}"] if picture.between else []
     lines += [f"{name}: {LEVELS[name]}" for name in picture.levels()]
     lines += [f"Links between GPUs: {line}" for line in words.fabric_lines(machine, names)]
@@ -130,7 +136,10 @@ def _item(item: Box | Card | Counted, x: float, y: float, width: float) -> _Draw
     if isinstance(item, Card):
         return _card(item, x, y, width)
     lines = wrap(item.text, int((width - 20) / _PLAIN), "  ")
-    texts = [_text(line.strip(), x + (20 if i else 10), y + 12 + i * _LINE, "soft") for i, line in enumerate(lines)]
+    texts = [
+        _text(line.strip(), x + (20 if i else 10), y + 12 + i * _LINE, "soft")
+        for i, line in enumerate(lines)
+    ]
     return _Drawn(texts, _LINE * len(lines))
 
 
@@ -144,12 +153,16 @@ def _card(card: Card, x: float, y: float, width: float) -> _Drawn:
     texts = [_texts(title, left, y + 17)] if any(text for text, _ in title) else []
     if card.link:
         style = "warn bold" if card.slow else "soft"
-        texts.append(f'<text class="{style}" x="{right:g}" y="{y + 17:g}" text-anchor="end">{escape(card.link)}</text>')
+        texts.append(
+            f'<text class="{style}" x="{right:g}" y="{y + 17:g}" text-anchor="end">{escape(card.link)}</text>'
+        )
     row = y + 17 + (_LINE if texts else 0)
     texts.append(_text(card.device.bdf, left, row, "mono"))
     indent = left + len(card.device.bdf) * _MONO + 10
     lines = wrap(card.text, int((right - indent) / _PLAIN), "")
-    lines += [line for part in card.parts for line in wrap(part, int((right - indent) / _PLAIN), "  ")]
+    lines += [
+        line for part in card.parts for line in wrap(part, int((right - indent) / _PLAIN), "  ")
+    ]
     why = f"not published: {card.why_not}" if card.why_not else ""
     for i, line in enumerate(lines):
         texts.append(_text(line.strip(), indent, row + i * _LINE, ""))

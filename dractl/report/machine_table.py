@@ -7,13 +7,26 @@ from dractl.topology.levels import ENDPOINTS
 from dractl.topology.machine import Gpu, Machine, PciDevice
 from dractl.topology.standard_attributes import published
 
-_HEAD = ("ADDRESS", "KIND", "PUBLISHED AS", "NUMA", "PCIE ROOT", "SWITCH", "NAMES", "LINK", "DRIVER", "DEVICE")
+_HEAD = (
+    "ADDRESS",
+    "KIND",
+    "PUBLISHED AS",
+    "NUMA",
+    "PCIE ROOT",
+    "SWITCH",
+    "NAMES",
+    "LINK",
+    "DRIVER",
+    "DEVICE",
+)
 _DISPENSABLE = ("SWITCH", "DRIVER", "DEVICE", "NAMES", "PCIE ROOT")
 _LEAST = 24
 """Columns that the description must have, or it is left out."""
 
 
-def render(machine: Machine, canvas: Canvas, *, publication: Publication = NOTHING, verbose: bool = False) -> str:
+def render(
+    machine: Machine, canvas: Canvas, *, publication: Publication = NOTHING, verbose: bool = False
+) -> str:
     """The table as text; ``verbose`` lists every function. Columns that do not fit the width are left out."""
     gpus = {gpu.bdf: gpu for gpu in machine.gpus}
     rows = [
@@ -36,10 +49,14 @@ def render(machine: Machine, canvas: Canvas, *, publication: Publication = NOTHI
 
 
 def _line(row: dict[str, str], shown: list[str], widths: dict[str, int], canvas: Canvas) -> str:
-    return canvas.cut("  ".join(f"{row[name]:<{widths[name]}}" for name in shown).rstrip(), canvas.width)
+    return canvas.cut(
+        "  ".join(f"{row[name]:<{widths[name]}}" for name in shown).rstrip(), canvas.width
+    )
 
 
-def _rows(device: PciDevice, gpu: Gpu | None, publication: Publication, canvas: Canvas) -> list[tuple[str, ...]]:
+def _rows(
+    device: PciDevice, gpu: Gpu | None, publication: Publication, canvas: Canvas
+) -> list[tuple[str, ...]]:
     """The function's row, and one for each device that it is divided into."""
     root = device.pcie_root or "-"
     if device.pcie_root and published(device) != device.pcie_root:

@@ -13,11 +13,23 @@ from dractl.topology.machine import Gpu, Machine, MigProfile, NumaNode, PciDevic
 from dractl.topology.rails import rails
 from dractl.topology.units import show_bytes
 
-STYLES = {"gpu": "32", "accelerator": "32", "nic": "36", "rdma": "36", "nvme": "33", "bridge": "2", "other": ""}
+STYLES = {
+    "gpu": "32",
+    "accelerator": "32",
+    "nic": "36",
+    "rdma": "36",
+    "nvme": "33",
+    "bridge": "2",
+    "other": "",
+}
 ORDER = {"gpu": 0, "accelerator": 1, "nic": 2, "rdma": 2, "nvme": 3}
 """The order of kinds in a matrix, that of ``nvidia-smi topo -m``."""
 
-_SMT = {"notsupported": "not supported", "notimplemented": "not implemented", "forceoff": "forced off"}
+_SMT = {
+    "notsupported": "not supported",
+    "notimplemented": "not implemented",
+    "forceoff": "forced off",
+}
 _LABELS = {"gpu": "GPU", "accelerator": "ACC", "nic": "NIC", "rdma": "NIC", "nvme": "NVME"}
 _MAX_LABEL = 12  # gpu-15-mig-*
 _MAX_NAMES = 4
@@ -26,7 +38,9 @@ _MAX_NAMES = 4
 # --- names ---------------------------------------------------------------------------------------------------------
 
 
-def labels(machine: Machine, devices: Iterable[PciDevice], publication: Publication) -> dict[str, str]:
+def labels(
+    machine: Machine, devices: Iterable[PciDevice], publication: Publication
+) -> dict[str, str]:
     """Short names of devices by address: the published name if it is short, else GPU0, NIC0, NVME0 ... by address.
 
     Names in capitals thus differ from those in an allocation, and names with a question mark are guessed. The numbers
@@ -34,7 +48,9 @@ def labels(machine: Machine, devices: Iterable[PciDevice], publication: Publicat
     """
     devices = list(devices)
     indices = {gpu.bdf: gpu.index for gpu in machine.gpus}
-    numbered = all(indices.get(device.bdf) is not None for device in devices if device.kind == "gpu")
+    numbered = all(
+        indices.get(device.bdf) is not None for device in devices if device.kind == "gpu"
+    )
     counts: dict[str, int] = {}
     named: dict[str, str] = {}
     for device in devices:
@@ -44,7 +60,9 @@ def labels(machine: Machine, devices: Iterable[PciDevice], publication: Publicat
         if numbered and device.kind == "gpu":
             number = indices[device.bdf] or 0
         name = publication.name_of(device.bdf)
-        named[device.bdf] = name if name is not None and len(name) <= _MAX_LABEL else f"{word}{number}"
+        named[device.bdf] = (
+            name if name is not None and len(name) <= _MAX_LABEL else f"{word}{number}"
+        )
     return named
 
 
@@ -66,13 +84,19 @@ def parts(device: PciDevice, gpu: Gpu | None, publication: Publication) -> list[
     for mig in gpu.mig_devices:
         start, end = mig.placement.start, mig.placement.start + mig.placement.size - 1
         slices = f"memory slice {start}" if start == end else f"memory slices {start}-{end}"
-        named.append((names.get(mig.uuid, ""), f"{mig.profile or f'MIG profile {mig.profile_id}'}, {slices}"))
+        named.append(
+            (names.get(mig.uuid, ""), f"{mig.profile or f'MIG profile {mig.profile_id}'}, {slices}")
+        )
     return named
 
 
 def profiles(gpu: Gpu) -> str:
     """The MIG profiles that the GPU offers, each with how many fit at once; empty if it has none."""
-    offered = [f"{item.name} ×{_at_once(item, gpu.mig_profiles)}" for item in gpu.mig_profiles if item.placements]
+    offered = [
+        f"{item.name} ×{_at_once(item, gpu.mig_profiles)}"
+        for item in gpu.mig_profiles
+        if item.placements
+    ]
     return f"MIG profiles: {', '.join(offered)}" if offered else ""
 
 
@@ -81,7 +105,9 @@ def _at_once(profile: MigProfile, offered: Sequence[MigProfile]) -> int:
     all media extensions (+me) has seven placements on an H100, whose one OFA engine only one instance can have."""
     whole = max(offered, key=lambda item: item.slices)
     engines = ("decoders", "encoders", "jpeg_engines", "ofa_engines")
-    parts: list[int] = [getattr(whole, name) // own for name in engines if (own := getattr(profile, name))]
+    parts: list[int] = [
+        getattr(whole, name) // own for name in engines if (own := getattr(profile, name))
+    ]
     return min(len(profile.placements), *parts)
 
 
@@ -122,7 +148,12 @@ def is_nvswitch(device: PciDevice) -> bool:
 
 def is_shown(device: PciDevice) -> bool:
     """True for functions that a workload or a user may look for; reports only count the others."""
-    return device.kind not in ("other", "bridge") or bool(device.names) or is_nvswitch(device) or is_data_direct(device)
+    return (
+        device.kind not in ("other", "bridge")
+        or bool(device.names)
+        or is_nvswitch(device)
+        or is_data_direct(device)
+    )
 
 
 def product(device: PciDevice) -> str:
@@ -176,9 +207,13 @@ def link(device: PciDevice, canvas: Canvas) -> tuple[str, bool]:
     return f"{canvas.glyph('×', 'x')}{width} {speed} GT/s", slow
 
 
-def facts(device: PciDevice, gpu: Gpu | None, publication: Publication, canvas: Canvas) -> list[tuple[str, str]]:
+def facts(
+    device: PciDevice, gpu: Gpu | None, publication: Publication, canvas: Canvas
+) -> list[tuple[str, str]]:
     """Everything that identifies a device, one pair per fact: for the details of a picture."""
-    number = {"minor": gpu.minor, "NVML index": gpu.index, "UUID": gpu.uuid} if gpu is not None else {}
+    number = (
+        {"minor": gpu.minor, "NVML index": gpu.index, "UUID": gpu.uuid} if gpu is not None else {}
+    )
     known: dict[str, object] = {
         "published as": " ".join(part.shown for part in publication.of(device.bdf)),
         "not published": publication.left_out.get(device.bdf),
@@ -215,7 +250,11 @@ def node_line(node: NumaNode) -> str:
     else:
         owner = {"gpu": " of a GPU", "cpuless": " of CXL, HBM or persistent memory"}
         words.append(show_bytes(node.memory_bytes) + owner.get(node.memory_kind or "", ""))
-    words += [f"{pages.total} huge pages of {show_bytes(pages.size_bytes)}" for pages in node.huge_pages if pages.total]
+    words += [
+        f"{pages.total} huge pages of {show_bytes(pages.size_bytes)}"
+        for pages in node.huge_pages
+        if pages.total
+    ]
     return " · ".join(words)
 
 
@@ -237,9 +276,7 @@ def host_lines(machine: Machine) -> list[str]:
     threads = sum(len(cpulist.parse(package.cpus)) for package in cpus.packages)
     first = [text for text in (host.name, host_product(machine), cpus.model) if text]
     if cpus.packages:
-        counted = (
-            f"{plural(len(cpus.packages), 'socket')}, {plural(len(cpus.cores), 'core')}, {plural(threads, 'thread')}"
-        )
+        counted = f"{plural(len(cpus.packages), 'socket')}, {plural(len(cpus.cores), 'core')}, {plural(threads, 'thread')}"
         kinds = {core.type for core in cpus.cores}
         if "e-core" in kinds:
             slow = sum(core.type == "e-core" for core in cpus.cores)
@@ -251,15 +288,23 @@ def host_lines(machine: Machine) -> list[str]:
     if cpus.l3:
         second.append(plural(len(cpus.l3), "L3 cache"))
     if cpus.smt is not None:
-        second.append("SMT on" if cpus.smt else f"SMT {_SMT.get(str(cpus.smt_control), cpus.smt_control)}")
+        second.append(
+            "SMT on" if cpus.smt else f"SMT {_SMT.get(str(cpus.smt_control), cpus.smt_control)}"
+        )
     if host.kernel:
-        second.append(f"Linux {host.kernel}" + (f" {host.architecture}" if host.architecture else ""))
+        second.append(
+            f"Linux {host.kernel}" + (f" {host.architecture}" if host.architecture else "")
+        )
     if host.virtual:
         second.append("virtual machine")
     if host.iommu is not None:
         second.append("IOMMU on" if host.iommu else "IOMMU off")
     if machine.nvidia and machine.nvidia.driver_version:
-        cuda = f", CUDA {machine.nvidia.cuda_driver_version}" if machine.nvidia.cuda_driver_version else ""
+        cuda = (
+            f", CUDA {machine.nvidia.cuda_driver_version}"
+            if machine.nvidia.cuda_driver_version
+            else ""
+        )
         second.append(f"NVIDIA driver {machine.nvidia.driver_version}{cuda}")
     return [" · ".join(line) for line in (first, second) if line]
 
@@ -269,7 +314,11 @@ def host_product(machine: Machine) -> str:
     host = machine.host
     if not host.product:
         return ""
-    return host.product if not host.vendor or host.product.startswith(host.vendor) else f"{host.vendor} {host.product}"
+    return (
+        host.product
+        if not host.vendor or host.product.startswith(host.vendor)
+        else f"{host.vendor} {host.product}"
+    )
 
 
 # --- GPUs together -------------------------------------------------------------------------------------------------
@@ -306,10 +355,14 @@ def complex_lines(machine: Machine, names: Mapping[str, str]) -> list[str]:
             # rdma_topo, NVCX_DMA_Complex.check
             if None not in groups and groups[0] != groups[1]:
                 through += f" (but their IOMMU groups differ, {groups[0]} and {groups[1]}: see rdma_topo check)"
-        apart |= any(machine.pci[bdf].pcie_root != machine.pci[item.gpu].pcie_root for bdf in item.nics)
+        apart |= any(
+            machine.pci[bdf].pcie_root != machine.pci[item.gpu].pcie_root for bdf in item.nics
+        )
         lines.append(f"{names.get(item.gpu, item.gpu)} + {nics}, through {through}")
     if apart:
-        lines.append("these NICs and GPUs are on different PCIe roots, so claims cannot match them by pcieRoot")
+        lines.append(
+            "these NICs and GPUs are on different PCIe roots, so claims cannot match them by pcieRoot"
+        )
     return lines
 
 
@@ -344,14 +397,19 @@ def published_drivers(publication: Publication) -> str:
 
 def alignment_lines(publication: Publication) -> list[str]:
     """What claims can and cannot align on this node."""
-    return [*(item.text for item in alignments(publication.devices)), *obstacles(publication.devices)]
+    return [
+        *(item.text for item in alignments(publication.devices)),
+        *obstacles(publication.devices),
+    ]
 
 
 def unpublished_lines(publication: Publication) -> list[tuple[str, str]]:
     """Drivers and functions that are not published, with the reason."""
     lines = [(driver, f"publishes nothing: {why}") for driver, why in publication.silent.items()]
     said = {silence(driver) for driver in publication.silent}
-    return lines + _grouped((bdf, why) for bdf, why in publication.left_out.items() if why not in said)
+    return lines + _grouped(
+        (bdf, why) for bdf, why in publication.left_out.items() if why not in said
+    )
 
 
 # --- text ----------------------------------------------------------------------------------------------------------
@@ -359,7 +417,11 @@ def unpublished_lines(publication: Publication) -> list[tuple[str, str]]:
 
 def span(names: list[str]) -> str:
     """Names separated by commas; if there are many, only the first and the last, with their number."""
-    return ", ".join(names) if len(names) <= _MAX_NAMES else f"{names[0]} to {names[-1]} ({len(names)})"
+    return (
+        ", ".join(names)
+        if len(names) <= _MAX_NAMES
+        else f"{names[0]} to {names[-1]} ({len(names)})"
+    )
 
 
 def note_lines(machine: Machine, publication: Publication) -> list[tuple[str, str]]:

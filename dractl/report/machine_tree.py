@@ -43,7 +43,9 @@ class _Row(Struct, frozen=True):
     style: str
 
 
-def render(machine: Machine, canvas: Canvas, *, publication: Publication = NOTHING, verbose: bool = False) -> str:
+def render(
+    machine: Machine, canvas: Canvas, *, publication: Publication = NOTHING, verbose: bool = False
+) -> str:
     """The tree as text. ``verbose`` lists every function and the GPUs' UUIDs and MIG profiles."""
     lines: list[str] = []
     for i, line in enumerate(words.host_lines(machine)):
@@ -51,7 +53,9 @@ def render(machine: Machine, canvas: Canvas, *, publication: Publication = NOTHI
     lines += _numa(machine, canvas)
     lines += _layout(_rows(machine, publication, canvas, verbose), canvas)
     lines += _unplaced(machine, canvas)
-    names = {device.bdf: publication.name_of(device.bdf) or device.bdf for device in machine.pci_devices}
+    names = {
+        device.bdf: publication.name_of(device.bdf) or device.bdf for device in machine.pci_devices
+    }
     lines += _section("Links between GPUs", words.fabric_lines(machine, names), canvas)
     lines += _section("NVCX complexes", words.complex_lines(machine, names), canvas)
     lines += _section("RDMA NICs nearest to each GPU", words.rail_lines(machine, names), canvas)
@@ -84,12 +88,16 @@ def _numa(machine: Machine, canvas: Canvas) -> list[str]:
     return lines
 
 
-def _rows(machine: Machine, publication: Publication, canvas: Canvas, verbose: bool) -> list[_Row | _Title]:
+def _rows(
+    machine: Machine, publication: Publication, canvas: Canvas, verbose: bool
+) -> list[_Row | _Title]:
     single = len(machine.numa_nodes) <= 1
     draw = _Drawing(machine, publication, canvas, verbose)
     for group in tree.groups(machine):
         if not single:
-            draw.title("", "NUMA node unknown" if group.node is None else f"NUMA node {group.node}", "1")
+            draw.title(
+                "", "NUMA node unknown" if group.node is None else f"NUMA node {group.node}", "1"
+            )
         for root in group.roots:
             draw.root("" if single else "  ", root)
     return draw.rows
@@ -98,7 +106,9 @@ def _rows(machine: Machine, publication: Publication, canvas: Canvas, verbose: b
 class _Drawing:
     """Collects rows, with the data that every row needs."""
 
-    def __init__(self, machine: Machine, publication: Publication, canvas: Canvas, verbose: bool) -> None:
+    def __init__(
+        self, machine: Machine, publication: Publication, canvas: Canvas, verbose: bool
+    ) -> None:
         self.rows: list[_Row | _Title] = []
         self._publication = publication
         self._canvas = canvas
@@ -167,7 +177,9 @@ class _Drawing:
                 style=words.STYLES[first.kind],
             )
         )
-        details = [f"{name}  {what}".strip() for name, what in words.parts(first, gpu, self._publication)]
+        details = [
+            f"{name}  {what}".strip() for name, what in words.parts(first, gpu, self._publication)
+        ]
         if self._verbose and gpu is not None:
             details += [text for text in (gpu.uuid, words.profiles(gpu)) if text]
         for i, detail in enumerate(details):
@@ -187,11 +199,19 @@ class _Drawing:
             return False
         if a.physical_function:
             return a.physical_function == b.physical_function
-        return a.bdf.rpartition(".")[0] == b.bdf.rpartition(".")[0] and a.sriov == b.sriov and a.kind != "gpu"
+        return (
+            a.bdf.rpartition(".")[0] == b.bdf.rpartition(".")[0]
+            and a.sriov == b.sriov
+            and a.kind != "gpu"
+        )
 
 
 def _switch(switch: Switch) -> str:
-    return f"switch {switch.device.bdf}  {words.product(switch.device)}" if switch.device is not None else "switch"
+    return (
+        f"switch {switch.device.bdf}  {words.product(switch.device)}"
+        if switch.device is not None
+        else "switch"
+    )
 
 
 def _span(devices: tuple[PciDevice, ...]) -> str:
@@ -199,7 +219,9 @@ def _span(devices: tuple[PciDevice, ...]) -> str:
     first, last = devices[0].bdf, devices[-1].bdf
     if first.rpartition(".")[0] != last.rpartition(".")[0]:
         return f"{first}-{last.partition(':')[2]}"
-    return f"{first.rpartition('.')[0]}.{cpulist.show(int(d.bdf.rpartition('.')[2]) for d in devices)}"
+    return (
+        f"{first.rpartition('.')[0]}.{cpulist.show(int(d.bdf.rpartition('.')[2]) for d in devices)}"
+    )
 
 
 def _summary(devices: list[PciDevice]) -> str:
@@ -236,7 +258,9 @@ class _Widths(Struct, frozen=True):
         text = most(row.text for row in rows)
         if room + 2 < 0:
             return cls(left, kind, published, 0, 0)
-        return cls(left, kind, published, names, min(room, text) if room >= min(text, _LEAST_TEXT) else 0)
+        return cls(
+            left, kind, published, names, min(room, text) if room >= min(text, _LEAST_TEXT) else 0
+        )
 
 
 def _layout(rows: list[_Row | _Title], canvas: Canvas) -> list[str]:
@@ -262,7 +286,9 @@ def _device(row: _Row, widths: _Widths, canvas: Canvas) -> list[str]:
         plain = f"{bdf}  {row.kind}".rstrip() + "  "
         first, *rest = wrap(plain + row.text, canvas.width, f"{row.below}    ")
         return ["  ".join(columns).rstrip() + "  " + first[len(plain) :], *rest]
-    columns += [canvas.paint(f"{row.published:<{widths.published}}", "1")] if widths.published else []
+    columns += (
+        [canvas.paint(f"{row.published:<{widths.published}}", "1")] if widths.published else []
+    )
     columns += [f"{canvas.cut(row.names, widths.names):<{widths.names}}"] if widths.names else []
     if not widths.names and (row.names or row.link):
         more = "  ".join(part for part in (row.names, row.link, row.text) if part)
@@ -274,15 +300,24 @@ def _device(row: _Row, widths: _Widths, canvas: Canvas) -> list[str]:
         text = wrap(f"{row.below}  {row.text}", canvas.width, f"{row.below}    ")
         return ["  ".join([*columns, link]).rstrip(), *text]
     first, *rest = wrap(row.text, widths.text, "  ")
-    start = widths.left + sum(width + 2 for width in (widths.kind, widths.published, widths.names) if width) + 2
+    start = (
+        widths.left
+        + sum(width + 2 for width in (widths.kind, widths.published, widths.names) if width)
+        + 2
+    )
     below = f"{row.below:<{start}}"
-    return ["  ".join([*columns, f"{first:<{widths.text}}", link]).rstrip(), *(below + line for line in rest)]
+    return [
+        "  ".join([*columns, f"{first:<{widths.text}}", link]).rstrip(),
+        *(below + line for line in rest),
+    ]
 
 
 def _unplaced(machine: Machine, canvas: Canvas) -> list[str]:
     """Interfaces, RDMA devices and NVMe controllers that are not PCI functions."""
     nets = [
-        f"{n.name} ({n.kind})" if n.kind and n.kind != "device" else n.name for n in machine.net_interfaces if not n.bdf
+        f"{n.name} ({n.kind})" if n.kind and n.kind != "device" else n.name
+        for n in machine.net_interfaces
+        if not n.bdf
     ]
     rdmas = [r.name for r in machine.rdma_devices if not r.bdf]
     nvmes = [c.name for c in machine.nvme_controllers if not c.bdf]
@@ -310,7 +345,9 @@ def _published(publication: Publication, canvas: Canvas) -> list[str]:
         for i, (driver, names) in enumerate(drivers):
             head = f"  {'' if i else place:<{left}}  {driver:<{middle}}  "
             fits = len(head) + max(map(len, names), default=0) <= canvas.width
-            lines += wrap(head + " ".join(names), canvas.width, " " * (len(head) if fits else _INDENT))
+            lines += wrap(
+                head + " ".join(names), canvas.width, " " * (len(head) if fits else _INDENT)
+            )
     for line in words.alignment_lines(publication):
         lines += wrap(f"  {line}", canvas.width, "    ")
     return lines

@@ -52,7 +52,9 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     if len(text) <= width and not {"\n", "\t"} & set(text):
         return [text.rstrip()]
     lines: list[str] = []
-    for line in textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False):
+    for line in textwrap.wrap(
+        text, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    ):
         rest = line
         while len(rest) > width and (cut := rest.rfind(",", len(indent) + 1, width)) > 0:
             lines.append(rest[: cut + 1])

@@ -22,7 +22,9 @@ def to_json(differences: Sequence[DeviceDiff], node_name: str) -> str:
             if value is not None
         }
         found.append(row)
-    return json.dumps({"schema": SCHEMA, "node": node_name, "differences": found}, indent=2, ensure_ascii=False)
+    return json.dumps(
+        {"schema": SCHEMA, "node": node_name, "differences": found}, indent=2, ensure_ascii=False
+    )
 
 
 def to_text(differences: Sequence[DeviceDiff], node_name: str) -> str:
@@ -34,7 +36,9 @@ def to_text(differences: Sequence[DeviceDiff], node_name: str) -> str:
     for item in differences:
         name = f"{item.driver}/{node_name}/{item.device}"
         if not item.path:
-            lines.append(f"- {name}  published only" if item.rendered is None else f"+ {name}  rendered only")
+            lines.append(
+                f"- {name}  published only" if item.rendered is None else f"+ {name}  rendered only"
+            )
             current = None
             continue
         if current != (item.driver, item.device):

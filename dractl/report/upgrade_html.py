@@ -23,7 +23,9 @@ def _step(step: Step) -> str:
     if not step.findings:
         return f"<h2>{escape(step.step)}</h2>{before}<p>nothing changes</p>"
     return f"<h2>{escape(step.step)}</h2>{before}" + table(
-        (_row(one) for one in step.findings), ("", "objects", "what", "fix", "owner", "source"), "rows"
+        (_row(one) for one in step.findings),
+        ("", "objects", "what", "fix", "owner", "source"),
+        "rows",
     )
 
 

@@ -19,9 +19,15 @@ def value(plan: Plan) -> dict[str, Any]:
         "facts": current().to_json(),
         "from": plan.start,
         "to": plan.to,
-        "drivers": {name: {"from": before, "to": after} for name, (before, after) in plan.drivers.items()},
+        "drivers": {
+            name: {"from": before, "to": after} for name, (before, after) in plan.drivers.items()
+        },
         "steps": [
-            {"step": step.step, "before": list(step.before), "findings": [_finding(one) for one in step.findings]}
+            {
+                "step": step.step,
+                "before": list(step.before),
+                "findings": [_finding(one) for one in step.findings],
+            }
             for step in plan.steps
         ],
         "notCompared": list(plan.not_compared),

@@ -21,15 +21,24 @@ def render(plan: Plan) -> str:
 
 def _step(step: Step) -> list[str]:
     before = [f"- [ ] {_plain(text)}" for text in step.before]
-    return [*before, *([""] if before else []), *map(_finding, step.findings)] or ["Nothing changes."]
+    return [*before, *([""] if before else []), *map(_finding, step.findings)] or [
+        "Nothing changes."
+    ]
 
 
 def _finding(finding: Finding) -> str:
     more = len(finding.objects) - _OBJECTS
-    names = ", ".join(f"`{printable(name).replace('`', '')}`" for name in finding.objects[:_OBJECTS])
+    names = ", ".join(
+        f"`{printable(name).replace('`', '')}`" for name in finding.objects[:_OBJECTS]
+    )
     names += f" and {more} more" if more > 0 else ""
     about = f"{names}: " if names else ""
-    ends = {"fix": finding.fix, "owner": finding.owner, "source": finding.source, "read": finding.date}
+    ends = {
+        "fix": finding.fix,
+        "owner": finding.owner,
+        "source": finding.source,
+        "read": finding.date,
+    }
     said = "".join(f"; {what}: {_plain(text)}" for what, text in ends.items() if text)
     return f"- **{finding.level}** {about}{_plain(finding.message)}{said}"
 

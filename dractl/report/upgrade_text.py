@@ -9,9 +9,7 @@ from dractl.upgrade import Finding, Plan, Step
 from dractl.upgrade.finding import LEVELS
 
 _STYLES = {"breaks": "1;31", "changes": "33", "info": "2"}
-_ALIKE = (
-    2  # findings of one code in a step; more are counted, unless every one is wanted, so that a screen holds it all
-)
+_ALIKE = 2  # findings of one code in a step; more are counted, unless every one is wanted, so that a screen holds it all
 _LINES = 2  # lines of a finding, and one of its fix
 _OPEN = 2
 
@@ -24,14 +22,20 @@ def render(plan: Plan, canvas: Canvas, *, every: bool = False) -> str:
     if plan.not_compared:
         lines.append("Not compared")
         shown = plan.not_compared if every else plan.not_compared[:_OPEN]
-        lines += [line for text in shown for line in _wrapped(printable(text), canvas, "  ", 0 if every else 1)]
+        lines += [
+            line
+            for text in shown
+            for line in _wrapped(printable(text), canvas, "  ", 0 if every else 1)
+        ]
         lines += _more(len(plan.not_compared) - len(shown))
     return canvas.plain("\n".join(lines).rstrip() + "\n")
 
 
 def headline(plan: Plan) -> str:
     """What is upgraded, and how much breaks and changes."""
-    drivers = "".join(f", {name} {before} → {after}" for name, (before, after) in plan.drivers.items())
+    drivers = "".join(
+        f", {name} {before} → {after}" for name, (before, after) in plan.drivers.items()
+    )
     kubernetes = f"Kubernetes {plan.start}" + (f" → {plan.to}" if plan.to != plan.start else "")
     counts = ", ".join(f"{plan.count(level)} {level.upper()}" for level in LEVELS)
     return f"{kubernetes}{drivers}: {counts}"
@@ -55,13 +59,27 @@ def _step(step: Step, canvas: Canvas, *, every: bool) -> list[str]:
 
 def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
     names = finding.objects if every else finding.objects[:1]
-    more = f" and {len(finding.objects) - len(names)} more" if len(finding.objects) > len(names) else ""
+    more = (
+        f" and {len(finding.objects) - len(names)} more"
+        if len(finding.objects) > len(names)
+        else ""
+    )
     about = f"{', '.join(map(printable, names))}{more}: " if names else ""
     indent = " " * 11
-    first, *rest = _wrapped(about + printable(finding.message), canvas, indent, 0 if every else _LINES)
+    first, *rest = _wrapped(
+        about + printable(finding.message), canvas, indent, 0 if every else _LINES
+    )
     label = finding.level.upper()
-    lines = ["  " + canvas.paint(label, _STYLES[finding.level]) + " " * (9 - len(label)) + first.lstrip(), *rest]
-    owner = None if (finding.owner or "").startswith("namespace ") else finding.owner  # the objects' names have it
+    lines = [
+        "  "
+        + canvas.paint(label, _STYLES[finding.level])
+        + " " * (9 - len(label))
+        + first.lstrip(),
+        *rest,
+    ]
+    owner = (
+        None if (finding.owner or "").startswith("namespace ") else finding.owner
+    )  # the objects' names have it
     source = ", ".join(filter(None, (finding.source, finding.date))) if every else ""
     for what, text in (("fix", finding.fix), ("owner", owner), ("source", source)):
         if text:
@@ -79,5 +97,8 @@ def _wrapped(text: str, canvas: Canvas, indent: str, most: int = 0) -> list[str]
     lines = wrap(text, width) or [""]
     if most and len(lines) > most:
         last = lines[most - 1]
-        lines = [*lines[: most - 1], (last if len(last) + 2 <= width else last.rpartition(" ")[0] or last[:-2]) + " …"]
+        lines = [
+            *lines[: most - 1],
+            (last if len(last) + 2 <= width else last.rpartition(" ")[0] or last[:-2]) + " …",
+        ]
     return [indent + line for line in lines]

@@ -20,13 +20,23 @@ class AdminAccessNamespace(Stop, frozen=True):
 
 
 def admission(
-    state: ClusterState, claim: ResourceClaim, namespace: str, pod_claim: str, replaces: Key | None = None
+    state: ClusterState,
+    claim: ResourceClaim,
+    namespace: str,
+    pod_claim: str,
+    replaces: Key | None = None,
 ) -> list[AdminAccessNamespace | QuotaExceeded]:
     """Why the API server would refuse to create ``claim``. ``replaces`` is an existing claim that it takes over."""
     found: list[AdminAccessNamespace | QuotaExceeded] = []
     owner = f"{namespace}/{claim.metadata.name}"
-    admin = next((r.name for r in claim.spec.devices.requests if r.exactly and r.exactly.admin_access), None)
+    admin = next(
+        (r.name for r in claim.spec.devices.requests if r.exactly and r.exactly.admin_access), None
+    )
     here = state.get("Namespace", ("", namespace))
-    if admin is not None and here is not None and map_at(here, "metadata", "labels").get(ADMIN_LABEL) != "true":
+    if (
+        admin is not None
+        and here is not None
+        and map_at(here, "metadata", "labels").get(ADMIN_LABEL) != "true"
+    ):
         found.append(AdminAccessNamespace(pod_claim, RequestRef(owner, admin), namespace))
     return [*found, *claim_refusals(state, claim, namespace, pod_claim, replaces)]

@@ -80,7 +80,9 @@ class Scheduler:
     made: compiled selectors, indexed slices, searches, what the filters said. :meth:`after` makes one for a change.
     """
 
-    def __init__(self, state: ClusterState, features: Features, before: Scheduler | None = None) -> None:
+    def __init__(
+        self, state: ClusterState, features: Features, before: Scheduler | None = None
+    ) -> None:
         # Attributes that were read before the change: keys of nodes for more than is read are right, too, and known.
         self._wide: frozenset[str] | None = frozenset() if before is None else before._asked
         self._asked: frozenset[str] | None = self._wide
@@ -91,11 +93,17 @@ class Scheduler:
         self.played: dict[Hashable, NodeVerdict | None] = {}
         self.slices: tuple[ResourceSlice, ...]
         # Only the DeviceTaintRules of 1.34 name classes.
-        sources = ("ResourceSlice", "DeviceTaintRule", *(("DeviceClass",) if features.has("rules-by-class") else ()))
+        sources = (
+            "ResourceSlice",
+            "DeviceTaintRule",
+            *(("DeviceClass",) if features.has("rules-by-class") else ()),
+        )
         if before is not None and _same(before.state, state, *sources):
             self.slices = before.slices
         else:
-            self.slices = apply_taint_rules(state.slices, state.taint_rules, features, classes=state.classes)
+            self.slices = apply_taint_rules(
+                state.slices, state.taint_rules, features, classes=state.classes
+            )
         self.nodes: Mapping[str, Raw]
         if before is not None and _same(before.state, state, "Node", "ResourceSlice"):
             self.nodes = before.nodes
@@ -121,7 +129,9 @@ class Scheduler:
             self.snapshot = Snapshot.of(state, None if before is None else before.snapshot)
             self.filtered = {}
         if before is None:
-            self.allocator = Allocator(self.slices, state.classes, state=self.held.devices, features=features)
+            self.allocator = Allocator(
+                self.slices, state.classes, state=self.held.devices, features=features
+            )
         else:
             self.allocator = before.allocator.replace(
                 slices=None if self.slices is before.slices else self.slices,
@@ -143,12 +153,18 @@ class Scheduler:
 
     # -- pods and claims -----------------------------------------------------------------------------------------------
 
-    def pod(self, pod: Raw, *, recreated: bool = False, among: Collection[str] | None = None) -> Attempt:
+    def pod(
+        self, pod: Raw, *, recreated: bool = False, among: Collection[str] | None = None
+    ) -> Attempt:
         """Attempt to place a pod; with ``recreated``, as if it were created again. ``among``: these nodes alone are
         tried, as if the cluster were known to have no other that fits."""
-        return self.entered(self.snapshot.pod(pod), enter(self.state, pod, recreated=recreated), among)
+        return self.entered(
+            self.snapshot.pod(pod), enter(self.state, pod, recreated=recreated), among
+        )
 
-    def entered(self, pod: PodInfo, entry: Entered, among: Collection[str] | None = None) -> Attempt:
+    def entered(
+        self, pod: PodInfo, entry: Entered, among: Collection[str] | None = None
+    ) -> Attempt:
         """The attempt to place a pod of which PreEnqueue has given ``entry``."""
         if entry.stops:
             return Attempt(entry.claims, entry.stops, message=entry.condition)
@@ -189,10 +205,15 @@ class Scheduler:
         """True if a class provides an extended resource that the pod wants."""
         if pod is None or "DRAExtendedResource" not in self.features.on:
             return False
-        return not backing_classes(self.state.classes, self.features).keys().isdisjoint(pod.extended)
+        return (
+            not backing_classes(self.state.classes, self.features).keys().isdisjoint(pod.extended)
+        )
 
     def _attempt(
-        self, pod: PodInfo | None, claims: tuple[PodClaim, ...], among: Collection[str] | None = None
+        self,
+        pod: PodInfo | None,
+        claims: tuple[PodClaim, ...],
+        among: Collection[str] | None = None,
     ) -> Attempt:
         unusable = None if pod is None else self.volumes(pod).stop
         if unusable is not None and self.nodes:
@@ -201,13 +222,22 @@ class Scheduler:
         missing = self._missing_classes(claims)
         if missing:
             said = condition.whole_pod_error(len(self.nodes), missing[0].text)
-            said = self._with_preemption(pod, said, [condition.NOT_HELPFUL] * len(self.nodes), claims=False)
+            said = self._with_preemption(
+                pod, said, [condition.NOT_HELPFUL] * len(self.nodes), claims=False
+            )
             return Attempt(claims, missing, message=said)
         if not self.nodes:
             return Attempt(claims, (NoNodes(),), message=NoNodes().text)
         delegated, mapped = self._delegated(pod), self._mapped(pod)
-        rejections = _Refused() if pod is None or not self.state.has("Node") else self._filters(pod, delegated)[1]
-        open_claims, allocated = tuple(c for c in claims if not c.allocated), [c for c in claims if c.allocated]
+        rejections = (
+            _Refused()
+            if pod is None or not self.state.has("Node")
+            else self._filters(pod, delegated)[1]
+        )
+        open_claims, allocated = (
+            tuple(c for c in claims if not c.allocated),
+            [c for c in claims if c.allocated],
+        )
         names = self._names_read(claims)
         if self._wide is None or (names is not None and names <= self._wide):
             names = self._wide
@@ -223,11 +253,16 @@ class Scheduler:
             if decoded is not None:
                 special = special_claim(self.state, decoded, node, self.features)
                 here = here if special is None else (*here, special)
-                group = (group, None if special is None or special.claim is None else repr(special.claim.spec))
+                group = (
+                    group,
+                    None if special is None or special.claim is None else repr(special.claim.spec),
+                )
             verdicts.append(self._node(name, node, rejections, allocated, here, group, known))
         return self._conclude(pod, claims, tuple(verdicts), delegated, mapped=mapped)
 
-    def _known(self, claims: tuple[PodClaim, ...], names: frozenset[str] | None) -> dict[Hashable, Verdict | None]:
+    def _known(
+        self, claims: tuple[PodClaim, ...], names: frozenset[str] | None
+    ) -> dict[Hashable, Verdict | None]:
         """Verdicts on claims by key of the node: those of all clusters with the same slices and classes, where the
         key of a node tells all that is in use there."""
         if not self._groups.apart:
@@ -265,7 +300,9 @@ class Scheduler:
         known: dict[Hashable, Verdict | None],
     ) -> NodeVerdict:
         elsewhere = (
-            tuple([c for c in allocated if not self._available(c, node) or self._failed(c)]) if allocated else ()
+            tuple([c for c in allocated if not self._available(c, node) or self._failed(c)])
+            if allocated
+            else ()
         )
         try:
             outcome = known[group]
@@ -295,7 +332,9 @@ class Scheduler:
         decoded: Node = self.state.decode(node)
         outcome = self.allocator.allocate(decoded, [c.claim for c in claims if c.claim is not None])
         if isinstance(outcome, NoAllocator):
-            raise Unsupported(outcome.message, hint="dractl says nothing rather than something wrong")
+            raise Unsupported(
+                outcome.message, hint="dractl says nothing rather than something wrong"
+            )
         return outcome
 
     def _missing_classes(self, claims: tuple[PodClaim, ...]) -> tuple[ClassMissing, ...]:
@@ -307,10 +346,17 @@ class Scheduler:
                 continue
             for request in claim.claim.spec.devices.requests:
                 ref = RequestRef(claim.full_name, request.name)
-                asked = [(replace(ref, alternative=a.name), a.device_class_name) for a in request.first_available]
+                asked = [
+                    (replace(ref, alternative=a.name), a.device_class_name)
+                    for a in request.first_available
+                ]
                 if request.exactly is not None:
                     asked = [(ref, request.exactly.device_class_name)]
-                found += [ClassMissing(claim, each, name) for each, name in asked if name and name not in known]
+                found += [
+                    ClassMissing(claim, each, name)
+                    for each, name in asked
+                    if name and name not in known
+                ]
         return tuple(found)
 
     # -- the whole attempt ---------------------------------------------------------------------------------------------
@@ -326,12 +372,22 @@ class Scheduler:
     ) -> Attempt:
         fatal = next((n for n in nodes if n.asked and self.is_fatal(n.outcome)), None)
         if fatal is not None:
-            text = fatal.outcome.message if isinstance(fatal.outcome, Fatal) else f"node {fatal.name}: {TIMED_OUT}"
+            text = (
+                fatal.outcome.message
+                if isinstance(fatal.outcome, Fatal)
+                else f"node {fatal.name}: {TIMED_OUT}"
+            )
             return Attempt(claims, nodes=nodes, fatal=fatal, message=condition.filter_error(text))
         if any(n.fits for n in nodes):
             failed = late(self.state, self.features, pod, claims, nodes, mapped=mapped)
-            return Attempt(claims, nodes=nodes, late=failed, message=None if failed is None else failed.text)
-        texts = [text for n in nodes for text in (n.rejection.texts if n.rejection is not None else dra_texts(n))]
+            return Attempt(
+                claims, nodes=nodes, late=failed, message=None if failed is None else failed.text
+            )
+        texts = [
+            text
+            for n in nodes
+            for text in (n.rejection.texts if n.rejection is not None else dra_texts(n))
+        ]
         said = condition.fit_error(len(nodes), texts)
         second = [condition.NOT_HELPFUL] * len(nodes)
         if pod is not None and any(n.rejection is not None for n in nodes):
@@ -341,11 +397,18 @@ class Scheduler:
         said = self._with_preemption(pod, said, second, claims=bool(claims or mapped))
         return Attempt(claims, nodes=nodes, message=said)
 
-    def _with_preemption(self, pod: PodInfo | None, first: str, second: list[str], *, claims: bool) -> str:
+    def _with_preemption(
+        self, pod: PodInfo | None, first: str, second: list[str], *, claims: bool
+    ) -> str:
         never = pod is not None and not pod.preempts
-        preemption = condition.NEVER_PREEMPTS if never else condition.fit_error(len(self.nodes), second)
+        preemption = (
+            condition.NEVER_PREEMPTS if never else condition.fit_error(len(self.nodes), second)
+        )
         return condition.with_preemption(
-            first, preemption, release_1_37=self.features.has("preemption-after-claims"), claims=claims
+            first,
+            preemption,
+            release_1_37=self.features.has("preemption-after-claims"),
+            claims=claims,
         )
 
     def is_fatal(self, outcome: Verdict | None) -> bool:
@@ -360,7 +423,9 @@ class _Refused(dict[str, "Rejection | None"]):
     of pods that are the same to the filters, where the node alone decides: before and after a change."""
 
     def __init__(
-        self, filters: NodeFilters | None = None, known: dict[NodeInfo, Rejection | None] | None = None
+        self,
+        filters: NodeFilters | None = None,
+        known: dict[NodeInfo, Rejection | None] | None = None,
     ) -> None:
         super().__init__()
         self.nodes: Mapping[str, NodeInfo] = {} if filters is None else filters.snapshot.nodes
@@ -406,9 +471,15 @@ def nodes_of(state: ClusterState) -> Mapping[str, Raw]:
     nodes = state.all("Node")
     if nodes:
         return {name: value for (_, name), value in sorted(nodes.items())}
-    names = sorted({text_at(value, "spec", "nodeName") for value in state.all("ResourceSlice").values()} - {""})
+    names = sorted(
+        {text_at(value, "spec", "nodeName") for value in state.all("ResourceSlice").values()} - {""}
+    )
     return {
-        n: {"apiVersion": "v1", "kind": "Node", "metadata": {"name": n, "labels": {"kubernetes.io/hostname": n}}}
+        n: {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": n, "labels": {"kubernetes.io/hostname": n}},
+        }
         for n in names
     }
 

@@ -62,18 +62,26 @@ def pending(claims: Sequence[PodClaim]) -> BindingWait | None:
 
 def without_allocation(claim: Raw) -> Raw:
     """A claim as it is after the scheduler has taken its allocation back."""
-    status = {k: v for k, v in claim["status"].items() if k not in ("allocation", "reservedFor", "devices")}
+    status = {
+        k: v
+        for k, v in claim["status"].items()
+        if k not in ("allocation", "reservedFor", "devices")
+    }
     return {**claim, "status": status}
 
 
-def _devices(claim: PodClaim) -> Iterator[tuple[DeviceRequestAllocationResult, dict[str, Condition]]]:
+def _devices(
+    claim: PodClaim,
+) -> Iterator[tuple[DeviceRequestAllocationResult, dict[str, Condition]]]:
     """The results of an allocation, each with the conditions that its driver has set."""
     if claim.claim is None or claim.claim.status.allocation is None:
         return
     reported = claim.claim.status.devices
     for result in claim.claim.status.allocation.devices.results:
         identity = (result.driver, result.pool, result.device, result.share_id)
-        status = next((d for d in reported if (d.driver, d.pool, d.device, d.share_id) == identity), None)
+        status = next(
+            (d for d in reported if (d.driver, d.pool, d.device, d.share_id) == identity), None
+        )
         yield result, {c.type: c for c in status.conditions} if status is not None else {}
 
 

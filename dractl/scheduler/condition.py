@@ -30,7 +30,14 @@ _VOLUMES = re.compile(
 )
 _PARTS = re.compile(r"0/\d+ nodes are available: (?P<said>.*?)\.(?: |$)", re.DOTALL)
 _PLUGIN = re.compile(r"plugin \"?(?P<plugin>\w+)\"?[: ]|running \"(?P<other>\w+)\" filter plugin")
-_OWN = ("DynamicResources", "NodeResourcesFit", "NodeAffinity", "NodePorts", "TaintToleration", "PodTopologySpread")
+_OWN = (
+    "DynamicResources",
+    "NodeResourcesFit",
+    "NodeAffinity",
+    "NodePorts",
+    "TaintToleration",
+    "PodTopologySpread",
+)
 
 
 def fit_error(nodes: int, texts: Iterable[str]) -> str:
@@ -47,7 +54,13 @@ def whole_pod_error(nodes: int, text: str) -> str:
 
 def with_preemption(first: str, second: str, *, release_1_37: bool, claims: bool) -> str:
     """Adds what PostFilter says. ``claims``: whether DRA had claims to look at (up to 1.36 it says so)."""
-    dra = "" if release_1_37 else "still not schedulable, " if claims else "no new claims to deallocate, "
+    dra = (
+        ""
+        if release_1_37
+        else "still not schedulable, "
+        if claims
+        else "no new claims to deallocate, "
+    )
     return f"{first} {dra}preemption: {second}"
 
 
@@ -61,7 +74,9 @@ def filter_error(text: str) -> str:
     return f'running "DynamicResources" filter plugin: {text}'
 
 
-def unchecked(condition: str, *, volumes: bool = False, amounts: bool = True) -> list[tuple[int | None, str]]:
+def unchecked(
+    condition: str, *, volumes: bool = False, amounts: bool = True
+) -> list[tuple[int | None, str]]:
     """The parts of a pod's condition that no check here covers: for how many nodes (None: all), and the text.
 
     ``volumes``: the pod's volumes were checked; ``amounts``: all that it takes of a node's resources was.

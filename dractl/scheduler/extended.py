@@ -27,7 +27,11 @@ def provided(classes: Iterable[DeviceClass]) -> dict[str, str]:
     several the newest, then the first by name."""
     by_name = sorted(classes, key=lambda c: c.metadata.name, reverse=True)
     by_age = sorted(by_name, key=lambda c: c.metadata.creation_timestamp or "")
-    return {c.spec.extended_resource_name: c.metadata.name for c in by_age if c.spec.extended_resource_name}
+    return {
+        c.spec.extended_resource_name: c.metadata.name
+        for c in by_age
+        if c.spec.extended_resource_name
+    }
 
 
 def special_claim(state: ClusterState, pod: Pod, node: Raw, features: Features) -> PodClaim | None:

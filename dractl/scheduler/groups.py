@@ -70,7 +70,9 @@ class ClaimsHeld(Struct, frozen=True):
     claims: Mapping[Key, Raw]
 
     @classmethod
-    def of(cls, state: ClusterState, features: Features, before: ClaimsHeld | None = None) -> ClaimsHeld:
+    def of(
+        cls, state: ClusterState, features: Features, before: ClaimsHeld | None = None
+    ) -> ClaimsHeld:
         """What the claims of ``state`` hold."""
         claims = state.all("ResourceClaim")
         gone, new = exchanged({} if before is None else before.claims, claims)
@@ -84,18 +86,27 @@ class ClaimsHeld(Struct, frozen=True):
         if before is not None and all(own is _NOTHING for _, own, _ in changed):
             return cls(before.devices, before.in_use, known, claims)
         parts = [known[id(value)] for value in claims.values()]
-        if before is not None and not (before.devices.capacity or any(own.capacity for _, own, _ in changed)):
+        if before is not None and not (
+            before.devices.capacity or any(own.capacity for _, own, _ in changed)
+        ):
             return before._after(parts, changed, known, claims)
         in_use = _united(pools for _, _, pools in parts)
         devices = AllocatedState.united([own for _, own, _ in parts])
         for device, amounts in devices.capacity.items():
-            taken = device.device, tuple(sorted((name, str(amount)) for name, amount in amounts.items()))
+            taken = (
+                device.device,
+                tuple(sorted((name, str(amount)) for name, amount in amounts.items())),
+            )
             pool = device.driver, device.pool
             in_use[pool] = in_use.get(pool, frozenset()) | {taken}
         return cls(devices, in_use, known, claims)
 
     def _after(
-        self, parts: list[Holding], changed: list[Holding], known: Holdings, claims: Mapping[Key, Raw]
+        self,
+        parts: list[Holding],
+        changed: list[Holding],
+        known: Holdings,
+        claims: Mapping[Key, Raw],
     ) -> ClaimsHeld:
         """What ``parts`` hold, where the ``changed`` claims alone hold something else than before: capacity apart, that
         is looked up for their pools."""
@@ -110,7 +121,11 @@ class ClaimsHeld(Struct, frozen=True):
         in_use = dict(self.in_use)
         for pool in touched:
             in_use.pop(pool, None)
-        in_use |= {pool: used for pool, used in _united(pools for _, pools in there).items() if pool in touched}
+        in_use |= {
+            pool: used
+            for pool, used in _united(pools for _, pools in there).items()
+            if pool in touched
+        }
         return ClaimsHeld(devices, in_use, known, claims)
 
 
@@ -139,7 +154,11 @@ def _plain(claim: Raw) -> AllocatedState | None:
         return None
     devices = set()
     for result in results:
-        if not isinstance(result, dict) or result.keys() != _NAMES or set(map(type, result.values())) != {str}:
+        if (
+            not isinstance(result, dict)
+            or result.keys() != _NAMES
+            or set(map(type, result.values())) != {str}
+        ):
             return None
         devices.add(DeviceID(result["driver"], result["pool"], result["device"]))
     return AllocatedState(frozenset(devices))
@@ -158,8 +177,12 @@ def _by_pool(held: AllocatedState) -> InUse:
 class Groups:
     """Keys of nodes in one set of slices; two nodes with the same key get the same verdict."""
 
-    def __init__(self, slices: Iterable[ResourceSlice], known: dict[int, _Signature] | None = None) -> None:
-        self.known = {} if known is None else known  # by the identity of slices; shared between sets of them
+    def __init__(
+        self, slices: Iterable[ResourceSlice], known: dict[int, _Signature] | None = None
+    ) -> None:
+        self.known = (
+            {} if known is None else known
+        )  # by the identity of slices; shared between sets of them
         self.local: dict[str, list[ResourceSlice]] = {}
         self.reachable: list[ResourceSlice] = []  # not bound to one node
         pools: dict[Pool, set[str | None]] = {}
@@ -171,7 +194,9 @@ class Groups:
             else:
                 self.reachable.append(item)
         self.spread = {pool for pool, nodes in pools.items() if len(nodes) > 1}
-        self.apart = not (self.reachable or self.spread)  # no node's devices depend on what other nodes use
+        self.apart = not (
+            self.reachable or self.spread
+        )  # no node's devices depend on what other nodes use
         # By question, with the classes, and by key of the node.
         self.verdicts: dict[Hashable, tuple[object, dict[Hashable, Verdict | None]]] = {}
         self._last: dict[str, _Signature] = {}
@@ -207,7 +232,10 @@ class Groups:
         return _Unused(node, self._keys.setdefault(key, len(self._keys)), pools)
 
     def _there(self, node: str) -> list[ResourceSlice]:
-        return sorted(self.local.get(node, ()), key=lambda s: (s.spec.driver, s.spec.pool.name, s.metadata.name))
+        return sorted(
+            self.local.get(node, ()),
+            key=lambda s: (s.spec.driver, s.spec.pool.name, s.metadata.name),
+        )
 
     def pools(self, node: str) -> tuple[Pool, ...]:
         """The pool of each slice of one node. Those of two nodes with the same key correspond."""
@@ -221,7 +249,9 @@ class Groups:
             if like is None or differ is None:
                 found = self._last[item.spec.driver] = _Signature(item, _unread(item), {})
             else:
-                found = _Signature(item, like.unread, {}, like, self._alike.setdefault(differ, differ))
+                found = _Signature(
+                    item, like.unread, {}, like, self._alike.setdefault(differ, differ)
+                )
             self.known[id(item)] = found
         if found.like is not None and names is not None and found.differ.isdisjoint(names):
             return self._signature(found.like.item, names)
@@ -270,7 +300,11 @@ def _differ(item: ResourceSlice, before: ResourceSlice) -> frozenset[str] | None
         if len(whole) != len(other) or apart not in ([], ["attributes"]):
             return None
         own, others = whole.get("attributes"), other.get("attributes")
-        if not isinstance(own, dict) or not isinstance(others, dict) or (unlike := _unlike(own, others)) is None:
+        if (
+            not isinstance(own, dict)
+            or not isinstance(others, dict)
+            or (unlike := _unlike(own, others)) is None
+        ):
             return None
         if not all(_is_plain(own[name]) and _is_plain(others[name]) for name in unlike):
             return None
@@ -280,7 +314,11 @@ def _differ(item: ResourceSlice, before: ResourceSlice) -> frozenset[str] | None
 
 def _unlike(one: Raw, other: Raw) -> list[str] | None:
     """The keys of values that are not the same one in two maps; None where their keys differ."""
-    return list(compress(one, map(is_not, one.values(), other.values()))) if list(one) == list(other) else None
+    return (
+        list(compress(one, map(is_not, one.values(), other.values())))
+        if list(one) == list(other)
+        else None
+    )
 
 
 def _unread(item: ResourceSlice) -> int:
@@ -290,7 +328,12 @@ def _unread(item: ResourceSlice) -> int:
 
 def _about(item: ResourceSlice) -> tuple[Hashable, ...]:
     spec = item.spec
-    return spec.driver, spec.pool.generation, spec.pool.resource_slice_count, spec.skip_node_operations
+    return (
+        spec.driver,
+        spec.pool.generation,
+        spec.pool.resource_slice_count,
+        spec.skip_node_operations,
+    )
 
 
 def _without_plain(device: Raw) -> Raw:
@@ -298,7 +341,10 @@ def _without_plain(device: Raw) -> Raw:
     attributes = device.get("attributes")
     if not isinstance(attributes, dict):
         return device
-    return {**device, "attributes": {name: value for name, value in attributes.items() if not _is_plain(value)}}
+    return {
+        **device,
+        "attributes": {name: value for name, value in attributes.items() if not _is_plain(value)},
+    }
 
 
 def _is_plain(value: object) -> bool:
@@ -309,7 +355,9 @@ def _values(item: ResourceSlice, names: frozenset[str] | None) -> str:
     """The attributes of devices that a question reads, one after the other."""
     devices = [device.mapping.get("attributes") for device in item.spec.devices]
     told = [attributes for attributes in devices if isinstance(attributes, dict)]
-    read = sorted(name for name in set().union(*told) if names is None or name.rpartition("/")[2] in names)
+    read = sorted(
+        name for name in set().union(*told) if names is None or name.rpartition("/")[2] in names
+    )
     return repr((read, [attributes.get(name) for attributes in told for name in read]))
 
 

@@ -26,10 +26,18 @@ class Decisive(Struct, frozen=True):
 
 
 def decisive_bug(
-    scheduler: Scheduler, attempt: Attempt, claims: Sequence[PodClaim], again: Callable[[Scheduler], Attempt]
+    scheduler: Scheduler,
+    attempt: Attempt,
+    claims: Sequence[PodClaim],
+    again: Callable[[Scheduler], Attempt],
 ) -> Decisive | None:
     """The bug that stops a pod, if one does; ``again`` makes the attempt with another scheduler."""
-    if not scheduler.features.upstream_bugs or attempt.stopped or attempt.late is not None or not attempt.nodes:
+    if (
+        not scheduler.features.upstream_bugs
+        or attempt.stopped
+        or attempt.late is not None
+        or not attempt.nodes
+    ):
         return None
     behaviour = scheduler.features.behaviour
     there = () if behaviour is None else behaviour.bugs
@@ -45,7 +53,12 @@ def decisive_bug(
     if not pools:
         return Decisive(bug, nodes)
     pool, drivers = next(iter(pools.items()))
-    sets = {s.name for item in scheduler.slices if item.spec.pool.name == pool for s in item.spec.shared_counters}
+    sets = {
+        s.name
+        for item in scheduler.slices
+        if item.spec.pool.name == pool
+        for s in item.spec.shared_counters
+    }
     return Decisive(bug, nodes, pool, tuple(drivers), min(sets, default=None))
 
 
@@ -63,11 +76,18 @@ def _applies(scheduler: Scheduler, bug: Bug, claims: Sequence[PodClaim]) -> bool
         case "list-not-restored":
             return any(c.match_attribute for c in constraints)
         case "alternative-forgotten":
-            later = (a for spec in specs for request in spec.requests for a in request.first_available[1:])
+            later = (
+                a
+                for spec in specs
+                for request in spec.requests
+                for a in request.first_available[1:]
+            )
             return any(alternative.allocation_mode == "All" for alternative in later)
         case _:
             return any(
-                d.consumes_counters or d.allow_multiple_allocations for s in scheduler.slices for d in s.spec.devices
+                d.consumes_counters or d.allow_multiple_allocations
+                for s in scheduler.slices
+                for d in s.spec.devices
             )
 
 

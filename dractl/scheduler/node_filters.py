@@ -33,7 +33,15 @@ from dractl.scheduler.rejection import (
     Untolerated,
     instead,
 )
-from dractl.scheduler.snapshot import ANY_ADDRESS, AffinityTerm, NodeInfo, PodInfo, Snapshot, SpreadConstraint, units
+from dractl.scheduler.snapshot import (
+    ANY_ADDRESS,
+    AffinityTerm,
+    NodeInfo,
+    PodInfo,
+    Snapshot,
+    SpreadConstraint,
+    units,
+)
 from dractl.scheduler.volumes import Volumes
 
 _BASIC = ("cpu", "memory", "ephemeral-storage")
@@ -46,7 +54,12 @@ class NodeFilters:
     """
 
     def __init__(
-        self, snapshot: Snapshot, pod: PodInfo, features: Features, *, delegated: frozenset[str] = frozenset()
+        self,
+        snapshot: Snapshot,
+        pod: PodInfo,
+        features: Features,
+        *,
+        delegated: frozenset[str] = frozenset(),
     ) -> None:
         self.snapshot = snapshot
         self.pod = pod
@@ -66,7 +79,9 @@ class NodeFilters:
         if self.named_nodes is not None and node.name not in self.named_nodes:
             # PreFilter keeps only the named nodes (schedule_one.go findNodesThatFitPod).
             text = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
-            yield Rejection("NodeAffinity", (text,), True, (OtherNodes(tuple(sorted(self.named_nodes))),))
+            yield Rejection(
+                "NodeAffinity", (text,), True, (OtherNodes(tuple(sorted(self.named_nodes))),)
+            )
         for check in self._checks:
             rejection = check(self, node)
             if rejection is not None:
@@ -76,12 +91,21 @@ class NodeFilters:
     def local(self) -> bool:
         """True if a node and the pods on it alone decide whether it is refused."""
         pod = self.pod
-        return not (pod.spread or pod.affinity or pod.anti_affinity or self.volumes.names or self.snapshot.repels)
+        return not (
+            pod.spread
+            or pod.affinity
+            or pod.anti_affinity
+            or self.volumes.names
+            or self.snapshot.repels
+        )
 
     @cached_property
     def wanted(self) -> Sequence[str]:
         """The resources that the pod asks for, in the order in which they are looked at."""
-        return sorted(self.pod.amounts, key=lambda n: (n not in _BASIC, _BASIC.index(n) if n in _BASIC else 0, n))
+        return sorted(
+            self.pod.amounts,
+            key=lambda n: (n not in _BASIC, _BASIC.index(n) if n in _BASIC else 0, n),
+        )
 
     @property
     def read(self) -> str:
@@ -92,7 +116,9 @@ class NodeFilters:
 
     def without(self, pods: Sequence[PodInfo]) -> NodeFilters:
         """The same filters as if some pods were not there."""
-        return NodeFilters(self.snapshot.without(pods), self.pod, self.features, delegated=self.delegated)
+        return NodeFilters(
+            self.snapshot.without(pods), self.pod, self.features, delegated=self.delegated
+        )
 
     def on(self, node: NodeInfo) -> Sequence[PodInfo]:
         """The other pods of a node."""
@@ -124,7 +150,9 @@ class NodeFilters:
                 if not keys <= node.labels.keys() or not self._spreads_over(constraint, node):
                     continue
                 count = sum(
-                    other.namespace == self.pod.namespace and not other.deleted and _spreads(constraint, other)
+                    other.namespace == self.pod.namespace
+                    and not other.deleted
+                    and _spreads(constraint, other)
                     for other in self.on(node)
                 )
                 domain = node.labels[constraint.topology_key]
@@ -145,7 +173,9 @@ class NodeFilters:
         terms = self.pod.affinity
         there = [node for node, other in self.placed if self.all_select(terms, other)]
         keys = {term.topology_key for term in terms}
-        return {key: frozenset(node.labels[key] for node in there if key in node.labels) for key in keys}
+        return {
+            key: frozenset(node.labels[key] for node in there if key in node.labels) for key in keys
+        }
 
     @cached_property
     def enemies(self) -> Sequence[tuple[AffinityTerm, Mapping[str, PodInfo]]]:
@@ -166,7 +196,9 @@ class NodeFilters:
         for number, (node, other) in enumerate(self.placed if self.snapshot.repels else ()):
             for term in other.anti_affinity:
                 if term.topology_key in node.labels and self.selects(term, self.pod, other):
-                    found.setdefault((term.topology_key, node.labels[term.topology_key]), (number, other))
+                    found.setdefault(
+                        (term.topology_key, node.labels[term.topology_key]), (number, other)
+                    )
         return found
 
     @cached_property
@@ -177,7 +209,11 @@ class NodeFilters:
 
     def stranger(self, term: AffinityTerm) -> str | None:
         """The first pod with the labels of a term in a namespace that the term does not name."""
-        alike = (pod for _, pod in self.placed if term.selector is not None and term.selector.matches(pod.labels))
+        alike = (
+            pod
+            for _, pod in self.placed
+            if term.selector is not None and term.selector.matches(pod.labels)
+        )
         return next((pod.full_name for pod in alike if not self.selects(term, pod, self.pod)), None)
 
     def all_select(self, terms: Sequence[AffinityTerm], pod: PodInfo) -> bool:
@@ -187,7 +223,9 @@ class NodeFilters:
     def selects(self, term: AffinityTerm, pod: PodInfo, owner: PodInfo) -> bool:
         """True if a term of ``owner`` selects ``pod``."""
         if term.namespace_selector is not None:
-            labels = map_at(self.snapshot.state.get("Namespace", ("", pod.namespace)), "metadata", "labels")
+            labels = map_at(
+                self.snapshot.state.get("Namespace", ("", pod.namespace)), "metadata", "labels"
+            )
             chosen = pod.namespace in term.namespaces or term.namespace_selector.matches(labels)
         elif term.namespaces:
             chosen = pod.namespace in term.namespaces
@@ -217,8 +255,14 @@ def _node_name(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
 
 def _taints(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
     refusing = (taint for taint in node.taints if taint.effect in ("NoSchedule", "NoExecute"))
-    unmet = tuple(Untolerated(taint) for taint in refusing if not tolerated(taint, filters.pod.tolerations))
-    return Rejection("TaintToleration", ("node(s) had untolerated taint(s)",), True, unmet) if unmet else None
+    unmet = tuple(
+        Untolerated(taint) for taint in refusing if not tolerated(taint, filters.pod.tolerations)
+    )
+    return (
+        Rejection("TaintToleration", ("node(s) had untolerated taint(s)",), True, unmet)
+        if unmet
+        else None
+    )
 
 
 def _affinity(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
@@ -230,7 +274,9 @@ def _affinity(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
     required = filters.pod.node_affinity
     if required is None or node.matches(required):
         return None
-    return Rejection("NodeAffinity", text, True, (AffinityUnmet(required),), instead(required, node.labels))
+    return Rejection(
+        "NodeAffinity", text, True, (AffinityUnmet(required),), instead(required, node.labels)
+    )
 
 
 def _ports(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
@@ -240,7 +286,10 @@ def _ports(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
     for other in filters.on(node):
         for used in other.host_ports:
             for port in wanted:
-                same_address = port.address == used.address or ANY_ADDRESS in (port.address, used.address)
+                same_address = port.address == used.address or ANY_ADDRESS in (
+                    port.address,
+                    used.address,
+                )
                 if (port.protocol, port.port) == (used.protocol, used.port) and same_address:
                     text = "node(s) didn't have free ports for the requested pod ports"
                     taken = PortTaken(port.port, port.protocol, other.full_name)
@@ -279,7 +328,13 @@ def _resources(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
         return None
     resource, want_text, free_text = first
     return Rejection(
-        "NodeResourcesFit", tuple(texts), final, tuple(unmet), resource=resource, want=want_text, free=free_text
+        "NodeResourcesFit",
+        tuple(texts),
+        final,
+        tuple(unmet),
+        resource=resource,
+        want=want_text,
+        free=free_text,
     )
 
 
@@ -336,14 +391,20 @@ def _pod_affinity(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
         if other is not None and term.topology_key in node.labels:
             text = "node(s) didn't match pod anti-affinity rules"
             repelled = Repelled(other.full_name, theirs=False)
-            return Rejection("InterPodAffinity", (text,), False, (repelled,), pods=(other.full_name,))
+            return Rejection(
+                "InterPodAffinity", (text,), False, (repelled,), pods=(other.full_name,)
+            )
     if filters.repelling:
-        there = [filters.repelling[entry] for entry in node.labels.items() if entry in filters.repelling]
+        there = [
+            filters.repelling[entry] for entry in node.labels.items() if entry in filters.repelling
+        ]
         if there:
             _, other = min(there, key=lambda found: found[0])
             text = "node(s) didn't satisfy existing pods anti-affinity rules"
             repelled = Repelled(other.full_name, theirs=True)
-            return Rejection("InterPodAffinity", (text,), False, (repelled,), pods=(other.full_name,))
+            return Rejection(
+                "InterPodAffinity", (text,), False, (repelled,), pods=(other.full_name,)
+            )
     return None
 
 
@@ -353,7 +414,10 @@ def _unmet(filters: NodeFilters, node: NodeInfo) -> AffinityTerm | None:
     without = next((term for term in terms if term.topology_key not in node.labels), None)
     if without is not None:
         return without
-    missing = next((t for t in terms if node.labels[t.topology_key] not in filters.friends[t.topology_key]), None)
+    missing = next(
+        (t for t in terms if node.labels[t.topology_key] not in filters.friends[t.topology_key]),
+        None,
+    )
     if missing is None:
         return None
     # The first pod of a group that wants to be together may go anywhere.
@@ -361,8 +425,14 @@ def _unmet(filters: NodeFilters, node: NodeInfo) -> AffinityTerm | None:
     return None if lonely else missing
 
 
-_BEFORE_1_37: tuple[Callable[[NodeFilters, NodeInfo], Rejection | None], ...] = (_unschedulable, _node_name)
-_SINCE_1_37: tuple[Callable[[NodeFilters, NodeInfo], Rejection | None], ...] = (_node_name, _unschedulable)
+_BEFORE_1_37: tuple[Callable[[NodeFilters, NodeInfo], Rejection | None], ...] = (
+    _unschedulable,
+    _node_name,
+)
+_SINCE_1_37: tuple[Callable[[NodeFilters, NodeInfo], Rejection | None], ...] = (
+    _node_name,
+    _unschedulable,
+)
 _CHECKS: tuple[Callable[[NodeFilters, NodeInfo], Rejection | None], ...] = (
     _taints,
     _affinity,
@@ -381,7 +451,9 @@ def _named_nodes(selector: NodeSelector | None) -> frozenset[str] | None:
     found: set[str] = set()
     for term in selector.node_selector_terms if selector is not None else ():
         named = [
-            set(field.values) for field in term.match_fields if field.key == "metadata.name" and field.operator == "In"
+            set(field.values)
+            for field in term.match_fields
+            if field.key == "metadata.name" and field.operator == "In"
         ]
         if not named:
             return None
@@ -416,10 +488,16 @@ def declared_features(pod: Raw) -> list[str]:
     spec = map_at(pod, "spec")
     containers = [c for kind in ("containers", "initContainers") for c in maps_at(spec, kind)]
     needed = []
-    if any(r.get("action") == "RestartAllContainers" for c in containers for r in maps_at(c, "restartPolicyRules")):
+    if any(
+        r.get("action") == "RestartAllContainers"
+        for c in containers
+        for r in maps_at(c, "restartPolicyRules")
+    ):
         needed.append("RestartAllContainersOnContainerExits")
     if at(spec, "hostNetwork") is True and at(spec, "hostUsers") is False:
         needed.append("UserNamespacesHostNetworkSupport")
-    if any(mount.get("bindMountOptions") for c in containers for mount in maps_at(c, "volumeMounts")):
+    if any(
+        mount.get("bindMountOptions") for c in containers for mount in maps_at(c, "volumeMounts")
+    ):
         needed.append("VolumeBindMountOptions")
     return needed

@@ -43,7 +43,9 @@ class NoAllocationTime(Late, frozen=True):
 
     @property
     def text(self) -> str:
-        return _reservation(self.claim) + ("status.allocation: Invalid value: null: field cannot be modified once set")
+        return _reservation(self.claim) + (
+            "status.allocation: Invalid value: null: field cannot be modified once set"
+        )
 
 
 class EmptyMapping(Late, frozen=True):
@@ -73,8 +75,14 @@ class ExtendedClaimRefused(Late, frozen=True):
     def text(self) -> str:
         """The scheduler's message, without the random end of the claim's name."""
         namespace, first = self.pod.namespace or "default", self.refusals[0]
-        amounts = [(r.resource, {"requested": r.need, "used": r.used, "limited": r.limit}) for r in self.refusals]
-        said = (f"{word}: " + ",".join(f"{name}={of[word]}" for name, of in amounts) for word in amounts[0][1])
+        amounts = [
+            (r.resource, {"requested": r.need, "used": r.used, "limited": r.limit})
+            for r in self.refusals
+        ]
+        said = (
+            f"{word}: " + ",".join(f"{name}={of[word]}" for name, of in amounts)
+            for word in amounts[0][1]
+        )
         return (
             f'running PreBind plugin "DynamicResources": create claim for extended resources {namespace}/: '
             f'resourceclaims.resource.k8s.io "{self.pod.name}-extended-resources-" is forbidden: '
@@ -132,30 +140,47 @@ def late(
     if mapped and pod is not None and claims:
         fitting = [n for n in nodes if n.fits]
         if not any(c.key[1] == CLAIM_NAME for n in fitting for c in n.claims):
-            return EmptyMapping(f"{pod.namespace or 'default'}/{pod.name}", tuple(n.name for n in fitting))
+            return EmptyMapping(
+                f"{pod.namespace or 'default'}/{pod.name}", tuple(n.name for n in fitting)
+            )
     return miscounted
 
 
-def _refused(state: ClusterState, pod: PodInfo, nodes: Sequence[NodeVerdict]) -> ExtendedClaimRefused | None:
+def _refused(
+    state: ClusterState, pod: PodInfo, nodes: Sequence[NodeVerdict]
+) -> ExtendedClaimRefused | None:
     """What quotas say of the claim for extended resources, if they refuse it on whichever node is chosen."""
     found: list[QuotaExceeded] = []
     for node in nodes:
         if node.fits:
             special = next((c.claim for c in node.claims if c.key[1] == CLAIM_NAME), None)
-            here = [] if special is None else claim_refusals(state, special, pod.namespace or "default", "")
+            here = (
+                []
+                if special is None
+                else claim_refusals(state, special, pod.namespace or "default", "")
+            )
             if not here:
                 return None
             found = found or here
-    return ExtendedClaimRefused(pod, tuple(r for r in found if r.quota == found[0].quota)) if found else None
+    return (
+        ExtendedClaimRefused(pod, tuple(r for r in found if r.quota == found[0].quota))
+        if found
+        else None
+    )
 
 
-def _miscounted(features: Features, claims: Sequence[PodClaim], nodes: Sequence[NodeVerdict]) -> Miscounted | None:
+def _miscounted(
+    features: Features, claims: Sequence[PodClaim], nodes: Sequence[NodeVerdict]
+) -> Miscounted | None:
     """Scoring happens where more than one node is left."""
     if not features.has("score-of-allocated") or sum(n.fits for n in nodes) < 2:
         return None
     open_claims = tuple(c for c in claims if not c.allocated and c.claim is not None)
     mixed = len(open_claims) < len(claims) and any(
-        request.first_available for c in open_claims if c.claim for request in c.claim.spec.devices.requests
+        request.first_available
+        for c in open_claims
+        if c.claim
+        for request in c.claim.spec.devices.requests
     )
     return Miscounted(open_claims) if mixed else None
 

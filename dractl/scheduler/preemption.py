@@ -39,7 +39,9 @@ def preempted(state: ClusterState, pod: Raw) -> tuple[str, ...]:
 
 
 def preempt(
-    filters: NodeFilters, verdicts: Sequence[NodeVerdict], dra_texts: Callable[[NodeVerdict], tuple[str, ...]]
+    filters: NodeFilters,
+    verdicts: Sequence[NodeVerdict],
+    dra_texts: Callable[[NodeVerdict], tuple[str, ...]],
 ) -> tuple[tuple[NodeVerdict, ...], list[str]]:
     """The verdicts with victims, if evicting them helps on some node; else what preemption says of each node.
 

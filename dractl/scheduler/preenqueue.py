@@ -114,9 +114,13 @@ def enter(state: ClusterState, value: Raw, *, recreated: bool = False) -> Entere
     stops: list[Stop] = []
     if pod.spec.scheduling_gates:
         queue = text_at(value, "metadata", "labels", _QUEUE)
-        stops.append(SchedulingGated(pod.spec.scheduling_gates, f"{namespace}/{queue}" if queue else ""))
+        stops.append(
+            SchedulingGated(pod.spec.scheduling_gates, f"{namespace}/{queue}" if queue else "")
+        )
     for reference in pod.spec.resource_claims:
-        claim, found = _resolve(state, value, pod, namespace, reference, creates_claims, shared.get(reference.name))
+        claim, found = _resolve(
+            state, value, pod, namespace, reference, creates_claims, shared.get(reference.name)
+        )
         if claim is not None:
             claims.append(claim)
         stops += found
@@ -143,7 +147,9 @@ def _resolve(
         entries = maps_at(value, "spec", "resourceClaims")
         old_form = any("source" in entry for entry in entries if text_at(entry, "name") == name)
         return None, [ClaimUnsetSource(name, old_form)]
-    statuses = {status.name: status.resource_claim_name for status in pod.status.resource_claim_statuses}
+    statuses = {
+        status.name: status.resource_claim_name for status in pod.status.resource_claim_statuses
+    }
     if creates_claims:
         if shared is not None:
             return _of_group(state, namespace, reference, *shared)
@@ -160,7 +166,10 @@ def _resolve(
 
 
 def _owned(claim: ResourceClaim, pod: Pod) -> bool:
-    return any(owner.uid == pod.metadata.uid or owner.kind == "PodGroup" for owner in claim.metadata.owner_references)
+    return any(
+        owner.uid == pod.metadata.uid or owner.kind == "PodGroup"
+        for owner in claim.metadata.owner_references
+    )
 
 
 def _named(
@@ -172,11 +181,16 @@ def _named(
         return None, [ClaimMissing(name, key, template)]
     claim = cast("ResourceClaim", state.decode(value))
     editable: tuple[str, tuple[str, ...]] = ("/".join(("ResourceClaim", *key)), ("spec",))
-    if template is not None and state.get("ResourceClaimTemplate", (namespace, template)) is not None:
+    if (
+        template is not None
+        and state.get("ResourceClaimTemplate", (namespace, template)) is not None
+    ):
         editable = (f"ResourceClaimTemplate/{namespace}/{template}", ("spec", "spec"))
     found = PodClaim(name, key, value, claim, template, editable)
     if claim.metadata.deletion_timestamp:
-        users = tuple(consumer.name for consumer in claim.status.reserved_for if consumer.resource == "pods")
+        users = tuple(
+            consumer.name for consumer in claim.status.reserved_for if consumer.resource == "pods"
+        )
         return found, [ClaimDeleting(found, users, claim.metadata.finalizers)]
     return found, []
 
@@ -207,7 +221,9 @@ def _of_group(
         return None, [TemplateMissing(reference.name, (namespace, template))]
     made = _made(value, namespace, claim_name)
     owner = {"apiVersion": group.get("apiVersion"), "kind": "PodGroup", "controller": True}
-    metadata = {key: at(group, "metadata", key) for key in ("name", "uid") if at(group, "metadata", key)}
+    metadata = {
+        key: at(group, "metadata", key) for key in ("name", "uid") if at(group, "metadata", key)
+    }
     made["metadata"]["ownerReferences"] = [{**owner, **metadata}]
     claim = cast("ResourceClaim", state.decode(made))
     editable = (f"ResourceClaimTemplate/{namespace}/{template}", ("spec", "spec"))
@@ -232,7 +248,9 @@ def _generated_name(pod: Pod, name: str) -> str:
     return f"{pod.metadata.name or pod.metadata.generate_name}-{name}"
 
 
-def _not_made(state: ClusterState, value: Raw, pod: Pod, namespace: str, name: str, template: str) -> Stop:
+def _not_made(
+    state: ClusterState, value: Raw, pod: Pod, namespace: str, name: str, template: str
+) -> Stop:
     """Why the claim controller has not made the claim of a template."""
     key = (namespace, template)
     found = state.get("ResourceClaimTemplate", key)
@@ -243,5 +261,7 @@ def _not_made(state: ClusterState, value: Raw, pod: Pod, namespace: str, name: s
     if refused:
         return refused[0]
     event = event_about(state, value, "FailedResourceClaimCreation", f"PodResourceClaim {name}:")
-    younger = text_at(found, "metadata", "creationTimestamp") > (pod.metadata.creation_timestamp or "")
+    younger = text_at(found, "metadata", "creationTimestamp") > (
+        pod.metadata.creation_timestamp or ""
+    )
     return ClaimNotCreated(name, key, event, younger, is_new(state, value))

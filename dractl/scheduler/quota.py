@@ -10,7 +10,14 @@ from collections.abc import Iterable, Mapping
 from dractl.allocation import EXTENDED_CLAIM, Features, backing_classes
 from dractl.cluster.pods import ended
 from dractl.cluster.state import ClusterState, Key, list_at, map_at, maps_at, text_at
-from dractl.model import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, Quantity, RequestRef, ResourceClaim
+from dractl.model import (
+    DeviceRequest,
+    DeviceSubRequest,
+    ExactDeviceRequest,
+    Quantity,
+    RequestRef,
+    ResourceClaim,
+)
 from dractl.objects import Raw
 from dractl.scheduler.snapshot import pod_limits, pod_requests, quantity
 from dractl.scheduler.stops import Stop
@@ -22,7 +29,9 @@ CLAIMS = "count/resourceclaims.resource.k8s.io"
 PER_CLASS = ".deviceclass.resource.k8s.io/devices"
 _ALL_COUNTS = 32  # resourceapi.AllocationResultsMaxSize
 _ONE = Quantity(1)
-_MUST_BE_GIVEN = frozenset(f"{prefix}{name}" for prefix in ("", "requests.", "limits.") for name in ("cpu", "memory"))
+_MUST_BE_GIVEN = frozenset(
+    f"{prefix}{name}" for prefix in ("", "requests.", "limits.") for name in ("cpu", "memory")
+)
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 
 
@@ -57,11 +66,20 @@ def of_claim(claim: ResourceClaim) -> dict[str, Quantity]:
     for request in claim.spec.devices.requests:
         worst: dict[str, int] = {}
         for option in options(request):
-            need = _ALL_COUNTS if option.allocation_mode == "All" else 1 if option.count is None else option.count
+            need = (
+                _ALL_COUNTS
+                if option.allocation_mode == "All"
+                else 1
+                if option.count is None
+                else option.count
+            )
             worst[option.device_class_name] = max(worst.get(option.device_class_name, 0), need)
         for name, need in worst.items():
             devices[name] = devices.get(name, 0) + need
-    return {CLAIMS: _ONE, **{f"{name}{PER_CLASS}": Quantity(count) for name, count in devices.items()}}
+    return {
+        CLAIMS: _ONE,
+        **{f"{name}{PER_CLASS}": Quantity(count) for name, count in devices.items()},
+    }
 
 
 def of_pod(pod: Raw) -> dict[str, Quantity]:
@@ -82,7 +100,11 @@ def of_pod(pod: Raw) -> dict[str, Quantity]:
 
 
 def claim_refusals(
-    state: ClusterState, claim: ResourceClaim, namespace: str, pod_claim: str, replaces: Key | None = None
+    state: ClusterState,
+    claim: ResourceClaim,
+    namespace: str,
+    pod_claim: str,
+    replaces: Key | None = None,
 ) -> list[QuotaExceeded]:
     """Quotas that refuse to create ``claim``. ``replaces`` is an existing claim that it takes over."""
     charged = of_claim(claim)
@@ -96,7 +118,11 @@ def claim_refusals(
                 used = _claims_of(state, namespace, replaces) if used is None else used
                 have, need = used.get(resource, Quantity()), charged[resource]
                 if limit < have + need:
-                    found.append(QuotaExceeded(pod_claim, key, resource, limit, have, need, _asking(claim, resource)))
+                    found.append(
+                        QuotaExceeded(
+                            pod_claim, key, resource, limit, have, need, _asking(claim, resource)
+                        )
+                    )
     return found
 
 
@@ -120,17 +146,33 @@ def room(
     """How many more of ``pod``, each with its own ``claims``, the quotas of its namespace admit, and the quota that
     refuses the next one; None if no quota limits them."""
     namespace = text_at(pod, "metadata", "namespace") or "default"
-    quotas = [(key, value) for key, value in state.all("ResourceQuota").items() if key[0] == namespace]
+    quotas = [
+        (key, value) for key, value in state.all("ResourceQuota").items() if key[0] == namespace
+    ]
     if not quotas:
         return None
     pods = [value for key, value in state.all("Pod").items() if key[0] == namespace]
-    held = [c for key in state.all("ResourceClaim") if key[0] == namespace and (c := state.claim(key)) is not None]
+    held = [
+        c
+        for key in state.all("ResourceClaim")
+        if key[0] == namespace and (c := state.claim(key)) is not None
+    ]
     backing = _backing(state, features)
-    own, others = total(_extended(c, backing) for c in claims), total(_extended(c, backing) for c in held)
+    own, others = (
+        total(_extended(c, backing) for c in claims),
+        total(_extended(c, backing) for c in held),
+    )
     found: list[tuple[int, QuotaExceeded]] = []
     for key, quota in quotas:
-        charged = total(([own] if _scopeless(quota) else []) + ([of_pod(pod)] if _in_scopes(quota, pod) else []))
-        used = total([*([others] if _scopeless(quota) else []), *(of_pod(p) for p in pods if _in_scopes(quota, p))])
+        charged = total(
+            ([own] if _scopeless(quota) else []) + ([of_pod(pod)] if _in_scopes(quota, pod) else [])
+        )
+        used = total(
+            [
+                *([others] if _scopeless(quota) else []),
+                *(of_pod(p) for p in pods if _in_scopes(quota, p)),
+            ]
+        )
         for resource, limit in _limits(quota):
             need, have = charged.get(resource, Quantity()), used.get(resource, Quantity())
             if need.sign() > 0:
@@ -156,8 +198,12 @@ def forbidden(state: ClusterState, pod: Raw) -> PodsNotCreated | None:
                 if resource not in given:
                     missing.setdefault(resource, []).append(text_at(container, "name"))
         if missing:
-            asked = "; ".join(f"{resource} for: {','.join(sorted(names))}" for resource, names in missing.items())
-            return PodsNotCreated(text_at(pod, "metadata", "name"), f"failed quota: {key[1]}: must specify {asked}")
+            asked = "; ".join(
+                f"{resource} for: {','.join(sorted(names))}" for resource, names in missing.items()
+            )
+            return PodsNotCreated(
+                text_at(pod, "metadata", "name"), f"failed quota: {key[1]}: must specify {asked}"
+            )
     return None
 
 
@@ -174,7 +220,10 @@ def _extended(claim: ResourceClaim, backing: list[tuple[str, str]]) -> dict[str,
     charged = of_claim(claim)
     if claim.metadata.annotations.get(EXTENDED_CLAIM) == "true":
         return charged
-    more = [(f"requests.{name}", charged.get(f"{device_class}{PER_CLASS}")) for name, device_class in backing]
+    more = [
+        (f"requests.{name}", charged.get(f"{device_class}{PER_CLASS}"))
+        for name, device_class in backing
+    ]
     return {**charged, **{name: amount for name, amount in more if amount is not None}}
 
 
@@ -188,7 +237,9 @@ def total(charges: Iterable[Usage]) -> dict[str, Quantity]:
 
 
 def _limits(quota: Raw) -> Iterable[tuple[str, Quantity]]:
-    return ((resource, quantity(limit)) for resource, limit in map_at(quota, "spec", "hard").items())
+    return (
+        (resource, quantity(limit)) for resource, limit in map_at(quota, "spec", "hard").items()
+    )
 
 
 def _scopeless(quota: Raw) -> bool:
@@ -198,8 +249,13 @@ def _scopeless(quota: Raw) -> bool:
 
 def _in_scopes(quota: Raw, pod: Raw) -> bool:
     """True if a pod is in all scopes of a quota (podMatchesScopeFunc)."""
-    wanted = [{"scopeName": name, "operator": "Exists"} for name in list_at(quota, "spec", "scopes")]
-    return all(_in_scope(one, pod) for one in [*wanted, *maps_at(quota, "spec", "scopeSelector", "matchExpressions")])
+    wanted = [
+        {"scopeName": name, "operator": "Exists"} for name in list_at(quota, "spec", "scopes")
+    ]
+    return all(
+        _in_scope(one, pod)
+        for one in [*wanted, *maps_at(quota, "spec", "scopeSelector", "matchExpressions")]
+    )
 
 
 def _in_scope(scope: Raw, pod: Raw) -> bool:
@@ -215,7 +271,12 @@ def _in_scope(scope: Raw, pod: Raw) -> bool:
             return bool(best == (name == "BestEffort"))
         case "PriorityClass":
             own, values = text_at(spec, "priorityClassName"), list_at(scope, "values")
-            answers = {"Exists": bool(own), "DoesNotExist": not own, "In": own in values, "NotIn": own not in values}
+            answers = {
+                "Exists": bool(own),
+                "DoesNotExist": not own,
+                "In": own in values,
+                "NotIn": own not in values,
+            }
             return bool(answers.get(str(scope.get("operator"))))
         case _:
             return False

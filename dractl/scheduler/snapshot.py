@@ -21,7 +21,14 @@ from dractl.allocation.nodes import label_matches, some_term_matches
 from dractl.cluster.pods import DEFAULT_SCHEDULER, ENDED, scheduler_name
 from dractl.cluster.state import ClusterState, Key, at, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload
-from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Quantity, Taint, Toleration
+from dractl.model import (
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    Quantity,
+    Taint,
+    Toleration,
+)
 from dractl.objects import Raw
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -115,7 +122,10 @@ class PodInfo:
     @cached_property
     def lacks_claims(self) -> bool:
         """True if claims of its templates have not been made: their controller tries again."""
-        there = {text_at(status, "name") for status in maps_at(self.value, "status", "resourceClaimStatuses")}
+        there = {
+            text_at(status, "name")
+            for status in maps_at(self.value, "status", "resourceClaimStatuses")
+        }
         return any(
             text_at(entry, "resourceClaimTemplateName") and text_at(entry, "name") not in there
             for entry in maps_at(self.spec, "resourceClaims")
@@ -159,7 +169,9 @@ class PodInfo:
     @cached_property
     def requests(self) -> Mapping[str, Quantity]:
         """Requests of the pod, without zeros."""
-        return {name: amount for name, amount in pod_requests(self.spec).items() if amount.sign() > 0}
+        return {
+            name: amount for name, amount in pod_requests(self.spec).items() if amount.sign() > 0
+        }
 
     @cached_property
     def amounts(self) -> Mapping[str, int]:
@@ -169,9 +181,15 @@ class PodInfo:
     @cached_property
     def host_ports(self) -> tuple[HostPort, ...]:
         """Every host port of the pod, sidecars included."""
-        sidecars = [c for c in maps_at(self.spec, "initContainers") if c.get("restartPolicy") == "Always"]
+        sidecars = [
+            c for c in maps_at(self.spec, "initContainers") if c.get("restartPolicy") == "Always"
+        ]
         return tuple(
-            HostPort(text_at(port, "protocol") or "TCP", port["hostPort"], text_at(port, "hostIP") or ANY_ADDRESS)
+            HostPort(
+                text_at(port, "protocol") or "TCP",
+                port["hostPort"],
+                text_at(port, "hostIP") or ANY_ADDRESS,
+            )
             for container in [*maps_at(self.spec, "containers"), *sidecars]
             for port in maps_at(container, "ports")
             if isinstance(port.get("hostPort"), int) and port["hostPort"] > 0
@@ -181,7 +199,9 @@ class PodInfo:
     def tolerations(self) -> tuple[Toleration, ...]:
         """Tolerations of node taints."""
         return tuple(
-            Toleration(text_at(t, "key"), text_at(t, "operator"), text_at(t, "value"), text_at(t, "effect"))
+            Toleration(
+                text_at(t, "key"), text_at(t, "operator"), text_at(t, "value"), text_at(t, "effect")
+            )
             for t in maps_at(self.spec, "tolerations")
         )
 
@@ -204,7 +224,9 @@ class PodInfo:
     @cached_property
     def anti_affinity(self) -> tuple[AffinityTerm, ...]:
         """Required pod anti-affinity."""
-        return tuple(map(_affinity_term, maps_at(self.spec, "affinity", "podAntiAffinity", REQUIRED)))
+        return tuple(
+            map(_affinity_term, maps_at(self.spec, "affinity", "podAntiAffinity", REQUIRED))
+        )
 
     @cached_property
     def spread(self) -> tuple[SpreadConstraint, ...]:
@@ -260,7 +282,10 @@ class PodInfo:
         its sorted names."""
         found = {}
         for number, container in enumerate(self.containers):
-            amounts = {**map_at(container, "resources", "limits"), **map_at(container, "resources", "requests")}
+            amounts = {
+                **map_at(container, "resources", "limits"),
+                **map_at(container, "resources", "requests"),
+            }
             for position, resource in enumerate(sorted(amounts)):
                 asked = f"{resource}: {amounts[resource]} of container {text_at(container, 'name')}"
                 found[f"container-{number}-request-{position}"] = asked
@@ -292,13 +317,18 @@ class NodeInfo:
     @cached_property
     def allocatable(self) -> Mapping[str, Quantity]:
         """status.allocatable."""
-        return {name: quantity(value) for name, value in map_at(self.value, "status", "allocatable").items()}
+        return {
+            name: quantity(value)
+            for name, value in map_at(self.value, "status", "allocatable").items()
+        }
 
     @property
     def unready(self) -> bool:
         """True if the node's condition Ready does not hold, or its kubelet no longer reports it."""
         conditions = maps_at(self.value, "status", "conditions")
-        return any(c.get("type") == "Ready" and c.get("status") in ("False", "Unknown") for c in conditions)
+        return any(
+            c.get("type") == "Ready" and c.get("status") in ("False", "Unknown") for c in conditions
+        )
 
     @property
     def reported(self) -> bool:
@@ -341,9 +371,15 @@ class Budget(Struct, frozen=True):
     def protects(self, pod: PodInfo) -> bool:
         """True if an eviction of the pod counts (filterPodsWithPDBViolation). A selector without requirements matches
         nothing."""
-        if self.selector is None or not (self.selector.match_labels or self.selector.match_expressions):
+        if self.selector is None or not (
+            self.selector.match_labels or self.selector.match_expressions
+        ):
             return False
-        if self.namespace != pod.namespace or not pod.labels or not self.selector.matches(pod.labels):
+        if (
+            self.namespace != pod.namespace
+            or not pod.labels
+            or not self.selector.matches(pod.labels)
+        ):
             return False
         return pod.name not in self.disrupted
 
@@ -351,7 +387,12 @@ class Budget(Struct, frozen=True):
 def _budget(key: Key, value: Raw) -> Budget:
     status = map_at(value, "status")
     allowed = _integer(status.get("disruptionsAllowed")) or 0
-    return Budget(key[0], label_selector(at(value, "spec", "selector")), allowed, map_at(status, "disruptedPods"))
+    return Budget(
+        key[0],
+        label_selector(at(value, "spec", "selector")),
+        allowed,
+        map_at(status, "disruptedPods"),
+    )
 
 
 def exchanged(before: Mapping[Key, Raw], after: Mapping[Key, Raw]) -> tuple[list[Raw], list[Raw]]:
@@ -359,10 +400,14 @@ def exchanged(before: Mapping[Key, Raw], after: Mapping[Key, Raw]) -> tuple[list
     old, new = list(before.values()), list(after.values())
     first = next(compress(count(), map(is_not, old, new)), min(len(old), len(new)))
     old, new = old[first:], new[first:]  # most changes are in one place
-    last = next(compress(count(), map(is_not, reversed(old), reversed(new))), min(len(old), len(new)))
+    last = next(
+        compress(count(), map(is_not, reversed(old), reversed(new))), min(len(old), len(new))
+    )
     old, new = old[: len(old) - last], new[: len(new) - last]
     kept = set(map(id, old)).intersection(map(id, new))
-    return [value for value in old if id(value) not in kept], [value for value in new if id(value) not in kept]
+    return [value for value in old if id(value) not in kept], [
+        value for value in new if id(value) not in kept
+    ]
 
 
 class Snapshot(Struct, frozen=True):
@@ -371,7 +416,9 @@ class Snapshot(Struct, frozen=True):
 
     state: ClusterState
     nodes: Mapping[str, NodeInfo]
-    known: Mapping[int, PodInfo] = field(default_factory=dict)  # by the identity of the pod's mapping
+    known: Mapping[int, PodInfo] = field(
+        default_factory=dict
+    )  # by the identity of the pod's mapping
     repels: bool = False
     budgets: tuple[Budget, ...] = ()
 
@@ -388,14 +435,26 @@ class Snapshot(Struct, frozen=True):
         placed: dict[str, list[PodInfo]] = {info.node_name: [] for info in changed}
         kept, same = before.nodes, before.state.all("Node") is values
         if not same:
-            placed |= {name: [] for (_, name), v in values.items() if name not in kept or kept[name].value is not v}
+            placed |= {
+                name: []
+                for (_, name), v in values.items()
+                if name not in kept or kept[name].value is not v
+            }
         for info in map(known.__getitem__, map(id, pods.values())) if placed.keys() != {""} else ():
             if info.node_name in placed and not info.ended:
                 placed[info.node_name].append(info)
-        made = {name: NodeInfo(values["", name], there) for name, there in placed.items() if ("", name) in values}
-        nodes = {**kept, **made} if same else {name: made.get(name) or kept[name] for _, name in values}
+        made = {
+            name: NodeInfo(values["", name], there)
+            for name, there in placed.items()
+            if ("", name) in values
+        }
+        nodes = (
+            {**kept, **made} if same else {name: made.get(name) or kept[name] for _, name in values}
+        )
         repels = any(info.anti_affinity for info in (known if before.repels else added).values())
-        budgets = tuple(_budget(key, value) for key, value in state.all("PodDisruptionBudget").items())
+        budgets = tuple(
+            _budget(key, value) for key, value in state.all("PodDisruptionBudget").items()
+        )
         return cls(state, nodes, known, repels, budgets)
 
     def pod(self, value: Raw) -> PodInfo:
@@ -448,7 +507,9 @@ def container_requests(container: Raw) -> dict[str, Quantity]:
 
 def container_limits(container: Raw) -> dict[str, Quantity]:
     """Limits of a container."""
-    return {name: quantity(value) for name, value in map_at(container, "resources", "limits").items()}
+    return {
+        name: quantity(value) for name, value in map_at(container, "resources", "limits").items()
+    }
 
 
 def pod_requests(spec: Raw) -> dict[str, Quantity]:
@@ -462,7 +523,9 @@ def pod_limits(spec: Raw) -> dict[str, Quantity]:
     return {name: amount for name, amount in limits.items() if amount.sign()}
 
 
-def _of_pod(spec: Raw, of: Callable[[Raw], dict[str, Quantity]], pod_level: str) -> dict[str, Quantity]:
+def _of_pod(
+    spec: Raw, of: Callable[[Raw], dict[str, Quantity]], pod_level: str
+) -> dict[str, Quantity]:
     total: dict[str, Quantity] = {}
     for container in maps_at(spec, "containers"):
         total = _sum(total, of(container))
@@ -484,8 +547,12 @@ def _of_pod(spec: Raw, of: Callable[[Raw], dict[str, Quantity]], pod_level: str)
 def init_request(spec: Raw, resource: str) -> tuple[str, Quantity] | None:
     """Name and request of the init container that decides how much of a resource the pod asks for; None if its
     containers do."""
-    initializing = [c for c in maps_at(spec, "initContainers") if c.get("restartPolicy") != "Always"]
-    asked = [(text_at(c, "name"), container_requests(c).get(resource, Quantity())) for c in initializing]
+    initializing = [
+        c for c in maps_at(spec, "initContainers") if c.get("restartPolicy") != "Always"
+    ]
+    asked = [
+        (text_at(c, "name"), container_requests(c).get(resource, Quantity())) for c in initializing
+    ]
     whole = pod_requests({k: v for k, v in spec.items() if k not in ("initContainers", "overhead")})
     name, most = max(asked, key=lambda item: item[1].milli_value(), default=("", Quantity()))
     return (name, most) if whole.get(resource, Quantity()) < most else None
@@ -494,11 +561,17 @@ def init_request(spec: Raw, resource: str) -> tuple[str, Quantity] | None:
 def _sum(left: dict[str, Quantity], right: Mapping[str, Quantity]) -> dict[str, Quantity]:
     if not right:
         return left
-    return {**left, **{name: left[name] + amount if name in left else amount for name, amount in right.items()}}
+    return {
+        **left,
+        **{name: left[name] + amount if name in left else amount for name, amount in right.items()},
+    }
 
 
 def _max(left: dict[str, Quantity], right: Mapping[str, Quantity]) -> dict[str, Quantity]:
-    return {**left, **{n: max(left[n], amount) if n in left else amount for n, amount in right.items()}}
+    return {
+        **left,
+        **{n: max(left[n], amount) if n in left else amount for n, amount in right.items()},
+    }
 
 
 def node_selector(value: Raw) -> NodeSelector:
@@ -523,7 +596,9 @@ def label_selector(value: object) -> LabelSelector | None:
     """A label selector as the API has it; None if there is none."""
     if not isinstance(value, dict):
         return None
-    return LabelSelector(map_at(value, "matchLabels"), tuple(map(_requirement, maps_at(value, "matchExpressions"))))
+    return LabelSelector(
+        map_at(value, "matchLabels"), tuple(map(_requirement, maps_at(value, "matchExpressions")))
+    )
 
 
 def _affinity_term(value: Raw) -> AffinityTerm:

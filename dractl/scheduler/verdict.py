@@ -33,7 +33,9 @@ class NodeVerdict(Struct, frozen=True):
     @property
     def allocates(self) -> bool:
         """True if the allocator finds devices here in time."""
-        return self.outcome is None or (isinstance(self.outcome, Allocated) and not self.outcome.times_out)
+        return self.outcome is None or (
+            isinstance(self.outcome, Allocated) and not self.outcome.times_out
+        )
 
     @property
     def times_out(self) -> bool:
@@ -43,7 +45,9 @@ class NodeVerdict(Struct, frozen=True):
     @property
     def fits(self) -> bool:
         """True if the pod can run here."""
-        return (self.rejection is None or bool(self.victims)) and not self.elsewhere and self.allocates
+        return (
+            (self.rejection is None or bool(self.victims)) and not self.elsewhere and self.allocates
+        )
 
     @property
     def asked(self) -> bool:
@@ -69,7 +73,12 @@ class Attempt(Struct, frozen=True, dict=True):
     @cached_property
     def fits(self) -> bool:
         """True if the pod is placed."""
-        return not self.stopped and self.fatal is None and self.late is None and any(n.fits for n in self.nodes)
+        return (
+            not self.stopped
+            and self.fatal is None
+            and self.late is None
+            and any(n.fits for n in self.nodes)
+        )
 
     def given_back(self, uid: str) -> PodClaim | None:
         """The allocated claim that PostFilter releases if no node fits, so that the next attempt allocates it again.

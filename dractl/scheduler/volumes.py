@@ -28,11 +28,21 @@ from dractl.scheduler.rejection import (
     VolumeMissing,
     instead,
 )
-from dractl.scheduler.snapshot import NodeInfo, PodInfo, Snapshot, label_selector, node_selector, quantity
+from dractl.scheduler.snapshot import (
+    NodeInfo,
+    PodInfo,
+    Snapshot,
+    label_selector,
+    node_selector,
+    quantity,
+)
 from dractl.scheduler.stops import Stop
 
 _CLASS = "volume.beta.kubernetes.io/storage-class"
-_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+_DEFAULT = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
 _BOUND = "pv.kubernetes.io/bind-completed"
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
@@ -139,7 +149,9 @@ class Volumes:
             claim = None if value is None else _storage(value)
             fault = _fault(claim, name, ephemeral=template is not None, pod=self.pod)
             if claim is None or fault:
-                self.stop = self.stop or VolumeUnusable("VolumeBinding", (self.pod.namespace, name), fault)
+                self.stop = self.stop or VolumeUnusable(
+                    "VolumeBinding", (self.pod.namespace, name), fault
+                )
                 return
             found.append(claim)
         for claim in found:
@@ -148,11 +160,18 @@ class Volumes:
                 self.known = self.known and self.state.listed("PersistentVolume")
             elif self._waits(claim):
                 self.delayed.append(claim)
-            elif claim.name in made and self.state.get("StorageClass", ("", claim.class_name)) is not None:
-                self.known = False  # it is bound at once, and where its volume will be nobody knows yet
+            elif (
+                claim.name in made
+                and self.state.get("StorageClass", ("", claim.class_name)) is not None
+            ):
+                self.known = (
+                    False  # it is bound at once, and where its volume will be nobody knows yet
+                )
             else:
                 fault = "pod has unbound immediate PersistentVolumeClaims"
-                self.stop = VolumeUnusable("VolumeBinding", (self.pod.namespace, claim.name), fault, claim.value)
+                self.stop = VolumeUnusable(
+                    "VolumeBinding", (self.pod.namespace, claim.name), fault, claim.value
+                )
                 return
 
     def _made(self, name: str, template: Raw) -> Raw:
@@ -162,7 +181,11 @@ class Volumes:
         if "storageClassName" not in spec:
             spec = {**spec, "storageClassName": _default_class(self.state)}
         return {
-            "metadata": {**map_at(template, "metadata"), "name": name, "namespace": self.pod.namespace},
+            "metadata": {
+                **map_at(template, "metadata"),
+                "name": name,
+                "namespace": self.pod.namespace,
+            },
             "spec": spec,
         }
 
@@ -188,7 +211,9 @@ class Volumes:
             "another pod"
         )
         claim, other = self.taken
-        return Rejection("VolumeRestrictions", (text,), False, (ClaimTaken(claim, other),), pods=(other,))
+        return Rejection(
+            "VolumeRestrictions", (text,), False, (ClaimTaken(claim, other),), pods=(other,)
+        )
 
     @cached_property
     def taken(self) -> tuple[str, str] | None:
@@ -216,7 +241,9 @@ class Volumes:
             name = claim.name
             volume = self.state.get("PersistentVolume", ("", claim.volume))
             if volume is None:
-                texts.append("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)")
+                texts.append(
+                    "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+                )
                 unmet.append(VolumeMissing(name))
                 break
             if not _reachable(volume, node):
@@ -229,7 +256,9 @@ class Volumes:
         if lacking is not None:
             texts.append("node(s) didn't find available persistent volumes to bind")
             unmet.append(lacking)
-        return Rejection("VolumeBinding", tuple(texts), True, tuple(unmet), labels) if texts else None
+        return (
+            Rejection("VolumeBinding", tuple(texts), True, tuple(unmet), labels) if texts else None
+        )
 
     def _unbindable(self, node: NodeInfo) -> Unmet | None:
         """Why a claim that waits for its first consumer cannot be bound on the node (FindPodVolumes)."""
@@ -268,7 +297,11 @@ class Volumes:
     def _elsewhere(self, claim: Storage, chosen: set[str]) -> NodeSelector | None:
         """The nodes of a volume that would fit a claim there."""
         volume = self._match(claim, None, chosen)
-        return None if volume is None else node_selector(map_at(volume.value, "spec", "nodeAffinity", "required"))
+        return (
+            None
+            if volume is None
+            else node_selector(map_at(volume.value, "spec", "nodeAffinity", "required"))
+        )
 
     def _match(self, claim: Storage, node: NodeInfo | None, chosen: set[str]) -> Storage | None:
         """The smallest volume that fits a claim, or the one that is meant for it (FindMatchingVolume); without
@@ -283,13 +316,18 @@ class Volumes:
                 continue
             if volume.size < claim.size or volume.mode != claim.mode:
                 continue
-            if volume.attributes_class != claim.attributes_class or volume.class_name != claim.class_name:
+            if (
+                volume.attributes_class != claim.attributes_class
+                or volume.class_name != claim.class_name
+            ):
                 continue
             if meant:
                 return volume if node is None or _reachable(volume.value, node) else None
             if volume.phase not in _FREE or not _selects(claim, volume):
                 continue
-            if not claim.access <= volume.access or not (node is None or _reachable(volume.value, node)):
+            if not claim.access <= volume.access or not (
+                node is None or _reachable(volume.value, node)
+            ):
                 continue
             if best is None or volume.size < best.size:
                 best = volume
@@ -312,9 +350,13 @@ class Volumes:
         """The topology labels of the pod's bound volumes."""
         found: list[Zone] = []
         for claim in self.bound:
-            labels = map_at(self.state.get("PersistentVolume", ("", claim.volume)), "metadata", "labels")
+            labels = map_at(
+                self.state.get("PersistentVolume", ("", claim.volume)), "metadata", "labels"
+            )
             found += [
-                Zone(claim.volume, key, frozenset(str(labels[key]).split("__"))) for key in _ZONES if key in labels
+                Zone(claim.volume, key, frozenset(str(labels[key]).split("__")))
+                for key in _ZONES
+                if key in labels
             ]
         return found
 
@@ -357,13 +399,18 @@ def _fault(claim: Storage | None, name: str, *, ephemeral: bool, pod: PodInfo) -
         return f'persistentvolumeclaim "{name}" is being deleted'
     owners = maps_at(claim.value, "metadata", "ownerReferences")
     if ephemeral and pod.created and not any(text_at(owner, "uid") == pod.uid for owner in owners):
-        return f"PVC {pod.namespace}/{name} was not created for pod {pod.full_name} (pod is not owner)"
+        return (
+            f"PVC {pod.namespace}/{name} was not created for pod {pod.full_name} (pod is not owner)"
+        )
     return ""
 
 
 def _refers(reference: Raw, claim: Storage) -> bool:
     """True if a volume's claimRef means the claim (IsVolumeBoundToClaim)."""
-    if (text_at(reference, "name"), text_at(reference, "namespace")) != (claim.name, claim.namespace):
+    if (text_at(reference, "name"), text_at(reference, "namespace")) != (
+        claim.name,
+        claim.namespace,
+    ):
         return False
     return text_at(reference, "uid") in ("", claim.uid)
 
@@ -385,6 +432,9 @@ def _provisionable(storage_class: Raw | None, node: NodeInfo) -> bool:
     """True if a class makes volumes for the node's topology (MatchTopologySelectorTerms)."""
     terms = maps_at(storage_class, "allowedTopologies")
     return not terms or any(
-        all(node.labels.get(text_at(e, "key")) in list_at(e, "values") for e in maps_at(term, "matchLabelExpressions"))
+        all(
+            node.labels.get(text_at(e, "key")) in list_at(e, "values")
+            for e in maps_at(term, "matchLabelExpressions")
+        )
         for term in terms
     )

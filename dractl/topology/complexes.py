@@ -66,15 +66,25 @@ def _data_direct(machine: Machine) -> Iterator[Complex]:
     ConnectX switch, between the port and the GPU a second one below it (rdma_topo, __get_nvcx_complex).
     """
     for function in machine.pci_devices:
-        if not is_data_direct(function) or not function.data_direct_of or len(function.bridges) != 3:
+        if (
+            not is_data_direct(function)
+            or not function.data_direct_of
+            or len(function.bridges) != 3
+        ):
             continue
         above = function.bridges[:2]  # the root port, and the switch's upstream port
-        gpus = [d for d in _gpus(machine) if d.bridges[:1] == above[:1] and d.pcie_root == function.pcie_root]
+        gpus = [
+            d
+            for d in _gpus(machine)
+            if d.bridges[:1] == above[:1] and d.pcie_root == function.pcie_root
+        ]
         nics = tuple(bdf for bdf in function.data_direct_of if bdf in machine.pci)
         if len(gpus) != 1 or not nics or gpus[0].bridges[:2] != above or len(gpus[0].bridges) != 5:
             continue
         switches = {*function.bridges[1:], *gpus[0].bridges[1:]}
-        if _is_port(machine, above[0], NVIDIA, _GRACE_PORTS) and all(_is_switch(machine, port) for port in switches):
+        if _is_port(machine, above[0], NVIDIA, _GRACE_PORTS) and all(
+            _is_switch(machine, port) for port in switches
+        ):
             yield Complex("data-direct", gpus[0].bdf, nics, function.bdf)
 
 

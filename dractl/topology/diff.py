@@ -36,7 +36,9 @@ def differences(a: Machine, b: Machine) -> tuple[Difference, ...]:
 def _changed(place: str, facts: dict[str, tuple[object, object]]) -> Iterator[Difference]:
     for what, (before, after) in facts.items():
         if before != after:
-            yield Difference(place, what, _text(before), _text(after), "bytes" if what == "memory" else None)
+            yield Difference(
+                place, what, _text(before), _text(after), "bytes" if what == "memory" else None
+            )
 
 
 def _text(value: object) -> str | None:
@@ -77,12 +79,18 @@ def _nodes(a: Machine, b: Machine) -> Iterator[Difference]:
         if x is None or y is None:
             yield Difference(place, "node", _node(x), _node(y))
             continue
-        facts: dict[str, tuple[object, object]] = {"CPUs": (x.cpus, y.cpus), "distances": (x.distances, y.distances)}
+        facts: dict[str, tuple[object, object]] = {
+            "CPUs": (x.cpus, y.cpus),
+            "distances": (x.distances, y.distances),
+        }
         if not _close(x.memory_bytes, y.memory_bytes):
             facts["memory"] = (x.memory_bytes, y.memory_bytes)
         pages = [{h.size_bytes: h.total for h in n.huge_pages if h.total} for n in (x, y)]
         for size in sorted(pages[0].keys() | pages[1].keys()):
-            facts[f"huge pages of {show_bytes(size)}"] = (pages[0].get(size, 0), pages[1].get(size, 0))
+            facts[f"huge pages of {show_bytes(size)}"] = (
+                pages[0].get(size, 0),
+                pages[1].get(size, 0),
+            )
         yield from _changed(place, facts)
 
 
@@ -97,7 +105,13 @@ def _close(a: int | None, b: int | None) -> bool:
 
 
 def _product(device: PciDevice) -> tuple[str | None, ...]:
-    return device.class_code, device.vendor, device.device, device.subsystem_vendor, device.subsystem_device
+    return (
+        device.class_code,
+        device.vendor,
+        device.device,
+        device.subsystem_vendor,
+        device.subsystem_device,
+    )
 
 
 def _name(device: PciDevice) -> str:
@@ -182,4 +196,6 @@ def _interfaces(a: Machine, b: Machine) -> Iterator[Difference]:
             yield from _changed(bdf, dict(zip(names, zip(x, y, strict=True), strict=True)))
     for bdf in sorted(sides[0].keys() ^ sides[1].keys()):
         if bdf in a.pci and bdf in b.pci:
-            yield Difference(bdf, "network interface", *(("present" if bdf in side else None) for side in sides))
+            yield Difference(
+                bdf, "network interface", *(("present" if bdf in side else None) for side in sides)
+            )

@@ -26,7 +26,9 @@ def meshes(machine: Machine) -> tuple[Mesh, ...]:
     linked: list[Mesh] = []
     order = [gpu.bdf for gpu in machine.gpus if gpu.bdf is not None]
     for kind in ("nvlink", "xgmi"):
-        links = [link for link in machine.links if link.kind == kind and (kind == "xgmi" or link.count)]
+        links = [
+            link for link in machine.links if link.kind == kind and (kind == "xgmi" or link.count)
+        ]
         ends = {end for link in links for end in (link.a, link.b)}
         gpus = tuple(bdf for bdf in order if bdf in ends)
         levels = {_level(link) for link in links}
@@ -48,6 +50,10 @@ def cliques(machine: Machine) -> tuple[Clique, ...]:
     members: dict[str, list[str]] = {}
     for gpu in machine.gpus:
         fabric = gpu.fabric
-        if gpu.bdf is not None and fabric is not None and fabric.cluster_uuid not in (None, _NO_CLUSTER):
+        if (
+            gpu.bdf is not None
+            and fabric is not None
+            and fabric.cluster_uuid not in (None, _NO_CLUSTER)
+        ):
             members.setdefault(f"{fabric.cluster_uuid}.{fabric.clique_id}", []).append(gpu.bdf)
     return tuple(Clique(name, tuple(gpus)) for name, gpus in members.items())

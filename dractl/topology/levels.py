@@ -94,14 +94,23 @@ def endpoints(machine: Machine) -> tuple[PciDevice, ...]:
     return tuple(
         d
         for d in machine.pci_devices
-        if d.kind in ENDPOINTS and not (d.sriov is not None and d.sriov.physical_function is not None)
+        if d.kind in ENDPOINTS
+        and not (d.sriov is not None and d.sriov.physical_function is not None)
     )
 
 
 def affinity(machine: Machine) -> Iterator[Affinity]:
     """Every pair of :func:`endpoints`: the level from sysfs, then NVML's, in rising authority."""
-    nvml = {frozenset((link.a, link.b)): link for link in machine.links if link.kind == "pcie" and link.level}
-    nvlinks = {frozenset((link.a, link.b)): link for link in machine.links if link.kind == "nvlink" and link.count}
+    nvml = {
+        frozenset((link.a, link.b)): link
+        for link in machine.links
+        if link.kind == "pcie" and link.level
+    }
+    nvlinks = {
+        frozenset((link.a, link.b)): link
+        for link in machine.links
+        if link.kind == "nvlink" and link.count
+    }
     for a, b in combinations(endpoints(machine), 2):
         yield Affinity(a.bdf, b.bdf, level(a, b, machine), "sysfs")
         pair = frozenset((a.bdf, b.bdf))

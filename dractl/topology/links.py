@@ -36,7 +36,11 @@ class SlowLink(Struct, frozen=True):
         else:
             what = f"{self.speed:g} GT/s, although the device and its slot can do {self.possible_speed:g} GT/s"
         # nvidia-smi(1), "PCIe Generation": the current link generation and width may be reduced when the GPU is idle.
-        advice = "check again under load: idle GPUs may slow their link" if gpu else "reseat the card or check the slot"
+        advice = (
+            "check again under load: idle GPUs may slow their link"
+            if gpu
+            else "reseat the card or check the slot"
+        )
         return f"the PCIe link runs at {what}; {advice}"
 
 
@@ -61,4 +65,6 @@ def _slow(device: PciDevice, machine: Machine) -> SlowLink | None:
     width, speed = min(widths, default=device.link_width), min(speeds, default=device.link_speed)
     if device.link_width >= width and device.link_speed >= speed:
         return None
-    return SlowLink(device, device.link_width, width, device.link_speed, speed, port.bdf if port else None)
+    return SlowLink(
+        device, device.link_width, width, device.link_speed, speed, port.bdf if port else None
+    )

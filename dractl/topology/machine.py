@@ -493,7 +493,9 @@ class Machine(Struct, frozen=True, dict=True):
             host=replace(self.host, name=None),
             net_interfaces=tuple(replace(n, mac=None, addresses=()) for n in self.net_interfaces),
             nvme_controllers=tuple(replace(n, serial=None) for n in self.nvme_controllers),
-            gpus=tuple(replace(g, amd=replace(g.amd, unique_id=None)) if g.amd else g for g in self.gpus),
+            gpus=tuple(
+                replace(g, amd=replace(g.amd, unique_id=None)) if g.amd else g for g in self.gpus
+            ),
         )
 
 
@@ -520,11 +522,16 @@ def check(machine: Machine) -> None:
             )
     lists = [("cpus.online", machine.cpus.online), ("cpus.present", machine.cpus.present)]
     lists += [(f"numaNodes[{i}].cpus", node.cpus) for i, node in enumerate(machine.numa_nodes)]
-    lists += [(f"cpus.packages[{i}].cpus", package.cpus) for i, package in enumerate(machine.cpus.packages)]
+    lists += [
+        (f"cpus.packages[{i}].cpus", package.cpus)
+        for i, package in enumerate(machine.cpus.packages)
+    ]
     lists += [(f"cpus.cores[{i}].cpus", core.cpus) for i, core in enumerate(machine.cpus.cores)]
     lists += [(f"cpus.l3[{i}].cpus", group.cpus) for i, group in enumerate(machine.cpus.l3)]
     for place, text in lists:
         try:
             cpulist.parse(text or "")
         except ValueError as error:
-            raise InputError(f"{place} is {str(text)[:40]!r}, but must be a list of CPUs such as 0-15,32-47") from error
+            raise InputError(
+                f"{place} is {str(text)[:40]!r}, but must be a list of CPUs such as 0-15,32-47"
+            ) from error

@@ -27,5 +27,10 @@ def rails(machine: Machine) -> tuple[Rail, ...]:
     gpus_by_nics: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for gpu in (d.bdf for d in devices if d.kind == "gpu" and nics):
         level = min((levels[gpu, nic] for nic in nics), key=rank)
-        gpus_by_nics.setdefault((tuple(nic for nic in nics if levels[gpu, nic] == level), level), []).append(gpu)
-    return tuple(Rail(tuple(gpus), nearest_nics, level) for (nearest_nics, level), gpus in gpus_by_nics.items())
+        gpus_by_nics.setdefault(
+            (tuple(nic for nic in nics if levels[gpu, nic] == level), level), []
+        ).append(gpu)
+    return tuple(
+        Rail(tuple(gpus), nearest_nics, level)
+        for (nearest_nics, level), gpus in gpus_by_nics.items()
+    )

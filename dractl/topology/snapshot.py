@@ -44,7 +44,8 @@ def from_json(value: object) -> Machine:
     schema = value.get("schema") if isinstance(value, dict) else None
     if schema != SCHEMA:
         raise InputError(
-            "not a machine snapshot: " + ("it has no field schema" if schema is None else f"schema is {schema!r}"),
+            "not a machine snapshot: "
+            + ("it has no field schema" if schema is None else f"schema is {schema!r}"),
             hint=f"`dractl discover --save FILE` writes one (schema {SCHEMA})",
         )
     machine = wire.decode(Machine, value)
@@ -91,7 +92,8 @@ def _snapshot(path: Path) -> Machine:
     try:
         if path.stat().st_size > MAX_SNAPSHOT:
             raise InputError(
-                f"is larger than {MAX_SNAPSHOT >> 20} MiB, too large for a snapshot of one machine", place=str(path)
+                f"is larger than {MAX_SNAPSHOT >> 20} MiB, too large for a snapshot of one machine",
+                place=str(path),
             )
         return from_json(json.loads(path.read_bytes()))
     except OSError as error:
@@ -109,7 +111,9 @@ def _tar(path: Path) -> Files:
         with tarfile.open(path, "r:*") as archive:
             return _collect(_tar_members(archive))
     except damage() as error:
-        why = str(error)  # several lines, one for each format that tarfile tried, if it is none of them
+        why = str(
+            error
+        )  # several lines, one for each format that tarfile tried, if it is none of them
         raise InputError(
             "neither a snapshot nor a readable archive" + ("" if "\n" in why else f": {why}"),
             hint="--from reads snapshots written by --save, and .tar, .tar.gz, .tar.bz2, .tar.xz or .zip archives of a "
@@ -133,7 +137,9 @@ def _tar_members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes | str | 
 
 def _within(total: int) -> int:
     if total > MAX_TOTAL:
-        raise InputError(f"unpacks to more than {MAX_TOTAL >> 20} MiB, too much for the files of one node")
+        raise InputError(
+            f"unpacks to more than {MAX_TOTAL >> 20} MiB, too much for the files of one node"
+        )
     return total
 
 
@@ -185,4 +191,6 @@ def _collect(members: Iterator[tuple[str, bytes | str | None]]) -> Files:
     top = min(tops)[1]
     if not top:
         return files
-    return {name[len(top) + 1 :]: value for name, value in files.items() if name.startswith(top + "/")}
+    return {
+        name[len(top) + 1 :]: value for name, value in files.items() if name.startswith(top + "/")
+    }

@@ -43,7 +43,9 @@ def groups(machine: Machine) -> tuple[NumaRoots, ...]:
     """The whole tree: nodes by id, then the roots whose node is unknown."""
     roots_by_node: dict[int | None, list[Root]] = {}
     for name, top in _roots(machine).items():
-        roots_by_node.setdefault(_node_of(top), []).append(Root(name, _inside(top), _below(machine, name)))
+        roots_by_node.setdefault(_node_of(top), []).append(
+            Root(name, _inside(top), _below(machine, name))
+        )
     return tuple(
         NumaRoots(node, tuple(roots_by_node[node]))
         for node in sorted(roots_by_node, key=lambda n: (n is None, 0 if n is None else n))
@@ -86,7 +88,10 @@ def _inside(bridge: _Bridge) -> tuple[Switch | PciDevice, ...]:
     items: list[Switch | PciDevice] = list(bridge.devices)
     for below in bridge.bridges.values():
         inner = _inside(below)
-        slots = {item.bdf.rpartition(".")[0] if isinstance(item, PciDevice) else id(item) for item in inner}
+        slots = {
+            item.bdf.rpartition(".")[0] if isinstance(item, PciDevice) else id(item)
+            for item in inner
+        }
         if len(slots) <= 1:
             items += inner
         else:

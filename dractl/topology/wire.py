@@ -55,7 +55,9 @@ def decode(cls: type[T], value: object, path: str = "") -> T:
         given = value.get(key(name))
         if given is None:
             if required:
-                raise InputError(f"{path + '.' if path else ''}{key(name)} is missing from the snapshot")
+                raise InputError(
+                    f"{path + '.' if path else ''}{key(name)} is missing from the snapshot"
+                )
             if bare:
                 arguments[name] = None
             continue
@@ -104,11 +106,17 @@ def _convert(hint: Any, value: object, path: str) -> Any:
         except OverflowError:
             raise _wrong(path, value, "a number of at most 1.8e308") from None
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
-        raise _wrong(path, value, {str: "a string", int: "an integer", bool: "true or false", float: "a number"}[hint])
+        raise _wrong(
+            path,
+            value,
+            {str: "a string", int: "an integer", bool: "true or false", float: "a number"}[hint],
+        )
     # A snapshot can come from anywhere: nothing in it may send control sequences to the terminal that shows it.
     return _CONTROL.sub("?", value) if isinstance(value, str) else value
 
 
 def _wrong(path: str, value: object, wanted: str) -> InputError:
-    shown = repr(value) if isinstance(value, str | int | float | bool) else f"a {type(value).__name__}"
+    shown = (
+        repr(value) if isinstance(value, str | int | float | bool) else f"a {type(value).__name__}"
+    )
     return InputError(f"{path or 'the snapshot'} must be {wanted}, not {shown:.80}")

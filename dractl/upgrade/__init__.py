@@ -5,4 +5,15 @@ from dractl.upgrade.finding import Finding, Plan, Step, concerned
 from dractl.upgrade.server import Input
 from dractl.upgrade.upgrade import Compared, gates_of, path_of, plan
 
-__all__ = ["Compared", "DescribedNode", "Finding", "Input", "Plan", "Step", "concerned", "gates_of", "path_of", "plan"]
+__all__ = [
+    "Compared",
+    "DescribedNode",
+    "Finding",
+    "Input",
+    "Plan",
+    "Step",
+    "concerned",
+    "gates_of",
+    "path_of",
+    "plan",
+]

@@ -23,7 +23,14 @@ from dractl.upgrade.finding import Finding
 Devices = Mapping[tuple[str, str], Raw]
 
 
-_VALUES = {"string": "string", "int": "int", "bool": "bool", "version": "version", "strings": "string", "ints": "int"}
+_VALUES = {
+    "string": "string",
+    "int": "int",
+    "bool": "bool",
+    "version": "version",
+    "strings": "string",
+    "ints": "int",
+}
 _ADDRESS = "resource.kubernetes.io/pciBusID"
 _OF_ADDRESS = ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode")
 """Attributes that all devices of a PCI address share."""
@@ -65,7 +72,9 @@ def later(name: str, text: str) -> str:
     tags = {tag.rpartition("v")[2] for tag in known.names}
     if known.stand_in(text) is not None or (bare.count(".") > 1 and bare not in tags):
         listed = ", ".join(map(known.with_tags, known.versions))
-        raise UsageError(f"{name} {text} is not a version that dractl knows", hint=f"dractl knows {listed}")
+        raise UsageError(
+            f"{name} {text} is not a version that dractl knows", hint=f"dractl knows {listed}"
+        )
     return known.versions[index]
 
 
@@ -77,7 +86,11 @@ def present(name: str, slices: Iterable[Raw], tag: str | None) -> tuple[str, ...
     if tag is not None and known.knows(tag) and known.stand_in(tag) is None:
         return (known.versions[known.index(tag)],)
     shapes = {_shape(device) for item in slices for device in maps_at(item, "spec", "devices")}
-    return tuple(version for version in known.versions if all(_fits(known, version, shape) for shape in shapes))
+    return tuple(
+        version
+        for version in known.versions
+        if all(_fits(known, version, shape) for shape in shapes)
+    )
 
 
 _Shape = tuple[frozenset[str], str, bool]
@@ -86,7 +99,11 @@ _Shape = tuple[frozenset[str], str, bool]
 def _shape(device: Raw) -> _Shape:
     """The names of a device's attributes, its type, and whether it is a partition: all that a version decides."""
     attributes = map_at(device, "attributes")
-    return frozenset(attributes), text_at(attributes.get("type"), "string"), bool(device.get("consumesCounters"))
+    return (
+        frozenset(attributes),
+        text_at(attributes.get("type"), "string"),
+        bool(device.get("consumesCounters")),
+    )
 
 
 def _fits(known: Driver, version: str, shape: _Shape) -> bool:
@@ -118,13 +135,21 @@ def changes(name: str, start: str, to: str) -> Iterator[Finding]:
     for row in known.changes.values():
         if row.since is not None and order.index(start) < order.index(row.since) <= order.index(to):
             source, date = row.source or known.source, row.read or known.read
-            yield Finding("driver-change", "info", f"from {row.since} on, {row.about}", source=source, date=date)
+            yield Finding(
+                "driver-change",
+                "info",
+                f"from {row.since} on, {row.about}",
+                source=source,
+                date=date,
+            )
 
 
 # -- slices --
 
 
-def published(described: DescribedNode, name: str, version: str, target: Target) -> tuple[dict[str, Any], ...]:
+def published(
+    described: DescribedNode, name: str, version: str, target: Target
+) -> tuple[dict[str, Any], ...]:
     """What a version publishes on a known machine; nothing where it would not start."""
     options = Options(described.node, target, {name: version}, described.settings)
     return render(described.machine, options, [name]).slices
@@ -137,8 +162,12 @@ def _changed(
     """The attributes that come, and whether it is certain; the attributes and capacities that a version lacks."""
     known = find(name).catalogue
     order = known.versions
-    rows = (row for row in known.attributes if known.covers(row, to) and _came(known, row, start, to))
-    comes = tuple((row, not row.when and order.index(row.since or to) > order.index(start)) for row in rows)
+    rows = (
+        row for row in known.attributes if known.covers(row, to) and _came(known, row, start, to)
+    )
+    comes = tuple(
+        (row, not row.when and order.index(row.since or to) > order.index(start)) for row in rows
+    )
     gone = frozenset(row.name for row in known.attributes if not known.covers(row, to))
     return comes, gone, frozenset(row.name for row in known.capacities if not known.covers(row, to))
 
@@ -164,13 +193,27 @@ def predicted(slices: Sequence[Raw], name: str, start: str, to: str) -> Predicte
                 concerns = not row.devices or text_at(had.get("type"), "string") in row.devices
                 if not concerns or row.name in had:
                     continue
-                text = had.get(row.same_as) or shared.get((row.name, text_at(had.get(_ADDRESS), "string")))
-                if text is not None and (row.name not in _OF_ADDRESS or _known_to_helper(had, kept)):
+                text = had.get(row.same_as) or shared.get(
+                    (row.name, text_at(had.get(_ADDRESS), "string"))
+                )
+                if text is not None and (
+                    row.name not in _OF_ADDRESS or _known_to_helper(had, kept)
+                ):
                     kept[row.name] = text
                 else:
                     unknown.append(ComingAttribute(row.name, _VALUES[row.type], certain))
-            capacity = {key: each for key, each in map_at(device, "capacity").items() if key not in capacities}
-            new.append({**device, "attributes": kept, **({"capacity": capacity} if "capacity" in device else {})})
+            capacity = {
+                key: each
+                for key, each in map_at(device, "capacity").items()
+                if key not in capacities
+            }
+            new.append(
+                {
+                    **device,
+                    "attributes": kept,
+                    **({"capacity": capacity} if "capacity" in device else {}),
+                }
+            )
             coming[text_at(device, "name")] = tuple(unknown)
         changed.append({**value, "spec": {**spec, "devices": new} if "devices" in spec else spec})
     return Predicted(tuple(changed), {device: each for device, each in coming.items() if each})
@@ -186,7 +229,8 @@ def _came(known: Driver, row: Attribute, start: str, to: str) -> bool:
     """True if devices have an attribute in one version that they, or some of them, lack in the other."""
     order, first = known.versions, known.versions.index(start)
     return any(
-        since is not None and first < order.index(since) <= order.index(to) for since in (row.since, row.more_since)
+        since is not None and first < order.index(since) <= order.index(to)
+        for since in (row.since, row.more_since)
     )
 
 
@@ -197,7 +241,13 @@ def _by_address(slices: Iterable[Raw]) -> dict[tuple[str, str], Any]:
         for device in maps_at(item, "spec", "devices"):
             attributes = map_at(device, "attributes")
             address = text_at(attributes.get(_ADDRESS), "string")
-            found.update({(name, address): attributes[name] for name in _OF_ADDRESS if address and name in attributes})
+            found.update(
+                {
+                    (name, address): attributes[name]
+                    for name in _OF_ADDRESS
+                    if address and name in attributes
+                }
+            )
     return found
 
 
@@ -205,7 +255,9 @@ def republished(state: ClusterState, name: str, slices: Iterable[Raw]) -> Cluste
     """The cluster with these slices of a driver instead of its present ones, on the nodes of either."""
     new = list(slices)
     others = {
-        key: value for key, value in state.all("ResourceSlice").items() if text_at(value, "spec", "driver") != name
+        key: value
+        for key, value in state.all("ResourceSlice").items()
+        if text_at(value, "spec", "driver") != name
     }
     return state.only({"ResourceSlice": {**others, **sources.of_objects(new).all("ResourceSlice")}})
 
@@ -214,7 +266,10 @@ def republished(state: ClusterState, name: str, slices: Iterable[Raw]) -> Cluste
 
 
 def differences(
-    name: str, before: Mapping[str, Sequence[Raw]], after: Mapping[str, Predicted], holders: Mapping[str, Sequence[str]]
+    name: str,
+    before: Mapping[str, Sequence[Raw]],
+    after: Mapping[str, Predicted],
+    holders: Mapping[str, Sequence[str]],
 ) -> Iterator[Finding]:
     """What a driver publishes otherwise, by node. ``holders``: the claims that hold a device, which is named
     ``DRIVER/POOL/DEVICE``."""
@@ -228,14 +283,19 @@ def differences(
         many = f" ({len(nodes)} devices)" if code not in _ONCE else ""
         there = tuple(f"Node/{node}" for node in dict.fromkeys(nodes))
         objects = tuple(what.split(" ")) if code == "held-device-gone" else there
-        yield Finding(code, level, text.format("" if code == "held-device-gone" else what) + many, objects)
+        yield Finding(
+            code, level, text.format("" if code == "held-device-gone" else what) + many, objects
+        )
 
 
 _ONCE = ("held-device-gone",)
 _SENTENCES: Mapping[str, tuple[Any, str]] = {
     "attribute-gone": ("changes", "attribute {} is no longer published"),
     "attribute-new": ("changes", "attribute {} is published"),
-    "attribute-comes": ("changes", "attribute {} is published; the present slices do not tell its value"),
+    "attribute-comes": (
+        "changes",
+        "attribute {} is published; the present slices do not tell its value",
+    ),
     "attribute-may-come": ("info", "attribute {} may be published; the present slices do not tell"),
     "attribute-type": ("changes", "attribute {}"),
     "attribute-text": ("changes", "attribute {} has another value"),
@@ -245,17 +305,27 @@ _SENTENCES: Mapping[str, tuple[Any, str]] = {
     "device-gone": ("changes", "devices {} are no longer published"),
     "device-new": ("changes", "devices {} are published"),
     "device-kind": ("changes", "{}"),
-    "held-device-gone": ("breaks", "a device that the claim holds is no longer published under its name{}"),
+    "held-device-gone": (
+        "breaks",
+        "a device that the claim holds is no longer published under its name{}",
+    ),
 }
 _KINDS = {
-    "consumesCounters": ("devices take counters: they are partitions", "devices no longer take counters"),
+    "consumesCounters": (
+        "devices take counters: they are partitions",
+        "devices no longer take counters",
+    ),
     "allowMultipleAllocations": ("devices can be shared", "devices can no longer be shared"),
     "taints": ("devices are tainted", "devices are no longer tainted"),
 }
 
 
 def _of_node(
-    name: str, node: str, before: Sequence[Raw], after: Predicted, holders: Mapping[str, Sequence[str]]
+    name: str,
+    node: str,
+    before: Sequence[Raw],
+    after: Predicted,
+    holders: Mapping[str, Sequence[str]],
 ) -> Iterator[tuple[str, str]]:
     old = _devices(before, node, name)
     new = _devices(after.slices, node, name)
@@ -282,14 +352,20 @@ def _of_device(old: Raw, new: Raw) -> Iterator[tuple[str, str]]:
             elif left[key] != right[key]:
                 types = [next(iter(side[key]), "") for side in (left, right)]
                 other = code == "attribute" and types[0] != types[1]
-                yield (f"{code}-type", f"{key} is {types[1]} instead of {types[0]}") if other else (f"{code}-text", key)
+                yield (
+                    (f"{code}-type", f"{key} is {types[1]} instead of {types[0]}")
+                    if other
+                    else (f"{code}-text", key)
+                )
     for key, (comes, goes) in _KINDS.items():
         if bool(old.get(key)) != bool(new.get(key)):
             yield "device-kind", comes if new.get(key) else goes
 
 
 def _devices(slices: Iterable[Raw], node: str, name: str) -> dict[str, Raw]:
-    return {device: fields for (_, device), fields in devices(slices, node, frozenset({name})).items()}
+    return {
+        device: fields for (_, device), fields in devices(slices, node, frozenset({name})).items()
+    }
 
 
 def _family(device: str) -> str:

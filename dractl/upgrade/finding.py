@@ -78,7 +78,9 @@ _SKEW = 3
 _SHOWN = 3
 
 
-def before_release(release: str, findings: Iterable[Finding], nodes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def before_release(
+    release: str, findings: Iterable[Finding], nodes: Iterable[Mapping[str, Any]]
+) -> Iterator[str]:
     """Before the control plane becomes a release: what breaks is changed, and no kubelet is too old for it.
     Kubelets follow."""
     yield from _changes(findings)
@@ -121,13 +123,17 @@ def _minor(node: Mapping[str, Any]) -> int | None:
 
 
 def _some(names: list[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    return ", ".join(names[:_SHOWN]) + (
+        f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    )
 
 
 # -- who owns the objects: the tool that applies them, and their namespace --
 
 
-def owned(findings: Iterable[Finding], state: ClusterState, driver: str = "") -> tuple[Finding, ...]:
+def owned(
+    findings: Iterable[Finding], state: ClusterState, driver: str = ""
+) -> tuple[Finding, ...]:
     """Findings with the owners of their objects: of nodes, which nobody owns, those of the workloads that run a
     ``driver``."""
     return tuple(replace(one, owner=_of(one, state, driver)) for one in findings)
@@ -136,7 +142,9 @@ def owned(findings: Iterable[Finding], state: ClusterState, driver: str = "") ->
 def _of(finding: Finding, state: ClusterState, driver: str) -> str | None:
     names = finding.objects
     if driver and all(name.startswith("Node/") for name in names):
-        names = tuple(runs(driver, (value for kind in state.kinds for value in state.all(kind).values())))
+        names = tuple(
+            runs(driver, (value for kind in state.kinds for value in state.all(kind).values()))
+        )
     found = dict.fromkeys(filter(None, (_owner(name, state) for name in names)))
     return _some(list(found)) or None
 
@@ -153,7 +161,10 @@ def _owner(named: str, state: ClusterState) -> str:
         tool = of_object(value)
         if tool is not None:
             return ", ".join([tool.name, *found])
-        above = next((ref for ref in maps_at(value, "metadata", "ownerReferences") if ref.get("controller")), {})
+        above = next(
+            (ref for ref in maps_at(value, "metadata", "ownerReferences") if ref.get("controller")),
+            {},
+        )
         if above:
             kind, name = text_at(above, "kind"), text_at(above, "name")
     return ", ".join(found)

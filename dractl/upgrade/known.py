@@ -41,7 +41,9 @@ def of_release(of: Literal["scheduler", "kubelet"], text: str) -> Iterator[Findi
 def of_drivers(state: ClusterState, upgraded: Container[str]) -> Iterator[Finding]:
     """What is broken in the drivers that run and are not ``upgraded``."""
     present = running(value for kind in state.kinds for value in state.all(kind).values())
-    names = {text_at(value, "spec", "driver") for value in state.all("ResourceSlice").values()} | present.keys()
+    names = {
+        text_at(value, "spec", "driver") for value in state.all("ResourceSlice").values()
+    } | present.keys()
     for row in breakages():
         if (
             row.of == "driver"
@@ -62,4 +64,6 @@ def of_driver(name: str, version: str) -> Iterator[Finding]:
 def _finding(row: Breakage, what: str, level: Level, *objects: str) -> Finding:
     """``coming``: it depends on something that the cluster does not show."""
     level = "info" if row.coming else level
-    return Finding("known-problem", level, f"{what}: {row.what}", objects, None, row.fix, row.source, row.read)
+    return Finding(
+        "known-problem", level, f"{what}: {row.what}", objects, None, row.fix, row.source, row.read
+    )

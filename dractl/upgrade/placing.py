@@ -62,7 +62,9 @@ def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, .
     groups: dict[Hashable, list[tuple[Key, Raw]]] = {}
     for key, pod in state.all("Pod").items():
         if _wants(pod) and not ended(pod) and scheduler_name(pod) == DEFAULT_SCHEDULER:
-            groups.setdefault((key[0], is_pending(pod), _kind(state, key[0], pod)), []).append((key, pod))
+            groups.setdefault((key[0], is_pending(pod), _kind(state, key[0], pod)), []).append(
+                (key, pod)
+            )
     found = [
         Applicant(
             tuple(f"Pod/{'/'.join(key)}" for key, _ in pods),
@@ -78,20 +80,33 @@ def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, .
             made = _made(state, kind, key, used)
             if made is not None:
                 found.append(Applicant(("/".join(filter(None, (kind, *key))),), key, made))
-    named = {claim for (namespace, _), pod in state.all("Pod").items() for claim in claims_named(namespace, pod)}
+    named = {
+        claim
+        for (namespace, _), pod in state.all("Pod").items()
+        for claim in claims_named(namespace, pod)
+    }
     allocated: dict[tuple[str, str, bool, bool], list[Key]] = {}
     for key, value in state.all("ResourceClaim").items():
         allocation = map_at(value, "status", "allocation")
         if allocation and not owning_pods(value):
             users = len(maps_at(value, "status", "reservedFor"))
-            alike = key[0], repr(value.get("spec")), "allocationTimestamp" in allocation, users < _SHARED
+            alike = (
+                key[0],
+                repr(value.get("spec")),
+                "allocationTimestamp" in allocation,
+                users < _SHARED,
+            )
             allocated.setdefault(alike, []).append(key)
         elif not allocation and key not in named:
             claim = PodClaim("", key, value, state.decode(value))
             found.append(Applicant((f"ResourceClaim/{'/'.join(key)}",), key, None, claim))
     for (*_, alone), keys in allocated.items():
         names = tuple(f"ResourceClaim/{'/'.join(key)}" for key in keys)
-        found.append(Applicant(names, keys[0], _further(*keys[0]), about="a further pod that uses it ", alone=alone))
+        found.append(
+            Applicant(
+                names, keys[0], _further(*keys[0]), about="a further pod that uses it ", alone=alone
+            )
+        )
     return tuple(found)
 
 
@@ -101,7 +116,10 @@ def _further(namespace: str, claim: str) -> Raw:
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "further", "namespace": namespace, "uid": "further"},
-        "spec": {"containers": [{"name": "main"}], "resourceClaims": [{"name": "claim", "resourceClaimName": claim}]},
+        "spec": {
+            "containers": [{"name": "main"}],
+            "resourceClaims": [{"name": "claim", "resourceClaimName": claim}],
+        },
     }
 
 
@@ -116,7 +134,10 @@ def _kind(state: ClusterState, namespace: str, pod: Raw) -> Hashable:
         for entry in maps_at(pod, "spec", "resourceClaims")
     ]
     wants = [
-        (repr(claim.get("spec", claim)), is_pending(pod) and bool(map_at(claim, "status").get("allocation")))
+        (
+            repr(claim.get("spec", claim)),
+            is_pending(pod) and bool(map_at(claim, "status").get("allocation")),
+        )
         for claim in claims
     ]
     spec = {name: value for name, value in map_at(pod, "spec").items() if name != "resourceClaims"}
@@ -163,14 +184,20 @@ def outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
         attempt = scheduler.pod(subject.pod, recreated=subject.runs)
         given = attempt.given_back(text_at(subject.pod, "metadata", "uid"))
         if given is not None and given.value is not None:
-            released = scheduler.state.replace("ResourceClaim", given.key, without_allocation(given.value))
+            released = scheduler.state.replace(
+                "ResourceClaim", given.key, without_allocation(given.value)
+            )
             scheduler = scheduler.after(released)
             attempt = scheduler.pod(subject.pod, recreated=subject.runs)
         state, pod, group = scheduler.state, subject.pod, podgroup(scheduler.state, subject.pod)
         alone = group is None or not attempt.fits
-        starts = alone or waiting(state, pod, group, scheduler.features, recreated=subject.runs) is None
+        starts = (
+            alone or waiting(state, pod, group, scheduler.features, recreated=subject.runs) is None
+        )
     nodes = {node.name: node for node in attempt.nodes if node.fits} if attempt.fits else {}
-    open_ = tuple(node.name for node in attempt.nodes if node.asked and isinstance(node.outcome, Exhausted))
+    open_ = tuple(
+        node.name for node in attempt.nodes if node.asked and isinstance(node.outcome, Exhausted)
+    )
     return Outcome(scheduler, attempt, attempt.fits and starts, nodes, open_)
 
 
@@ -199,16 +226,33 @@ def difference(before: Outcome, after: Outcome) -> tuple[str, Level, str] | None
             return None
         failed = after.attempt.fatal
         error = failed is not None and isinstance(failed.outcome, Fatal)
-        return "selector-error" if error else "no-longer-fits", "breaks", f"no longer fits: {after.said}"
+        return (
+            "selector-error" if error else "no-longer-fits",
+            "breaks",
+            f"no longer fits: {after.said}",
+        )
     if after.fits and not before.fits:
         where = f"fits now, on {_some(after.nodes)}"
-        return None if before.undecided else ("fits-now", "changes", f"{where}; before: {before.said}")
+        return (
+            None if before.undecided else ("fits-now", "changes", f"{where}; before: {before.said}")
+        )
     if not after.fits:
         same = before.said == after.said
-        return None if same else ("other-message", "info", f"still does not fit; kube-scheduler says now: {after.said}")
+        return (
+            None
+            if same
+            else (
+                "other-message",
+                "info",
+                f"still does not fit; kube-scheduler says now: {after.said}",
+            )
+        )
     lost, won = sorted(before.nodes.keys() - after.nodes), sorted(after.nodes.keys() - before.nodes)
     if lost or won:
-        parts = [f"no longer on {_some(lost)}" if lost else "", f"also on {_some(won)}" if won else ""]
+        parts = [
+            f"no longer on {_some(lost)}" if lost else "",
+            f"also on {_some(won)}" if won else "",
+        ]
         return "other-nodes", "changes", f"fits {' and '.join(filter(None, parts))}"
     return _devices(before, after)
 
@@ -222,12 +266,18 @@ def _devices(before: Outcome, after: Outcome) -> tuple[str, Level, str] | None:
             outcomes = (before.nodes[name].outcome, after.nodes[name].outcome)
             random = any(one is not None and one.unordered for one in outcomes)
             gets = "can get" if random else "gets"
-            return "other-devices", "changes", f"on {name} it {gets} {_list(new - old)} instead of {_list(old - new)}"
+            return (
+                "other-devices",
+                "changes",
+                f"on {name} it {gets} {_list(new - old)} instead of {_list(old - new)}",
+            )
     return None
 
 
 def _leaders(one: Outcome) -> list[str]:
-    return list({verdict.group: name for name, verdict in reversed(tuple(one.nodes.items()))}.values())
+    return list(
+        {verdict.group: name for name, verdict in reversed(tuple(one.nodes.items()))}.values()
+    )
 
 
 def taken(one: Outcome, node: str) -> frozenset[str]:
@@ -244,7 +294,9 @@ def taken(one: Outcome, node: str) -> frozenset[str]:
 
 def _some(names: Iterable[str]) -> str:
     found = sorted(names)
-    return ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more nodes" if len(found) > _NAMED else "")
+    return ", ".join(found[:_NAMED]) + (
+        f" and {len(found) - _NAMED} more nodes" if len(found) > _NAMED else ""
+    )
 
 
 def _list(devices: frozenset[str]) -> str:
@@ -262,7 +314,10 @@ class Placing:
         """By subject what happens in the present cluster, and in the empty one."""
         present = Scheduler(state, features)
         empty = present.after(emptied(state))
-        return [(outcome(present, one), outcome(empty, replace(one, runs=True))) for one in self.subjects]
+        return [
+            (outcome(present, one), outcome(empty, replace(one, runs=True)))
+            for one in self.subjects
+        ]
 
     def differences(
         self, before: Sequence[tuple[Outcome, Outcome]], after: Sequence[tuple[Outcome, Outcome]]

@@ -51,7 +51,11 @@ class Input(Struct, frozen=True):
         spec = map_at(self.value, "spec")
         if "devices" not in spec or self.value.get("kind") == "ResourceClaim":
             return head, repr(spec)
-        rest = {name: value for name, value in spec.items() if name not in ("devices", "nodeName", "pool")}
+        rest = {
+            name: value
+            for name, value in spec.items()
+            if name not in ("devices", "nodeName", "pool")
+        }
         names = [device.get("name") for device in maps_at(spec, "devices")]
         devices = [_shape(device) for device in maps_at(spec, "devices")]
         return (
@@ -74,13 +78,18 @@ def merged(items: Iterable[Input]) -> tuple[Input, ...]:
     for item in items:
         groups.setdefault(item.alike, []).append(item)
     return tuple(
-        replace(first, others=tuple(name for item in rest for name in item.objects)) for first, *rest in groups.values()
+        replace(first, others=tuple(name for item in rest for name in item.objects))
+        for first, *rest in groups.values()
     )
 
 
 def _shape(device: Raw) -> dict[str, Any]:
     attributes = {
-        name: (tuple((kind, len(text) if isinstance(text, str) else text) for kind, text in value.items()))
+        name: (
+            tuple(
+                (kind, len(text) if isinstance(text, str) else text) for kind, text in value.items()
+            )
+        )
         for name, value in map_at(device, "attributes").items()
         if isinstance(value, dict)
     }
@@ -96,7 +105,9 @@ class Said(Struct, frozen=True):
     @property
     def causes(self) -> frozenset[tuple[str | None, str | None]]:
         """Types and fields of the errors; of an object that cannot be decoded the type alone."""
-        return frozenset((one.type, one.field if one.type not in _UNDECODED else None) for one in self.errors)
+        return frozenset(
+            (one.type, one.field if one.type not in _UNDECODED else None) for one in self.errors
+        )
 
 
 _UNDECODED = ("BadRequest", "NotServed")
@@ -117,7 +128,11 @@ def said(item: Input, target: Target, namespaces: Labels) -> Said:
 
 
 def differences(
-    items: Iterable[Input], before: Target, after: Target, namespaces: Labels, answers: dict[Any, Said] | None = None
+    items: Iterable[Input],
+    before: Target,
+    after: Target,
+    namespaces: Labels,
+    answers: dict[Any, Said] | None = None,
 ) -> Iterator[Finding]:
     """What one release says to these objects and the next one does not. ``answers`` keeps what a release said, for the
     next step."""
@@ -143,12 +158,24 @@ def _between(item: Input, old: Said, new: Said, release: str) -> Iterator[tuple[
     if new.errors and not old.errors:
         lost = [one.field for one in new.errors if one.rule == "unknown-field" and one.field]
         if item.stays and lost:
-            yield "field-lost", "breaks", f"{', '.join(lost)}: {release} does not have the field and forgets it"
+            yield (
+                "field-lost",
+                "breaks",
+                f"{', '.join(lost)}: {release} does not have the field and forgets it",
+            )
         elif item.stays:
-            yield "refused-anew", "changes", f"stays as it is stored, but is refused if it is created again: {text}"
+            yield (
+                "refused-anew",
+                "changes",
+                f"stays as it is stored, but is refused if it is created again: {text}",
+            )
         else:
             gone = new.errors[0].type == "NotServed"
-            yield ("not-served" if gone else "refused"), "breaks", text if gone else f"is refused: {text}"
+            yield (
+                ("not-served" if gone else "refused"),
+                "breaks",
+                text if gone else f"is refused: {text}",
+            )
     elif old.errors and not new.errors:
         missing = f", without {', '.join(sorted(new.dropped))}" if new.dropped else ""
         was = "; ".join(dict.fromkeys(_text(one) for one in old.errors[:1]))
@@ -160,7 +187,11 @@ def _between(item: Input, old: Said, new: Said, release: str) -> Iterator[tuple[
         if lost_now := sorted(new.dropped - old.dropped):
             yield "field-dropped", "breaks", f"{', '.join(lost_now)}: {release} drops it silently"
         if kept := sorted(old.dropped - new.dropped):
-            yield "field-kept", "changes", f"{', '.join(kept)}: dropped silently before, in effect from {release} on"
+            yield (
+                "field-kept",
+                "changes",
+                f"{', '.join(kept)}: dropped silently before, in effect from {release} on",
+            )
 
 
 def endings(items: Iterable[Input], release: str) -> Iterator[Finding]:
@@ -168,15 +199,26 @@ def endings(items: Iterable[Input], release: str) -> Iterator[Finding]:
     facts = kubernetes()
     for item in items:
         for row in facts.served:
-            named = (row.api_version, row.kind) == (item.value.get("apiVersion"), item.value.get("kind"))
-            if named and row.removed is not None and row.api_version in served_versions(row.kind, release):
+            named = (row.api_version, row.kind) == (
+                item.value.get("apiVersion"),
+                item.value.get("kind"),
+            )
+            if (
+                named
+                and row.removed is not None
+                and row.api_version in served_versions(row.kind, release)
+            ):
                 instead = served_versions(row.kind, release)[0]
                 fix = f"write it in {instead}" if instead != row.api_version else None
                 message = f"{row.api_version} is not served from Kubernetes {row.removed} on"
                 source, date = row.source or _LIFECYCLE, row.read or facts.read
-                yield Finding("version-ends", "info", message, item.objects, None, fix, source, date)
+                yield Finding(
+                    "version-ends", "info", message, item.objects, None, fix, source, date
+                )
 
 
 def _text(violation: Violation) -> str:
     where = violation.field
-    return violation.said if where is None or where in violation.said else f"{where}: {violation.said}"
+    return (
+        violation.said if where is None or where in violation.said else f"{where}: {violation.said}"
+    )

@@ -19,7 +19,16 @@ from dractl.model import Target
 from dractl.model.releases import COMPARED, GATES, PREVIEWS, caveat, is_newer, release_of, stage
 from dractl.upgrade import drivers, known, server
 from dractl.upgrade.drivers import DescribedNode
-from dractl.upgrade.finding import Finding, Plan, Step, before_driver, before_nodes, before_release, grouped, owned
+from dractl.upgrade.finding import (
+    Finding,
+    Plan,
+    Step,
+    before_driver,
+    before_nodes,
+    before_release,
+    grouped,
+    owned,
+)
 from dractl.upgrade.placing import Placing
 from dractl.upgrade.server import Input
 
@@ -44,11 +53,14 @@ def path_of(start: str, to: str) -> tuple[str, ...]:
     known = ", ".join(_KNOWN)
     for text in (start, to):
         if is_newer(text) or release_of(text) not in _KNOWN:
-            raise UsageError(f"Kubernetes {text} is not known to upgrade", hint=f"known are {known}")
+            raise UsageError(
+                f"Kubernetes {text} is not known to upgrade", hint=f"known are {known}"
+            )
     first, last = _KNOWN.index(release_of(start)), _KNOWN.index(release_of(to))
     if last < first:
         raise UsageError(
-            f"Kubernetes {start} to {to} is a downgrade", hint=f"--to is {start} or a later release; known are {known}"
+            f"Kubernetes {start} to {to} is a downgrade",
+            hint=f"--to is {start} or a later release; known are {known}",
         )
     return _KNOWN[first : last + 1]
 
@@ -102,7 +114,10 @@ def plan(inputs: Compared, start: str, to: str) -> Plan:
     undecided = _NO_DEVICES if placing is None else tuple(placing.undecided)
     unknown = (*_assumed_gates(items, targets[0], namespaces), *_unseen(state))
     whole = inputs.state.merged(written)
-    steps = [replace(step, findings=owned(step.findings, whole, _driver_of(step, upgraded))) for step in steps]
+    steps = [
+        replace(step, findings=owned(step.findings, whole, _driver_of(step, upgraded)))
+        for step in steps
+    ]
     return Plan(releases[0], releases[-1], tuple(steps), upgraded, (*notes, *unknown, *undecided))
 
 
@@ -118,7 +133,10 @@ def _patched(text: str) -> bool:
 def _of_nodes(state: ClusterState, to: str) -> Iterator[Step]:
     """The step of the nodes, which follow the control plane."""
     nodes = state.all("Node").values()
-    found = [*known.of_nodes(state), *(known.of_release("kubelet", to) if nodes or _patched(to) else ())]
+    found = [
+        *known.of_nodes(state),
+        *(known.of_release("kubelet", to) if nodes or _patched(to) else ()),
+    ]
     before = tuple(before_nodes(release_of(to), nodes))
     if found or before:
         yield Step(f"Nodes {release_of(to)}", before, grouped(found))
@@ -128,10 +146,14 @@ def _coming(release: str) -> Iterator[Finding]:
     """What a release that is not released yet is said to bring, and dractl does not judge by."""
     for row in kubernetes().coming if release in PREVIEWS else ():
         if row.release == release:
-            yield Finding("planned", "info", row.what, source=row.source, date=row.read or kubernetes().read)
+            yield Finding(
+                "planned", "info", row.what, source=row.source, date=row.read or kubernetes().read
+            )
 
 
-def _assumed_gates(items: Sequence[Input], target: Target, namespaces: server.Labels) -> Iterator[str]:
+def _assumed_gates(
+    items: Sequence[Input], target: Target, namespaces: server.Labels
+) -> Iterator[str]:
     """The gates that a cluster must have on, or have had, although they are assumed to be off."""
     kept = (server.said(item, target, namespaces).dropped for item in items if item.stored)
     fields = sorted({re.sub(r"\[\d+\]", "[]", path) for paths in kept for path in paths})
@@ -144,7 +166,11 @@ def _assumed_gates(items: Sequence[Input], target: Target, namespaces: server.La
 
 def _unseen(state: ClusterState) -> Iterator[str]:
     """What the scheduler part leaves out: pods of others, and what may not be read."""
-    others = {scheduler_name(pod) for pod in state.all("Pod").values() if maps_at(pod, "spec", "resourceClaims")}
+    others = {
+        scheduler_name(pod)
+        for pod in state.all("Pod").values()
+        if maps_at(pod, "spec", "resourceClaims")
+    }
     for name in sorted(others - {DEFAULT_SCHEDULER}):
         yield f"pods of the scheduler {name}"
     for unread in state.rights.unread:
@@ -163,17 +189,26 @@ def _change(state: ClusterState, name: str, text: str) -> _Change | None:
     """The upgrade of a driver; None if nothing of it is in the input. Raises UsageError."""
     first, dots, last = text.rpartition("..")
     to = drivers.later(name, last)
-    slices = [item for found in drivers.by_node(state.all("ResourceSlice").values(), name).values() for item in found]
+    slices = [
+        item
+        for found in drivers.by_node(state.all("ResourceSlice").values(), name).values()
+        for item in found
+    ]
     objects = (value for kind in state.kinds for value in state.all(kind).values())
     tag = first if dots else running(objects).get(name)
     start = (drivers.later(name, first),) if dots else drivers.present(name, slices, tag)
     if not slices and tag is None:
         return None
     if not start:
-        raise UsageError(f"the slices of {name} fit no version that dractl knows", hint=f"write {name}=PRESENT..{last}")
+        raise UsageError(
+            f"the slices of {name} fit no version that dractl knows",
+            hint=f"write {name}=PRESENT..{last}",
+        )
     if drivers.downgrade(name, start[0], to):
         known = ", ".join(drivers.versions(name))
-        raise UsageError(f"{name} {start[0]} to {to} is a downgrade", hint=f"dractl knows {known}, oldest first")
+        raise UsageError(
+            f"{name} {start[0]} to {to} is a downgrade", hint=f"dractl knows {known}, oldest first"
+        )
     return _Change(name, start, to)
 
 
@@ -197,14 +232,18 @@ def _driver_step(
         notes.append(
             f"{name} on {_nodes(guessed)}: its present slices and what is known of {start} to {to} are compared"
         )
-        unknown = sorted({each.name for one in after.values() for many in one.coming.values() for each in many})
+        unknown = sorted(
+            {each.name for one in after.values() for many in one.coming.values() for each in many}
+        )
         notes += [f"{name} {to}: the values of {', '.join(unknown)}"] if unknown else []
     slices = (item for one in after.values() for item in one.slices)
     return drivers.republished(state, name, slices), found
 
 
 def _nodes(names: Sequence[str]) -> str:
-    return (names[0] or "several nodes") if len(names) == 1 else f"{len(names)} nodes"  # "": of no single node
+    return (
+        (names[0] or "several nodes") if len(names) == 1 else f"{len(names)} nodes"
+    )  # "": of no single node
 
 
 def _holders(state: ClusterState) -> dict[str, list[str]]:
@@ -233,7 +272,9 @@ def stored(state: ClusterState) -> Iterator[Input]:
     """The objects of a cluster that an API server judges: those of DRA, workloads, and pods that no workload makes."""
     for kind in state.kinds:
         for value in state.all(kind).values():
-            if kind in _DRA or (_makes_pods(value) and not map_at(value, "metadata").get("ownerReferences")):
+            if kind in _DRA or (
+                _makes_pods(value) and not map_at(value, "metadata").get("ownerReferences")
+            ):
                 yield server.Input(value, stored=True)
 
 

@@ -22,7 +22,9 @@ def request_policy(place: Place, *, shareable: bool, target: Target) -> Iterator
         yield forbidden("RS-22", policy, "allowMultipleAllocations must be true")
         return
     capacity = place.child("value").quantity
-    values, valid_range, default = (policy.child(name) for name in ("validValues", "validRange", "default"))
+    values, valid_range, default = (
+        policy.child(name) for name in ("validValues", "validRange", "default")
+    )
     if values.size and valid_range.set:
         detail = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'
         yield forbidden("RS-23", policy, detail)
@@ -38,7 +40,9 @@ def request_policy(place: Place, *, shareable: bool, target: Target) -> Iterator
             yield required("RS-24", default, "required when validRange is defined")
 
 
-def _valid_values(places: Place, default: Quantity, capacity: Quantity, target: Target) -> Iterator[Violation]:
+def _valid_values(
+    places: Place, default: Quantity, capacity: Quantity, target: Target
+) -> Iterator[Violation]:
     options = [(item, item.quantity) for item in places.items()]
     for (_, before), (item, option) in pairwise(options):
         if before > option:
@@ -51,7 +55,9 @@ def _valid_values(places: Place, default: Quantity, capacity: Quantity, target: 
         found_default = any(option == default for _, option in options)
         for item, option in options:
             if option > capacity:
-                yield invalid("RS-27", item, f"option is larger than capacity value: {capacity}", option)
+                yield invalid(
+                    "RS-27", item, f"option is larger than capacity value: {capacity}", option
+                )
         seen = set()
         for item, option in options:
             key = _key(option, target)
@@ -59,7 +65,9 @@ def _valid_values(places: Place, default: Quantity, capacity: Quantity, target: 
                 yield duplicate("RS-26", item, option)
             seen.add(key)
     if not found_default:
-        yield invalid("RS-28", places, "default value is not valid according to the requestPolicy", default)
+        yield invalid(
+            "RS-28", places, "default value is not valid according to the requestPolicy", default
+        )
 
 
 def _key(option: Quantity, target: Target) -> object:
@@ -70,7 +78,9 @@ def _key(option: Quantity, target: Target) -> object:
     return option.exact() if exponent >= 0 else (unscaled, exponent)
 
 
-def _valid_range(place: Place, default: Quantity, capacity: Quantity, target: Target) -> Iterator[Violation]:
+def _valid_range(
+    place: Place, default: Quantity, capacity: Quantity, target: Target
+) -> Iterator[Violation]:
     minimum = place.child("min")
     if not minimum.set:
         yield required("RS-29", minimum, "required when validRange is defined")
@@ -101,15 +111,21 @@ def _valid_range(place: Place, default: Quantity, capacity: Quantity, target: Ta
 def _bounds(place: Place, default: Quantity) -> list[tuple[Place, Quantity]]:
     """Default, and those of min, max and step that are set."""
     bounds = [
-        (place.child(name), place.child(name).quantity) for name in ("min", "max", "step") if place.child(name).set
+        (place.child(name), place.child(name).quantity)
+        for name in ("min", "max", "step")
+        if place.child(name).set
     ]
     return [(place.child("default"), default), *bounds]
 
 
-def _steps(place: Place, default: Quantity, capacity: Quantity, target: Target) -> Iterator[Violation]:
+def _steps(
+    place: Place, default: Quantity, capacity: Quantity, target: Target
+) -> Iterator[Violation]:
     """1.37: fractions are compared in thousandths, and values that overflow int64 are reported first."""
     bounds = _bounds(place, default)
-    in_milli = target.enabled("DRAFractionalCapacityRange") and not all(bound.is_integer() for _, bound in bounds)
+    in_milli = target.enabled("DRAFractionalCapacityRange") and not all(
+        bound.is_integer() for _, bound in bounds
+    )
     if in_milli:
         lost = [(at, bound) for at, bound in bounds if bound != Quantity(bound.milli_value(), -3)]
         for at, bound in lost:
@@ -124,10 +140,16 @@ def _steps(place: Place, default: Quantity, capacity: Quantity, target: Target) 
         return
     yield from _one_step(place.child("step"), low, step, capacity)
     if not in_milli:
-        unsafe = [(at, bound) for at, bound in bounds if bound.sign() < 0 or bound > Quantity(MAX_INT64)]
+        unsafe = [
+            (at, bound) for at, bound in bounds if bound.sign() < 0 or bound > Quantity(MAX_INT64)
+        ]
         for at, bound in unsafe:
             too_small = bound.sign() < 0
-            detail = "must be greater than or equal to 0" if too_small else f"must not be larger than {MAX_INT64}"
+            detail = (
+                "must be greater than or equal to 0"
+                if too_small
+                else f"must not be larger than {MAX_INT64}"
+            )
             yield invalid("RS-30", at, detail, bound)
         if unsafe:
             return
@@ -144,9 +166,13 @@ def _steps_before_37(place: Place, default: Quantity, capacity: Quantity) -> Ite
     yield from _multiples(place, default, low, step, in_milli=False)
 
 
-def _one_step(place: Place, low: Quantity, step: Quantity, capacity: Quantity) -> Iterator[Violation]:
+def _one_step(
+    place: Place, low: Quantity, step: Quantity, capacity: Quantity
+) -> Iterator[Violation]:
     if low + step > capacity:
-        yield invalid("RS-30", place, f"one step {low + step} is larger than capacity value: {capacity}", step)
+        yield invalid(
+            "RS-30", place, f"one step {low + step} is larger than capacity value: {capacity}", step
+        )
 
 
 def _multiples(
@@ -155,7 +181,9 @@ def _multiples(
     maximum = place.child("max")
     for value in (default, *([maximum.quantity] if maximum.set else [])):
         numbers = [q.milli_value() if in_milli else q.value() for q in (value, low, step)]
-        difference = (numbers[0] - numbers[1] + (1 << 63)) % (1 << 64) - (1 << 63)  # int64 wraps around
+        difference = (numbers[0] - numbers[1] + (1 << 63)) % (1 << 64) - (
+            1 << 63
+        )  # int64 wraps around
         if difference % numbers[2] != 0:
             detail = f"value is not a multiple of a given step ({step}) from ({low})"
             yield invalid("RS-30", place.child("step"), detail, value)

@@ -56,21 +56,35 @@ def duplicate(rule: str, place: Place, value: Any) -> Violation:
     return _violation(rule, "FieldValueDuplicate", place, f"Duplicate value: {show(value)}")
 
 
-def not_supported(rule: str, place: Place, allowed: Sequence[str], *, key: str | None = None) -> Violation:
+def not_supported(
+    rule: str, place: Place, allowed: Sequence[str], *, key: str | None = None
+) -> Violation:
     """Violation for a string that is not ``allowed``; ``key``: the string is the key of the entry at the place."""
     text = place.text if key is None else key
     listed = ", ".join(f'"{name}"' for name in allowed)
     message = f"Unsupported value: {show(text)}: supported values: {listed}"
-    return _violation(rule, "FieldValueNotSupported", place, message, key=key is not None, allowed=allowed, near=text)
+    return _violation(
+        rule,
+        "FieldValueNotSupported",
+        place,
+        message,
+        key=key is not None,
+        allowed=allowed,
+        near=text,
+    )
 
 
-def not_found(rule: str, place: Place, value: str, detail: str = "", allowed: Sequence[str] = ()) -> Violation:
+def not_found(
+    rule: str, place: Place, value: str, detail: str = "", allowed: Sequence[str] = ()
+) -> Violation:
     message = f"Not found: {show(value)}" + (f": {detail}" if detail else "")
     return _violation(rule, "FieldValueNotFound", place, message, allowed=allowed, near=value)
 
 
 def too_long(rule: str, place: Place, limit: int, *, key: bool = False) -> Violation:
-    return _violation(rule, "FieldValueTooLong", place, f"Too long: may not be more than {limit} bytes", key=key)
+    return _violation(
+        rule, "FieldValueTooLong", place, f"Too long: may not be more than {limit} bytes", key=key
+    )
 
 
 def too_many(rule: str, place: Place, limit: int) -> Violation:
@@ -93,7 +107,9 @@ class Declared(Violation, frozen=True):
 def declared(place: Place, violations: Iterable[Violation]) -> Iterator[Declared]:
     """Violations as those of generated validation, reported for ``place``."""
     for v in violations:
-        yield Declared(v.rule, v.type, place.declared, v.path, v.message, v.key, v.offset, v.allowed, v.nearest)
+        yield Declared(
+            v.rule, v.type, place.declared, v.path, v.message, v.key, v.offset, v.allowed, v.nearest
+        )
 
 
 def only_declared(violations: Iterable[Violation], target: Target) -> Iterator[Violation]:

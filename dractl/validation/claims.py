@@ -10,7 +10,15 @@ from itertools import chain, islice
 from msgspec import Struct
 
 from dractl.model.releases import Target
-from dractl.validation.causes import declared, forbidden, invalid, not_supported, only_declared, required, too_many
+from dractl.validation.causes import (
+    declared,
+    forbidden,
+    invalid,
+    not_supported,
+    only_declared,
+    required,
+    too_many,
+)
 from dractl.validation.formats import fully_qualified_name, label, label_errors, subdomain
 from dractl.validation.lists import bounded, bounded_set, name_of, text_of, unique
 from dractl.validation.opaque import OpaqueRules, configuration
@@ -44,10 +52,18 @@ class _Claim(Struct, frozen=True):
 def spec(place: Place, target: Target) -> Iterator[Violation]:
     """The spec of a claim."""
     devices = place.child("devices")
-    requests, constraints, config = (devices.child(name) for name in ("requests", "constraints", "config"))
+    requests, constraints, config = (
+        devices.child(name) for name in ("requests", "constraints", "config")
+    )
     claim = _Claim(target, references(requests), _constrained(constraints), cost=[])
     yield from bounded_set(
-        ("RC-01", "RC-02"), requests, MAX_REQUESTS, partial(_request, claim), name_of, target, name="name"
+        ("RC-01", "RC-02"),
+        requests,
+        MAX_REQUESTS,
+        partial(_request, claim),
+        name_of,
+        target,
+        name="name",
     )
     yield from bounded("RC-01", constraints, MAX_CONSTRAINTS, partial(_constraint, claim), target)
     yield from bounded("RC-01", config, MAX_CONFIG, partial(_config, claim), target)
@@ -56,7 +72,9 @@ def spec(place: Place, target: Target) -> Iterator[Violation]:
         yield forbidden("RC-33", devices, detail)
 
 
-def admin_access(place: Place, namespace: Mapping[str, str] | None, target: Target) -> Iterator[Violation]:
+def admin_access(
+    place: Place, namespace: Mapping[str, str] | None, target: Target
+) -> Iterator[Violation]:
     """Violations of admin access in a namespace without the label (pkg/registry/resource/utils.go AuthorizedForAdmin).
 
     ``namespace``: its labels; None if they are not known. The server names the path of a flat request in a claim, for a
@@ -91,7 +109,12 @@ def _constrained(constraints: Place) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for constraint in constraints.items():
         attribute = next(
-            (constraint.child(n) for n in ("matchAttribute", "distinctAttribute") if constraint.child(n).set), None
+            (
+                constraint.child(n)
+                for n in ("matchAttribute", "distinctAttribute")
+                if constraint.child(n).set
+            ),
+            None,
         )
         if attribute is not None:
             for reference in [item.text for item in constraint.child("requests").items()] or [""]:
@@ -123,7 +146,13 @@ def _alternatives(claim: _Claim, place: Place) -> Iterator[Violation]:
     if first_available.size:
         check = partial(_sub_request, claim, place.child("name").text)
         yield from bounded_set(
-            ("RC-06", "RC-06"), first_available, MAX_FIRST_AVAILABLE, check, name_of, claim.target, name="name"
+            ("RC-06", "RC-06"),
+            first_available,
+            MAX_FIRST_AVAILABLE,
+            check,
+            name_of,
+            claim.target,
+            name="name",
         )
     if exactly.set:
         yield from _body(claim, exactly, place.child("name").text, alternative=False)
@@ -137,7 +166,9 @@ def _sub_request(claim: _Claim, parent: str, place: Place) -> Iterator[Violation
 def _body(claim: _Claim, place: Place, reference: str, *, alternative: bool) -> Iterator[Violation]:
     """Violations in the fields that exact requests and alternatives share."""
     device_class = place.child("deviceClassName")
-    wrong = subdomain("RC-09", device_class) if device_class.text else [required("RC-08", device_class)]
+    wrong = (
+        subdomain("RC-09", device_class) if device_class.text else [required("RC-08", device_class)]
+    )
     yield from declared(device_class, wrong) if alternative else wrong
     yield from selectors(_SELECTORS, place.child("selectors"), claim.target)
     yield from _derived_attributes(claim, place.child("derivedAttributes"), reference)
@@ -172,7 +203,9 @@ def _derived_attributes(claim: _Claim, places: Place, reference: str) -> Iterato
     yield from unique("RC-31", places, name_of, claim.target)
 
 
-def _derived(claim: _Claim, place: Place, reference: str, *, declarative: bool) -> Iterator[Violation]:
+def _derived(
+    claim: _Claim, place: Place, reference: str, *, declarative: bool
+) -> Iterator[Violation]:
     name, expression = place.child("name"), place.child("expression")
     # Too many items hide the reports of generated validation about each, not those of handwritten validation.
     if declarative and not name.text:
@@ -181,9 +214,7 @@ def _derived(claim: _Claim, place: Place, reference: str, *, declarative: bool) 
         yield from declared(name, fully_qualified_name("RC-31", name, claim.target))
     targets = {"", reference, reference.partition("/")[0]}
     if name.text and not any(name.text in claim.constrained.get(ref, ()) for ref in targets):
-        detail = (
-            "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting this request"
-        )
+        detail = "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting this request"
         yield invalid("RC-32", name, detail)
     if expression.text:
         yield from derived_attribute(("RC-31", "RC-33"), expression, claim.target, claim.cost)
@@ -193,7 +224,9 @@ def _derived(claim: _Claim, place: Place, reference: str, *, declarative: bool) 
 
 def _constraint(claim: _Claim, place: Place) -> Iterator[Violation]:
     target = claim.target
-    yield from request_references(("RC-20", "RC-21"), place.child("requests"), claim.references, target)
+    yield from request_references(
+        ("RC-20", "RC-21"), place.child("requests"), claim.references, target
+    )
     match, distinct = place.child("matchAttribute"), place.child("distinctAttribute")
     if match.set:
         yield from fully_qualified_name("RC-22", match, target)
@@ -209,7 +242,9 @@ def _constraint(claim: _Claim, place: Place) -> Iterator[Violation]:
 
 
 def _config(claim: _Claim, place: Place) -> Iterator[Violation]:
-    yield from request_references(("RC-25", "RC-25"), place.child("requests"), claim.references, claim.target)
+    yield from request_references(
+        ("RC-25", "RC-25"), place.child("requests"), claim.references, claim.target
+    )
     yield from configuration(_OPAQUE, place, claim.target)
 
 
@@ -224,7 +259,9 @@ def request_references(
     yield from bounded_set((rules[0], rules[0]), places, MAX_REQUESTS, check, text_of, target)
 
 
-def request_reference(rule: str, place: Place, known: Mapping[str, frozenset[str]]) -> Iterator[Violation]:
+def request_reference(
+    rule: str, place: Place, known: Mapping[str, frozenset[str]]
+) -> Iterator[Violation]:
     """validateRequestNameRef: the name of a request, or that of an alternative after it and a slash."""
     segments = place.text.split("/")
     if len(segments) <= 2:

@@ -13,7 +13,12 @@ def source_path(path: Path, value: dict[str, Any]) -> Path:
 
 def _older(path: Path, kind: Any, version: str) -> Path:
     """v1beta1 has requests without ``exactly`` and devices with ``basic``; v1alpha3 capacities without ``value``."""
-    if kind == "ResourceSlice" and path[:2] == ("spec", "devices") and len(path) > 3 and path[3] != "name":
+    if (
+        kind == "ResourceSlice"
+        and path[:2] == ("spec", "devices")
+        and len(path) > 3
+        and path[3] != "name"
+    ):
         path = (*path[:3], "basic", *path[3:])
         if version == "v1alpha3" and path[4:5] == ("capacity",) and path[6:7] == ("value",):
             path = path[:6]

@@ -32,10 +32,14 @@ def identify(value: Mapping[str, Any], target: Target) -> Record | list[Violatio
         return [_not_served("apiVersion", "error validating data: apiVersion isn't string type")]
     if not isinstance(kind, str):
         return [_not_served("kind", "error validating data: kind isn't string type")]
-    return of_release(target.release).kind(api_version, kind) or _unserved(api_version, kind, target)
+    return of_release(target.release).kind(api_version, kind) or _unserved(
+        api_version, kind, target
+    )
 
 
-def decode(value: Mapping[str, Any], shape: Record, target: Target, faults: Collection[DoubledKey]) -> list[Violation]:
+def decode(
+    value: Mapping[str, Any], shape: Record, target: Target, faults: Collection[DoubledKey]
+) -> list[Violation]:
     """Decoding errors. A value of the wrong type hides all others; duplicate keys and unknown fields hide none.
 
     The messages of ``faults`` are used unchanged.
@@ -48,12 +52,19 @@ def decode(value: Mapping[str, Any], shape: Record, target: Target, faults: Coll
         return [wrong_type(shape, misfit) for misfit in wrong]
     double = [
         Violation(
-            "merged-key" if fault.merged else "duplicate-key", "BadRequest", None, fault.path, fault.message, True
+            "merged-key" if fault.merged else "duplicate-key",
+            "BadRequest",
+            None,
+            fault.path,
+            fault.message,
+            True,
         )
         for fault in faults
     ]
     return double + [
-        unknown_field(shape, misfit, _known_when(value["apiVersion"], value["kind"], misfit.path, target))
+        unknown_field(
+            shape, misfit, _known_when(value["apiVersion"], value["kind"], misfit.path, target)
+        )
         for misfit in misfits[:MAX_FAULTS]
     ]
 
@@ -61,11 +72,15 @@ def decode(value: Mapping[str, Any], shape: Record, target: Target, faults: Coll
 def _known_when(api_version: str, kind: str, path: Path, target: Target) -> str | None:
     """Other releases that have a field unknown to this one, as a phrase."""
     shapes = {release: of_release(release).kind(api_version, kind) for release in RELEASES}
-    return _when([release for release, shape in shapes.items() if shape and has_field(shape, path)], target)
+    return _when(
+        [release for release, shape in shapes.items() if shape and has_field(shape, path)], target
+    )
 
 
 def _when(knowing: list[str], target: Target) -> str | None:
-    later = [release for release in knowing if RELEASES.index(release) > RELEASES.index(target.release)]
+    later = [
+        release for release in knowing if RELEASES.index(release) > RELEASES.index(target.release)
+    ]
     if later:
         return f"Kubernetes {later[0]} introduced it"
     return f"Kubernetes {knowing[-1]} was the last release to have it" if knowing else None
@@ -77,7 +92,9 @@ def _missing(value: Mapping[str, Any], missing: list[str]) -> Violation:
         said = "kind is empty"
     message = f"{said}: the API server cannot identify the object"
     for name in missing:
-        written = next((key for key in value if key != name and str(key).lower() == name.lower()), None)
+        written = next(
+            (key for key in value if key != name and str(key).lower() == name.lower()), None
+        )
         if written is not None:
             return Violation(
                 "not-served", "NotServed", missing[0], (written,), f"{message}; did you mean {name}?", True,
@@ -94,8 +111,12 @@ def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
     """Violations for a kind that Kubernetes lacks in that version; empty if it can be a custom resource."""
     group, _, version = api_version.rpartition("/")
     schemas = of_release(target.release)
-    kinds = tuple(sorted({known for file in schemas.files(DRA_GROUP) for known in schemas.kinds(file)}))
-    ours = group == DRA_GROUP or (_meant_ours(group) and kind.lower() in {known.lower() for known in kinds})
+    kinds = tuple(
+        sorted({known for file in schemas.files(DRA_GROUP) for known in schemas.kinds(file)})
+    )
+    ours = group == DRA_GROUP or (
+        _meant_ours(group) and kind.lower() in {known.lower() for known in kinds}
+    )
     if not ours and group not in KUBERNETES_GROUPS:
         return []
     said = f'no matches for kind "{kind}" in version "{api_version}"'
@@ -103,7 +124,11 @@ def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
         listed = _served(kind, served, target)
         message = f"Kubernetes {target.release} serves {kind} as {listed}, not as {api_version}"
         near = next((name for name in served if name.rpartition("/")[2] == version), served[0])
-        return [_not_served("apiVersion", message, allowed=served, nearest=near, detail=f"{message}: {said}")]
+        return [
+            _not_served(
+                "apiVersion", message, allowed=served, nearest=near, detail=f"{message}: {said}"
+            )
+        ]
     here = schemas.kinds_of(api_version)
     if meant := next((known for known in here if known.lower() == kind), None):
         # kubectl finds the resource by its lower-case name, so it is the server that refuses.
@@ -112,19 +137,29 @@ def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
         wrong = _not_served("kind", message, allowed=here, nearest=meant, detail=detail)
         return [replace(wrong, type="BadRequest")]
     if not ours:  # for the other groups, dractl knows only the kinds that contain pods
-        kinds = tuple(known for known in kinds if known.lower() in (kind.lower(), kind.lower().removesuffix("s")))
+        kinds = tuple(
+            known
+            for known in kinds
+            if known.lower() in (kind.lower(), kind.lower().removesuffix("s"))
+        )
         if not kinds:
             return []
     when = _kind_when(kind, target)
     close = None if when else nearest(kind, kinds)
-    known = when or (f"did you mean {close}?" if close else f"the kinds of {DRA_GROUP} are {', '.join(kinds)}")
+    known = when or (
+        f"did you mean {close}?" if close else f"the kinds of {DRA_GROUP} are {', '.join(kinds)}"
+    )
     message = f"Kubernetes {target.release} has no {kind} in {api_version}; {known}"
     return [_not_served("kind", message, allowed=kinds, nearest=close, detail=f"{message}: {said}")]
 
 
 def _served(kind: str, served: tuple[str, ...], target: Target) -> str:
     """Served versions as a phrase; those that are off by default are listed apart."""
-    always = served_versions(kind, target.release, by_default=True) if target.has("served-by-default") else served
+    always = (
+        served_versions(kind, target.release, by_default=True)
+        if target.has("served-by-default")
+        else served
+    )
     optional = [version for version in served if version not in always]
     if not always or not optional:
         return ", ".join(served)
@@ -134,7 +169,12 @@ def _served(kind: str, served: tuple[str, ...], target: Target) -> str:
 
 def _kind_when(kind: str, target: Target) -> str | None:
     """Other releases that have a kind which this one lacks, as a phrase."""
-    if kind in ("ResourceClass", "ResourceClaimParameters", "ResourceClassParameters", "PodScheduling"):
+    if kind in (
+        "ResourceClass",
+        "ResourceClaimParameters",
+        "ResourceClassParameters",
+        "PodScheduling",
+    ):
         return "it was part of classic DRA, which was removed in 1.32"
     return _when([release for release in RELEASES if of_release(release).versions(kind)], target)
 

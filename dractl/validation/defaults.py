@@ -27,14 +27,19 @@ def apply(value: Mapping[str, Any], api_version: str) -> dict[str, Any]:
 
 
 def _each(
-    value: Mapping[str, Any], path: tuple[str, ...], change: Callable[[Mapping[str, Any]], dict[str, Any]]
+    value: Mapping[str, Any],
+    path: tuple[str, ...],
+    change: Callable[[Mapping[str, Any]], dict[str, Any]],
 ) -> dict[str, Any]:
     """``value`` with every item of the list at ``path`` changed."""
     name, rest = path[0], path[1:]
     inner = value.get(name)
     if not inner:
         return dict(value)
-    return {**value, name: _each(inner, rest, change) if rest else [change(item or {}) for item in inner]}
+    return {
+        **value,
+        name: _each(inner, rest, change) if rest else [change(item or {}) for item in inner],
+    }
 
 
 def _request(request: Mapping[str, Any], *, flat: bool) -> dict[str, Any]:
@@ -42,7 +47,9 @@ def _request(request: Mapping[str, Any], *, flat: bool) -> dict[str, Any]:
     exactly, first_available = request.get("exactly"), request.get("firstAvailable")
     if exactly is not None:
         # A flat request without a class may be one with alternatives, so it gets no defaults.
-        changed["exactly"] = _body(exactly, counted=not flat or bool(exactly.get("deviceClassName")))
+        changed["exactly"] = _body(
+            exactly, counted=not flat or bool(exactly.get("deviceClassName"))
+        )
     if first_available:
         changed["firstAvailable"] = [_body(sub or {}, counted=True) for sub in first_available]
     return changed
@@ -64,5 +71,8 @@ def _tolerating(value: Mapping[str, Any]) -> dict[str, Any]:
         return dict(value)
     return {
         **value,
-        "tolerations": [{**(each or {}), "operator": (each or {}).get("operator") or "Equal"} for each in tolerations],
+        "tolerations": [
+            {**(each or {}), "operator": (each or {}).get("operator") or "Equal"}
+            for each in tolerations
+        ],
     }

@@ -44,7 +44,11 @@ def drop(value: dict[str, Any], target: Target) -> tuple[dict[str, Any], list[Dr
         found: list[Path] = []
         value = _without(value, prefix + _steps(field.path), (), found)
         if found:
-            lost.append(Dropped(next(gate for gate in field.gates if not target.enabled(gate)), tuple(found)))
+            lost.append(
+                Dropped(
+                    next(gate for gate in field.gates if not target.enabled(gate)), tuple(found)
+                )
+            )
     return value, lost
 
 

@@ -111,7 +111,9 @@ def label_key_errors(text: str) -> tuple[str, ...]:
     )
     parts = text.split("/")
     if len(parts) > 2:
-        return (f"a valid label key {wrong} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
+        return (
+            f"a valid label key {wrong} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+        )
     errors = []
     if len(parts) == 2:
         if not parts[0]:
@@ -211,7 +213,9 @@ def declared_driver_name(rule: str, place: Place, target: Target) -> Iterator[Vi
             yield invalid(rule, place, error)
 
 
-def _domain(rule: str, place: Place, text: str, *, key: bool = False, caseless: bool = True) -> Iterator[Violation]:
+def _domain(
+    rule: str, place: Place, text: str, *, key: bool = False, caseless: bool = True
+) -> Iterator[Violation]:
     if length(text) > MAX_DRIVER:
         yield too_long(rule, place, MAX_DRIVER, key=key)
     for error in subdomain_errors(lower(text) if caseless else text):
@@ -231,7 +235,9 @@ def pool_name(rule: str, place: Place) -> Iterator[Violation]:
             yield invalid(rule, place, error, segment)
 
 
-def qualified_name(rule: str, place: Place, text: str, target: Target, *, key: bool = False) -> Iterator[Violation]:
+def qualified_name(
+    rule: str, place: Place, text: str, target: Target, *, key: bool = False
+) -> Iterator[Violation]:
     """``name`` or ``domain/name`` (validateQualifiedName). Every release up to 1.37 accepts more slashes."""
     if length(text) <= MAX_ID and _C_IDENTIFIER_RE.fullmatch(text):
         return
@@ -258,7 +264,12 @@ def fully_qualified_name(rule: str, place: Place, target: Target) -> Iterator[Vi
     yield from qualified_name(rule, place, text, target)
     if "/" not in text and (text or target.has("empty-names-invalid")):
         detail = "a fully qualified name must be a domain and a name separated by a slash"
-        yield invalid(rule, place, detail if target.has("empty-names-invalid") else "must include a domain", text)
+        yield invalid(
+            rule,
+            place,
+            detail if target.has("empty-names-invalid") else "must include a domain",
+            text,
+        )
     parts = text.split("/")
     if target.has("lower-case-domains") and len(parts) == 2 and parts[0] != parts[0].lower():
         for error in subdomain_errors(parts[0]):

@@ -10,7 +10,11 @@ from dractl.validation.violation import Violation
 
 
 def bounded(
-    rule: str, places: Place, limit: int | None, check: Callable[[Place], Iterator[Violation]], target: Target
+    rule: str,
+    places: Place,
+    limit: int | None,
+    check: Callable[[Place], Iterator[Violation]],
+    target: Target,
 ) -> Iterator[Violation]:
     """Violations of a bounded list and its items. From 1.35 on, the items of a list that is too long go unchecked.
     ``limit`` None: any number of items."""
@@ -23,7 +27,12 @@ def bounded(
 
 
 def unique(
-    rule: str, places: Place, key: Callable[[Place], Hashable], target: Target, *, name: str | None = None
+    rule: str,
+    places: Place,
+    key: Callable[[Place], Hashable],
+    target: Target,
+    *,
+    name: str | None = None,
 ) -> Iterator[Violation]:
     """Items whose key an earlier item has. 1.34 points to the field ``name``, which holds the key."""
     seen: set[Hashable] = set()
@@ -50,7 +59,9 @@ def bounded_set(
     if limit is None or places.size <= limit or not target.has("first-error-hides-the-rest"):
         for violation in unique(rules[1], places, key, target, name=name):
             item = places.index(int(violation.path[len(places.path)]))
-            yield from declared(item, [violation]) if target.has("declarative-validation") else [violation]
+            yield from (
+                declared(item, [violation]) if target.has("declarative-validation") else [violation]
+            )
 
 
 def name_of(place: Place) -> str:

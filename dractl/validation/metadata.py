@@ -22,9 +22,18 @@ _MAX_BASE = 63 - len(_SUFFIX)
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 
 CLUSTER_SCOPED = frozenset(
-    {"DeviceClass", "ResourceSlice", "DeviceTaintRule", "ResourcePoolStatusRequest", "Node", "Namespace"}
+    {
+        "DeviceClass",
+        "ResourceSlice",
+        "DeviceTaintRule",
+        "ResourcePoolStatusRequest",
+        "Node",
+        "Namespace",
+    }
 )
-_COUNTS_GENERATIONS = frozenset({"ResourceClaim", "ResourceClaimTemplate", "ResourcePoolStatusRequest"})
+_COUNTS_GENERATIONS = frozenset(
+    {"ResourceClaim", "ResourceClaimTemplate", "ResourcePoolStatusRequest"}
+)
 """Kinds whose generation the server does not set at creation."""
 
 
@@ -53,7 +62,11 @@ def template_meta(place: Place) -> Iterator[Violation]:
     yield from _annotations(place.child("annotations"))
     yield from _labels(place.child("labels"))
     for name, value in place.entries():
-        if name not in ("labels", "annotations") and value not in (None, "", 0):  # an empty list is one, though
+        if name not in ("labels", "annotations") and value not in (
+            None,
+            "",
+            0,
+        ):  # an empty list is one, though
             # The server makes its path of the Go field's name with a lower first letter.
             reported = f"{place.field}.{'uID' if name == 'uid' else name}"
             yield forbidden("OM-09", place.child(name), "cannot be set", field=reported)
@@ -63,7 +76,9 @@ def _names(kind: str, place: Place, target: Target) -> Iterator[Violation]:
     name, base = place.child("name"), place.child("generateName")
     # Since 1.35, classes are validated with ValidateObjectMetaWithOpts, which checks only the name that was generated.
     if base.text and not (kind == "DeviceClass" and target.has("class-generate-name")):
-        masked = base.text[:-2] + "a" if len(base.text) > 1 and base.text.endswith("-") else base.text
+        masked = (
+            base.text[:-2] + "a" if len(base.text) > 1 and base.text.endswith("-") else base.text
+        )
         for error in subdomain_errors(masked):
             yield invalid("OM-03", base, error)
     if name.text:
@@ -100,7 +115,11 @@ def _owner_references(places: Place, target: Target) -> Iterator[Violation]:
     since_37 = target.has("owner-references-unique")
     for reference in places.items():
         texts = tuple(reference.child(name).text for name in ("apiVersion", "kind", "name", "uid"))
-        same = (*texts, reference.child("controller").value, reference.child("blockOwnerDeletion").value)
+        same = (
+            *texts,
+            reference.child("controller").value,
+            reference.child("blockOwnerDeletion").value,
+        )
         if same in seen:
             continue  # the server counts a repeated reference once (dedupOwnerReferencesAndAddWarning)
         seen.add(same)
@@ -108,7 +127,11 @@ def _owner_references(places: Place, target: Target) -> Iterator[Violation]:
         at = reference.field if since_37 else places.field
         version = reference.child("apiVersion")
         if version.text and not _group_version(version.text):
-            detail = "must be <group>/<version> or <version>" if since_37 else "version must not be empty"
+            detail = (
+                "must be <group>/<version> or <version>"
+                if since_37
+                else "version must not be empty"
+            )
             yield invalid("OM-07", version, detail, field=f"{at}.apiVersion")
         for name in ("apiVersion", "kind", "name", "uid"):
             value = reference.child(name)
@@ -117,10 +140,14 @@ def _owner_references(places: Place, target: Target) -> Iterator[Violation]:
             if since_37:
                 yield required("OM-07", value, "must not be empty")
             else:
-                detail = "version must not be empty" if name == "apiVersion" else "must not be empty"
+                detail = (
+                    "version must not be empty" if name == "apiVersion" else "must not be empty"
+                )
                 yield invalid("OM-07", value, detail, "", field=f"{at}.{name}")
         if (version.text, reference.child("kind").text) == ("v1", "Event"):
-            yield invalid("OM-07", reference, "/v1, Kind=Event is disallowed from being an owner", field=at)
+            yield invalid(
+                "OM-07", reference, "/v1, Kind=Event is disallowed from being an owner", field=at
+            )
         if reference.child("controller").value is True:
             this = f"{reference.child('kind').text}/{reference.child('name').text}"
             if controller:

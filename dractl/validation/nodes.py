@@ -31,12 +31,20 @@ def _label_requirement(rule: str, place: Place) -> Iterator[Violation]:
                 yield required(rule, values, "must be specified when `operator` is 'In' or 'NotIn'")
         case "Exists" | "DoesNotExist":
             if values.size:
-                yield forbidden(rule, values, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+                yield forbidden(
+                    rule,
+                    values,
+                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+                )
         case "Gt" | "Lt":
             if values.size != 1:
-                yield required(rule, values, "must be specified single value when `operator` is 'Lt' or 'Gt'")
+                yield required(
+                    rule, values, "must be specified single value when `operator` is 'Lt' or 'Gt'"
+                )
         case _:
-            yield invalid(rule, operator, "not a valid selector operator", operator.text, allowed=OPERATORS)
+            yield invalid(
+                rule, operator, "not a valid selector operator", operator.text, allowed=OPERATORS
+            )
     yield from label_key(rule, place.child("key"))
     for value in values.items():
         yield from label_value(rule, value)
@@ -46,12 +54,18 @@ def _field_requirement(rule: str, place: Place) -> Iterator[Violation]:
     operator, values, key = place.child("operator"), place.child("values"), place.child("key")
     if operator.text in ("In", "NotIn"):
         if values.size != 1:
-            detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+            detail = (
+                "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+            )
             yield required(rule, values, detail)
     else:
-        yield invalid(rule, operator, "not a valid selector operator", operator.text, allowed=("In", "NotIn"))
+        yield invalid(
+            rule, operator, "not a valid selector operator", operator.text, allowed=("In", "NotIn")
+        )
     if key.text != "metadata.name":
-        yield invalid(rule, key, "not a valid field selector key", key.text, allowed=("metadata.name",))
+        yield invalid(
+            rule, key, "not a valid field selector key", key.text, allowed=("metadata.name",)
+        )
         return
     for value in values.items():
         for error in subdomain_errors(value.text):

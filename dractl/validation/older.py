@@ -24,7 +24,11 @@ def reworded(violations: Iterable[Violation], target: Target) -> Iterator[Violat
         if "a valid C identifier" in violation.message:
             violation = replace(violation, type="FieldValueTypeInvalid")  # noqa: PLW2901
         # The internal types were those of v1beta1 up to 1.32.
-        if not target.has("device-without-basic") and violation.field and violation.type != "FieldValueDuplicate":
+        if (
+            not target.has("device-without-basic")
+            and violation.field
+            and violation.type != "FieldValueDuplicate"
+        ):
             field = _BASIC.sub(r"\1.basic", _EXACTLY.sub(r"\1", violation.field))
             violation = replace(violation, field=field)  # noqa: PLW2901
         if not target.has("selector-cost"):

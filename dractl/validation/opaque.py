@@ -62,7 +62,9 @@ def json_length(value: Any) -> int:
     while stack:
         match stack.pop():
             case Mapping() as mapping:
-                total += 1 + max(len(mapping), 1) + sum(_text_length(str(key)) + 1 for key in mapping)
+                total += (
+                    1 + max(len(mapping), 1) + sum(_text_length(str(key)) + 1 for key in mapping)
+                )
                 stack.extend(mapping.values())
             case list() as items:
                 total += 1 + max(len(items), 1)

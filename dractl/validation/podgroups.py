@@ -47,6 +47,10 @@ def _claims(places: Place) -> Iterator[Violation]:
             detail = "must specify exactly one of: `resourceClaimName`, `resourceClaimTemplateName`"
             yield invalid("PC-04", claim, detail)
         elif not found:
-            yield invalid("PC-05", claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+            yield invalid(
+                "PC-05",
+                claim,
+                "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
+            )
         for reference in found:
             yield from subdomain("PC-06", reference)

@@ -4,8 +4,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from dractl.model.pods import pod_templates
-from dractl.validation.causes import duplicate, forbidden, invalid, not_found, not_supported, required
-from dractl.validation.formats import is_extended_resource_name, is_native_resource, label, label_key_errors, subdomain
+from dractl.validation.causes import (
+    duplicate,
+    forbidden,
+    invalid,
+    not_found,
+    not_supported,
+    required,
+)
+from dractl.validation.formats import (
+    is_extended_resource_name,
+    is_native_resource,
+    label,
+    label_key_errors,
+    subdomain,
+)
 from dractl.validation.place import Place
 from dractl.validation.violation import Violation
 
@@ -18,7 +31,9 @@ def pods(value: Mapping[str, Any]) -> Iterator[Violation]:
     for path, _ in pod_templates(value):
         place = Place(value)
         for step in path:
-            place = place.child(step) if isinstance(step, str) else place.index(step, place.value[step])
+            place = (
+                place.child(step) if isinstance(step, str) else place.index(step, place.value[step])
+            )
         yield from _pod_spec(place, template=value.get("kind") != "Pod")
 
 
@@ -47,9 +62,15 @@ def _pod_spec(place: Place, *, template: bool) -> Iterator[Violation]:
         yield from _quantities(whole, amounts)
     for container in ephemeral.items():
         if container.child("resources").value:
-            yield forbidden("PC-12", container.child("resources"), "cannot be set for an Ephemeral Container")
+            yield forbidden(
+                "PC-12", container.child("resources"), "cannot be set for an Ephemeral Container"
+            )
     if ephemeral.size:
-        detail = "ephemeral containers not allowed in pod template" if template else "cannot be set on create"
+        detail = (
+            "ephemeral containers not allowed in pod template"
+            if template
+            else "cannot be set on create"
+        )
         yield forbidden("PC-12", ephemeral, detail)
 
 
@@ -84,7 +105,9 @@ def _pod_claims(places: Place) -> Iterator[Violation]:
             yield from label("PC-03", name)
             names.add(name.text)
         if by_name.set and by_template.set:
-            detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+            detail = (
+                "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+            )
             yield invalid("PC-04", claim, detail)
         if not by_name.set and not by_template.set:
             detail = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
@@ -114,7 +137,13 @@ def _container_claims(places: Place, names: list[str]) -> Iterator[Violation]:
             seen.add((name, request))
         if name not in names:
             known = f": {', '.join(names)}" if names else " which is empty"
-            yield not_found("PC-09", claim, name, f"must be one of the names in pod.spec.resourceClaims{known}", names)
+            yield not_found(
+                "PC-09",
+                claim,
+                name,
+                f"must be one of the names in pod.spec.resourceClaims{known}",
+                names,
+            )
 
 
 _Amounts: TypeAlias = Sequence[tuple[str, Place, Place]]
@@ -130,7 +159,11 @@ def _amounts(place: Place, *, template: bool) -> _Amounts:
             found.append((name, amount, amount))
     if not template:  # a pod's limit is its request, too
         asked = requests.value or ()
-        found += [(name, limits.key(name), requests.key(name)) for name in limits.value or () if name not in asked]
+        found += [
+            (name, limits.key(name), requests.key(name))
+            for name in limits.value or ()
+            if name not in asked
+        ]
     return found
 
 
@@ -139,9 +172,13 @@ def _names(amounts: _Amounts) -> Iterator[Violation]:
     for name, amount, named in amounts:
         if "/" in name:
             extended = is_native_resource(name) or is_extended_resource_name(name)
-            errors = label_key_errors(name) or (() if extended else ("doesn't follow extended resource name standard",))
+            errors = label_key_errors(name) or (
+                () if extended else ("doesn't follow extended resource name standard",)
+            )
         else:
-            standard = name in ("cpu", "memory", "ephemeral-storage") or name.startswith("hugepages-")
+            standard = name in ("cpu", "memory", "ephemeral-storage") or name.startswith(
+                "hugepages-"
+            )
             errors = () if standard else ("must be a standard resource for containers",)
         for error in errors:
             yield invalid("PC-15", amount, error, name, key=True, field=named.field)
@@ -151,8 +188,17 @@ def _names_of_the_whole(amounts: _Amounts) -> Iterator[Violation]:
     """validatePodResourceName: pod-level resources cannot be extended ones."""
     for name, amount, _ in amounts:
         errors = label_key_errors(name)
-        if not errors and "/" not in name and name not in _SUPPORTED and name != "ephemeral-storage":
-            errors = () if name.startswith("hugepages-") else ("must be a standard resource type or fully qualified",)
+        if (
+            not errors
+            and "/" not in name
+            and name not in _SUPPORTED
+            and name != "ephemeral-storage"
+        ):
+            errors = (
+                ()
+                if name.startswith("hugepages-")
+                else ("must be a standard resource type or fully qualified",)
+            )
         for error in errors:
             yield invalid("PC-15", amount, error, name, key=True)
         if not errors and "/" in name:
@@ -183,7 +229,12 @@ def _request_and_limit(name: str, requests: Place, limits: Place) -> Iterator[Vi
         if not overcommit:
             yield required("PC-13", limits, "Limit must be set for non overcommitable resources")
     elif not overcommit and request.quantity != limit.quantity:
-        yield invalid("PC-13", request, f"must be equal to {name} limit of {limit.quantity}", field=requests.field)
+        yield invalid(
+            "PC-13",
+            request,
+            f"must be equal to {name} limit of {limit.quantity}",
+            field=requests.field,
+        )
     elif request.quantity > limit.quantity:
         detail = f"must be less than or equal to {name} limit of {limit.quantity}"
         yield invalid("PC-13", request, detail, field=requests.field)

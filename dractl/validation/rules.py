@@ -19,7 +19,11 @@ from dractl.validation.violation import Violation
 
 
 def check(
-    value: Mapping[str, Any], target: Target, *, namespaces: Mapping[str, Mapping[str, str]], written: str = "v1"
+    value: Mapping[str, Any],
+    target: Target,
+    *,
+    namespaces: Mapping[str, Mapping[str, str]],
+    written: str = "v1",
 ) -> Iterator[Violation]:
     """Violations that the API server of ``target`` reports for a document converted to v1.
 
@@ -46,7 +50,9 @@ def _metadata(root: Place, target: Target) -> Iterator[Violation]:
         yield from template_meta(root.child("spec", "metadata"))
 
 
-def _spec(root: Place, target: Target, namespaces: Mapping[str, Mapping[str, str]]) -> Iterator[Violation]:
+def _spec(
+    root: Place, target: Target, namespaces: Mapping[str, Mapping[str, str]]
+) -> Iterator[Violation]:
     spec, kind = root.child("spec"), root.value["kind"]
     match kind:
         case "ResourceClaim" | "ResourceClaimTemplate":
@@ -67,7 +73,9 @@ def _spec(root: Place, target: Target, namespaces: Mapping[str, Mapping[str, str
             yield from pods(root.value)
 
 
-def _claim(root: Place, target: Target, namespaces: Mapping[str, Mapping[str, str]]) -> Iterator[Violation]:
+def _claim(
+    root: Place, target: Target, namespaces: Mapping[str, Mapping[str, str]]
+) -> Iterator[Violation]:
     spec = root.child("spec")
     if root.value["kind"] == "ResourceClaimTemplate":
         spec = spec.child("spec")

@@ -33,7 +33,12 @@ def _integer(low: int, high: int) -> Callable[[Any], str | None]:
 def _quantity(value: Any) -> str | None:
     if type(value) is str:
         # The decoder cuts the quotes off the JSON text and does not undo its escapes (quantity.go UnmarshalJSON).
-        text = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+        text = (
+            value.replace("\\", "\\\\")
+            .replace("\n", "\\n")
+            .replace("\t", "\\t")
+            .replace("\r", "\\r")
+        )
     elif type(value) in (int, float):
         text = number(value)
     else:
@@ -85,7 +90,11 @@ def _time(layout: str) -> Callable[[Any], str | None]:
             rest = rest[match.end() :]
         if rest:
             return f"{said}: extra text: {_quoted(rest)}"
-        return None if 1 <= read["day"] <= _days(read["year"], read["month"]) else f"{said}: day out of range"
+        return (
+            None
+            if 1 <= read["day"] <= _days(read["year"], read["month"])
+            else f"{said}: day out of range"
+        )
 
     return error
 
@@ -103,7 +112,11 @@ def _quoted(text: str) -> str:
 def _escaped(char: str) -> str:
     if char in '\\"':
         return "\\" + char
-    return char if " " <= char <= "~" else "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "replace"))
+    return (
+        char
+        if " " <= char <= "~"
+        else "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "replace"))
+    )
 
 
 def number(value: float) -> str:

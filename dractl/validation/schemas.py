@@ -66,7 +66,9 @@ class Schemas:
 
     def files(self, group: str) -> tuple[str, ...]:
         """The files of a group, one per version."""
-        return tuple(sorted((file for file in self._known if file.rpartition("-")[0] == group), key=_age))
+        return tuple(
+            sorted((file for file in self._known if file.rpartition("-")[0] == group), key=_age)
+        )
 
     def kinds(self, file: str) -> tuple[str, ...]:
         """The top-level kinds of a file such as ``resource.k8s.io-v1``; empty if there is no such file."""
@@ -90,7 +92,9 @@ class Schemas:
             schema = self._read(file)["$defs"][name]
             fields = schema["properties"]
             version = file.rpartition("-")[2]
-            self._shapes[key] = Record(f"{version}.{name}", fields, lambda field: self._compile(file, fields[field]))
+            self._shapes[key] = Record(
+                f"{version}.{name}", fields, lambda field: self._compile(file, fields[field])
+            )
         return self._shapes[key]
 
     def _compile(self, file: str, schema: dict[str, Any]) -> Shape:
@@ -105,7 +109,9 @@ class Schemas:
             return List(self._compile(file, schema["items"]))
         if kind == "object":
             item = self._compile(file, schema["additionalProperties"])
-            return Map(item, schema.get("x-go-type") or f"map[{schema.get('x-go-key', 'string')}]{item.go}")
+            return Map(
+                item, schema.get("x-go-type") or f"map[{schema.get('x-go-key', 'string')}]{item.go}"
+            )
         if kind == "boolean":
             return BOOL
         return string(schema["x-go-type"]) if "x-go-type" in schema else STRING
@@ -114,7 +120,9 @@ class Schemas:
 @cache
 def of_release(release: str) -> Schemas:
     """The types of a release: ``of_release("1.36")``."""
-    return Schemas(data_dir("schemas") / like(release), frozenset(map(_file, gone_versions(release))))
+    return Schemas(
+        data_dir("schemas") / like(release), frozenset(map(_file, gone_versions(release)))
+    )
 
 
 def _file(api_version: str) -> str:

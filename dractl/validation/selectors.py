@@ -70,7 +70,9 @@ def _error(rule: str, place: Place, program: Program) -> Violation:
     return replace(violation, issues=program.issues)
 
 
-def derived_attribute(rules: tuple[str, str], place: Place, target: Target, costs: list[int]) -> Iterator[Violation]:
+def derived_attribute(
+    rules: tuple[str, str], place: Place, target: Target, costs: list[int]
+) -> Iterator[Violation]:
     """Violations of an expression that derives an attribute; adds its cost to ``costs``.
 
     ``rules``: the ids for errors in the expression, and for its cost.

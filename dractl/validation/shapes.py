@@ -37,7 +37,9 @@ class Record:
 
     __slots__ = ("_compile", "_fields", "go", "names", "plain")
 
-    def __init__(self, go: str, names: Mapping[str, Any], compile_field: Callable[[str], Shape]) -> None:
+    def __init__(
+        self, go: str, names: Mapping[str, Any], compile_field: Callable[[str], Shape]
+    ) -> None:
         self.go = go
         self.plain: type | None = None
         self.names = names
@@ -121,7 +123,9 @@ class Scalar:
 
     __slots__ = ("_error", "go", "plain")
 
-    def __init__(self, go: str, error: Callable[[Any], str | None], plain: type | None = None) -> None:
+    def __init__(
+        self, go: str, error: Callable[[Any], str | None], plain: type | None = None
+    ) -> None:
         self.go = go
         self.plain = plain
         self._error = error

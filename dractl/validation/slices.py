@@ -112,7 +112,9 @@ def _nodes(place: Place) -> Iterator[Violation]:
     if not chosen:
         yield required("RS-09", place, detail)
     elif len(chosen) > 1:
-        yield invalid("RS-10", place, f"{detail}, but multiple fields are set", f"{{{', '.join(chosen)}}}")
+        yield invalid(
+            "RS-10", place, f"{detail}, but multiple fields are set", f"{{{', '.join(chosen)}}}"
+        )
 
 
 def _devices(slice_spec: Place, devices: Place, target: Target) -> Iterator[Violation]:
@@ -129,13 +131,21 @@ def _max_devices(devices: Place, target: Target) -> int:
         for device in devices.value or ():
             if device and (device.get("taints") or device.get("consumesCounters")):
                 return MAX_ADVANCED_DEVICES
-            if target.has("list-attributes-limit") and device and _has_list(device.get("attributes") or {}):
+            if (
+                target.has("list-attributes-limit")
+                and device
+                and _has_list(device.get("attributes") or {})
+            ):
                 return MAX_ADVANCED_DEVICES
     return MAX_DEVICES
 
 
 def _has_list(attributes: Mapping[str, Any]) -> bool:
-    return any(attribute and attribute.get(name) is not None for attribute in attributes.values() for name in _LISTS)
+    return any(
+        attribute and attribute.get(name) is not None
+        for attribute in attributes.values()
+        for name in _LISTS
+    )
 
 
 # -- devices ----------------------------------------------------------------------------------------------------------
@@ -147,7 +157,10 @@ def _device(slice_spec: Place, target: Target, place: Place) -> Iterator[Violati
     if (total := attributes.size + capacity.size) > MAX_ATTRIBUTES_AND_CAPACITIES:
         detail = f"the total number of attributes and capacities must not exceed {MAX_ATTRIBUTES_AND_CAPACITIES}"
         yield invalid("RS-15", place, detail, total)
-    if target.has("list-attributes-limit") and (values := _attribute_values(attributes)) > MAX_ATTRIBUTE_VALUES:
+    if (
+        target.has("list-attributes-limit")
+        and (values := _attribute_values(attributes)) > MAX_ATTRIBUTE_VALUES
+    ):
         detail = f"the total number of attribute values must not exceed {MAX_ATTRIBUTE_VALUES}"
         yield invalid("RS-16", place, detail, values)
     for key, attribute in _named(attributes):
@@ -165,7 +178,9 @@ def _device(slice_spec: Place, target: Target, place: Place) -> Iterator[Violati
     if target.has("node-allocatable-resources"):
         yield from _node_allocatable(place.child("nodeAllocatableResources"), capacity)
     else:
-        yield from _node_allocatable_mappings(place.child("nodeAllocatableResourceMappings"), capacity)
+        yield from _node_allocatable_mappings(
+            place.child("nodeAllocatableResourceMappings"), capacity
+        )
 
 
 def _named(places: Place) -> Iterator[tuple[str, Place]]:
@@ -178,7 +193,8 @@ def _plain(attribute: Any) -> bool:
     if type(attribute) is dict and len(attribute) == 1:
         ((name, value),) = attribute.items()
         return value is not None and (
-            name in ("int", "bool") or (name == "string" and value.isascii() and len(value) <= MAX_TEXT)
+            name in ("int", "bool")
+            or (name == "string" and value.isascii() and len(value) <= MAX_TEXT)
         )
     return False
 
@@ -215,18 +231,24 @@ def _attribute(place: Place, target: Target) -> Iterator[Violation]:
     yield from _one_value(place, chosen, filled, target)
 
 
-def _one_value(place: Place, chosen: list[str], filled: list[str], target: Target) -> Iterator[Violation]:
+def _one_value(
+    place: Place, chosen: list[str], filled: list[str], target: Target
+) -> Iterator[Violation]:
     """Handwritten validation counts every list that is present; the generated one of 1.37 counts lists with items."""
     generated = target.has("one-value-generated") and len(filled) != 1
     if not target.has("one-value-invalid") and not chosen:
         yield required("RS-18", place, "exactly one value must be specified")
     # One hides the other, unless the path is spelt in two ways because the key is shortened.
     elif len(chosen) != 1 and (not generated or place.shortened):
-        yield invalid("RS-18", place, "exactly one value must be specified", place.value if chosen else "")
+        yield invalid(
+            "RS-18", place, "exactly one value must be specified", place.value if chosen else ""
+        )
     if generated:
         names = ", ".join(f"`{name}`" for name in (*_SCALARS, *_LISTS))
         exactly, shown = (" exactly", f"{{{', '.join(filled)}}}") if filled else ("", "")
-        yield from declared(place, [invalid("RS-18", place, f"must specify{exactly} one of: {names}", shown)])
+        yield from declared(
+            place, [invalid("RS-18", place, f"must specify{exactly} one of: {names}", shown)]
+        )
 
 
 def _string(place: Place) -> Iterator[Violation]:
@@ -236,7 +258,9 @@ def _string(place: Place) -> Iterator[Violation]:
 
 def _version(place: Place) -> Iterator[Violation]:
     if not SEMVER_ORG.fullmatch(place.text):
-        yield invalid("RS-20", place, "must be a string compatible with semver.org spec 2.0.0", place.text)
+        yield invalid(
+            "RS-20", place, "must be a string compatible with semver.org spec 2.0.0", place.text
+        )
     if length(place.text) > MAX_TEXT:
         yield too_long("RS-20", place, MAX_TEXT)
 
@@ -321,11 +345,18 @@ def _totals_1_34(slice_spec: Place) -> Iterator[Violation]:
         for consumption in device.child("consumesCounters").items()
     )
     if consumed > MAX_DEVICE_COUNTERS_1_34:
-        detail = f"the total number of counters in devices must not exceed {MAX_DEVICE_COUNTERS_1_34}"
+        detail = (
+            f"the total number of counters in devices must not exceed {MAX_DEVICE_COUNTERS_1_34}"
+        )
         yield invalid("RS-32", devices, detail, consumed)
     shared = sum(counter_set.child("counters").size for counter_set in sets.items())
     if shared > MAX_COUNTERS:
-        yield invalid("RS-36", sets, f"the total number of shared counters must not exceed {MAX_COUNTERS}", shared)
+        yield invalid(
+            "RS-36",
+            sets,
+            f"the total number of shared counters must not exceed {MAX_COUNTERS}",
+            shared,
+        )
 
 
 def _counter_set(target: Target, place: Place) -> Iterator[Violation]:
@@ -343,12 +374,16 @@ def _counters(rule: str, places: Place, target: Target) -> Iterator[Violation]:
         return
     if target.has("counter-limits") and places.size > MAX_COUNTERS:
         yield too_many(rule, places, MAX_COUNTERS)
-        if not target.has("counter-keys-declared"):  # the declarative rule for the keys still applies
+        if not target.has(
+            "counter-keys-declared"
+        ):  # the declarative rule for the keys still applies
             return
     for key, _ in places.entries():
         entry = places.key(key, shortened(key, MAX_LABEL))
         at = places if target.has("keys-at-the-map") else entry
-        yield from declared(at, (invalid(rule, entry, error, key, key=True) for error in label_errors(key)))
+        yield from declared(
+            at, (invalid(rule, entry, error, key, key=True) for error in label_errors(key))
+        )
 
 
 def _consumed_counters(slice_spec: Place, device: Place, target: Target) -> Iterator[Violation]:
@@ -377,7 +412,9 @@ def _consumption(target: Target, place: Place) -> Iterator[Violation]:
     yield from _counters("RS-32", place.child("counters"), target)
     groups = place.child("compatibilityGroups")
     check = _compatibility_group
-    yield from bounded_set(("RS-32", "RS-32"), groups, MAX_COMPATIBILITY_GROUPS, check, text_of, target)
+    yield from bounded_set(
+        ("RS-32", "RS-32"), groups, MAX_COMPATIBILITY_GROUPS, check, text_of, target
+    )
 
 
 def _compatibility_group(place: Place) -> Iterator[Violation]:
@@ -389,8 +426,13 @@ def _references_1_34(slice_spec: Place, device: Place) -> Iterator[Violation]:
     places = device.child("consumesCounters")
     total = sum(item.child("counters").size for item in places.items())
     if total > MAX_COUNTERS:
-        yield invalid("RS-32", device, f"the total number of counters must not exceed {MAX_COUNTERS}", total)
-    known = {name_of(item): item.child("counters").value or {} for item in slice_spec.child("sharedCounters").items()}
+        yield invalid(
+            "RS-32", device, f"the total number of counters must not exceed {MAX_COUNTERS}", total
+        )
+    known = {
+        name_of(item): item.child("counters").value or {}
+        for item in slice_spec.child("sharedCounters").items()
+    }
     for item in places.items():
         name, counters = item.child("counterSet"), item.child("counters")
         if name.text not in known:
@@ -412,7 +454,9 @@ def _node_allocatable_mappings(places: Place, capacity: Place) -> Iterator[Viola
         place = places.key(name)
         multiplier, key = place.child("allocationMultiplier"), place.child("capacityKey")
         if not is_native_resource(name):
-            yield invalid("RS-37", place, "must be a node allocatable resource name", name, key=True)
+            yield invalid(
+                "RS-37", place, "must be a node allocatable resource name", name, key=True
+            )
         if multiplier.set and multiplier.quantity.sign() <= 0:
             yield invalid("RS-37", multiplier, "must be positive")
         yield from _capacity_key(key, capacity)
@@ -424,7 +468,9 @@ def _node_allocatable(places: Place, capacity: Place) -> Iterator[Violation]:
         place = places.key(name)
         mapping, overhead = place.child("mapping"), place.child("overhead")
         if name not in ("cpu", "memory") and not name.startswith("hugepages-"):
-            yield invalid("RS-37", place, "must be a node allocatable resource name", name, key=True)
+            yield invalid(
+                "RS-37", place, "must be a node allocatable resource name", name, key=True
+            )
         if not mapping.set and not overhead.set:
             yield required("RS-37", place, "at least one of mapping or overhead must be set")
         if mapping.set:
@@ -439,13 +485,17 @@ def _mapping(place: Place, capacity: Place) -> Iterator[Violation]:
     )
     if key.set and per_device.set:
         detail = "must specify exactly one of: `capacityKey`, `deviceMultiplier`"
-        yield from declared(place, [invalid("RS-37", place, detail, "{capacityKey, deviceMultiplier}")])
+        yield from declared(
+            place, [invalid("RS-37", place, detail, "{capacityKey, deviceMultiplier}")]
+        )
     elif not key.set and not per_device.set:
         detail = "must specify one of: `capacityKey`, `deviceMultiplier`"
         yield from declared(place, [invalid("RS-37", place, detail, "")])
     yield from _capacity_key(key, capacity)
     if key.set and not multiplier.set:
-        yield required("RS-37", multiplier, "capacityMultiplier is required when capacityKey is set")
+        yield required(
+            "RS-37", multiplier, "capacityMultiplier is required when capacityKey is set"
+        )
     elif key.set and multiplier.quantity.sign() <= 0:
         yield invalid("RS-37", multiplier, "must be positive")
     if per_device.set and per_device.quantity.sign() <= 0:
@@ -476,7 +526,11 @@ def _partition_type(slice_spec: Place, target: Target) -> Iterator[Violation]:
     yield from wrong
     consuming = [d for d in slice_spec.child("devices").items() if d.child("consumesCounters").size]
     if not consuming:
-        yield invalid("RS-38", place, "may only be set on a slice which declares devices that consume counters")
+        yield invalid(
+            "RS-38",
+            place,
+            "may only be set on a slice which declares devices that consume counters",
+        )
         return
     if wrong:
         return
@@ -503,5 +557,7 @@ def skipped_operations(rule: str, places: Place) -> Iterator[Violation]:
         if item.text not in SKIPPABLE:
             yield not_supported(rule, item, SKIPPABLE)
     if "NodePrepareResources" in seen and not seen & {"NodeUnprepareResources", "*"}:
-        detail = "NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped"
+        detail = (
+            "NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped"
+        )
         yield invalid(rule, places, detail)

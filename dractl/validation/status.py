@@ -12,9 +12,24 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from dractl.model.releases import Target
-from dractl.validation.causes import duplicate, forbidden, invalid, not_supported, required, too_long, too_many
+from dractl.validation.causes import (
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+    too_many,
+)
 from dractl.validation.claims import MAX_CONFIG, references, request_reference, request_references
-from dractl.validation.formats import declared_driver_name, driver_name, label, label_key, length, pool_name
+from dractl.validation.formats import (
+    declared_driver_name,
+    driver_name,
+    label,
+    label_key,
+    length,
+    pool_name,
+)
 from dractl.validation.lists import bounded, bounded_set, text_of
 from dractl.validation.nodes import node_selector
 from dractl.validation.opaque import OpaqueRules, configuration, json_object
@@ -46,7 +61,9 @@ _NO_TIME = (None, "0001-01-01T00:00:00Z")
 Known = dict[str, frozenset[str]]
 
 
-def claim_status(root: Place, namespace: Mapping[str, str] | None, target: Target) -> Iterator[Violation]:
+def claim_status(
+    root: Place, namespace: Mapping[str, str] | None, target: Target
+) -> Iterator[Violation]:
     """The status of a claim, with the causes and fields that the server names at UpdateStatus.
 
     ``root``: the claim. ``namespace``: the labels of its namespace; None if they are not known.
@@ -57,7 +74,9 @@ def claim_status(root: Place, namespace: Mapping[str, str] | None, target: Targe
     allocation = status.child("allocation")
     yield from _reservations(status.child("reservedFor"), allocated=allocation.set, target=target)
     if allocation.set:
-        yield from _allocation(allocation, references(root.child("spec", "devices", "requests")), target)
+        yield from _allocation(
+            allocation, references(root.child("spec", "devices", "requests")), target
+        )
         yield from _admin_access(allocation.child("devices", "results"), namespace, target)
     allocated = frozenset(map(_device, allocation.child("devices", "results").items()))
     yield from _devices(status.child("devices"), allocated, target)
@@ -81,7 +100,9 @@ def _uid(place: Place) -> str:
 
 def _allocation(place: Place, known: Known, target: Target) -> Iterator[Violation]:
     devices = place.child("devices")
-    yield from bounded("CS-03", devices.child("results"), MAX_RESULTS, partial(_result, known, target), target)
+    yield from bounded(
+        "CS-03", devices.child("results"), MAX_RESULTS, partial(_result, known, target), target
+    )
     check = partial(_configuration, known, target)
     yield from bounded("CS-03", devices.child("config"), MAX_ALLOCATION_CONFIG, check, target)
     if place.child("nodeSelector").set:
@@ -120,9 +141,15 @@ def _configuration(known: Known, target: Target, place: Place) -> Iterator[Viola
     yield from configuration(_OPAQUE, place, target)
 
 
-def _admin_access(places: Place, namespace: Mapping[str, str] | None, target: Target) -> Iterator[Violation]:
+def _admin_access(
+    places: Place, namespace: Mapping[str, str] | None, target: Target
+) -> Iterator[Violation]:
     """pkg/registry/resource/utils.go AuthorizedForAdminStatus: the first device allocated with admin access."""
-    if namespace is None or namespace.get(ADMIN_ACCESS) == "true" or not target.has("admin-access-in-status"):
+    if (
+        namespace is None
+        or namespace.get(ADMIN_ACCESS) == "true"
+        or not target.has("admin-access-in-status")
+    ):
         return
     for result in places.items():
         if result.child("adminAccess").value is True:
@@ -142,10 +169,14 @@ def _device(place: Place) -> Device:
 
 def _devices(places: Place, allocated: frozenset[Device], target: Target) -> Iterator[Violation]:
     check = partial(_device_status, allocated, target)
-    yield from bounded_set(("CS-10", "CS-10"), places, None, check, _device, target, name="deviceID")
+    yield from bounded_set(
+        ("CS-10", "CS-10"), places, None, check, _device, target, name="deviceID"
+    )
 
 
-def _device_status(allocated: frozenset[Device], target: Target, place: Place) -> Iterator[Violation]:
+def _device_status(
+    allocated: frozenset[Device], target: Target, place: Place
+) -> Iterator[Violation]:
     """validateDeviceStatus."""
     yield from driver_name("CS-10", place.child("driver"), target)
     yield from pool_name("CS-10", place.child("pool"))
@@ -168,7 +199,9 @@ def _conditions(places: Place, target: Target) -> Iterator[Violation]:
     for place in places.items():
         kind = place.child("type")
         if kind.text in seen:
-            yield duplicate("CS-12", place if target.has("conditions-declared") else kind, kind.text)
+            yield duplicate(
+                "CS-12", place if target.has("conditions-declared") else kind, kind.text
+            )
         seen.add(kind.text)
         yield from _condition(place, target)
 
@@ -184,7 +217,9 @@ def _condition(place: Place, target: Target) -> Iterator[Violation]:
     elif status.text not in CONDITION_STATUSES:
         yield not_supported("CS-12", status, CONDITION_STATUSES)
     if place.child("observedGeneration").integer < 0:
-        yield invalid("CS-12", place.child("observedGeneration"), "must be greater than or equal to zero")
+        yield invalid(
+            "CS-12", place.child("observedGeneration"), "must be greater than or equal to zero"
+        )
     if place.child("lastTransitionTime").value in _NO_TIME:
         yield required("CS-12", place.child("lastTransitionTime"))
     if not reason.text:
@@ -202,20 +237,30 @@ def _condition(place: Place, target: Target) -> Iterator[Violation]:
 
 def _network(place: Place, target: Target) -> Iterator[Violation]:
     """validateNetworkDeviceData."""
-    for name, limit in (("interfaceName", MAX_INTERFACE_NAME), ("hardwareAddress", MAX_HARDWARE_ADDRESS)):
+    for name, limit in (
+        ("interfaceName", MAX_INTERFACE_NAME),
+        ("hardwareAddress", MAX_HARDWARE_ADDRESS),
+    ):
         if length(place.child(name).text) > limit:
             yield too_long("CS-14", place.child(name), limit)
-    yield from bounded_set(("CS-14", "CS-14"), place.child("ips"), MAX_ADDRESSES, _address, text_of, target)
+    yield from bounded_set(
+        ("CS-14", "CS-14"), place.child("ips"), MAX_ADDRESSES, _address, text_of, target
+    )
 
 
 def _address(place: Place) -> Iterator[Violation]:
     canonical = canonical_interface_address(place.text)
     if canonical is None:
         yield invalid(
-            "CS-14", place, "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)", place.text
+            "CS-14",
+            place,
+            "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)",
+            place.text,
         )
     elif canonical != place.text:
-        yield invalid("CS-14", place, f'must be in canonical form ("{canonical}")', allowed=(canonical,))
+        yield invalid(
+            "CS-14", place, f'must be in canonical form ("{canonical}")', allowed=(canonical,)
+        )
 
 
 def canonical_interface_address(text: str) -> str | None:

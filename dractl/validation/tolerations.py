@@ -23,7 +23,11 @@ class TaintRules(Struct, frozen=True):
 
 def effects(target: Target) -> tuple[str, ...]:
     """Effects that a taint can have."""
-    return ("NoExecute", "NoSchedule", "None") if target.has("effect-none") else ("NoExecute", "NoSchedule")
+    return (
+        ("NoExecute", "NoSchedule", "None")
+        if target.has("effect-none")
+        else ("NoExecute", "NoSchedule")
+    )
 
 
 def taint(rules: TaintRules, place: Place, target: Target) -> Iterator[Violation]:

@@ -65,12 +65,22 @@ def _part(value: Mapping[str, Any]) -> _Part | None:
     kind = str(value.get("kind"))
     part = at(value, *_PARTS[kind]) if kind in _PARTS and "status" not in value else None
     asked = part if kind == "DeviceClass" else at(part, "devices")
-    if not isinstance(asked, dict) or "config" in asked or b"adminAccess" in (said := written(part)):
+    if (
+        not isinstance(asked, dict)
+        or "config" in asked
+        or b"adminAccess" in (said := written(part))
+    ):
         return None
-    return str(value.get("apiVersion")), kind == "DeviceClass", blake2b(said, digest_size=16).digest()
+    return (
+        str(value.get("apiVersion")),
+        kind == "DeviceClass",
+        blake2b(said, digest_size=16).digest(),
+    )
 
 
-def _beside(value: Mapping[str, Any], target: Target, faults: Collection[DoubledKey]) -> list[Violation]:
+def _beside(
+    value: Mapping[str, Any], target: Target, faults: Collection[DoubledKey]
+) -> list[Violation]:
     """Violations in a document whose part has none: in its metadata, and fields that do not exist."""
     shape = identify(value, target)
     if isinstance(shape, list):  # a custom resource
@@ -131,7 +141,9 @@ def _on_demand(api_version: str, kind: str, target: Target) -> list[Violation]:
     ]  # fmt: skip
 
 
-def _status(claim: dict[str, Any], target: Target, namespaces: Mapping[str, Mapping[str, str]]) -> Iterator[Violation]:
+def _status(
+    claim: dict[str, Any], target: Target, namespaces: Mapping[str, Mapping[str, str]]
+) -> Iterator[Violation]:
     """Violations in the status of a claim. They do not reject the document: the server drops the status at creation."""
     root = Place(claim)
     namespace = namespaces.get(root.child("metadata", "namespace").text or "default")

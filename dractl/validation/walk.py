@@ -34,7 +34,15 @@ def wrong_type(root: Record, misfit: Mismatch) -> Violation:
     elif misfit.text and not misfit.text.startswith("json: "):
         message += f": {misfit.text}"
     meant = _converted(misfit.value, shape)
-    return Violation("wrong-type", "BadRequest", place or None, path, message, detail=f"{message}: {said}", meant=meant)
+    return Violation(
+        "wrong-type",
+        "BadRequest",
+        place or None,
+        path,
+        message,
+        detail=f"{message}: {said}",
+        meant=meant,
+    )
 
 
 def _converted(value: Any, shape: Shape) -> Any:
@@ -43,19 +51,36 @@ def _converted(value: Any, shape: Shape) -> Any:
         return _named(value, shape.item) or [value]
     if isinstance(shape, List) and type(value) is shape.item.plain:
         return [value]
-    if isinstance(shape, Record) and isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+    if (
+        isinstance(shape, Record)
+        and isinstance(value, list)
+        and len(value) == 1
+        and isinstance(value[0], dict)
+    ):
         return value[0]
-    if isinstance(shape, Record) and shape.go.endswith(".CELDeviceSelector") and isinstance(value, str):
+    if (
+        isinstance(shape, Record)
+        and shape.go.endswith(".CELDeviceSelector")
+        and isinstance(value, str)
+    ):
         return {"expression": value}
     if isinstance(shape, Record) and shape.go == "v1.ResourceClaim" and isinstance(value, str):
         return {"name": value}  # of a container
-    if isinstance(shape, Record) and shape.go.endswith(".DeviceCapacity") and isinstance(value, str | int | float):
+    if (
+        isinstance(shape, Record)
+        and shape.go.endswith(".DeviceCapacity")
+        and isinstance(value, str | int | float)
+    ):
         return {"value": value}  # v1alpha3 had the quantity itself
     if shape in (INT32, INT64) and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,9}", value):
         return int(value)
     if shape is BOOL and value in ("true", "false"):
         return value == "true"
-    if shape.plain is str and shape is not INT32_OR_STRING and isinstance(value, bool | int | float):
+    if (
+        shape.plain is str
+        and shape is not INT32_OR_STRING
+        and isinstance(value, bool | int | float)
+    ):
         return number(value) if not isinstance(value, bool) else str(value).lower()
     return None
 
@@ -64,7 +89,9 @@ def _named(value: dict[str, Any], item: Shape) -> list[Any] | None:
     """The list for a map of objects keyed by their names."""
     if not value or not isinstance(item, Record) or "name" not in item.names:
         return None
-    if not all(isinstance(fields, dict) and name not in item.names for name, fields in value.items()):
+    if not all(
+        isinstance(fields, dict) and name not in item.names for name, fields in value.items()
+    ):
         return None
     return [{"name": name, **fields} for name, fields in value.items()]
 
@@ -72,7 +99,12 @@ def _named(value: dict[str, Any], item: Shape) -> list[Any] | None:
 def has_field(root: Record, path: Path) -> bool:
     """True if the last step of a path is a field of its struct."""
     last = next(reversed(list(_holders(root, path))), None)
-    return last is not None and isinstance(last[0], Record) and len(path) > 0 and last[1] == path[-1] in last[0].names
+    return (
+        last is not None
+        and isinstance(last[0], Record)
+        and len(path) > 0
+        and last[1] == path[-1] in last[0].names
+    )
 
 
 def unknown_field(root: Record, misfit: Mismatch, known_when: str | None = None) -> Violation:
@@ -104,7 +136,15 @@ def unknown_field(root: Record, misfit: Mismatch, known_when: str | None = None)
     else:
         message += f": allowed fields are {', '.join(known)}"
     return Violation(
-        "unknown-field", "BadRequest", place, path, message, key=True, allowed=known, nearest=meant, moved_to=moved_to
+        "unknown-field",
+        "BadRequest",
+        place,
+        path,
+        message,
+        key=True,
+        allowed=known,
+        nearest=meant,
+        moved_to=moved_to,
     )
 
 
@@ -156,7 +196,8 @@ def _below(struct: Record, name: str) -> Path | None:
             ((*path, field), inner)
             for path, this in level
             for field in this.names
-            if field not in ("metadata", "status") and isinstance(inner := this.field(field), Record)
+            if field not in ("metadata", "status")
+            and isinstance(inner := this.field(field), Record)
         ]
     return None
 
@@ -165,7 +206,11 @@ def _nearest_below(struct: Record, name: str) -> Path | None:
     """Nearest name one plain field further down: ``deviceclassname`` -> ``exactly.deviceClassName``."""
     for field in struct.names:
         inner = struct.field(field)
-        if isinstance(inner, Record) and field not in ("metadata", "status") and (close := nearest(name, inner.names)):
+        if (
+            isinstance(inner, Record)
+            and field not in ("metadata", "status")
+            and (close := nearest(name, inner.names))
+        ):
             return (field, close)
     return None
 
@@ -175,10 +220,17 @@ def _wanted(shape: Shape) -> str:
         return "a list"
     if isinstance(shape, Map | Record):
         return "a map"
-    names = {"bool": "a boolean", "int32": "an integer", "int64": "an integer", "resource.Quantity": "a quantity"}
+    names = {
+        "bool": "a boolean",
+        "int32": "an integer",
+        "int64": "an integer",
+        "resource.Quantity": "a quantity",
+    }
     if shape is INT32_OR_STRING:
         return "an integer or a string"
-    return names.get(shape.go, "a string" if shape.plain is str else "a time such as 2026-01-02T15:04:05Z")
+    return names.get(
+        shape.go, "a string" if shape.plain is str else "a time such as 2026-01-02T15:04:05Z"
+    )
 
 
 def _shown(value: Any) -> str:

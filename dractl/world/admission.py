@@ -48,7 +48,9 @@ def _faults(state: ClusterState, value: Raw | None, target: Target) -> set[Fault
     }
     sent = {k: v for k, v in value.items() if k != "status"}
     found = validate(sent, target, namespaces=namespaces)
-    faults = {(v.rule, v.field or "", f"{v.field}: {v.message}") for v in found if v.type is not None}
+    faults = {
+        (v.rule, v.field or "", f"{v.field}: {v.message}") for v in found if v.type is not None
+    }
     return faults | set(_of_pod_spec(value))
 
 
@@ -59,9 +61,16 @@ def _of_pod_spec(value: Raw) -> Iterator[Fault]:
     if value.get("kind") != "Pod":
         path, spec = "spec.template.spec", map_at(spec, "template", "spec")
     for index, spread in enumerate(maps_at(spec, "topologySpreadConstraints")):
-        if spread.get("minDomains") is not None and spread.get("whenUnsatisfiable") == "ScheduleAnyway":
+        if (
+            spread.get("minDomains") is not None
+            and spread.get("whenUnsatisfiable") == "ScheduleAnyway"
+        ):
             field = f"{path}.topologySpreadConstraints[{index}].minDomains"
-            yield "min-domains", field, f"{field}: can only use minDomains if whenUnsatisfiable=DoNotSchedule"
+            yield (
+                "min-domains",
+                field,
+                f"{field}: can only use minDomains if whenUnsatisfiable=DoNotSchedule",
+            )
 
 
 def pod_refusal(state: ClusterState, features: Features, pod: Raw) -> str | None:
@@ -86,7 +95,9 @@ def _of_limit_ranges(state: ClusterState, namespace: str, spec: Raw) -> Iterator
     (kubernetes plugin/pkg/admission/limitranger/admission.go)."""
     for key, value in state.all("LimitRange").items():
         for limit in maps_at(value, "spec", "limits") if key[0] == namespace else ():
-            for container in maps_at(spec, "containers") if limit.get("type") == "Container" else ():
+            for container in (
+                maps_at(spec, "containers") if limit.get("type") == "Container" else ()
+            ):
                 for name, amount in container_requests(container).items():
                     least, most = map_at(limit, "min").get(name), map_at(limit, "max").get(name)
                     if least is not None and amount < quantity(least):

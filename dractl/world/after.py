@@ -77,17 +77,26 @@ def after(
     where = None if fitting is None or among is None else among.union(fitting)
     was = {owner: _pods(scheduler, before, owner) for owner in owners}
     deleted = {
-        owner: tuple(p for p in was[owner] if state.get("Pod", _key(p)) is None or _key(p) in stays) for owner in owners
+        owner: tuple(p for p in was[owner] if state.get("Pod", _key(p)) is None or _key(p) in stays)
+        for owner in owners
     }
     asked = before.get("Pod", pod)
     own = _workload(asked, pod[0])
     running_before = 0 if own is None else _on_nodes(_pods(scheduler, before, own))
     made: set[str] = set()
     created = state.get("Pod", pod)
-    if text_at(asked, "metadata", "uid") and created is not None and not text_at(created, "metadata", "uid"):
-        state = state.replace("Pod", pod, {**created, "metadata": {**created["metadata"], "uid": pod[1] + _NEW}})
+    if (
+        text_at(asked, "metadata", "uid")
+        and created is not None
+        and not text_at(created, "metadata", "uid")
+    ):
+        state = state.replace(
+            "Pod", pod, {**created, "metadata": {**created["metadata"], "uid": pod[1] + _NEW}}
+        )
     wanted = {identity(pod, asked), pod[1] + _NEW}
-    renewed = {identity(key, before.get("Pod", key)) for key in again} | _without_claim(state, changes)
+    renewed = {identity(key, before.get("Pod", key)) for key in again} | _without_claim(
+        state, changes
+    )
     refused: dict[Workload, int] = {}
     said: list[str] = []
     over: dict[Workload, str] = {}  # Jobs that have failed, and what is to be said of it
@@ -119,7 +128,9 @@ def after(
                 remarks.append(remark)
             if kind not in KNOWN and act.like:
                 name = f"{kind} {'/'.join(key)}"
-                remarks.append(f"assumed: {name}, a kind that dractl does not know, makes its pods anew")
+                remarks.append(
+                    f"assumed: {name}, a kind that dractl does not know, makes its pods anew"
+                )
             for gone in act.end:
                 ends = Delete("/".join(("Pod", *_key(gone))))
                 state = apply(state, (ends, *_whole_groups(state, (ends,))))
@@ -129,7 +140,9 @@ def after(
                 of_own = _workload(model, key[0]) == own
                 fresh = _like(model, spec if of_own else None, len(made), kind)
                 why = pod_refusal(state, scheduler.features, fresh)
-                if why is None and (state.get("Pod", _key(fresh)) is not None or _key(fresh) in stays):
+                if why is None and (
+                    state.get("Pod", _key(fresh)) is not None or _key(fresh) in stays
+                ):
                     why = f"pod {'/'.join(_key(fresh))} is still there"
                 acted = True
                 if why is not None:
@@ -146,11 +159,17 @@ def after(
         story.append(result.nodes)
         running, state = result.scheduler, result.scheduler.state
         runs = bool(text_at(state.get("Pod", pod), "spec", "nodeName"))
-        runs = runs or (own is not None and _on_nodes(_pods(scheduler, state, own)) > running_before)
+        runs = runs or (
+            own is not None and _on_nodes(_pods(scheduler, state, own)) > running_before
+        )
         if runs or not acted:
             break
     if runs and made:
-        left = [QueuedPod(key, p.value, True, where) for key, p in pending(running.snapshot, state) if p.uid in made]
+        left = [
+            QueuedPod(key, p.value, True, where)
+            for key, p in pending(running.snapshot, state)
+            if p.uid in made
+        ]
         then = place(running, left, scheduler.played, tuple(story)).scheduler.state
         remarks += _left(scheduler, then, dict.fromkeys((*owners, *over))) if left else []
     return World(
@@ -171,11 +190,15 @@ def _left(before: Scheduler, state: ClusterState, owners: Iterable[Workload]) ->
     for kind, key in owners:
         had, have = _pods(before, before.state, (kind, key)), _pods(before, state, (kind, key))
         left = min(_on_nodes(had) - _on_nodes(have), len(have) - _on_nodes(have))
-        found += [f"leaves {left} of the pods of {kind} {'/'.join(key)} pending"] if left > 0 else []
+        found += (
+            [f"leaves {left} of the pods of {kind} {'/'.join(key)} pending"] if left > 0 else []
+        )
     return found
 
 
-def _failed(before: Scheduler, state: ClusterState, owned: Owned, act: Act) -> tuple[Act, dict[Workload, str], str]:
+def _failed(
+    before: Scheduler, state: ClusterState, owned: Owned, act: Act
+) -> tuple[Act, dict[Workload, str], str]:
     """What follows from a Job that fails: by itself its pods end; of a JobSet, all of it fails, or what has failed is
     made anew. With the Jobs that are over by that, what is to be said of them, and a remark."""
     job = (owned.kind, owned.key)
@@ -191,7 +214,9 @@ def _failed(before: Scheduler, state: ClusterState, owned: Owned, act: Act) -> t
         said = f"{act.fails}, and JobSet {'/'.join(name)} with it: {then.fails}"
         return Act(end=ends), dict.fromkeys(jobs, said), ""
     again = tuple(pod for each in jobs for pod in _pods(before, before.state, each))
-    remark = f"JobSet {'/'.join(name)} restarts {'as a whole' if then.whole else f'Job {owned.key[1]}'}"
+    remark = (
+        f"JobSet {'/'.join(name)} restarts {'as a whole' if then.whole else f'Job {owned.key[1]}'}"
+    )
     if then.left is not None:
         remark += f", with {then.left} restart{'s' * (then.left != 1)} left"
     return Act(end=ends, like=again), dict.fromkeys(jobs, ""), remark
@@ -228,7 +253,11 @@ def _on_nodes(pods: Sequence[Raw]) -> int:
 
 
 def _ended(before: Raw, after: Raw | None) -> bool:
-    return before is not after and bool(text_at(before, "spec", "nodeName")) and not text_at(after, "spec", "nodeName")
+    return (
+        before is not after
+        and bool(text_at(before, "spec", "nodeName"))
+        and not text_at(after, "spec", "nodeName")
+    )
 
 
 def _key(pod: Raw) -> Key:
@@ -244,7 +273,9 @@ def _pods(before: Scheduler, state: ClusterState, owner: Workload) -> tuple[Raw,
     """The active pods of a workload in ``state``, most of which a scheduler has read ``before``."""
     read, (kind, (namespace, name)) = before.snapshot.pod, owner
     pods = state.all("Pod").items()
-    return active([pod for (ns, _), pod in pods if ns == namespace and read(pod).workload == (kind, name)])
+    return active(
+        [pod for (ns, _), pod in pods if ns == namespace and read(pod).workload == (kind, name)]
+    )
 
 
 def _concerned(before: ClusterState, changes: Sequence[Change]) -> tuple[Workload, ...]:
@@ -276,7 +307,11 @@ def _whole_groups(state: ClusterState, changes: Sequence[Change]) -> tuple[Delet
             groups.add((namespace, group))
     if not groups:
         return ()
-    others = ("/".join(("Pod", *key)) for key, pod in state.all("Pod").items() if (key[0], leader_group(pod)) in groups)
+    others = (
+        "/".join(("Pod", *key))
+        for key, pod in state.all("Pod").items()
+        if (key[0], leader_group(pod)) in groups
+    )
     return tuple(Delete(target) for target in others if target not in named)
 
 
@@ -313,7 +348,9 @@ def _kept(state: ClusterState, changes: Sequence[Change]) -> list[Key]:
     return [
         key
         for key, pod in pods
-        if any(name not in _OWN_FINALIZERS for name in map_at(pod, "metadata").get("finalizers") or ())
+        if any(
+            name not in _OWN_FINALIZERS for name in map_at(pod, "metadata").get("finalizers") or ()
+        )
     ]
 
 
@@ -328,14 +365,21 @@ def _without_claim(state: ClusterState, changes: Sequence[Change]) -> set[str]:
     return {
         identity(key, pod)
         for key, pod in (state.all("Pod").items() if gone else ())
-        if any((key[0], s.get("resourceClaimName")) in gone for s in maps_at(pod, "status", "resourceClaimStatuses"))
+        if any(
+            (key[0], s.get("resourceClaimName")) in gone
+            for s in maps_at(pod, "status", "resourceClaimStatuses")
+        )
     }
 
 
 def _like(model: Raw, spec: Raw | None, number: int, kind: str) -> dict[str, Any]:
     """A pod as its controller makes it, like another one; of ``spec``, where the change has made another."""
     metadata = map_at(model, "metadata")
-    kept = {k: v for k, v in metadata.items() if k in ("namespace", "labels", "annotations", "ownerReferences")}
+    kept = {
+        k: v
+        for k, v in metadata.items()
+        if k in ("namespace", "labels", "annotations", "ownerReferences")
+    }
     name = text_at(model, "metadata", "name")
     kept["name"] = name if kind == "StatefulSet" else f"{name}-{number}{_NEW}"
     kept["uid"] = f"{name}-{number}{_NEW}"

@@ -21,7 +21,13 @@ _KILLED = (137, 143)  # exit codes after SIGKILL and SIGTERM
 _REVISION = "deployment.kubernetes.io/revision"
 _REPLICATED = "jobset.sigs.k8s.io/replicatedjob-name"
 _BY_REPLICAS = ("Deployment", "ReplicaSet", "ReplicationController")
-KNOWN = (*_BY_REPLICAS, "StatefulSet", "DaemonSet", "Job", "Node")  # a kubelet makes the pods of its files anew
+KNOWN = (
+    *_BY_REPLICAS,
+    "StatefulSet",
+    "DaemonSet",
+    "Job",
+    "Node",
+)  # a kubelet makes the pods of its files anew
 
 
 class Owned(Struct, frozen=True):
@@ -72,7 +78,9 @@ def available(pod: Raw) -> bool:
     """True for a pod on a node that does not say that it is not ready."""
     conditions = maps_at(pod, "status", "conditions")
     ready = next((c for c in conditions if c.get("type") == "Ready"), None)
-    return bool(text_at(pod, "spec", "nodeName")) and (ready is None or ready.get("status") == "True")
+    return bool(text_at(pod, "spec", "nodeName")) and (
+        ready is None or ready.get("status") == "True"
+    )
 
 
 def rolling(value: Raw | None) -> tuple[int, int] | None:
@@ -124,7 +132,11 @@ def _rollout(state: ClusterState, owned: Owned) -> Act:
     old = [pod for pod in owned.active if not any(pod is other for other in new)]
     model = owned.before[:1]
     if how is None:
-        return Act(end=tuple(old)) if old else Act(like=model * max(replicas - len(new) - owned.refused, 0))
+        return (
+            Act(end=tuple(old))
+            if old
+            else Act(like=model * max(replicas - len(new) - owned.refused, 0))
+        )
     surge, unavailable = how
     wanted = len(new) + owned.refused
     total = wanted + len(old)
@@ -154,7 +166,10 @@ def _is_new(state: ClusterState, owned: Owned, pod: Raw) -> bool:
         key[1]: int(revision)
         for key, value in state.all("ReplicaSet").items()
         if key[0] == owned.key[0]
-        and any(text_at(o, "name") == owned.key[1] for o in maps_at(value, "metadata", "ownerReferences"))
+        and any(
+            text_at(o, "name") == owned.key[1]
+            for o in maps_at(value, "metadata", "ownerReferences")
+        )
         and (revision := str(map_at(value, "metadata", "annotations").get(_REVISION))).isdigit()
     }
     return own in sets and all(sets[own] >= other for other in sets.values())
@@ -163,7 +178,11 @@ def _is_new(state: ClusterState, owned: Owned, pod: Raw) -> bool:
 def _replicas(owned: Owned) -> Act:
     """As many pods as before, more or fewer by what the replicas changed; those that end are chosen as
     pkg/controller/controller_utils.go ActivePodsWithRanks orders them."""
-    change = _replicas_of(owned.now) - _replicas_of(owned.was) if owned.now is not None and owned.was is not None else 0
+    change = (
+        _replicas_of(owned.now) - _replicas_of(owned.was)
+        if owned.now is not None and owned.was is not None
+        else 0
+    )
     wanted = max(len(owned.before) + change, 0)
     have = len(owned.active) + owned.refused
     if have < wanted:
@@ -183,12 +202,18 @@ def _in_order(owned: Owned) -> Act:
     replicas = _replicas_of(owned.now) if owned.now is not None else len(owned.before)
     start = at(owned.now, "spec", "ordinals", "start")
     first = start if isinstance(start, int) else 0
-    over = [pod for pod in owned.active if ordinal(pod) >= first + replicas] if owned.now is not None else []
+    over = (
+        [pod for pod in owned.active if ordinal(pod) >= first + replicas]
+        if owned.now is not None
+        else []
+    )
     if over:
         return Act(end=tuple(over))
     there = {text_at(pod, "metadata", "name"): pod for pod in owned.active}
     gone = [pod for pod in owned.deleted if text_at(pod, "metadata", "name") not in there]
-    gone = sorted((p for p in gone if owned.now is None or ordinal(p) < first + replicas), key=ordinal)
+    gone = sorted(
+        (p for p in gone if owned.now is None or ordinal(p) < first + replicas), key=ordinal
+    )
     if text_at(owned.now, "spec", "podManagementPolicy") == "Parallel":
         return Act(like=tuple(gone[owned.refused :]))
     if not gone or owned.refused:
@@ -206,7 +231,11 @@ def _replaces(owned: Owned) -> bool:
 def _rollout_on_nodes(owned: Owned) -> Act:
     """A DaemonSet replaces first those of its pods that are not available (pkg/controller/daemon/update.go); the others
     follow one after the other."""
-    old = [p for p in owned.active if text_at(p, "metadata", "uid") not in owned.made and not available(p)]
+    old = [
+        p
+        for p in owned.active
+        if text_at(p, "metadata", "uid") not in owned.made and not available(p)
+    ]
     missing = len(owned.before) - len(owned.active) - owned.refused
     there = {text_at(pod, "metadata", "name") for pod in owned.active}
     gone = [pod for pod in owned.before if text_at(pod, "metadata", "name") not in there]
@@ -232,7 +261,9 @@ def _job(owned: Owned) -> Act:
         return Act(end=owned.active, fails=f"Job {name} fails: {why}", reason="PodFailurePolicy")
     if counted and owned.now is not None and count > most:
         why = f"backoffLimit {most}, and {count} of its pods have ended"
-        return Act(end=owned.active, fails=f"Job {name} fails: {why}", reason="BackoffLimitExceeded")
+        return Act(
+            end=owned.active, fails=f"Job {name} fails: {why}", reason="BackoffLimitExceeded"
+        )
     if each == 0 and counted:
         return REST  # an index whose pod has failed is not tried again
     return _as_before(owned)
@@ -255,9 +286,19 @@ def on_failed_job(job_set: Raw, job: Raw | None, reason: str) -> Restart:
         return Restart("it has no failurePolicy")
     of, action = text_at(job, "metadata", "labels", _REPLICATED), "RestartJobSet"
     for rule in maps_at(policy, "rules"):
-        reasons, targets = list_at(rule, "onJobFailureReasons"), list_at(rule, "targetReplicatedJobs")
-        told = list_at(rule, "onJobFailureMessagePatterns") and text_at(rule, "action") != "FailJobSet"
-        if of and not told and (not reasons or reason in reasons) and (not targets or of in targets):
+        reasons, targets = (
+            list_at(rule, "onJobFailureReasons"),
+            list_at(rule, "targetReplicatedJobs"),
+        )
+        told = (
+            list_at(rule, "onJobFailureMessagePatterns") and text_at(rule, "action") != "FailJobSet"
+        )
+        if (
+            of
+            and not told
+            and (not reasons or reason in reasons)
+            and (not targets or of in targets)
+        ):
             action = text_at(rule, "action")
             break
     if action == "FailJobSet":
@@ -270,14 +311,25 @@ def on_failed_job(job_set: Raw, job: Raw | None, reason: str) -> Restart:
         counts += list_at(status, "jobRestartsCountTowardsMax")
     used, most = sum(n for n in counts if isinstance(n, int)), at(policy, "maxRestarts")
     left = (most if isinstance(most, int) else 0) - used
-    return Restart("its restarts are used up", whole) if left <= 0 else Restart(whole=whole, left=left - 1)
+    return (
+        Restart("its restarts are used up", whole)
+        if left <= 0
+        else Restart(whole=whole, left=left - 1)
+    )
 
 
 def _on_failure(job: Raw | None, pod: Raw) -> str:
     """The action of a Job's podFailurePolicy on a running pod that is deleted: SIGTERM or SIGKILL ends its containers.
     A deletion sets no condition (kubernetes pkg/controller/job/pod_failure_policy.go matchPodFailurePolicy)."""
-    for rule in maps_at(job, "spec", "podFailurePolicy", "rules") if text_at(pod, "spec", "nodeName") else ():
-        values, operator = list_at(rule, "onExitCodes", "values"), text_at(rule, "onExitCodes", "operator")
+    for rule in (
+        maps_at(job, "spec", "podFailurePolicy", "rules")
+        if text_at(pod, "spec", "nodeName")
+        else ()
+    ):
+        values, operator = (
+            list_at(rule, "onExitCodes", "values"),
+            text_at(rule, "onExitCodes", "operator"),
+        )
         listed = [code in values for code in _KILLED]
         if (operator == "In" and any(listed)) or (operator == "NotIn" and not all(listed)):
             return text_at(rule, "action")
@@ -292,4 +344,6 @@ def _as_before(owned: Owned) -> Act:
 
 def active(pods: Sequence[Raw]) -> tuple[Raw, ...]:
     """The pods that neither have ended nor are Terminating."""
-    return tuple(p for p in pods if not ended(p) and not text_at(p, "metadata", "deletionTimestamp"))
+    return tuple(
+        p for p in pods if not ended(p) and not text_at(p, "metadata", "deletionTimestamp")
+    )

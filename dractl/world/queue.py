@@ -44,10 +44,15 @@ def pending(snapshot: Snapshot, state: ClusterState) -> list[tuple[Key, PodInfo]
     """The pods of ``state`` that kube-scheduler would try, those in front first. ``snapshot`` is of this cluster, or of
     one that has most of its pods."""
     found = ((key, snapshot.pod(pod)) for key, pod in state.all("Pod").items())
-    return sorted(((key, pod) for key, pod in found if pod.turn is not None), key=lambda item: item[1].turn or ())
+    return sorted(
+        ((key, pod) for key, pod in found if pod.turn is not None),
+        key=lambda item: item[1].turn or (),
+    )
 
 
-def place(scheduler: Scheduler, queue: Iterable[QueuedPod], known: Played, story: Hashable) -> Placed:
+def place(
+    scheduler: Scheduler, queue: Iterable[QueuedPod], known: Played, story: Hashable
+) -> Placed:
     """Tries each pod once, in the order given, until one has a node that is asked about. Of pods that are alike the
     others wait once one does. ``story`` is what has made the cluster: many pods are asked about, each after the same
     changes, and those in front of several of them are tried once (``known``)."""
@@ -69,7 +74,9 @@ def place(scheduler: Scheduler, queue: Iterable[QueuedPod], known: Played, story
         count[node.name] += 1
         if node.victims:
             evicted += node.victims
-            scheduler = scheduler.after(apply(scheduler.state, [Delete(f"Pod/{name}") for name in node.victims]))
+            scheduler = scheduler.after(
+                apply(scheduler.state, [Delete(f"Pod/{name}") for name in node.victims])
+            )
         state = bound(scheduler, dict(_complete(entry)), node)[2]
         scheduler = scheduler.after(_without_open_claims(state, entry))
         placed.append((entry.key, node.name))
@@ -102,12 +109,19 @@ def _starts(scheduler: Scheduler, entry: QueuedPod) -> bool:
 def _outdated(state: ClusterState, namespace: str, pod: Raw) -> bool:
     """True if a claim of a pod is not what its template makes now."""
     made = {
-        text_at(s, "name"): text_at(s, "resourceClaimName") for s in maps_at(pod, "status", "resourceClaimStatuses")
+        text_at(s, "name"): text_at(s, "resourceClaimName")
+        for s in maps_at(pod, "status", "resourceClaimStatuses")
     }
     for entry in maps_at(pod, "spec", "resourceClaims"):
         claim = state.get("ResourceClaim", (namespace, made.get(text_at(entry, "name"), "")))
-        template = state.get("ResourceClaimTemplate", (namespace, text_at(entry, "resourceClaimTemplateName")))
-        if claim is not None and template is not None and at(claim, "spec") != at(template, "spec", "spec"):
+        template = state.get(
+            "ResourceClaimTemplate", (namespace, text_at(entry, "resourceClaimTemplateName"))
+        )
+        if (
+            claim is not None
+            and template is not None
+            and at(claim, "spec") != at(template, "spec", "spec")
+        ):
             return True
     return False
 
@@ -142,16 +156,26 @@ def identity(key: Key, pod: Raw | None) -> str:
 def _complete(entry: QueuedPod) -> Raw:
     """The pod with what the API server gives to one that is created."""
     namespace, name = entry.key
-    return {**entry.pod, "metadata": {"uid": f"{name}-anew", **entry.pod["metadata"], "namespace": namespace}}
+    return {
+        **entry.pod,
+        "metadata": {"uid": f"{name}-anew", **entry.pod["metadata"], "namespace": namespace},
+    }
 
 
 def _without_open_claims(state: ClusterState, entry: QueuedPod) -> ClusterState:
     """The cluster without the claims that the pod had while it waited: those that it got instead have other names."""
-    names = {text_at(s, "resourceClaimName") for s in maps_at(entry.pod, "status", "resourceClaimStatuses")}
+    names = {
+        text_at(s, "resourceClaimName")
+        for s in maps_at(entry.pod, "status", "resourceClaimStatuses")
+    }
     claims = state.all("ResourceClaim")
     gone = {
         (entry.key[0], name)
         for name in names
         if not (claims.get((entry.key[0], name)) or {}).get("status", {}).get("allocation")
     }
-    return state.only({"ResourceClaim": {k: v for k, v in claims.items() if k not in gone}}) if gone else state
+    return (
+        state.only({"ResourceClaim": {k: v for k, v in claims.items() if k not in gone}})
+        if gone
+        else state
+    )

@@ -1,4 +1,7 @@
-"""What kube-scheduler 1.36 would say about the claim of a template, on each node: python fits.py CLUSTER TEMPLATE"""
+"""Print what kube-scheduler 1.36 would say about a template's claim, on each node.
+
+Usage: python fits.py CLUSTER TEMPLATE
+"""
 
 import sys
 
@@ -8,7 +11,11 @@ from dractl.manifests import load
 
 
 def objects(path, kind):
-    found = [model.decode(document.value) for document in load([path]).documents if model.decodable(document.value)]
+    found = [
+        model.decode(document.value)
+        for document in load([path]).documents
+        if model.decodable(document.value)
+    ]
     return [item for item in found if isinstance(item, kind)]
 
 
@@ -23,4 +30,8 @@ for template in objects(manifests, model.ResourceClaimTemplate):
         verdict = allocator.allocate(node, [claim])
         print(node.metadata.name, "fits" if isinstance(verdict, Allocated) else verdict.message)
         for request in allocator.survey(node, [claim]).requests:
-            print("  request", request.request, *(f"- {stage.name}: {len(stage.kept)}" for stage in request.stages))
+            print(
+                "  request",
+                request.request,
+                *(f"- {stage.name}: {len(stage.kept)}" for stage in request.stages),
+            )

@@ -29,19 +29,29 @@ def holding(name: str, where: str, pod: str | None = None, **devices: list[str])
         for each in names
     ]
     requests = [request(kind, CLASSES[kind][0], len(names)) for kind, names in devices.items()]
-    reserved = {"reservedFor": [{"resource": "pods", "name": pod, "uid": f"uid-{pod}"}]} if pod else {}
-    return claim(name, *requests, status={"allocation": {"devices": {"results": results}}, **reserved})
+    reserved = (
+        {"reservedFor": [{"resource": "pods", "name": pod, "uid": f"uid-{pod}"}]} if pod else {}
+    )
+    return claim(
+        name, *requests, status={"allocation": {"devices": {"results": results}}, **reserved}
+    )
 
 
 def cluster(
-    hardware: Machine | str, *objects: dict[str, Any], nodes: tuple[str, ...] = ("n",), known: bool = False
+    hardware: Machine | str,
+    *objects: dict[str, Any],
+    nodes: tuple[str, ...] = ("n",),
+    known: bool = False,
 ) -> ClusterState:
     """A cluster of nodes with the hardware. ``known``: dractl knows the machines, not only the slices."""
     found = machine(hardware) if isinstance(hardware, str) else hardware
     rendered = [
         item
         for name in nodes
-        for item in (*render(found, Options(name, Target.of("1.37")), device_classes=True).objects, node(name))
+        for item in (
+            *render(found, Options(name, Target.of("1.37")), device_classes=True).objects,
+            node(name),
+        )
     ]
     state = sources.of_objects([*rendered, *objects])
     return state.on(dict.fromkeys(nodes, (found, "snapshot"))) if known else state

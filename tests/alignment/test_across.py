@@ -29,12 +29,16 @@ def gang(second: list[str], *more: dict[str, Any], known: bool = False) -> Any:
     for name, where, nics in (("train-0", "a", NICS[:2]), ("train-1", "b", second)):
         objects.append(holding(f"claim-{name}", where, name, gpu=["gpu-0", "gpu-1"], nic=nics))
         entry = {"name": "devices", "resourceClaimName": f"claim-{name}"}
-        objects.append(pod(name, entry, spec={"nodeName": where}, status={"phase": "Running"}, **GROUP))
+        objects.append(
+            pod(name, entry, spec={"nodeName": where}, status={"phase": "Running"}, **GROUP)
+        )
     return cluster("dgx-h100", *objects, *more, nodes=("a", "b"), known=known)
 
 
 def found(state: Any) -> Across:
-    told = across(Aligner(Scheduler(state, Features.for_release("1.37"))), list(state.all("Pod").values()))
+    told = across(
+        Aligner(Scheduler(state, Features.for_release("1.37"))), list(state.all("Pod").values())
+    )
     assert told is not None
     return told
 
@@ -58,7 +62,9 @@ def test_cliques_are_those_of_the_node_labels() -> None:
     clique = {"nvidia.com/gpu.clique": "5c1f.1"}
     one = gang(NICS[:2], node("a", labels=clique), node("b", labels=clique))
     assert found(one).same_clique is True
-    other = gang(NICS[:2], node("a", labels=clique), node("b", labels={"nvidia.com/gpu.clique": "5c1f.2"}))
+    other = gang(
+        NICS[:2], node("a", labels=clique), node("b", labels={"nvidia.com/gpu.clique": "5c1f.2"})
+    )
     assert found(other).same_clique is False
     assert found(gang(NICS[:2], node("a", labels=clique))).same_clique is None
 
@@ -77,7 +83,9 @@ def test_explain_of_a_gang_tells(tmp_path: Path, capsys: pytest.CaptureFixture[s
     command = ["explain", "podgroup/train", "-n", "ml", "-f", str(dump), "--isolated"]
     assert main(command) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "pods use different rails, so traffic crosses them: train-0 {0, 1}, train-1 {0, 5}" in said
+    assert (
+        "pods use different rails, so traffic crosses them: train-0 {0, 1}, train-1 {0, 5}" in said
+    )
     assert main([*command, "-o", "json"]) == 0
     whole = json.loads(capsys.readouterr().out)
     assert whole["groups"][0]["across"]["sameRails"] is False
@@ -91,11 +99,18 @@ def test_explain_of_a_gang_tells(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ("p5.4xlarge", ("pci-0000-25-00-0",) * 2, [None, None]),
     ],
 )
-def test_rails_count_from_two_on(machine: str, nics: tuple[str, str], rails: list[tuple[int, ...] | None]) -> None:
+def test_rails_count_from_two_on(
+    machine: str, nics: tuple[str, str], rails: list[tuple[int, ...] | None]
+) -> None:
     """The one has a rail for the GPUs of each half, the other one GPU and one NIC."""
     objects = []
     for number, (where, nic) in enumerate(zip("ab", nics, strict=True)):
         objects.append(holding(f"c-{number}", where, f"p-{number}", nic=[nic]))
         entry = {"name": "devices", "resourceClaimName": f"c-{number}"}
-        objects.append(pod(f"p-{number}", entry, spec={"nodeName": where}, status={"phase": "Running"}))
-    assert list(found(cluster(machine, *objects, nodes=("a", "b"), known=True)).rails.values()) == rails
+        objects.append(
+            pod(f"p-{number}", entry, spec={"nodeName": where}, status={"phase": "Running"})
+        )
+    assert (
+        list(found(cluster(machine, *objects, nodes=("a", "b"), known=True)).rails.values())
+        == rails
+    )

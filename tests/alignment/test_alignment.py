@@ -14,7 +14,16 @@ from dractl.cluster import ClusterState, sources
 from dractl.cluster.rights import Rights, Unread
 from dractl.scheduler.attempt import Scheduler
 from tests.alignment.machines import alignments, cluster, holding
-from tests.explain.cluster import claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 # dgx-h100: a GPU and its NIC on each of eight PCIe roots, four on each socket.
 NICS = [f"pci-0000-{bus}-00-0" for bus in ("18", "40", "4f", "5e", "9a", "c0", "ce", "dc")]
@@ -32,20 +41,27 @@ ROOT, NUMA = "resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode
     ],
     ids=["each pair on one root", "half of them", "all across sockets"],
 )
-def test_three_allocations_on_a_machine_with_eight_gpus(nics: list[str], levels: Any, share: float) -> None:
+def test_three_allocations_on_a_machine_with_eight_gpus(
+    nics: list[str], levels: Any, share: float
+) -> None:
     found = alignments(cluster("dgx-h100", holding("c", "n", gpu=GPUS[:4], nic=nics)))[GPU_NIC]
     assert (found.levels, found.share) == (levels, (share, share))
     assert found.best_free == found.best_now == {"root": 4}
     if share < 1:
         assert found.improvement is not None
-        assert found.improvement.text == f"split gpu and nic into 4 requests each, paired by matchAttribute {ROOT}"
+        assert (
+            found.improvement.text
+            == f"split gpu and nic into 4 requests each, paired by matchAttribute {ROOT}"
+        )
     else:
         assert found.improvement is None
 
 
 def test_what_others_hold_is_not_to_be_had_now() -> None:
     """Of the eight NICs only those of the other socket are left."""
-    state = cluster("dgx-h100", holding("c", "n", gpu=["gpu-0"], nic=[NICS[5]]), holding("o", "n", nic=NICS[:4]))
+    state = cluster(
+        "dgx-h100", holding("c", "n", gpu=["gpu-0"], nic=[NICS[5]]), holding("o", "n", nic=NICS[:4])
+    )
     found = alignments(state)[GPU_NIC]
     assert (found.best_free, found.best_now) == ({"root": 1}, {"root": 1})  # with another GPU
     state = cluster("dgx-h100", holding("c", "n", gpu=["gpu-0"], nic=[NICS[5]]),
@@ -65,9 +81,14 @@ def test_more_devices_of_one_kind_share_those_of_the_other_evenly() -> None:
 
 
 def test_all_gpus_of_one_kind_are_compared_with_each_other() -> None:
-    found = alignments(cluster("dgx-h100", holding("c", "n", gpu=["gpu-0", "gpu-1", "gpu-4"])))[GPU_GPU]
+    found = alignments(cluster("dgx-h100", holding("c", "n", gpu=["gpu-0", "gpu-1", "gpu-4"])))[
+        GPU_GPU
+    ]
     assert found.levels == {"NODE": 1, "SYS": 2}
-    assert (found.best_free, found.share) == ({"NODE": 3}, (pytest.approx(1 / 3), pytest.approx(1 / 3)))
+    assert (found.best_free, found.share) == (
+        {"NODE": 3},
+        (pytest.approx(1 / 3), pytest.approx(1 / 3)),
+    )
 
 
 def test_nvlink_makes_sockets_equal_where_it_is_known() -> None:
@@ -97,18 +118,27 @@ def attributed(*devices: Any, **more: Any) -> Any:
         known = {k: v for k, v in ((ROOT, root), (NUMA, numa)) if v is not None}
         published.setdefault(drivers[kind], []).append(device(name, **known))
     kinds = more["kinds"]
-    results = [{"request": k, "driver": drivers[k], "pool": "n", "device": name} for k, name in more["mine"]]
+    results = [
+        {"request": k, "driver": drivers[k], "pool": "n", "device": name}
+        for k, name in more["mine"]
+    ]
     return state_of(
         node("n"),
         *(device_class(driver, f"device.driver == '{driver}'") for driver in published),
         *(slice_of(driver, "n", *those) for driver, those in published.items()),
-        claim("c", *(request(k, drivers[k]) for k in kinds), status={"allocation": {"devices": {"results": results}}}),
+        claim(
+            "c",
+            *(request(k, drivers[k]) for k in kinds),
+            status={"allocation": {"devices": {"results": results}}},
+        ),
     )
 
 
 def test_an_unknown_level_is_not_guessed() -> None:
     both = {"kinds": ("gpu", "nic"), "mine": (("gpu", "g"), ("nic", "n"))}
-    found = alignments(attributed(("gpu", "g", None, None), ("nic", "n", "pci0000:10", 0), **both))[GPU_NIC]
+    found = alignments(attributed(("gpu", "g", None, None), ("nic", "n", "pci0000:10", 0), **both))[
+        GPU_NIC
+    ]
     assert found.pairs[0].level is None
     assert (found.levels, found.best_free, found.share) == ({"unknown": 1}, None, None)
     assert "nothing tells" in found.why
@@ -132,13 +162,23 @@ def test_numa_nodes_alone_tell_of_cpus_and_of_devices_without_a_root() -> None:
 
 
 def test_devices_on_several_nodes_have_no_best() -> None:
-    results = [{"request": "r", "driver": "gpu.nvidia.com", "pool": where, "device": "gpu-0"} for where in ("n", "m")]
+    results = [
+        {"request": "r", "driver": "gpu.nvidia.com", "pool": where, "device": "gpu-0"}
+        for where in ("n", "m")
+    ]
     state = state_of(
         node("n"),
         node("m"),
         device_class("gpu.nvidia.com", "true"),
-        *(slice_of("gpu.nvidia.com", where, device("gpu-0", **{ROOT: "pci0000:10"})) for where in ("n", "m")),
-        claim("c", request("r", "gpu.nvidia.com", 2), status={"allocation": {"devices": {"results": results}}}),
+        *(
+            slice_of("gpu.nvidia.com", where, device("gpu-0", **{ROOT: "pci0000:10"}))
+            for where in ("n", "m")
+        ),
+        claim(
+            "c",
+            request("r", "gpu.nvidia.com", 2),
+            status={"allocation": {"devices": {"results": results}}},
+        ),
     )
     found = alignments(state)[GPU_GPU]
     assert found.pairs[0].level is None
@@ -161,7 +201,9 @@ def test_claims_of_one_pod_are_judged_together_and_the_worst_comes_first() -> No
         for each in claims:
             held = state.get("ResourceClaim", ("ml", each))
             assert held is not None
-            state = state.replace("ResourceClaim", ("ml", each), {**held, "status": {**held["status"], **reserved}})
+            state = state.replace(
+                "ResourceClaim", ("ml", each), {**held, "status": {**held["status"], **reserved}}
+            )
         state = state.merged(sources.of_objects([value]))
     found = uses(Scheduler(state, Features.for_release("1.37")))
     assert [(use.pod, use.share) for use in found] == [("ml/a", 0), ("ml/b", 1)]

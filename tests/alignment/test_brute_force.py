@@ -33,7 +33,10 @@ def random_node(random: Random) -> Devices:
             root = random.randrange(roots)
             at: Where = (f"pci0000:{root}0", root % 2)
             if some and random.random() < 0.4:
-                at = (at[0] if random.random() < 0.5 else None, at[1] if random.random() < 0.5 else None)
+                at = (
+                    at[0] if random.random() < 0.5 else None,
+                    at[1] if random.random() < 0.5 else None,
+                )
             found[driver, f"{name}-{number}"] = at
     return found
 
@@ -52,7 +55,9 @@ def worst_first(levels: list[int]) -> tuple[int, ...]:
     return tuple(sorted(levels, reverse=True))
 
 
-def value(places: Devices, chosen: tuple[tuple[str, str], ...], kinds: tuple[str, str], side: int) -> tuple[int, ...]:
+def value(
+    places: Devices, chosen: tuple[tuple[str, str], ...], kinds: tuple[str, str], side: int
+) -> tuple[int, ...]:
     """The levels of the best pairing of chosen devices; ``side`` 0 takes unknown levels as near, 1 as far."""
 
     def far(a: tuple[str, str], b: tuple[str, str]) -> int:
@@ -71,7 +76,9 @@ def value(places: Devices, chosen: tuple[tuple[str, str], ...], kinds: tuple[str
     )
 
 
-def allocations(places: Devices, counts: dict[str, int], held: set[tuple[str, str]], constraint: str | None) -> Any:
+def allocations(
+    places: Devices, counts: dict[str, int], held: set[tuple[str, str]], constraint: str | None
+) -> Any:
     free = [[d for d in places if d[0] == driver and d not in held] for driver in counts]
     for those in product(*(combinations(f, n) for f, n in zip(free, counts.values(), strict=True))):
         chosen = tuple(d for group in those for d in group)
@@ -91,7 +98,13 @@ def part(actual: tuple[int, ...], wanted: tuple[int, ...]) -> float:
     return sum(a <= b for a, b in zip(sorted(actual), sorted(wanted), strict=True)) / len(wanted)
 
 
-def cluster(places: Devices, mine: Any, others: set[tuple[str, str]], counts: dict[str, int], constraint: Any) -> Any:
+def cluster(
+    places: Devices,
+    mine: Any,
+    others: set[tuple[str, str]],
+    counts: dict[str, int],
+    constraint: Any,
+) -> Any:
     def published(driver: str) -> Any:
         for (owner, name), (root, numa) in places.items():
             if owner == driver:
@@ -99,7 +112,10 @@ def cluster(places: Devices, mine: Any, others: set[tuple[str, str]], counts: di
                 yield device(name, **{k: v for k, v in known.items() if v is not None})
 
     def results(devices: Any, own: str | None = None) -> dict[str, Any]:
-        found = [{"request": own or d[0][:3], "driver": d[0], "pool": "n", "device": d[1]} for d in devices]
+        found = [
+            {"request": own or d[0][:3], "driver": d[0], "pool": "n", "device": d[1]}
+            for d in devices
+        ]
         return {"allocation": {"devices": {"results": found}}}
 
     requests = [request(driver[:3], driver, count) for driver, count in counts.items()]
@@ -129,7 +145,9 @@ def test_the_best_is_the_best_of_all_allocations(seed: int) -> None:
         others = {d for d in places if d not in mine and random.random() < 0.3}
         state = cluster(places, mine, others, counts, constraint)
         aligner = Aligner(Scheduler(state, Features.for_release("1.37")))
-        found = {a.kinds: a for a in aligner.of_claims([state.get("ResourceClaim", ("ml", "mine"))])}
+        found = {
+            a.kinds: a for a in aligner.of_claims([state.get("ResourceClaim", ("ml", "mine"))])
+        }
         for kinds, words in (((GPU, NIC), ("gpu", "nic")), ((GPU, GPU), ("gpu", "gpu"))):
             if kinds == (GPU, GPU) and counts[GPU] < 2:
                 assert words not in found
@@ -138,7 +156,11 @@ def test_the_best_is_the_best_of_all_allocations(seed: int) -> None:
             now = best(places, list(allocations(places, counts, others, constraint)), kinds)
             near, far = (value(places, mine, kinds, side) for side in (0, 1))
             told = found[words]
-            expected = None if free is None else {w: free.count(n) for n, w in enumerate(ORDER) if n in free}
+            expected = (
+                None
+                if free is None
+                else {w: free.count(n) for n, w in enumerate(ORDER) if n in free}
+            )
             assert told.best_free == expected, (seed, places, mine)
             if free is None:
                 assert told.share is None

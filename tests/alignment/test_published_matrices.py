@@ -25,22 +25,38 @@ def _function(number: int, name: str, where: str) -> PciDevice:
     card = switches.pop()[1:] if switches and switches[-1].startswith("=") else f"slot{number}"
     steps, above = [], "port"
     for switch in switches:
-        steps += [f"{above}>{switch}", f"{switch}^"] if above == "port" else [f"{above}>{switch}", f"{above}.{switch}^"]
+        steps += (
+            [f"{above}>{switch}", f"{switch}^"]
+            if above == "port"
+            else [f"{above}>{switch}", f"{above}.{switch}^"]
+        )
         above = switch if above == "port" else f"{above}.{switch}"
     bridges = tuple(f"{root}:{step}" for step in [*steps, f"{above}>{card}"])
     kind: Any = "gpu" if name.startswith("GPU") else "nic"
     bdf = f"0000:{number:02x}:00.0"
     return PciDevice(
-        bdf=bdf, path="/".join((root, *bridges, bdf)), kind=kind, pcie_root=root, bridges=bridges, numa_node=int(numa)
+        bdf=bdf,
+        path="/".join((root, *bridges, bdf)),
+        kind=kind,
+        pcie_root=root,
+        bridges=bridges,
+        numa_node=int(numa),
     )
 
 
 def _machine(entry: dict[str, Any]) -> tuple[Machine, dict[str, str]]:
-    functions = {name: _function(n, name, where) for n, (name, where) in enumerate(entry["devices"].items(), 1)}
+    functions = {
+        name: _function(n, name, where)
+        for n, (name, where) in enumerate(entry["devices"].items(), 1)
+    }
     names = {name: function.bdf for name, function in functions.items()}
     gpus = [name for name in names if name.startswith("GPU")]
     told = entry.get("nvlinks", {})
-    linked = told if isinstance(told, dict) else {told: [" ".join(pair) for pair in combinations(gpus, 2)]}
+    linked = (
+        told
+        if isinstance(told, dict)
+        else {told: [" ".join(pair) for pair in combinations(gpus, 2)]}
+    )
     links = tuple(
         Link(*(names[name] for name in pair.split()), "nvlink", count=count)
         for count, pairs in linked.items()
@@ -55,13 +71,17 @@ def _machine(entry: dict[str, Any]) -> tuple[Machine, dict[str, str]]:
     ), names
 
 
-@pytest.mark.parametrize("entry", DATA, ids=[entry["source"].split("github.com/")[1] for entry in DATA])
+@pytest.mark.parametrize(
+    "entry", DATA, ids=[entry["source"].split("github.com/")[1] for entry in DATA]
+)
 def test_levels_equal_a_published_matrix(entry: dict[str, Any]) -> None:
     machine, names = _machine(entry)
     levels = Levels.of(machine, "snapshot")
     drivers = {name: "gpu.nvidia.com" if name.startswith("GPU") else "dra.net" for name in names}
     places = {
-        name: place(drivers[name], Device({"name": name.lower(), "attributes": _address(bdf)}), levels)
+        name: place(
+            drivers[name], Device({"name": name.lower(), "attributes": _address(bdf)}), levels
+        )
         for name, bdf in names.items()
     }
     columns = entry["columns"].split()

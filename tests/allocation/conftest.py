@@ -21,10 +21,14 @@ class Cluster:
 
     def device_class(self, name: str, *selectors: str) -> Cluster:
         spec = {"selectors": [{"cel": {"expression": text}} for text in selectors]}
-        self.classes.append({"apiVersion": API, "kind": "DeviceClass", "metadata": {"name": name}, "spec": spec})
+        self.classes.append(
+            {"apiVersion": API, "kind": "DeviceClass", "metadata": {"name": name}, "spec": spec}
+        )
         return self
 
-    def pool(self, driver: str, devices: list[dict[str, Any]], name: str = "node-1", **spec: Any) -> Cluster:
+    def pool(
+        self, driver: str, devices: list[dict[str, Any]], name: str = "node-1", **spec: Any
+    ) -> Cluster:
         """A pool of one slice on node-1, and the class of its driver."""
         pool = {"name": name, "generation": 1, "resourceSliceCount": 1, **spec.pop("pool", {})}
         where = spec.pop("where", {"nodeName": "node-1"})
@@ -45,15 +49,23 @@ class Cluster:
     ) -> Allocator:
         features = Features.for_release(release, gates, upstream_bugs=upstream_bugs)
         slices = [decode(found) for found in self.slices]
-        return Allocator(slices, [decode(found) for found in self.classes], state=state, features=features)  # type: ignore[arg-type]
+        return Allocator(
+            slices, [decode(found) for found in self.classes], state=state, features=features
+        )  # type: ignore[arg-type]
 
 
 def node(name: str = "node-1", **labels: str) -> Any:
-    return decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}})
+    return decode(
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+    )
 
 
 def claim(
-    *requests: dict[str, Any], name: str = "c", constraints: Any = (), config: Any = (), status: Any = None
+    *requests: dict[str, Any],
+    name: str = "c",
+    constraints: Any = (),
+    config: Any = (),
+    status: Any = None,
 ) -> Any:
     devices = {"requests": list(requests), "constraints": list(constraints), "config": list(config)}
     value = {
@@ -65,15 +77,29 @@ def claim(
     return decode(value if status is None else {**value, "status": status})
 
 
-def want(name: str, device_class: str, count: int = 1, *selectors: str, **exactly: Any) -> dict[str, Any]:
+def want(
+    name: str, device_class: str, count: int = 1, *selectors: str, **exactly: Any
+) -> dict[str, Any]:
     """A request for an exact count."""
     chosen = [{"cel": {"expression": text}} for text in selectors]
-    return {"name": name, "exactly": {"deviceClassName": device_class, "count": count, "selectors": chosen, **exactly}}
+    return {
+        "name": name,
+        "exactly": {
+            "deviceClassName": device_class,
+            "count": count,
+            "selectors": chosen,
+            **exactly,
+        },
+    }
 
 
 def taken(verdict: Any) -> list[str]:
     """``request=device`` of every result, in order."""
-    return [f"{found.request}={found.device}" for result in verdict.results for found in result.devices.results]
+    return [
+        f"{found.request}={found.device}"
+        for result in verdict.results
+        for found in result.devices.results
+    ]
 
 
 @pytest.fixture

@@ -30,7 +30,9 @@ def gpu(name: str, **attributes: Any) -> dict[str, Any]:
     return {"name": name, "attributes": {key: {kinds[type(v)]: v} for key, v in attributes.items()}}
 
 
-def test_takes_the_first_devices_in_the_order_of_drivers_pools_slices_and_devices(cluster: Cluster) -> None:
+def test_takes_the_first_devices_in_the_order_of_drivers_pools_slices_and_devices(
+    cluster: Cluster,
+) -> None:
     cluster.pool("gpu.io", [gpu("b"), gpu("a")], "pool-2").pool("gpu.io", [gpu("z")], "pool-1")
     verdict = cluster.allocator().allocate(node(), [claim(want("r", "gpu.io", 2))])
     assert taken(verdict) == ["r=z", "r=b"]
@@ -38,7 +40,9 @@ def test_takes_the_first_devices_in_the_order_of_drivers_pools_slices_and_device
 
 def test_mode_and_count_that_are_not_written_are_one_device(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [gpu("a"), gpu("b")])
-    verdict = cluster.allocator().allocate(node(), [claim({"name": "r", "exactly": {"deviceClassName": "gpu.io"}})])
+    verdict = cluster.allocator().allocate(
+        node(), [claim({"name": "r", "exactly": {"deviceClassName": "gpu.io"}})]
+    )
     assert taken(verdict) == ["r=a"]
 
 
@@ -47,7 +51,9 @@ def test_local_devices_pin_the_claim_to_the_node(cluster: Cluster) -> None:
     verdict = cluster.allocator().allocate(node(), [claim(want("r", "gpu.io"))])
     assert isinstance(verdict, Allocated)
     assert as_json(verdict.results[0])["nodeSelector"] == {
-        "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-1"]}]}]
+        "nodeSelectorTerms": [
+            {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-1"]}]}
+        ]
     }
 
 
@@ -72,11 +78,18 @@ def test_an_alternative_is_kept_only_if_everything_after_it_fits(cluster: Cluste
 
 def test_match_attribute_finds_the_root_that_has_both(cluster: Cluster) -> None:
     root = "resource.kubernetes.io/pcieRoot"
-    cluster.pool("gpu.io", [{"name": f"g{n}", "attributes": {root: {"string": f"r{n % 2}"}}} for n in range(4)])
+    cluster.pool(
+        "gpu.io",
+        [{"name": f"g{n}", "attributes": {root: {"string": f"r{n % 2}"}}} for n in range(4)],
+    )
     cluster.pool("nic.io", [{"name": "n", "attributes": {root: {"string": "r1"}}}])
-    both = claim(want("g", "gpu.io", 2), want("n", "nic.io"), constraints=[{"matchAttribute": root}])
+    both = claim(
+        want("g", "gpu.io", 2), want("n", "nic.io"), constraints=[{"matchAttribute": root}]
+    )
     assert taken(cluster.allocator().allocate(node(), [both])) == ["g=g1", "g=g3", "n=n"]
-    three = claim(want("g", "gpu.io", 3), want("n", "nic.io"), constraints=[{"matchAttribute": root}])
+    three = claim(
+        want("g", "gpu.io", 3), want("n", "nic.io"), constraints=[{"matchAttribute": root}]
+    )
     assert isinstance(cluster.allocator().allocate(node(), [three]), Unallocatable)
 
 
@@ -88,7 +101,9 @@ def test_a_bare_attribute_lies_in_the_domain_of_its_driver(cluster: Cluster) -> 
     assert isinstance(cluster.allocator().allocate(node(), [other]), Unallocatable)
 
 
-@pytest.mark.parametrize(("release", "expected"), [("1.36", ["r=a", "r=b", "r=c"]), ("1.37", ["r=a", "r=b", "r=d"])])
+@pytest.mark.parametrize(
+    ("release", "expected"), [("1.36", ["r=a", "r=b", "r=c"]), ("1.37", ["r=a", "r=b", "r=d"])]
+)
 def test_distinct_attribute_forgets_all_but_the_last_up_to_1_36(
     cluster: Cluster, release: str, expected: list[str]
 ) -> None:
@@ -105,18 +120,24 @@ def test_devices_in_use_are_left_to_others_but_not_to_admins(cluster: Cluster) -
     state = AllocatedState(devices=frozenset({DeviceID("gpu.io", "node-1", "a")}))
     allocator = cluster.allocator(state=state)
     assert taken(allocator.allocate(node(), [claim(want("r", "gpu.io"))])) == ["r=b"]
-    assert taken(allocator.allocate(node(), [claim(want("r", "gpu.io", adminAccess=True))])) == ["r=a"]
+    assert taken(allocator.allocate(node(), [claim(want("r", "gpu.io", adminAccess=True))])) == [
+        "r=a"
+    ]
 
 
 def test_all_takes_every_device_and_fails_where_one_is_held(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [gpu("a"), gpu("b")])
-    everything = claim({"name": "r", "exactly": {"deviceClassName": "gpu.io", "allocationMode": "All"}})
+    everything = claim(
+        {"name": "r", "exactly": {"deviceClassName": "gpu.io", "allocationMode": "All"}}
+    )
     assert taken(cluster.allocator().allocate(node(), [everything])) == ["r=a", "r=b"]
     state = AllocatedState(devices=frozenset({DeviceID("gpu.io", "node-1", "b")}))
     assert isinstance(cluster.allocator(state=state).allocate(node(), [everything]), Unallocatable)
 
 
-def test_a_selector_that_fails_ends_the_attempt_only_if_its_device_is_reached(cluster: Cluster) -> None:
+def test_a_selector_that_fails_ends_the_attempt_only_if_its_device_is_reached(
+    cluster: Cluster,
+) -> None:
     cluster.pool("gpu.io", [gpu("a", model="H100"), gpu("b")])
     selector = 'device.attributes["gpu.io"].model == "H100"'
     allocator = cluster.allocator()
@@ -131,7 +152,9 @@ def test_a_selector_that_fails_ends_the_attempt_only_if_its_device_is_reached(cl
 
 def test_an_incomplete_pool_of_another_driver_keeps_all_from_its_devices(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [gpu("a")]).pool("nic.io", [gpu("n")], pool={"resourceSliceCount": 2})
-    everything = claim({"name": "r", "exactly": {"deviceClassName": "gpu.io", "allocationMode": "All"}})
+    everything = claim(
+        {"name": "r", "exactly": {"deviceClassName": "gpu.io", "allocationMode": "All"}}
+    )
     verdict = cluster.allocator().allocate(node(), [everything])
     assert isinstance(verdict, Fatal)
     expected = "claim ns/c, request r: asks for all devices, but resource pool nic.io/node-1 is currently being updated"
@@ -157,7 +180,9 @@ def test_taints_are_tolerated_by_requests(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(("release", "left"), [("1.36", 0), ("1.37", 1)])
-def test_a_rule_without_selector_taints_everything_up_to_1_36(cluster: Cluster, release: str, left: int) -> None:
+def test_a_rule_without_selector_taints_everything_up_to_1_36(
+    cluster: Cluster, release: str, left: int
+) -> None:
     cluster.pool("gpu.io", [gpu("a")])
     rule: Any = decode(
         {
@@ -176,7 +201,12 @@ def test_a_rule_without_selector_taints_everything_up_to_1_36(cluster: Cluster, 
 
 def test_partitions_share_counters(cluster: Cluster) -> None:
     def part(name: str, memory: str) -> dict[str, Any]:
-        return {**gpu(name), "consumesCounters": [{"counterSet": "gpu-0", "counters": {"memory": {"value": memory}}}]}
+        return {
+            **gpu(name),
+            "consumesCounters": [
+                {"counterSet": "gpu-0", "counters": {"memory": {"value": memory}}}
+            ],
+        }
 
     cluster.pool(
         "gpu.io",
@@ -188,21 +218,28 @@ def test_partitions_share_counters(cluster: Cluster) -> None:
     verdict = cluster.allocator().allocate(node(), [claim(want("r", "gpu.io", 2))])
     assert taken(verdict) == ["r=half", "r=other-half"]
     state = AllocatedState(devices=frozenset({DeviceID("gpu.io", "node-1", "whole")}))
-    assert isinstance(cluster.allocator(state=state).allocate(node(), [claim(want("r", "gpu.io"))]), Unallocatable)
+    assert isinstance(
+        cluster.allocator(state=state).allocate(node(), [claim(want("r", "gpu.io"))]), Unallocatable
+    )
 
 
 def test_partitions_of_eight_gpus_that_cannot_be_packed_are_a_proof(cluster: Cluster) -> None:
     """A GPU has room for three quarters, or for two beside a half: with five halves there are 3 × 3 + 5 × 2 = 19."""
 
     def part(gpu_: int, name: str, places: range) -> dict[str, Any]:
-        counters = {f"slot-{place}": {"value": "1"} for place in places} | {"cores": {"value": str(len(places) - 1)}}
+        counters = {f"slot-{place}": {"value": "1"} for place in places} | {
+            "cores": {"value": str(len(places) - 1)}
+        }
         made = {**gpu(f"{gpu_}-{name}-{places[0]}", size=name), "consumesCounters": []}
         made["consumesCounters"] = [{"counterSet": f"gpu-{gpu_}", "counters": counters}]
         return made
 
     quarters, halves = [range(n, n + 2) for n in (0, 2, 4)], [range(n, n + 4) for n in (0, 4)]
     parts = [
-        part(n, name, places) for n in range(8) for name, all_ in (("q", quarters), ("h", halves)) for places in all_
+        part(n, name, places)
+        for n in range(8)
+        for name, all_ in (("q", quarters), ("h", halves))
+        for places in all_
     ]
     counters = {f"slot-{place}": {"value": "1"} for place in range(8)} | {"cores": {"value": "7"}}
     cluster.pool("gpu.io", parts, pool={"resourceSliceCount": 2})
@@ -211,7 +248,11 @@ def test_partitions_of_eight_gpus_that_cannot_be_packed_are_a_proof(cluster: Clu
 
     def asked(count: int) -> Any:
         of = "device.attributes['gpu.io'].size == '{}'"
-        return [claim(want("q", "gpu.io", count, of.format("q")), want("h", "gpu.io", 5, of.format("h")))]
+        return [
+            claim(
+                want("q", "gpu.io", count, of.format("q")), want("h", "gpu.io", 5, of.format("h"))
+            )
+        ]
 
     allocator = cluster.allocator()
     assert isinstance(allocator.allocate(node(), asked(19)), Allocated)
@@ -220,7 +261,11 @@ def test_partitions_of_eight_gpus_that_cannot_be_packed_are_a_proof(cluster: Clu
 
 def test_shares_consume_capacity(cluster: Cluster) -> None:
     policy = {"default": "1G", "validRange": {"min": "1G", "step": "1G"}}
-    nic = {"name": "n", "allowMultipleAllocations": True, "capacity": {"bw": {"value": "10G", "requestPolicy": policy}}}
+    nic = {
+        "name": "n",
+        "allowMultipleAllocations": True,
+        "capacity": {"bw": {"value": "10G", "requestPolicy": policy}},
+    }
     cluster.pool("nic.io", [nic])
 
     def share(name: str, amount: str) -> dict[str, Any]:
@@ -228,18 +273,27 @@ def test_shares_consume_capacity(cluster: Cluster) -> None:
 
     verdict = cluster.allocator().allocate(node(), [claim(share("a", "2500M"), share("b", "7G"))])
     assert isinstance(verdict, Allocated)
-    found = [result["consumedCapacity"] for result in as_json(verdict.results[0])["devices"]["results"]]
+    found = [
+        result["consumedCapacity"] for result in as_json(verdict.results[0])["devices"]["results"]
+    ]
     assert found == [{"bw": "3G"}, {"bw": "7G"}]
     assert isinstance(
-        cluster.allocator().allocate(node(), [claim(share("a", "2500M"), share("b", "8G"))]), Unallocatable
+        cluster.allocator().allocate(node(), [claim(share("a", "2500M"), share("b", "8G"))]),
+        Unallocatable,
     )
 
 
-@pytest.mark.parametrize(("asked", "consumed"), [("100m", "100m"), ("120m", "150m"), ("951m", "1"), ("4", "4")])
+@pytest.mark.parametrize(
+    ("asked", "consumed"), [("100m", "100m"), ("120m", "150m"), ("951m", "1"), ("4", "4")]
+)
 def test_shares_of_less_than_one(cluster: Cluster, asked: str, consumed: str) -> None:
     """1.37's DRAFractionalCapacityRange rounds up in thousandths (consumable_capacity.go)."""
     policy = {"default": "100m", "validRange": {"min": "100m", "step": "50m"}}
-    core = {"name": "n", "allowMultipleAllocations": True, "capacity": {"c": {"value": "4", "requestPolicy": policy}}}
+    core = {
+        "name": "n",
+        "allowMultipleAllocations": True,
+        "capacity": {"c": {"value": "4", "requestPolicy": policy}},
+    }
     cluster.pool("nic.io", [core])
     request = want("r", "nic.io", capacity={"requests": {"c": asked}})
     verdict = cluster.allocator(DRAFractionalCapacityRange=True).allocate(node(), [claim(request)])
@@ -268,7 +322,9 @@ def test_a_capacity_with_the_domain_of_its_driver(
     cluster.pool("nic.io", [nic])
     result = {"request": "r", "driver": "nic.io", "pool": "node-1", "device": "n", "shareID": "x"}
     consumed = {"nic.io/bw" if release == "1.38" else "bw": "4G"}
-    held = claim(status={"allocation": {"devices": {"results": [{**result, "consumedCapacity": consumed}]}}})
+    held = claim(
+        status={"allocation": {"devices": {"results": [{**result, "consumedCapacity": consumed}]}}}
+    )
     state = AllocatedState.from_claims([held], Features.for_release(release))
     request = want("r", "nic.io", capacity={"requests": requests})
     verdict = cluster.allocator(release, state=state).allocate(node(), [claim(request)])
@@ -279,7 +335,11 @@ def test_state_is_gathered_from_allocated_claims(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [gpu("a"), gpu("b")])
     result = {"request": "r", "driver": "gpu.io", "pool": "node-1", "device": "a"}
     holder = claim(status={"allocation": {"devices": {"results": [result]}}})
-    admin = claim(status={"allocation": {"devices": {"results": [{**result, "device": "b", "adminAccess": True}]}}})
+    admin = claim(
+        status={
+            "allocation": {"devices": {"results": [{**result, "device": "b", "adminAccess": True}]}}
+        }
+    )
     state = AllocatedState.from_claims([holder, admin, claim()], Features.for_release("1.37"))
     assert state.devices == {DeviceID("gpu.io", "node-1", "a")}
 
@@ -287,14 +347,22 @@ def test_state_is_gathered_from_allocated_claims(cluster: Cluster) -> None:
 def test_shares_of_stored_claims_add_up() -> None:
     def holder(share: str, amount: str) -> Any:
         result = {"request": "r", "driver": "d", "pool": "p", "device": "n", "shareID": share}
-        return claim(status={"allocation": {"devices": {"results": [{**result, "consumedCapacity": {"bw": amount}}]}}})
+        return claim(
+            status={
+                "allocation": {
+                    "devices": {"results": [{**result, "consumedCapacity": {"bw": amount}}]}
+                }
+            }
+        )
 
     claims = [holder("0" * 8, "2Gi"), holder("1" * 8, "3Gi")]
     device = DeviceID("d", "p", "n")
     state = AllocatedState.from_claims(claims, Features.for_release("1.37"))
     assert state.devices == frozenset()
     assert str(state.capacity[device]["bw"]) == "5Gi"
-    off = Features.for_release("1.37", {"DRAConsumableCapacity": False, "DRAFractionalCapacityRange": False})
+    off = Features.for_release(
+        "1.37", {"DRAConsumableCapacity": False, "DRAFractionalCapacityRange": False}
+    )
     assert AllocatedState.from_claims(claims, off).devices == {device}
 
 
@@ -317,7 +385,10 @@ def test_class_that_does_not_exist(cluster: Cluster) -> None:
 )
 def test_limit_of_devices(cluster: Cluster, release: str, text: str) -> None:
     cluster.pool("gpu.io", [gpu("a")])
-    assert cluster.allocator(release).allocate(node(), [claim(want("r", "gpu.io", 33))]).message == text
+    assert (
+        cluster.allocator(release).allocate(node(), [claim(want("r", "gpu.io", 33))]).message
+        == text
+    )
 
 
 @pytest.mark.parametrize("release", ["1.34", "1.36", "1.37"])
@@ -342,7 +413,9 @@ def test_budget_ends_a_search_without_a_proof(cluster: Cluster) -> None:
 
 def test_a_search_that_explodes_upstream_is_said_to_time_out(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [gpu(f"g{n}", index=n) for n in range(40)])
-    late = claim(want("special", "gpu.io", 1, 'device.attributes["gpu.io"].index > 100'), name="late")
+    late = claim(
+        want("special", "gpu.io", 1, 'device.attributes["gpu.io"].index > 100'), name="late"
+    )
     verdict = cluster.allocator().allocate(node(), [claim(want("r", "gpu.io", 8)), late])
     assert isinstance(verdict, Unallocatable)
     assert verdict.times_out
@@ -356,7 +429,10 @@ def test_equal_nodes_share_a_search(cluster: Cluster) -> None:
         cluster.pool("gpu.io", devices, name, where={"nodeName": name})
     allocator = cluster.allocator()
     ours = claim(want("r", "gpu.io"))
-    first, second = allocator.allocate(node("node-1"), [ours]), allocator.allocate(node("node-2"), [ours])
+    first, second = (
+        allocator.allocate(node("node-1"), [ours]),
+        allocator.allocate(node("node-2"), [ours]),
+    )
     assert isinstance(first, Allocated)
     assert isinstance(second, Allocated)
     pools = [found.results[0].devices.results[0].pool for found in (first, second)]
@@ -366,7 +442,9 @@ def test_equal_nodes_share_a_search(cluster: Cluster) -> None:
 
 def test_replace_asks_again_with_another_state(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [gpu("a")])
-    held = cluster.allocator(state=AllocatedState(devices=frozenset({DeviceID("gpu.io", "node-1", "a")})))
+    held = cluster.allocator(
+        state=AllocatedState(devices=frozenset({DeviceID("gpu.io", "node-1", "a")}))
+    )
     ours = claim(want("r", "gpu.io"))
     assert isinstance(held.allocate(node(), [ours]), Unallocatable)
     assert taken(held.replace(state=AllocatedState()).allocate(node(), [ours])) == ["r=a"]
@@ -402,7 +480,9 @@ def test_variant_that_runs_by_default(release: str, variant: str) -> None:
     assert behaviour.variant == variant
 
 
-@pytest.mark.parametrize(("version", "has"), [("1.36", True), ("v1.36.3", True), ("v1.36.4", False), ("1.37", False)])
+@pytest.mark.parametrize(
+    ("version", "has"), [("1.36", True), ("v1.36.3", True), ("v1.36.4", False), ("1.37", False)]
+)
 def test_a_bug_ends_with_a_patch_release(version: str, has: bool) -> None:
     """k8s.io/dynamic-resource-allocation v0.36.4 keys counters by pool and driver."""
     behaviour = Features.for_release(version).behaviour
@@ -447,13 +527,18 @@ def test_older_versions_of_claims_are_understood(cluster: Cluster) -> None:
 def test_a_bug_that_decides_is_seen_by_asking_without_it(cluster: Cluster) -> None:
     """kubernetes#140434: pools of two drivers with the same name share their counters up to 1.36."""
     for driver in ("a.io", "b.io"):
-        part = {"name": "x", "consumesCounters": [{"counterSet": "s", "counters": {"c": {"value": "1"}}}]}
+        part = {
+            "name": "x",
+            "consumesCounters": [{"counterSet": "s", "counters": {"c": {"value": "1"}}}],
+        }
         cluster.pool(driver, [part], pool={"resourceSliceCount": 2})
         counters = [{"name": "s", "counters": {"c": {"value": "1"}}}]
         cluster.pool(driver, [], pool={"resourceSliceCount": 2}, sharedCounters=counters)
     both = claim(want("a", "a.io"), want("b", "b.io"))
     assert isinstance(cluster.allocator("1.36").allocate(node(), [both]), Unallocatable)
-    assert isinstance(cluster.allocator("1.36", upstream_bugs=False).allocate(node(), [both]), Allocated)
+    assert isinstance(
+        cluster.allocator("1.36", upstream_bugs=False).allocate(node(), [both]), Allocated
+    )
     assert isinstance(cluster.allocator("1.37").allocate(node(), [both]), Allocated)
 
 
@@ -463,7 +548,9 @@ def test_two_equal_constraints_are_one(cluster: Cluster) -> None:
     twice = [{"matchAttribute": "gpu.io/numa"}, {"matchAttribute": "gpu.io/numa"}]
     first = claim(want("r", "gpu.io"), name="first")
     second = claim(want("r", "gpu.io", 2), name="second", constraints=twice)
-    third = claim(want("r", "gpu.io", 1, 'device.attributes["gpu.io"].?last.orValue(false)'), name="third")
+    third = claim(
+        want("r", "gpu.io", 1, 'device.attributes["gpu.io"].?last.orValue(false)'), name="third"
+    )
     assert isinstance(cluster.allocator().allocate(node(), [first, second, third]), Unallocatable)
     assert taken(cluster.allocator().allocate(node(), [second, third])) == ["r=a", "r=c", "r=b"]
     cluster.pool("gpu.io", [gpu("d", numa=1), gpu("e", numa=2), gpu("f", numa=2)], "node-1-more")
@@ -474,7 +561,11 @@ def test_two_equal_constraints_are_one(cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message", "hint"),
     [
-        ({"on": frozenset({"DRADeviceTaint"})}, "feature gate DRADeviceTaint is not known", "DRADeviceTaints"),
+        (
+            {"on": frozenset({"DRADeviceTaint"})},
+            "feature gate DRADeviceTaint is not known",
+            "DRADeviceTaints",
+        ),
         ({"cel_on": frozenset({"Foo"})}, "feature gate Foo is not known", "DRAAdminAccess"),
         ({"release": "1.99"}, "Kubernetes 1.99 is not known", "1.34"),
         ({"variant": "stabel"}, "variant stabel is not known", "stable"),

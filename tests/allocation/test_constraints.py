@@ -13,11 +13,17 @@ from dractl.model.names import RequestRef
 
 
 def sets(*values: str) -> tuple[Value, ...]:
-    return tuple(cast("Value", frozenset(("string", letter) for letter in value)) for value in values)
+    return tuple(
+        cast("Value", frozenset(("string", letter) for letter in value)) for value in values
+    )
 
 
-@pytest.mark.parametrize(("values", "third"), [(("ab", "bc", "ca"), False), (("ab", "bc", "b"), True)])
-def test_all_lists_of_a_match_have_one_value_in_common(values: tuple[str, ...], third: bool) -> None:
+@pytest.mark.parametrize(
+    ("values", "third"), [(("ab", "bc", "ca"), False), (("ab", "bc", "b"), True)]
+)
+def test_all_lists_of_a_match_have_one_value_in_common(
+    values: tuple[str, ...], third: bool
+) -> None:
     """matchAttribute of lists: KEP-5942; two by two is not enough."""
     match = _Match(Constraint("match", True, (sets(*values),)))
     assert (match.add(0, 0), match.add(0, 1), match.add(0, 2)) == (True, True, third)

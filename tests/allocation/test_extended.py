@@ -14,7 +14,14 @@ FEATURES = Features.for_release("1.37")
 
 def pod(*containers: dict[str, Any], init: tuple[dict[str, Any], ...] = ()) -> Any:
     spec = {"containers": list(containers), "initContainers": list(init)}
-    return decode({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ns"}, "spec": spec})
+    return decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "p", "namespace": "ns"},
+            "spec": spec,
+        }
+    )
 
 
 def container(name: str, count: int, *, kind: str = "limits", **more: Any) -> dict[str, Any]:
@@ -23,8 +30,12 @@ def container(name: str, count: int, *, kind: str = "limits", **more: Any) -> di
 
 
 def machine(**allocatable: str) -> Any:
-    status = {"allocatable": {"cpu": "8", **{key.replace("_", "/"): v for key, v in allocatable.items()}}}
-    return decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}, "status": status})
+    status = {
+        "allocatable": {"cpu": "8", **{key.replace("_", "/"): v for key, v in allocatable.items()}}
+    }
+    return decode(
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}, "status": status}
+    )
 
 
 def backed(name: str = "gpu.io", created: str | None = None) -> Any:
@@ -34,13 +45,18 @@ def backed(name: str = "gpu.io", created: str | None = None) -> Any:
 
 
 def asked(found: Any) -> list[tuple[str, str, int]]:
-    return [(r.name, r.exactly.device_class_name, r.exactly.count) for r in found.claim.spec.devices.requests]
+    return [
+        (r.name, r.exactly.device_class_name, r.exactly.count)
+        for r in found.claim.spec.devices.requests
+    ]
 
 
 def test_a_limit_becomes_a_request_of_the_class() -> None:
     found = extended_resources(pod(container("c", 2)), machine(), [backed()], FEATURES)
     assert asked(found) == [("container-0-request-1", "gpu.io", 2)]
-    assert [(m.container_name, m.request_name) for m in found.mappings] == [("c", "container-0-request-1")]
+    assert [(m.container_name, m.request_name) for m in found.mappings] == [
+        ("c", "container-0-request-1")
+    ]
 
 
 def test_the_claim_can_be_allocated(cluster: Cluster) -> None:
@@ -52,14 +68,18 @@ def test_the_claim_can_be_allocated(cluster: Cluster) -> None:
 
 
 def test_a_device_plugin_on_the_node_comes_first() -> None:
-    found = extended_resources(pod(container("c", 2)), machine(**{"vendor.com_gpu": "4"}), [backed()], FEATURES)
+    found = extended_resources(
+        pod(container("c", 2)), machine(**{"vendor.com_gpu": "4"}), [backed()], FEATURES
+    )
     assert found.claim is None
     assert found.misfit is None
 
 
 def test_init_containers_use_what_later_containers_have() -> None:
     init = (container("warm", 1), container("big", 3), container("side", 1, restartPolicy="Always"))
-    found = extended_resources(pod(container("main", 1), init=init), machine(), [backed()], FEATURES)
+    found = extended_resources(
+        pod(container("main", 1), init=init), machine(), [backed()], FEATURES
+    )
     assert asked(found) == [
         ("container-1-request-1", "gpu.io", 1),
         ("container-2-request-1", "gpu.io", 1),
@@ -68,8 +88,14 @@ def test_init_containers_use_what_later_containers_have() -> None:
 
 
 def test_a_resource_that_nobody_has_is_named() -> None:
-    other = {"name": "c", "image": "i", "resources": {"limits": {"vendor.com/gpu": "1", "vendor.com/fpga": "1"}}}
-    assert extended_resources(pod(other), machine(), [backed()], FEATURES).misfit == "vendor.com/fpga"
+    other = {
+        "name": "c",
+        "image": "i",
+        "resources": {"limits": {"vendor.com/gpu": "1", "vendor.com/fpga": "1"}},
+    }
+    assert (
+        extended_resources(pod(other), machine(), [backed()], FEATURES).misfit == "vendor.com/fpga"
+    )
 
 
 def test_of_two_classes_the_newer_one_is_used() -> None:
@@ -78,7 +104,9 @@ def test_of_two_classes_the_newer_one_is_used() -> None:
         found = extended_resources(pod(container("c", 1)), machine(), order, FEATURES)
         assert asked(found)[0][1] == "new"
     equal = [backed("b"), backed("a")]
-    assert asked(extended_resources(pod(container("c", 1)), machine(), equal, FEATURES))[0][1] == "a"
+    assert (
+        asked(extended_resources(pod(container("c", 1)), machine(), equal, FEATURES))[0][1] == "a"
+    )
 
 
 def test_implicit_names_and_the_gate() -> None:

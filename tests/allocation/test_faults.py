@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevice, Fatal, Fault, NodeError
+from dractl.allocation import (
+    DanglingCounter,
+    DanglingCounterSet,
+    DuplicateDevice,
+    Fatal,
+    Fault,
+    NodeError,
+)
 from dractl.model import RequestRef
 
 from .conftest import Cluster, claim, node, want
@@ -24,29 +31,44 @@ def test_a_selector_that_fails_names_the_request_and_the_device(cluster: Cluster
     cluster.pool("gpu.io", [{"name": "a"}], name="pool-1")
     request = want("r", "gpu.io", 1, 'device.attributes["gpu.io"].memory == 1')
     found = fault(cluster.allocator("1.36").allocate(node(), [claim(request)]))
-    assert (found.kind, found.request, str(found.device)) == ("selector", RequestRef("ns/c", "r"), "gpu.io/pool-1/a")
+    assert (found.kind, found.request, str(found.device)) == (
+        "selector",
+        RequestRef("ns/c", "r"),
+        "gpu.io/pool-1/a",
+    )
     assert found.text == "claim ns/c: selector #0: CEL runtime error: no such key: memory"
 
 
 def test_a_fault_of_an_alternative_names_request_and_alternative(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [{"name": "a"}])
-    options = [{"name": "best", "deviceClassName": "pool.io", "allocationMode": "ExactCount", "count": 1}]
-    found = fault(cluster.allocator().allocate(node(), [claim({"name": "r", "firstAvailable": options})]))
+    options = [
+        {"name": "best", "deviceClassName": "pool.io", "allocationMode": "ExactCount", "count": 1}
+    ]
+    found = fault(
+        cluster.allocator().allocate(node(), [claim({"name": "r", "firstAvailable": options})])
+    )
     assert (found.kind, found.request, found.device_class) == (
         "class-missing",
         RequestRef("ns/c", "r", "best"),
         "pool.io",
     )
     assert str(found.request) == "r/best"
-    assert found.text.startswith("claim ns/c, request best: could not retrieve device class pool.io")
+    assert found.text.startswith(
+        "claim ns/c, request best: could not retrieve device class pool.io"
+    )
 
 
 def test_a_gate_that_is_off_is_named_even_where_upstream_does_not_name_it(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [{"name": "a"}])
     request = want("r", "gpu.io", adminAccess=True)
-    found = fault(cluster.allocator("1.35", DRAAdminAccess=False).allocate(node(), [claim(request)]))
+    found = fault(
+        cluster.allocator("1.35", DRAAdminAccess=False).allocate(node(), [claim(request)])
+    )
     assert (found.kind, found.gate) == ("gate-off", "DRAAdminAccess")
-    assert found.text == "claim ns/c, request r: admin access is requested, but the feature is disabled"
+    assert (
+        found.text
+        == "claim ns/c, request r: admin access is requested, but the feature is disabled"
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +94,11 @@ def test_mode_all_names_the_pool_that_is_incomplete_or_invalid(cluster: Cluster)
     cluster.pool("gpu.io", [{"name": "a"}])
     cluster.pool("nic.io", [{"name": "n"}], name="pool-1", pool={"resourceSliceCount": 2})
     found = fault(cluster.allocator().allocate(node(), [claim(every)]))
-    assert (found.kind, found.pool, str(found.request)) == ("pool-incomplete", ("nic.io", "pool-1"), "r")
+    assert (found.kind, found.pool, str(found.request)) == (
+        "pool-incomplete",
+        ("nic.io", "pool-1"),
+        "r",
+    )
     cluster.slices.pop()
     cluster.pool("nic.io", [{"name": "n"}, {"name": "n"}], name="pool-1")
     found = fault(cluster.allocator().allocate(node(), [claim(every)]))
@@ -91,10 +117,15 @@ def test_a_constraint_that_mode_all_breaks_is_named_with_the_device(cluster: Clu
 def test_a_panic_of_a_release_carries_its_issue(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [PART], pool={"resourceSliceCount": 2})
     cluster.pool(
-        "gpu.io", [], pool={"resourceSliceCount": 2}, sharedCounters=[{"name": "s", "counters": {"c": {"value": "1"}}}]
+        "gpu.io",
+        [],
+        pool={"resourceSliceCount": 2},
+        sharedCounters=[{"name": "s", "counters": {"c": {"value": "1"}}}],
     )
     every = {"name": "r", "exactly": {"deviceClassName": "gpu.io", "allocationMode": "All"}}
-    verdict = cluster.allocator("1.35", DRAPartitionableDevices=True).allocate(node(), [claim(every)])
+    verdict = cluster.allocator("1.35", DRAPartitionableDevices=True).allocate(
+        node(), [claim(every)]
+    )
     found = fault(verdict)
     assert isinstance(verdict, Fatal)
     assert verdict.panics

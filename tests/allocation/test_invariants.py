@@ -17,12 +17,16 @@ from .conftest import Cluster, claim, node, taken, want
 SETTINGS = settings(max_examples=150, deadline=None, derandomize=True)
 
 devices = st.lists(
-    st.fixed_dictionaries({"numa": st.integers(0, 2), "model": st.sampled_from(["A", "B"]), "part": st.integers(0, 2)}),
+    st.fixed_dictionaries(
+        {"numa": st.integers(0, 2), "model": st.sampled_from(["A", "B"]), "part": st.integers(0, 2)}
+    ),
     min_size=1,
     max_size=8,
 )
 requests = st.lists(
-    st.tuples(st.integers(1, 3), st.sampled_from([None, "A", "B"]), st.booleans()), min_size=1, max_size=3
+    st.tuples(st.integers(1, 3), st.sampled_from([None, "A", "B"]), st.booleans()),
+    min_size=1,
+    max_size=3,
 )
 constraint = st.sampled_from([None, "matchAttribute", "matchAttribute twice", "distinctAttribute"])
 claims = st.lists(st.tuples(requests, constraint), min_size=1, max_size=3)
@@ -35,7 +39,9 @@ def build(described: list[dict[str, Any]], *, prefix: str = "d", extra: bool = F
         {
             "name": f"{prefix}{n}",
             "attributes": {"numa": {"int": d["numa"]}, "model": {"string": d["model"]}},
-            "consumesCounters": [{"counterSet": "set", "counters": {"c": {"value": str(d["part"])}}}],
+            "consumesCounters": [
+                {"counterSet": "set", "counters": {"c": {"value": str(d["part"])}}}
+            ],
         }
         for n, d in enumerate(described)
     ]
@@ -57,7 +63,9 @@ def ask(described: list[Any]) -> list[Any]:
     for index, (asked, kind) in enumerate(described):
         wanted = []
         for number, (count, model, alternative) in enumerate(asked):
-            selectors = () if model is None else (f'device.attributes["gpu.io"].model == "{model}"',)
+            selectors = (
+                () if model is None else (f'device.attributes["gpu.io"].model == "{model}"',)
+            )
             request = want(f"r{number}", "gpu.io", count, *selectors)
             if alternative:
                 body = request["exactly"]
@@ -72,7 +80,9 @@ def ask(described: list[Any]) -> list[Any]:
 
 @SETTINGS
 @given(devices, claims)
-def test_an_allocation_keeps_every_promise(described: list[dict[str, Any]], asked: list[Any]) -> None:
+def test_an_allocation_keeps_every_promise(
+    described: list[dict[str, Any]], asked: list[Any]
+) -> None:
     pod = ask(asked)
     verdict = build(described).allocator().allocate(node(), pod)
     if not isinstance(verdict, Allocated):
@@ -81,7 +91,9 @@ def test_an_allocation_keeps_every_promise(described: list[dict[str, Any]], aske
     used = [int(d.device[1:]) for r in verdict.results for d in r.devices.results]
     assert max(Counter(used).values()) == 1, "a device is allocated twice"
     assert sum(described[n]["part"] for n in used) <= 6, "more of a counter is used than there is"
-    for wanted, kind, result in zip((a for a, _ in asked), (k for _, k in asked), verdict.results, strict=True):
+    for wanted, kind, result in zip(
+        (a for a, _ in asked), (k for _, k in asked), verdict.results, strict=True
+    ):
         numas = [described[int(d.device[1:])]["numa"] for d in result.devices.results]
         if (kind or "").startswith("matchAttribute"):
             assert len(set(numas)) == 1
@@ -91,7 +103,11 @@ def test_an_allocation_keeps_every_promise(described: list[dict[str, Any]], aske
         for number, (count, model, alternative) in enumerate(wanted):
             assert by_request[f"r{number}"] in ({count, count + 1} if alternative else {count})
             if model is not None:
-                own = [d.device for d in result.devices.results if d.request.partition("/")[0] == f"r{number}"]
+                own = [
+                    d.device
+                    for d in result.devices.results
+                    if d.request.partition("/")[0] == f"r{number}"
+                ]
                 assert {described[int(name[1:])]["model"] for name in own} == {model}
 
 
@@ -110,7 +126,9 @@ def test_names_of_devices_and_unrelated_objects_do_not_matter(
 
 @SETTINGS
 @given(devices, claims)
-def test_what_is_left_out_of_the_search_holds_no_solution(described: list[dict[str, Any]], asked: list[Any]) -> None:
+def test_what_is_left_out_of_the_search_holds_no_solution(
+    described: list[dict[str, Any]], asked: list[Any]
+) -> None:
     """The search with looking ahead, and the plain walk over everything, find the same."""
     as_the_plain_walk(build(described), asked)
 
@@ -149,7 +167,10 @@ def partitioned(parts: list[dict[str, Any]], gpus: int, other: bool) -> Cluster:
         for n, part in enumerate(parts)
     ]
     cores = ["4"] * (gpus - 1) + ["3" if other else "4"]
-    sets = [{"name": f"gpu-{n}", "counters": {**places, "cores": {"value": cores[n]}}} for n in range(gpus)]
+    sets = [
+        {"name": f"gpu-{n}", "counters": {**places, "cores": {"value": cores[n]}}}
+        for n in range(gpus)
+    ]
     cluster.pool("gpu.io", found, pool={"resourceSliceCount": 2})
     return cluster.pool("gpu.io", [], pool={"resourceSliceCount": 2}, sharedCounters=sets)
 
@@ -186,7 +207,10 @@ def test_a_solution_is_never_ruled_out(described: list[dict[str, Any]], asked: l
     first = problem.requests[0]
     bounds = Bounds(problem)
     todos = [problem.slots[n].selectable for n in first]
-    assert any(bounds.feasible(start, n, problem.slots[n].need, todo) for n, todo in zip(first, todos, strict=True))
+    assert any(
+        bounds.feasible(start, n, problem.slots[n].need, todo)
+        for n, todo in zip(first, todos, strict=True)
+    )
 
 
 shares = st.lists(
@@ -218,14 +242,18 @@ def test_the_survey_keeps_a_device_if_and_only_if_the_search_takes_it(
             {
                 "name": f"d{n}",
                 "capacity": {"memory": {"value": str(d["memory"])}},
-                "consumesCounters": [{"counterSet": "set", "counters": {"c": {"value": str(d["part"])}}}],
+                "consumesCounters": [
+                    {"counterSet": "set", "counters": {"c": {"value": str(d["part"])}}}
+                ],
                 **({"taints": taints} if taints else {}),
                 **({"allowMultipleAllocations": True} if d["shared"] else {}),
             }
         )
     pool = {"resourceSliceCount": 2}
     cluster.pool("gpu.io", found, pool=pool)
-    cluster.pool("gpu.io", [], pool=pool, sharedCounters=[{"name": "set", "counters": {"c": {"value": "4"}}}])
+    cluster.pool(
+        "gpu.io", [], pool=pool, sharedCounters=[{"name": "set", "counters": {"c": {"value": "4"}}}]
+    )
     ids = [DeviceID("gpu.io", "node-1", f"d{n}") for n in range(len(described))]
     held = [(i, d) for i, d in zip(ids, described, strict=True) if d["held"]]
     state = AllocatedState(
@@ -233,12 +261,19 @@ def test_the_survey_keeps_a_device_if_and_only_if_the_search_takes_it(
         shared=frozenset(i for i, d in held if d["shared"]),
         capacity={i: {"memory": Quantity(1)} for i, d in held if d["shared"]},
     )
-    gates = dict.fromkeys(("DRAConsumableCapacity", "DRAPartitionableDevices", "DRADeviceTaints"), True)
+    gates = dict.fromkeys(
+        ("DRAConsumableCapacity", "DRAPartitionableDevices", "DRADeviceTaints"), True
+    )
     allocator = cluster.allocator(release, state=state, **gates)
-    request = want("r", "gpu.io", 1, **({"capacity": {"requests": {"memory": str(memory)}}} if memory else {}))
+    request = want(
+        "r", "gpu.io", 1, **({"capacity": {"requests": {"memory": str(memory)}}} if memory else {})
+    )
     pod = [claim(request)]
     (survey,) = allocator.survey(node(), pod).requests
     verdict = allocator.allocate(node(), pod)
     assert isinstance(verdict, Allocated) == survey.enough
     if isinstance(verdict, Allocated):
-        assert DeviceID("gpu.io", "node-1", verdict.results[0].devices.results[0].device) == survey.candidates[0]
+        assert (
+            DeviceID("gpu.io", "node-1", verdict.results[0].devices.results[0].device)
+            == survey.candidates[0]
+        )

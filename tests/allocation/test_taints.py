@@ -22,8 +22,15 @@ BROKEN = "device.nothing"  # does not compile
 def rule(name: str = "r", key: str = "k", **selector: Any) -> Any:
     if "selectors" in selector:
         selector["selectors"] = [{"cel": {"expression": text}} for text in selector["selectors"]]
-    spec = {"deviceSelector": selector, "taint": {"key": key, "value": name, "effect": "NoSchedule"}}
-    kind = {"apiVersion": "resource.k8s.io/v1alpha3", "kind": "DeviceTaintRule", "metadata": {"name": name}}
+    spec = {
+        "deviceSelector": selector,
+        "taint": {"key": key, "value": name, "effect": "NoSchedule"},
+    }
+    kind = {
+        "apiVersion": "resource.k8s.io/v1alpha3",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": name},
+    }
     return decode({**kind, "spec": spec})
 
 
@@ -35,11 +42,15 @@ def gpu(name: str, **fields: Any) -> dict[str, Any]:
 def two(cluster: Cluster) -> Cluster:
     """Devices a-0 and a-1 of a.io, b-0 of b.io; classes a.io and b.io, and some more."""
     cluster.pool("a.io", [gpu("a-0"), gpu("a-1")]).pool("b.io", [gpu("b-0")])
-    cluster.device_class("all").device_class("first", 'device.driver == "a.io"', 'device.attributes["a.io"].index == 0')
+    cluster.device_class("all").device_class(
+        "first", 'device.driver == "a.io"', 'device.attributes["a.io"].index == 0'
+    )
     return cluster.device_class("broken", BROKEN)
 
 
-def tainted(cluster: Cluster, *rules: Any, release: str = "1.34", **gates: bool) -> dict[str, list[str]]:
+def tainted(
+    cluster: Cluster, *rules: Any, release: str = "1.34", **gates: bool
+) -> dict[str, list[str]]:
     """The values of the taints of every device that the scheduler still knows."""
     slices: list[Any] = [decode(found) for found in cluster.slices]
     classes: list[Any] = [decode(found) for found in cluster.classes]
@@ -57,7 +68,10 @@ def tainted(cluster: Cluster, *rules: Any, release: str = "1.34", **gates: bool)
         ({"deviceClassName": "gone"}, set()),
         ({"selectors": ['device.attributes["a.io"].?index.orValue(-1) == 1']}, {"a-1"}),
         ({"selectors": ['device.driver == "a.io"', "false"]}, set()),
-        ({"deviceClassName": "a.io", "selectors": ['device.attributes["a.io"].index > 0']}, {"a-1"}),
+        (
+            {"deviceClassName": "a.io", "selectors": ['device.attributes["a.io"].index > 0']},
+            {"a-1"},
+        ),
         ({"driver": "b.io", "deviceClassName": "all"}, {"b-0"}),
         ({"pool": "elsewhere", "deviceClassName": "all"}, set()),
         ({"device": "a-1", "selectors": ["true"]}, {"a-1"}),
@@ -79,9 +93,15 @@ def test_runtime_errors_of_class_and_rule_do_not_match(two: Cluster) -> None:
     assert tainted(two, rule(deviceClassName="fails")) == expected
 
 
-@pytest.mark.parametrize("selector", [{"deviceClassName": "broken"}, {"selectors": ["true", BROKEN]}])
-def test_a_slice_with_a_device_that_meets_a_compile_error_is_not_taken_up(two: Cluster, selector: Any) -> None:
-    assert tainted(two, rule("ok", selectors=["true"]), rule(driver="a.io", **selector)) == {"b-0": ["ok"]}
+@pytest.mark.parametrize(
+    "selector", [{"deviceClassName": "broken"}, {"selectors": ["true", BROKEN]}]
+)
+def test_a_slice_with_a_device_that_meets_a_compile_error_is_not_taken_up(
+    two: Cluster, selector: Any
+) -> None:
+    assert tainted(two, rule("ok", selectors=["true"]), rule(driver="a.io", **selector)) == {
+        "b-0": ["ok"]
+    }
     assert set(tainted(two, rule(device="a-1", **selector))) == {"b-0"}
 
 
@@ -101,22 +121,44 @@ def test_taints_are_added_behind_those_of_the_device(cluster: Cluster) -> None:
 
 
 def test_a_selector_without_cel_is_passed_over(two: Cluster) -> None:
-    spec = {"deviceSelector": {"selectors": [{}]}, "taint": {"key": "k", "value": "r", "effect": "NoSchedule"}}
-    kind = {"apiVersion": "resource.k8s.io/v1alpha3", "kind": "DeviceTaintRule", "metadata": {"name": "r"}}
-    assert tainted(two, decode({**kind, "spec": spec})) == {"a-0": ["r"], "a-1": ["r"], "b-0": ["r"]}
+    spec = {
+        "deviceSelector": {"selectors": [{}]},
+        "taint": {"key": "k", "value": "r", "effect": "NoSchedule"},
+    }
+    kind = {
+        "apiVersion": "resource.k8s.io/v1alpha3",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": "r"},
+    }
+    assert tainted(two, decode({**kind, "spec": spec})) == {
+        "a-0": ["r"],
+        "a-1": ["r"],
+        "b-0": ["r"],
+    }
 
 
 def test_the_tracker_does_not_tell_cel_of_sharing(cluster: Cluster) -> None:
     cluster.pool("a.io", [gpu("a-0", allowMultipleAllocations=True)])
-    shared, own = rule("yes", selectors=["device.allowMultipleAllocations"]), rule("no", selectors=["true"])
+    shared, own = (
+        rule("yes", selectors=["device.allowMultipleAllocations"]),
+        rule("no", selectors=["true"]),
+    )
     assert tainted(cluster, shared, own, DRAConsumableCapacity=True) == {"a-0": ["no"]}
 
 
 def test_without_the_gate_rules_are_not_read(two: Cluster) -> None:
-    assert tainted(two, rule(selectors=[BROKEN]), DRADeviceTaints=False) == {"a-0": [], "a-1": [], "b-0": []}
+    assert tainted(two, rule(selectors=[BROKEN]), DRADeviceTaints=False) == {
+        "a-0": [],
+        "a-1": [],
+        "b-0": [],
+    }
 
 
 def test_1_35_knows_neither_class_nor_cel(two: Cluster) -> None:
     """The fields were removed from the API: what is left of the selector decides."""
     selected = rule(driver="b.io", deviceClassName="gone", selectors=[BROKEN])
-    assert tainted(two, selected, release="1.35", DRADeviceTaintRules=True) == {"a-0": [], "a-1": [], "b-0": ["r"]}
+    assert tainted(two, selected, release="1.35", DRADeviceTaintRules=True) == {
+        "a-0": [],
+        "a-1": [],
+        "b-0": ["r"],
+    }

@@ -64,7 +64,9 @@ def test_the_command_counts_what_first_fit_aligns(
     state = cluster("dgx-h100", holding("c", "n", nic=[FIRST_NIC]))
     items = [value for kind in state.kinds for value in state.all(kind).values()]
     dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    assert main(["fit", "gpu=1,nic=1", "-f", str(dump), "--aligned", "-o", "json", "--isolated"]) == 1
+    assert (
+        main(["fit", "gpu=1,nic=1", "-f", str(dump), "--aligned", "-o", "json", "--isolated"]) == 1
+    )
     found = json.loads(capsys.readouterr().out)
     assert (found["fits"], found["aligned"]["placed"], found["aligned"]["possible"]) == (0, 7, 7)
     assert main(["fit", "gpu=1,nic=1", "-f", str(dump), "--aligned", "--isolated"]) == 1
@@ -76,5 +78,7 @@ def test_the_command_counts_what_first_fit_aligns(
     said = " ".join(capsys.readouterr().out.split())
     assert "gpu=1,nic=1: 0 of 7 with the best alignment" in said
     assert "gpu=8: 1 of 1 with the best alignment" in said
-    assert main(["fit", "gpu=1,nic=1", "-f", str(dump), "--aligned", "-o", "html", "--isolated"]) == 1
+    assert (
+        main(["fit", "gpu=1,nic=1", "-f", str(dump), "--aligned", "-o", "html", "--isolated"]) == 1
+    )
     assert "0 of 7 with the best alignment" in capsys.readouterr().out

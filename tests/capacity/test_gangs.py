@@ -8,7 +8,15 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.capacity import place, subject
-from dractl.capacity.gangs import HeldBack, NoGroup, NoGroupDomain, TooFewFit, TooFewPods, Unequal, waiting
+from dractl.capacity.gangs import (
+    HeldBack,
+    NoGroup,
+    NoGroupDomain,
+    TooFewFit,
+    TooFewPods,
+    Unequal,
+    waiting,
+)
 from dractl.cluster import podgroups
 from tests.capacity.test_placing import GPU, gpus, template
 from tests.explain.cluster import node, pod, request, state_of
@@ -19,7 +27,12 @@ if TYPE_CHECKING:
 
 ONE = template("one", request("gpu", "gpu"))
 USES = {"name": "gpu", "resourceClaimTemplateName": "one"}
-NODES = (node("a", labels={"zone": "za"}), gpus("a", *"rrr"), node("b", labels={"zone": "zb"}), gpus("b", *"rr"))
+NODES = (
+    node("a", labels={"zone": "za"}),
+    gpus("a", *"rrr"),
+    node("b", labels={"zone": "zb"}),
+    gpus("b", *"rr"),
+)
 BASIC = {"basic": {}}
 
 
@@ -40,11 +53,16 @@ def ring(count: int, start: int = 0, **spec: Any) -> list[dict[str, Any]]:
     """Pods of the group as they are before the claim controller has seen them."""
     spec = {"schedulingGroup": {"podGroupName": spec.pop("group", "ring")}, **spec}
     uses = [{"name": "main", "image": "x", "resources": {"claims": [{"name": "gpu"}]}}]
-    return [pod(f"ring-{i}", USES, spec={"containers": uses, **spec}) for i in range(start, start + count)]
+    return [
+        pod(f"ring-{i}", USES, spec={"containers": uses, **spec})
+        for i in range(start, start + count)
+    ]
 
 
 def made(pods: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{**p, "metadata": {**p["metadata"], "uid": f"uid-{p['metadata']['name']}"}} for p in pods]
+    return [
+        {**p, "metadata": {**p["metadata"], "uid": f"uid-{p['metadata']['name']}"}} for p in pods
+    ]
 
 
 def asked(state: ClusterState, release: str = "1.37", name: str = "ring-0") -> Waiting | None:
@@ -66,9 +84,9 @@ def test_pods_on_nodes_count_and_ended_ones_do_not() -> None:
     waits = ring(6, 2)
     assert asked(state_of(GPU, ONE, *NODES, podgroup(gang(7)), *on, *waits), name="ring-2") is None
     over = [{**p, "status": {"phase": "Succeeded"}} for p in on]
-    assert asked(state_of(GPU, ONE, *NODES, podgroup(gang(7)), *over, *waits), name="ring-2") == TooFewPods(
-        "PodGroup/ml/ring", 7, 6
-    )
+    assert asked(
+        state_of(GPU, ONE, *NODES, podgroup(gang(7)), *over, *waits), name="ring-2"
+    ) == TooFewPods("PodGroup/ml/ring", 7, 6)
 
 
 def test_a_basic_group_starts_with_what_fits() -> None:
@@ -85,7 +103,9 @@ def test_a_basic_group_starts_with_what_fits() -> None:
         ("1.36", gang(2), False),
     ],
 )
-def test_a_pod_that_is_held_back_holds_back_its_group(release: str, policy: dict[str, Any], held: bool) -> None:
+def test_a_pod_that_is_held_back_holds_back_its_group(
+    release: str, policy: dict[str, Any], held: bool
+) -> None:
     gated = ring(1, 2, schedulingGates=[{"name": "g"}])
     found = asked(state_of(GPU, ONE, *NODES, podgroup(policy), *ring(2), *gated), release)
     assert isinstance(found, HeldBack) == held
@@ -94,16 +114,27 @@ def test_a_pod_that_is_held_back_holds_back_its_group(release: str, policy: dict
 
 def test_a_group_that_does_not_exist_keeps_its_pods() -> None:
     pods = ring(2, group="rnig")
-    assert asked(state_of(GPU, ONE, *NODES, podgroup(gang(2)), *pods)) == NoGroup("PodGroup/ml/rnig")
+    assert asked(state_of(GPU, ONE, *NODES, podgroup(gang(2)), *pods)) == NoGroup(
+        "PodGroup/ml/rnig"
+    )
     assert asked(state_of(GPU, ONE, *NODES, *pods)) is None  # the input may just lack PodGroups
 
 
 def test_pods_of_other_priority_are_refused_from_1_37_on() -> None:
     """1.37 says so in the pods' condition; 1.36 placed both."""
-    state = state_of(GPU, ONE, *NODES, podgroup(gang(2)), *made(ring(1)), *made(ring(1, 1, priority=2_000_000_000)))
+    state = state_of(
+        GPU,
+        ONE,
+        *NODES,
+        podgroup(gang(2)),
+        *made(ring(1)),
+        *made(ring(1, 1, priority=2_000_000_000)),
+    )
     text = "all pods in a single pod group should have the same priority as the pod group's priority, got 2000000000"
     pod = state.all("Pod")["ml", "ring-0"]
-    found = waiting(state, pod, podgroups.podgroup(state, pod), Features.for_release("1.37"), recreated=True)
+    found = waiting(
+        state, pod, podgroups.podgroup(state, pod), Features.for_release("1.37"), recreated=True
+    )
     assert isinstance(found, Unequal)
     assert found.text == f"{text} and 0"
 
@@ -111,8 +142,15 @@ def test_pods_of_other_priority_are_refused_from_1_37_on() -> None:
 def test_a_topology_constraint_keeps_pods_on_nodes_of_one_domain() -> None:
     """1.36 and 1.37 placed three pods on zone za and left four pending, of which three fitted."""
     by_zone = {"topology": [{"key": "zone"}]}
-    assert asked(state_of(GPU, ONE, *NODES, podgroup(gang(3), schedulingConstraints=by_zone), *ring(3))) is None
-    found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(4), schedulingConstraints=by_zone), *ring(4)))
+    assert (
+        asked(
+            state_of(GPU, ONE, *NODES, podgroup(gang(3), schedulingConstraints=by_zone), *ring(3))
+        )
+        is None
+    )
+    found = asked(
+        state_of(GPU, ONE, *NODES, podgroup(gang(4), schedulingConstraints=by_zone), *ring(4))
+    )
     assert isinstance(found, TooFewFit)
     assert (found.fits, found.domain) == (3, "zone=za")
     by_rack = {"topology": [{"key": "rack"}]}
@@ -139,7 +177,10 @@ def test_each_pod_is_tried_once_in_a_cycle() -> None:
     beside = {
         "podAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": [
-                {"labelSelector": {"matchLabels": {"app": "leader"}}, "topologyKey": "kubernetes.io/hostname"}
+                {
+                    "labelSelector": {"matchLabels": {"app": "leader"}},
+                    "topologyKey": "kubernetes.io/hostname",
+                }
             ]
         }
     }

@@ -11,7 +11,17 @@ from dractl.capacity import inventory, plugins, problems
 from dractl.capacity.plugins import handed_out
 from dractl.report import capacity_text
 from dractl.report.canvas import Canvas
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 FEATURES = Features.for_release("1.37")
 GPU = device_class("gpu", "device.driver == 'gpu.nvidia.com'")
@@ -21,7 +31,9 @@ def gpus(name: str, *devices: dict[str, Any], **pool: Any) -> dict[str, Any]:
     return slice_of("gpu.nvidia.com", name, *devices, **pool)
 
 
-def held(name: str, device_name: str, pod_name: str | None = None, **metadata: Any) -> dict[str, Any]:
+def held(
+    name: str, device_name: str, pod_name: str | None = None, **metadata: Any
+) -> dict[str, Any]:
     status = allocation("a", ("gpu.nvidia.com", device_name), pod=pod_name)
     made = claim(name, request("r", "gpu"), status=status)
     made["metadata"] |= metadata
@@ -38,7 +50,9 @@ def taken(*objects: dict[str, Any]) -> tuple[Any, dict[str, str], list[str]]:
 def test_each_device_has_its_state() -> None:
     sick = device("gpu-2", taints=[{"key": "xid", "value": "79", "effect": "NoExecute"}])
     fleet = gpus("a", device("gpu-0"), device("gpu-1", productName="H100"), sick)
-    stock, states, found = taken(node("a"), fleet, pod("p"), held("c", "gpu-0", "p"), held("old", "gpu-9", "p"))
+    stock, states, found = taken(
+        node("a"), fleet, pod("p"), held("c", "gpu-0", "p"), held("old", "gpu-9", "p")
+    )
     assert states == {"gpu-0": "held", "gpu-1": "free", "gpu-2": "tainted", "gpu-9": "gone"}
     rows = {row.id.device: row for row in stock.devices}
     assert rows["gpu-1"].model == "H100"
@@ -59,12 +73,21 @@ def test_where_a_device_is(numa: dict[str, Any], said: int | None) -> None:
     assert (row.pcie_root, row.numa_node) == ("pci0000:00", said)
 
 
-@pytest.mark.parametrize(("ready", "state", "codes"), [("True", "held", []), ("False", "gone", ["device-gone"])])
-def test_an_interface_that_its_driver_has_moved_into_a_pod(ready: str, state: str, codes: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("ready", "state", "codes"), [("True", "held", []), ("False", "gone", ["device-gone"])]
+)
+def test_an_interface_that_its_driver_has_moved_into_a_pod(
+    ready: str, state: str, codes: list[str]
+) -> None:
     """dra.net 1.4.0 publishes it no longer, and says in the claim's status that it is ready."""
     moved = held("c", "gpu-9", "p")
     condition = {"type": "Ready", "status": ready, "reason": "NetworkDeviceReady"}
-    device_status = {"driver": "gpu.nvidia.com", "pool": "a", "device": "gpu-9", "conditions": [condition]}
+    device_status = {
+        "driver": "gpu.nvidia.com",
+        "pool": "a",
+        "device": "gpu-9",
+        "conditions": [condition],
+    }
     moved["status"]["devices"] = [device_status]
     _, states, found = taken(node("a"), gpus("a", device("gpu-0")), pod("p"), moved)
     assert (states["gpu-9"], found) == (state, codes)
@@ -72,8 +95,15 @@ def test_an_interface_that_its_driver_has_moved_into_a_pod(ready: str, state: st
 
 def test_a_device_that_is_unhealthy() -> None:
     """As kubelet 1.37.1 reports it in the status of the pod (KEP-4680)."""
-    resource = {"health": "Unhealthy", "message": "ECC page retirement limit reached", "resourceID": "x/device=7-gpu-0"}
-    status = {"name": "main", "allocatedResourcesStatus": [{"name": "claim:g", "resources": [resource]}]}
+    resource = {
+        "health": "Unhealthy",
+        "message": "ECC page retirement limit reached",
+        "resourceID": "x/device=7-gpu-0",
+    }
+    status = {
+        "name": "main",
+        "allocatedResourcesStatus": [{"name": "claim:g", "resources": [resource]}],
+    }
     user = pod(
         "p",
         {"name": "g", "resourceClaimName": "c"},
@@ -82,7 +112,10 @@ def test_a_device_that_is_unhealthy() -> None:
     )
     state = state_of(GPU, node("a"), gpus("a", device("gpu-0")), user, held("c", "gpu-0", "p"))
     (problem,) = problems(state, inventory(state, FEATURES), plugins(state))
-    assert (problem.code, problem.objects) == ("device-unhealthy", ("gpu.nvidia.com/a/gpu-0", "Pod/ml/p"))
+    assert (problem.code, problem.objects) == (
+        "device-unhealthy",
+        ("gpu.nvidia.com/a/gpu-0", "Pod/ml/p"),
+    )
     assert "ECC page retirement" in problem.message
 
 
@@ -108,24 +141,38 @@ def test_claims_that_hold_devices_for_nobody() -> None:
 
 def test_one_device_in_two_claims() -> None:
     users = [pod("p"), pod("q")]
-    _, _, found = taken(node("a"), gpus("a", device("gpu-0")), *users, held("c", "gpu-0", "p"), held("d", "gpu-0", "q"))
+    _, _, found = taken(
+        node("a"),
+        gpus("a", device("gpu-0")),
+        *users,
+        held("c", "gpu-0", "p"),
+        held("d", "gpu-0", "q"),
+    )
     assert found == ["device-twice"]
 
 
 def test_a_device_plugin_that_offers_the_same_hardware() -> None:
     worker = node("a", allocatable={"nvidia.com/gpu": "1", "example.com/other": "3"})
-    user = pod("p", requests={"nvidia.com/gpu": "1"}, spec={"nodeName": "a"}, status={"phase": "Running"})
+    user = pod(
+        "p", requests={"nvidia.com/gpu": "1"}, spec={"nodeName": "a"}, status={"phase": "Running"}
+    )
     state = state_of(GPU, worker, gpus("a", device("gpu-0")), user)
     (row,) = plugins(state)
     assert (row.resource, row.allocatable, row.requested) == ("nvidia.com/gpu", 1, 1)
-    assert [p.code for p in problems(state, inventory(state, FEATURES), (row,))] == ["offered-twice"]
+    assert [p.code for p in problems(state, inventory(state, FEATURES), (row,))] == [
+        "offered-twice"
+    ]
 
 
 @pytest.mark.parametrize(
     ("resource", "offered", "said"),
     [
         ("nvidia.com/gpu", 1, "1 GPU is also offered as nvidia.com/gpu, 1 of them in use"),
-        ("nvidia.com/mig-1g.10gb", 2, "2 devices are also offered as nvidia.com/mig-1g.10gb, 1 of them in use"),
+        (
+            "nvidia.com/mig-1g.10gb",
+            2,
+            "2 devices are also offered as nvidia.com/mig-1g.10gb, 1 of them in use",
+        ),
     ],
 )
 def test_what_a_device_plugin_offers_is_said(resource: str, offered: int, said: str) -> None:
@@ -142,7 +189,9 @@ def test_a_node_with_a_device_plugin_only_is_no_problem() -> None:
 
 
 def test_devices_of_a_pool_that_is_gone_are_of_the_node_of_their_claim() -> None:
-    held = claim("c", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p"))
+    held = claim(
+        "c", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p")
+    )
     (row,) = inventory(state_of(GPU, node("a"), held), Features.for_release("1.37")).devices
     assert (row.state, row.node) == ("gone", "a")
 
@@ -153,7 +202,9 @@ def test_a_claim_that_a_pod_group_keeps(phase: str, codes: list[str]) -> None:
     held["status"]["reservedFor"] = [{"resource": "podgroups", "name": "ring", "uid": "u"}]
     group = {"schedulingGroup": {"podGroupName": "ring"}, "nodeName": "a"}
     member = pod("w", {"name": "r", "resourceClaimName": "c"}, spec=group, status={"phase": phase})
-    state = state_of(GPU, node("a"), slice_of("gpu.example.com", "a", device("gpu-0")), held, member)
+    state = state_of(
+        GPU, node("a"), slice_of("gpu.example.com", "a", device("gpu-0")), held, member
+    )
     stock = inventory(state, Features.for_release("1.37"))
     found = problems(state, stock, plugins(state))
     assert [one.code for one in found] == codes
@@ -175,10 +226,20 @@ def test_a_device_out_of_service_is_not_available() -> None:
 
 def test_what_a_pool_has_besides_whole_devices() -> None:
     """Counts as pkg/controller/resourcepoolstatusrequest/views.go makes them."""
-    share = {"name": "nic-0", "allowMultipleAllocations": True, "capacity": {"bandwidth": {"value": "100G"}}}
+    share = {
+        "name": "nic-0",
+        "allowMultipleAllocations": True,
+        "capacity": {"bandwidth": {"value": "100G"}},
+    }
     nics = slice_of("nic.example.com", "a", share, {**share, "name": "nic-1"}, {"name": "nic-2"})
-    users = claim("nic", request("r", "nic"), status=allocation("a", ("nic.example.com", "nic-0"), pod="p"))
-    others = claim("nic-too", request("r", "nic"), status=allocation("a", ("nic.example.com", "nic-0"), pod="p"))
+    users = claim(
+        "nic", request("r", "nic"), status=allocation("a", ("nic.example.com", "nic-0"), pod="p")
+    )
+    others = claim(
+        "nic-too",
+        request("r", "nic"),
+        status=allocation("a", ("nic.example.com", "nic-0"), pod="p"),
+    )
     for user, amount, share_id in ((users, "20G", "94fea872"), (others, "10G", "a1b2c3d4")):
         user["status"]["allocation"]["devices"]["results"][0] |= {
             "consumedCapacity": {"bandwidth": amount},
@@ -192,12 +253,16 @@ def test_what_a_pool_has_besides_whole_devices() -> None:
     parts["spec"]["partitionTypeAttribute"] = "gpu.nvidia.com/profile"
     for made in (counted, parts):
         made["spec"]["pool"]["resourceSliceCount"] = 2
-    stock, states, _ = taken(node("a"), nics, users, others, counted, parts, held("c", "p0", "p"), pod("p"))
+    stock, states, _ = taken(
+        node("a"), nics, users, others, counted, parts, held("c", "p0", "p"), pod("p")
+    )
     pools = {row.driver: row for row in stock.pools}
     shares = pools["nic.example.com"].shared
     assert shares is not None
     assert (shares.full, shares.partial) == (1, 1)
-    assert [(a.name, a.total, a.consumed, a.left) for a in shares.capacity] == [("bandwidth", "200G", "30G", "170G")]
+    assert [(a.name, a.total, a.consumed, a.left) for a in shares.capacity] == [
+        ("bandwidth", "200G", "30G", "170G")
+    ]
     ((name, (amount,)),) = pools["gpu.nvidia.com"].counters
     assert (name, amount.name, amount.left) == ("gpu-0", "slices", "4")
     rows = [(row.type, row.total, row.allocatable) for row in pools["gpu.nvidia.com"].partitions]
@@ -215,7 +280,9 @@ def test_partitions_are_counted_only_where_a_type_is_a_size() -> None:
         counted = gpus("a")
         counted["metadata"]["name"] = "counters"
         del counted["spec"]["devices"]
-        counted["spec"]["sharedCounters"] = [{"name": "gpu-0", "counters": {"slices": {"value": "7"}}}]
+        counted["spec"]["sharedCounters"] = [
+            {"name": "gpu-0", "counters": {"slices": {"value": "7"}}}
+        ]
         for made in (counted, parts):
             made["spec"]["pool"]["resourceSliceCount"] = 2
         stock, states, _ = taken(node("a"), counted, parts)
@@ -225,7 +292,11 @@ def test_partitions_are_counted_only_where_a_type_is_a_size() -> None:
 
 def partition(name: str, size: int) -> dict[str, Any]:
     takes = [{"counterSet": "gpu-0", "counters": {"slices": {"value": str(size)}}}]
-    return {"name": name, "attributes": {"profile": {"string": f"{size}g"}}, "consumesCounters": takes}
+    return {
+        "name": name,
+        "attributes": {"profile": {"string": f"{size}g"}},
+        "consumesCounters": takes,
+    }
 
 
 def test_what_partitions_are_parts_of_is_told_beside_their_number() -> None:

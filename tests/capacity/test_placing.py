@@ -16,7 +16,17 @@ from dractl.capacity.placing import left
 from dractl.errors import InputError, UsageError
 from dractl.model.quantity import PLENTY
 from dractl.scheduler.attempt import Scheduler
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 ROOT = "resource.kubernetes.io/pcieRoot"
 FEATURES = Features.for_release("1.37")
@@ -25,11 +35,19 @@ NIC = device_class("nic", "device.driver == 'nic.example.com'")
 
 
 def gpus(name: str, *roots: str) -> dict[str, Any]:
-    return slice_of("gpu.example.com", name, *(device(f"gpu-{i}", **{ROOT: root}) for i, root in enumerate(roots)))
+    return slice_of(
+        "gpu.example.com",
+        name,
+        *(device(f"gpu-{i}", **{ROOT: root}) for i, root in enumerate(roots)),
+    )
 
 
 def nics(name: str, *roots: str) -> dict[str, Any]:
-    return slice_of("nic.example.com", name, *(device(f"nic-{i}", **{ROOT: root}) for i, root in enumerate(roots)))
+    return slice_of(
+        "nic.example.com",
+        name,
+        *(device(f"nic-{i}", **{ROOT: root}) for i, root in enumerate(roots)),
+    )
 
 
 def template(name: str, *requests: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -45,7 +63,9 @@ def fits(found: Any) -> dict[str, int]:
     return {one.name: one.fits for one in found.nodes}
 
 
-PAIR = template("pair", request("gpu", "gpu"), request("nic", "nic"), constraints=[{"matchAttribute": ROOT}])
+PAIR = template(
+    "pair", request("gpu", "gpu"), request("nic", "nic"), constraints=[{"matchAttribute": ROOT}]
+)
 
 
 def test_devices_without_a_partner_on_their_root_are_stranded() -> None:
@@ -61,8 +81,14 @@ def test_devices_without_a_partner_on_their_root_are_stranded() -> None:
 
 
 def test_a_claim_held_by_another_pod_is_not_given_again() -> None:
-    held = claim("held", request("gpu", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="other"))
-    state = state_of(GPU, template("one", request("gpu", "gpu")), node("a"), gpus("a", "r1", "r1"), held)
+    held = claim(
+        "held",
+        request("gpu", "gpu"),
+        status=allocation("a", ("gpu.example.com", "gpu-0"), pod="other"),
+    )
+    state = state_of(
+        GPU, template("one", request("gpu", "gpu")), node("a"), gpus("a", "r1", "r1"), held
+    )
     found = place(subject(state, "template/one", "ml"), FEATURES)
     assert [one.devices for one in found.nodes] == [("gpu.example.com/a/gpu-1",)]
 
@@ -88,7 +114,13 @@ def test_copies_of_one_claim_share_its_device() -> None:
 def test_copies_beside_the_pod_that_is_asked_about_have_its_cpu_request() -> None:
     user = pod("user", {"name": "gpu", "resourceClaimTemplateName": "one"}, requests={"cpu": "2"})
     small = node("a", allocatable={"cpu": "5"})
-    objects = [GPU, template("one", request("gpu", "gpu")), user, small, gpus("a", "r", "r", "r", "r")]
+    objects = [
+        GPU,
+        template("one", request("gpu", "gpu")),
+        user,
+        small,
+        gpus("a", "r", "r", "r", "r"),
+    ]
     assert place(subject(state_of(*objects), "pod/user", "ml"), FEATURES).fits == 2
 
 
@@ -96,10 +128,20 @@ def test_what_copies_leave_is_of_what_they_ask_for() -> None:
     """A described machine has room for anything of which nobody says how much it has."""
     asking = pod("user", {"name": "gpu", "resourceClaimTemplateName": "one"}, requests={"cpu": "3"})
     nodes = node("a"), node("b", allocatable={"cpu": PLENTY})
-    state = state_of(GPU, template("one", request("gpu", "gpu")), *nodes, gpus("a", "r", "r"), gpus("b", "r"), asking)
+    state = state_of(
+        GPU,
+        template("one", request("gpu", "gpu")),
+        *nodes,
+        gpus("a", "r", "r"),
+        gpus("b", "r"),
+        asking,
+    )
     found = place(subject(state, "pod/user", "ml"), FEATURES)
     assert found.fits == 3
-    assert {name: dict(amounts) for name, amounts in left(found).items()} == {"a": {"cpu": "2"}, "b": {}}
+    assert {name: dict(amounts) for name, amounts in left(found).items()} == {
+        "a": {"cpu": "2"},
+        "b": {},
+    }
 
 
 def test_a_node_whose_devices_make_a_selector_fail_stops_all() -> None:
@@ -109,11 +151,18 @@ def test_a_node_whose_devices_make_a_selector_fail_stops_all() -> None:
         slice_of("gpu.example.com", "a", device("gpu-0", model="a")),
         slice_of("gpu.example.com", "b", device("d")),
     ]
-    state = state_of(GPU, template("one", request("gpu", "gpu", selectors=[selector])), node("a"), node("b"), *fleets)
+    state = state_of(
+        GPU,
+        template("one", request("gpu", "gpu", selectors=[selector])),
+        node("a"),
+        node("b"),
+        *fleets,
+    )
     found = place(subject(state, "template/one", "ml"), FEATURES)
     assert found.fits == 0
-    assert "claim ml/one-1-claim: selector #0 on device gpu.example.com/b/d: CEL runtime error" in str(
-        found.stopped.message
+    assert (
+        "claim ml/one-1-claim: selector #0 on device gpu.example.com/b/d: CEL runtime error"
+        in str(found.stopped.message)
     )
 
 
@@ -126,7 +175,10 @@ def test_what_is_not_proven_has_a_bound() -> None:
     found = place(subject(state, "template/two", "ml"), FEATURES)
     assert (found.fits, most(found, FEATURES)) == (2, Most(2, proven=True, bound=2))
     sized = request("gpu", "gpu", 2)
-    either = {"name": "gpu", "firstAvailable": [{"name": f"n{n}", **sized["exactly"], "count": n} for n in (2, 1)]}
+    either = {
+        "name": "gpu",
+        "firstAvailable": [{"name": f"n{n}", **sized["exactly"], "count": n} for n in (2, 1)],
+    }
     state = state_of(GPU, template("either", either), far, node("a"), node("b"))
     found = place(subject(state, "template/either", "ml"), FEATURES)
     assert (found.fits, most(found, FEATURES)) == (3, Most(3, proven=False, bound=5))
@@ -152,9 +204,15 @@ def test_the_budget_ends_what_nodes_would_still_take() -> None:
 def test_copies_that_keep_away_from_each_other_are_placed_in_turn() -> None:
     repel = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "zone"}
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [repel]}}
-    user = pod("user", {"name": "gpu", "resourceClaimTemplateName": "one"}, metadata={"labels": {"app": "x"}})
+    user = pod(
+        "user",
+        {"name": "gpu", "resourceClaimTemplateName": "one"},
+        metadata={"labels": {"app": "x"}},
+    )
     user["spec"]["affinity"] = affinity
-    nodes = [node(name, labels={"zone": zone}) for name, zone in (("a", "1"), ("b", "1"), ("c", "2"))]
+    nodes = [
+        node(name, labels={"zone": zone}) for name, zone in (("a", "1"), ("b", "1"), ("c", "2"))
+    ]
     slices = [gpus(name, "r", "r") for name in "abc"]
     state = state_of(GPU, template("one", request("gpu", "gpu")), user, *nodes, *slices)
     found = place(subject(state, "pod/user", "ml"), FEATURES)
@@ -172,7 +230,13 @@ def test_an_extended_resource_that_a_class_provides_is_not_what_the_node_lacks()
 
 @pytest.mark.parametrize(
     ("asks", "busy", "port", "fits"),
-    [({}, "", 0, 4), ({"cpu": "3"}, "", 0, 2), ({"cpu": "3"}, "3", 0, 1), ({"cpu": "9"}, "", 0, 0), ({}, "", 80, 1)],
+    [
+        ({}, "", 0, 4),
+        ({"cpu": "3"}, "", 0, 2),
+        ({"cpu": "3"}, "3", 0, 1),
+        ({"cpu": "9"}, "", 0, 0),
+        ({}, "", 80, 1),
+    ],
 )
 def test_the_most_is_what_the_rest_of_the_node_has_room_for(
     asks: dict[str, str], busy: str, port: int, fits: int
@@ -200,7 +264,9 @@ def test_the_most_of_an_extended_resource_is_what_its_class_provides() -> None:
 
 def test_what_if_without_node_objects() -> None:
     """Slices name their nodes, and a node keeps its pools apart."""
-    state = state_of(GPU, template("one", request("gpu", "gpu")), gpus("a", "r", "r"), gpus("b", "r"))
+    state = state_of(
+        GPU, template("one", request("gpu", "gpu")), gpus("a", "r", "r"), gpus("b", "r")
+    )
 
     def counted(changed: Any) -> dict[str, int]:
         return fits(place(subject(changed, "template/one", "ml"), FEATURES))
@@ -211,17 +277,34 @@ def test_what_if_without_node_objects() -> None:
     near, far = gpus("x", "r", "r"), gpus("x", "r")
     near["spec"]["pool"]["name"], far["spec"]["pool"]["name"] = "x-near", "far"
     far["metadata"]["name"] = "other"
-    assert counted(added(state, state_of(near, far), 2, "h")) == {"a": 2, "b": 1, "h-1": 3, "h-2": 3}
+    assert counted(added(state, state_of(near, far), 2, "h")) == {
+        "a": 2,
+        "b": 1,
+        "h-1": 3,
+        "h-2": 3,
+    }
 
 
 def test_without_and_with_more_nodes() -> None:
-    state = state_of(GPU, template("one", request("gpu", "gpu")), node("a"), gpus("a", "r"), node("b"), gpus("b", "r"))
+    state = state_of(
+        GPU,
+        template("one", request("gpu", "gpu")),
+        node("a"),
+        gpus("a", "r"),
+        node("b"),
+        gpus("b", "r"),
+    )
     asked = subject(state, "template/one", "ml")
     assert place(asked, FEATURES).fits == 2
     smaller = without(state, "node/b", None)
     assert place(subject(smaller, "template/one", "ml"), FEATURES).fits == 1
     larger = added(state, state_of(gpus("x", "r", "r", "r")), 2, "h")
-    assert fits(place(subject(larger, "template/one", "ml"), FEATURES)) == {"a": 1, "b": 1, "h-1": 3, "h-2": 3}
+    assert fits(place(subject(larger, "template/one", "ml"), FEATURES)) == {
+        "a": 1,
+        "b": 1,
+        "h-1": 3,
+        "h-2": 3,
+    }
     assert fits(place(subject(only_node(state, "b"), "template/one", "ml"), FEATURES)) == {"b": 1}
 
 
@@ -239,8 +322,19 @@ def test_unknown_names_get_the_nearest() -> None:
 
 def test_what_takes_longer_than_the_budget_is_undecided_with_its_count() -> None:
     shared = [node(f"n{i}") for i in range(4)]
-    spread = [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"a": "b"}}}]
-    user = pod("user", {"name": "gpu", "resourceClaimTemplateName": "one"}, uid="u", metadata={"labels": {"a": "b"}})
+    spread = [
+        {
+            "maxSkew": 1,
+            "topologyKey": "kubernetes.io/hostname",
+            "labelSelector": {"matchLabels": {"a": "b"}},
+        }
+    ]
+    user = pod(
+        "user",
+        {"name": "gpu", "resourceClaimTemplateName": "one"},
+        uid="u",
+        metadata={"labels": {"a": "b"}},
+    )
     user["spec"]["topologySpreadConstraints"] = spread
     slices = [gpus(f"n{i}", *["r"] * 6) for i in range(4)]
     state = state_of(GPU, template("one", request("gpu", "gpu")), user, *shared, *slices)
@@ -261,7 +355,9 @@ def test_the_most_that_fit_is_what_trying_everything_finds(
 ) -> None:
     requests = [request(f"r{i}", "gpu", count) for i, count in enumerate(sizes)]
     constraints = [{"matchAttribute": ROOT}] if same else []
-    state = state_of(GPU, template("t", *requests, constraints=constraints), node("a"), gpus("a", *roots))
+    state = state_of(
+        GPU, template("t", *requests, constraints=constraints), node("a"), gpus("a", *roots)
+    )
     found = place(subject(state, "template/t", "ml"), FEATURES)
     packed = most(found, FEATURES)
     assert packed.proven
@@ -285,8 +381,15 @@ def exhaustive(roots: list[str], wants: int, same: bool) -> int:
 def test_copies_that_would_end_other_pods_are_not_counted() -> None:
     """defaultpreemption: a node's CPU is freed by pods of lower priority, devices are not."""
     small = {"cpu": "4"}
-    low = pod("low", requests={"cpu": "3"}, spec={"nodeName": "a", "priority": 1}, status={"phase": "Running"})
-    user = pod("user", {"name": "gpu", "resourceClaimTemplateName": "one"}, requests={"cpu": "2"}, uid="u")
+    low = pod(
+        "low",
+        requests={"cpu": "3"},
+        spec={"nodeName": "a", "priority": 1},
+        status={"phase": "Running"},
+    )
+    user = pod(
+        "user", {"name": "gpu", "resourceClaimTemplateName": "one"}, requests={"cpu": "2"}, uid="u"
+    )
     user["spec"]["priority"] = 10
     objects = [
         GPU,
@@ -299,14 +402,24 @@ def test_copies_that_would_end_other_pods_are_not_counted() -> None:
     found = place(subject(state_of(*objects), "pod/user", "ml"), FEATURES)
     assert found.fits == 0
     assert found.preempts == (("a", ("ml/low",)),)
-    held = claim("held", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="low"))
-    other = claim("other", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-1"), pod="low"))
+    held = claim(
+        "held", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="low")
+    )
+    other = claim(
+        "other",
+        request("r", "gpu"),
+        status=allocation("a", ("gpu.example.com", "gpu-1"), pod="low"),
+    )
     found = place(subject(state_of(*objects, held, other), "pod/user", "ml"), FEATURES)
     assert (found.fits, found.preempts) == (0, ())
 
 
 def shared(name: str, memory: str) -> dict[str, Any]:
-    return {"name": name, "capacity": {"memory": {"value": memory}}, "allowMultipleAllocations": True}
+    return {
+        "name": name,
+        "capacity": {"memory": {"value": memory}},
+        "allowMultipleAllocations": True,
+    }
 
 
 def test_what_is_left_of_shared_devices_is_stranded() -> None:
@@ -327,14 +440,22 @@ def partition(name: str, size: int) -> dict[str, Any]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6), total=st.integers(1, 9), wants=st.integers(1, 2))
+@given(
+    sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6),
+    total=st.integers(1, 9),
+    wants=st.integers(1, 2),
+)
 def test_the_most_partitions_that_fit_are_what_trying_everything_finds(
     sizes: list[int], total: int, wants: int
 ) -> None:
-    parts = slice_of("gpu.example.com", "a", *(partition(f"p{i}", size) for i, size in enumerate(sizes)))
+    parts = slice_of(
+        "gpu.example.com", "a", *(partition(f"p{i}", size) for i, size in enumerate(sizes))
+    )
     counters = slice_of("gpu.example.com", "a")
     counters["metadata"]["name"] += "-counters"
-    counters["spec"]["sharedCounters"] = [{"name": "gpu-0", "counters": {"slices": {"value": str(total)}}}]
+    counters["spec"]["sharedCounters"] = [
+        {"name": "gpu-0", "counters": {"slices": {"value": str(total)}}}
+    ]
     for made in (parts, counters):
         made["spec"]["pool"]["resourceSliceCount"] = 2
     del counters["spec"]["devices"]
@@ -352,9 +473,16 @@ def test_the_most_partitions_that_fit_are_what_trying_everything_finds(
     devices=st.lists(st.integers(1, 6), min_size=1, max_size=3),
     wants=st.lists(st.integers(1, 4), min_size=1, max_size=2),
 )
-def test_the_most_shares_that_fit_are_what_trying_everything_finds(devices: list[int], wants: list[int]) -> None:
-    asks = [request(f"r{i}", "gpu", capacity={"requests": {"memory": f"{amount}Gi"}}) for i, amount in enumerate(wants)]
-    fleet = slice_of("gpu.example.com", "a", *(shared(f"d{i}", f"{size}Gi") for i, size in enumerate(devices)))
+def test_the_most_shares_that_fit_are_what_trying_everything_finds(
+    devices: list[int], wants: list[int]
+) -> None:
+    asks = [
+        request(f"r{i}", "gpu", capacity={"requests": {"memory": f"{amount}Gi"}})
+        for i, amount in enumerate(wants)
+    ]
+    fleet = slice_of(
+        "gpu.example.com", "a", *(shared(f"d{i}", f"{size}Gi") for i, size in enumerate(devices))
+    )
     state = state_of(GPU, template("t", *asks), node("a"), fleet)
     found = place(subject(state, "template/t", "ml"), FEATURES)
     packed = most(found, FEATURES)
@@ -394,18 +522,34 @@ def anywhere(driver: str, *names: str) -> dict[str, Any]:
 def test_devices_that_every_node_reaches_are_given_once() -> None:
     one = template("one", request("nic", "nic"))
     shared = anywhere("nic.example.com", "n-0", "n-1", "n-2")
-    found = place(subject(state_of(NIC, GPU, one, node("a"), node("b"), shared), "template/one", "ml"), FEATURES)
+    found = place(
+        subject(state_of(NIC, GPU, one, node("a"), node("b"), shared), "template/one", "ml"),
+        FEATURES,
+    )
     assert found.fits == 3
     # Those of another driver change nothing for copies that do not ask for them.
-    state = state_of(NIC, GPU, template("two", request("g", "gpu")), node("a"), gpus("a", "r", "r"), node("b"), shared)
+    state = state_of(
+        NIC,
+        GPU,
+        template("two", request("g", "gpu")),
+        node("a"),
+        gpus("a", "r", "r"),
+        node("b"),
+        shared,
+    )
     assert fits(place(subject(state, "template/two", "ml"), FEATURES)) == {"a": 2, "b": 0}
 
 
 def test_copies_of_a_workload_have_the_labels_of_its_template() -> None:
     """Replicas that repel each other by their own label: one on each node, however many devices are free."""
-    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
+    term = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
     required = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    copy = pod("x", {"name": "g", "resourceClaimTemplateName": "one"}, spec={"affinity": required})["spec"]
+    copy = pod("x", {"name": "g", "resourceClaimTemplateName": "one"}, spec={"affinity": required})[
+        "spec"
+    ]
     deployment = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",

@@ -17,7 +17,12 @@ EXTENDED = {**GPU, "spec": {**GPU["spec"], "extendedResourceName": "example.com/
 
 
 def quota(spec: dict[str, Any]) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "ml"}, "spec": spec}
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": "ml"},
+        "spec": spec,
+    }
 
 
 def fleet(*objects: dict[str, Any]) -> Any:
@@ -37,7 +42,11 @@ def fleet(*objects: dict[str, Any]) -> Any:
     ],
 )
 def test_copies_stop_at_the_quota(hard: dict[str, str], fits: int) -> None:
-    there = [claim("old", request("gpu", "gpu")), pod("old"), pod("done", status={"phase": "Succeeded"})]
+    there = [
+        claim("old", request("gpu", "gpu")),
+        pod("old"),
+        pod("done", status={"phase": "Succeeded"}),
+    ]
     state = fleet(EXTENDED, ONE, quota({"hard": hard}), *there)
     features = Features.for_release("1.37")
     found = place(subject(state, "template/one", "ml"), features)
@@ -66,11 +75,14 @@ def test_claims_count_as_extended_resources_from_1_35_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scope", "fits"), [({"scopes": ["Terminating"]}, 8), ({"scopes": ["NotTerminating"]}, 2), ({}, 2)]
+    ("scope", "fits"),
+    [({"scopes": ["Terminating"]}, 8), ({"scopes": ["NotTerminating"]}, 2), ({}, 2)],
 )
 def test_a_quota_with_scopes_counts_pods_in_them_alone(scope: dict[str, Any], fits: int) -> None:
     hard = {"requests.cpu": "5", "count/resourceclaims.resource.k8s.io": "100"}
-    user = pod("user", {"name": "gpu", "resourceClaimTemplateName": "one"}, requests={"cpu": "2"}, uid="u")
+    user = pod(
+        "user", {"name": "gpu", "resourceClaimTemplateName": "one"}, requests={"cpu": "2"}, uid="u"
+    )
     user["spec"]["nodeName"] = "elsewhere"
     user["status"] = {"phase": "Succeeded"}
     state = fleet(GPU, ONE, user, quota({"hard": hard, **scope}))
@@ -79,7 +91,12 @@ def test_a_quota_with_scopes_counts_pods_in_them_alone(scope: dict[str, Any], fi
 
 def test_a_pod_that_does_not_say_what_a_quota_limits_is_refused() -> None:
     """pods.go enforcePodContainerConstraints; a LimitRange may fill in what is missing."""
-    user = pod("user", {"name": "gpu", "resourceClaimTemplateName": "one"}, uid="u", status={"phase": "Succeeded"})
+    user = pod(
+        "user",
+        {"name": "gpu", "resourceClaimTemplateName": "one"},
+        uid="u",
+        status={"phase": "Succeeded"},
+    )
     user["spec"]["nodeName"] = "elsewhere"
     state = fleet(GPU, ONE, user, quota({"hard": {"requests.cpu": "5"}}))
     features = Features.for_release("1.37")
@@ -102,4 +119,7 @@ def test_the_claims_that_a_copy_brings_along_are_charged() -> None:
     features = Features.for_release("1.37")
     found = place(subject(fleet(GPU, counted, *there, shared), "pod/user", "ml"), features, most=3)
     assert found.fits == 3
-    assert place(subject(fleet(EXTENDED, counted, extended), "pod/user", "ml"), features, most=3).fits == 2
+    assert (
+        place(subject(fleet(EXTENDED, counted, extended), "pod/user", "ml"), features, most=3).fits
+        == 2
+    )

@@ -27,7 +27,10 @@ def compiled(text: str, release: str = "1.37", mode: str = "stored", **gates: bo
 
 
 def evaluated(
-    text: str, device: dict[str, Any] | None = None, driver: str = "gpu.example.com", release: str = "1.37"
+    text: str,
+    device: dict[str, Any] | None = None,
+    driver: str = "gpu.example.com",
+    release: str = "1.37",
 ) -> Any:
     """The result, or the error's text."""
     program = compiled(text, release)

@@ -28,7 +28,12 @@ ATTRIBUTES = st.dictionaries(
 )
 DEVICES = st.builds(
     lambda attributes, value: Device(
-        {"name": "d", "attributes": attributes, "capacity": {"m": {"value": value}}, "allowMultipleAllocations": True}
+        {
+            "name": "d",
+            "attributes": attributes,
+            "capacity": {"m": {"value": value}},
+            "allowMultipleAllocations": True,
+        }
     ),
     ATTRIBUTES,
     st.sampled_from(["1", "1Gi", "1500m"]),
@@ -36,9 +41,33 @@ DEVICES = st.builds(
 
 LEAVES = st.sampled_from(
     [
-        *("1", "0", "2u", "-1", "1.5", "'x'", "''", "true", "false", "null", "[1, 2]", "['x']", "{'x': 1}", "dyn([])"),
-        *("device.driver", "device.allowMultipleAllocations", "device.attributes", "device.attributes['other.io']"),
-        *(f"device.attributes['{domain}'].{name}" for domain in ("d.example.com", "other.io") for name in NAMES),
+        *(
+            "1",
+            "0",
+            "2u",
+            "-1",
+            "1.5",
+            "'x'",
+            "''",
+            "true",
+            "false",
+            "null",
+            "[1, 2]",
+            "['x']",
+            "{'x': 1}",
+            "dyn([])",
+        ),
+        *(
+            "device.driver",
+            "device.allowMultipleAllocations",
+            "device.attributes",
+            "device.attributes['other.io']",
+        ),
+        *(
+            f"device.attributes['{domain}'].{name}"
+            for domain in ("d.example.com", "other.io")
+            for name in NAMES
+        ),
         *(f"device.attributes['d.example.com'].?{name}" for name in NAMES),
         *(f"has(device.attributes['{DRIVER}'].{name})" for name in NAMES),
         *(
@@ -59,11 +88,20 @@ LEAVES = st.sampled_from(
 
 
 def _larger(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    inner = st.one_of(parts, parts.map("dyn({})".format))  # dyn, so that most combinations pass the type checker
+    inner = st.one_of(
+        parts, parts.map("dyn({})".format)
+    )  # dyn, so that most combinations pass the type checker
     operators = st.sampled_from(["&&", "||", "==", "!=", "<", ">=", "+", "-", "*", "/", "%", "in"])
     members = st.sampled_from(
         [
-            *("size()", "startsWith('g')", "split('-')", "exists(x, x == 1)", "all(x, x != 2)", "map(x, dyn(x) == 1)"),
+            *(
+                "size()",
+                "startsWith('g')",
+                "split('-')",
+                "exists(x, x == 1)",
+                "all(x, x != 2)",
+                "map(x, dyn(x) == 1)",
+            ),
             *(
                 "filter(x, x == 1 || x == 'x')",
                 "exists_one(x, x == 1)",
@@ -84,7 +122,17 @@ def _larger(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         ]
     )
     functions = st.sampled_from(
-        ["!({})", "-({})", "dyn({})", "type({}) == int", "size({})", "string({})", "[{}]", "{{'k': {}}}", "int({})"]
+        [
+            "!({})",
+            "-({})",
+            "dyn({})",
+            "type({}) == int",
+            "size({})",
+            "string({})",
+            "[{}]",
+            "{{'k': {}}}",
+            "int({})",
+        ]
     )
     return st.one_of(
         st.builds("({}) {} ({})".format, inner, operators, inner),
@@ -97,9 +145,9 @@ def _larger(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-EXPRESSIONS = st.recursive(st.one_of(LEAVES, LEAVES.map("dyn({})".format)), _larger, max_leaves=5).map(
-    lambda text: f"dyn({text}) == true"
-)
+EXPRESSIONS = st.recursive(
+    st.one_of(LEAVES, LEAVES.map("dyn({})".format)), _larger, max_leaves=5
+).map(lambda text: f"dyn({text}) == true")
 
 
 def result(text: str, device: Device) -> bool | str:
@@ -151,9 +199,15 @@ def test_memory_changes_no_answer(text: str, devices: list[Device]) -> None:
 @given(EXPRESSIONS, DEVICES, ATTRIBUTES)
 def test_only_what_is_read_matters(text: str, device: Device, others: dict[str, Any]) -> None:
     program = compiled(text)
-    if not program.ok or program.reads is None or any("version" in value for value in others.values()):
+    if (
+        not program.ok
+        or program.reads is None
+        or any("version" in value for value in others.values())
+    ):
         return
-    read = {name for field in program.reads for name in (field.name, f"{field.domain}/{field.name}")}
+    read = {
+        name for field in program.reads for name in (field.name, f"{field.domain}/{field.name}")
+    }
     changed = {name: value for name, value in device.mapping["attributes"].items() if name in read}
     changed |= {name: value for name, value in others.items() if name not in read}
     if any(value.get("version") == "bad" for value in device.mapping["attributes"].values()):
@@ -162,7 +216,9 @@ def test_only_what_is_read_matters(text: str, device: Device, others: dict[str, 
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.text(alphabet=st.sampled_from("'\"\\()[]{}.,?:&|=!<>+-*/%`ab1 udevice\n\téx"), max_size=40))
+@given(
+    st.text(alphabet=st.sampled_from("'\"\\()[]{}.,?:&|=!<>+-*/%`ab1 udevice\n\téx"), max_size=40)
+)
 def test_no_text_breaks_the_compiler(text: str) -> None:
     program = compiled(text)
     assert program.ok or (program.error and program.issues)

@@ -36,7 +36,10 @@ A = 'device.attributes["gpu.example.com"]'
             "internal error: interface conversion: *types.Err is not traits.Lister: missing method Add",
         ),
         ("dyn([3, 1]).sortBy(x, x) == [1, 3]", True),
-        ("lists.range(1000001).size() > 0", "lists.range: size 1000001 exceeds maximum allowed (1000000)"),
+        (
+            "lists.range(1000001).size() > 0",
+            "lists.range: size 1000001 exceeds maximum allowed (1000000)",
+        ),
         (
             'cidr("10.0.0.0/8").containsCIDR("10.1.0.0")',
             (
@@ -76,9 +79,15 @@ A = 'device.attributes["gpu.example.com"]'
         ("dyn({})['%.0e'.format([2.5])]", "no such key: 2.500000×10⁰⁰"),
         ("dyn({})['%.15e'.format([-1.5])]", "no such key:  -1.500000×10⁰⁰"),
         ("dyn({})['%e|%.2f'.format(['NaN', -0.0])]", "no such key:    NaN|0.00"),
-        ("dyn({})[string(duration('2562047h47m16.854775807s'))]", "no such key: 9223372036.854776s"),
+        (
+            "dyn({})[string(duration('2562047h47m16.854775807s'))]",
+            "no such key: 9223372036.854776s",
+        ),
         ("dyn({})[[-0.0].sum()]", "no such key: 0"),
-        ("dyn({})[format.dns1123Label().validate('a.b').value()[0]]", "no such key: must not contain dots"),
+        (
+            "dyn({})[format.dns1123Label().validate('a.b').value()[0]]",
+            "no such key: must not contain dots",
+        ),
         ("'a'.find(dyn(1)) == ''", "no such overload: find(string, int)"),
         ("dyn(1).find('a') == ''", "no such overload"),
         # what cannot be compared
@@ -93,10 +102,16 @@ A = 'device.attributes["gpu.example.com"]'
             "dyn(1).sortBy(x, 1).size() == 1",
             "internal error: interface conversion: *types.Err is not traits.Lister: missing method Add",
         ),
-        ("dyn(b'a') in ['a']", "internal error: runtime error: hash of unhashable type types.Bytes"),
+        (
+            "dyn(b'a') in ['a']",
+            "internal error: runtime error: hash of unhashable type types.Bytes",
+        ),
         # a free type is bound by the first overload that takes it, whatever the values are then
         ("[].sum() == 0", True),
-        ('sets.contains(dyn(["1"]).reverse().map(k, int(k)), [1])', "no such overload: int(string)"),
+        (
+            'sets.contains(dyn(["1"]).reverse().map(k, int(k)), [1])',
+            "no such overload: int(string)",
+        ),
         ('type(ip("::1")) == net.IP', True),
     ],
 )
@@ -162,12 +177,18 @@ def test_has_over_lines(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[1].flatten() == [1]", "1:12: found no matching overload for 'flatten' applied to 'list(int).()'"),
+        (
+            "[1].flatten() == [1]",
+            "1:12: found no matching overload for 'flatten' applied to 'list(int).()'",
+        ),
         (
             '[[1]].flatten() == ["a"]',
             "1:17: found no matching overload for '_==_' applied to '(list(int), list(string))'",
         ),
-        ("[].sum() == 0.0", "1:10: found no matching overload for '_==_' applied to '(int, double)'"),
+        (
+            "[].sum() == 0.0",
+            "1:10: found no matching overload for '_==_' applied to '(int, double)'",
+        ),
         ("type(1) == dyn", "1:12: undeclared reference to 'dyn' (in container '')"),
         (
             "'%d'.format([[1]]) == ''",
@@ -201,7 +222,10 @@ def test_what_does_not_compile(text: str, message: str) -> None:
     [
         (
             "device.driver && foo == 1",
-            ["7 expected type 'bool' but found 'string'", "18 undeclared reference to 'foo' (in container '')"],
+            [
+                "7 expected type 'bool' but found 'string'",
+                "18 undeclared reference to 'foo' (in container '')",
+            ],
         ),
         (
             'x || device.attributes["a"] || (1 + 2) && true',
@@ -239,11 +263,16 @@ def test_what_does_not_compile(text: str, message: str) -> None:
             "{'a': 1}[?'b'].semver(0) == 0",
             ["22 found no matching overload for 'semver' applied to 'optional_type(int).(int)'"],
         ),
-        ("device.attributes['a'].format.named('uuid') == 1", ["36 undeclared reference to 'named' (in container '')"]),
+        (
+            "device.attributes['a'].format.named('uuid') == 1",
+            ["36 undeclared reference to 'named' (in container '')"],
+        ),
     ],
 )
 def test_several_issues(text: str, messages: list[str]) -> None:
-    assert [f"{issue.column} {issue.message}" for issue in compiled(text, mode="new").issues] == messages
+    assert [
+        f"{issue.column} {issue.message}" for issue in compiled(text, mode="new").issues
+    ] == messages
 
 
 def test_quoted_names_beside_what_cannot_be_parsed() -> None:

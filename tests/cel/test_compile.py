@@ -10,9 +10,21 @@ from tests.cel.conftest import compiled
 @pytest.mark.parametrize(
     ("text", "message", "offset"),
     [
-        ("device.driver == 1", "found no matching overload for '_==_' applied to '(string, int)'", 14),
-        ("'abc'.contains(1)", "found no matching overload for 'contains' applied to 'string.(int)'", 14),
-        ("contains('a', 'b')", "found no matching overload for 'contains' applied to '(string, string)'", 8),
+        (
+            "device.driver == 1",
+            "found no matching overload for '_==_' applied to '(string, int)'",
+            14,
+        ),
+        (
+            "'abc'.contains(1)",
+            "found no matching overload for 'contains' applied to 'string.(int)'",
+            14,
+        ),
+        (
+            "contains('a', 'b')",
+            "found no matching overload for 'contains' applied to '(string, string)'",
+            8,
+        ),
         ("true && 1", "expected type 'bool' but found 'int'", 8),
         ("devices.driver == 'x'", "undeclared reference to 'devices' (in container '')", 0),
         ("device.name == 'x'", "undefined field 'name'", 6),
@@ -27,7 +39,11 @@ from tests.cel.conftest import compiled
             "error during formatting: decimal clause can only be used on integers, was given double",
             13,
         ),
-        ("'%s'.format([1, 2]) == ''", "too many arguments supplied to string.format (expected 1, got 2)", 11),
+        (
+            "'%s'.format([1, 2]) == ''",
+            "too many arguments supplied to string.format (expected 1, got 2)",
+            11,
+        ),
         ("1e309 == 1.0", "invalid double literal", 0),
         ("kubernetes.Quantity == int", "undeclared reference to 'kubernetes' (in container '')", 0),
     ],
@@ -176,4 +192,6 @@ def test_too_deep_for_the_library_is_said() -> None:
     program = compiled("[" * 40 + "1" + "]" * 40 + ".size() == 1", "1.37", "new")
     assert [issue.message for issue in program.issues] == ["too deeply nested to check"]
     assert compiled("(" * 100 + "true" + ")" * 100, "1.37", "new").ok
-    assert "recursion limit" in (compiled("(" * 250 + "true" + ")" * 250, "1.37", "new").error or "")
+    assert "recursion limit" in (
+        compiled("(" * 250 + "true" + ")" * 250, "1.37", "new").error or ""
+    )

@@ -17,7 +17,12 @@ GPU = 'device.attributes["gpu.example.com"]'
 @pytest.mark.parametrize(
     ("text", "part", "result", "seen"),
     [
-        (f'{GPU}.index > 2 && {GPU}.type == "nic"', f'{GPU}.type == "nic"', False, {"gpu.example.com/type": '"gpu"'}),
+        (
+            f'{GPU}.index > 2 && {GPU}.type == "nic"',
+            f'{GPU}.type == "nic"',
+            False,
+            {"gpu.example.com/type": '"gpu"'},
+        ),
         (
             f'({GPU}.index > 2 && ({GPU}.type == "nic"))',
             f'{GPU}.type == "nic"',
@@ -30,22 +35,54 @@ GPU = 'device.attributes["gpu.example.com"]'
             False,
             {"gpu.example.com/index": "3", "gpu.example.com/type": '"gpu"'},
         ),
-        (f"{GPU}.nope == 1 || {GPU}.index == 3", f"{GPU}.index == 3", True, {"gpu.example.com/index": "3"}),
+        (
+            f"{GPU}.nope == 1 || {GPU}.index == 3",
+            f"{GPU}.index == 3",
+            True,
+            {"gpu.example.com/index": "3"},
+        ),
         (f"false && {GPU}.nope == 1", "false", False, {}),
-        (f'"nope" in {GPU} && {GPU}.nope == 1', f'"nope" in {GPU}', False, {"gpu.example.com/nope": None}),
-        (f"{GPU}.?nope.orValue(1) == 2", f"{GPU}.?nope.orValue(1) == 2", False, {"gpu.example.com/nope": None}),
-        ('device.driver == "x"', 'device.driver == "x"', False, {"device.driver": '"gpu.example.com"'}),
+        (
+            f'"nope" in {GPU} && {GPU}.nope == 1',
+            f'"nope" in {GPU}',
+            False,
+            {"gpu.example.com/nope": None},
+        ),
+        (
+            f"{GPU}.?nope.orValue(1) == 2",
+            f"{GPU}.?nope.orValue(1) == 2",
+            False,
+            {"gpu.example.com/nope": None},
+        ),
+        (
+            'device.driver == "x"',
+            'device.driver == "x"',
+            False,
+            {"device.driver": '"gpu.example.com"'},
+        ),
         (
             'device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("100Gi"))',
             'device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("100Gi"))',
             False,
             {"gpu.example.com/memory": 'quantity("80Gi")'},
         ),
-        (f"cel.bind(a, {GPU}, a.index == 3 && a.index == 4)", "a.index == 4", False, {"gpu.example.com/index": "3"}),
-        (f'"x" in {GPU} ? true : {GPU}.index == 4', f"{GPU}.index == 4", False, {"gpu.example.com/index": "3"}),
+        (
+            f"cel.bind(a, {GPU}, a.index == 3 && a.index == 4)",
+            "a.index == 4",
+            False,
+            {"gpu.example.com/index": "3"},
+        ),
+        (
+            f'"x" in {GPU} ? true : {GPU}.index == 4',
+            f"{GPU}.index == 4",
+            False,
+            {"gpu.example.com/index": "3"},
+        ),
     ],
 )
-def test_what_decided(text: str, part: str, result: bool, seen: dict[str, str | None], gpu: Device) -> None:
+def test_what_decided(
+    text: str, part: str, result: bool, seen: dict[str, str | None], gpu: Device
+) -> None:
     found = compiled(text).decision("gpu.example.com", gpu)
     assert (found.text, found.result, found.error) == (part, result, None)
     assert text[found.start : found.end] == part
@@ -62,4 +99,6 @@ def test_an_error_of_an_operator_shows_its_operands(gpu: Device) -> None:
     found = compiled(f'{GPU}.driverVersion > "500"').decision("gpu.example.com", gpu)
     assert found.text == f'{GPU}.driverVersion > "500"'
     assert found.error is not None
-    assert {part.name: part.value for part in found.seen} == {"gpu.example.com/driverVersion": 'semver("580.65.6")'}
+    assert {part.name: part.value for part in found.seen} == {
+        "gpu.example.com/driverVersion": 'semver("580.65.6")'
+    }

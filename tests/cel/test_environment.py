@@ -90,7 +90,13 @@ def test_quoted_field_names() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["math.abs(1) == 1", "base64.encode(b'a') == ''", "'abc'.reverse() == 'cba'", "[1].existsOne(x, x == 1)"]
+    "text",
+    [
+        "math.abs(1) == 1",
+        "base64.encode(b'a') == ''",
+        "'abc'.reverse() == 'cba'",
+        "[1].existsOne(x, x == 1)",
+    ],
 )
 def test_absent_everywhere(text: str) -> None:
     assert not compiled(text, "1.37", "new").ok
@@ -101,7 +107,10 @@ def test_derived_attributes_may_be_scalars() -> None:
     env = attribute_environment(Target.of("1.37"))
     assert env.compile('device.driver + "x"').ok
     refused = env.compile("1.5")
-    assert refused.error == "must evaluate to a primitive scalar (string, integer, boolean, semver), not double"
+    assert (
+        refused.error
+        == "must evaluate to a primitive scalar (string, integer, boolean, semver), not double"
+    )
     assert not env.compile("[1]").ok
     assert attribute_environment(Target.of("1.37"), "stored").compile("[1]").ok
 

@@ -23,7 +23,10 @@ C = 'device.capacity["gpu.example.com"]'
         (f'{A}.driverVersion == "580.65.6"', "no such overload"),
         (f'"580.65.6" == {A}.driverVersion', False),
         (f'{A}.driverVersion != "580.65.6"', True),
-        (f'{A}.driverVersion in ["580.65.6"]', "internal error: runtime error: hash of unhashable type cel.Semver"),
+        (
+            f'{A}.driverVersion in ["580.65.6"]',
+            "internal error: runtime error: hash of unhashable type cel.Semver",
+        ),
         (f'{A}.driverVersion.compareTo(semver("570.0.0")) > 0', True),
         (f'{A}.driverVersion == semver("580.65.6+build")', True),
         (f"{A}.type > 3", "no such overload"),
@@ -86,7 +89,10 @@ def test_logic_and_laziness(text: str, result: Any) -> None:
         (f"{A}.index[0] == 1", "no such key: 0"),
         ('device.attributes["resource.kubernetes.io"].pcieRoot == "pci0000:16"', True),
         (f'"type" in {A}', True),
-        (f'{A}["resource.kubernetes.io/pcieRoot"] == "x"', "no such key: resource.kubernetes.io/pcieRoot"),
+        (
+            f'{A}["resource.kubernetes.io/pcieRoot"] == "x"',
+            "no such key: resource.kubernetes.io/pcieRoot",
+        ),
         ('device.attributes["gpu.example.com/type"].x == 1', "no such key: x"),
         ("type(device) == map", True),
         ("has(device.driver)", True),
@@ -156,7 +162,10 @@ def test_overflow(text: str) -> None:
         ('timestamp("2024-03-01T00:00:00Z").getDayOfYear() == 60', True),
         ('"abab".lastIndexOf("ab") == 2', True),
         ('"%s %d %.2f %x".format(["a", 2, 1234.5, 255]) == "a 2 1,234.50 ff"', True),
-        ("'%s'.format([[1, 'a', 2.5, duration('1s')]]) == '[1, \"a\", 2.500000, duration(\"1s\")]'", True),
+        (
+            "'%s'.format([[1, 'a', 2.5, duration('1s')]]) == '[1, \"a\", 2.500000, duration(\"1s\")]'",
+            True,
+        ),
         ("string(1000000.0) == '1e+06'", True),
         ("string(timestamp('2024-01-01T02:00:00+02:00')) == '2024-01-01T02:00:00+02:00'", True),
         ("timestamp('2024-02-29T12:30:45Z').getHours('America/New_York') == 7", True),
@@ -189,7 +198,10 @@ def test_overflow(text: str) -> None:
         ("[1, ?optional.none()].size() == 1", True),
         ("optional.none()[?'a'].hasValue()", False),
         ("optional.of({'a': 1})[?'a'].value() == 1", True),
-        ("timestamp('2024-01-01T00:00:00Z').getHours('aa:00') == 0", 'strconv.Atoi: parsing "aa": invalid syntax'),
+        (
+            "timestamp('2024-01-01T00:00:00Z').getHours('aa:00') == 0",
+            'strconv.Atoi: parsing "aa": invalid syntax',
+        ),
         ("[optional.of(1), optional.none()].unwrapOpt() == [1]", True),
     ],
 )
@@ -206,12 +218,17 @@ def test_a_version_that_is_none_fails_every_expression() -> None:
 
 
 def test_an_attribute_without_value_fails_every_expression() -> None:
-    assert evaluated("true", {"attributes": {"type": {}}}) == "attribute type: unsupported attribute value"
+    assert (
+        evaluated("true", {"attributes": {"type": {}}})
+        == "attribute type: unsupported attribute value"
+    )
 
 
 def test_list_attributes_by_release() -> None:
     device = {"attributes": {"models": {"strings": ["a", "b"]}}}
-    assert evaluated("true", device, release="1.36") == "attribute models: unsupported attribute value"
+    assert (
+        evaluated("true", device, release="1.36") == "attribute models: unsupported attribute value"
+    )
     assert evaluated(f"{A}.models.exists(m, m == 'b') && {A}.models.includes('a')", device) is True
 
 

@@ -31,9 +31,15 @@ def names(lookups: tuple[Lookup, ...]) -> list[tuple[str, str, str | None]]:
         (f"{GPU}.?x.orValue(1) == 1", [("attributes", "gpu.example.com", "x")]),
         (f"{GPU}['x'] == 1", [("attributes", "gpu.example.com", "x")]),
         (f"{GPU}[?'x'].hasValue()", [("attributes", "gpu.example.com", "x")]),
-        ("device . attributes [ r'd.example.com' ] . x == 1", [("attributes", "d.example.com", "x")]),
+        (
+            "device . attributes [ r'd.example.com' ] . x == 1",
+            [("attributes", "d.example.com", "x")],
+        ),
         (f"'pcieRoot' in {GPU}", [("attributes", "gpu.example.com", "pcieRoot")]),
-        ("device.capacity['d'].memory.compareTo(quantity('1Gi')) > 0", [("capacity", "d", "memory")]),
+        (
+            "device.capacity['d'].memory.compareTo(quantity('1Gi')) > 0",
+            [("capacity", "d", "memory")],
+        ),
         (
             f"has({GPU}.a) && {GPU}.b > 1",
             [("attributes", "gpu.example.com", "a"), ("attributes", "gpu.example.com", "b")],
@@ -47,7 +53,9 @@ def names(lookups: tuple[Lookup, ...]) -> list[tuple[str, str, str | None]]:
         (f"// {GPU}.x\n{GPU}.y == 1", [("attributes", "gpu.example.com", "y")]),
     ],
 )
-def test_lookups_are_found_however_they_are_written(text: str, expected: list[tuple[str, str, str | None]]) -> None:
+def test_lookups_are_found_however_they_are_written(
+    text: str, expected: list[tuple[str, str, str | None]]
+) -> None:
     program = compiled(text)
     assert program.ok, program.error
     assert names(program.lookups) == expected
@@ -73,12 +81,17 @@ def test_places_are_those_of_the_names(text: str) -> None:
 def test_a_lookup_is_followed_through_cel_bind() -> None:
     text = f"cel.bind(a, {GPU}, a.index > 1 && a['type'] == 'gpu')"
     found = compiled(text).lookups
-    assert names(found) == [("attributes", "gpu.example.com", "index"), ("attributes", "gpu.example.com", "type")]
+    assert names(found) == [
+        ("attributes", "gpu.example.com", "index"),
+        ("attributes", "gpu.example.com", "type"),
+    ]
     assert [text[item.start : item.end] for item in found] == ["a.index", "a['type']"]
 
 
 def test_asking_whether_an_entry_exists_is_told_from_reading_it() -> None:
-    found = compiled(f"has({GPU}.a) && 'b' in {GPU} && {GPU}.?c.orValue(0) == 0 && {GPU}.d == 0").lookups
+    found = compiled(
+        f"has({GPU}.a) && 'b' in {GPU} && {GPU}.?c.orValue(0) == 0 && {GPU}.d == 0"
+    ).lookups
     assert [(item.name, item.tested, item.optional) for item in found] == [
         ("a", True, False),
         ("b", True, False),
@@ -99,12 +112,21 @@ def test_tree_and_tokens_agree_on_the_recorded_expressions(shared: Path) -> None
     for line in (shared / "conformance/cel/cases.jsonl").read_text("utf-8").splitlines()[::10]:
         text = json.loads(line)["expression"]
         program = compiled(text)
-        if program.ok and "cel.bind" not in text and "\\" not in text and "device.attributes[" in text:
-            whole = [found for found in program.lookups if found.domain and text[found.start :].startswith("device")]
+        if (
+            program.ok
+            and "cel.bind" not in text
+            and "\\" not in text
+            and "device.attributes[" in text
+        ):
+            whole = [
+                found
+                for found in program.lookups
+                if found.domain and text[found.start :].startswith("device")
+            ]
             tokens = from_tokens(text)
-            assert [found for found in whole if not found.tested] == [found for found in tokens if not found.tested], (
-                text
-            )
+            assert [found for found in whole if not found.tested] == [
+                found for found in tokens if not found.tested
+            ], text
             compared += bool(tokens)
     assert compared > (50 if WHOLE else 0)
 
@@ -142,7 +164,11 @@ def test_conditions_that_must_all_hold(text: str, expected: list[str]) -> None:
         ("!(device.driver == 'x')", set(), None),
         ("device.driver != 'x'", set(), None),
         ("true // device.driver == 'x'", set(), None),
-        ("'device.driver == \"x\"' == device.driver", {'device.driver == "x"'}, 'device.driver == "x"'),
+        (
+            "'device.driver == \"x\"' == device.driver",
+            {'device.driver == "x"'},
+            'device.driver == "x"',
+        ),
         ("device.driver in ['x', 'y'] && $", {"x", "y"}, None),
         ("$ // device.driver == 'x'", set(), None),
     ],
@@ -188,7 +214,9 @@ def test_comparisons_with_literals(text: str, operator: str, values: list[object
         ("'1'", "1", False),
     ],
 )
-def test_literals_have_the_same_key_if_cel_calls_them_equal(one: str, other: str, equal: bool) -> None:
+def test_literals_have_the_same_key_if_cel_calls_them_equal(
+    one: str, other: str, equal: bool
+) -> None:
     program = compiled(f"{GPU}.a == {one} && {GPU}.a == {other}")
     assert program.ok, program.error
     first, second = (literal for found in program.comparisons for literal in found.literals)
@@ -198,9 +226,15 @@ def test_literals_have_the_same_key_if_cel_calls_them_equal(one: str, other: str
 def test_a_comparison_below_or_and_not_is_not_required() -> None:
     text = f"({GPU}.a == 1 || {GPU}.b == 2) && !({GPU}.c == 3) && {GPU}.d == 4"
     found = [
-        (item.lookup.name if item.lookup else "", item.required, item.negated) for item in compiled(text).comparisons
+        (item.lookup.name if item.lookup else "", item.required, item.negated)
+        for item in compiled(text).comparisons
     ]
-    assert found == [("a", False, False), ("b", False, False), ("c", False, True), ("d", True, False)]
+    assert found == [
+        ("a", False, False),
+        ("b", False, False),
+        ("c", False, True),
+        ("d", True, False),
+    ]
 
 
 @pytest.mark.parametrize(

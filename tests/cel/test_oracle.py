@@ -39,7 +39,9 @@ DEVICES: list[dict[str, Any]] = [
 
 def oracle(release: str) -> Path:
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    path = Path(os.environ.get("DRACTL_ORACLE_DIR") or Path(cache, "dractl-oracle"), f"cel-{release}")
+    path = Path(
+        os.environ.get("DRACTL_ORACLE_DIR") or Path(cache, "dractl-oracle"), f"cel-{release}"
+    )
     if not path.exists():
         pytest.skip(f"no {path.name}")
     return path
@@ -47,12 +49,16 @@ def oracle(release: str) -> Path:
 
 def asked(program: Path, cases: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     text = "".join(json.dumps(case) + "\n" for case in cases)
-    done = subprocess.run([program], input=text, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        [program], input=text, capture_output=True, text=True, check=True, timeout=120
+    )
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 @pytest.mark.parametrize("release", COMPARED)
-@settings(max_examples=20, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=20, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+)
 @given(texts=st.lists(EXPRESSIONS, min_size=50, max_size=100, unique=True))
 def test_same_verdicts(release: str, texts: list[str]) -> None:
     cases = [{"id": str(i), "expression": text, "devices": DEVICES} for i, text in enumerate(texts)]

@@ -62,9 +62,14 @@ def test_the_worst_is_first_in_text_and_json(dump: str, capsys: pytest.CaptureFi
     ]
 
 
-def test_metrics_pages_pictures_and_wide_rows(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_metrics_pages_pictures_and_wide_rows(
+    dump: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     metrics = run(capsys, "devices", "-f", dump, "-o", "openmetrics")
-    assert 'dractl_alignment_share{node="n",pod="ml/half",claims="ml/half",kinds="gpu-nic"} 0.5' in metrics
+    assert (
+        'dractl_alignment_share{node="n",pod="ml/half",claims="ml/half",kinds="gpu-nic"} 0.5'
+        in metrics
+    )
     assert 'kinds="gpu-nic",level="SYS"} 1' in metrics
     assert metrics.endswith("# EOF\n")
     assert "1 of 2 allocations are the best" in run(capsys, "devices", "-f", dump, "-o", "html")
@@ -97,7 +102,11 @@ def test_explain_tells_of_a_placed_pod(
     value = json.loads(run(capsys, "explain", "claim/half", "-n", "ml", "-f", dump, "-o", "json"))
     conforms(value, "explain", capsys)
     found = {tuple(one["kinds"]): one for one in value["alignment"]}["gpu", "nic"]
-    assert (found["levels"], found["bestFree"], found["share"]) == ({"root": 1, "SYS": 1}, {"root": 2}, [0.5, 0.5])
+    assert (found["levels"], found["bestFree"], found["share"]) == (
+        {"root": 1, "SYS": 1},
+        {"root": 2},
+        [0.5, 0.5],
+    )
     assert "GPU and NIC" in run(capsys, "explain", "pod/half", "-n", "ml", "-f", dump, "-o", "html")
 
 
@@ -112,19 +121,48 @@ def test_a_snapshot_of_the_node_tells_more_than_its_slices(
     hardware = machine("dgx-h100")
     named = snapshot.to_json(hardware) | {"host": {"name": "n"}}
     (tmp_path / "n.json").write_text(json.dumps(named))
-    words = ("explain", "claim/half", "-n", "ml", "-f", dump, "--devices", str(tmp_path / "n.json"), "-o", "json")
-    found = {tuple(one["kinds"]): one for one in json.loads(run(capsys, *words))["alignment"]}["gpu", "nic"]
+    words = (
+        "explain",
+        "claim/half",
+        "-n",
+        "ml",
+        "-f",
+        dump,
+        "--devices",
+        str(tmp_path / "n.json"),
+        "-o",
+        "json",
+    )
+    found = {tuple(one["kinds"]): one for one in json.loads(run(capsys, *words))["alignment"]}[
+        "gpu", "nic"
+    ]
     assert found["levels"] == {"root": 1, "SYS": 1}
     assert {pair["source"] for pair in found["pairs"]} == {"snapshot"}
     assert found["bestFree"] == {"root": 2}
 
 
-def test_switches_are_known_from_a_snapshot_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_switches_are_known_from_a_snapshot_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The devices of a machine with PLX switches, as drivers would publish them: a pair on one switch, one across."""
     build(describe("plx-8gpu"), tmp_path / "tree")
-    assert main(["discover", "--root", str(tmp_path / "tree"), "--save", str(tmp_path / "node.json"), "-q"]) == 0
+    assert (
+        main(
+            [
+                "discover",
+                "--root",
+                str(tmp_path / "tree"),
+                "--save",
+                str(tmp_path / "node.json"),
+                "-q",
+            ]
+        )
+        == 0
+    )
     capsys.readouterr()
-    assert main(["devices", "--devices", str(tmp_path / "node.json"), "-o", "json", "--isolated"]) == 0
+    assert (
+        main(["devices", "--devices", str(tmp_path / "node.json"), "-o", "json", "--isolated"]) == 0
+    )
     devices = json.loads(capsys.readouterr().out)["devices"]
     gpus, nics = (
         [one for one in devices if one["driver"] == driver and one["pcieRoot"]]
@@ -132,11 +170,22 @@ def test_switches_are_known_from_a_snapshot_alone(tmp_path: Path, capsys: pytest
     )
     gpu = gpus[0]
     beside = next(one for one in nics if one["pcieRoot"] == gpu["pcieRoot"])
-    far = next(one for one in nics if one["numaNode"] != gpu["numaNode"] and one["pcieRoot"] != gpu["pcieRoot"])
+    far = next(
+        one
+        for one in nics
+        if one["numaNode"] != gpu["numaNode"] and one["pcieRoot"] != gpu["pcieRoot"]
+    )
     for nic, levels in ((beside, {"PIX", "PXB", "PHB"}), (far, {"SYS", "NODE"})):
         value = holding("c", gpu["pool"], gpu=[gpu["device"]], nic=[nic["device"]])
         (tmp_path / "claim.json").write_text(json.dumps(value))
-        words = ("-f", str(tmp_path / "claim.json"), "--devices", str(tmp_path / "node.json"), "-o", "json")
+        words = (
+            "-f",
+            str(tmp_path / "claim.json"),
+            "--devices",
+            str(tmp_path / "node.json"),
+            "-o",
+            "json",
+        )
         (found,) = json.loads(run(capsys, "explain", "claim/c", "-n", "ml", *words))["alignment"]
         assert set(found["levels"]) <= levels
         assert found["bestFree"] is not None

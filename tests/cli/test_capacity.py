@@ -20,8 +20,19 @@ __all__ = ["kubectl"]  # a fixture
 
 @pytest.fixture
 def dump(tmp_path: Path) -> str:
-    held = claim("held", request("gpu", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p"))
-    objects = [GPU, NIC, PAIR, node("a"), gpus("a", "r1", "r1", "r2"), nics("a", "r1", "r1"), held, pod("p")]
+    held = claim(
+        "held", request("gpu", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p")
+    )
+    objects = [
+        GPU,
+        NIC,
+        PAIR,
+        node("a"),
+        gpus("a", "r1", "r1", "r2"),
+        nics("a", "r1", "r1"),
+        held,
+        pod("p"),
+    ]
     path = tmp_path / "dump.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     return str(path)
@@ -51,7 +62,9 @@ def test_devices_are_listed_by_node(dump: str, capsys: pytest.CaptureFixture[str
         (["--selector", "device.driver == 'nic.example.com'"], 2),
     ],
 )
-def test_devices_are_filtered(dump: str, options: list[str], count: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_devices_are_filtered(
+    dump: str, options: list[str], count: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["devices", "-f", dump, "-o", "json", "--isolated", *options]) == 0
     value = valid(capsys.readouterr().out, "devices-v1.json")
     assert len(value["devices"]) == count  # type: ignore[arg-type]
@@ -73,7 +86,9 @@ def test_a_name_that_the_cluster_does_not_have(
 
 
 @pytest.mark.parametrize("output", ["table", "wide"])
-def test_options_that_nothing_matches(dump: str, output: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_that_nothing_matches(
+    dump: str, output: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["devices", "-f", dump, "--isolated", "--state", "gone", "-o", output]) == 0
     assert capsys.readouterr().out == "none of 5 devices matches these options\n"
 
@@ -100,7 +115,9 @@ def test_a_page_loads_nothing(dump: str, capsys: pytest.CaptureFixture[str]) -> 
     assert "http" not in capsys.readouterr().out
 
 
-def test_fit_counts_and_says_what_stops_the_next(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fit_counts_and_says_what_stops_the_next(
+    dump: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["fit", "template/pair", "-f", dump, "--isolated"]) == 0
     out = capsys.readouterr().out
     assert "1 more copy fits" in out
@@ -109,9 +126,29 @@ def test_fit_counts_and_says_what_stops_the_next(dump: str, capsys: pytest.Captu
 
 
 def test_fit_as_json(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["fit", "template/pair", "-f", dump, "-o", "json", "--pack", "--replicas", "2", "--isolated"]) == 1
+    assert (
+        main(
+            [
+                "fit",
+                "template/pair",
+                "-f",
+                dump,
+                "-o",
+                "json",
+                "--pack",
+                "--replicas",
+                "2",
+                "--isolated",
+            ]
+        )
+        == 1
+    )
     value = valid(capsys.readouterr().out, "fit-v1.json")
-    assert (value["fits"], value["replicas"], value["most"]) == (1, 2, {"fits": 1, "proven": True, "bound": 1})
+    assert (value["fits"], value["replicas"], value["most"]) == (
+        1,
+        2,
+        {"fits": 1, "proven": True, "bound": 1},
+    )
     assert value["stops"]
 
 
@@ -150,9 +187,18 @@ def test_what_is_neither_a_shape_nor_a_name(
     assert message in capsys.readouterr().err
 
 
-def test_fit_says_that_copies_share_a_named_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    held = claim("one", request("gpu", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="w"))
-    user = pod("w", {"name": "gpu", "resourceClaimName": "one"}, spec={"nodeName": "a"}, status={"phase": "Running"})
+def test_fit_says_that_copies_share_a_named_claim(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    held = claim(
+        "one", request("gpu", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="w")
+    )
+    user = pod(
+        "w",
+        {"name": "gpu", "resourceClaimName": "one"},
+        spec={"nodeName": "a"},
+        status={"phase": "Running"},
+    )
     path = tmp_path / "dump.json"
     objects = [GPU, node("a"), gpus("a", "r"), held, user]
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
@@ -164,14 +210,19 @@ def test_fit_says_that_copies_share_a_named_claim(tmp_path: Path, capsys: pytest
     assert "share" not in capsys.readouterr().err
 
 
-def test_fit_says_that_it_looks_at_no_pod_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fit_says_that_it_looks_at_no_pod_group(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     uses = {"name": "gpu", "resourceClaimTemplateName": "pair"}
     member = pod("w", uses, spec={"schedulingGroup": {"podGroupName": "ring"}})
     path = tmp_path / "dump.json"
     objects = [GPU, NIC, PAIR, node("a"), gpus("a", "r"), nics("a", "r"), member]
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     assert main(["fit", "pod/w", "-f", str(path), "--isolated"]) == 0
-    assert "without the rules of PodGroup ring: dractl explain podgroup/ring" in capsys.readouterr().err
+    assert (
+        "without the rules of PodGroup ring: dractl explain podgroup/ring"
+        in capsys.readouterr().err
+    )
 
 
 def test_several_shapes_are_a_table(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -181,31 +232,42 @@ def test_several_shapes_are_a_table(dump: str, capsys: pytest.CaptureFixture[str
     assert out.splitlines()[-1].split() == ["all", "1", "2", "1"]
 
 
-def test_a_file_is_placed_in_the_cluster(dump: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_is_placed_in_the_cluster(
+    dump: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "claim.json"
     path.write_text(json.dumps(claim("mine", request("gpu", "gpu", 2))))
     assert main(["fit", str(path), "-f", dump, "--isolated", "-o", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["fits"] == 1
 
 
-def test_a_template_without_its_class_fits_nowhere(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_template_without_its_class_fits_nowhere(
+    dump: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = Path(dump).read_text().replace('"deviceClassName": "nic"', '"deviceClassName": "nix"')
     Path(dump).write_text(text)
     assert main(["fit", "template/pair", "-f", dump, "--isolated"]) == 1
     assert "device class nix does not exist" in capsys.readouterr().out
 
 
-def test_a_page_counts_what_fits_where_and_says_who_holds_what(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_counts_what_fits_where_and_says_who_holds_what(
+    dump: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["devices", "-f", dump, "-o", "html", "--isolated"]) == 0
     out = capsys.readouterr().out
     assert '<span class="fits">pair <b>1</b></span>' in out
     assert "held by ml/p" in out
-    assert main(["fit", "--shapes", "pair,gpu=1", "-n", "ml", "-f", dump, "-o", "html", "--isolated"]) == 0
+    assert (
+        main(["fit", "--shapes", "pair,gpu=1", "-n", "ml", "-f", dump, "-o", "html", "--isolated"])
+        == 0
+    )
     out = capsys.readouterr().out
     assert '<span class="fits">pair <b>1</b></span><span class="fits">gpu=1 <b>2</b></span>' in out
 
 
-def test_a_page_of_many_unlike_nodes_stays_small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_of_many_unlike_nodes_stays_small(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     items = [GPU]
     for number in range(400):
         roots = [f"r{number}-{i}" for i in range(number % 7 + 1)]
@@ -218,7 +280,9 @@ def test_a_page_of_many_unlike_nodes_stays_small(tmp_path: Path, capsys: pytest.
     assert "n000 <small>and 57 like it" in out
 
 
-def test_nodes_where_copies_have_other_places_are_not_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nodes_where_copies_have_other_places_are_not_alike(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Full with a copy each, 80 nodes look the same, but the copy has the first root on one half of them."""
     items = [GPU, template("pair", request("gpu", "gpu", 2))]
     for number in range(80):
@@ -235,7 +299,9 @@ def test_nodes_where_copies_have_other_places_are_not_alike(tmp_path: Path, caps
     assert capsys.readouterr().out.count("and 39 like it") == 2
 
 
-def test_devices_without_the_right_to_read_claims(kubectl: Kubectl, capsys: pytest.CaptureFixture[str]) -> None:
+def test_devices_without_the_right_to_read_claims(
+    kubectl: Kubectl, capsys: pytest.CaptureFixture[str]
+) -> None:
     refused = {"code": 1, "err": FORBIDDEN.format("resourceclaims")}
     slices = listed(gpus("a", "r", "r", "r"))
     kubectl.answers(resourceclaims=refused, resourceslices=slices, nodes=listed(node("a")))
@@ -248,18 +314,31 @@ def test_devices_without_the_right_to_read_claims(kubectl: Kubectl, capsys: pyte
     value = valid(capsys.readouterr().out, "devices-v1.json")
     assert value["unread"] == [{"resource": "resourceclaims.resource.k8s.io"}]
     assert {one["state"] for one in value["devices"]} == {"unknown"}  # type: ignore[attr-defined]
-    assert [(one["total"], one["allocated"], one["available"]) for one in value["pools"]] == [(3, None, None)]  # type: ignore[attr-defined]
+    assert [(one["total"], one["allocated"], one["available"]) for one in value["pools"]] == [
+        (3, None, None)
+    ]  # type: ignore[attr-defined]
     assert main(["devices", "-o", "html", "--isolated"]) == 0
     assert "3 devices, 0 free, 0 held, 3 unknown" in capsys.readouterr().out
     assert main(["devices", "-o", "wide", "--state", "unknown", "--isolated"]) == 0
     assert capsys.readouterr().out.count("  unknown  ") == 3
 
 
-def test_devices_with_the_claims_of_one_namespace(kubectl: Kubectl, capsys: pytest.CaptureFixture[str]) -> None:
+def test_devices_with_the_claims_of_one_namespace(
+    kubectl: Kubectl, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What these hold is known; nobody can say of the others that they are free."""
-    held = claim("held", request("gpu", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p"))
-    refused = {**listed(held), "code": 1, "err": FORBIDDEN.format("resourceclaims"), "only_own": True}
-    kubectl.answers(resourceclaims=refused, resourceslices=listed(gpus("a", "r", "r")), nodes=listed(node("a")))
+    held = claim(
+        "held", request("gpu", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p")
+    )
+    refused = {
+        **listed(held),
+        "code": 1,
+        "err": FORBIDDEN.format("resourceclaims"),
+        "only_own": True,
+    }
+    kubectl.answers(
+        resourceclaims=refused, resourceslices=listed(gpus("a", "r", "r")), nodes=listed(node("a"))
+    )
     assert main(["devices", "-o", "json", "--isolated"]) == 0
     value = valid(capsys.readouterr().out, "devices-v1.json")
     assert [one["state"] for one in value["devices"]] == ["held", "unknown"]  # type: ignore[attr-defined]
@@ -287,7 +366,12 @@ def test_devices_need_the_slices(kubectl: Kubectl, capsys: pytest.CaptureFixture
                     {
                         "name": "gpu",
                         "firstAvailable": [
-                            {"name": str(n), "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": n}
+                            {
+                                "name": str(n),
+                                "deviceClassName": "gpu",
+                                "allocationMode": "ExactCount",
+                                "count": n,
+                            }
                             for n in (3, 2)
                         ],
                     }
@@ -304,7 +388,13 @@ def test_what_is_stranded_has_its_own_reason(
     asked["spec"]["spec"]["devices"] = asks
     path = tmp_path / "dump.json"
     path.write_text(
-        json.dumps({"kind": "List", "apiVersion": "v1", "items": [GPU, asked, node("a"), gpus("a", *"rrrs")]})
+        json.dumps(
+            {
+                "kind": "List",
+                "apiVersion": "v1",
+                "items": [GPU, asked, node("a"), gpus("a", *"rrrs")],
+            }
+        )
     )
     assert main(["fit", "template/t", "-n", "ml", "-f", str(path), "-o", "json", "--isolated"]) == 0
     value = valid(capsys.readouterr().out, "fit-v1.json")
@@ -317,17 +407,33 @@ def test_a_template_that_asks_for_nothing_is_not_placed_forever(
     """A node that says nothing about its room takes any number of copies without devices."""
     unlimited = node("a")
     unlimited["status"] = {}
-    objects = [GPU, template("none"), template("one", request("g", "gpu")), unlimited, gpus("a", "r1")]
-    (tmp_path / "dump.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    objects = [
+        GPU,
+        template("none"),
+        template("one", request("g", "gpu")),
+        unlimited,
+        gpus("a", "r1"),
+    ]
+    (tmp_path / "dump.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+    )
     assert main(["devices", "-o", "html", "-f", str(tmp_path), "--isolated"]) == 0
     out = capsys.readouterr().out
     assert '<span class="fits">one <b>1</b></span>' in out
     assert '<span class="fits">none' not in out
 
 
-def test_devices_by_name_sorted_and_without_headers(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["devices", "-f", dump, "--isolated", "-o", "name", "--driver", "nic.example.com"]) == 0
-    assert capsys.readouterr().out.splitlines() == ["nic.example.com/a/nic-0", "nic.example.com/a/nic-1"]
+def test_devices_by_name_sorted_and_without_headers(
+    dump: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main(["devices", "-f", dump, "--isolated", "-o", "name", "--driver", "nic.example.com"])
+        == 0
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "nic.example.com/a/nic-0",
+        "nic.example.com/a/nic-1",
+    ]
     assert main(["devices", "-f", dump, "--isolated", "--sort-by", "devices", "--no-headers"]) == 0
     assert [line.split()[1] for line in capsys.readouterr().out.splitlines()[:2]] == [
         "nic.example.com",
@@ -357,11 +463,18 @@ def test_the_old_name_of_an_option_is_told(dump: str, capsys: pytest.CaptureFixt
 def test_devices_of_a_namespace_and_of_labels_are_those_that_its_pods_hold(
     options: list[str], held: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    taken = claim("held", request("gpu", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p"))
+    taken = claim(
+        "held", request("gpu", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p")
+    )
     user = pod("p", metadata={"labels": {"app": "train"}})
     objects = [GPU, NIC, node("a"), gpus("a", "r1", "r1", "r2"), nics("a", "r1", "r1"), taken, user]
-    (tmp_path / "dump.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
-    assert main(["devices", "-f", str(tmp_path / "dump.json"), "--isolated", "-o", "json", *options]) == 0
+    (tmp_path / "dump.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+    )
+    assert (
+        main(["devices", "-f", str(tmp_path / "dump.json"), "--isolated", "-o", "json", *options])
+        == 0
+    )
     assert len(json.loads(capsys.readouterr().out)["devices"]) == held
 
 
@@ -394,7 +507,9 @@ def test_the_release_stands_with_who_named_it(
         assert capsys.readouterr().out.splitlines()[0].endswith(said)
     versioned = {"status": {"nodeInfo": {"kubeletVersion": "v1.36.3"}}}
     objects = [GPU, NIC, PAIR, {**node("a"), **versioned}, gpus("a", "r1"), nics("a", "r1")]
-    (tmp_path / "seen.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    (tmp_path / "seen.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+    )
     if not (options or variable or file):
         main(["explain", "template/pair", "-n", "ml", "-f", "seen.json"])
         assert capsys.readouterr().out.splitlines()[0].endswith("Kubernetes 1.36 (from kubelets)")
@@ -408,7 +523,9 @@ def test_settings_are_shown_with_what_they_come_from(
     monkeypatch.chdir(tmp_path)
     assert main(["fit", "--show-settings"]) == 0
     assert capsys.readouterr().out.startswith("no setting")
-    (tmp_path / "dractl.toml").write_text('kubernetes-version = "1.36"\n[lint]\nselect = ["DRA1"]\n')
+    (tmp_path / "dractl.toml").write_text(
+        'kubernetes-version = "1.36"\n[lint]\nselect = ["DRA1"]\n'
+    )
     monkeypatch.setenv("DRACTL_OUTPUT", "json")
     file = tmp_path / "dractl.toml"
     for command in (["fit"], ["lint", "nosuch.yaml"], ["cel"]):

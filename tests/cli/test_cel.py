@@ -58,11 +58,15 @@ def asked(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) ->
 def test_an_expression_that_is_accepted(capsys: pytest.CaptureFixture[str]) -> None:
     found = asked(capsys, HOPPER)
     assert (found["admission"], found["type"], found["cost"]["limit"]) == ("ok", "bool", 1_000_000)
-    assert found["reads"] == [{"kind": "attributes", "domain": "gpu.nvidia.com", "name": "architecture"}]
+    assert found["reads"] == [
+        {"kind": "attributes", "domain": "gpu.nvidia.com", "name": "architecture"}
+    ]
     assert "results" not in found
 
 
-def test_an_expression_that_does_not_compile_has_its_places(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_expression_that_does_not_compile_has_its_places(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     found = asked(capsys, "true &&\n  devce.driver == 1", code=1)
     assert found["admission"] == "invalid"
     (issue,) = found["issues"]
@@ -76,12 +80,22 @@ def test_an_expression_that_does_not_compile_has_its_places(capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("expression", "code", "said"),
     [
-        ('device.attributes["gpu.nvidia.com"].architectur == "x"', "DRA713", "did you mean architecture?"),
-        ('device.attributes["gpu.nvidia.com"].memory == 1', "DRA713", 'write device.capacity["gpu.nvidia.com"].memory'),
+        (
+            'device.attributes["gpu.nvidia.com"].architectur == "x"',
+            "DRA713",
+            "did you mean architecture?",
+        ),
+        (
+            'device.attributes["gpu.nvidia.com"].memory == 1',
+            "DRA713",
+            'write device.capacity["gpu.nvidia.com"].memory',
+        ),
         ('device.attributes["nvidia.com/gpu"].memory == 1', "DRA604", "no device has a domain"),
     ],
 )
-def test_what_lint_reports_is_shown(expression: str, code: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_lint_reports_is_shown(
+    expression: str, code: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["cel", expression]) == 0
     shown = capsys.readouterr().out
     assert f"warning[{code}]" in shown
@@ -93,7 +107,10 @@ def test_what_lint_reports_is_shown(expression: str, code: str, said: str, capsy
 
 def test_a_string_without_quotes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cel", 'device.attributes["gpu.nvidia.com"].architecture == Hopper']) == 1
-    assert 'help: put strings in quotes: "Hopper"; the only variable is device' in capsys.readouterr().out
+    assert (
+        'help: put strings in quotes: "Hopper"; the only variable is device'
+        in capsys.readouterr().out
+    )
 
 
 def test_cost_and_length_have_limits(capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,7 +123,9 @@ def test_cost_and_length_have_limits(capsys: pytest.CaptureFixture[str]) -> None
     assert asked(capsys, "true" + " " * 10_240, code=1)["admission"] == "tooLong"
 
 
-def test_an_expression_that_is_refused_is_not_run_on_devices(devices: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_expression_that_is_refused_is_not_run_on_devices(
+    devices: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     attributes = 'device.attributes["gpu.example.com"]'
     loop = f"{attributes}.all(k, {attributes}.all(j, {attributes}.all(l, {attributes}.all(m, k == j || l == m))))"
     found = asked(capsys, loop, "--devices", devices, code=1)
@@ -116,7 +135,9 @@ def test_an_expression_that_is_refused_is_not_run_on_devices(devices: str, capsy
     assert "device" not in capsys.readouterr().out.partition("help:")[2]
 
 
-def test_devices_are_grouped_by_what_decided(devices: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_devices_are_grouped_by_what_decided(
+    devices: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     model = 'device.attributes["gpu.example.com"].model'
     found = asked(capsys, f'{model} == "A100"', "--devices", devices, code=1)
     assert found["summary"] == {"true": 2, "false": 1, "error": 1}
@@ -136,13 +157,24 @@ def test_devices_are_grouped_by_what_decided(devices: str, capsys: pytest.Captur
         ('device.driver == "gpu.example.com"', 0),
     ],
 )
-def test_exit_codes(expression: str, code: int, devices: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exit_codes(
+    expression: str, code: int, devices: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     asked(capsys, expression, "--devices", devices, code=code)
 
 
 def test_described_machines(capsys: pytest.CaptureFixture[str]) -> None:
     assert asked(capsys, HOPPER, "--hardware", "2xH100,4xA100")["summary"]["true"] == 2
-    found = asked(capsys, HOPPER, "--hardware", "dgx-h100", "--hardware", "dgx-a100", "--driver", "gpu.nvidia.com")
+    found = asked(
+        capsys,
+        HOPPER,
+        "--hardware",
+        "dgx-h100",
+        "--hardware",
+        "dgx-a100",
+        "--driver",
+        "gpu.nvidia.com",
+    )
     assert found["summary"] == {"true": 8, "false": 8, "error": 0}
 
 
@@ -156,11 +188,15 @@ def test_described_machines(capsys: pytest.CaptureFixture[str]) -> None:
         ([""], []),
     ],
 )
-def test_parts_between_commas_belong_to_the_machine_before_them(values: list[str], machines: list[str]) -> None:
+def test_parts_between_commas_belong_to_the_machine_before_them(
+    values: list[str], machines: list[str]
+) -> None:
     assert published.machines(values) == machines
 
 
-def test_a_driver_alone_means_every_machine_known_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_driver_alone_means_every_machine_known_by_name(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     found = asked(capsys, HOPPER, "--driver", "gpu.nvidia.com")
     pools = {device.split("/")[1] for group in found["results"] for device in group["devices"]}
     assert {"dgx-h100", "p5.48xlarge", "p4d.24xlarge"} <= pools
@@ -173,7 +209,9 @@ def test_devices_of_other_drivers_are_tried_if_asked(capsys: pytest.CaptureFixtu
     assert found["summary"]["error"] > 0
 
 
-def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_standard_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"device.driver ==\n 'a\xff'\n")))
     assert asked(capsys, "-")["expression"] == "device.driver ==\n 'a\N{REPLACEMENT CHARACTER}'"
 
@@ -188,7 +226,11 @@ def test_releases_differ(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    [(["true", "--hardware", "nothing-known"], 2), (["true", "--devices", "/does/not/exist"], 3), ([], 2)],
+    [
+        (["true", "--hardware", "nothing-known"], 2),
+        (["true", "--devices", "/does/not/exist"], 3),
+        ([], 2),
+    ],
 )
 def test_wrong_usage(arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cel", *arguments]) == code

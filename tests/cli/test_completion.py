@@ -20,7 +20,12 @@ BIN = Path(sys.executable).parent
 
 def offered(line: str, **environment: str) -> list[str]:
     """The candidates for the last word of a line, as bash asks for them."""
-    env = {**os.environ, "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1), **environment}
+    env = {
+        **os.environ,
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(line.split(" ")) - 1),
+        **environment,
+    }
     env["_DRACTL_COMPLETE"] = "complete_bash"
     done = subprocess.run([BIN / "dractl"], env=env, capture_output=True, text=True, check=False)
     assert not done.stderr, done.stderr
@@ -36,11 +41,17 @@ def offered(line: str, **environment: str) -> list[str]:
         ("dractl lint --output git", {"github", "gitlab"}),
         ("dractl explain -o ", {"text", "json", "html"}),
         ("dractl explain --kubernetes-version 1.3", {"1.34", "1.35", "1.36", "1.37"}),
-        ("dractl lint --feature-gates DRAPart", {"DRAPartitionableDevices=true", "DRAPartitionableDevices=false"}),
+        (
+            "dractl lint --feature-gates DRAPart",
+            {"DRAPartitionableDevices=true", "DRAPartitionableDevices=false"},
+        ),
         ("dractl render --hardware dgx-h", {"dgx-h100", "dgx-h200"}),
         ("dractl lint --hardware dgx-a100,dgx-h", {"dgx-a100,dgx-h100", "dgx-a100,dgx-h200"}),
         ("dractl render --driver gpu.n", {"gpu.nvidia.com"}),
-        ("dractl render --driver-version gpu.nvidia.com=0", {"gpu.nvidia.com=0.4", "gpu.nvidia.com=0.5"}),
+        (
+            "dractl render --driver-version gpu.nvidia.com=0",
+            {"gpu.nvidia.com=0.4", "gpu.nvidia.com=0.5"},
+        ),
         ("dractl lint --select DRA70", {"DRA701", "DRA702"}),
         ("dractl lint --ignore DRA701,count-z", {"DRA701,count-zero"}),
         ("dractl rule device-in", {"device-in-use"}),
@@ -60,11 +71,20 @@ def test_values_that_are_known_are_offered(line: str, expected: set[str]) -> Non
 
 def test_names_are_those_of_the_files_and_of_the_namespace_on_the_line(tmp_path: Path) -> None:
     pods = [("ml", "train-0"), ("ml", "train-1"), ("web", "trace")]
-    items = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": ns, "name": name}} for ns, name in pods]
-    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"namespace": "ml", "name": "g"}}
+    items = [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": ns, "name": name}}
+        for ns, name in pods
+    ]
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"namespace": "ml", "name": "g"},
+    }
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "gpu-1"}}
     dump = tmp_path / "dump.json"
-    dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*items, claim, node]}))
+    dump.write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": [*items, claim, node]})
+    )
     assert offered(f"dractl explain -f {dump} tr") == ["train-0", "train-1", "trace"]
     assert offered(f"dractl explain -f {dump} -n ml tr") == ["train-0", "train-1"]
     assert offered(f"dractl explain -f {dump} claim/") == ["claim/g"]
@@ -116,7 +136,9 @@ def typed(shell: list[str], setup: str, line: str, wanted: str) -> str:
     child, ours = pty.fork()
     if child == 0:
         path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-        os.environ.update(PATH=path, TERM="xterm", PS1="ready$ ", HOME="/nonexistent", COLUMNS="120")
+        os.environ.update(
+            PATH=path, TERM="xterm", PS1="ready$ ", HOME="/nonexistent", COLUMNS="120"
+        )
         os.execvp(shell[0], shell)
     shown = ""
 
@@ -147,14 +169,18 @@ def typed(shell: list[str], setup: str, line: str, wanted: str) -> str:
 
 SHELLS = {
     "bash": (["bash", "--norc", "--noprofile", "-i"], "source <(dractl completion bash)"),
-    "zsh": (["zsh", "-f", "-i"], "autoload -U compinit; compinit -u -D; source <(dractl completion zsh)"),
+    "zsh": (
+        ["zsh", "-f", "-i"],
+        "autoload -U compinit; compinit -u -D; source <(dractl completion zsh)",
+    ),
     "fish": (["fish", "--no-config", "-i"], "dractl completion fish | source"),
 }
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
-    ("line", "wanted"), [("dractl lint --fail-on warn", "warning"), ("dractl rule device-in-use-s", "same-pod")]
+    ("line", "wanted"),
+    [("dractl lint --fail-on warn", "warning"), ("dractl rule device-in-use-s", "same-pod")],
 )
 def test_a_shell_completes_the_value(shell: str, line: str, wanted: str) -> None:
     command, setup = SHELLS[shell]
@@ -171,5 +197,7 @@ def test_powershell_completes_the_value() -> None:
         "dractl completion powershell | Out-String | Invoke-Expression; "
         "(TabExpansion2 'dractl lint --fail-on w' 23).CompletionMatches.CompletionText"
     )
-    done = subprocess.run([program, "-NoProfile", "-Command", script], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [program, "-NoProfile", "-Command", script], capture_output=True, text=True, check=False
+    )
     assert "warning" in done.stdout

@@ -73,7 +73,9 @@ spec:
 """
 
 
-def test_a_deployment_whose_corrections_are_not_enough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_deployment_whose_corrections_are_not_enough(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """After a correction it is the pod that its template makes that is attempted again, not the Deployment."""
     path = tmp_path / "web.yaml"
     for text in (DEPLOYMENT, DEPLOYMENT.replace("missing.example.com", "mig.nvidia.com")):
@@ -94,7 +96,11 @@ def test_which_machines_serve_a_claim(claim: str, capsys: pytest.CaptureFixture[
         ["✗", "trn2.48xlarge"],
         ["✗", "4xH100,2xnic"],
     ]
-    assert [line[2] for line in lines[3:6]] == ["selector-false", "no-slices-for-driver", "not-enough"]
+    assert [line[2] for line in lines[3:6]] == [
+        "selector-false",
+        "no-slices-for-driver",
+        "not-enough",
+    ]
     assert " ".join(lines[7]).startswith("1 of 4 machines can serve it")
 
 
@@ -119,7 +125,9 @@ def test_no_machine_serves_it(claim: str, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_file_of_templates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = CLAIM.replace("kind: ResourceClaim", "kind: ResourceClaimTemplate").replace("spec:\n", "spec:\n spec:\n", 1)
+    text = CLAIM.replace("kind: ResourceClaim", "kind: ResourceClaimTemplate").replace(
+        "spec:\n", "spec:\n spec:\n", 1
+    )
     (tmp_path / "template.yaml").write_text(text)
     assert explain(str(tmp_path / "template.yaml"), "--hardware", "dgx-h100") == 0
     assert capsys.readouterr().out.startswith("resourceclaimtemplate ml/train")
@@ -150,7 +158,10 @@ def test_an_unknown_machine_has_near_ones(claim: str, capsys: pytest.CaptureFixt
     ("line", "parts"),
     [
         ("p5.48xlarge,dgx-a100", ("p5.48xlarge", "dgx-a100")),
-        ("p5.48xlarge,dgx-a100,driver=570.1,2xH100,nic", ("p5.48xlarge", "dgx-a100,driver=570.1", "2xH100,nic")),
+        (
+            "p5.48xlarge,dgx-a100,driver=570.1,2xH100,nic",
+            ("p5.48xlarge", "dgx-a100,driver=570.1", "2xH100,nic"),
+        ),
         ("H100,mig=1g.10gb, a.yaml ,4xB200", ("H100,mig=1g.10gb", "a.yaml", "4xB200")),
     ],
 )
@@ -158,13 +169,24 @@ def test_a_line_of_several_machines(line: str, parts: tuple[str, ...]) -> None:
     assert machines(line) == parts
 
 
-def test_network_devices_alone_and_beside_a_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_network_devices_alone_and_beside_a_machine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "cameras.yaml"
     path.write_text(CAMERAS)
     assert main(["render", "--isolated", "-q", "--network-devices", str(path), "-o", "json"]) == 0
     (item,) = json.loads(capsys.readouterr().out)["items"]
     assert item["spec"]["allNodes"] is True
-    arguments = ["--network-devices", str(path), "--hardware", "T4", "--driver", "gpu.nvidia.com", "-o", "json"]
+    arguments = [
+        "--network-devices",
+        str(path),
+        "--hardware",
+        "T4",
+        "--driver",
+        "gpu.nvidia.com",
+        "-o",
+        "json",
+    ]
     assert main(["render", "--isolated", "-q", *arguments]) == 0
     drivers = [item["spec"]["driver"] for item in json.loads(capsys.readouterr().out)["items"]]
     assert drivers == ["gpu.nvidia.com", "camera.example.com"]
@@ -173,7 +195,12 @@ def test_network_devices_alone_and_beside_a_machine(tmp_path: Path, capsys: pyte
 def test_a_pool_in_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("a.yaml", "b.yaml"):
         (tmp_path / name).write_text(CAMERAS)
-    files = ["--network-devices", str(tmp_path / "a.yaml"), "--network-devices", str(tmp_path / "b.yaml")]
+    files = [
+        "--network-devices",
+        str(tmp_path / "a.yaml"),
+        "--network-devices",
+        str(tmp_path / "b.yaml"),
+    ]
     assert main(["render", "--isolated", *files]) == 3
     assert "pool network of camera.example.com is in" in capsys.readouterr().err
     assert main(["render", "--isolated", "--diff", "-", *files]) == 2
@@ -192,7 +219,9 @@ def test_a_claim_for_a_network_device(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def requests(*of: str) -> str:
     """A claim for one device of each class."""
-    listed = "".join(f"    - {{name: r{number}, exactly: {{{request}}}}}\n" for number, request in enumerate(of))
+    listed = "".join(
+        f"    - {{name: r{number}, exactly: {{{request}}}}}\n" for number, request in enumerate(of)
+    )
     head = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: train}\n"
     return f"{head}spec:\n  devices:\n    requests:\n{listed}"
 
@@ -234,7 +263,9 @@ spec:
 """
 
 
-def served(path: Path, text: str, machines: str, capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, object]:
+def served(
+    path: Path, text: str, machines: str, capsys: pytest.CaptureFixture[str], *more: str
+) -> dict[str, object]:
     """By machine what it needs, what sets labels and what was not judged; None for machines that do not serve."""
     path.write_text(text)
     explain(str(path), "--hardware", machines, "-o", "json", *more)
@@ -254,13 +285,19 @@ def served(path: Path, text: str, machines: str, capsys: pytest.CaptureFixture[s
     }
 
 
-def test_node_selectors_are_judged_by_known_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_node_selectors_are_judged_by_known_labels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "pod.yaml"
     of_type = POD.replace("SELECTOR", "node.kubernetes.io/instance-type: p5.48xlarge")
     assert served(path, of_type, "p5.48xlarge,p4d.24xlarge,dgx-h100", capsys) == {
         "p5.48xlarge": ([], {}, []),
         "p4d.24xlarge": None,
-        "dgx-h100": (["node.kubernetes.io/instance-type=p5.48xlarge"], {}, []),  # a node of one's own may have any
+        "dgx-h100": (
+            ["node.kubernetes.io/instance-type=p5.48xlarge"],
+            {},
+            [],
+        ),  # a node of one's own may have any
     }
     own = POD.replace("SELECTOR", "team: ml, karpenter.k8s.aws/instance-gpu-name: h100")
     assert served(path, own, "p5.48xlarge,p4d.24xlarge", capsys) == {
@@ -280,7 +317,9 @@ def test_the_conditions_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[
     ]
 
 
-def test_a_label_of_a_machine_file_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_label_of_a_machine_file_is_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     machine = tmp_path / "mine.yaml"
     machine.write_text("labels: {team: web}\nroots: [{devices: [H100]}]\n")
     text = POD.replace("SELECTOR", "team: ml")
@@ -289,15 +328,23 @@ def test_a_label_of_a_machine_file_is_judged(tmp_path: Path, capsys: pytest.Capt
     assert served(tmp_path / "pod.yaml", text, str(machine), capsys) == {str(machine): ([], {}, [])}
 
 
-def test_what_a_pod_asks_of_others_is_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_pod_asks_of_others_is_not_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Affinity to a pod that runs elsewhere says nothing about a machine."""
     term = "{topologyKey: zone, labelSelector: {matchLabels: {app: db}}}"
-    affinity = f"affinity: {{podAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}}}"
+    affinity = (
+        f"affinity: {{podAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}}}"
+    )
     text = POD.replace("nodeSelector: {SELECTOR}", affinity)
-    assert served(tmp_path / "pod.yaml", text, "dgx-h100", capsys) == {"dgx-h100": ([], {}, ["podAffinity"])}
+    assert served(tmp_path / "pod.yaml", text, "dgx-h100", capsys) == {
+        "dgx-h100": ([], {}, ["podAffinity"])
+    }
 
 
-def test_cpus_are_judged_where_they_are_documented(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cpus_are_judged_where_they_are_documented(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """NVIDIA documents those of a DGX, Karpenter those of instance types; a line of products has none."""
     asked = "resources: {requests: {cpu: 500}, limits: {nvidia.com/gpu: 1}, claims: [{name: gpu}]}"
     text = POD.replace("nodeSelector: {SELECTOR}", "tolerations: []").replace(
@@ -320,17 +367,21 @@ def test_pools_for_some_nodes_are_assumed_to_be_for_this_one(
 ) -> None:
     """Two cameras are in one zone only; no node is in both."""
     pool = "driver: camera.example.com\npool: {0}\nnodeSelector: {{zone: {0}}}\ndevices: [{1}]\n"
-    cameras = pool.format("a", "{name: one}") + "---\n" + pool.format("b", "{name: two}, {name: three}")
+    cameras = (
+        pool.format("a", "{name: one}") + "---\n" + pool.format("b", "{name: two}, {name: three}")
+    )
     (tmp_path / "cameras.yaml").write_text(cameras)
     claim = requests("deviceClassName: camera, count: 2")
     text = f"{claim}---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {{name: camera}}\nspec: {{}}\n"
     more = ("--network-devices", str(tmp_path / "cameras.yaml"))
     cel = "spec: {selectors: [{cel: {expression: 'device.driver == \"camera.example.com\"'}}]}"
     text = text.replace("spec: {}", cel)
-    assert served(tmp_path / "claim.yaml", text, "dgx-h100", capsys, *more) == {"dgx-h100": (["zone=b"], {}, [])}
-    assert served(tmp_path / "claim.yaml", text.replace("count: 2", "count: 3"), "dgx-h100", capsys, *more) == {
-        "dgx-h100": None
+    assert served(tmp_path / "claim.yaml", text, "dgx-h100", capsys, *more) == {
+        "dgx-h100": (["zone=b"], {}, [])
     }
+    assert served(
+        tmp_path / "claim.yaml", text.replace("count: 2", "count: 3"), "dgx-h100", capsys, *more
+    ) == {"dgx-h100": None}
 
 
 def test_drivers_are_configured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -347,12 +398,17 @@ def test_drivers_are_configured(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "did you mean dynamicMIG?" in capsys.readouterr().err
 
 
-def test_every_alternative_has_its_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_alternative_has_its_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     alternatives = ", ".join(
-        f"{{name: {name}, deviceClassName: {of}}}" for name, of in (("big", "gpu.amd.com"), ("small", "gpu.intel.com"))
+        f"{{name: {name}, deviceClassName: {of}}}"
+        for name, of in (("big", "gpu.amd.com"), ("small", "gpu.intel.com"))
     )
     (tmp_path / "claim.yaml").write_text(
-        requests("deviceClassName: x").replace("exactly: {deviceClassName: x}", f"firstAvailable: [{alternatives}]")
+        requests("deviceClassName: x").replace(
+            "exactly: {deviceClassName: x}", f"firstAvailable: [{alternatives}]"
+        )
     )
     assert explain(str(tmp_path / "claim.yaml"), "--hardware", "dgx-h100") == 1
     (row,) = [line for line in capsys.readouterr().out.splitlines() if "dgx-h100" in line]
@@ -360,10 +416,15 @@ def test_every_alternative_has_its_reason(tmp_path: Path, capsys: pytest.Capture
     assert "request r0/small: driver gpu.intel.com publishes no ResourceSlice" in row
 
 
-def test_a_machine_whose_drivers_are_silent_says_why(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_machine_whose_drivers_are_silent_says_why(
+    claim: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = [claim, "--hardware", "p5.48xlarge,8xTPU-v6e"]
     assert explain(*arguments) == 3
-    assert "--hardware 8xTPU-v6e: tpu.google.com publishes nothing here: the accelerator" in capsys.readouterr().err
+    assert (
+        "--hardware 8xTPU-v6e: tpu.google.com publishes nothing here: the accelerator"
+        in capsys.readouterr().err
+    )
     assert explain(*arguments, "--driver-option", "tpu.google.com:accelerator=tpu-v6e-slice") == 0
 
 
@@ -374,16 +435,38 @@ def test_a_version_alone_is_that_of_the_one_driver(
     """0.4 publishes no NUMA node, 0.5 does (`dractl rule gpu.nvidia.com`)."""
     path = tmp_path / "claim.yaml"
     expression = "'numaNode' in device.attributes['resource.kubernetes.io']"
-    exactly = f'{{deviceClassName: gpu.nvidia.com, selectors: [{{cel: {{expression: "{expression}"}}}}]}}'
+    exactly = (
+        f'{{deviceClassName: gpu.nvidia.com, selectors: [{{cel: {{expression: "{expression}"}}}}]}}'
+    )
     requests = f"{{devices: {{requests: [{{name: gpu, exactly: {exactly}}}]}}}}"
-    path.write_text(f"apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {{name: c}}\nspec: {requests}\n")
-    asked = [command, str(path), "--hardware", "dgx-h100", "--driver", "gpu.nvidia.com", "--driver-version"]
-    found = {version: (main([*asked, version]), capsys.readouterr().out)[1] for version in ("0.4", "0.5")}
+    path.write_text(
+        f"apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {{name: c}}\nspec: {requests}\n"
+    )
+    asked = [
+        command,
+        str(path),
+        "--hardware",
+        "dgx-h100",
+        "--driver",
+        "gpu.nvidia.com",
+        "--driver-version",
+    ]
+    found = {
+        version: (main([*asked, version]), capsys.readouterr().out)[1] for version in ("0.4", "0.5")
+    }
     assert found["0.4"] != found["0.5"]
 
 
 def test_devices_lists_those_of_described_machines(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["devices", "--hardware", "dgx-h100*2", "--driver", "gpu.nvidia.com,dra.net", "-o", "name"]
+    asked = [
+        "devices",
+        "--hardware",
+        "dgx-h100*2",
+        "--driver",
+        "gpu.nvidia.com,dra.net",
+        "-o",
+        "name",
+    ]
     assert main(asked) == 0
     names = capsys.readouterr().out.split()
     nodes = [name.split("/")[1] for name in names]

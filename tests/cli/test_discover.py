@@ -25,7 +25,10 @@ def run(*arguments: str | Path) -> int:
 
 
 def test_the_tree_shows_roots_switches_devices_and_their_names(
-    trees: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    trees: dict[str, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "pci.ids").write_text("10b5  PLX Technology, Inc.\n")
     monkeypatch.setenv("PCIDB_PATH", str(tmp_path / "pci.ids"))
@@ -44,10 +47,15 @@ def test_the_tree_shows_roots_switches_devices_and_their_names(
     ]
     assert lines[at + 2].split()[3:6] == ["pci-0000-18-00-0", "eth0", "mlx5_0"]
     assert [lines[at + i].split()[3] for i in (3, 4)] == ["gpu-0?", "gpu-1?"]  # NVML was not asked
-    assert [line for line in lines if line.startswith("NUMA node ")] == ["NUMA node 0", "NUMA node 1"]
+    assert [line for line in lines if line.startswith("NUMA node ")] == [
+        "NUMA node 0",
+        "NUMA node 1",
+    ]
     slow, note = (line for line in lines if "0000:9b:00.0" in line)
     assert slow.endswith("×8/16 32 GT/s")
-    assert note.startswith("  0000:9b:00.0: the PCIe link runs at x8, although the device and its slot can do x16")
+    assert note.startswith(
+        "  0000:9b:00.0: the PCIe link runs at x8, although the device and its slot can do x16"
+    )
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140, 200])
@@ -85,7 +93,9 @@ def test_the_matrix_is_symmetric_and_complete(
     assert rows["gpu-0?"][labels.index("NVME0")] == "PIX"
 
 
-def test_json_is_a_machine_without_identity(trees: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_a_machine_without_identity(
+    trees: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run("--root", trees["sriov"], "-o", "json") == 0
     text = capsys.readouterr().out
     assert json.loads(text)["schema"] == "dractl/machine/v1"
@@ -129,7 +139,16 @@ def test_a_c_locale_gets_ascii(trees: dict[str, Path]) -> None:
 
     environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     for view in ("tree", "matrix"):
-        command = [sys.executable, "-m", "dractl", "discover", "--root", str(trees["plx-8gpu"]), "-o", view]
+        command = [
+            sys.executable,
+            "-m",
+            "dractl",
+            "discover",
+            "--root",
+            str(trees["plx-8gpu"]),
+            "-o",
+            view,
+        ]
         done = subprocess.run(command, capture_output=True, env=environment, check=True)
         assert done.stdout.isascii()
         assert b"\\u" not in done.stdout
@@ -157,14 +176,19 @@ def test_table_has_a_line_a_device(
 
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_the_table_leaves_columns_out_to_fit(
-    width: int, trees: dict[str, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    width: int,
+    trees: dict[str, Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     assert run("--root", trees["plx-8gpu"], "-o", "table") == 0
     assert max(map(len, capsys.readouterr().out.splitlines())) <= width
 
 
-def test_yaml_and_json_are_the_same(trees: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_yaml_and_json_are_the_same(
+    trees: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     import yaml
 
     assert run("--root", trees["vmd"], "-o", "json") == 0
@@ -192,7 +216,10 @@ def test_svg_is_well_formed_shows_every_device_and_loads_nothing(
 
 
 def test_html_is_self_contained_and_escapes_names(
-    tmp_path: Path, trees: dict[str, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    trees: dict[str, Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     database = tmp_path / "pci.ids"
     database.write_text("15b3  <script>alert(1)</script>\n\t1021  <b>\n")
@@ -205,12 +232,16 @@ def test_html_is_self_contained_and_escapes_names(
 
 
 @pytest.mark.parametrize("name", machines.NAMES)
-def test_what_is_written_fits_its_schema(name: str, trees: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_written_fits_its_schema(
+    name: str, trees: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     import jsonschema
 
     from dractl.resources import data_dir
 
-    schema = json.loads((data_dir("schemas") / "dractl" / "machine-v1.json").read_text(encoding="utf-8"))
+    schema = json.loads(
+        (data_dir("schemas") / "dractl" / "machine-v1.json").read_text(encoding="utf-8")
+    )
     assert run("--root", trees[name], "-o", "json", "--with-identity") == 0
     jsonschema.validate(json.loads(capsys.readouterr().out), schema)
 
@@ -233,12 +264,17 @@ def test_suggest_prints_a_claim(trees: dict[str, Path], capsys: pytest.CaptureFi
 
     assert run("--root", trees["plx-8gpu"], "--suggest", "gpu=2,nic=1") == 0
     claim = yaml.safe_load(capsys.readouterr().out)
-    assert claim["spec"]["devices"]["constraints"][0]["matchAttribute"] == "resource.kubernetes.io/pcieRoot"
+    assert (
+        claim["spec"]["devices"]["constraints"][0]["matchAttribute"]
+        == "resource.kubernetes.io/pcieRoot"
+    )
     assert run("--root", trees["plx-8gpu"], "--suggest", "gpu=9") == 1
     assert run("--root", trees["plx-8gpu"], "--suggest", "gpu=zwei") == 2
 
 
-def test_check_of_a_mounted_root(trees: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_of_a_mounted_root(
+    trees: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run("--check", "--root", trees["single-root-vm"]) == 1
     assert "no driver is bound to gpu 0000:00:05.0" in capsys.readouterr().out
     assert run("--check", "--root", trees["single-root-vm"], "-o", "json") == 1
@@ -277,7 +313,10 @@ def test_check_names_a_slow_link_in_80_columns(
 
 
 def test_sizes_in_a_diff_are_for_people_and_raw_in_json(
-    trees: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    trees: dict[str, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     assert run("--diff", trees["plx-8gpu"], trees["sriov"]) == 1
@@ -291,7 +330,9 @@ def test_sizes_in_a_diff_are_for_people_and_raw_in_json(
     assert memory == {**memory, "before": "1081918619648", "after": "134217728000", "unit": "bytes"}
 
 
-def test_json_has_the_published_devices(trees: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_the_published_devices(
+    trees: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run("--root", trees["plx-8gpu"], "-o", "json") == 0
     devices = json.loads(capsys.readouterr().out)["publishedDevices"]
     (nic,) = (device for device in devices if device.get("bdf") == "0000:18:00.0")
@@ -305,7 +346,10 @@ def test_a_release_without_slices_shows_the_hardware_all_the_same(
     assert run("--root", trees["plx-8gpu"], "--kubernetes-version", "1.32") == 0
     captured = capsys.readouterr()
     assert "0000:19:00.0" in captured.out
-    assert "names of published devices are omitted: ResourceSlices are rendered for Kubernetes 1.34" in captured.err
+    assert (
+        "names of published devices are omitted: ResourceSlices are rendered for Kubernetes 1.34"
+        in captured.err
+    )
 
 
 def test_check_of_a_cluster(
@@ -343,5 +387,7 @@ def test_a_picture_has_two_columns_where_both_are_used(
         gpus = [f"0000:{bus + one:02x}:00.0" for one in range(1, number + 1)]
         roots += f"- {{root: 'pci0000:{bus:02x}', numa: {node}, devices: {{H100: {gpus}}}}}\n"
     (tmp_path / "box.yaml").write_text(f"title: box\nnuma: 2\nroots:\n{roots}")
-    assert main(["discover", "--isolated", "--hardware", str(tmp_path / "box.yaml"), "-o", "svg"]) == 0
+    assert (
+        main(["discover", "--isolated", "--hardware", str(tmp_path / "box.yaml"), "-o", "svg"]) == 0
+    )
     assert f'viewBox="0 0 {width} ' in capsys.readouterr().out

@@ -13,7 +13,16 @@ import yaml
 
 from dractl import facts
 from dractl.cli.main import main
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+)
 
 EXAMPLES = str(Path(__file__).resolve().parents[2] / "examples" / "explain")
 CLASS = device_class("gpu", "device.driver == 'gpu.example.com'")
@@ -27,9 +36,16 @@ def dump(folder: Path, *objects: dict[str, Any], name: str = "dump.json") -> str
 
 def busy_cluster() -> list[dict[str, Any]]:
     """Two nodes with a GPU each; that of node-1 is held by pod eval."""
-    held = claim("eval", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="eval"))
+    held = claim(
+        "eval",
+        request("r", "gpu"),
+        status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="eval"),
+    )
     running = pod(
-        "eval", {"name": "g", "resourceClaimName": "eval"}, spec={"nodeName": "node-1"}, status={"phase": "Running"}
+        "eval",
+        {"name": "g", "resourceClaimName": "eval"},
+        spec={"nodeName": "node-1"},
+        status={"phase": "Running"},
     )
     slices = [slice_of("gpu.example.com", f"node-{i}", device("gpu-0", memory=40)) for i in (1, 2)]
     return [CLASS, node("node-1"), node("node-2"), held, running, *slices]
@@ -41,7 +57,9 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return code, captured.out, captured.err
 
 
-def test_the_example_names_the_roots_and_what_each_holds(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_names_the_roots_and_what_each_holds(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     code, out, _ = run(capsys, EXAMPLES)
     assert code == 1
     assert re.search(r"pci0000:17 +2 gpu · 0 nic", out)
@@ -51,7 +69,9 @@ def test_the_example_names_the_roots_and_what_each_holds(capsys: pytest.CaptureF
     assert max(map(len, out.splitlines())) <= 100
 
 
-def test_a_pod_that_hangs_on_its_node_is_pending_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pod_that_hangs_on_its_node_is_pending_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Asked for by nobody's name: the scheduler is done with it, the kubelet is not."""
     objects = busy_cluster()
     running = next(value for value in objects if value["kind"] == "Pod")
@@ -87,10 +107,13 @@ def test_an_age_ends_with_the_dump(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "Pending 14m" in out
 
 
-def test_a_release_that_is_not_known_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_release_that_is_not_known_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Asked for, or of the nodes: the answer is that of an older scheduler."""
     (tmp_path / "cluster.yaml").write_text(
-        (Path(EXAMPLES) / "cluster.yaml").read_text(encoding="utf-8").replace("v1.36.3", "v1.99.0"), encoding="utf-8"
+        (Path(EXAMPLES) / "cluster.yaml").read_text(encoding="utf-8").replace("v1.36.3", "v1.99.0"),
+        encoding="utf-8",
     )
     said = "Kubernetes 1.99 is newer than dractl knows"
     assert said in run(capsys, EXAMPLES, "--kubernetes-version", "1.99", "--assume-newest")[2]
@@ -111,10 +134,16 @@ def test_a_kind_and_a_name_as_kubectl_takes_them(capsys: pytest.CaptureFixture[s
 
 def several_claims(folder: Path) -> str:
     counts = {"one": 1, "nine": 9, "ten": 10}
-    return dump(folder, *busy_cluster(), *(claim(name, request("r", "gpu", n)) for name, n in counts.items()))
+    return dump(
+        folder,
+        *busy_cluster(),
+        *(claim(name, request("r", "gpu", n)) for name, n in counts.items()),
+    )
 
 
-def test_of_several_that_are_found_there_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_several_that_are_found_there_is_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = several_claims(tmp_path)
     for arguments in ((), ("-A",), (path,)):
         code, out, err = run(capsys, "-f", path, *arguments)
@@ -124,12 +153,17 @@ def test_of_several_that_are_found_there_is_a_table(tmp_path: Path, capsys: pyte
         subjects = [row for row in rows if not row.startswith("    ")]
         assert [row.split()[2] for row in subjects[:3]] == ["ml/nine", "ml/ten", "ml/one"]
         assert "    fix: lower count of request r from 9 to 1" in rows
-        assert rows[5:] == ["", "3 subjects for Kubernetes 1.37 (default): 2 without a place, 1 fit"]
+        assert rows[5:] == [
+            "",
+            "3 subjects for Kubernetes 1.37 (default): 2 without a place, 1 fit",
+        ]
         assert "explain KIND/NAME" in err
         assert run(capsys, "-f", path, *arguments, "-q")[2] == ""
 
 
-def test_what_is_named_and_what_v_asks_for_is_in_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_named_and_what_v_asks_for_is_in_full(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = several_claims(tmp_path)
     _, named, err = run(capsys, "-f", path, "claim/nine", "claim/one")
     assert named.startswith("resourceclaim ml/nine")
@@ -157,9 +191,18 @@ def test_json_has_the_documented_shape(capsys: pytest.CaptureFixture[str]) -> No
     }
     assert (answer["verdict"], answer["kubernetesVersion"]) == ("unallocatable", "1.36")
     assert answer["reasons"][0]["code"] == "constraint-conflict"
-    assert answer["schedulerMessage"].startswith("0/1 nodes are available: 1 cannot allocate all claims.")
+    assert answer["schedulerMessage"].startswith(
+        "0/1 nodes are available: 1 cannot allocate all claims."
+    )
     (one,) = answer["nodes"]
-    stage = {"request": "nic", "stage": "1 × dranet", "kept": 1, "of": 5, "detail": "", "claim": "ml/train-0-devices"}
+    stage = {
+        "request": "nic",
+        "stage": "1 × dranet",
+        "kept": 1,
+        "of": 5,
+        "detail": "",
+        "claim": "ml/train-0-devices",
+    }
     assert stage in one["funnel"]
     ranks = [fix["rank"] for fix in answer["fixes"]]
     assert ranks == list(range(1, len(ranks) + 1))
@@ -167,7 +210,9 @@ def test_json_has_the_documented_shape(capsys: pytest.CaptureFixture[str]) -> No
     assert any(fix["changes"] == [{"delete": "Pod/ml/eval-3"}] for fix in answer["fixes"])
 
 
-def test_several_subjects_come_under_subjects_worst_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_subjects_come_under_subjects_worst_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     fits = claim("fits", request("r", "gpu"))
     never = claim("never", request("r", "gpu", 9))
     missing = claim("missing", request("r", "gpus"))
@@ -178,7 +223,9 @@ def test_several_subjects_come_under_subjects_worst_first(tmp_path: Path, capsys
     assert code == 1
 
 
-def test_what_fits_says_where_and_with_which_device(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_fits_says_where_and_with_which_device(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = dump(tmp_path, *busy_cluster(), claim("one", request("r", "gpu")))
     code, out, _ = run(capsys, "-f", path, "claim/one")
     assert code == 0
@@ -192,7 +239,9 @@ def test_one_node_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert [n["name"] for n in json.loads(out)["nodes"]] == ["node-1"]
 
 
-def test_a_node_shows_who_holds_its_devices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_node_shows_who_holds_its_devices(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, out, _ = run(capsys, "-f", dump(tmp_path, *busy_cluster()), "node/node-1")
     assert code == 0
     assert re.search(r"gpu.example.com/node-1/gpu-0 +held +claim ml/eval \(pod ml/eval\)", out)
@@ -201,7 +250,9 @@ def test_a_node_shows_who_holds_its_devices(tmp_path: Path, capsys: pytest.Captu
     assert "safe to restart" in out
 
 
-def test_a_workload_without_pods_is_asked_for_its_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_workload_without_pods_is_asked_for_its_template(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     spec = {
         "containers": [{"name": "m", "image": "x"}],
         "resourceClaims": [{"name": "g", "resourceClaimTemplateName": "t"}],
@@ -240,7 +291,10 @@ def test_patch_prints_what_kubectl_takes(capsys: pytest.CaptureFixture[str]) -> 
 def test_patch_takes_the_number_of_a_fix(capsys: pytest.CaptureFixture[str]) -> None:
     first = run(capsys, EXAMPLES, "--patch", "pod/train-0")[1]  # what follows is no number
     assert run(capsys, EXAMPLES, "pod/train-0", "--patch", "1")[1] == first
-    assert run(capsys, EXAMPLES, "pod/train-0", "--patch=2")[1].partition("\n")[0] != first.partition("\n")[0]
+    assert (
+        run(capsys, EXAMPLES, "pod/train-0", "--patch=2")[1].partition("\n")[0]
+        != first.partition("\n")[0]
+    )
 
 
 def test_html_is_one_page_that_needs_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
@@ -264,7 +318,9 @@ def test_the_picture_names_its_devices(capsys: pytest.CaptureFixture[str]) -> No
 
 def boxes(page: str) -> dict[str, list[str]]:
     """Place -> names of the devices that are drawn in its frame."""
-    picture = ElementTree.fromstring(page[page.index("<svg") : page.index("</svg>") + len("</svg>")])
+    picture = ElementTree.fromstring(
+        page[page.index("<svg") : page.index("</svg>") + len("</svg>")]
+    )
     places = [(float(text.get("y", "0")), text.text or "") for text in picture.findall("text")]
     found: dict[str, list[str]] = {name: [] for _, name in places}
     for drawn in picture.findall("g"):
@@ -274,7 +330,9 @@ def boxes(page: str) -> dict[str, list[str]]:
     return found
 
 
-def test_the_picture_has_a_root_once_and_names_in_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_picture_has_a_root_once_and_names_in_full(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """One driver tells the NUMA node of a device, another one does not."""
     root = {"resource.kubernetes.io/pcieRoot": {"string": "pci0000:10"}}
     gpu, slice_name, nic = (device(name) for name in ("gpu-0", "gpu-0-mig-1g10gb-me-20-0", "nic-0"))
@@ -284,17 +342,33 @@ def test_the_picture_has_a_root_once_and_names_in_full(tmp_path: Path, capsys: p
         slice_of("gpu.example.com", "node-1", gpu, slice_name, device("gpu-1")),
         slice_of("nic.example.com", "node-1", nic),
     ]
-    held = claim("eval", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="eval"))
+    held = claim(
+        "eval",
+        request("r", "gpu"),
+        status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="eval"),
+    )
     asked = claim("c", request("r", "gpu", 9))
     path = dump(tmp_path, CLASS, node("node-1"), *slices, held, asked)
     _, out, _ = run(capsys, "-f", path, "claim/c", "-o", "html")
-    assert boxes(out) == {"elsewhere": ["gpu-1"], "pci0000:10 · NUMA 1": ["gpu-0", "gpu-0-mig-1g10gb-me-20-0", "nic-0"]}
+    assert boxes(out) == {
+        "elsewhere": ["gpu-1"],
+        "pci0000:10 · NUMA 1": ["gpu-0", "gpu-0-mig-1g10gb-me-20-0", "nic-0"],
+    }
     picture = ElementTree.fromstring(out[out.index("<svg") : out.index("</svg>") + len("</svg>")])
-    thick = [g.findall("text")[0].text for g in picture.findall("g") if g.findall("rect")[0].get("stroke-width") == "3"]
-    assert thick == ["gpu-1", "gpu-0-mig-1g10gb-me-20-0"]  # gpu-0 is held, nic-0 is of another class
+    thick = [
+        g.findall("text")[0].text
+        for g in picture.findall("g")
+        if g.findall("rect")[0].get("stroke-width") == "3"
+    ]
+    assert thick == [
+        "gpu-1",
+        "gpu-0-mig-1g10gb-me-20-0",
+    ]  # gpu-0 is held, nic-0 is of another class
 
 
-def test_html_escapes_what_the_cluster_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_html_escapes_what_the_cluster_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     evil = claim("c", request("r", "<script>alert(1)</script>"))
     _, out, _ = run(capsys, "-f", dump(tmp_path, *busy_cluster(), evil), "-o", "html")
     assert "<script>" not in out
@@ -340,12 +414,16 @@ def test_a_name_that_nothing_has_leaves_the_others_their_answers(
     assert "no pod gone" in err
 
 
-def test_a_file_that_is_missing_or_broken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_missing_or_broken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, _, err = run(capsys, "-f", str(tmp_path / "none.yaml"))
     assert code == 3
     assert "none.yaml" in err
     short = tmp_path / "short.yaml"  # kubectl writes kind: List after the items
-    short.write_text("apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: p\n")
+    short.write_text(
+        "apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: p\n"
+    )
     code, _, err = run(capsys, "-f", str(short))
     assert code == 3
     assert "cut short" in err
@@ -356,14 +434,18 @@ def test_a_file_that_is_missing_or_broken(tmp_path: Path, capsys: pytest.Capture
     assert "broken.yaml:" in err
 
 
-def test_nothing_to_explain_says_what_there_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_to_explain_says_what_there_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, _, err = run(capsys, "-f", dump(tmp_path, CLASS, node("node-1")))
     assert code == 3
     assert "no pod or claim in the input" in err
     assert "1 DeviceClass, 1 Node" in err
 
 
-def test_an_object_that_no_server_would_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_object_that_no_server_would_hold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     odd = claim("c", request("r", "gpu"))
     odd["spec"]["devices"]["requests"] = "all"
     code, _, err = run(capsys, "-f", dump(tmp_path, *busy_cluster(), odd), "claim/c")
@@ -375,9 +457,14 @@ def test_exit_zero(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, EXAMPLES, "--exit-zero")[0] == 0
 
 
-def test_without_nodes_those_of_the_slices_are_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_nodes_those_of_the_slices_are_taken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     devices = dump(
-        tmp_path, slice_of("gpu.example.com", "node-7", device("gpu-0", memory=1)), CLASS, name="devices.json"
+        tmp_path,
+        slice_of("gpu.example.com", "node-7", device("gpu-0", memory=1)),
+        CLASS,
+        name="devices.json",
     )
     asked = dump(tmp_path, claim("c", request("r", "gpu")), name="claim.json")
     code, out, _ = run(capsys, asked, "--devices", devices)
@@ -390,7 +477,11 @@ def test_without_nodes_those_of_the_slices_are_taken(tmp_path: Path, capsys: pyt
 
 
 def quiet(folder: Path) -> str:
-    return dump(folder, *busy_cluster(), {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}})
+    return dump(
+        folder,
+        *busy_cluster(),
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}},
+    )
 
 
 def test_a_dump_of_cluster_info_has_logs_between_its_objects(
@@ -449,7 +540,10 @@ def test_subjects_with_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert {s["subject"]["name"] for s in json.loads(out)["subjects"]} >= {"web-1", "web-2"}
         assert "api-1" not in out
     assert (
-        json.loads(run(capsys, "-f", path, "-l", "n=1", "-o", "json")[1])["subjects"][0]["subject"]["name"] == "web-1"
+        json.loads(run(capsys, "-f", path, "-l", "n=1", "-o", "json")[1])["subjects"][0]["subject"][
+            "name"
+        ]
+        == "web-1"
     )
     code, _, err = run(capsys, "-f", path, "-l", "app=none")
     assert code == 3
@@ -466,7 +560,9 @@ def made(kind: str, name: str, owner: tuple[str, str] | None = None, **more: Any
     }
     metadata: dict[str, Any] = {"name": name, "namespace": "ml", "uid": f"uid-{name}"}
     if owner is not None:
-        metadata["ownerReferences"] = [{"kind": owner[0], "name": owner[1], "controller": True, "uid": "u"}]
+        metadata["ownerReferences"] = [
+            {"kind": owner[0], "name": owner[1], "controller": True, "uid": "u"}
+        ]
     group = "batch/v1" if kind == "Job" else "apps/v1"
     return {
         "apiVersion": group,
@@ -494,10 +590,16 @@ def refused(kind: str, name: str, message: str) -> dict[str, Any]:
 QUOTA = 'pods "infer-1-x" is forbidden: exceeded quota: gpus, requested: pods=1, used: pods=2, limited: pods=2'
 
 
-def test_a_workload_that_cannot_create_its_pods_is_pending(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_workload_that_cannot_create_its_pods_is_pending(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     replica_set = made("ReplicaSet", "infer-1", ("Deployment", "infer"))
     path = dump(
-        tmp_path, *busy_cluster(), made("Deployment", "infer"), replica_set, refused("ReplicaSet", "infer-1", QUOTA)
+        tmp_path,
+        *busy_cluster(),
+        made("Deployment", "infer"),
+        replica_set,
+        refused("ReplicaSet", "infer-1", QUOTA),
     )
     for arguments in ((), ("deploy/infer",)):
         code, out, _ = run(capsys, "-f", path, *arguments)
@@ -506,30 +608,56 @@ def test_a_workload_that_cannot_create_its_pods_is_pending(tmp_path: Path, capsy
         assert "exceeded quota: gpus" in out
 
 
-def test_the_condition_of_a_replica_set_outlives_its_events(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    condition = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": QUOTA}
+def test_the_condition_of_a_replica_set_outlives_its_events(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    condition = {
+        "type": "ReplicaFailure",
+        "status": "True",
+        "reason": "FailedCreate",
+        "message": QUOTA,
+    }
     status = {"conditions": [condition]}
     replica_set = made("ReplicaSet", "infer-1", ("Deployment", "infer"), status=status)
     code, out, _ = run(
-        capsys, "-f", dump(tmp_path, *busy_cluster(), made("Deployment", "infer"), replica_set), "-o", "json"
+        capsys,
+        "-f",
+        dump(tmp_path, *busy_cluster(), made("Deployment", "infer"), replica_set),
+        "-o",
+        "json",
     )
     (answer,) = json.loads(out)["subjects"]
     assert code == 1
-    assert answer["subject"] == {"kind": "Deployment", "namespace": "ml", "name": "infer", "podClaims": {"g": None}}
+    assert answer["subject"] == {
+        "kind": "Deployment",
+        "namespace": "ml",
+        "name": "infer",
+        "podClaims": {"g": None},
+    }
     assert answer["reasons"][0]["code"] == "pods-not-created"
 
 
-def test_an_old_refusal_is_over_once_all_pods_are_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_old_refusal_is_over_once_all_pods_are_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     owner = {"kind": "Job", "name": "train", "controller": True, "uid": "uid-train"}
-    running = pod("train-x", metadata={"uid": "p", "ownerReferences": [owner]}, spec={"nodeName": "node-1"})
+    running = pod(
+        "train-x", metadata={"uid": "p", "ownerReferences": [owner]}, spec={"nodeName": "node-1"}
+    )
     running["status"] = {"phase": "Running"}
-    path = dump(tmp_path, *busy_cluster(), made("Job", "train"), running, refused("Job", "train", QUOTA))
+    path = dump(
+        tmp_path, *busy_cluster(), made("Job", "train"), running, refused("Job", "train", QUOTA)
+    )
     assert run(capsys, "-f", path)[0] == 0
 
 
-def test_a_workload_that_lacks_some_of_its_pods(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_workload_that_lacks_some_of_its_pods(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     owner = {"kind": "Job", "name": "train", "controller": True, "uid": "uid-train"}
-    running = pod("train-x", metadata={"uid": "p", "ownerReferences": [owner]}, spec={"nodeName": "node-1"})
+    running = pod(
+        "train-x", metadata={"uid": "p", "ownerReferences": [owner]}, spec={"nodeName": "node-1"}
+    )
     running["status"] = {"phase": "Running"}
     job = made("Job", "train", spec={"parallelism": 2, "completions": 2})
     path = dump(tmp_path, *busy_cluster(), job, running, refused("Job", "train", QUOTA))
@@ -560,10 +688,15 @@ def test_a_dump_without_dra_objects(tmp_path: Path, capsys: pytest.CaptureFixtur
     path = dump(tmp_path, node("node-1"), pod("train-0", {"name": "g", "resourceClaimName": "c"}))
     code, _, err = run(capsys, "-f", path)
     assert code == 1
-    assert "kubectl get resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml" in err
+    assert (
+        "kubectl get resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml"
+        in err
+    )
 
 
-@pytest.mark.parametrize("words", [["ml/train"], ["pod/ml/train"], ["pods/train", "-n=ml"], ["po/train", "-n", "ml"]])
+@pytest.mark.parametrize(
+    "words", [["ml/train"], ["pod/ml/train"], ["pods/train", "-n=ml"], ["po/train", "-n", "ml"]]
+)
 def test_a_name_as_our_own_answers_print_it(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -578,11 +711,15 @@ def test_yaml_has_the_content_of_json(tmp_path: Path, capsys: pytest.CaptureFixt
     assert yaml.safe_load(run(capsys, "-f", file, "pod/eval", "-o", "yaml")[1]) == as_json
 
 
-def test_the_last_line_is_the_page_of_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_last_line_is_the_page_of_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     uses = {"name": "g", "resourceClaimName": "nine"}
     path = dump(tmp_path, *busy_cluster(), claim("nine", request("r", "gpu", 9)), pod("web", uses))
     _, out, _ = run(capsys, "-f", path, "pod/web", "-n", "ml")
-    code = json.loads(run(capsys, "-f", path, "pod/web", "-n", "ml", "-o", "json")[1])["reasons"][0]["code"]
+    code = json.loads(run(capsys, "-f", path, "pod/web", "-n", "ml", "-o", "json")[1])["reasons"][
+        0
+    ]["code"]
     said, asked = out.splitlines()[-1].split(": ")
     assert (said, asked) == (f"More about {code}", f"dractl rule {code}")
     assert main(asked.split()[1:]) == 0

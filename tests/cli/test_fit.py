@@ -44,11 +44,26 @@ def test_added_machines_have_the_labels_of_their_type(
 ) -> None:
     """Both have eight GPUs; the node selector wants one of them."""
     (tmp_path / "web.yaml").write_text(WORKLOAD)
-    main(["fit", "--isolated", "-q", "-f", str(tmp_path / "web.yaml"), "deploy/web", "--add", nodes, "-o", "json"])
+    main(
+        [
+            "fit",
+            "--isolated",
+            "-q",
+            "-f",
+            str(tmp_path / "web.yaml"),
+            "deploy/web",
+            "--add",
+            nodes,
+            "-o",
+            "json",
+        ]
+    )
     assert json.loads(capsys.readouterr().out)["fits"] == copies
 
 
-def test_an_unknown_machine_is_not_added(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_machine_is_not_added(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "web.yaml").write_text(WORKLOAD)
     arguments = ["fit", "--isolated", "-f", str(tmp_path / "web.yaml"), "deploy/web", "--add"]
     assert main([*arguments, "p5.48xlarg"]) == 2
@@ -63,11 +78,15 @@ def fit(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return code, captured.out, captured.err
 
 
-def test_cpus_of_a_described_machine_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cpus_of_a_described_machine_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Two copies have devices; a copy wants 64 of 192, and of 96, CPUs."""
     wants = "resources: {requests: {cpu: 64}, claims"
     (tmp_path / "web.yaml").write_text(
-        WORKLOAD.replace("resources: {claims", wants).replace("p5.48xlarge}", "p5.48xlarge}\n      tolerations: []")
+        WORKLOAD.replace("resources: {claims", wants).replace(
+            "p5.48xlarge}", "p5.48xlarge}\n      tolerations: []"
+        )
     )
     common = ["-f", str(tmp_path / "web.yaml"), "deploy/web", "-o", "json", "--add"]
     code, out, _ = fit(capsys, *common, "p5.48xlarge")
@@ -85,36 +104,58 @@ def test_cpus_of_a_described_machine_count(tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize(
-    ("machine", "fits"), [("a3-highgpu-8g", 3), ("ND_H100_v5", 1), ("BM.GPU.H100.8", 3), ("dgx-b200", 3)]
+    ("machine", "fits"),
+    [("a3-highgpu-8g", 3), ("ND_H100_v5", 1), ("BM.GPU.H100.8", 3), ("dgx-b200", 3)],
 )
 def test_cpus_and_memory_of_machines_that_their_makers_document(
     machine: str, fits: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """208, 96, 224 and 224 CPUs; a copy wants 64."""
     wants = "resources: {requests: {cpu: 64, memory: 1Gi}, claims"
-    free = WORKLOAD.replace("      nodeSelector: {node.kubernetes.io/instance-type: p5.48xlarge}\n", "")
-    (tmp_path / "web.yaml").write_text(free.replace("resources: {claims", wants).replace("count: 4", "count: 1"))
-    found = json.loads(fit(capsys, "-f", str(tmp_path / "web.yaml"), "deploy/web", "-o", "json", "--add", machine)[1])
+    free = WORKLOAD.replace(
+        "      nodeSelector: {node.kubernetes.io/instance-type: p5.48xlarge}\n", ""
+    )
+    (tmp_path / "web.yaml").write_text(
+        free.replace("resources: {claims", wants).replace("count: 4", "count: 1")
+    )
+    found = json.loads(
+        fit(capsys, "-f", str(tmp_path / "web.yaml"), "deploy/web", "-o", "json", "--add", machine)[
+            1
+        ]
+    )
     assert (found["fits"], "unjudged" in found) == (fits, False)
 
 
 def test_what_the_copies_leave_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Three of 64 CPUs fit into 208; what is not known is not shown."""
     wants = "resources: {requests: {cpu: 64, memory: 100Gi}, claims"
-    free = WORKLOAD.replace("      nodeSelector: {node.kubernetes.io/instance-type: p5.48xlarge}\n", "")
-    (tmp_path / "web.yaml").write_text(free.replace("resources: {claims", wants).replace("count: 4", "count: 1"))
+    free = WORKLOAD.replace(
+        "      nodeSelector: {node.kubernetes.io/instance-type: p5.48xlarge}\n", ""
+    )
+    (tmp_path / "web.yaml").write_text(
+        free.replace("resources: {claims", wants).replace("count: 4", "count: 1")
+    )
     common = ["-f", str(tmp_path / "web.yaml"), "deploy/web", "--add"]
-    assert "3 on a3-highgpu-8g-1    16 cpu and 1572Gi memory left" in fit(capsys, *common, "a3-highgpu-8g")[1]
+    assert (
+        "3 on a3-highgpu-8g-1    16 cpu and 1572Gi memory left"
+        in fit(capsys, *common, "a3-highgpu-8g")[1]
+    )
     assert "8xh100-1\n" in fit(capsys, *common, "8xH100")[1]
 
 
 def test_described_machines_are_all_the_nodes(capsys: pytest.CaptureFixture[str]) -> None:
     """No cluster is asked: there is none here."""
     code, out, _ = fit(capsys, "gpu=2", "--hardware", "dgx-h100*3")
-    assert (code, "12 more copies fit" in out, "dgx-h100-1, dgx-h100-2, dgx-h100-3" in out) == (0, True, True)
+    assert (code, "12 more copies fit" in out, "dgx-h100-1, dgx-h100-2, dgx-h100-3" in out) == (
+        0,
+        True,
+        True,
+    )
 
 
-def test_a_wrong_machine_is_said_before_a_cluster_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_machine_is_said_before_a_cluster_is_asked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     for option in ("--hardware", "--add"):
         code, _, err = fit(capsys, "gpu=2", option, "dgx-h10")
         assert (code, "did you mean dgx-h100?" in err) == (2, True)
@@ -163,15 +204,26 @@ def test_what_a_device_plugin_has_handed_out_is_not_counted(
     done, out, _ = fit(capsys, *common, "-o", "json")
     found = json.loads(out)
     assert (done, found["fits"], found["nodes"][0]["fits"]) == (code, bound, bound)
-    seen = {"node": "n1", "resource": "nvidia.com/gpu", "driver": "gpu.nvidia.com", "offered": 4, "inUse": int(used)}
+    seen = {
+        "node": "n1",
+        "resource": "nvidia.com/gpu",
+        "driver": "gpu.nvidia.com",
+        "offered": 4,
+        "inUse": int(used),
+    }
     assert found["handedOut"] == [seen]
     done, out, _ = fit(capsys, *common)
     lines = out.splitlines()
     assert ("at most 1 more copy fits" if bound else "no more copies fit") in lines[1]
-    assert lines[2] == f"  node n1: 4 GPUs are also offered as nvidia.com/gpu, {used} of them in use"
+    assert (
+        lines[2] == f"  node n1: 4 GPUs are also offered as nvidia.com/gpu, {used} of them in use"
+    )
     done, out, _ = fit(capsys, *common, "--trust-slices", "-o", "json")
     found = json.loads(out)
     assert (done, found["fits"], "handedOut" in found) == (0, 4, False)
     main(["explain", "--isolated", *common])
     told = " ".join(capsys.readouterr().out.split())
-    assert f"fits on n1 note: node n1: 4 GPUs are also offered as nvidia.com/gpu, {used} of them in use" in told
+    assert (
+        f"fits on n1 note: node n1: 4 GPUs are also offered as nvidia.com/gpu, {used} of them in use"
+        in told
+    )

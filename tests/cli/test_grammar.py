@@ -27,15 +27,21 @@ def claim(tmp_path: Path) -> str:
     return str(file)
 
 
-def test_a_snapshot_beside_the_subject_is_a_source_of_devices(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_snapshot_beside_the_subject_is_a_source_of_devices(
+    claim: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     for given in (["explain", claim, SNAPSHOT], ["explain", "-f", claim, "-f", SNAPSHOT]):
-        assert answer(capsys, *given) == answer(capsys, "explain", "-f", claim, "--devices", SNAPSHOT)
+        assert answer(capsys, *given) == answer(
+            capsys, "explain", "-f", claim, "--devices", SNAPSHOT
+        )
     fits = answer(capsys, "fit", "gpu=1", SNAPSHOT)
     assert fits == answer(capsys, "fit", "gpu=1", "--devices", SNAPSHOT)
     assert isinstance(fits, dict)
     assert fits["fits"] == 1
     assert answer(capsys, "devices", SNAPSHOT) == answer(capsys, "devices", "--devices", SNAPSHOT)
-    assert answer(capsys, "cel", HOPPER, SNAPSHOT) == answer(capsys, "cel", HOPPER, "--devices", SNAPSHOT)
+    assert answer(capsys, "cel", HOPPER, SNAPSHOT) == answer(
+        capsys, "cel", HOPPER, "--devices", SNAPSHOT
+    )
 
 
 def test_discover_takes_a_snapshot_an_archive_or_a_directory(
@@ -43,6 +49,8 @@ def test_discover_takes_a_snapshot_an_archive_or_a_directory(
 ) -> None:
     assert answer(capsys, "discover", SNAPSHOT) == answer(capsys, "discover", "--from", SNAPSHOT)
     (tmp_path / "sys").mkdir()
-    assert answer(capsys, "discover", str(tmp_path)) == answer(capsys, "discover", "--root", str(tmp_path))
+    assert answer(capsys, "discover", str(tmp_path)) == answer(
+        capsys, "discover", "--root", str(tmp_path)
+    )
     assert main(["discover", SNAPSHOT, "--root", str(tmp_path)]) == 2
     assert "give only one of them" in capsys.readouterr().err

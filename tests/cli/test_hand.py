@@ -42,7 +42,9 @@ def test_lint_names_the_file_or_the_variable_that_named_the_release(
     assert "for Kubernetes 1.35 (dractl.toml)" in said(capsys, "lint", claim)[0]
     monkeypatch.setenv("DRACTL_KUBERNETES_VERSION", "1.36")
     assert "for Kubernetes 1.36 (DRACTL_KUBERNETES_VERSION)" in said(capsys, "lint", claim)[0]
-    assert said(capsys, "lint", claim, "--kubernetes-version", "1.34")[0].endswith("for Kubernetes 1.34\n")
+    assert said(capsys, "lint", claim, "--kubernetes-version", "1.34")[0].endswith(
+        "for Kubernetes 1.34\n"
+    )
 
 
 def test_what_is_assumed_of_a_machine_is_told_once_below_the_answer_and_not_beside_an_error(
@@ -50,26 +52,48 @@ def test_what_is_assumed_of_a_machine_is_told_once_below_the_answer_and_not_besi
 ) -> None:
     _, err = said(capsys, "cel", "true", "--hardware", "dgx-h100,dgx-h100")
     assert err.count("note: dgx-h100: assumed: PCIe roots") == 1
-    assert "assumed" not in said(capsys, "render", "--hardware", "dgx-h100", "--driver", "nope", code=2)[1]
+    assert (
+        "assumed"
+        not in said(capsys, "render", "--hardware", "dgx-h100", "--driver", "nope", code=2)[1]
+    )
     assert "assumed" not in said(capsys, "explain", "x", claim, "--hardware", "dgx-h100", code=3)[1]
 
 
-def test_devices_ends_with_totals_and_leaves_out_a_column_of_zeros(capsys: pytest.CaptureFixture[str]) -> None:
+def test_devices_ends_with_totals_and_leaves_out_a_column_of_zeros(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     out, _ = said(capsys, "devices", "-f", CAPACITY)
     assert "\n34 devices on 3 nodes: 30 free, 4 held    Kubernetes 1.37 (from kubelets)\n" in out
     assert "OUT OF SERVICE" not in out
-    assert "OUT OF SERVICE" in said(capsys, "devices", "-f", CAPACITY, "--sort-by", "out-of-service")[0]
-    assert said(capsys, "devices", "-f", CAPACITY, "-v") == said(capsys, "devices", "-f", CAPACITY, "-o", "wide")
+    assert (
+        "OUT OF SERVICE"
+        in said(capsys, "devices", "-f", CAPACITY, "--sort-by", "out-of-service")[0]
+    )
+    assert said(capsys, "devices", "-f", CAPACITY, "-v") == said(
+        capsys, "devices", "-f", CAPACITY, "-o", "wide"
+    )
 
 
-def test_totals_name_the_devices_that_are_out_of_service(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_totals_name_the_devices_that_are_out_of_service(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rule = tmp_path / "rule.yaml"
     rule.write_text(
         "apiVersion: resource.k8s.io/v1beta2\nkind: DeviceTaintRule\nmetadata: {name: flaky}\nspec:\n"
         "  deviceSelector: {driver: gpu.nvidia.com}\n  taint: {key: example.com/flaky, effect: NoSchedule}\n"
     )
     gates = ("--kubernetes-version", "1.37")
-    out, _ = said(capsys, "devices", "--hardware", "2xH100*2", "-f", str(rule), "--driver", "gpu.nvidia.com", *gates)
+    out, _ = said(
+        capsys,
+        "devices",
+        "--hardware",
+        "2xH100*2",
+        "-f",
+        str(rule),
+        "--driver",
+        "gpu.nvidia.com",
+        *gates,
+    )
     assert "4 devices on 2 nodes: 0 free, 0 held, 4 out of service" in out
 
 
@@ -79,30 +103,51 @@ def test_numbers_are_whole_on_a_narrow_terminal(
     """Of 60 columns; with the holders' column cut."""
     monkeypatch.setattr("dractl.cli.terminal.canvas", lambda **_: Canvas(60))
     lines = said(capsys, "devices", "-f", CAPACITY)[0].splitlines()
-    assert [line.removesuffix("…").split()[-3:] for line in lines[1:3]] == [["4", "4", "0"], ["8", "6", "2"]]
+    assert [line.removesuffix("…").split()[-3:] for line in lines[1:3]] == [
+        ["4", "4", "0"],
+        ["8", "6", "2"],
+    ]
 
 
-def test_a_file_that_has_a_cluster_is_one_for_fit(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_has_a_cluster_is_one_for_fit(
+    claim: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     out, _ = said(capsys, "fit", CAPACITY)
     assert out.startswith("ResourceClaimTemplate/ml/gpu-and-nic ")
     assert "7 more copies fit" in out
     folder = Path("dump")
     folder.mkdir()
-    (folder / "cluster.yaml").write_text((EXAMPLES / "capacity" / "cluster.yaml").read_text() + "\n---\n" + CLAIM)
-    assert "hint: name one, with -f dump: resourceclaimtemplate/gpu-and-nic" in said(capsys, "fit", "dump", code=2)[1]
+    (folder / "cluster.yaml").write_text(
+        (EXAMPLES / "capacity" / "cluster.yaml").read_text() + "\n---\n" + CLAIM
+    )
+    assert (
+        "hint: name one, with -f dump: resourceclaimtemplate/gpu-and-nic"
+        in said(capsys, "fit", "dump", code=2)[1]
+    )
 
 
-def test_nodes_without_a_copy_are_left_out_where_others_have_some(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nodes_without_a_copy_are_left_out_where_others_have_some(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert "0 on" not in said(capsys, "fit", "gpu=8", "-f", CAPACITY, "--add", "dgx-h100")[0]
     assert (
-        "0 on each of hgx-1, hgx-2, hgx-3" in said(capsys, "fit", "gpu=8", "-f", CAPACITY, "--add", "dgx-h100", "-v")[0]
+        "0 on each of hgx-1, hgx-2, hgx-3"
+        in said(capsys, "fit", "gpu=8", "-f", CAPACITY, "--add", "dgx-h100", "-v")[0]
     )
-    assert "0 on each of hgx-1, hgx-2, hgx-3" in said(capsys, "fit", "gpu=8", "-f", CAPACITY, code=1)[0]
+    assert (
+        "0 on each of hgx-1, hgx-2, hgx-3"
+        in said(capsys, "fit", "gpu=8", "-f", CAPACITY, code=1)[0]
+    )
 
 
 @pytest.mark.parametrize(
     "words",
-    [["facts"], ["rule", "DRA701"], ["rule", "gpu.nvidia.com"], ["lint", "--isolated", str(EXAMPLES / "explain")]],
+    [
+        ["facts"],
+        ["rule", "DRA701"],
+        ["rule", "gpu.nvidia.com"],
+        ["lint", "--isolated", str(EXAMPLES / "explain")],
+    ],
 )
 def test_yaml_is_the_content_of_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     in_json = json.loads(said(capsys, *words, "-o", "json")[0])

@@ -22,7 +22,16 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # What GitHub's runner takes for a command (actions/runner src/Runner.Common/ActionCommand.cs: a line's start without
 # blanks, or ``##[`` anywhere), and Azure's agent.
 COMMAND = re.compile(r"^\s*::(error::injected|set-output)|##(vso)?\[", re.MULTILINE)
-KEPT = ("apiVersion", "kind", "expression", "effect", "operator", "type", "version", "allocationMode")
+KEPT = (
+    "apiVersion",
+    "kind",
+    "expression",
+    "effect",
+    "operator",
+    "type",
+    "version",
+    "allocationMode",
+)
 
 
 def objects(example: str) -> list[dict[str, Any]]:
@@ -41,7 +50,9 @@ def poisoned(value: Any, names: frozenset[str], key: str = "") -> Any:
         return {name: poisoned(item, names, name) for name, item in value.items()}
     if isinstance(value, list):
         return [poisoned(item, names, key) for item in value]
-    checked = not isinstance(value, str) or key in KEPT or value in names or value[:1].isdigit()  # quantities
+    checked = (
+        not isinstance(value, str) or key in KEPT or value in names or value[:1].isdigit()
+    )  # quantities
     return value if checked else value + PAYLOAD
 
 
@@ -50,11 +61,18 @@ def names(items: list[dict[str, Any]]) -> frozenset[str]:
     for item in items:
         if item["kind"] == "ResourceSlice":
             spec = item["spec"]
-            found |= {spec["driver"], spec.get("nodeName"), spec["pool"]["name"], *(d["name"] for d in spec["devices"])}
+            found |= {
+                spec["driver"],
+                spec.get("nodeName"),
+                spec["pool"]["name"],
+                *(d["name"] for d in spec["devices"]),
+            }
     return frozenset(name for name in found if name)
 
 
-def report(capsys: pytest.CaptureFixture[str], *arguments: str, codes: tuple[int, ...] = (0, 1, 3)) -> str:
+def report(
+    capsys: pytest.CaptureFixture[str], *arguments: str, codes: tuple[int, ...] = (0, 1, 3)
+) -> str:
     code = main(list(arguments))
     captured = capsys.readouterr()
     assert code in codes, captured.err
@@ -99,8 +117,12 @@ def test_values_reach_neither_the_terminal_nor_the_log(
     monkeypatch.setenv("NO_COLOR", "1")
     items = objects(example)
     file = tmp_path / "dump.json"
-    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": poisoned(items, names(items))}))
-    text = report(capsys, *(str(file) if word == "FILE" else word for word in command), "--isolated")
+    file.write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": poisoned(items, names(items))})
+    )
+    text = report(
+        capsys, *(str(file) if word == "FILE" else word for word in command), "--isolated"
+    )
     assert (found := CONTROL.search(text)) is None, text[max(0, found.start() - 80) : found.end()]
     if command[0] == "migrate":  # patch reads the diff, byte for byte
         text = "\n".join(line for line in text.split("\n") if line[:1] not in tuple(" +-@"))
@@ -108,16 +130,22 @@ def test_values_reach_neither_the_terminal_nor_the_log(
 
 
 @pytest.mark.parametrize("command", MARKUP, ids=" ".join)
-def test_values_are_no_markup(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_are_no_markup(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     items = objects("capacity")
     file = tmp_path / "dump.json"
-    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": poisoned(items, names(items))}))
+    file.write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": poisoned(items, names(items))})
+    )
     words = [str(file) if word == "FILE" else word for word in command]
     text = report(capsys, *words, "--isolated", codes=(0, 1))
     assert "<script>alert" not in text
 
 
-@pytest.mark.parametrize("path", [("metadata", "name"), ("spec", "driver"), ("spec", "devices", 0, "name")])
+@pytest.mark.parametrize(
+    "path", [("metadata", "name"), ("spec", "driver"), ("spec", "devices", 0, "name")]
+)
 def test_a_name_that_no_api_server_takes_is_refused(
     path: tuple[str | int, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -126,7 +154,9 @@ def test_a_name_that_no_api_server_takes_is_refused(
     for step in path[:-1]:
         target = target[step]
     target[path[-1]] += "\x1b[2J"
-    (tmp_path / "dump.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    (tmp_path / "dump.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    )
     assert main(["explain", "-f", str(tmp_path / "dump.json"), "--isolated"]) == 3
     error = capsys.readouterr().err
     assert f"{path[-1]} of this ResourceSlice holds control characters" in error
@@ -144,7 +174,9 @@ def test_a_snapshot_is_as_harmless(
     for interface in machine["netInterfaces"]:
         interface["driver"] = PAYLOAD
     (tmp_path / "node.json").write_text(json.dumps(machine))
-    text = report(capsys, "discover", "--from", str(tmp_path / "node.json"), "-o", form, "--isolated")
+    text = report(
+        capsys, "discover", "--from", str(tmp_path / "node.json"), "-o", form, "--isolated"
+    )
     assert CONTROL.search(text) is None
     assert form in ("svg", "html", "yaml") or not COMMAND.search(text)  # those are for files
     assert form not in ("svg", "html") or "<script>alert" not in text
@@ -157,7 +189,9 @@ def test_names_of_files_are_as_harmless(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bin").mkdir()
     helm = tmp_path / "bin" / "helm"
-    helm.write_text("#!/bin/sh\nprintf 'Error: \\033[31m\\n::error::injected ##[error]x\\n' >&2; exit 1\n")
+    helm.write_text(
+        "#!/bin/sh\nprintf 'Error: \\033[31m\\n::error::injected ##[error]x\\n' >&2; exit 1\n"
+    )
     helm.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     claim = (EXAMPLES / "lint" / "claim.yaml").read_text()
@@ -165,10 +199,17 @@ def test_names_of_files_are_as_harmless(
     (chart / "templates").mkdir(parents=True)
     (chart / "Chart.yaml").write_text("name: c\nversion: 1.0.0\n")
     (chart / "templates" / "claim.yaml").write_text(claim + "{{ .Values.x }}\n")
-    names = ["::error::injected,x.yaml", "a\n::error::injected.yaml", "b\x1b[31m##[error].yaml", "-o.yaml"]
+    names = [
+        "::error::injected,x.yaml",
+        "a\n::error::injected.yaml",
+        "b\x1b[31m##[error].yaml",
+        "-o.yaml",
+    ]
     for name in names:
         (tmp_path / name).write_text(claim)
-    (tmp_path / "c\n::error::injected.yaml").write_text("kind: ResourceClaim\napiVersion: resource.k8s.io/v1\na: [\n")
+    (tmp_path / "c\n::error::injected.yaml").write_text(
+        "kind: ResourceClaim\napiVersion: resource.k8s.io/v1\na: [\n"
+    )
     (tmp_path / "missing\n::error::injected.yaml").symlink_to("nowhere")
     for form in ("full", "concise", "github", "json", "junit", "gitlab"):
         for paths in (["."], names[:3]):

@@ -81,7 +81,9 @@ def test_an_error_is_1_and_none_is_0(here: Path, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out == f"{said}\n"
 
 
-def test_a_caret_stands_below_what_is_at_fault(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_caret_stands_below_what_is_at_fault(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     main(["lint", "claim.yaml", "--color", "never"])
     lines = capsys.readouterr().out.splitlines()
     at = next(number for number, line in enumerate(lines) if "^" in line)
@@ -96,12 +98,17 @@ def test_a_caret_stands_below_what_is_at_fault(here: Path, capsys: pytest.Captur
         (["lint", "claim.yaml", "--select", "DRA99999"], "--select: unknown rule 'DRA99999'"),
         (["lint", "claim.yaml", "--fail-on", "fatal"], "--fail-on: unknown value 'fatal'"),
         (["lint", "claim.yaml", "--kubernetes-version", "1.12"], "1.12"),
-        (["lint", "claim.yaml", "--feature-gates", "DRAListTypeAtributes=true"], "DRAListTypeAtributes"),
+        (
+            ["lint", "claim.yaml", "--feature-gates", "DRAListTypeAtributes=true"],
+            "DRAListTypeAtributes",
+        ),
         (["lint", "claim.yaml", "--fix", "--diff"], "cannot be combined"),
         (["rule", "DRA9999"], "unknown rule or reason 'DRA9999'"),
     ],
 )
-def test_wrong_usage_is_2(here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+def test_wrong_usage_is_2(
+    here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
     assert main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -146,21 +153,29 @@ def test_what_cannot_be_read_below_a_folder_is_3(
         assert f"{name}: cannot be read: Permission denied" in captured.err
     assert main(["lint", ".", "--show-files"]) == 3
     assert main(["lint", ".", "--diff"]) == 3
-    assert main(["lint", ".", "--exit-zero", "--exclude", "secret.yaml", "--exclude", "closed/"]) == 0
+    assert (
+        main(["lint", ".", "--exit-zero", "--exclude", "secret.yaml", "--exclude", "closed/"]) == 0
+    )
 
 
-def test_a_list_of_objects_below_a_folder_is_a_mistake(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_of_objects_below_a_folder_is_a_mistake(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """kubectl does not take it; other lists are patches, values and playbooks."""
     lines = ("  " + line for line in CLAIM.splitlines())
     (here / "claim.yaml").write_text("-" + "\n".join(lines)[1:] + "\n")
-    (here / "patch.yaml").write_text("- {op: remove, path: /spec/devices, why: a ResourceClaim has them}\n")
+    (here / "patch.yaml").write_text(
+        "- {op: remove, path: /spec/devices, why: a ResourceClaim has them}\n"
+    )
     assert main(["lint", ".", "-o", "json"]) == 1
     (found,) = json.loads(capsys.readouterr().out)["findings"]
     assert (found["code"], found["file"]) == ("DRA001", "./claim.yaml")
     assert "kind List" in found["help"]
 
 
-def test_nothing_about_dra_is_0_with_a_notice(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_about_dra_is_0_with_a_notice(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (here / "other.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
     assert main(["lint", "other.yaml"]) == 0
     assert "no DRA objects found" in capsys.readouterr().err
@@ -182,7 +197,9 @@ def test_standard_input_has_a_name(
 def test_the_threshold_can_be_lower(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (here / "claim.yaml").write_text(CLAIM.replace("kubernbetes", "kubernetes").replace("count: 2", "count: 0"))
+    (here / "claim.yaml").write_text(
+        CLAIM.replace("kubernbetes", "kubernetes").replace("count: 2", "count: 0")
+    )
     assert main(["lint", "claim.yaml"]) == 0
     assert main(["lint", "claim.yaml", "--fail-on", "warning"]) == 1
     (here / "dractl.toml").write_text('[lint]\nfail-on = "warning"\n')
@@ -231,9 +248,16 @@ def test_statistics_count_the_rules(here: Path, capsys: pytest.CaptureFixture[st
 # -- fixes --
 
 
-def test_fix_writes_the_file_and_what_remains_counts(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fix_writes_the_file_and_what_remains_counts(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = here / "claim.yaml"
-    path.write_text(CLAIM + "    - matchAttribute: gpu.example.com/model\n      requests: [gpu]\n" + "---\n" + BAD)
+    path.write_text(
+        CLAIM
+        + "    - matchAttribute: gpu.example.com/model\n      requests: [gpu]\n"
+        + "---\n"
+        + BAD
+    )
     path.chmod(0o640)
     assert main(["lint", "claim.yaml", "--fix", "-o", "concise"]) == 1
     assert path.read_text().startswith(CLAIM.replace("kubernbetes", "kubernetes"))
@@ -255,8 +279,14 @@ def test_what_the_server_would_still_reject_is_not_fixed(here: Path) -> None:
     ("wrong", "right"),
     [
         ("- {name: gpu, deviceClassName: x}", "- {name: gpu, exactly: {deviceClassName: x}}"),
-        ("- {deviceClassName: x, count: 2, name: gpu}", "- {exactly: {deviceClassName: x, count: 2}, name: gpu}"),
-        ("- deviceClassName: x\n      name: gpu", "- exactly:\n        deviceClassName: x\n      name: gpu"),
+        (
+            "- {deviceClassName: x, count: 2, name: gpu}",
+            "- {exactly: {deviceClassName: x, count: 2}, name: gpu}",
+        ),
+        (
+            "- deviceClassName: x\n      name: gpu",
+            "- exactly:\n        deviceClassName: x\n      name: gpu",
+        ),
         (
             "- name: gpu\n      exactly: {deviceClassName: x, count: '2'}",
             "- name: gpu\n      exactly: {deviceClassName: x, count: 2}",
@@ -269,9 +299,7 @@ def test_what_the_server_would_still_reject_is_not_fixed(here: Path) -> None:
 )
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_fix_keeps_the_style_of_the_file(here: Path, wrong: str, right: str, newline: str) -> None:
-    text = (
-        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: g}\nspec:\n  devices:\n    requests:\n"
-    )
+    text = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: g}\nspec:\n  devices:\n    requests:\n"
     path = here / "claim.yaml"
     path.write_bytes(f"\ufeff{text}    {wrong}\n".replace("\n", newline).encode())
     assert main(["lint", "claim.yaml", "--fix"]) == 0
@@ -304,7 +332,9 @@ def test_fix_unwraps_the_source_of_a_claim(here: Path) -> None:
 @pytest.mark.parametrize("comment", ["source:  # why", "source:\n      # why"])
 def test_fix_unwraps_nothing_that_a_comment_explains(here: Path, comment: str) -> None:
     path = here / "claim.yaml"
-    text = POD.replace("    source:\n", f"    {comment}\n").replace(", source: {", ", resourceClaimTemplateName: t} #")
+    text = POD.replace("    source:\n", f"    {comment}\n").replace(
+        ", source: {", ", resourceClaimTemplateName: t} #"
+    )
     assert "# why" in text
     path.write_text(text)
     assert main(["lint", "claim.yaml", "--fix"]) == 1
@@ -390,8 +420,16 @@ spec:
 @pytest.mark.parametrize(
     ("before", "after", "safe"),
     [
-        ('CAPACITY.compareTo(quantity("80GiB")) > 0', 'CAPACITY.compareTo(quantity("80Gi")) > 0', True),
-        ('CAPACITY.compareTo(quantity("80 gi")) > 0', 'CAPACITY.compareTo(quantity("80Gi")) > 0', False),
+        (
+            'CAPACITY.compareTo(quantity("80GiB")) > 0',
+            'CAPACITY.compareTo(quantity("80Gi")) > 0',
+            True,
+        ),
+        (
+            'CAPACITY.compareTo(quantity("80 gi")) > 0',
+            'CAPACITY.compareTo(quantity("80Gi")) > 0',
+            False,
+        ),
         ('VERSION.isLessThan(semver("580.65.06"))', 'VERSION.isLessThan(semver("580.65.6"))', True),
         ('VERSION == "580.65.06"', 'VERSION.compareTo(semver("580.65.6")) == 0', False),
     ],
@@ -434,7 +472,9 @@ def test_diff_is_what_fix_does(here: Path, capsys: pytest.CaptureFixture[str]) -
     before = path.read_text().splitlines(keepends=True)
     main(["lint", "claim.yaml", "--fix", *named])
     after = path.read_text().splitlines(keepends=True)
-    assert shown.splitlines(keepends=True) == list(difflib.unified_diff(before, after, "a/claim.yaml", "b/claim.yaml"))
+    assert shown.splitlines(keepends=True) == list(
+        difflib.unified_diff(before, after, "a/claim.yaml", "b/claim.yaml")
+    )
 
 
 def test_fix_of_standard_input_prints_the_text(
@@ -449,7 +489,10 @@ def test_fix_of_standard_input_prints_the_text(
 
 
 def test_several_outputs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["lint", "claim.yaml", "-o", "concise", "-o", "sarif=a.sarif", "-o", "json=b.json"]) == 1
+    assert (
+        main(["lint", "claim.yaml", "-o", "concise", "-o", "sarif=a.sarif", "-o", "json=b.json"])
+        == 1
+    )
     assert capsys.readouterr().out.startswith("claim.yaml:12:23: error DRA701")
     assert json.loads((here / "a.sarif").read_text())["version"] == "2.1.0"
     assert json.loads((here / "b.json").read_text())["schema"] == "dractl/lint/v1"
@@ -457,8 +500,12 @@ def test_several_outputs(here: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["lint", "claim.yaml", "-o", "sarif="]) == 2
 
 
-def test_the_configuration_gives_a_rule_another_severity(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (here / "dractl.toml").write_text('[lint.severity]\nDRA7 = "info"\nunknown-standard-attribute = "warning"\n')
+def test_the_configuration_gives_a_rule_another_severity(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "dractl.toml").write_text(
+        '[lint.severity]\nDRA7 = "info"\nunknown-standard-attribute = "warning"\n'
+    )
     assert main(["lint", "claim.yaml", "-o", "concise"]) == 0
     assert "warning DRA701" in capsys.readouterr().out
     (here / "dractl.toml").write_text('[lint.severity]\nDRA7 = "off"\n')
@@ -477,7 +524,9 @@ def test_a_chart_is_rendered_where_helm_is_installed(
 ) -> None:
     (here / "c" / "templates").mkdir(parents=True)
     (here / "c" / "Chart.yaml").write_text("name: c\nversion: 1.0.0\n")
-    template = CLAIM.replace("kubernbetes", "kubernetes").replace("count: 2", "count: {{ .Values.count }}")
+    template = CLAIM.replace("kubernbetes", "kubernetes").replace(
+        "count: 2", "count: {{ .Values.count }}"
+    )
     (here / "c" / "templates" / "claim.yaml").write_text(template)
     monkeypatch.setenv("PATH", f"{here}/bin:/usr/bin:/bin")
     assert main(["lint", "c", "-o", "concise"]) == 0
@@ -542,14 +591,23 @@ def test_a_kustomization_is_built_where_kustomize_is_installed(
     _install(kustomization, "kustomize", KUSTOMIZE)
     assert main(["lint", "base", "prod", "-o", "json"]) == 1
     (finding,) = json.loads(capsys.readouterr().out)["findings"]
-    assert (finding["code"], finding["file"], finding["object"]["name"]) == ("DRA116", "base/claim.yaml", "prod-gpus")
+    assert (finding["code"], finding["file"], finding["object"]["name"]) == (
+        "DRA116",
+        "base/claim.yaml",
+        "prod-gpus",
+    )
     assert (finding["line"], finding["origin"]) == (10, "prod")
     assert main(["lint", "base", "prod", "--no-render", "-q"]) == 0
 
 
-def test_a_kustomization_that_is_not_built_is_a_note(kustomization: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_kustomization_that_is_not_built_is_a_note(
+    kustomization: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["lint", "base", "prod"]) == 0
-    assert "prod: skipped, the kustomization was not built: neither kustomize nor kubectl" in capsys.readouterr().err
+    assert (
+        "prod: skipped, the kustomization was not built: neither kustomize nor kubectl"
+        in capsys.readouterr().err
+    )
     assert main(["lint", "base", "prod", "--fail-on-skipped"]) == 1
     _install(kustomization, "kustomize", "#!/bin/sh\necho 'Error: no such field' >&2; exit 1\n")
     assert main(["lint", "base", "prod"]) == 0
@@ -574,7 +632,9 @@ DOWNLOADS = {
     "resources: [../base]\nvalidators: [github.com/a/b]": "it uses validators",
     "resources: [../base]\nhelmCharts: [{name: a, repo: 'https://example.com'}]": "it uses helmCharts",
     # kustomize reads files of any size, and its first document only.
-    "resources: [../base]\n#" + "#" * 2**20 + "\nbases: [github.com/a/b]": "kustomization.yaml cannot be read",
+    "resources: [../base]\n#"
+    + "#" * 2**20
+    + "\nbases: [github.com/a/b]": "kustomization.yaml cannot be read",
     "resources: [../base\n": "kustomization.yaml cannot be read",
 }
 
@@ -583,16 +643,23 @@ DOWNLOADS = {
 def test_nothing_is_downloaded_for_a_kustomization(
     kustomization: Path, capsys: pytest.CaptureFixture[str], text: str, why: str
 ) -> None:
-    (kustomization / "github.com" / "a" / "b").mkdir(parents=True)  # kustomize clones it all the same
+    (kustomization / "github.com" / "a" / "b").mkdir(
+        parents=True
+    )  # kustomize clones it all the same
     _install(kustomization, "kustomize", '#!/bin/sh\n/bin/touch "$0.ran"\n')
-    (kustomization / "prod" / "plugin.yaml").write_text("apiVersion: builtin\nkind: ConfigMapGenerator\n")
+    (kustomization / "prod" / "plugin.yaml").write_text(
+        "apiVersion: builtin\nkind: ConfigMapGenerator\n"
+    )
     (kustomization / "prod" / "kustomization.yaml").write_text(f"# resource.k8s.io\n{text}\n")
     for outermost in ("prod", "outer"):
         (kustomization / outermost).mkdir(exist_ok=True)
         if outermost == "outer":
             (kustomization / "outer" / "kustomization.yaml").write_text("resources: [../prod]\n")
         main(["lint", "prod"])
-        assert f"{outermost}: skipped, the kustomization was not built: {why}" in capsys.readouterr().err
+        assert (
+            f"{outermost}: skipped, the kustomization was not built: {why}"
+            in capsys.readouterr().err
+        )
         assert not (kustomization / "bin" / "kustomize.ran").exists()
 
 
@@ -603,10 +670,14 @@ def test_the_programs_that_render_are_kept_from_the_network(
     _install(kustomization, "kustomize", '#!/bin/sh\n/usr/bin/env >"$0.env"\n')
     main(["lint", "base", "prod"])
     variables = (kustomization / "bin" / "kustomize.env").read_text().splitlines()
-    assert {"GIT_ALLOW_PROTOCOL=none", "https_proxy=http://127.0.0.1:9", "no_proxy="} <= set(variables)
+    assert {"GIT_ALLOW_PROTOCOL=none", "https_proxy=http://127.0.0.1:9", "no_proxy="} <= set(
+        variables
+    )
 
 
-def test_a_chart_does_not_read_what_is_outside_the_repository(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_chart_does_not_read_what_is_outside_the_repository(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """helm follows links, and ``.Files.Get`` would print the file into a report."""
     repository = here / "repository"
     (repository / "chart" / "templates").mkdir(parents=True)
@@ -670,7 +741,10 @@ def test_fix_writes_through_a_link_and_keeps_line_ends(here: Path) -> None:
     (here / "link.yaml").symlink_to(real)
     assert main(["lint", "link.yaml", "--fix"]) == 0
     assert (here / "link.yaml").is_symlink()
-    assert real.read_bytes() == CLAIM.replace("kubernbetes", "kubernetes").replace("\n", "\r\n").encode()
+    assert (
+        real.read_bytes()
+        == CLAIM.replace("kubernbetes", "kubernetes").replace("\n", "\r\n").encode()
+    )
 
 
 # -- devices --
@@ -727,7 +801,10 @@ spec:
     - {requests: [large, typo], matchAttribute: gpu.example.com/idx}
 """
     )
-    assert main(["lint", "claim.yaml", "--devices", "slices.yaml", "--select", "DRA75", "-o", "json"]) == 1
+    assert (
+        main(["lint", "claim.yaml", "--devices", "slices.yaml", "--select", "DRA75", "-o", "json"])
+        == 1
+    )
     found = {item["code"]: item for item in json.loads(capsys.readouterr().out)["findings"]}
     assert set(found) == {"DRA751", "DRA752", "DRA753", "DRA754", "DRA755"}
     assert found["DRA752"]["help"] == "architecture: Ampere ×1"
@@ -736,10 +813,15 @@ spec:
     assert found["DRA753"]["help"] == "did you mean gpu.example.com/index?"
     assert found["DRA754"]["help"] == "the largest available is 40Gi"
     assert found["DRA755"]["help"] == "did you mean gpu.example.com?"
-    assert main(["lint", "claim.yaml", "--devices", "slices.yaml", "--kubernetes-version", "1.33"]) == 3
+    assert (
+        main(["lint", "claim.yaml", "--devices", "slices.yaml", "--kubernetes-version", "1.33"])
+        == 3
+    )
 
 
-def test_slices_without_classes_are_tried_all_the_same(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_slices_without_classes_are_tried_all_the_same(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What `dractl render` writes by default."""
     assert main(["render", "--hardware", "2xH100,nic", "--output-file", "slices.yaml"]) == 0
     text = CLAIM.replace("kubernbetes", "kubernetes").replace("gpu.example.com", "CLASS")
@@ -748,12 +830,18 @@ def test_slices_without_classes_are_tried_all_the_same(here: Path, capsys: pytes
         - cel: {expression: 'device.attributes["gpu.nvidia.com"].architcture == "Hopper"'}
 """
     text = text.replace("        count: 2\n", "        count: 2\n" + selectors)
-    for name, code, severity in (("gpu.nvidia.com", 1, "error"), ("our-own", 0, "warning"), ("mig.nvidia.com", 0, "")):
+    for name, code, severity in (
+        ("gpu.nvidia.com", 1, "error"),
+        ("our-own", 0, "warning"),
+        ("mig.nvidia.com", 0, ""),
+    ):
         (here / "claim.yaml").write_text(text.replace("CLASS", name))
         assert main(["lint", "claim.yaml", "--devices", "slices.yaml", "-o", "json"]) == code
         captured = capsys.readouterr()
         found = json.loads(captured.out)["findings"]
-        assert [(item["code"], item["severity"]) for item in found] == [("DRA751", severity)][: bool(severity)]
+        assert [(item["code"], item["severity"]) for item in found] == [("DRA751", severity)][
+            : bool(severity)
+        ]
         assert captured.err.count("no DeviceClasses came with the devices") == 1
     own = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: our-own}\nspec: {}\n"
     (here / "claim.yaml").write_text(own + "---\n" + text.replace("CLASS", "our-own"))
@@ -774,12 +862,19 @@ def test_sarif_points_at_its_rules(here: Path, capsys: pytest.CaptureFixture[str
     assert rule["id"] == result["ruleId"] == "DRA701"
     location = result["locations"][0]["physicalLocation"]
     assert location["artifactLocation"]["uri"] == "claim.yaml"
-    assert location["region"] == {"startLine": 12, "startColumn": 23, "endLine": 12, "endColumn": 55}
+    assert location["region"] == {
+        "startLine": 12,
+        "startColumn": 23,
+        "endLine": 12,
+        "endColumn": 55,
+    }
     replacement = result["fixes"][0]["artifactChanges"][0]["replacements"][0]
     assert replacement["insertedContent"]["text"] == "resource.kubernetes.io/pcieRoot"
 
 
-def test_junit_is_xml_even_for_control_characters(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_junit_is_xml_even_for_control_characters(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (here / "claim.yaml").write_text(CLAIM.replace("name: gpus", 'name: "a\\u0001<&\\"\\u001b"'))
     main(["lint", "claim.yaml", "-o", "junit"])
     root = ElementTree.fromstring(capsys.readouterr().out)
@@ -787,11 +882,15 @@ def test_junit_is_xml_even_for_control_characters(here: Path, capsys: pytest.Cap
     assert len(root.findall("testsuite/testcase/failure")) == 2
 
 
-def test_github_escapes_what_its_commands_mean(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_github_escapes_what_its_commands_mean(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (here / "a,b:c%.yaml").write_text(CLAIM)
     main(["lint", "a,b:c%.yaml", "-o", "github"])
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.startswith("::error file=a%2Cb%3Ac%25.yaml,line=12,endLine=12,title=DRA701 unknown-standard-attribute,")
+    assert line.startswith(
+        "::error file=a%2Cb%3Ac%25.yaml,line=12,endLine=12,title=DRA701 unknown-standard-attribute,"
+    )
     assert ",col=23,endColumn=54::" in line
 
 
@@ -799,12 +898,16 @@ def test_gitlab_fingerprints_differ(here: Path, capsys: pytest.CaptureFixture[st
     (here / "claim.yaml").write_text(CLAIM + "---\n" + CLAIM)
     main(["lint", "claim.yaml", "-o", "gitlab"])
     issues = json.loads(capsys.readouterr().out)
-    lines = [issue["location"]["lines"]["begin"] for issue in issues if issue["check_name"] == "DRA701"]
+    lines = [
+        issue["location"]["lines"]["begin"] for issue in issues if issue["check_name"] == "DRA701"
+    ]
     assert lines == [12, 25]
     assert len({issue["fingerprint"] for issue in issues}) == len(issues)
 
 
-def test_text_from_files_cannot_steer_the_terminal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_from_files_cannot_steer_the_terminal(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (here / "claim.yaml").write_text(CLAIM.replace("gpu.example.com", '"\\u001b[31m\\u202e"'))
     for output in ("full", "concise"):
         main(["lint", "claim.yaml", "-o", output])
@@ -814,12 +917,16 @@ def test_text_from_files_cannot_steer_the_terminal(here: Path, capsys: pytest.Ca
         assert "DRA109" in out
 
 
-def test_a_long_line_is_shown_around_the_fault(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_long_line_is_shown_around_the_fault(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     claim = {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
         "metadata": {"name": "gpus", "annotations": {"a": "x" * 5000}},
-        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "UPPER"}}]}},
+        "spec": {
+            "devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "UPPER"}}]}
+        },
     }
     (here / "claim.json").write_text(json.dumps(claim))
     main(["lint", "claim.json"])
@@ -831,8 +938,16 @@ def test_a_long_line_is_shown_around_the_fault(here: Path, capsys: pytest.Captur
 
 def test_no_colour_and_no_unicode_where_there_is_none(here: Path) -> None:
     dractl = Path(sys.executable).with_name("dractl")
-    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "NO_COLOR": "1"}
-    done = subprocess.run([dractl, "lint", "claim.yaml"], capture_output=True, env=environment, check=False)
+    environment = {
+        **os.environ,
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+        "NO_COLOR": "1",
+    }
+    done = subprocess.run(
+        [dractl, "lint", "claim.yaml"], capture_output=True, env=environment, check=False
+    )
     assert done.returncode == 1
     assert done.stdout.isascii()
     assert b"\x1b" not in done.stdout
@@ -847,7 +962,9 @@ main(["lint", "claim.yaml"])
 costly = ("jsonschema", "cel_expr_python", "pyudev", "dractl.explain")
 print([name for name in costly if name in sys.modules])
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -896,13 +1013,18 @@ spec:
     ("content", "message"),
     [
         (SLICE, "slices.yaml:3:18: metadata.name of this ResourceSlice is a boolean, not a string"),
-        (SLICE.replace("{name: n}", "{labels: {a: b}}"), "slices.yaml:3:1: this ResourceSlice has no metadata.name"),
+        (
+            SLICE.replace("{name: n}", "{labels: {a: b}}"),
+            "slices.yaml:3:1: this ResourceSlice has no metadata.name",
+        ),
         (CLAIM, "slices.yaml: it has no ResourceSlice, and it is not a machine snapshot"),
         ("a: 1\n", "slices.yaml: it has no ResourceSlice, and it is not a machine snapshot"),
         ("a: [\n", "slices.yaml:2:1: did not find expected node content"),
     ],
 )
-def test_devices_that_are_none(content: str, message: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_devices_that_are_none(
+    content: str, message: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (here / "slices.yaml").write_text(content)
     assert main(["lint", "claim.yaml", "--devices", "slices.yaml"]) == 3
     captured = capsys.readouterr()
@@ -910,34 +1032,61 @@ def test_devices_that_are_none(content: str, message: str, here: Path, capsys: p
     assert message in captured.err
 
 
-def test_explain_reads_no_object_without_a_name(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_reads_no_object_without_a_name(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (here / "slices.yaml").write_text(SLICE)
     assert main(["explain", "-f", "claim.yaml", "-f", "slices.yaml"]) == 3
-    assert "slices.yaml:3:18: metadata.name of this ResourceSlice is a boolean" in capsys.readouterr().err
+    assert (
+        "slices.yaml:3:18: metadata.name of this ResourceSlice is a boolean"
+        in capsys.readouterr().err
+    )
 
 
-def test_a_folder_of_manifests_is_no_machine(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_of_manifests_is_no_machine(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["lint", "claim.yaml", "--devices", "."]) == 3
     assert "it has no ResourceSlice" in capsys.readouterr().err
 
 
-def test_without_a_path_it_is_the_working_directory(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_path_it_is_the_working_directory(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     main(["lint", "-o", "concise"])
     assert capsys.readouterr().out.startswith("./claim.yaml:")
 
 
-def test_described_machines_are_devices_to_try_selectors_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_described_machines_are_devices_to_try_selectors_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     claim = tmp_path / "claim.yaml"
     claim.write_text(
         "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\n"
         "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 8, selectors: "
         '[{cel: {expression: \'device.attributes["gpu.nvidia.com"].productName == "NVIDIA B200"\'}}]}}]}}\n'
     )
-    assert main(["lint", str(claim), "--isolated", "-o", "json", "-q", "--hardware", "dgx-h100,p5.48xlarge"]) == 0
+    assert (
+        main(
+            [
+                "lint",
+                str(claim),
+                "--isolated",
+                "-o",
+                "json",
+                "-q",
+                "--hardware",
+                "dgx-h100,p5.48xlarge",
+            ]
+        )
+        == 0
+    )
     (finding,) = json.loads(capsys.readouterr().out)["findings"]
     assert finding["code"] == "DRA752"
     assert "NVIDIA H100 80GB HBM3 ×16" in finding["help"]
-    assert main(["lint", str(claim), "--isolated", "-o", "json", "-q", "--hardware", "dgx-b200"]) == 0
+    assert (
+        main(["lint", str(claim), "--isolated", "-o", "json", "-q", "--hardware", "dgx-b200"]) == 0
+    )
     assert json.loads(capsys.readouterr().out)["findings"] == []
     assert main(["lint", str(claim), "--hardware", "dgx-h1000"]) == 2
     assert main(["lint", str(claim), "--hardware", "dgx-h100", "--kubernetes-version", "1.33"]) == 3
@@ -957,12 +1106,16 @@ def test_without_an_address_the_rule_is_explained_locally(
     assert "explains the rule" not in capsys.readouterr().out
 
 
-def test_the_charts_of_a_folder_are_one_note(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_charts_of_a_folder_are_one_note(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for chart in ("a", "b"):
         (here / "charts" / chart / "templates").mkdir(parents=True)
         (here / "charts" / chart / "Chart.yaml").write_text(f"name: {chart}\nversion: 1.0.0\n")
         for template in ("x", "y"):
-            text = CLAIM.replace("kubernbetes", "kubernetes").replace("count: 2", "count: {{ include `n` . }}")
+            text = CLAIM.replace("kubernbetes", "kubernetes").replace(
+                "count: 2", "count: {{ include `n` . }}"
+            )
             (here / "charts" / chart / "templates" / f"{template}.yaml").write_text(text)
     main(["lint", "charts", "--no-render"])
     notes = [line for line in capsys.readouterr().err.splitlines() if "skipped" in line]
@@ -971,9 +1124,12 @@ def test_the_charts_of_a_folder_are_one_note(here: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize(
-    ("options", "code"), [([], 0), (["--fail-on-empty"], 1), (["--fail-on-empty", "--exit-zero"], 0)]
+    ("options", "code"),
+    [([], 0), (["--fail-on-empty"], 1), (["--fail-on-empty", "--exit-zero"], 0)],
 )
-def test_a_run_without_manifests(here: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int) -> None:
+def test_a_run_without_manifests(
+    here: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int
+) -> None:
     (here / "empty").mkdir()
     assert main(["lint", "empty", *options]) == code
     assert "no manifests found" in capsys.readouterr().err

@@ -28,16 +28,36 @@ def manifest(tmp_path: Path) -> str:
     return str(tmp_path / "class.yaml")
 
 
-def test_findings_name_the_releases_that_have_them(manifest: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_findings_name_the_releases_that_have_them(
+    manifest: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """DRAExtendedResource is off by default in 1.34 and on in 1.37; the selector compiles nowhere."""
-    assert main(["lint", "--isolated", "-q", "-o", "json", "--kubernetes-version", "1.34,1.37", manifest]) == 1
+    assert (
+        main(
+            [
+                "lint",
+                "--isolated",
+                "-q",
+                "-o",
+                "json",
+                "--kubernetes-version",
+                "1.34,1.37",
+                manifest,
+            ]
+        )
+        == 1
+    )
     found = json.loads(capsys.readouterr().out)
-    Draft202012Validator(json.loads((data_dir("schemas") / "dractl" / "lint-v1.json").read_bytes())).validate(found)
+    Draft202012Validator(
+        json.loads((data_dir("schemas") / "dractl" / "lint-v1.json").read_bytes())
+    ).validate(found)
     assert found["kubernetesVersion"] == "1.34,1.37"
     marked = {one["code"]: one.get("releases") for one in found["findings"]}
     assert marked == {"DRA802": ["1.34"], "DRA113": None}
 
 
-def test_files_are_changed_for_one_release_only(manifest: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_are_changed_for_one_release_only(
+    manifest: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["lint", "--isolated", "--fix", "--kubernetes-version", "1.34,1.37", manifest]) == 2
     assert "several releases" in capsys.readouterr().err

@@ -52,12 +52,24 @@ def played(messages: list[dict[str, Any]], *options: str) -> tuple[list[dict[str
     for message in messages:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
         data += b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
-    command = [sys.executable, "-m", "dractl", "lsp", "--kubernetes-version", "1.37", *(options or ["--isolated"])]
+    command = [
+        sys.executable,
+        "-m",
+        "dractl",
+        "lsp",
+        "--kubernetes-version",
+        "1.37",
+        *(options or ["--isolated"]),
+    ]
     done = subprocess.run(command, input=data, capture_output=True, timeout=120)
     answers, rest = [], done.stdout
     while rest:
         head, _, rest = rest.partition(b"\r\n\r\n")
-        length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.startswith(b"Content-Length"))
+        length = next(
+            int(line.split(b":")[1])
+            for line in head.split(b"\r\n")
+            if line.startswith(b"Content-Length")
+        )
         answers.append(json.loads(rest[:length]))
         rest = rest[length:]
     return answers, done.returncode
@@ -72,7 +84,11 @@ def test_a_session() -> None:
     action = {"textDocument": {"uri": URI}, "range": whole, "context": {"diagnostics": []}}
     answers, status = played(
         [
-            {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}},
+            {
+                "id": 1,
+                "method": "initialize",
+                "params": {"processId": None, "rootUri": None, "capabilities": {}},
+            },
             {"method": "initialized", "params": {}},
             {"method": "textDocument/didOpen", "params": {"textDocument": document}},
             {"id": 2, "method": "textDocument/hover", "params": at(EXPRESSION, character)},
@@ -88,7 +104,9 @@ def test_a_session() -> None:
     assert capabilities["hoverProvider"]
     assert capabilities["codeActionProvider"]["codeActionKinds"] == ["quickfix"]
 
-    (published,) = [a["params"] for a in answers if a.get("method") == "textDocument/publishDiagnostics"]
+    (published,) = [
+        a["params"] for a in answers if a.get("method") == "textDocument/publishDiagnostics"
+    ]
     assert published["uri"] == URI
     unknown = next(item for item in published["diagnostics"] if item["code"] == "DRA003")
     wrong = TEXT.split("\n")[8].index("deviceClassname")
@@ -100,7 +118,10 @@ def test_a_session() -> None:
     assert by_id[2]["range"]["start"] == {"line": EXPRESSION, "character": start}
 
     offered = next(item for item in by_id[3] if item["label"] == "architecture")
-    edit = {"start": {"line": EXPRESSION, "character": start}, "end": {"line": EXPRESSION, "character": character}}
+    edit = {
+        "start": {"line": EXPRESSION, "character": start},
+        "end": {"line": EXPRESSION, "character": character},
+    }
     assert offered["textEdit"] == {"newText": "architecture", "range": edit}
 
     edits = [action["edit"]["changes"][URI] for action in by_id[4]]
@@ -119,23 +140,33 @@ def test_a_saved_text_is_judged_with_its_kustomization(tmp_path: Path) -> None:
     uri = (tmp_path / "kustomization.yaml").as_uri()
     folder = {"processId": None, "rootUri": tmp_path.as_uri(), "capabilities": {}}
     opened = {"uri": uri, "languageId": "yaml", "version": 1}
-    changed = {"textDocument": {"uri": uri, "version": 2}, "contentChanges": [{"text": text + "# more\n"}]}
+    changed = {
+        "textDocument": {"uri": uri, "version": 2},
+        "contentChanges": [{"text": text + "# more\n"}],
+    }
     answers, status = played(
         [
             {"id": 1, "method": "initialize", "params": folder},
             {"method": "initialized", "params": {}},
-            {"method": "textDocument/didOpen", "params": {"textDocument": {**opened, "text": text}}},
+            {
+                "method": "textDocument/didOpen",
+                "params": {"textDocument": {**opened, "text": text}},
+            },
             {"method": "textDocument/didChange", "params": changed},
             {"id": 2, "method": "shutdown"},
             {"method": "exit"},
         ]
     )
     assert status == 0
-    shown = [item["params"] for item in answers if item.get("method") == "textDocument/publishDiagnostics"]
-    assert [[(item["code"], item["range"]["start"]["line"]) for item in each["diagnostics"]] for each in shown] == [
-        [("DRA003", 5)],
-        [],
+    shown = [
+        item["params"]
+        for item in answers
+        if item.get("method") == "textDocument/publishDiagnostics"
     ]
+    assert [
+        [(item["code"], item["range"]["start"]["line"]) for item in each["diagnostics"]]
+        for each in shown
+    ] == [[("DRA003", 5)], []]
 
 
 def test_files_that_the_configuration_excludes_have_no_diagnostics(tmp_path: Path) -> None:
@@ -145,7 +176,11 @@ def test_files_that_the_configuration_excludes_have_no_diagnostics(tmp_path: Pat
     document = {"uri": URI, "languageId": "yaml", "version": 1, "text": TEXT}
     answers, status = played(
         [
-            {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}},
+            {
+                "id": 1,
+                "method": "initialize",
+                "params": {"processId": None, "rootUri": None, "capabilities": {}},
+            },
             {"method": "textDocument/didOpen", "params": {"textDocument": document}},
             {"id": 2, "method": "shutdown"},
             {"method": "exit"},
@@ -154,7 +189,11 @@ def test_files_that_the_configuration_excludes_have_no_diagnostics(tmp_path: Pat
         str(config),
     )
     assert status == 0
-    published = [a["params"]["diagnostics"] for a in answers if a.get("method") == "textDocument/publishDiagnostics"]
+    published = [
+        a["params"]["diagnostics"]
+        for a in answers
+        if a.get("method") == "textDocument/publishDiagnostics"
+    ]
     assert published == [[]]
 
 
@@ -193,13 +232,23 @@ def test_the_configuration_is_that_of_the_open_folder(
     (tmp_path / "link").symlink_to(tmp_path.parent)
     os.mkfifo(tmp_path / "pipe")
     folders = [{"uri": tmp_path.as_uri(), "name": "project"}]
-    document = {"uri": (tmp_path / "claim.yaml").as_uri(), "languageId": "yaml", "version": 1, "text": TEXT}
+    document = {
+        "uri": (tmp_path / "claim.yaml").as_uri(),
+        "languageId": "yaml",
+        "version": 1,
+        "text": TEXT,
+    }
     answers, status = played(
         [
             {
                 "id": 1,
                 "method": "initialize",
-                "params": {"processId": None, "rootUri": None, "workspaceFolders": folders, "capabilities": {}},
+                "params": {
+                    "processId": None,
+                    "rootUri": None,
+                    "workspaceFolders": folders,
+                    "capabilities": {},
+                },
             },
             {"method": "textDocument/didOpen", "params": {"textDocument": document}},
             {"id": 2, "method": "shutdown"},
@@ -208,7 +257,9 @@ def test_the_configuration_is_that_of_the_open_folder(
         "--quiet",
     )
     assert status == 0
-    (published,) = [a["params"] for a in answers if a.get("method") == "textDocument/publishDiagnostics"]
+    (published,) = [
+        a["params"] for a in answers if a.get("method") == "textDocument/publishDiagnostics"
+    ]
     assert bool(published["diagnostics"]) == shown
     told = [a["params"]["message"] for a in answers if a.get("method") == "window/showMessage"]
     said = [message.partition(": ")[2].replace(str(tmp_path.resolve()), "HERE") for message in told]

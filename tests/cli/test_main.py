@@ -18,15 +18,21 @@ BIN = Path(sys.executable).parent
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-def run(*arguments: str | Path, program: str = "dractl", **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: str | Path, program: str = "dractl", **environment: str
+) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, **environment}
-    return subprocess.run([BIN / program, *arguments], capture_output=True, text=True, env=env, check=False)
+    return subprocess.run(
+        [BIN / program, *arguments], capture_output=True, text=True, env=env, check=False
+    )
 
 
 def on_terminal(*arguments: str | Path, **environment: str) -> str:
     """What a run shows on a terminal."""
     ours, its = os.openpty()
-    with subprocess.Popen([BIN / "dractl", *arguments], env={**os.environ, **environment}, stdout=its):
+    with subprocess.Popen(
+        [BIN / "dractl", *arguments], env={**os.environ, **environment}, stdout=its
+    ):
         os.close(its)
         shown = b""
         with suppress(OSError):  # EIO: the other end is closed
@@ -67,9 +73,13 @@ def test_no_arguments_shows_where_to_start() -> None:
     assert run("help").stdout == done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["rule"], ["schema", "Pod"], ["render", "--hardware", "dgx-h100"]])
+@pytest.mark.parametrize(
+    "arguments", [["rule"], ["schema", "Pod"], ["render", "--hardware", "dgx-h100"]]
+)
 def test_a_reader_that_is_gone_at_once_ends_it_silently(arguments: list[str]) -> None:
-    with subprocess.Popen([BIN / "dractl", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+    with subprocess.Popen(
+        [BIN / "dractl", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
         assert child.stdout is not None
         child.stdout.close()
         assert child.stderr is not None
@@ -90,7 +100,9 @@ def test_an_option_before_the_subcommand_belongs_after_it(option: str) -> None:
     assert f"put it after: dractl lint {option}" in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["lnt"], ["lint", "--no-such-option"], ["completion"], ["completion", "csh"]])
+@pytest.mark.parametrize(
+    "arguments", [["lnt"], ["lint", "--no-such-option"], ["completion"], ["completion", "csh"]]
+)
 def test_wrong_usage_is_2_and_says_so_on_stderr_only(arguments: list[str]) -> None:
     done = run(*arguments)
     assert done.returncode == 2
@@ -134,7 +146,9 @@ spec: {größe: 1}
     ],
     ids=lambda arguments: f"{arguments[0]}-{arguments[-2].lstrip('-')}",
 )
-def test_what_programs_read_is_utf8_in_every_locale(arguments: list[str | Path], tmp_path: Path) -> None:
+def test_what_programs_read_is_utf8_in_every_locale(
+    arguments: list[str | Path], tmp_path: Path
+) -> None:
     (tmp_path / "claim.yaml").write_text(CLAIM, encoding="utf-8")
 
     def printed(encoding: str) -> bytes:
@@ -157,7 +171,13 @@ def test_what_people_read_is_spelt_out_where_the_locale_lacks_the_characters() -
 
 def test_the_c_locale_gets_ascii_also_where_python_would_write_utf8() -> None:
     for locale in ({"LC_ALL": "C"}, {"LC_ALL": "", "LC_CTYPE": "", "LANG": "POSIX"}):
-        done = run("discover", "--from", ROOT / "examples/discover/node.json", PYTHONIOENCODING="", **locale)
+        done = run(
+            "discover",
+            "--from",
+            ROOT / "examples/discover/node.json",
+            PYTHONIOENCODING="",
+            **locale,
+        )
         assert "NUMA" in done.stdout
         assert done.stdout.isascii()
 
@@ -195,7 +215,10 @@ def test_kubectl_completion_lists_subcommands_and_a_directive() -> None:
 
 
 def test_kubectl_completion_lists_options() -> None:
-    assert "--kubernetes-version" in run("lint", "--kub", program="kubectl_complete-dra").stdout.splitlines()
+    assert (
+        "--kubernetes-version"
+        in run("lint", "--kub", program="kubectl_complete-dra").stdout.splitlines()
+    )
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
@@ -206,7 +229,9 @@ def test_completion_scripts_call_dractl(shell: str) -> None:
 
 
 def test_bash_completion_completes() -> None:
-    done = run(program="dractl", _DRACTL_COMPLETE="complete_bash", COMP_WORDS="dractl ex", COMP_CWORD="1")
+    done = run(
+        program="dractl", _DRACTL_COMPLETE="complete_bash", COMP_WORDS="dractl ex", COMP_CWORD="1"
+    )
     assert "explain" in done.stdout
 
 
@@ -223,7 +248,9 @@ def test_an_internal_error_is_one_message_and_3(
     assert "internal error: ZeroDivisionError: nothing to divide by" in captured.err
 
 
-@pytest.mark.parametrize("moment", ["dractl.cli.subcommands.function", "dractl.cli.terminal.prepare_streams"])
+@pytest.mark.parametrize(
+    "moment", ["dractl.cli.subcommands.function", "dractl.cli.terminal.prepare_streams"]
+)
 def test_an_interrupt_during_the_start_is_silent(moment: str) -> None:
     """Modules are still being imported: whatever raises KeyboardInterrupt there would print a traceback."""
     program = (
@@ -232,11 +259,15 @@ def test_an_interrupt_during_the_start_is_silent(moment: str) -> None:
         "sys.argv = ['dractl', 'lint']; "
         f"patch({moment!r}, lambda *_: os.kill(os.getpid(), signal.SIGINT)).start(); main.run()"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupt_is_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def interrupted(_: str) -> None:
         raise KeyboardInterrupt
 
@@ -247,13 +278,20 @@ def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("command", ["--version", "--help", "rule", "rule -o json", f"explain {ROOT}/examples/explain"])
+@pytest.mark.parametrize(
+    "command", ["--version", "--help", "rule", "rule -o json", f"explain {ROOT}/examples/explain"]
+)
 def test_a_report_that_nobody_gets_is_one_message_and_3(command: str, unbuffered: str) -> None:
     env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     for stream, why in ((">/dev/full", "No space left on device"), (">&-", "it is closed")):
         line = f"{BIN}/dractl {command} {stream}"
-        done = subprocess.run(line, shell=True, env=env, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (3, f"error: cannot write to standard output: {why}\n")
+        done = subprocess.run(
+            line, shell=True, env=env, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (
+            3,
+            f"error: cannot write to standard output: {why}\n",
+        )
 
 
 def test_closed_streams_that_are_not_needed(tmp_path: Path) -> None:
@@ -265,7 +303,9 @@ def test_closed_streams_that_are_not_needed(tmp_path: Path) -> None:
 
 def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
     line = f"mkdir here && cd here && rmdir ../here && {BIN}/dractl lint {ROOT}/examples/lint"
-    done = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        line, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith("error: the working directory is gone\n")
 
@@ -289,6 +329,8 @@ def test_messages_that_nobody_gets_change_no_exit_code(unbuffered: str) -> None:
         ({"CLICOLOR_FORCE": "1", "FORCE_COLOR": "0"}, [], False),
     ],
 )
-def test_color_follows_the_environment(environment: dict[str, str], arguments: list[str], colored: bool) -> None:
+def test_color_follows_the_environment(
+    environment: dict[str, str], arguments: list[str], colored: bool
+) -> None:
     done = run("completion", "csh", *arguments, **environment)
     assert ("\x1b[" in done.stderr) is colored

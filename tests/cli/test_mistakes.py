@@ -46,7 +46,10 @@ def test_the_table_has_what_people_did() -> None:
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block[0].removeprefix("$ dractl "))
 def test_a_mistake_is_answered(
-    block: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    block: list[str],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(folder)
     command, code, *expected = block

@@ -19,7 +19,11 @@ from tests import machines
 if TYPE_CHECKING:
     from pathlib import Path
 
-ARCHIVES = ["2pa-pcidomain32bits.tar.bz2", "32intel64-2p8co2t+8ve.tar.bz2", "40intel64-2g2n4c+pcilocality.tar.bz2"]
+ARCHIVES = [
+    "2pa-pcidomain32bits.tar.bz2",
+    "32intel64-2p8co2t+8ve.tar.bz2",
+    "40intel64-2g2n4c+pcilocality.tar.bz2",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +67,9 @@ def test_what_is_rendered_is_clean(
         == 0
     )
     capsys.readouterr()
-    assert main(["lint", "--isolated", "-o", "json", "--kubernetes-version", release, str(out)]) == 0
+    assert (
+        main(["lint", "--isolated", "-o", "json", "--kubernetes-version", release, str(out)]) == 0
+    )
     assert json.loads(capsys.readouterr().out)["findings"] == []
 
 
@@ -71,7 +77,10 @@ def roots_of(archive: Path) -> dict[str, str]:
     """Each PCI function's root as the archive's own links say it: the first folder below devices/."""
     with tarfile.open(archive) as tar:
         links = {m.name: m.linkname for m in tar if m.issym() and "/bus/pci/devices/" in m.name}
-    return {name.rpartition("/")[2]: target.partition("devices/")[2].split("/")[0] for name, target in links.items()}
+    return {
+        name.rpartition("/")[2]: target.partition("devices/")[2].split("/")[0]
+        for name, target in links.items()
+    }
 
 
 @pytest.mark.parametrize("archive", ARCHIVES)
@@ -81,7 +90,9 @@ def test_a_gathered_machine_gives_the_roots_of_its_own_links(
     assert run("--from", whole / "machines" / archive, "--driver", "dra.net") == 0
     nics = devices(rendered(capsys), "dra.net")
     roots = roots_of(whole / "machines" / archive)
-    physical = {name: d["attributes"] for name, d in nics.items() if "dra.net/pciAddress" in d["attributes"]}
+    physical = {
+        name: d["attributes"] for name, d in nics.items() if "dra.net/pciAddress" in d["attributes"]
+    }
     assert physical
     for attributes in physical.values():
         bdf = attributes["dra.net/pciAddress"]["string"]
@@ -115,7 +126,9 @@ def test_yaml_and_json_hold_the_same(capsys: pytest.CaptureFixture[str]) -> None
     ]
 
 
-def test_texts_survive_the_way_the_api_server_reads_yaml(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_texts_survive_the_way_the_api_server_reads_yaml(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """PyYAML would write these bare, and Go would read numbers and booleans."""
     from dractl.report.objects import to_yaml
 
@@ -142,7 +155,9 @@ def test_texts_survive_the_way_the_api_server_reads_yaml(tmp_path: Path, capsys:
     assert found.value["texts"] == texts
 
 
-def test_the_nodes_name(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_nodes_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def name(*arguments: object) -> str:
         assert run("--driver", "dra.cpu", *arguments) == 0
         return rendered(capsys)[0]["spec"]["nodeName"]
@@ -153,7 +168,18 @@ def test_the_nodes_name(tmp_path: Path, capsys: pytest.CaptureFixture[str], monk
     assert name("--hardware", "cpus=4") == "from-env"
     snapshot = tmp_path / "snapshot.json"
     assert (
-        main(["discover", "--save", str(snapshot), "--with-identity", "-q", "--output-file", str(tmp_path / "x")]) == 0
+        main(
+            [
+                "discover",
+                "--save",
+                str(snapshot),
+                "--with-identity",
+                "-q",
+                "--output-file",
+                str(tmp_path / "x"),
+            ]
+        )
+        == 0
     )
     described = json.loads(snapshot.read_text())
     described["host"]["name"] = "Gathered.Example"
@@ -178,7 +204,9 @@ def test_partial_gpus_are_marked(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "# gpu-0: 0000:19:00.0: partial, known from PCI alone." in captured.out
     assert "known from PCI alone" in captured.err
     found = devices(list(yaml.safe_load_all(captured.out)), "gpu.nvidia.com")
-    assert found["gpu-0"]["attributes"]["resource.kubernetes.io/pcieRoot"] == {"string": "pci0000:15"}
+    assert found["gpu-0"]["attributes"]["resource.kubernetes.io/pcieRoot"] == {
+        "string": "pci0000:15"
+    }
     assert "capacity" not in found["gpu-0"]
 
 
@@ -199,7 +227,9 @@ def test_partial_gpus_are_marked(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["--diff", "nowhere.yaml"], 3, "no such file"),
     ],
 )
-def test_wrong_usage(arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage(
+    arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run("--hardware", "H100,cpus=4", *arguments) == code
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -216,7 +246,9 @@ def test_wrong_usage(arguments: list[str], code: int, message: str, capsys: pyte
         ("nic,mig=on", "a machine without a GPU"),
     ],
 )
-def test_a_machine_that_is_not_what_was_asked_for(spec: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_machine_that_is_not_what_was_asked_for(
+    spec: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run("--hardware", spec) == 2
     assert message in capsys.readouterr().err
 
@@ -256,7 +288,9 @@ def test_diff(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--hardware", "2xH100,nic", "--output-file", published) == 0
     assert run("--hardware", "2xH100,nic", "--diff", published) == 0
     assert "are the same" in capsys.readouterr().out
-    published.write_text(re.sub("version: 580.65.6", "version: 570.0.0", published.read_text(), count=1))
+    published.write_text(
+        re.sub("version: 580.65.6", "version: 570.0.0", published.read_text(), count=1)
+    )
     assert run("--hardware", "2xH100,nic", "--diff", published) == 1
     assert capsys.readouterr().out.splitlines() == [
         "  gpu.nvidia.com/node-1/gpu-0",
@@ -297,9 +331,15 @@ NAMED = "sriovnetwork.k8snetworkplumbingwg.io,dra.memory,dra.nvme"
 
 
 @pytest.mark.parametrize("release", ["1.34", "1.37"])
-@pytest.mark.parametrize("source", [*ARCHIVES, "4xH100,2xnic,E810,4xnvme,memory=512Gi,vfs=4", "sriov", "plx-8gpu"])
+@pytest.mark.parametrize(
+    "source", [*ARCHIVES, "4xH100,2xnic,E810,4xnvme,memory=512Gi,vfs=4", "sriov", "plx-8gpu"]
+)
 def test_drivers_that_must_be_named_are_clean_too(
-    source: str, release: str, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    source: str,
+    release: str,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     if source in ARCHIVES:
         where: list[object] = ["--from", request.getfixturevalue("whole") / "machines" / source]
@@ -308,10 +348,20 @@ def test_drivers_that_must_be_named_are_clean_too(
     else:
         where = ["--hardware", source]
     out = tmp_path / "slices.yaml"
-    options = ["--driver", NAMED, "--device-classes", "--kubernetes-version", release, "--output-file", out]
+    options = [
+        "--driver",
+        NAMED,
+        "--device-classes",
+        "--kubernetes-version",
+        release,
+        "--output-file",
+        out,
+    ]
     assert run(*where, *options) == 0
     capsys.readouterr()
-    assert main(["lint", "--isolated", "-o", "json", "--kubernetes-version", release, str(out)]) == 0
+    assert (
+        main(["lint", "--isolated", "-o", "json", "--kubernetes-version", release, str(out)]) == 0
+    )
     assert json.loads(capsys.readouterr().out)["findings"] == []
 
 
@@ -319,7 +369,10 @@ def test_what_is_published_of_drivers_that_must_be_named_is_no_difference(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     published = tmp_path / "published.yaml"
-    assert run("--hardware", "nic,nvme", "--driver", "dra.net,dra.nvme", "--output-file", published) == 0
+    assert (
+        run("--hardware", "nic,nvme", "--driver", "dra.net,dra.nvme", "--output-file", published)
+        == 0
+    )
     assert run("--hardware", "nic,nvme", "--diff", published) == 0
     assert run("--hardware", "nic,nvme", "--driver", "dra.net,dra.nvme", "--diff", published) == 0
     assert run("--hardware", "nic", "--driver", "dra.net,dra.nvme", "--diff", published) == 1
@@ -328,8 +381,21 @@ def test_what_is_published_of_drivers_that_must_be_named_is_no_difference(
 
 def test_a_driver_that_publishes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """Its slices would be refused; those of the other drivers are printed all the same."""
-    assert run("--hardware", "129xnic,roots=64,cpus=8", "--driver", "dra.net,dra.cpu", "--node-name", "n") == 1
+    assert (
+        run(
+            "--hardware",
+            "129xnic,roots=64,cpus=8",
+            "--driver",
+            "dra.net,dra.cpu",
+            "--node-name",
+            "n",
+        )
+        == 1
+    )
     captured = capsys.readouterr()
-    assert "error: dra.net publishes nothing: the API server refuses its ResourceSlice: spec.devices" in captured.err
+    assert (
+        "error: dra.net publishes nothing: the API server refuses its ResourceSlice: spec.devices"
+        in captured.err
+    )
     assert "driver: dra.cpu" in captured.out
     assert "driver: dra.net" not in captured.out

@@ -20,7 +20,9 @@ def test_every_driver_has_a_page(name: str, capsys: pytest.CaptureFixture[str]) 
     assert found["released"] in found["versions"]
 
 
-def test_attributes_are_shown_as_expressions_select_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_attributes_are_shown_as_expressions_select_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["rule", "gpu.nvidia.com"]) == 0
     lines = capsys.readouterr().out.splitlines()
     (architecture,) = (line.split() for line in lines if "].architecture" in line)

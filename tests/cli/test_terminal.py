@@ -74,7 +74,9 @@ def test_progress_is_cut_to_the_width_and_harmless(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(threading, "Timer", AtOnce)
     with terminal.progress() as tell:
         tell("placing \x1b[31m[bold]" + "x" * 50)
-    shown = {line.removesuffix("\n") for line in CONTROL.split(errors.getvalue()) if "placing" in line}
+    shown = {
+        line.removesuffix("\n") for line in CONTROL.split(errors.getvalue()) if "placing" in line
+    }
     assert shown
     assert all(len(line) <= 20 and "\n" not in line for line in shown)
     assert "\x1b[31m" not in errors.getvalue()

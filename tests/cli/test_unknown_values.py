@@ -35,7 +35,10 @@ def claim(folder: Path, expression: str) -> str:
     ids=["explain", "fit", "cel"],
 )
 def test_a_selector_on_what_is_unknown_is_not_judged(
-    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     claim(tmp_path, HOPPER)
     monkeypatch.chdir(tmp_path)
@@ -44,7 +47,9 @@ def test_a_selector_on_what_is_unknown_is_not_judged(
     assert (LACKS in shown.err, shown.out) == (True, "")
 
 
-@pytest.mark.parametrize(("expression", "code"), [(HOPPER, 0), (ROOT_IS_KNOWN, 0), ('device.driver == "x"', 0)])
+@pytest.mark.parametrize(
+    ("expression", "code"), [(HOPPER, 0), (ROOT_IS_KNOWN, 0), ('device.driver == "x"', 0)]
+)
 def test_lint_reports_nothing_of_what_is_unknown(
     expression: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

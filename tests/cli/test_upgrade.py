@@ -60,23 +60,35 @@ def report(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return found
 
 
-def test_a_manifest_breaks_at_the_release_that_refuses_it(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_manifest_breaks_at_the_release_that_refuses_it(
+    manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """DeviceTaintRules selected by class up to 1.34 (kubernetes/kubernetes v1.35.0 pkg/apis/resource/types.go)."""
     assert upgrade(manifest, "--from", "1.34", "--to", "1.36", "-o", "json") == 1
     found = report(capsys)
     assert [step["step"] for step in found["steps"]] == ["Kubernetes 1.35", "Kubernetes 1.36"]
     first, last = found["steps"]
     (finding,) = first["findings"]
-    assert (finding["code"], finding["level"], finding["objects"]) == ("refused", "breaks", ["DeviceTaintRule/sick"])
+    assert (finding["code"], finding["level"], finding["objects"]) == (
+        "refused",
+        "breaks",
+        ["DeviceTaintRule/sick"],
+    )
     assert "deviceClassName" in finding["message"]
     assert finding["owner"] == "Helm release drivers"
-    assert last["findings"] == []  # from 1.38.0-alpha.2 on no release removes resource.k8s.io/v1alpha3
+    assert (
+        last["findings"] == []
+    )  # from 1.38.0-alpha.2 on no release removes resource.k8s.io/v1alpha3
     assert found["summary"] == {"breaks": 1, "changes": 0, "infos": 0}
 
 
-def test_a_version_that_a_later_release_no_longer_serves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_version_that_a_later_release_no_longer_serves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """k8s.io/api resource/v1beta1/zz_generated.prerelease-lifecycle.go"""
-    (tmp_path / "class.yaml").write_text(CLASS.replace("resource.k8s.io/v1\n", "resource.k8s.io/v1beta1\n"))
+    (tmp_path / "class.yaml").write_text(
+        CLASS.replace("resource.k8s.io/v1\n", "resource.k8s.io/v1beta1\n")
+    )
     assert upgrade(tmp_path, "--from", "1.36", "-o", "json") == 0
     (finding,) = [one for step in report(capsys)["steps"] for one in step["findings"]]
     assert (finding["code"], finding["level"]) == ("version-ends", "info")
@@ -92,7 +104,9 @@ def test_reports_to_hand_on(form: str, manifest: Path, capsys: pytest.CaptureFix
     assert "deviceClassName" in text
 
 
-def test_a_fix_of_lint_comes_with_the_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fix_of_lint_comes_with_the_finding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """1.35 drops tolerations and 1.36 checks them (conformance/validation rc-v1-toleration-operator-lower)."""
     (tmp_path / "claim.yaml").write_text(LOWER)
     assert upgrade(tmp_path, "--from", "1.35", "--to", "1.36", "-o", "json") == 1
@@ -105,19 +119,30 @@ def test_a_fix_of_lint_comes_with_the_finding(tmp_path: Path, capsys: pytest.Cap
 COMMENTED = LOWER.replace("metadata: {name: tolerant}", "metadata: {name: tolerant}  # ours")
 
 
-def test_fix_writes_what_lint_fixes_of_what_breaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fix_writes_what_lint_fixes_of_what_breaks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """conformance/validation rc-v1-toleration-operator-lower: 1.36 refuses the operator, whose case lint corrects."""
     wrong = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: UPPER}\nspec: {devices: {}}\n"
     (tmp_path / "claim.yaml").write_text(COMMENTED)
-    (tmp_path / "wrong.yaml").write_text(wrong)  # wrong for every release: not the upgrade's business
-    assert upgrade(tmp_path, "--from", "1.35", "--to", "1.36", "--fix", "--unsafe-fixes", "-o", "json") == 0
+    (tmp_path / "wrong.yaml").write_text(
+        wrong
+    )  # wrong for every release: not the upgrade's business
+    assert (
+        upgrade(tmp_path, "--from", "1.35", "--to", "1.36", "--fix", "--unsafe-fixes", "-o", "json")
+        == 0
+    )
     assert report(capsys)["summary"]["breaks"] == 0
-    assert (tmp_path / "claim.yaml").read_text() == COMMENTED.replace("operator: exists", "operator: Exists")
+    assert (tmp_path / "claim.yaml").read_text() == COMMENTED.replace(
+        "operator: exists", "operator: Exists"
+    )
     assert (tmp_path / "wrong.yaml").read_text() == wrong
     assert upgrade(tmp_path, "--from", "1.35", "--to", "1.36", "-o", "json") == 0
 
 
-def test_what_cannot_be_fixed_stays_and_is_told(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_fixed_stays_and_is_told(
+    manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert upgrade(manifest, "--from", "1.34", "--fix", "-o", "json") == 1
     assert report(capsys)["summary"]["breaks"] == 1
     assert manifest.read_text() == RULE
@@ -144,12 +169,16 @@ def test_a_file_that_cannot_be_written_is_left_and_named(
         (["x.yaml", "--unsafe-fixes", "--from", "1.34"], "--unsafe-fixes needs --fix"),
     ],
 )
-def test_fixes_of_nothing_are_wrong_usage(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fixes_of_nothing_are_wrong_usage(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert upgrade(*arguments) == 2
     assert said in capsys.readouterr().err
 
 
-def test_yaml_has_the_content_of_json_and_name_the_objects(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_yaml_has_the_content_of_json_and_name_the_objects(
+    manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert upgrade(manifest, "--from", "1.34", "-o", "json") == 1
     found = report(capsys)
     assert upgrade(manifest, "--from", "1.34", "-o", "yaml") == 1
@@ -158,9 +187,13 @@ def test_yaml_has_the_content_of_json_and_name_the_objects(manifest: Path, capsy
     assert capsys.readouterr().out == "DeviceTaintRule/sick\n"
 
 
-def test_a_release_that_is_not_released_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_release_that_is_not_released_yet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """k8s.io/api v0.38.0-alpha.2: v1beta1 is gone; what is planned for the gates is information with its source."""
-    (tmp_path / "class.yaml").write_text(CLASS.replace("resource.k8s.io/v1\n", "resource.k8s.io/v1beta1\n"))
+    (tmp_path / "class.yaml").write_text(
+        CLASS.replace("resource.k8s.io/v1\n", "resource.k8s.io/v1beta1\n")
+    )
     assert upgrade(tmp_path, "--from", "1.37", "--to", "1.38", "-o", "json") == 1
     found = report(capsys)
     (step,) = [step for step in found["steps"] if step["step"] == "Kubernetes 1.38"]
@@ -177,16 +210,28 @@ def test_who_owns_what_breaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     head = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate"}
     spec = yaml.safe_load(LOWER)["spec"]
     objects = [
-        {**head, "metadata": {"name": "a", "namespace": "ml", "labels": helm}, "spec": {"spec": spec}},
+        {
+            **head,
+            "metadata": {"name": "a", "namespace": "ml", "labels": helm},
+            "spec": {"spec": spec},
+        },
         {**head, "metadata": {"name": "b", "namespace": "dev"}, "spec": {"spec": {**spec}}},
     ]
     (tmp_path / "dump.yaml").write_text(yaml.safe_dump_all(objects))
-    assert upgrade("-f", tmp_path / "dump.yaml", "--from", "1.35", "--to", "1.36", "-o", "json") == 1
-    owners = {one["objects"][0]: one["owner"] for step in report(capsys)["steps"] for one in step["findings"]}
+    assert (
+        upgrade("-f", tmp_path / "dump.yaml", "--from", "1.35", "--to", "1.36", "-o", "json") == 1
+    )
+    owners = {
+        one["objects"][0]: one["owner"]
+        for step in report(capsys)["steps"]
+        for one in step["findings"]
+    }
     assert owners["ResourceClaimTemplate/ml/a"] == "Helm release llm, namespace ml, namespace dev"
 
 
-def test_gates_that_the_objects_show_are_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gates_that_the_objects_show_are_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "class.yaml").write_text(CLASS)
     assert upgrade("-f", tmp_path / "class.yaml", "--from", "1.34", "-o", "json") == 0
     assert any("spec.extendedResourceName" in text for text in report(capsys)["notCompared"])
@@ -203,13 +248,20 @@ def test_what_is_stored_loses_a_field(manifest: Path, capsys: pytest.CaptureFixt
     assert [one["code"] for step in found["steps"] for one in step["findings"]] == ["field-lost"]
 
 
-def test_a_field_takes_effect_with_its_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_field_takes_effect_with_its_gate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """DRAExtendedResource is on by default from 1.36 on; with the gate on, nothing changes."""
     (tmp_path / "class.yaml").write_text(CLASS)
     assert upgrade(tmp_path, "--from", "1.34") == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "extendedResourceName: dropped silently before, in effect from 1.36 on" in text
-    assert upgrade(tmp_path, "--from", "1.34", "--feature-gates", "DRAExtendedResource=true", "-o", "json") == 0
+    assert (
+        upgrade(
+            tmp_path, "--from", "1.34", "--feature-gates", "DRAExtendedResource=true", "-o", "json"
+        )
+        == 0
+    )
     assert report(capsys)["summary"] == {"breaks": 0, "changes": 0, "infos": 0}
 
 
@@ -231,7 +283,9 @@ def test_an_unknown_release_and_a_downgrade_are_wrong_usage(
     assert re.search("1.3[78]", error)
 
 
-def test_a_dump_that_does_not_tell_its_release_needs_from(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dump_that_does_not_tell_its_release_needs_from(
+    manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert upgrade("-f", manifest) == 2
     assert "--from names it" in capsys.readouterr().err
 
@@ -263,10 +317,14 @@ spec:
     assert step["step"] == "gpu.nvidia.com 25.8"
     assert step["findings"][0]["code"] == "selector-error"
     assert step["findings"][0]["objects"] == ["ResourceClaimTemplate/ml/first-gpu"]
-    assert any(one["code"] == "attribute-gone" and "index" in one["message"] for one in step["findings"])
+    assert any(
+        one["code"] == "attribute-gone" and "index" in one["message"] for one in step["findings"]
+    )
 
 
-def test_a_driver_is_judged_by_its_present_slices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_driver_is_judged_by_its_present_slices(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     main(
         [
             "render",

@@ -81,12 +81,16 @@ def test_a_terminal_shows_the_last_report_in_place(monkeypatch: pytest.MonkeyPat
     text = screen.getvalue()
     opened, closed = text.index("\x1b[?1049h"), text.index("\x1b[?1049l")  # the alternate screen
     assert opened < text.index("one") < text.index("two") < closed
-    assert "\x1b[H" in text[text.index("one") : text.index("two")]  # the cursor goes back to the corner
+    assert (
+        "\x1b[H" in text[text.index("one") : text.index("two")]
+    )  # the cursor goes back to the corner
     assert text[closed:].endswith("two\n")  # stays behind
     assert "---" not in text
 
 
-def test_a_terminal_without_a_cursor_gets_one_report_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_without_a_cursor_gets_one_report_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stdout", screen)
     monkeypatch.setenv("TERM", "dumb")

@@ -23,14 +23,19 @@ run()
 
 def dractl(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", BLOCKED, *arguments]
-    return subprocess.run(command, cwd=ROOT, input=given, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=ROOT, input=given, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "shown"),
     [
         (("discover", "--from", "examples/discover/node.json"), "gpu-0"),
-        (("render", "--hardware", "2xH100,1xnic", "--driver", "gpu.nvidia.com"), "kind: ResourceSlice"),
+        (
+            ("render", "--hardware", "2xH100,1xnic", "--driver", "gpu.nvidia.com"),
+            "kind: ResourceSlice",
+        ),
         (("rule", "DRA111"), "DRA111"),
     ],
 )
@@ -63,7 +68,12 @@ spec:
 
 
 @pytest.mark.parametrize(
-    "expression", ["device.driver ==", 'device.attributes["gpu.nvidia.com"].type == "gpu"', "[1, 2].all(x, x > 0)"]
+    "expression",
+    [
+        "device.driver ==",
+        'device.attributes["gpu.nvidia.com"].type == "gpu"',
+        "[1, 2].all(x, x > 0)",
+    ],
 )
 def test_a_selector_is_neither_wrong_nor_right(expression: str) -> None:
     result = dractl("lint", "-", given=CLAIM.replace("EXPRESSION", expression))

@@ -41,7 +41,11 @@ spec:
   containers:
   - {name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}
 """
-COMMANDS = (["lint", "claim.yaml", "--fix"], ["lint", "claim.yaml", "--add-ignore"], ["migrate", "--write", "pod.yaml"])
+COMMANDS = (
+    ["lint", "claim.yaml", "--fix"],
+    ["lint", "claim.yaml", "--add-ignore"],
+    ["migrate", "--write", "pod.yaml"],
+)
 SOMEBODY = "# somebody's comment\n"
 
 
@@ -66,7 +70,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def after(monkeypatch: pytest.MonkeyPatch, owner: object, name: str, act: Callable[[], None]) -> None:
+def after(
+    monkeypatch: pytest.MonkeyPatch, owner: object, name: str, act: Callable[[], None]
+) -> None:
     """Does something once, after the first call of a function."""
     original, calls = getattr(owner, name), iter([act])
 
@@ -81,7 +87,13 @@ def after(monkeypatch: pytest.MonkeyPatch, owner: object, name: str, act: Callab
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize(
     ("moment", "change"),
-    [("read", append), ("read", rename), ("compared", append), ("compared", rename), ("written", append)],
+    [
+        ("read", append),
+        ("read", rename),
+        ("compared", append),
+        ("compared", rename),
+        ("written", append),
+    ],
 )
 def test_what_somebody_writes_meanwhile_stays(
     here: Path,
@@ -94,7 +106,11 @@ def test_what_somebody_writes_meanwhile_stays(
     path = here / next(word for word in command if word.endswith(".yaml"))
     written = path.read_text()
     if moment == "read":  # by lint or migrate, before the bytes to be edited are looked at
-        module = "dractl.cli.lint.report_on" if command[0] == "lint" else "dractl.cli.migrate.load_readable"
+        module = (
+            "dractl.cli.lint.report_on"
+            if command[0] == "lint"
+            else "dractl.cli.migrate.load_readable"
+        )
         owner = import_module(module.rpartition(".")[0])
         after(monkeypatch, owner, module.rpartition(".")[2], lambda: change(path))
     elif moment == "compared":
@@ -122,7 +138,9 @@ def test_two_that_fix_one_folder(here: Path) -> None:
     for file in files:
         file.write_text(WRONG)
     line = [sys.executable, "-m", "dractl", "lint", ".", "--no-cache", "-q"]
-    running = [subprocess.Popen([*line, option], cwd=here) for option in ("--fix", "--fix", "--add-ignore")]
+    running = [
+        subprocess.Popen([*line, option], cwd=here) for option in ("--fix", "--fix", "--add-ignore")
+    ]
     assert {process.wait() for process in running} <= {0, 1, 3}
     for file in files:
         (claim,) = yaml.safe_load_all(file.read_text())
@@ -174,7 +192,9 @@ def test_hard_links_and_read_only_files_stay(
     assert path.read_text() == written
 
 
-def test_a_file_that_cannot_be_written_keeps_no_other_from_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_cannot_be_written_keeps_no_other_from_it(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in ("a.yaml", "b.yaml"):
         (here / name).write_text(WRONG)
     (here / "a.yaml").chmod(0o444)
@@ -199,7 +219,9 @@ def test_a_full_disk_loses_nothing(
     assert "cannot write the report: No space left on device" in capsys.readouterr().err
     assert (here / "report.json").read_text() == "an earlier report"
     assert (here / "claim.yaml").read_text() == WRONG
-    left = sorted(path.name for path in here.iterdir() if path.name != ".cache")  # the cache: a folder of its own
+    left = sorted(
+        path.name for path in here.iterdir() if path.name != ".cache"
+    )  # the cache: a folder of its own
     assert left == ["claim.yaml", "dractl.toml", "pod.yaml", "report.json"]
 
 
@@ -210,7 +232,9 @@ def test_a_report_does_not_replace_a_read_only_file(here: Path) -> None:
     assert (here / "report.json").read_text() == "kept"
 
 
-def test_a_file_that_cannot_be_replaced_is_written_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_replaced_is_written_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def mounted(*_: object) -> None:
         raise OSError(errno.EBUSY, "Device or resource busy")
 

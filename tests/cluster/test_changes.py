@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from dractl.cluster.changes import Create, Delete, Patch, PatchError, apply, parse_target, patched, pointer
+from dractl.cluster.changes import (
+    Create,
+    Delete,
+    Patch,
+    PatchError,
+    apply,
+    parse_target,
+    patched,
+    pointer,
+)
 from tests.explain.cluster import allocation, claim, node, pod, request, state_of
 
 KEY = ("ml", "eval")
@@ -39,7 +48,10 @@ def test_a_patch_that_does_not_apply_is_refused(operation: dict) -> None:
 
 
 def test_pointer_escapes() -> None:
-    assert pointer("metadata", "labels", "example.com/a~b", 0) == "/metadata/labels/example.com~1a~0b/0"
+    assert (
+        pointer("metadata", "labels", "example.com/a~b", 0)
+        == "/metadata/labels/example.com~1a~0b/0"
+    )
 
 
 def test_targets_of_both_scopes() -> None:
@@ -57,7 +69,10 @@ def test_ending_the_only_pod_frees_a_claim_of_its_own_name() -> None:
 def test_ending_one_of_two_pods_keeps_the_allocation() -> None:
     status = allocation("node-1", ("d", "gpu-0"), pod="eval")
     status["reservedFor"].append({"resource": "pods", "name": "other", "uid": "2"})
-    state = apply(state_of(claim("eval", request("r", "c"), status=status), pod("eval")), [Delete("Pod/ml/eval")])
+    state = apply(
+        state_of(claim("eval", request("r", "c"), status=status), pod("eval")),
+        [Delete("Pod/ml/eval")],
+    )
     left = state.get("ResourceClaim", KEY)["status"]
     assert [c["name"] for c in left["reservedFor"]] == ["other"]
     assert "allocation" in left
@@ -87,14 +102,24 @@ def test_ending_a_pod_releases_a_claim_that_an_earlier_change_gave_it() -> None:
 def test_ending_a_pod_leaves_claims_of_another_namespace_and_malformed_ones() -> None:
     status = allocation("node-1", ("d", "gpu-0"), pod="eval")
     other = claim("other", request("r", "c"), status=status, metadata={"namespace": "team"})
-    odd = claim("odd", request("r", "c"), status={"reservedFor": ["eval"]}, metadata={"ownerReferences": "eval"})
+    odd = claim(
+        "odd",
+        request("r", "c"),
+        status={"reservedFor": ["eval"]},
+        metadata={"ownerReferences": "eval"},
+    )
     before = state_of(other, odd, pod("eval"))
-    assert apply(before, [Delete("Pod/ml/eval")]).all("ResourceClaim") == before.all("ResourceClaim")
+    assert apply(before, [Delete("Pod/ml/eval")]).all("ResourceClaim") == before.all(
+        "ResourceClaim"
+    )
 
 
 def test_a_change_leaves_the_state_before_as_it_was() -> None:
     before = state_of(node("node-1"))
-    after = apply(before, [Patch("Node/node-1", ({"op": "add", "path": "/spec/unschedulable", "value": True},))])
+    after = apply(
+        before,
+        [Patch("Node/node-1", ({"op": "add", "path": "/spec/unschedulable", "value": True},))],
+    )
     assert after.get("Node", ("", "node-1"))["spec"] == {"unschedulable": True}
     assert before.get("Node", ("", "node-1"))["spec"] == {}
 

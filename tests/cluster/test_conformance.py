@@ -8,11 +8,19 @@ import pytest
 
 from dractl.cluster.conformance import cluster_checks
 
-SERVED = ("deviceclasses", "resourceclaims", "resourceclaims/status", "resourceclaimtemplates", "resourceslices")
+SERVED = (
+    "deviceclasses",
+    "resourceclaims",
+    "resourceclaims/status",
+    "resourceclaimtemplates",
+    "resourceslices",
+)
 CLASS = {"metadata": {"name": "gpu.nvidia.com"}}
 
 
-def pool(node: str, *, count: int = 1, generation: int = 1, driver: str = "gpu.nvidia.com") -> dict[str, Any]:
+def pool(
+    node: str, *, count: int = 1, generation: int = 1, driver: str = "gpu.nvidia.com"
+) -> dict[str, Any]:
     pool = {"name": node, "generation": generation, "resourceSliceCount": count}
     return {"spec": {"driver": driver, "nodeName": node, "pool": pool}}
 
@@ -36,21 +44,33 @@ def test_an_api_that_is_not_served() -> None:
 
 
 def test_a_pool_is_complete_when_its_newest_generation_is() -> None:
-    old_and_new = [pool("a", generation=1), pool("a", generation=2, count=2), pool("a", generation=2, count=2)]
+    old_and_new = [
+        pool("a", generation=1),
+        pool("a", generation=2, count=2),
+        pool("a", generation=2, count=2),
+    ]
     assert states(SERVED, [CLASS], old_and_new, [])["pools"] == "ok"
     half = [pool("a", generation=1), pool("a", generation=2, count=2)]
     (check,) = (c for c in cluster_checks(SERVED, [CLASS], half, []) if c.name == "pools")
-    assert (check.state, check.evidence) == ("missing", "gpu.nvidia.com: incomplete: a (1 of 2 slices)")
+    assert (check.state, check.evidence) == (
+        "missing",
+        "gpu.nvidia.com: incomplete: a (1 of 2 slices)",
+    )
 
 
 @pytest.mark.parametrize(
     ("marked", "state"),
     [
         ({"metadata": {"name": "b", "labels": {"nvidia.com/gpu.present": "true"}}}, "missing"),
-        ({"metadata": {"name": "b"}, "status": {"capacity": {"amd.com/gpu": "8", "cpu": "4"}}}, "missing"),
+        (
+            {"metadata": {"name": "b"}, "status": {"capacity": {"amd.com/gpu": "8", "cpu": "4"}}},
+            "missing",
+        ),
         ({"metadata": {"name": "b"}, "status": {"capacity": {"amd.com/gpu": "0"}}}, "unknown"),
         ({"metadata": {"name": "a", "labels": {"nvidia.com/gpu.present": "true"}}}, "ok"),
     ],
 )
-def test_nodes_that_have_accelerators_and_publish_nothing(marked: dict[str, Any], state: str) -> None:
+def test_nodes_that_have_accelerators_and_publish_nothing(
+    marked: dict[str, Any], state: str
+) -> None:
     assert states(SERVED, [CLASS], [pool("a")], [marked])["nodes with accelerators"] == state

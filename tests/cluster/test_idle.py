@@ -19,14 +19,31 @@ def of(kind: str, spec: dict[str, Any], uid: str = "u", **more: Any) -> tuple[st
     [
         ("Job", {"suspend": True}, "suspended (spec.suspend)", "kubectl patch job x -n ml"),
         ("JobSet", {"suspend": True}, "JobSet ml/x is suspended", "kubectl patch jobset x -n ml"),
-        ("CronJob", {"suspend": True, "schedule": "0 3 * * *"}, "suspended", "kubectl patch cronjob x -n ml"),
+        (
+            "CronJob",
+            {"suspend": True, "schedule": "0 3 * * *"},
+            "suspended",
+            "kubectl patch cronjob x -n ml",
+        ),
         ("CronJob", {"schedule": "0 3 * * *"}, "its schedule is 0 3 * * *", ""),
-        ("Deployment", {"paused": True, "replicas": 2}, "paused", "kubectl rollout resume deployment/x -n ml"),
-        ("StatefulSet", {"replicas": 0}, "0 replicas", "kubectl scale statefulset/x -n ml --replicas=1"),
+        (
+            "Deployment",
+            {"paused": True, "replicas": 2},
+            "paused",
+            "kubectl rollout resume deployment/x -n ml",
+        ),
+        (
+            "StatefulSet",
+            {"replicas": 0},
+            "0 replicas",
+            "kubectl scale statefulset/x -n ml --replicas=1",
+        ),
         ("Job", {"parallelism": 0}, "parallelism 0", ""),
     ],
 )
-def test_a_workload_that_wants_no_pods(kind: str, spec: dict[str, Any], why: str, resume: str) -> None:
+def test_a_workload_that_wants_no_pods(
+    kind: str, spec: dict[str, Any], why: str, resume: str
+) -> None:
     found = of(kind, spec)
     assert found is not None
     assert why in found[0]
@@ -42,7 +59,11 @@ def test_a_job_that_is_over() -> None:
 
 
 def test_a_queue_resumes_its_jobs_itself() -> None:
-    found = of("Job", {"suspend": True}, metadata={"uid": "u", "labels": {"kueue.x-k8s.io/queue-name": "team"}})
+    found = of(
+        "Job",
+        {"suspend": True},
+        metadata={"uid": "u", "labels": {"kueue.x-k8s.io/queue-name": "team"}},
+    )
     assert found is not None
     assert "LocalQueue ml/team" in found[0]
     assert found[1] == "kubectl get workloads.kueue.x-k8s.io -n ml"

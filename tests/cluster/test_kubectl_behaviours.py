@@ -28,7 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CALLS = {
-    "get resourceslices.": ("ResourceSlice", "ResourceClaim", "DeviceClass", "ResourceClaimTemplate"),
+    "get resourceslices.": (
+        "ResourceSlice",
+        "ResourceClaim",
+        "DeviceClass",
+        "ResourceClaimTemplate",
+    ),
     "get nodes,": ("Node", "Pod", "Namespace"),
     "get deployments.": ("Deployment",),
     "get devicetaintrules.": ("DeviceTaintRule",),
@@ -87,14 +92,19 @@ def told(plural: str, where: str = "at the cluster scope") -> str:
     )
 
 
-TIMEOUT = "Error from server (Timeout): the server was unable to return a response in the time allotted"
+TIMEOUT = (
+    "Error from server (Timeout): the server was unable to return a response in the time allotted"
+)
 
 
 def forbidden(kind: str, *, own: bool = False) -> str:
     """403 for a kind; with ``own`` only outside of namespace ml. kubectl prints the others of the call."""
     pattern, held = next(pair for pair in CALLS.items() if kind in pair[1])
     left = listed(*of(*(other for other in held if other != kind)))
-    narrow = listed(*of(kind)) if own else "", "" if own else told(PLURALS[kind], 'in the namespace "ml"')
+    narrow = (
+        listed(*of(kind)) if own else "",
+        "" if own else told(PLURALS[kind], 'in the namespace "ml"'),
+    )
     return case(f"*'{pattern}'*--all-namespaces*", left, told(PLURALS[kind]), 1) + case(
         f"*'get {PLURALS[kind]}'*", *narrow, 0 if own else 1
     )
@@ -132,33 +142,49 @@ def prints(out: str) -> str:
     return case("*'get nodes,'*", out)
 
 
-FITS, LISTS, COUNTS = Says(0, "fits on node-1"), Says(0, r"gpu\.example\.com +- +2 +2"), Says(0, "2 more copies fit")
+FITS, LISTS, COUNTS = (
+    Says(0, "fits on node-1"),
+    Says(0, r"gpu\.example\.com +- +2 +2"),
+    Says(0, "2 more copies fit"),
+)
 BEHAVIOURS = [
     Behaviour("whole", "", FITS, LISTS, COUNTS),
     same("not on PATH", "", "kubectl is not on PATH", program=""),
-    same("another machine's program", "", "cannot be started: Exec format error", program="\x7fELF"),
-    same("no interpreter", "", "cannot be started: No such file", program="#!/no/such/interpreter\n"),
+    same(
+        "another machine's program", "", "cannot be started: Exec format error", program="\x7fELF"
+    ),
+    same(
+        "no interpreter", "", "cannot be started: No such file", program="#!/no/such/interpreter\n"
+    ),
     same("killed", "  *) kill -9 $$;;\n", r"ended by signal 9 \(SIGKILL\)"),
     same("crashed", "  *) kill -11 $$;;\n", r"ended by signal 11 \(SIGSEGV\)"),
     same("no message", ends("", 7), "ended with code 7, without a message"),
     same(
         "no kubeconfig",
-        ends("The connection to the server localhost:8080 was refused - did you specify the right host or port?"),
+        ends(
+            "The connection to the server localhost:8080 was refused - did you specify the right host or port?"
+        ),
         "localhost:8080 was refused(.|\n)*no kubeconfig was found",
     ),
     same(
         "refused",
-        ends("The connection to the server 10.0.0.1:6443 was refused - did you specify the right host or port?"),
+        ends(
+            "The connection to the server 10.0.0.1:6443 was refused - did you specify the right host or port?"
+        ),
         "10.0.0.1:6443 was refused(.|\n)*is the cluster running",
     ),
     same(
         "no such host",
-        ends("Unable to connect to the server: dial tcp: lookup k8s.corp on 10.0.0.2:53: no such host"),
+        ends(
+            "Unable to connect to the server: dial tcp: lookup k8s.corp on 10.0.0.2:53: no such host"
+        ),
         "lookup k8s.corp.*no such host(.|\n)*server name in the kubeconfig",
     ),
     same(
         "no such proxy",
-        ends("Unable to connect to the server: proxyconnect tcp: dial tcp: lookup proxy.corp: no such host"),
+        ends(
+            "Unable to connect to the server: proxyconnect tcp: dial tcp: lookup proxy.corp: no such host"
+        ),
         "lookup proxy.corp(.|\n)*HTTPS_PROXY",
     ),
     same(
@@ -194,20 +220,31 @@ BEHAVIOURS = [
         ),
         "executable aws failed.*It says: .*sso session expired|sso session expired",
     ),
-    same("no such context", ends('error: context "x" does not exist'), 'context "x" does not exist(.|\n)*get-contexts'),
+    same(
+        "no such context",
+        ends('error: context "x" does not exist'),
+        'context "x" does not exist(.|\n)*get-contexts',
+    ),
     same(
         "bad kubeconfig",
-        ends('error: error loading config file "/k": yaml: line 1: did not find expected node content'),
+        ends(
+            'error: error loading config file "/k": yaml: line 1: did not find expected node content'
+        ),
         "error loading config file(.|\n)*config view",
     ),
     same(
         "proxy's page",
-        ends("<html><head><title>503 Service Unavailable</title></head>\n<body>\nno\n</body></html>"),
+        ends(
+            "<html><head><title>503 Service Unavailable</title></head>\n<body>\nno\n</body></html>"
+        ),
         r"page of HTML \(503 Service Unavailable\)",
     ),
     same(
         "panic",
-        ends("panic: runtime error: invalid memory address\n\ngoroutine 1 [running]:\nmain.main()\n\t/x/main.go:1", 2),
+        ends(
+            "panic: runtime error: invalid memory address\n\ngoroutine 1 [running]:\nmain.main()\n\t/x/main.go:1",
+            2,
+        ),
         "panic: runtime error: invalid memory address",
     ),
     same(
@@ -217,7 +254,9 @@ BEHAVIOURS = [
     ),
     same(
         "a token in the error",
-        ends("error: request with Authorization: Bearer eyJhbGciOi.abc.def was refused; token=s3cr3t-1"),
+        ends(
+            "error: request with Authorization: Bearer eyJhbGciOi.abc.def was refused; token=s3cr3t-1"
+        ),
         r"Authorization: Bearer \.\.\. was refused; token=\.\.\.(?!(.|\n)*(eyJ|s3cr))",
     ),
     same("endless line", ends("error: " + "x" * 100_000), r"x{200,600} \.\.\."),
@@ -246,7 +285,11 @@ BEHAVIOURS = [
     ),
     same(
         "no group",
-        case("*'get resourceslices'*", err='error: the server doesn\'t have a resource type "resourceslices"', code=1),
+        case(
+            "*'get resourceslices'*",
+            err='error: the server doesn\'t have a resource type "resourceslices"',
+            code=1,
+        ),
         "dynamic resource allocation is off",
     ),
     same(
@@ -259,9 +302,21 @@ BEHAVIOURS = [
         prints("Logging in with the browser ...\n" + listed(*of("Node", "Pod"))),
         "nodes did not print JSON",
     ),
-    same("text after the list", prints(listed(*of("Node", "Pod")) + "\nnode-1 Ready"), "nodes did not print JSON"),
-    same("two lists", prints(listed(*of("Node")) + "\n" + listed(*of("Pod"))), "nodes did not print JSON"),
-    same("page on standard output", prints("<html><body>sign in</body></html>"), "nodes did not print JSON"),
+    same(
+        "text after the list",
+        prints(listed(*of("Node", "Pod")) + "\nnode-1 Ready"),
+        "nodes did not print JSON",
+    ),
+    same(
+        "two lists",
+        prints(listed(*of("Node")) + "\n" + listed(*of("Pod"))),
+        "nodes did not print JSON",
+    ),
+    same(
+        "page on standard output",
+        prints("<html><body>sign in</body></html>"),
+        "nodes did not print JSON",
+    ),
     same("a table", prints("NAME STATUS\nnode-1 Ready"), "nodes did not print JSON"),
     same(
         "items null",
@@ -287,7 +342,9 @@ BEHAVIOURS = [
     same("an array", prints("[]"), "nodes did not print a list of objects"),
     same("nested deeply", prints("[" * 100_000), "nodes did not print JSON"),
     same(
-        "first page", prints(listed(*of("Node"), metadata={"continue": "abc"})), "nodes printed only a part of the list"
+        "first page",
+        prints(listed(*of("Node"), metadata={"continue": "abc"})),
+        "nodes printed only a part of the list",
     ),
     same(
         "another kind's list",
@@ -299,7 +356,11 @@ BEHAVIOURS = [
         case("*'get '*", '{"apiVersion": "v1", "kind": "EventList", "items": []}'),
         "printed a list of kind Event",
     ),
-    same("objects of another kind", case("*'get resourceslices.'*", listed(*of("Pod"))), "printed a list of kind Pod"),
+    same(
+        "objects of another kind",
+        case("*'get resourceslices.'*", listed(*of("Pod"))),
+        "printed a list of kind Pod",
+    ),
     same(
         "an object without a name",
         prints(listed({"apiVersion": "v1", "kind": "Pod", "metadata": None})),
@@ -307,7 +368,8 @@ BEHAVIOURS = [
     ),
     same(
         "time-out in the middle, exit code 0",
-        case("*'get nodes,'*", listed(*of("Node")), TIMEOUT) + case("*'get pods.'*|*'get pods '*", "", TIMEOUT),
+        case("*'get nodes,'*", listed(*of("Node")), TIMEOUT)
+        + case("*'get pods.'*|*'get pods '*", "", TIMEOUT),
         "cannot read pods: .*in the time allotted",
     ),
     same(
@@ -315,20 +377,40 @@ BEHAVIOURS = [
         f"  *'get nodes,'*|*'get pods '*) printf '%s\\n' {shlex.quote(told('pods'))} >&2; kill -9 $$;;\n",
         r"cannot read pods: it was ended by signal 9 \(SIGKILL\)",
     ),
-    same("config killed", "  *'config view'*) kill -9 $$;;\n", "cannot read the kubeconfig: it was ended by signal 9"),
-    same("config a page", case("*'config view'*", "<html>sign in</html>"), "'<html>sign in</html>' as the namespace"),
-    same("config with colours", case("*'config view'*", "\x1b[31mml"), r"\\x1b\[31mml' as the namespace"),
+    same(
+        "config killed",
+        "  *'config view'*) kill -9 $$;;\n",
+        "cannot read the kubeconfig: it was ended by signal 9",
+    ),
+    same(
+        "config a page",
+        case("*'config view'*", "<html>sign in</html>"),
+        "'<html>sign in</html>' as the namespace",
+    ),
+    same(
+        "config with colours",
+        case("*'config view'*", "\x1b[31mml"),
+        r"\\x1b\[31mml' as the namespace",
+    ),
     Behaviour(
         "pods forbidden, and a login helper warns",
-        case("*'get nodes,'*", listed(*of("Node")), f"WARNING: the gcp auth plugin is deprecated\n{told('pods')}", 1)
-        + case("*'get pods'*", "", f"WARNING: the gcp auth plugin is deprecated\n{told('pods')}", 1),
+        case(
+            "*'get nodes,'*",
+            listed(*of("Node")),
+            f"WARNING: the gcp auth plugin is deprecated\n{told('pods')}",
+            1,
+        )
+        + case(
+            "*'get pods'*", "", f"WARNING: the gcp auth plugin is deprecated\n{told('pods')}", 1
+        ),
         Says(1, "may fit on node-1, but pods may not be read, so who uses the claims"),
         Says(0, "not allowed to read pods: what they use on a node is not counted"),
         Says(0, "not allowed to read pods: what they use on a node is not counted"),
     ),
     Behaviour(
         "pods forbidden, exit code 0",
-        case("*'get nodes,'*", listed(*of("Node")), told("pods")) + case("*'get pods'*", "", told("pods")),
+        case("*'get nodes,'*", listed(*of("Node")), told("pods"))
+        + case("*'get pods'*", "", told("pods")),
         Says(1, "may fit on node-1, but pods may not be read, so who uses the claims"),
         Says(0, "not allowed to read pods: what they use on a node is not counted"),
         Says(0, "not allowed to read pods: what they use on a node is not counted"),
@@ -344,8 +426,14 @@ BEHAVIOURS = [
         "other namespaces' pods forbidden",
         forbidden("Pod", own=True),
         Says(1, "may fit on node-1 but pods of other namespaces may not be read"),
-        Says(0, "not allowed to read pods of other namespaces: what they use on a node is not counted"),
-        Says(0, "not allowed to read pods of other namespaces: what they use on a node is not counted"),
+        Says(
+            0,
+            "not allowed to read pods of other namespaces: what they use on a node is not counted",
+        ),
+        Says(
+            0,
+            "not allowed to read pods of other namespaces: what they use on a node is not counted",
+        ),
     ),
     Behaviour(
         "claims forbidden",
@@ -413,7 +501,9 @@ BEHAVIOURS = [
     Behaviour(
         "no taint rules",
         case(
-            "*'get devicetaintrules'*", err='error: the server doesn\'t have a resource type "devicetaintrules"', code=1
+            "*'get devicetaintrules'*",
+            err='error: the server doesn\'t have a resource type "devicetaintrules"',
+            code=1,
         ),
         FITS,
         LISTS,
@@ -449,7 +539,12 @@ BEHAVIOURS = [
     ),
     Behaviour(
         "version with colours",
-        case("version*", json.dumps({"serverVersion": {"major": "1", "minor": "36", "gitVersion": "v1.36.\x1b[31m"}})),
+        case(
+            "version*",
+            json.dumps(
+                {"serverVersion": {"major": "1", "minor": "36", "gitVersion": "v1.36.\x1b[31m"}}
+            ),
+        ),
         FITS,
         LISTS,
         COUNTS,
@@ -475,7 +570,9 @@ BEHAVIOURS = [
         LISTS,
         COUNTS,
     ),
-    Behaviour("byte order mark", prints("\ufeff" + listed(*of("Node", "Pod"))), FITS, LISTS, COUNTS),
+    Behaviour(
+        "byte order mark", prints("\ufeff" + listed(*of("Node", "Pod"))), FITS, LISTS, COUNTS
+    ),
     Behaviour(
         "nothing",
         case("*get*"),
@@ -484,7 +581,11 @@ BEHAVIOURS = [
         Says(3, "there is no ResourceClaimTemplate at all"),
     ),
 ]
-COMMANDS = {"explain": ["explain"], "devices": ["devices"], "fit": ["fit", "template/one", "-n", "ml"]}
+COMMANDS = {
+    "explain": ["explain"],
+    "devices": ["devices"],
+    "fit": ["fit", "template/one", "-n", "ml"],
+}
 
 
 def install(folder: Path, behaviour: Behaviour, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -531,10 +632,15 @@ def test_every_behaviour_has_its_exit_code_and_its_sentence(
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_kubectl_that_never_answers(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(kubectl, "_TIMEOUT", 0.3)
-    install(tmp_path, same("hangs", "", "", program="#!/bin/sh\nexec /bin/sleep 600\n"), monkeypatch)
+    install(
+        tmp_path, same("hangs", "", "", program="#!/bin/sh\nexec /bin/sleep 600\n"), monkeypatch
+    )
     assert main([*COMMANDS[command], "--isolated"]) == 3
     assert "kubectl did not answer within 0.3 seconds" in capsys.readouterr().err
 
@@ -568,9 +674,15 @@ def test_json_names_what_could_not_be_read(
 
 
 @pytest.mark.parametrize("name", ["version refused", "newer"])
-@pytest.mark.parametrize("arguments", [["explain", "pod/train-0"], ["devices"], ["fit", "template/one"]])
+@pytest.mark.parametrize(
+    "arguments", [["explain", "pod/train-0"], ["devices"], ["fit", "template/one"]]
+)
 def test_json_says_that_the_release_is_assumed(
-    name: str, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str,
+    arguments: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     install(tmp_path, named(name), monkeypatch)
     main([*arguments, "--isolated", "-o", "json"])
@@ -583,11 +695,18 @@ def test_json_says_that_the_release_is_assumed(
     ("kind", "said"),
     [
         ("Pod", "whether anything in namespace ml is pending is not known: pods may not be read;"),
-        ("ResourceClaim", "whether anything in namespace ml is pending is not known: resourceclaims may not be read;"),
+        (
+            "ResourceClaim",
+            "whether anything in namespace ml is pending is not known: resourceclaims may not be read;",
+        ),
     ],
 )
 def test_nothing_is_pending_only_where_pods_and_claims_were_read(
-    kind: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kind: str,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     nothing = case("*'get resourceslices.'*", listed(*of("ResourceSlice"))) + case(
         "*'get nodes,'*", listed(*of("Node"))
@@ -606,14 +725,22 @@ def test_nothing_is_pending_only_where_pods_and_claims_were_read(
 def forbidden_with_nothing(kind: str) -> str:
     pattern = next(pattern for pattern, held in CALLS.items() if kind in held)
     error = told(PLURALS[kind])
-    return case(f"*'{pattern}'*--all-namespaces*", listed(), error, 1) + case(f"*'get {PLURALS[kind]}'*", "", error, 1)
+    return case(f"*'{pattern}'*--all-namespaces*", listed(), error, 1) + case(
+        f"*'get {PLURALS[kind]}'*", "", error, 1
+    )
 
 
 def test_all_pods_were_not_read_where_one_namespace_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    own = case("*'get nodes,'*", listed(*of("Node")), told("pods"), 1) + case("*'get pods'*", listed())
-    install(tmp_path, same("", own + case("*'get resourceslices.'*", listed(*of("ResourceSlice"))), ""), monkeypatch)
+    own = case("*'get nodes,'*", listed(*of("Node")), told("pods"), 1) + case(
+        "*'get pods'*", listed()
+    )
+    install(
+        tmp_path,
+        same("", own + case("*'get resourceslices.'*", listed(*of("ResourceSlice"))), ""),
+        monkeypatch,
+    )
     assert main(["explain", "--isolated", "-A"]) == 1
     assert "pods may not be read outside of namespace ml" in capsys.readouterr().out
     assert main(["explain", "--isolated", "-n", "ml"]) == 0
@@ -623,7 +750,9 @@ def test_all_pods_were_not_read_where_one_namespace_was(
 def test_facts_say_what_was_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    install(tmp_path, same("", forbidden("ResourceSlice") + forbidden("Pod", own=True), ""), monkeypatch)
+    install(
+        tmp_path, same("", forbidden("ResourceSlice") + forbidden("Pod", own=True), ""), monkeypatch
+    )
     assert main(["facts", "--cluster"]) == 0
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith("facts ")
@@ -632,7 +761,10 @@ def test_facts_say_what_was_not_compared(
     )
     assert main(["facts", "--cluster", "-o", "json"]) == 0
     unread = json.loads(capsys.readouterr().out)["unread"]
-    assert unread == [{"resource": "resourceslices.resource.k8s.io"}, {"resource": "pods", "namespace": "ml"}]
+    assert unread == [
+        {"resource": "resourceslices.resource.k8s.io"},
+        {"resource": "pods", "namespace": "ml"},
+    ]
 
 
 def test_what_else_was_not_read_is_said_beside(
@@ -661,7 +793,9 @@ HELPER = "#!/bin/sh\n/bin/sleep 600 &\necho $! > {}/helper\nwait\n"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_no_login_helper_is_left_after_the_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_login_helper_is_left_after_the_time_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kubectl, "_TIMEOUT", 1)
     install(tmp_path, same("helper", "", "", program=HELPER.format(tmp_path)), monkeypatch)
     with pytest.raises(InputError, match="did not answer"):
@@ -680,8 +814,14 @@ def test_no_login_helper_is_left_after_a_signal(
     command = [sys.executable, "-m", "dractl", "explain", "--isolated"]
     # A shell's background jobs ignore SIGINT, and so would what they start.
     heard = functools.partial(signal.signal, number, signal.SIG_DFL)
-    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, preexec_fn=heard) as process:
-        _until(lambda: (tmp_path / "helper").is_file() and (tmp_path / "helper").read_text().endswith("\n"))
+    with subprocess.Popen(
+        command, env=environment, stderr=subprocess.DEVNULL, preexec_fn=heard
+    ) as process:
+        _until(
+            lambda: (
+                (tmp_path / "helper").is_file() and (tmp_path / "helper").read_text().endswith("\n")
+            )
+        )
         helper = int((tmp_path / "helper").read_text())
         assert lives(helper)
         process.send_signal(number)

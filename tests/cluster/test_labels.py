@@ -29,7 +29,9 @@ def test_what_matches(text: str) -> None:
     assert parse(text).matches(LABELS)
 
 
-@pytest.mark.parametrize("text", ["app=api", "app!=web", "app in (api)", "!app", "canary", "canary=", "app=web,canary"])
+@pytest.mark.parametrize(
+    "text", ["app=api", "app!=web", "app in (api)", "!app", "canary", "canary=", "app=web,canary"]
+)
 def test_what_does_not(text: str) -> None:
     assert not parse(text).matches(LABELS)
 

@@ -67,10 +67,14 @@ def listed(*objects: dict[str, Any]) -> dict[str, str]:
     return {"out": json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})}
 
 
-def workload(api_version: str, kind: str, name: str, owner: tuple[str, str, str] | None = None) -> dict[str, Any]:
+def workload(
+    api_version: str, kind: str, name: str, owner: tuple[str, str, str] | None = None
+) -> dict[str, Any]:
     metadata: dict[str, Any] = {"name": name, "namespace": "ml", "uid": f"uid-{name}"}
     if owner is not None:
-        metadata["ownerReferences"] = [dict(zip(("apiVersion", "kind", "name"), owner, strict=True))]
+        metadata["ownerReferences"] = [
+            dict(zip(("apiVersion", "kind", "name"), owner, strict=True))
+        ]
     spec = {"template": {"spec": {"containers": [{"name": "c", "image": "x"}]}}}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
 
@@ -94,11 +98,17 @@ class Kubectl:
 
     def answers(self, **changed: dict[str, Any]) -> None:
         """The answers of a whole cluster, but for ``changed`` (``pods={...}``)."""
-        named = {name if name in WHOLE else f"get {name}": answer for name, answer in changed.items()}
+        named = {
+            name if name in WHOLE else f"get {name}": answer for name, answer in changed.items()
+        }
         answers = {**WHOLE, **named}
         (self.folder / "answers").write_text(json.dumps(answers))
         program = self.folder / "kubectl"
-        program.write_text(FAKE.format(python=sys.executable, answers=str(self.folder / "answers"), log=str(self.log)))
+        program.write_text(
+            FAKE.format(
+                python=sys.executable, answers=str(self.folder / "answers"), log=str(self.log)
+            )
+        )
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
 
     @property
@@ -116,7 +126,13 @@ def test_a_cluster_is_read(kubectl: Kubectl) -> None:
     found = live.read(live.Login("prod", "/k"))
     assert found.state.release == "1.36"
     assert found.namespace == "ml"
-    assert set(found.state.kinds) == {"Node", "ResourceSlice", "DeviceClass", "ResourceClaim", "Pod"}
+    assert set(found.state.kinds) == {
+        "Node",
+        "ResourceSlice",
+        "DeviceClass",
+        "ResourceClaim",
+        "Pod",
+    }
     assert found.notes == ()
     assert all(call[:4] == ["--context", "prod", "--kubeconfig", "/k"] for call in kubectl.calls)
     gets = [call for call in kubectl.calls if "get" in call]
@@ -126,17 +142,27 @@ def test_a_cluster_is_read(kubectl: Kubectl) -> None:
 def test_only_what_the_verdict_needs_is_fetched(kubectl: Kubectl) -> None:
     kubectl.answers()
     live.read(live.Login())
-    assert not {name.partition(".")[0] for name in fetched(kubectl)} & {"secrets", "configmaps", "all"}
+    assert not {name.partition(".")[0] for name in fetched(kubectl)} & {
+        "secrets",
+        "configmaps",
+        "all",
+    }
 
 
 @pytest.mark.parametrize(
-    "reason", ["FailedPrepareDynamicResources", "FailedMount", "FailedCreatePodSandBox", "Unhealthy"]
+    "reason",
+    ["FailedPrepareDynamicResources", "FailedMount", "FailedCreatePodSandBox", "Unhealthy"],
 )
 def test_what_kubelet_says_of_a_pod_is_fetched(kubectl: Kubectl, reason: str) -> None:
     """Explain reads these warnings of a pod that is on its node."""
     kubectl.answers()
     live.read(live.Login())
-    selectors = [word for call in kubectl.calls for word in call if word.startswith("--field-selector=type=Warning")]
+    selectors = [
+        word
+        for call in kubectl.calls
+        for word in call
+        if word.startswith("--field-selector=type=Warning")
+    ]
     assert selectors
     assert not any(f"reason!={reason}" in selector for selector in selectors)
 
@@ -144,10 +170,26 @@ def test_what_kubelet_says_of_a_pod_is_fetched(kubectl: Kubectl, reason: str) ->
 @pytest.mark.parametrize(
     ("errors", "message", "hint"),
     [
-        ("error: You must be logged in to the server (Unauthorized)\n", "logged in", "log in again"),
-        ("Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout\n", "i/o timeout", "VPN"),
-        ("The connection to the server 10.0.0.1:6443 was refused: connect: connection refused\n", "refused", "running"),
-        ("The connection to the server localhost:8080 was refused - did you ...?\n", "refused", "no kubeconfig"),
+        (
+            "error: You must be logged in to the server (Unauthorized)\n",
+            "logged in",
+            "log in again",
+        ),
+        (
+            "Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout\n",
+            "i/o timeout",
+            "VPN",
+        ),
+        (
+            "The connection to the server 10.0.0.1:6443 was refused: connect: connection refused\n",
+            "refused",
+            "running",
+        ),
+        (
+            "The connection to the server localhost:8080 was refused - did you ...?\n",
+            "refused",
+            "no kubeconfig",
+        ),
         ("error: stat /nowhere: no such file or directory\n", "/nowhere", "--kubeconfig"),
         (
             "Session expired: corp-login\nUnable to connect: getting credentials: exec: x failed with exit code 1\n",
@@ -193,27 +235,30 @@ def test_what_may_be_read_is_read(kubectl: Kubectl) -> None:
     kubectl.answers(**refused, **ONE_NAMESPACE)
     found = live.read(live.Login(), namespace="team", partly=True)
     rights = found.state.rights
-    assert {one.kind for one in rights.hidden("ResourceSlice", "DeviceClass", "Node", "DeviceTaintRule")} == {
-        "ResourceSlice",
-        "DeviceClass",
-        "Node",
-        "DeviceTaintRule",
-    }
-    assert {(one.kind, one.namespace) for one in rights.narrow("Pod", "ResourceClaim", "ResourceClaimTemplate")} == {
-        ("Pod", "team"),
-        ("ResourceClaim", "team"),
-        ("ResourceClaimTemplate", "team"),
-    }
+    assert {
+        one.kind for one in rights.hidden("ResourceSlice", "DeviceClass", "Node", "DeviceTaintRule")
+    } == {"ResourceSlice", "DeviceClass", "Node", "DeviceTaintRule"}
+    assert {
+        (one.kind, one.namespace)
+        for one in rights.narrow("Pod", "ResourceClaim", "ResourceClaimTemplate")
+    } == {("Pod", "team"), ("ResourceClaim", "team"), ("ResourceClaimTemplate", "team")}
     assert rights.user == "me"
-    assert found.notes == ("only namespace team is looked at: pods of other namespaces may not be read",)
+    assert found.notes == (
+        "only namespace team is looked at: pods of other namespaces may not be read",
+    )
     assert len(kubectl.calls) <= 12
 
 
 def test_neither_pods_nor_claims(kubectl: Kubectl) -> None:
     kubectl.answers(
-        **{name: {"err": FORBIDDEN.format(name), "code": 1} for name in ("pods", "resourceclaims", "events")}
+        **{
+            name: {"err": FORBIDDEN.format(name), "code": 1}
+            for name in ("pods", "resourceclaims", "events")
+        }
     )
-    with pytest.raises(InputError, match="neither pods nor claims may be read in namespace team") as raised:
+    with pytest.raises(
+        InputError, match="neither pods nor claims may be read in namespace team"
+    ) as raised:
         live.read(live.Login(), namespace="team", partly=True)
     assert "--user=me" in (raised.value.hint or "")
     with pytest.raises(InputError, match="in all namespaces or in namespace team alone"):
@@ -269,7 +314,10 @@ def test_what_a_login_program_asks_is_shown_while_it_waits(
 ) -> None:
     monkeypatch.setattr(kubectls, "_PATIENCE", 0.05)
     done = tmp_path / "done"
-    program(kubectl, f"echo 'open https://login.example.com' >&2\nwhile [ ! -e {done} ]; do /bin/sleep 0.05; done\n")
+    program(
+        kubectl,
+        f"echo 'open https://login.example.com' >&2\nwhile [ ! -e {done} ]; do /bin/sleep 0.05; done\n",
+    )
     said: list[str] = []
 
     def tell(text: str) -> None:
@@ -281,17 +329,30 @@ def test_what_a_login_program_asks_is_shown_while_it_waits(
     assert said[-1] == "kubectl says: open https://login.example.com"
 
 
-def test_what_kubectl_said_before_it_was_given_up(kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_kubectl_said_before_it_was_given_up(
+    kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kubectls, "_TIMEOUT", 1)
     program(kubectl, "echo 'open https://login.example.com' >&2\nexec /bin/sleep 60\n")
-    with pytest.raises(InputError, match=r"within 1 seconds; it says: open https://login\.example\.com") as raised:
+    with pytest.raises(
+        InputError, match=r"within 1 seconds; it says: open https://login\.example\.com"
+    ) as raised:
         kubectls.run(live.Login(), ["version"])
     assert "log in first" in (raised.value.hint or "")
 
 
 def test_a_claim_that_was_created_while_the_cluster_was_read(kubectl: Kubectl) -> None:
-    made = pod("p", status={"phase": "Pending", "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}]})
-    claims = {**listed(claim("p-g", request("r", "c"))), "before": listed(claim("other", request("r", "c")))}
+    made = pod(
+        "p",
+        status={
+            "phase": "Pending",
+            "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}],
+        },
+    )
+    claims = {
+        **listed(claim("p-g", request("r", "c"))),
+        "before": listed(claim("other", request("r", "c"))),
+    }
     kubectl.answers(pods=listed(made), resourceclaims=claims)
     assert live.read(live.Login()).state.get("ResourceClaim", ("ml", "p-g")) is not None
     kubectl.answers(pods=listed(made))  # deleted for good
@@ -300,14 +361,21 @@ def test_a_claim_that_was_created_while_the_cluster_was_read(kubectl: Kubectl) -
 
 def test_a_pod_that_was_deleted_while_the_cluster_was_read(kubectl: Kubectl) -> None:
     """Its claim goes with it: the pod is listed, the claim is not any more."""
-    status = {"phase": "Pending", "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}]}
-    gone, stays = (pod(name, status=status, metadata={"uid": f"uid-{name}"}) for name in ("gone", "stays"))
+    status = {
+        "phase": "Pending",
+        "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}],
+    }
+    gone, stays = (
+        pod(name, status=status, metadata={"uid": f"uid-{name}"}) for name in ("gone", "stays")
+    )
     kubectl.answers(pods={**listed(gone, stays), "later": listed(stays)})
     assert set(live.read(live.Login()).state.all("Pod")) == {("ml", "stays")}
 
 
 def test_what_a_cluster_has_none_of_is_known(kubectl: Kubectl) -> None:
-    kubectl.answers(resourceclaimtemplates={"err": FORBIDDEN.format("resourceclaimtemplates"), "code": 1})
+    kubectl.answers(
+        resourceclaimtemplates={"err": FORBIDDEN.format("resourceclaimtemplates"), "code": 1}
+    )
     state = live.read(live.Login(), partly=True).state
     assert state.listed("PriorityClass")
     assert not state.all("PriorityClass")
@@ -354,7 +422,8 @@ class Screen(io.StringIO):
 
 
 @pytest.mark.parametrize(
-    ("on_terminal", "quiet", "told"), [(True, False, True), (False, False, False), (True, True, False)]
+    ("on_terminal", "quiet", "told"),
+    [(True, False, True), (False, False, False), (True, True, False)],
 )
 def test_progress_is_told_on_a_terminal_alone(
     kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch, on_terminal: bool, quiet: bool, told: bool
@@ -380,13 +449,20 @@ def test_progress_is_told_on_a_terminal_alone(
 OWNED_BY = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "name": "web-1"}
 WEB = {
     "deployments": listed(workload("apps/v1", "Deployment", "web")),
-    "replicasets": listed(workload("apps/v1", "ReplicaSet", "web-1", owner=("apps/v1", "Deployment", "web"))),
+    "replicasets": listed(
+        workload("apps/v1", "ReplicaSet", "web-1", owner=("apps/v1", "Deployment", "web"))
+    ),
     "pods": listed(pod("web-1-x", metadata={"ownerReferences": [OWNED_BY], "uid": "uid-web"})),
 }
 
 
 def fetched(kubectl: Kubectl) -> list[str]:
-    return [word for call in kubectl.calls if "get" in call for word in call[call.index("get") + 1].split(",")]
+    return [
+        word
+        for call in kubectl.calls
+        if "get" in call
+        for word in call[call.index("get") + 1].split(",")
+    ]
 
 
 def test_workloads_are_read_under_the_names_that_only_they_have(kubectl: Kubectl) -> None:
@@ -409,7 +485,9 @@ def test_a_kind_that_only_the_cluster_knows(kubectl: Kubectl) -> None:
 
 
 def test_a_word_that_is_no_kind_of_the_cluster(kubectl: Kubectl) -> None:
-    kubectl.answers(foo={"err": 'error: the server doesn\'t have a resource type "foo"\n', "code": 1})
+    kubectl.answers(
+        foo={"err": 'error: the server doesn\'t have a resource type "foo"\n', "code": 1}
+    )
     found = live.read(live.Login(), workloads=["foo"])
     with pytest.raises(UsageError, match="foo"):
         find(found.state, "foo/x", "ml", found.kinds)
@@ -421,7 +499,9 @@ def test_workloads_that_may_not_be_read_are_told(kubectl: Kubectl) -> None:
     assert any("ReplicaSets" in note for note in found.notes)
 
 
-def test_pending_pods_of_other_namespaces_are_counted(kubectl: Kubectl, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pending_pods_of_other_namespaces_are_counted(
+    kubectl: Kubectl, capsys: pytest.CaptureFixture[str]
+) -> None:
     uses = {"name": "g", "resourceClaimName": "held"}
     kubectl.answers(**{"config view": {"out": "default"}, "pods": listed(pod("train-0", uses))})
     assert main(["explain", "--isolated"]) == 0
@@ -448,10 +528,14 @@ def test_a_file_beside_a_cluster_is_asked_about_alone(
     path = tmp_path / "pod.json"
     path.write_text(json.dumps(pod("mine", uses)))
     main(["explain", "--isolated", str(path), "--devices", "cluster", "-o", "json"])
-    assert [one["subject"]["name"] for one in json.loads(capsys.readouterr().out)["subjects"]] == ["mine"]
+    assert [one["subject"]["name"] for one in json.loads(capsys.readouterr().out)["subjects"]] == [
+        "mine"
+    ]
 
 
-def test_a_cluster_where_nothing_is_pending(kubectl: Kubectl, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cluster_where_nothing_is_pending(
+    kubectl: Kubectl, capsys: pytest.CaptureFixture[str]
+) -> None:
     kubectl.answers(pods=listed(), resourceclaims=listed())
     assert main(["explain", "--isolated", "-A"]) == 0
     assert capsys.readouterr().out.startswith("nothing is pending: ")

@@ -40,7 +40,10 @@ def patched(path: str) -> tuple[Patch, ...]:
         ({"argocd.argoproj.io/instance": "prod"}, {}, "in git: Argo CD application prod", True),
         # fluxcd.io: labels that its kustomize and helm controllers set
         (
-            {"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"},
+            {
+                "kustomize.toolkit.fluxcd.io/name": "apps",
+                "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
+            },
             {},
             "in git: Flux Kustomization flux-system/apps",
             True,
@@ -60,8 +63,12 @@ def patched(path: str) -> tuple[Patch, ...]:
         ),
     ],
 )
-def test_who_applies_an_object(labels: dict[str, str], annotations: dict[str, str], advice: str, reverts: bool) -> None:
-    found = manager(state_of(deployment(labels, annotations)), patched("/spec/template/spec/nodeSelector"))
+def test_who_applies_an_object(
+    labels: dict[str, str], annotations: dict[str, str], advice: str, reverts: bool
+) -> None:
+    found = manager(
+        state_of(deployment(labels, annotations)), patched("/spec/template/spec/nodeSelector")
+    )
     assert found is not None
     assert found.advice.startswith(f"change it {advice}")
     assert found.reverts is reverts
@@ -101,5 +108,7 @@ def test_kedas_autoscaler_is_changed_in_its_scaled_object() -> None:
     }
     found = manager(state_of(deployment({}, {}), scaler), patched("/spec/replicas"))
     assert found is not None
-    assert found.advice.startswith("change it in minReplicaCount and maxReplicaCount: KEDA ScaledObject ml/queue")
+    assert found.advice.startswith(
+        "change it in minReplicaCount and maxReplicaCount: KEDA ScaledObject ml/queue"
+    )
     assert found.reverts

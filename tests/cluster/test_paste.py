@@ -31,7 +31,14 @@ QUOTES = ("dractl/explain/fixes/steps.py", "dractl/cluster/rights.py", "dractl/c
 
 @pytest.mark.parametrize("word", ["a", "ml/a b", TOUCH, "it's", "*", "a\\b", "~", "#"])
 def test_a_word_stays_a_word(word: str) -> None:
-    assert shlex.split(command("kubectl get pod {} -n {}", word, "ml")) == ["kubectl", "get", "pod", word, "-n", "ml"]
+    assert shlex.split(command("kubectl get pod {} -n {}", word, "ml")) == [
+        "kubectl",
+        "get",
+        "pod",
+        word,
+        "-n",
+        "ml",
+    ]
 
 
 @pytest.mark.parametrize("word", ["--all", "-f/tmp/x", "-n kube-system", "a\nb", "\x1b[2J"])
@@ -63,10 +70,16 @@ OBJECTS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("kind", ["ResourceClaim", "Pod"])
 @pytest.mark.parametrize("name", ["--all", "-f/tmp/x", TOUCH])
 def test_a_dump_with_such_a_name_is_refused(
-    name: str, kind: str, field: str, arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str,
+    kind: str,
+    field: str,
+    arguments: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     changed = [
-        {**item, "metadata": {**item["metadata"], field: name}} if item["kind"] == kind else item for item in OBJECTS
+        {**item, "metadata": {**item["metadata"], field: name}} if item["kind"] == kind else item
+        for item in OBJECTS
     ]
     dump = tmp_path / "dump.json"
     dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": changed}))
@@ -77,7 +90,9 @@ def test_a_dump_with_such_a_name_is_refused(
     assert f"{dump}:1:" in error
 
 
-def test_a_reference_to_no_name_stands_in_no_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_reference_to_no_name_stands_in_no_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """References are no names of objects: a pod may refer to anything."""
     asks = pod("p", {"name": "x", "resourceClaimTemplateName": "--all"}, spec={"nodeName": "-f/x"})
     dump = tmp_path / "dump.json"
@@ -92,13 +107,21 @@ def test_a_reference_to_no_name_stands_in_no_command(tmp_path: Path, capsys: pyt
         assert "PWN)" not in " ".join(words).replace(TOUCH, "")
 
 
-@pytest.mark.parametrize("arguments", [["explain", "-A", "-vv"], ["devices", "-o", "wide"], ["fit", "claim/c"]])
-@pytest.mark.parametrize("field", ["name", "resourceClaimName", "resourceClaimTemplateName", "phase"])
+@pytest.mark.parametrize(
+    "arguments", [["explain", "-A", "-vv"], ["devices", "-o", "wide"], ["fit", "claim/c"]]
+)
+@pytest.mark.parametrize(
+    "field", ["name", "resourceClaimName", "resourceClaimTemplateName", "phase"]
+)
 def test_a_colour_of_a_dump_is_shown_as_text(
     field: str, arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     red = {field: "a\x1b[31mb"}
-    uses = {"name": "x", "resourceClaimTemplateName": "t"} if field != "resourceClaimName" else {"name": "x"}
+    uses = (
+        {"name": "x", "resourceClaimTemplateName": "t"}
+        if field != "resourceClaimName"
+        else {"name": "x"}
+    )
     asks = pod("p2", {**uses, **red}, metadata={"uid": "u3"}, status={"phase": "Pending", **red})
     dump = tmp_path / "dump.json"
     dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*OBJECTS, asks]}))
@@ -132,13 +155,17 @@ def simple(text: str) -> Iterator[list[str]]:
             yield found
             found = []
         else:
-            assert not set(word) & set("();<>|&") or " " in word or word.startswith(("{", "[")), text
+            assert not set(word) & set("();<>|&") or " " in word or word.startswith(("{", "[")), (
+                text
+            )
             found.append(word)
     yield found
 
 
 @pytest.mark.parametrize("objects", SCENARIOS, ids=lambda path: path.parent.name)
-def test_every_command_of_an_answer_is_one_of_kubectl(objects: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_of_an_answer_is_one_of_kubectl(
+    objects: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     main(["explain", "-A", "-f", str(objects), "--isolated", "-o", "json"])
     for text in commands(json.loads(capsys.readouterr().out)):
         for words in simple(text):
@@ -154,12 +181,16 @@ contexts: [{name: none, context: {cluster: none, user: ""}}]
 current-context: none
 """
 # No server, or a --local patch of the stand-in for a file that an earlier command writes.
-NO_SERVER = re.compile(r"connection refused|was refused|127\.0\.0\.1:1|unable to connect|missing value", re.IGNORECASE)
+NO_SERVER = re.compile(
+    r"connection refused|was refused|127\.0\.0\.1:1|unable to connect|missing value", re.IGNORECASE
+)
 DOCUMENT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"
 
 
 @pytest.mark.oracle
-def test_kubectl_itself_takes_every_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kubectl_itself_takes_every_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Of all recorded answers: kubectl finds no mistake of usage, and goes to ask the server, which is not there."""
     shared = whole_dir()
     kubectl = Path.home() / ".cache" / "dractl-oracle" / "kube-1.37"
@@ -177,7 +208,11 @@ def test_kubectl_itself_takes_every_command(tmp_path: Path, capsys: pytest.Captu
                 if words[0] == "kubectl":
                     found[tuple(words)] = body
     (tmp_path / "config").write_text(KUBECONFIG)
-    environment = {"KUBECONFIG": str(tmp_path / "config"), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    environment = {
+        "KUBECONFIG": str(tmp_path / "config"),
+        "HOME": str(tmp_path),
+        "PATH": os.environ["PATH"],
+    }
 
     def wrong(one: tuple[tuple[str, ...], str]) -> str:
         words, body = one
@@ -186,9 +221,19 @@ def test_kubectl_itself_takes_every_command(tmp_path: Path, capsys: pytest.Captu
                 (tmp_path / word).write_text(DOCUMENT)
         ask = [str(kubectl), "kubectl", *words[1:]]
         done = subprocess.run(
-            ask, input=body or DOCUMENT, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+            ask,
+            input=body or DOCUMENT,
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
         )
-        return "" if done.returncode == 0 or NO_SERVER.search(done.stderr) else f"{shlex.join(words)}: {done.stderr}"
+        return (
+            ""
+            if done.returncode == 0 or NO_SERVER.search(done.stderr)
+            else f"{shlex.join(words)}: {done.stderr}"
+        )
 
     assert len(found) > 100
     with ThreadPoolExecutor(2) as pool:
@@ -205,7 +250,21 @@ def test_no_command_is_put_together_without_quoting() -> None:
                 first = found.values[0]
                 text = first.value if isinstance(first, ast.Constant) else ""
                 verb = text.removeprefix("kubectl ").partition(" ")[0]
-                assert not (text.startswith("kubectl ") and verb in VERBS), f"{name}:{found.lineno}: use paste.command"
+                assert not (text.startswith("kubectl ") and verb in VERBS), (
+                    f"{name}:{found.lineno}: use paste.command"
+                )
 
 
-VERBS = ("annotate", "apply", "create", "delete", "describe", "edit", "get", "label", "patch", "replace", "scale")
+VERBS = (
+    "annotate",
+    "apply",
+    "create",
+    "delete",
+    "describe",
+    "edit",
+    "get",
+    "label",
+    "patch",
+    "replace",
+    "scale",
+)

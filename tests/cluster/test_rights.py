@@ -19,14 +19,20 @@ PODS = Unread("Pod", "pods")
         ("jane", "dractl --clusterrole=dractl --user=jane"),
         ("jane doe", "dractl --clusterrole=dractl --user='jane doe'"),
         ("oidc:$(id)", "dractl --clusterrole=dractl --user='oidc:$(id)'"),
-        ("system:serviceaccount:ml:dev", "dractl-ml-dev --clusterrole=dractl --serviceaccount=ml:dev"),
+        (
+            "system:serviceaccount:ml:dev",
+            "dractl-ml-dev --clusterrole=dractl --serviceaccount=ml:dev",
+        ),
         ("", "dractl --clusterrole=dractl --user=NAME"),
     ],
 )
 def test_the_commands_name_the_user(user: str, binding: str) -> None:
     grant = Rights((SLICES, CLASSES), user).grant
     role, _, bound = grant.partition(" && ")
-    assert role == "kubectl create clusterrole dractl --verb=get,list --resource=resourceslices,deviceclasses"
+    assert (
+        role
+        == "kubectl create clusterrole dractl --verb=get,list --resource=resourceslices,deviceclasses"
+    )
     assert bound == f"kubectl create clusterrolebinding {binding}"
 
 

@@ -32,4 +32,7 @@ def test_an_object_without_a_name_is_a_mistake() -> None:
         True,
         [("Pod", ("default", "web-"))],
     )
-    assert kept(apiVersion="v1", kind="Node", metadata={"name": "a", "namespace": "x"}) == (True, [("Node", ("", "a"))])
+    assert kept(apiVersion="v1", kind="Node", metadata={"name": "a", "namespace": "x"}) == (
+        True,
+        [("Node", ("", "a"))],
+    )

@@ -6,13 +6,22 @@ from typing import Any
 
 import pytest
 
-from dractl.cluster.workloads import ActivePods, deletion_rank, missing_pods, owned_pods, workload, workload_target
+from dractl.cluster.workloads import (
+    ActivePods,
+    deletion_rank,
+    missing_pods,
+    owned_pods,
+    workload,
+    workload_target,
+)
 from tests.explain.cluster import pod, state_of
 
 
 def owned(name: str, kind: str, owner: str, **more: Any) -> dict[str, Any]:
     value = pod(name)
-    references = [{"apiVersion": "apps/v1", "kind": kind, "name": owner, "controller": True, "uid": owner}]
+    references = [
+        {"apiVersion": "apps/v1", "kind": kind, "name": owner, "controller": True, "uid": owner}
+    ]
     value["metadata"] = {**value["metadata"], "ownerReferences": references, **more}
     return value
 
@@ -21,7 +30,10 @@ def test_a_pod_of_a_deployments_replicaset_belongs_to_the_deployment() -> None:
     made = owned("web-7d9-x", "ReplicaSet", "web-7d9", labels={"pod-template-hash": "7d9"})
     assert workload(made) == ("Deployment", "web")
     assert workload_target(made, "ml") == "Deployment/ml/web"
-    assert workload(owned("web-x", "ReplicaSet", "web")) == ("ReplicaSet", "web")  # nobody's ReplicaSet
+    assert workload(owned("web-x", "ReplicaSet", "web")) == (
+        "ReplicaSet",
+        "web",
+    )  # nobody's ReplicaSet
 
 
 def test_a_pod_that_has_ended_is_recreated_by_nobody() -> None:
@@ -36,7 +48,12 @@ def test_the_pods_below_a_workload_are_found_over_several_owners() -> None:
         reference = {"kind": owner[0], "name": owner[1], "controller": True}
         metadata = {"name": name, "namespace": "ml", "ownerReferences": [reference]}
         template = {"spec": {"containers": [{"name": "main", "image": "example.com/image"}]}}
-        return {"apiVersion": "example.com/v1", "kind": kind, "metadata": metadata, "spec": {"template": template}}
+        return {
+            "apiVersion": "example.com/v1",
+            "kind": kind,
+            "metadata": metadata,
+            "spec": {"template": template},
+        }
 
     mine = owned("pod-0", "Job", "job-0")
     state = state_of(
@@ -100,7 +117,11 @@ def test_a_statefulset_ends_its_highest_ordinal_first() -> None:
 )
 def test_a_replicaset_ends_first(goes: dict[str, Any], stays: dict[str, Any]) -> None:
     """kubernetes pkg/controller/controller_utils.go ActivePodsWithRanks.Less, in its order."""
-    base: dict[str, Any] = {"metadata": {"name": "p"}, "spec": {"nodeName": "node-1"}, "status": {"phase": "Running"}}
+    base: dict[str, Any] = {
+        "metadata": {"name": "p"},
+        "spec": {"nodeName": "node-1"},
+        "status": {"phase": "Running"},
+    }
     a, b = {**base, **goes}, {**base, **stays}
     rank = deletion_rank("ReplicaSet", [a, b])
     assert rank(a) < rank(b)
@@ -108,7 +129,8 @@ def test_a_replicaset_ends_first(goes: dict[str, Any], stays: dict[str, Any]) ->
 
 def test_pods_that_are_terminating_are_not_active() -> None:
     state = state_of(
-        owned("a", "StatefulSet", "db"), owned("b", "StatefulSet", "db", deletionTimestamp="2026-01-01T00:00:00Z")
+        owned("a", "StatefulSet", "db"),
+        owned("b", "StatefulSet", "db", deletionTimestamp="2026-01-01T00:00:00Z"),
     )
     active = ActivePods(state).of("StatefulSet", ("ml", "db"))
     assert [p["metadata"]["name"] for p in active] == ["a"]
@@ -116,7 +138,10 @@ def test_pods_that_are_terminating_are_not_active() -> None:
 
 @pytest.mark.parametrize(
     "of_group",
-    [{"workloadRef": {"workloadName": "train"}}, {"podGroupTemplateRef": {"workload": {"workloadName": "train"}}}],
+    [
+        {"workloadRef": {"workloadName": "train"}},
+        {"podGroupTemplateRef": {"workload": {"workloadName": "train"}}},
+    ],
     ids=["1.37", "1.36"],
 )
 def test_the_pods_of_a_workload_are_those_of_its_groups(of_group: dict[str, Any]) -> None:
@@ -127,7 +152,9 @@ def test_the_pods_of_a_workload_are_those_of_its_groups(of_group: dict[str, Any]
         "spec": of_group,
     }
     mine = pod("a", spec={"schedulingGroup": {"podGroupName": "train-0"}})
-    state = state_of(mine, pod("b", spec={"schedulingGroup": {"podGroupName": "other"}}), pod("c"), group)
+    state = state_of(
+        mine, pod("b", spec={"schedulingGroup": {"podGroupName": "other"}}), pod("c"), group
+    )
 
     def below(kind: str, name: str) -> list[str]:
         return [key[1] for key, _ in owned_pods(state, kind, ("ml", name))]

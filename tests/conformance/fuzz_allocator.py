@@ -88,7 +88,16 @@ PARTS = (
     "claims",
     "policy",
 )
-ENDS_EARLY = {"derived", "errors", "generations", "incomplete", "invalid", "nodeselector", "othernodes", "perdevice"}
+ENDS_EARLY = {
+    "derived",
+    "errors",
+    "generations",
+    "incomplete",
+    "invalid",
+    "nodeselector",
+    "othernodes",
+    "perdevice",
+}
 NEEDS = {
     "counters": "DRAPartitionableDevices",
     "twins": "DRAPartitionableDevices",
@@ -102,7 +111,14 @@ NEEDS = {
     "groups": "DRADeviceCompatibilityGroups",
     "operations": "DRAOptionalNodeOperations",
 }
-RARE = {"errors": 0.1, "invalid": 0.15, "incomplete": 0.15, "operations": 0.15, "derived": 0.2, "groups": 0.5}
+RARE = {
+    "errors": 0.1,
+    "invalid": 0.15,
+    "incomplete": 0.15,
+    "operations": 0.15,
+    "derived": 0.2,
+    "groups": 0.5,
+}
 
 DRIVERS = ("gpu.acme.io", "nic.acme.io", "a.io")
 SELECTORS = (
@@ -178,11 +194,17 @@ class Maker:
             "features": self.features,
             "node": {
                 "metadata": {"name": "node-1", "labels": {"zone": "a", "rack": "r7"}},
-                "status": {"declaredFeatures": ["DRAOptionalNodeOperations"] if r.random() < 0.5 else []},
+                "status": {
+                    "declaredFeatures": ["DRAOptionalNodeOperations"] if r.random() < 0.5 else []
+                },
             },
             "claims": [
                 self._claim(n)
-                for n in range(r.choice((2, 3, 4) if self.tight else (1, 2, 2, 3)) if "claims" in self.parts else 1)
+                for n in range(
+                    r.choice((2, 3, 4) if self.tight else (1, 2, 2, 3))
+                    if "claims" in self.parts
+                    else 1
+                )
             ],
             "classes": self.classes,
             "slices": slices,
@@ -211,19 +233,28 @@ class Maker:
         r = self.random
         classes = []
         for driver in DRIVERS:
-            selectors = [] if r.random() < 0.05 else [{"cel": {"expression": f'device.driver == "{driver}"'}}]
+            selectors = (
+                []
+                if r.random() < 0.05
+                else [{"cel": {"expression": f'device.driver == "{driver}"'}}]
+            )
             classes.append(self._class(driver, selectors))
         classes.append(self._class("any", []))
         extra = self._selectors(r.choice(self.drivers), 2)
         classes.append(
-            self._class("special", [{"cel": {"expression": f'device.driver == "{self.drivers[0]}"'}}, *extra])
+            self._class(
+                "special",
+                [{"cel": {"expression": f'device.driver == "{self.drivers[0]}"'}}, *extra],
+            )
         )
         return classes
 
     def _class(self, name: str, selectors: list[Case]) -> Case:
         spec: Case = {"selectors": selectors} if selectors else {}
         if "config" in self.parts and self.random.random() < 0.5:
-            spec["config"] = [{"opaque": {"driver": "x", "parameters": {"of": name, "n": n}}} for n in range(2)]
+            spec["config"] = [
+                {"opaque": {"driver": "x", "parameters": {"of": name, "n": n}}} for n in range(2)
+            ]
         return {"metadata": {"name": name}, "spec": spec}
 
     # -- slices -------------------------------------------------------------------------------------------------------
@@ -242,7 +273,10 @@ class Maker:
         # Up to 1.34 the counter sets stand in the slice of their devices.
         own_counters = counters and self.minor <= 34
         sets = [
-            {"name": f"set-{n}", "counters": {"mem": {"value": r.choice(("2", "4", "8"))}, "cores": {"value": "4"}}}
+            {
+                "name": f"set-{n}",
+                "counters": {"mem": {"value": r.choice(("2", "4", "8"))}, "cores": {"value": "4"}},
+            }
             for n in range(r.choice((1, 2)))
         ]
         twins = counters and "twins" in self.parts
@@ -251,12 +285,21 @@ class Maker:
         slices: list[Case] = []
         index = 0
         for part in range(number):
-            wanted = 0 if twins else r.choice((3, 4, 5, 6) if self.tight else (0, 1, 2, 3, 4, 4, 5, 6))
-            devices = [self._device(driver, pool, index + n, sets if counters else []) for n in range(wanted)]
+            wanted = (
+                0 if twins else r.choice((3, 4, 5, 6) if self.tight else (0, 1, 2, 3, 4, 4, 5, 6))
+            )
+            devices = [
+                self._device(driver, pool, index + n, sets if counters else [])
+                for n in range(wanted)
+            ]
             if twins:
                 devices = self._twins(driver, pool, sets)
             index += len(devices)
-            spec: Case = {"driver": driver, "pool": {"name": pool, "generation": generation}, "devices": devices}
+            spec: Case = {
+                "driver": driver,
+                "pool": {"name": pool, "generation": generation},
+                "devices": devices,
+            }
             self._target(spec, devices)
             if own_counters and not (part and r.random() < 0.3):
                 spec["sharedCounters"] = sets
@@ -264,7 +307,11 @@ class Maker:
                 spec["skipNodeOperations"] = ["Prepare"]
             slices.append(spec)
         if counters and not own_counters:
-            spec = {"driver": driver, "pool": {"name": pool, "generation": generation}, "sharedCounters": sets}
+            spec = {
+                "driver": driver,
+                "pool": {"name": pool, "generation": generation},
+                "sharedCounters": sets,
+            }
             self._target(spec, [])
             spec.pop("perDeviceNodeSelection", None)
             if not any(key in spec for key in ("nodeName", "allNodes", "nodeSelector")):
@@ -287,11 +334,18 @@ class Maker:
             self._spoil(slices)
         for number_, spec in enumerate(slices):
             spec["pool"]["resourceSliceCount"] = count
-            yield {"metadata": {"name": f"{driver}-{pool}-{r.choice('abcxyz')}{number_}"}, "spec": spec}
+            yield {
+                "metadata": {"name": f"{driver}-{pool}-{r.choice('abcxyz')}{number_}"},
+                "spec": spec,
+            }
         if generation > 1 and r.random() < 0.6:
             old = {
                 "driver": driver,
-                "pool": {"name": pool, "generation": generation + r.choice((-1, -1, 1)), "resourceSliceCount": 1},
+                "pool": {
+                    "name": pool,
+                    "generation": generation + r.choice((-1, -1, 1)),
+                    "resourceSliceCount": 1,
+                },
                 "devices": [self._device(driver, pool, 0, [])],
             }
             self._target(old, old["devices"])
@@ -327,7 +381,10 @@ class Maker:
             r.choice(devices)["name"] = r.choice(r.choice(with_devices)["devices"])["name"]
         else:
             r.choice(devices)["consumesCounters"] = [
-                {"counterSet": r.choice(("set-0", "nope")), "counters": {r.choice(("mem", "nope")): {"value": "1"}}}
+                {
+                    "counterSet": r.choice(("set-0", "nope")),
+                    "counters": {r.choice(("mem", "nope")): {"value": "1"}},
+                }
             ]
 
     def _target(self, spec: Case, devices: list[Case]) -> None:
@@ -386,7 +443,8 @@ class Maker:
             device["allowMultipleAllocations"] = r.random() < 0.9
         if sets and r.random() < 0.85:
             device["consumesCounters"] = [
-                self._consumption(counter_set) for counter_set in r.sample(sets, r.choice((1, 1, len(sets))))
+                self._consumption(counter_set)
+                for counter_set in r.sample(sets, r.choice((1, 1, len(sets))))
             ]
         if "taints" in self.parts and r.random() < 0.35:
             device["taints"] = [self._taint() for _ in range(r.choice((1, 1, 2)))]
@@ -425,7 +483,9 @@ class Maker:
         if "lists" in self.parts and self.minor >= 36:
             kind = r.random()
             if kind < 0.6:
-                found["shared.io/tag"] = {"strings": r.sample(("t0", "t1", "t2"), r.choice((1, 2, 2)))}
+                found["shared.io/tag"] = {
+                    "strings": r.sample(("t0", "t1", "t2"), r.choice((1, 2, 2)))
+                }
             elif kind < 0.8:
                 found["shared.io/tag"] = {"string": r.choice(("t0", "t1"))}
             elif kind < 0.9:
@@ -472,13 +532,17 @@ class Maker:
 
     def _claim(self, number: int) -> Case:
         r = self.random
-        requests = [self._request(n) for n in range(r.choice((1, 2, 3) if self.tight else (1, 1, 2, 2, 3)))]
+        requests = [
+            self._request(n) for n in range(r.choice((1, 2, 3) if self.tight else (1, 1, 2, 2, 3)))
+        ]
         names = [request["name"] for request in requests]
         names += [f"{q['name']}/{a['name']}" for q in requests for a in q.get("firstAvailable", ())]
         devices: Case = {"requests": requests}
         constraints = []
         if "matches" in self.parts:
-            constraints += [{"matchAttribute": self._attribute()} for _ in range(r.choice((1, 1, 2)))]
+            constraints += [
+                {"matchAttribute": self._attribute()} for _ in range(r.choice((1, 1, 2)))
+            ]
             if r.random() < 0.1:
                 constraints.append(dict(constraints[0]))
         if "distinct" in self.parts:
@@ -493,7 +557,10 @@ class Maker:
             devices["constraints"] = constraints
         if "config" in self.parts:
             devices["config"] = [self._config(names) for _ in range(r.choice((1, 2)))]
-        return {"metadata": {"name": f"claim-{number}", "namespace": "ns"}, "spec": {"devices": devices}}
+        return {
+            "metadata": {"name": f"claim-{number}", "namespace": "ns"},
+            "spec": {"devices": devices},
+        }
 
     def _attribute(self) -> str:
         r = self.random
@@ -514,7 +581,8 @@ class Maker:
         request: Case = {"name": f"req-{number}"}
         if "alternatives" in self.parts and r.random() < 0.6:
             request["firstAvailable"] = [
-                {"name": f"alt-{n}", **self._body(admin=False)} for n in range(r.choice((1, 2, 2, 3)))
+                {"name": f"alt-{n}", **self._body(admin=False)}
+                for n in range(r.choice((1, 2, 2, 3)))
             ]
         else:
             request["exactly"] = self._body(admin=True)
@@ -523,7 +591,9 @@ class Maker:
     def _body(self, *, admin: bool) -> Case:
         r = self.random
         driver = r.choice(self.drivers)
-        body: Case = {"deviceClassName": r.choice((driver, driver, driver, driver, "any", "special"))}
+        body: Case = {
+            "deviceClassName": r.choice((driver, driver, driver, driver, "any", "special"))
+        }
         if "all" in self.parts and r.random() < 0.35:
             body["allocationMode"] = "All"
         else:
@@ -539,7 +609,9 @@ class Maker:
         if ("shares" in self.parts or "policy" in self.parts) and r.random() < 0.6:
             body["capacity"] = {"requests": self._amounts()}
         if "derived" in self.parts and r.random() < 0.8:
-            expression = r.choice(BROKEN_DERIVED if r.random() < 0.05 else DERIVED).replace("{d}", driver)
+            expression = r.choice(BROKEN_DERIVED if r.random() < 0.05 else DERIVED).replace(
+                "{d}", driver
+            )
             body["derivedAttributes"] = [{"name": "x.io/derived", "expression": expression}]
         return body
 
@@ -586,7 +658,9 @@ class Maker:
                 elif choice < 0.5 and device.get("allowMultipleAllocations"):
                     shared.append(f"{id_}/00000000-0000-0000-0000-00000000000{len(shared) % 10}")
                     if device.get("capacity"):
-                        capacity[id_] = {key: r.choice(("1", "2", "3")) for key in device["capacity"]}
+                        capacity[id_] = {
+                            key: r.choice(("1", "2", "3")) for key in device["capacity"]
+                        }
         case["allocatedDevices"] = held
         case["allocatedSharedDeviceIDs"] = shared
         case["allocatedCapacity"] = capacity
@@ -618,7 +692,12 @@ def ask(release: str, cases: Sequence[Case]) -> list[Case]:
     """Upstream's answers."""
     text = "\n".join(json.dumps(case) for case in cases)
     done = subprocess.run(
-        [str(oracle_program(release))], input=text, capture_output=True, text=True, check=True, timeout=3600
+        [str(oracle_program(release))],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=3600,
     )
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -627,12 +706,18 @@ def repeated(case: Case, release: str) -> Case:
     """The case, asked for many times where the order of pools is random."""
     case = {key: value for key, value in case.items() if key != "repeat"}
     pools = {(s["spec"]["driver"], s["spec"]["pool"]["name"]) for s in case["slices"]}
-    return {**case, "repeat": 60} if len(pools) > 1 and not ordered(release, case["features"]) else case
+    return (
+        {**case, "repeat": 60}
+        if len(pools) > 1 and not ordered(release, case["features"])
+        else case
+    )
 
 
 def _named(outcome: Case) -> str:
     """The text; of several attributes that cannot be read, upstream names a random one."""
-    return re.sub(r"attribute [^ ]+: unsupported", "attribute X: unsupported", outcome.get("error") or "")
+    return re.sub(
+        r"attribute [^ ]+: unsupported", "attribute X: unsupported", outcome.get("error") or ""
+    )
 
 
 def difference(want: Case, got: Case) -> str | None:
@@ -677,7 +762,14 @@ def smaller(case: Case) -> Iterator[Case]:
                 if key != "node":
                     yield from paths(value[key], (*path, key))
 
-    for key in ("claims", "slices", "classes", "allocatedDevices", "allocatedSharedDeviceIDs", "allocatedCapacity"):
+    for key in (
+        "claims",
+        "slices",
+        "classes",
+        "allocatedDevices",
+        "allocatedSharedDeviceIDs",
+        "allocatedCapacity",
+    ):
         for path in paths(case.get(key) or [], (key,)):
             yield without(path)
 
@@ -707,7 +799,10 @@ def run(
     """Compares the cases of some seeds; prints differences, returns counts."""
     counts: Counter[str] = Counter()
     for start in range(0, len(seeds), 200):
-        cases = [repeated(Maker(release, seed, always).case(), release) for seed in seeds[start : start + 200]]
+        cases = [
+            repeated(Maker(release, seed, always).case(), release)
+            for seed in seeds[start : start + 200]
+        ]
         for case, want in zip(cases, ask(release, cases), strict=True):
             got = answer(case, release, "")
             kind = difference(want, got)
@@ -727,7 +822,14 @@ def run(
                 show -= 1
                 small = shrink(case, release, kind)
                 answers = ask(release, [repeated(small, release)])[0], answer(small, release, "")
-                print(kind, case["name"], json.dumps(small), *map(json.dumps, answers), sep="\n  ", flush=True)
+                print(
+                    kind,
+                    case["name"],
+                    json.dumps(small),
+                    *map(json.dumps, answers),
+                    sep="\n  ",
+                    flush=True,
+                )
                 if save is not None:
                     with save.open("a") as file:
                         file.write(json.dumps({**small, "release": release}) + "\n")
@@ -735,11 +837,15 @@ def run(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--release", required=True, choices=list(ALL))
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--always", nargs="*", choices=PARTS, default=[], help="parts that every case has")
+    parser.add_argument(
+        "--always", nargs="*", choices=PARTS, default=[], help="parts that every case has"
+    )
     parser.add_argument("--show", type=int, default=5, help="differences to make smaller and print")
     parser.add_argument("--save", type=Path, help="append the cases that differ to this file")
     arguments = parser.parse_args()
@@ -747,7 +853,9 @@ def main() -> int:
         print(f"fuzz_allocator: no {oracle_program(arguments.release)}", file=sys.stderr)
         return 3
     seeds = range(arguments.seed, arguments.seed + arguments.count)
-    counts = run(arguments.release, seeds, always=arguments.always, show=arguments.show, save=arguments.save)
+    counts = run(
+        arguments.release, seeds, always=arguments.always, show=arguments.show, save=arguments.save
+    )
     print(arguments.release, dict(counts))
     return int(any(name.startswith("DIFFERENT") for name in counts))
 

@@ -54,7 +54,10 @@ GATES: tuple[list[str] | None, ...] = (
 )
 
 GRAMMAR = tomllib.loads(Path(__file__).with_name("cel_grammar.toml").read_text("utf-8"))
-LEAVES, MADE = ({kind: rules.split("\n")[:-1] for kind, rules in GRAMMAR[part].items()} for part in ("leaves", "made"))
+LEAVES, MADE = (
+    {kind: rules.split("\n")[:-1] for kind, rules in GRAMMAR[part].items()}
+    for part in ("leaves", "made")
+)
 SHOWN: list[str] = GRAMMAR["shown"]["rules"].splitlines()
 TYPES = tuple(MADE)
 TEXTS: dict[str, list[str]] = GRAMMAR["texts"]
@@ -83,7 +86,10 @@ class Maker:
         text = r.choice((*often, *often, self.nested, self.literal))()
         if r.random() < 0.05:
             text = self.spaced(text)
-        devices = [json.loads(json.dumps(device)) for device in r.sample(self.devices, min(3, len(self.devices)))]
+        devices = [
+            json.loads(json.dumps(device))
+            for device in r.sample(self.devices, min(3, len(self.devices)))
+        ]
         devices.append(self.device())
         case: Case = {"id": str(self.seed), "expression": text, "devices": devices}
         features = r.choice(GATES)
@@ -96,11 +102,16 @@ class Maker:
     def plain(self) -> str:
         """A few conditions without wrong types, as somebody writes them."""
         self.wrong = 0.0
-        conditions = [self.make("bool", self.random.choice((0, 1, 1, 2))) for _ in range(self.random.choice((1, 2, 3)))]
+        conditions = [
+            self.make("bool", self.random.choice((0, 1, 1, 2)))
+            for _ in range(self.random.choice((1, 2, 3)))
+        ]
         return self.random.choice((" && ", " && ", " || ")).join(conditions)
 
     def made(self) -> str:
-        return self.make(self.random.choice(("bool",) * 300 + TYPES), self.random.choice((1, 2, 3, 3, 4)))
+        return self.make(
+            self.random.choice(("bool",) * 300 + TYPES), self.random.choice((1, 2, 3, 3, 4))
+        )
 
     def shown(self) -> str:
         self.wrong = 0.0
@@ -141,12 +152,24 @@ class Maker:
         return text
 
     def variable(self) -> str:
-        return str(self.random.choice("xyzkvieab" if self.random.random() < 0.95 else GRAMMAR["words"]["odd"]))
+        return str(
+            self.random.choice(
+                "xyzkvieab" if self.random.random() < 0.95 else GRAMMAR["words"]["odd"]
+            )
+        )
 
     def part(self, name: str, depth: int) -> str:
         r = self.random
         if name == "domain":
-            return str(r.choice([*(device["driver"] for device in self.devices), "nope", "resource.kubernetes.io"]))
+            return str(
+                r.choice(
+                    [
+                        *(device["driver"] for device in self.devices),
+                        "nope",
+                        "resource.kubernetes.io",
+                    ]
+                )
+            )
         if name == "name":
             return r.choice(NAMES) if r.random() < 0.5 else self.known(None)[1]
         if name == "word":
@@ -160,7 +183,11 @@ class Maker:
             domain, identifier = self.known(name.removeprefix("attr").removeprefix("_"))
             return self.reach("device.attributes", domain, identifier)
         text = self.make(name, depth)
-        bare = " " not in text or text.endswith((")", "]")) or re.fullmatch(r"'[^']*'|\"[^\"]*\"", text)
+        bare = (
+            " " not in text
+            or text.endswith((")", "]"))
+            or re.fullmatch(r"'[^']*'|\"[^\"]*\"", text)
+        )
         return text if bare or r.random() < 0.25 else f"({text})"
 
     def known(self, kind: str | None) -> tuple[str, str]:
@@ -188,7 +215,9 @@ class Maker:
         text = r.choice(TEXTS[pool])
         if r.random() < 0.15 and text:
             at = r.randrange(len(text))
-            text = text[:at] + r.choice(("", "0", ".", "-", "a", " ", text[at] * 2)) + text[at + 1 :]
+            text = (
+                text[:at] + r.choice(("", "0", ".", "-", "a", " ", text[at] * 2)) + text[at + 1 :]
+            )
         text = re.sub(r"(?<!\\)\\$", "", text)
         quote = r.choice(("'", '"', "'", '"', "'''", '"""'))
         return f"{quote}{text}{quote}" if quote[0] not in text or "\\" in text else f'"""{text} """'
@@ -201,7 +230,12 @@ class Maker:
         name = self.variable()
         for _ in range(r.choice((1, 2, 3, 4))):
             outer, inner = self.variable(), name
-            over = r.choice((*loops["ranges"], *(self.make(kind, 2) for kind in ("strings", "ints", "dynmap", "any"))))
+            over = r.choice(
+                (
+                    *loops["ranges"],
+                    *(self.make(kind, 2) for kind in ("strings", "ints", "dynmap", "any")),
+                )
+            )
             macro = r.choice(loops["macros"])
             second = f"{self.variable()}, " if r.random() < 0.2 else ""
             text = f"{over.replace('{0}', outer)}.{macro}({inner}, {second}{text})"
@@ -225,14 +259,22 @@ class Maker:
         digits = "".join(r.choice("0123456789.eExXuUfF+-_aA") for _ in range(r.randrange(1, 8)))
         double = f"{r.random()}e{r.randrange(-400, 400)}"
         number = r.choice(
-            (digits, str(r.randrange(-(2**66), 2**66)), double, hex(r.randrange(2**70)), f"{r.randrange(99)}u")
+            (
+                digits,
+                str(r.randrange(-(2**66), 2**66)),
+                double,
+                hex(r.randrange(2**70)),
+                f"{r.randrange(99)}u",
+            )
         )
         return str(r.choice(spellings["numbers"])).replace("{0}", number)
 
     def spaced(self, text: str) -> str:
         r = self.random
         known, strange = GRAMMAR["spellings"]["spaces"], GRAMMAR["spellings"]["strange"]
-        return "".join(t.text + r.choice(known if r.random() < 0.98 else strange) for t in tokenize(text))
+        return "".join(
+            t.text + r.choice(known if r.random() < 0.98 else strange) for t in tokenize(text)
+        )
 
     # -- changes ------------------------------------------------------------------------------------------------------
 
@@ -265,7 +307,12 @@ class Maker:
         if what < 0.25:
             near = GRAMMAR["near"].get(text)
             if near is None and token.kind == "name":
-                near = (text[:-1], f"{text}s", text.capitalize(), r.choice(GRAMMAR["words"]["macros"]))
+                near = (
+                    text[:-1],
+                    f"{text}s",
+                    text.capitalize(),
+                    r.choice(GRAMMAR["words"]["macros"]),
+                )
             return str(r.choice(near or (text,)))
         if what < 0.35:
             return f"{text} {text}"
@@ -295,13 +342,33 @@ class Maker:
                 (
                     {"int": r.choice((0, 1, 2, -1, 7, 2**63 - 1, -(2**63)))},
                     {"bool": r.random() < 0.5},
-                    {"string": r.choice(("", "a", "gpu", "42", "H100", "10.0.0.1", "日本", "true", "1.2.3", "10Gi"))},
+                    {
+                        "string": r.choice(
+                            (
+                                "",
+                                "a",
+                                "gpu",
+                                "42",
+                                "H100",
+                                "10.0.0.1",
+                                "日本",
+                                "true",
+                                "1.2.3",
+                                "10Gi",
+                            )
+                        )
+                    },
                     {"version": r.choice(("1.2.3", "1.0.0", "2.0.0-rc.1", "1.2.3+b", "550.54.15"))},
                 )
             )
         if r.random() < 0.15:
             attributes[r.choice(NAMES)] = r.choice(
-                ({"ints": [1, 2]}, {"bools": [True]}, {"strings": ["a", "H100"]}, {"versions": ["1.0.0", "2.0.0"]})
+                (
+                    {"ints": [1, 2]},
+                    {"bools": [True]},
+                    {"strings": ["a", "H100"]},
+                    {"versions": ["1.0.0", "2.0.0"]},
+                )
             )
         valid = [text for text in TEXTS["quantity"] if _QUANTITY.fullmatch(text)]
         capacity = {r.choice(NAMES): {"value": r.choice(valid)} for _ in range(r.randrange(3))}
@@ -316,7 +383,9 @@ class Maker:
 
 def oracle_program(release: str) -> Path:
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("DRACTL_ORACLE_DIR") or Path(cache, "dractl-oracle"), f"cel-{release}")
+    return Path(
+        os.environ.get("DRACTL_ORACLE_DIR") or Path(cache, "dractl-oracle"), f"cel-{release}"
+    )
 
 
 class Oracle:
@@ -329,13 +398,17 @@ class Oracle:
     def ask(self, case: Case) -> Case | None:
         """None where it does not answer in time, or cannot read the case."""
         if self.process is None:
-            self.process = subprocess.Popen([self.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self.process = subprocess.Popen(
+                [self.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
         process = self.process
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(json.dumps(case).encode() + b"\n")
         process.stdin.flush()
-        if not select.select([process.stdout], [], [], SLOW)[0] or not (line := process.stdout.readline()):
+        if not select.select([process.stdout], [], [], SLOW)[0] or not (
+            line := process.stdout.readline()
+        ):
             process.kill()
             process.wait()
             self.process = None
@@ -375,7 +448,14 @@ def difference(want: Case, got: Case) -> tuple[str, str] | None:
         for name in ("admission", "errorType", "maxCost", "outputType"):
             if a.get(name) != b.get(name):
                 how = "" if name == "maxCost" else f"{a.get(name)} but {b.get(name)}"
-                found.append((name, how if name != "admission" else f"{how}: {_plain(a['compile'], b['compile'])}"))
+                found.append(
+                    (
+                        name,
+                        how
+                        if name != "admission"
+                        else f"{how}: {_plain(a['compile'], b['compile'])}",
+                    )
+                )
         if a["compile"] != b["compile"]:
             found.append(("text", _plain(a["compile"], b["compile"])))
     results, answers = want.get("results") or [], got.get("results") or []
@@ -385,9 +465,17 @@ def difference(want: Case, got: Case) -> tuple[str, str] | None:
         if str(result.get("error", "")).startswith("panic"):
             continue
         # of several attributes that cannot be read, upstream names a random one
-        said = [str(r.get("value", _ATTRIBUTE.sub("attribute X:", r.get("error") or ""))) for r in (result, other)]
+        said = [
+            str(r.get("value", _ATTRIBUTE.sub("attribute X:", r.get("error") or "")))
+            for r in (result, other)
+        ]
         if said[0] != said[1]:
-            found.append(("error" if "value" not in result and "value" not in other else "value", _plain(*said)))
+            found.append(
+                (
+                    "error" if "value" not in result and "value" not in other else "value",
+                    _plain(*said),
+                )
+            )
     return min(found, key=lambda f: KINDS.index(f[0]), default=None)
 
 
@@ -397,9 +485,12 @@ def _stored(out: Case) -> Case:
 
 def _plain(a: str, b: str) -> str:
     """The first lines that differ, without what is quoted."""
-    pairs = list(zip_longest(_MESSAGE.findall(a) or [a], _MESSAGE.findall(b) or [b], fillvalue="nothing"))
+    pairs = list(
+        zip_longest(_MESSAGE.findall(a) or [a], _MESSAGE.findall(b) or [b], fillvalue="nothing")
+    )
     return " BUT ".join(
-        _QUOTED.sub("#", text) for text in next((p for p in pairs if p[0] != p[1]), ("places", "others"))
+        _QUOTED.sub("#", text)
+        for text in next((p for p in pairs if p[0] != p[1]), ("places", "others"))
     )
 
 
@@ -439,7 +530,9 @@ def smaller(case: Case) -> Iterator[Case]:
         yield {**case, "expression": squeezed}
 
 
-def shrink(case: Case, release: str, kind: tuple[str, str], oracle: Oracle, rounds: int = 1500) -> Case:
+def shrink(
+    case: Case, release: str, kind: tuple[str, str], oracle: Oracle, rounds: int = 1500
+) -> Case:
     """A smaller case with the same kind of difference."""
     improved = True
     while improved and rounds > 0:
@@ -462,12 +555,22 @@ def unordered(case: Case, release: str, oracle: Oracle) -> bool:
     return len(kinds) != 1 or None in kinds
 
 
-def run(release: str, seeds: Sequence[int], *, kinds: Sequence[str], each: int, save: Path | None) -> Counter[str]:
+def run(
+    release: str, seeds: Sequence[int], *, kinds: Sequence[str], each: int, save: Path | None
+) -> Counter[str]:
     """Compares the cases of some seeds; prints differences, returns counts."""
-    data = Path(os.environ.get("DRACTL_SHARED") or Path(__file__).resolve().parents[3] / "shared", "conformance/cel")
+    data = Path(
+        os.environ.get("DRACTL_SHARED") or Path(__file__).resolve().parents[3] / "shared",
+        "conformance/cel",
+    )
     devices = json.loads((data / "devices.json").read_text("utf-8"))
-    devices = {name: device for name, device in devices.items() if name not in ("bad-version", "no-value")}
-    recorded = [json.loads(line)["expression"] for line in (data / "cases.jsonl").read_text("utf-8").splitlines()]
+    devices = {
+        name: device for name, device in devices.items() if name not in ("bad-version", "no-value")
+    }
+    recorded = [
+        json.loads(line)["expression"]
+        for line in (data / "cases.jsonl").read_text("utf-8").splitlines()
+    ]
     signal.signal(signal.SIGALRM, _too_slow)
     oracle = Oracle(release)
     counts: Counter[str] = Counter()
@@ -500,7 +603,11 @@ def run(release: str, seeds: Sequence[int], *, kinds: Sequence[str], each: int, 
         if "results" in answers[0] or "results" in answers[1]:
             print(" ", json.dumps(small["devices"], ensure_ascii=False))
         for said in answers:
-            print(" ", json.dumps({k: v for k, v in said.items() if k != "id"}, ensure_ascii=False), flush=True)
+            print(
+                " ",
+                json.dumps({k: v for k, v in said.items() if k != "id"}, ensure_ascii=False),
+                flush=True,
+            )
         if save is not None:
             with save.open("a") as file:
                 file.write(json.dumps({**small, "release": release, "kind": kind}) + "\n")
@@ -512,19 +619,31 @@ def run(release: str, seeds: Sequence[int], *, kinds: Sequence[str], each: int, 
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--release", required=True, choices=RELEASES)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--kinds", default=",".join(KINDS), help=f"what to print of {', '.join(KINDS)}")
-    parser.add_argument("--each", type=int, default=2, help="how many to print of those that differ alike")
+    parser.add_argument(
+        "--kinds", default=",".join(KINDS), help=f"what to print of {', '.join(KINDS)}"
+    )
+    parser.add_argument(
+        "--each", type=int, default=2, help="how many to print of those that differ alike"
+    )
     parser.add_argument("--save", type=Path, help="append the cases that differ to this file")
     arguments = parser.parse_args()
     if not oracle_program(arguments.release).exists():
         print(f"fuzz_cel: no {oracle_program(arguments.release)}", file=sys.stderr)
         return 3
     seeds = range(arguments.seed, arguments.seed + arguments.count)
-    counts = run(arguments.release, seeds, kinds=arguments.kinds.split(","), each=arguments.each, save=arguments.save)
+    counts = run(
+        arguments.release,
+        seeds,
+        kinds=arguments.kinds.split(","),
+        each=arguments.each,
+        save=arguments.save,
+    )
     print(arguments.release, dict(counts))
     return int(any(name.startswith("DIFFERENT") for name in counts))
 

@@ -86,7 +86,14 @@ WISHES = (
     "scheduler",
     "priority",
 )
-RARE = {"missing": 0.08, "gate": 0.04, "scheduler": 0.04, "node-fields": 0.08, "extended": 0.15, "priority": 0.08}
+RARE = {
+    "missing": 0.08,
+    "gate": 0.04,
+    "scheduler": 0.04,
+    "node-fields": 0.08,
+    "extended": 0.15,
+    "priority": 0.08,
+}
 
 
 class Maker:
@@ -98,10 +105,14 @@ class Maker:
         r = self.random
         self.wishes = {wish for wish in WISHES if r.random() < RARE.get(wish, 0.13)} | set(always)
         self.parts = {
-            p for p in ("taints", "rules", "stale", "incomplete", "broken", "shared-pool") if r.random() < 0.2
+            p
+            for p in ("taints", "rules", "stale", "incomplete", "broken", "shared-pool")
+            if r.random() < 0.2
         }
         self.objects: list[Object] = []
-        self.devices: dict[str, list[tuple[str, str, str]]] = {}  # node -> free devices (driver, pool, device)
+        self.devices: dict[
+            str, list[tuple[str, str, str]]
+        ] = {}  # node -> free devices (driver, pool, device)
         self.nodes: list[str] = []
         self.pods: list[Object] = []
 
@@ -124,7 +135,12 @@ class Maker:
         metadata: Object = {"name": name, **parts.pop("metadata", {})}
         if namespace:
             metadata["namespace"] = namespace
-        value = {"apiVersion": "v1" if core else "resource.k8s.io/v1", "kind": kind, "metadata": metadata, **parts}
+        value = {
+            "apiVersion": "v1" if core else "resource.k8s.io/v1",
+            "kind": kind,
+            "metadata": metadata,
+            **parts,
+        }
         self.objects.append(value)
         return value
 
@@ -145,7 +161,9 @@ class Maker:
                 spec["unschedulable"] = True
             if r.random() < 0.2:
                 effect = r.choice(("NoSchedule", "NoSchedule", "PreferNoSchedule", "NoExecute"))
-                spec["taints"] = [{"key": "dedicated", "value": r.choice(("", "gpu")), "effect": effect}]
+                spec["taints"] = [
+                    {"key": "dedicated", "value": r.choice(("", "gpu")), "effect": effect}
+                ]
             amounts = {
                 "cpu": r.choice(("2", "4", "3500m")),
                 "memory": r.choice(("4Gi", "8Gi")),
@@ -158,7 +176,9 @@ class Maker:
                 amounts[EXTENDED] = r.choice(("0", "1", "2"))
             status: Object = {"allocatable": amounts, "capacity": amounts}
             if r.random() < 0.2:
-                status["conditions"] = [{"type": "Ready", "status": "False", "reason": "KubeletNotReady"}]
+                status["conditions"] = [
+                    {"type": "Ready", "status": "False", "reason": "KubeletNotReady"}
+                ]
             self._add("Node", name, metadata={"labels": labels}, spec=spec, status=status)
 
     def _driver(self, driver: str) -> None:
@@ -171,7 +191,9 @@ class Maker:
             spec: Object = {"selectors": [{"cel": {"expression": text}} for text in expressions]}
             if name == "gpu.acme.io" and "extended" in self.wishes and r.random() < 0.7:
                 spec["extendedResourceName"] = EXTENDED
-            if name not in {o["metadata"]["name"] for o in self.objects if o["kind"] == "DeviceClass"}:
+            if name not in {
+                o["metadata"]["name"] for o in self.objects if o["kind"] == "DeviceClass"
+            }:
                 self._add("DeviceClass", name, spec=spec)
         for node in self.nodes:
             if r.random() < 0.85:
@@ -180,7 +202,11 @@ class Maker:
             where: Object = r.choice(
                 (
                     {"allNodes": True},
-                    {"nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [self._expression()]}]}},
+                    {
+                        "nodeSelector": {
+                            "nodeSelectorTerms": [{"matchExpressions": [self._expression()]}]
+                        }
+                    },
                 )
             )
             self._pool(driver, None, f"fabric-{self.mark}", where)
@@ -196,11 +222,19 @@ class Maker:
             spec = {"driver": driver, "pool": names, "devices": part, **where}
             self._add("ResourceSlice", f"{pool}-{driver}-{number}", spec=spec)
         if generation > 1 and r.random() < 0.7:
-            other = {"name": pool, "generation": generation + r.choice((-1, 1)), "resourceSliceCount": 1}
+            other = {
+                "name": pool,
+                "generation": generation + r.choice((-1, 1)),
+                "resourceSliceCount": 1,
+            }
             old = [self._device(driver, number) for number in range(r.choice((1, 2)))]
-            place = where if r.random() < 0.6 or node is None else {"nodeName": r.choice(self.nodes)}
+            place = (
+                where if r.random() < 0.6 or node is None else {"nodeName": r.choice(self.nodes)}
+            )
             self._add(
-                "ResourceSlice", f"{pool}-{driver}-old", spec={"driver": driver, "pool": other, "devices": old, **place}
+                "ResourceSlice",
+                f"{pool}-{driver}-old",
+                spec={"driver": driver, "pool": other, "devices": old, **place},
             )
         if node is not None:
             self.devices.setdefault(node, []).extend((driver, pool, d["name"]) for d in devices)
@@ -213,7 +247,9 @@ class Maker:
             "capacity": {"memory": {"value": r.choice(("40Gi", "80Gi", "20Gi"))}},
         }
         if "taints" in self.parts and r.random() < 0.4:
-            device["taints"] = [{"key": "sick", "effect": r.choice(("NoSchedule", "NoSchedule", "None"))}]
+            device["taints"] = [
+                {"key": "sick", "effect": r.choice(("NoSchedule", "NoSchedule", "None"))}
+            ]
         return device
 
     def _rule(self, driver: str) -> None:
@@ -224,7 +260,11 @@ class Maker:
             if r.random() < 0.5:
                 selector["device"] = "d0"
         taint = {"key": "service", "value": "soon", "effect": "NoSchedule"}
-        self._add("DeviceTaintRule", f"rule-{self.mark}", spec={"deviceSelector": selector, "taint": taint})
+        self._add(
+            "DeviceTaintRule",
+            f"rule-{self.mark}",
+            spec={"deviceSelector": selector, "taint": taint},
+        )
 
     # -- claims --
 
@@ -260,7 +300,9 @@ class Maker:
         if r.random() < 0.4:
             exactly["selectors"] = [{"cel": {"expression": self._selector(driver)}}]
         if r.random() < 0.25:
-            exactly["tolerations"] = [{"operator": "Exists", **({"key": "sick"} if r.random() < 0.5 else {})}]
+            exactly["tolerations"] = [
+                {"operator": "Exists", **({"key": "sick"} if r.random() < 0.5 else {})}
+            ]
         if "missing" in self.wishes and r.random() < 0.2:
             exactly["deviceClassName"] = "nowhere"
         return exactly
@@ -287,16 +329,28 @@ class Maker:
             spec["resourceClaims"] = [{"name": "c", "resourceClaimName": f"claim-{name}"}]
         if r.random() < 0.25:
             terms = [self._pod_term()]
-            spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
-        pod = self._pod(name, namespace, spec, {"app": r.choice("xyz"), "tier": r.choice(("1", "2"))})
+            spec["affinity"] = {
+                "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+            }
+        pod = self._pod(
+            name, namespace, spec, {"app": r.choice("xyz"), "tier": r.choice(("1", "2"))}
+        )
         self._resources(pod)
         if r.random() < 0.3:
             pod["spec"]["containers"][0]["ports"] = [self._port()]
         self.pods.append(pod)
 
-    def _held(self, holder: str, namespace: str, node: str, taken: list[tuple[str, str, str]]) -> None:
-        requests = [{"name": f"r{n}", "exactly": {"deviceClassName": d[0], "count": 1}} for n, d in enumerate(taken)]
-        results = [{"request": f"r{n}", "driver": d[0], "pool": d[1], "device": d[2]} for n, d in enumerate(taken)]
+    def _held(
+        self, holder: str, namespace: str, node: str, taken: list[tuple[str, str, str]]
+    ) -> None:
+        requests = [
+            {"name": f"r{n}", "exactly": {"deviceClassName": d[0], "count": 1}}
+            for n, d in enumerate(taken)
+        ]
+        results = [
+            {"request": f"r{n}", "driver": d[0], "pool": d[1], "device": d[2]}
+            for n, d in enumerate(taken)
+        ]
         field = {"key": "metadata.name", "operator": "In", "values": [node]}
         allocation: Object = {
             "devices": {"results": results},
@@ -309,7 +363,10 @@ class Maker:
         if reserved:
             status["reservedFor"] = [{"resource": "pods", "name": holder}]
         claim = self._add(
-            "ResourceClaim", f"claim-{holder}", namespace=namespace, spec={"devices": {"requests": requests}}
+            "ResourceClaim",
+            f"claim-{holder}",
+            namespace=namespace,
+            spec={"devices": {"requests": requests}},
         )
         claim["status"] = status
         claim["metadata"]["finalizers"] = ["resource.kubernetes.io/delete-protection"]
@@ -388,23 +445,36 @@ class Maker:
             affinity["nodeAffinity"] = {required: {"nodeSelectorTerms": terms}}
         if "node-fields" in self.wishes:
             affinity["nodeAffinity"] = {required: {"nodeSelectorTerms": self._field_terms()}}
-        for wish, key in (("pod-affinity", "podAffinity"), ("pod-anti-affinity", "podAntiAffinity")):
+        for wish, key in (
+            ("pod-affinity", "podAffinity"),
+            ("pod-anti-affinity", "podAntiAffinity"),
+        ):
             if wish in self.wishes:
                 affinity[key] = {required: [self._pod_term() for _ in range(r.choice((1, 1, 2)))]}
         if affinity:
             spec["affinity"] = affinity
         if "spread" in self.wishes:
             spec["topologySpreadConstraints"] = [
-                self._spread(key) for key in r.sample(("zone", "kubernetes.io/hostname", "rack"), r.choice((1, 1, 2)))
+                self._spread(key)
+                for key in r.sample(("zone", "kubernetes.io/hostname", "rack"), r.choice((1, 1, 2)))
             ]
         if "tolerations" in self.wishes:
             spec["tolerations"] = [
                 r.choice(
                     (
                         {"key": "dedicated", "operator": "Exists"},
-                        {"key": "dedicated", "operator": "Equal", "value": "gpu", "effect": "NoSchedule"},
+                        {
+                            "key": "dedicated",
+                            "operator": "Equal",
+                            "value": "gpu",
+                            "effect": "NoSchedule",
+                        },
                         {"operator": "Exists"},
-                        {"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"},
+                        {
+                            "key": "node.kubernetes.io/unschedulable",
+                            "operator": "Exists",
+                            "effect": "NoSchedule",
+                        },
                     )
                 )
             ]
@@ -415,7 +485,12 @@ class Maker:
         if "gate" in self.wishes:
             spec["schedulingGates"] = [{"name": "example.com/wait"}]
         spec["resourceClaims"] = self._pod_claims()
-        pod = self._pod(f"asking-{self.mark}", "ml", spec, {"app": r.choice("xyz"), "tier": r.choice(("1", "2"))})
+        pod = self._pod(
+            f"asking-{self.mark}",
+            "ml",
+            spec,
+            {"app": r.choice("xyz"), "tier": r.choice(("1", "2"))},
+        )
         self.objects.remove(pod)
         container = pod["spec"]["containers"][0]
         if "resources" in self.wishes:
@@ -424,7 +499,14 @@ class Maker:
             container["ports"] = [self._port()]
         name = EXTENDED
         if "extended" in self.wishes:
-            name = r.choice((EXTENDED, EXTENDED, "acme.io/other", f"deviceclass.resource.kubernetes.io/{DRIVERS[0]}"))
+            name = r.choice(
+                (
+                    EXTENDED,
+                    EXTENDED,
+                    "acme.io/other",
+                    f"deviceclass.resource.kubernetes.io/{DRIVERS[0]}",
+                )
+            )
             limits = container.setdefault("resources", {}).setdefault("limits", {})
             limits[name] = r.choice(("1", "2"))
         if "sidecar" in self.wishes:
@@ -434,7 +516,9 @@ class Maker:
                 "resources": {"requests": {"cpu": r.choice(("1", "2"))}},
             }
             if "extended" in self.wishes and r.random() < 0.6:
-                helper["resources"]["limits"] = {r.choice((EXTENDED, name)): r.choice(("1", "2", "3"))}
+                helper["resources"]["limits"] = {
+                    r.choice((EXTENDED, name)): r.choice(("1", "2", "3"))
+                }
             if r.random() < 0.5:
                 helper["restartPolicy"] = "Always"
                 if r.random() < 0.4:
@@ -447,7 +531,11 @@ class Maker:
         names = [*self.nodes, f"gone-{self.mark}"]
         terms: list[Object] = []
         for _ in range(r.choice((1, 1, 2))):
-            field = {"key": "metadata.name", "operator": r.choice(("In", "In", "NotIn")), "values": [r.choice(names)]}
+            field = {
+                "key": "metadata.name",
+                "operator": r.choice(("In", "In", "NotIn")),
+                "values": [r.choice(names)],
+            }
             term: Object = {"matchFields": [field]}
             if r.random() < 0.3:
                 term["matchExpressions"] = [self._expression()]
@@ -456,7 +544,11 @@ class Maker:
 
     def _spread(self, key: str) -> Object:
         r = self.random
-        constraint: Object = {"topologyKey": key, "maxSkew": r.choice((1, 1, 2)), "whenUnsatisfiable": "DoNotSchedule"}
+        constraint: Object = {
+            "topologyKey": key,
+            "maxSkew": r.choice((1, 1, 2)),
+            "whenUnsatisfiable": "DoNotSchedule",
+        }
         if r.random() < 0.9:
             constraint["labelSelector"] = self._label_selector()
         if r.random() < 0.25:
@@ -480,7 +572,9 @@ class Maker:
             gone = "missing" in self.wishes and r.random() < 0.5
             if r.random() < 0.5:
                 if not gone:
-                    self._add("ResourceClaimTemplate", name, namespace="ml", spec={"spec": self._spec()})
+                    self._add(
+                        "ResourceClaimTemplate", name, namespace="ml", spec={"spec": self._spec()}
+                    )
                 entries.append({"name": f"c{number}", "resourceClaimTemplateName": name})
             else:
                 if not gone:
@@ -492,7 +586,9 @@ class Maker:
             if o["kind"] == "ResourceClaim" and "status" in o and o["metadata"]["namespace"] == "ml"
         ]
         if held and "shared-claim" in self.wishes:
-            entries.append({"name": "shared", "resourceClaimName": r.choice(held)["metadata"]["name"]})
+            entries.append(
+                {"name": "shared", "resourceClaimName": r.choice(held)["metadata"]["name"]}
+            )
         return entries
 
 
@@ -506,16 +602,30 @@ class Bench:
         self.pool = ThreadPoolExecutor(8)
         for name, labels in NAMESPACES.items():
             metadata = {"name": name, "labels": labels}
-            self._send("POST", PATHS["Namespace"], {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+            self._send(
+                "POST",
+                PATHS["Namespace"],
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata},
+            )
         for name, policy in PRIORITIES.items():
-            made = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
-            self._send("POST", PATHS["PriorityClass"], {**made, "value": 1000, "preemptionPolicy": policy})
+            made = {
+                "apiVersion": "scheduling.k8s.io/v1",
+                "kind": "PriorityClass",
+                "metadata": {"name": name},
+            }
+            self._send(
+                "POST", PATHS["PriorityClass"], {**made, "value": 1000, "preemptionPolicy": policy}
+            )
 
-    def _send(self, method: str, path: str, body: object = None, content: str = "application/json") -> Any:
+    def _send(
+        self, method: str, path: str, body: object = None, content: str = "application/json"
+    ) -> Any:
         text = None if body is None else json.dumps(body)
         status, _, answer = self.cluster.request(method, path, text, content)
         if status >= 300:
-            raise RefusedError(f"{method} {path}: {answer.get('message') if isinstance(answer, dict) else answer}")
+            raise RefusedError(
+                f"{method} {path}: {answer.get('message') if isinstance(answer, dict) else answer}"
+            )
         return answer
 
     def _path(self, kind: str, namespace: str | None = None) -> str:
@@ -534,7 +644,12 @@ class Bench:
             # The API server taints every new node as not ready; a kubelet would have it removed.
             taints = {"spec": {"taints": value["spec"].get("taints")}}
             self._send("PATCH", own, taints, "application/merge-patch+json")
-            self._send("PATCH", f"{own}/status", {"status": value["status"]}, "application/merge-patch+json")
+            self._send(
+                "PATCH",
+                f"{own}/status",
+                {"status": value["status"]},
+                "application/merge-patch+json",
+            )
         return made
 
     def set_up(self, objects: list[Object]) -> None:
@@ -558,7 +673,10 @@ class Bench:
         found: list[Object] = []
         for kind in PATHS:
             answer = self._send("GET", self._path(kind))
-            found += [{"apiVersion": answer["apiVersion"], "kind": kind, **item} for item in answer["items"]]
+            found += [
+                {"apiVersion": answer["apiVersion"], "kind": kind, **item}
+                for item in answer["items"]
+            ]
         return found
 
     def clear(self) -> None:
@@ -575,7 +693,9 @@ class Bench:
     def _delete(self, kind: str, item: Object) -> None:
         own = f"{self._path(kind, item['metadata'].get('namespace'))}/{item['metadata']['name']}"
         if item["metadata"].get("finalizers"):
-            self.cluster.request("PATCH", own, '{"metadata":{"finalizers":null}}', "application/merge-patch+json")
+            self.cluster.request(
+                "PATCH", own, '{"metadata":{"finalizers":null}}', "application/merge-patch+json"
+            )
         self.cluster.request("DELETE", f"{own}?gracePeriodSeconds=0")
 
     def ask(self, objects: list[Object]) -> tuple[list[Object], Object, Object]:
@@ -595,17 +715,28 @@ class Bench:
                 if value["kind"] == "Pod" and value["metadata"]["name"] == name:
                     del value["spec"]["schedulingGates"]
                     value["status"].pop("conditions", None)
-            self._send("PATCH", own, [{"op": "remove", "path": "/spec/schedulingGates"}], "application/json-patch+json")
+            self._send(
+                "PATCH",
+                own,
+                [{"op": "remove", "path": "/spec/schedulingGates"}],
+                "application/json-patch+json",
+            )
         said = explain(dump, namespace, name, self.features)
         return dump, self._outcome(own, said, gated=bool(gates)), said
 
     def _wait_for_claims(self, own: str, objects: list[Object]) -> None:
         """Until the claim controller has done what it can."""
         templates = {o["metadata"]["name"] for o in objects if o["kind"] == "ResourceClaimTemplate"}
-        wanted = sum(r.get("resourceClaimTemplateName") in templates for r in objects[-1]["spec"]["resourceClaims"])
+        wanted = sum(
+            r.get("resourceClaimTemplateName") in templates
+            for r in objects[-1]["spec"]["resourceClaims"]
+        )
         end = time.monotonic() + 5
         while wanted and time.monotonic() < end:
-            if len(self._send("GET", own).get("status", {}).get("resourceClaimStatuses", [])) >= wanted:
+            if (
+                len(self._send("GET", own).get("status", {}).get("resourceClaimStatuses", []))
+                >= wanted
+            ):
                 return
             time.sleep(0.1)
 
@@ -615,7 +746,10 @@ class Bench:
         start = time.monotonic()
         while True:
             pod = self._send("GET", own)
-            condition = next((c for c in pod["status"].get("conditions", []) if c["type"] == "PodScheduled"), None)
+            condition = next(
+                (c for c in pod["status"].get("conditions", []) if c["type"] == "PodScheduled"),
+                None,
+            )
             passed = time.monotonic() - start
             if pod["spec"].get("nodeName"):
                 break
@@ -625,14 +759,20 @@ class Bench:
                 break
             time.sleep(0.1)
         uid = pod["metadata"]["uid"]
-        claims = self._send("GET", self._path("ResourceClaim", pod["metadata"]["namespace"]))["items"]
+        claims = self._send("GET", self._path("ResourceClaim", pod["metadata"]["namespace"]))[
+            "items"
+        ]
         results = [
             (d["driver"], d["pool"], d["device"])
             for claim in claims
             if any(c["uid"] == uid for c in claim.get("status", {}).get("reservedFor", []))
             for d in claim["status"]["allocation"]["devices"]["results"]
         ]
-        refused = condition if condition and condition["status"] == "False" and not stale(condition, gated) else {}
+        refused = (
+            condition
+            if condition and condition["status"] == "False" and not stale(condition, gated)
+            else {}
+        )
         return {
             "node": pod["spec"].get("nodeName"),
             "reason": refused.get("reason"),
@@ -680,7 +820,8 @@ def differences(real: Object, said: Object) -> list[str]:
         return []
     # An error names the node whose filter was the first to fail, which is a race.
     want, got = (
-        re.sub(r"\bn\d+-[0-9]+-[0-9]+\b", "NODE", text or "") for text in (real["message"], said["schedulerMessage"])
+        re.sub(r"\bn\d+-[0-9]+-[0-9]+\b", "NODE", text or "")
+        for text in (real["message"], said["schedulerMessage"])
     )
     wrong = [] if want == got else ["message"]
     return wrong if said["reasons"] else [*wrong, "no reason"]
@@ -689,7 +830,12 @@ def differences(real: Object, said: Object) -> list[str]:
 def shown(said: Object) -> Object:
     reasons = [(r["code"], r["message"]) for r in said["reasons"]]
     nodes = [{k: n[k] for k in ("name", "verdict", "allocation")} for n in said["nodes"]]
-    return {"verdict": said["verdict"], "message": said["schedulerMessage"], "reasons": reasons, "nodes": nodes}
+    return {
+        "verdict": said["verdict"],
+        "message": said["schedulerMessage"],
+        "reasons": reasons,
+        "nodes": nodes,
+    }
 
 
 class Comparison:
@@ -723,22 +869,31 @@ class Comparison:
                 break
         else:
             self.counts.update(f"DIFFERENT {kind}" for kind in wrong)
-            print(f"\n{seed} {wrong}\n  real {json.dumps(real)}\n  said {json.dumps(shown(said))}", flush=True)
+            print(
+                f"\n{seed} {wrong}\n  real {json.dumps(real)}\n  said {json.dumps(shown(said))}",
+                flush=True,
+            )
             if self.save is not None:
                 self.save.mkdir(parents=True, exist_ok=True)
                 saved = {"kind": "List", "apiVersion": "v1", "items": dump, "real": real}
-                (self.save / f"{self.bench.release}-{seed}.json").write_text(json.dumps(saved, indent=1))
+                (self.save / f"{self.bench.release}-{seed}.json").write_text(
+                    json.dumps(saved, indent=1)
+                )
         done = "scheduled" if real["node"] else real["reason"] or "not looked at"
         self.counts.update(("cases", done))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--release", default="1.37")
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--feature-gates", default="", help="A=true,B=false")
-    parser.add_argument("--always", nargs="*", default=(), choices=WISHES, help="wishes that every pod has")
+    parser.add_argument(
+        "--always", nargs="*", default=(), choices=WISHES, help="wishes that every pod has"
+    )
     parser.add_argument("--minutes", type=float, default=60, help="stop after so long")
     parser.add_argument("--save", type=Path, help="a folder for the dumps of cases that differ")
     arguments = parser.parse_args()
@@ -747,12 +902,17 @@ def main() -> int:
     if shared is None:
         print("fuzz_explain: no shared folder", file=sys.stderr)
         return 3
-    gates = {k: v.lower() == "true" for k, _, v in (g.partition("=") for g in arguments.feature_gates.split(",") if g)}
+    gates = {
+        k: v.lower() == "true"
+        for k, _, v in (g.partition("=") for g in arguments.feature_gates.split(",") if g)
+    }
     features = Features.for_release(arguments.release, gates)
     seeds = range(arguments.seed, arguments.seed + arguments.count)
     deadline = time.time() + 60 * arguments.minutes
     with tempfile.TemporaryDirectory(prefix="dractl-fuzz-") as folder:
-        up = control_plane(shared, arguments.release, Path(folder), arguments.feature_gates, scheduler=True)
+        up = control_plane(
+            shared, arguments.release, Path(folder), arguments.feature_gates, scheduler=True
+        )
         with up as cluster:
             bench = Bench(cluster, arguments.release, features)
             comparison = Comparison(bench, arguments.always, arguments.save)

@@ -61,7 +61,9 @@ def explicit(claim: dict[str, Any]) -> dict[str, Any]:
         if request.get("exactly"):
             request["exactly"] = {"allocationMode": "", "count": 0, **request["exactly"]}
         if request.get("firstAvailable"):
-            request["firstAvailable"] = [{"allocationMode": "", "count": 0, **a} for a in request["firstAvailable"]]
+            request["firstAvailable"] = [
+                {"allocationMode": "", "count": 0, **a} for a in request["firstAvailable"]
+            ]
         requests.append(request)
     spec = claim["spec"]
     return {**claim, "spec": {**spec, "devices": {**spec.get("devices", {}), "requests": requests}}}
@@ -136,7 +138,9 @@ def answer(case: dict[str, Any], release: str, channel: str) -> dict[str, Any]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--release", required=True, choices=["1.34", "1.35", "1.36", "1.37"])
     release = parser.parse_args().release
     try:

@@ -38,7 +38,10 @@ def compiled(program: Program) -> dict[str, Any]:
 def answer(case: dict[str, Any], release: str, named: dict[str, Any]) -> dict[str, Any]:
     target = target_of(release, case.get("features"))
     text = case["expression"]
-    new, stored = environment(target, "new").compile(text), environment(target, "stored").compile(text)
+    new, stored = (
+        environment(target, "new").compile(text),
+        environment(target, "stored").compile(text),
+    )
     out = {"id": case.get("id", ""), **compiled(new), "admission": new.admission}
     if compiled(stored) != compiled(new):
         out["stored"] = compiled(stored)
@@ -47,7 +50,9 @@ def answer(case: dict[str, Any], release: str, named: dict[str, Any]) -> dict[st
         for entry in case.get("devices") or ():
             device = named[entry] if isinstance(entry, str) else entry
             result = stored.evaluate(device.get("driver", ""), Device({"name": "device", **device}))
-            results.append({"error": result.text} if isinstance(result, EvalError) else {"value": result})
+            results.append(
+                {"error": result.text} if isinstance(result, EvalError) else {"value": result}
+            )
         if results:
             out["results"] = results
     return out

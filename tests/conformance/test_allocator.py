@@ -58,7 +58,9 @@ def differences(cases: Sequence[tuple[Case, Case]], answers: Sequence[Case]) -> 
 
 @pytest.mark.parametrize("every", EVERY)
 @pytest.mark.parametrize("release", RELEASES)
-def test_random_cases(release: str, every: int, shared: Path, record_property: Callable[[str, object], None]) -> None:
+def test_random_cases(
+    release: str, every: int, shared: Path, record_property: Callable[[str, object], None]
+) -> None:
     rows = list(lines(shared / "conformance" / "allocator-random" / f"{release}.jsonl"))[::every]
     assert rows
     cases = [(row, row["expected"]) for row in rows]
@@ -72,7 +74,11 @@ def test_suite_of_upstream(
     variant: str, every: int, shared: Path, record_property: Callable[[str, object], None]
 ) -> None:
     folder = shared / "conformance" / "allocator"
-    recorded = {row["name"]: row for row in lines(folder / "released-1.37.jsonl") if row["channel"] == variant}
+    recorded = {
+        row["name"]: row
+        for row in lines(folder / "released-1.37.jsonl")
+        if row["channel"] == variant
+    }
     rows = list(lines(folder / f"{variant}.jsonl"))[::every]
     assert rows
     cases = [(row, recorded[row["name"]]) for row in rows]
@@ -80,13 +86,19 @@ def test_suite_of_upstream(
     record_property("cases", len(rows))
 
 
-def test_long_searches_end_with_the_truth(shared: Path, record_property: Callable[[str, object], None]) -> None:
+def test_long_searches_end_with_the_truth(
+    shared: Path, record_property: Callable[[str, object], None]
+) -> None:
     """Shapes that upstream walks through in all combinations: a proof, or the first solution, after little work."""
     rows = list(lines(shared / "conformance" / "allocator-slow.jsonl"))
     assert rows
     answers = [replay.answer(row, "1.37", "") for row in rows]
     assert differences([(row, row["answer"]) for row in rows], answers) == []
-    assert {row["name"]: got["work"] for row, got in zip(rows, answers, strict=True) if got["work"] > 2000} == {}
+    assert {
+        row["name"]: got["work"]
+        for row, got in zip(rows, answers, strict=True)
+        if got["work"] > 2000
+    } == {}
     record_property("cases", len(rows))
 
 
@@ -103,7 +115,19 @@ def test_new_random_cases(release: str) -> None:
 
 def test_replay_answers_every_line() -> None:
     """A line that cannot be answered is an answer too, in its place."""
-    good: Case = {"name": "b", "node": {"metadata": {"name": "n"}}, "claims": [], "classes": [], "slices": []}
-    text = json.dumps([{"name": "a"}, good]) + "\n" + json.dumps({**good, "name": "c", "unknown": 1})
+    good: Case = {
+        "name": "b",
+        "node": {"metadata": {"name": "n"}},
+        "claims": [],
+        "classes": [],
+        "slices": [],
+    }
+    text = (
+        json.dumps([{"name": "a"}, good]) + "\n" + json.dumps({**good, "name": "c", "unknown": 1})
+    )
     answers = [replay.answer(case, "1.37", "") for case in replay.cases(text)]
-    assert [(a["name"], a["verdict"]) for a in answers] == [("a", "bad-input"), ("b", "allocated"), ("c", "allocated")]
+    assert [(a["name"], a["verdict"]) for a in answers] == [
+        ("a", "bad-input"),
+        ("b", "allocated"),
+        ("c", "allocated"),
+    ]

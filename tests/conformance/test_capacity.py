@@ -28,16 +28,26 @@ def fleets() -> list[Path]:
 
 def read(folder: Path) -> tuple[dict[str, Any], ClusterState, Features]:
     expected = json.loads((folder / "expected.json").read_bytes())
-    state = ClusterState.from_documents(load([str(folder / "objects.json")], relevant_only=False).documents)
+    state = ClusterState.from_documents(
+        load([str(folder / "objects.json")], relevant_only=False).documents
+    )
     return expected, state, Features.for_release(expected["release"], expected["featureGates"])
 
 
 FLEETS = fleets()
-QUESTIONS = [(f, q["id"]) for f in FLEETS for q in json.loads((f / "expected.json").read_bytes())["questions"]]
+QUESTIONS = [
+    (f, q["id"])
+    for f in FLEETS
+    for q in json.loads((f / "expected.json").read_bytes())["questions"]
+]
 
 
-@pytest.mark.parametrize(("folder", "number"), QUESTIONS, ids=[f"{f.name}-{q}" for f, q in QUESTIONS])
-def test_as_many_fit_as_a_real_scheduler_placed(folder: Path, number: str, record_property: Any) -> None:
+@pytest.mark.parametrize(
+    ("folder", "number"), QUESTIONS, ids=[f"{f.name}-{q}" for f, q in QUESTIONS]
+)
+def test_as_many_fit_as_a_real_scheduler_placed(
+    folder: Path, number: str, record_property: Any
+) -> None:
     expected, state, features = read(folder)
     (question,) = [q for q in expected["questions"] if q["id"] == number]
     kind, namespace, name = ["template", *question["template"].split("/")] if "template" in question else (
@@ -54,10 +64,14 @@ def test_as_many_fit_as_a_real_scheduler_placed(folder: Path, number: str, recor
 
 
 @pytest.mark.parametrize("folder", FLEETS, ids=lambda folder: folder.name)
-def test_pools_are_counted_as_a_real_controller_counts_them(folder: Path, record_property: Any) -> None:
+def test_pools_are_counted_as_a_real_controller_counts_them(
+    folder: Path, record_property: Any
+) -> None:
     expected, state, features = read(folder)
     counts = ("total", "allocated", "available", "unavailable")
     want = {(p["driver"], p["pool"]): [p[c] for c in counts] for p in expected["pools"]}
     stock = inventory(state, features)
-    assert {(p.driver, p.pool): [p.total, p.allocated, p.available, p.unavailable] for p in stock.pools} == want
+    assert {
+        (p.driver, p.pool): [p.total, p.allocated, p.available, p.unavailable] for p in stock.pools
+    } == want
     record_property("cases", len(want))

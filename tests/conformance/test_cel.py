@@ -14,7 +14,9 @@ from tests.conftest import SAMPLE, WHOLE
 
 DIFFERENCES: dict[str, str] = {
     case: reason
-    for case, reason in json.loads(Path(__file__).with_name("cel_differences.json").read_text("utf-8")).items()
+    for case, reason in json.loads(
+        Path(__file__).with_name("cel_differences.json").read_text("utf-8")
+    ).items()
     if case != "comment"
 }
 
@@ -39,7 +41,9 @@ def compare(release: str, shared: Path, record_property: pytest.RecordProperty, 
     data = shared / "conformance/cel"
     devices = json.loads((data / "devices.json").read_text("utf-8"))
     cases = map(json.loads, (data / "cases.jsonl").read_text("utf-8").splitlines()[::every])
-    recorded = map(json.loads, (data / f"verdicts-{release}.jsonl").read_text("utf-8").splitlines()[::every])
+    recorded = map(
+        json.loads, (data / f"verdicts-{release}.jsonl").read_text("utf-8").splitlines()[::every]
+    )
     wrong: list[str] = []
     count = 0
     texts = {"compile": [0, 0], "evaluation": [0, 0]}
@@ -67,7 +71,11 @@ def different(want: dict[str, Any], got: dict[str, Any]) -> list[str]:
         if want.get(name) != got.get(name)
     ]
     stored, mine = want.get("stored") or {}, got.get("stored") or {}
-    found += [f"stored {name}" for name in ("errorType", "outputType", "maxCost") if stored.get(name) != mine.get(name)]
+    found += [
+        f"stored {name}"
+        for name in ("errorType", "outputType", "maxCost")
+        if stored.get(name) != mine.get(name)
+    ]
     results, answers = want.get("results") or [], got.get("results") or []
     if len(results) != len(answers):
         return [*found, "stored expression compiles or not"]

@@ -25,9 +25,15 @@ def accepted(value: dict[str, Any], target: Target) -> bool:
 @pytest.mark.conformance
 @pytest.mark.parametrize("gates", ["default", "all"])
 @pytest.mark.parametrize("release", COMPARED)
-def test_conversion_keeps_the_verdict(shared: Path, release: str, gates: str, record_property: Any) -> None:
+def test_conversion_keeps_the_verdict(
+    shared: Path, release: str, gates: str, record_property: Any
+) -> None:
     folder = shared / "conformance" / "validation"
-    overrides = parse_gates(json.loads((folder / "gates.json").read_bytes())[release]) if gates == "all" else {}
+    overrides = (
+        parse_gates(json.loads((folder / "gates.json").read_bytes())[release])
+        if gates == "all"
+        else {}
+    )
     target = Target.of(release, overrides)
     compared, differing = 0, []
     for case in map(json.loads, (folder / "cases.jsonl").read_bytes().splitlines()):
@@ -37,7 +43,11 @@ def test_conversion_keeps_the_verdict(shared: Path, release: str, gates: str, re
             continue
         shape = identify(value, target)
         converted = dict(to_v1(value))
-        if isinstance(shape, list) or decode(value, shape, target, ()) or isinstance(identify(converted, target), list):
+        if (
+            isinstance(shape, list)
+            or decode(value, shape, target, ())
+            or isinstance(identify(converted, target), list)
+        ):
             continue
         compared += 1
         if accepted(value, target) != accepted(converted, target):

@@ -42,20 +42,32 @@ def said(text: str, release: str) -> list[Violation] | None:
     document = inputs.documents[-1]
     target = Target.of(release)
     shape = identify(document.value, target)
-    return shape if isinstance(shape, list) else decode(document.value, shape, target, document.faults)
+    return (
+        shape if isinstance(shape, list) else decode(document.value, shape, target, document.faults)
+    )
 
 
 def differences(case: dict[str, Any], verdict: dict[str, Any], release: str) -> list[str]:
     found = said(case["yaml"], release)
     message = verdict.get("message") or ""
     if found is None:
-        return [] if verdict["code"] == 400 else [f"cannot be read; the server answered {verdict['code']} {message}"]
+        return (
+            []
+            if verdict["code"] == 400
+            else [f"cannot be read; the server answered {verdict['code']} {message}"]
+        )
     types = {violation.type for violation in found}
     wanted = (
-        {"NotServed"} if verdict.get("reason") == "NotServed" else {"BadRequest"} if verdict["code"] == 400 else set()
+        {"NotServed"}
+        if verdict.get("reason") == "NotServed"
+        else {"BadRequest"}
+        if verdict["code"] == 400
+        else set()
     )
     if types != wanted:
-        return [f"{sorted(map(str, types))} where the server says {verdict['code']} {message}: {found}"]
+        return [
+            f"{sorted(map(str, types))} where the server says {verdict['code']} {message}: {found}"
+        ]
     if verdict["code"] != 400:
         return []
     words = [v.said for v in found if v.rule == "wrong-type"]
@@ -76,16 +88,24 @@ def differences(case: dict[str, Any], verdict: dict[str, Any], release: str) -> 
 def compare(shared: Path, release: str, step: int, record_property: Any) -> None:
     pairs = verdicts(shared, release, step)
     record_property("cases", len(pairs))
-    wrong = {case["id"]: found for case, verdict in pairs if (found := differences(case, verdict, release))}
+    wrong = {
+        case["id"]: found
+        for case, verdict in pairs
+        if (found := differences(case, verdict, release))
+    }
     assert not wrong
 
 
 @pytest.mark.parametrize("release", COMPARED)
-def test_a_sample_decodes_as_the_server_says(shared: Path, release: str, record_property: Any) -> None:
+def test_a_sample_decodes_as_the_server_says(
+    shared: Path, release: str, record_property: Any
+) -> None:
     compare(shared, release, SAMPLE, record_property)
 
 
 @pytest.mark.conformance
 @pytest.mark.parametrize("release", COMPARED)
-def test_every_document_decodes_as_the_server_says(shared: Path, release: str, record_property: Any) -> None:
+def test_every_document_decodes_as_the_server_says(
+    shared: Path, release: str, record_property: Any
+) -> None:
     compare(shared, release, 1, record_property)

@@ -40,8 +40,30 @@ PLAIN: dict[Any, list[Any]] = {
     scalars.BOOL: [True, False, None],
     scalars.INT32: [0, 1, 5, -3, 2**31 - 1, None, 4.0],
     scalars.INT64: [0, 1, 5, -3, 2**63 - 1, -(2**63), None, 4.0, 1e18],
-    scalars.QUANTITY: ["1", "1Gi", "100m", "1e3", 5, 1.5, "-1", ".5", "5.", "+1", "1E", "1Ei", "0", None, 1e21, 10**20],
-    scalars.TIME: ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00+01:00", "2026-01-01T00:00:00.123Z", None],
+    scalars.QUANTITY: [
+        "1",
+        "1Gi",
+        "100m",
+        "1e3",
+        5,
+        1.5,
+        "-1",
+        ".5",
+        "5.",
+        "+1",
+        "1E",
+        "1Ei",
+        "0",
+        None,
+        1e21,
+        10**20,
+    ],
+    scalars.TIME: [
+        "2026-01-01T00:00:00Z",
+        "2026-01-01T00:00:00+01:00",
+        "2026-01-01T00:00:00.123Z",
+        None,
+    ],
     scalars.MICRO_TIME: ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00.123456Z", None],
     scalars.INT32_OR_STRING: [1, "http", "25%", None, 0],
     scalars.ANYTHING: [*ODD, {"apiVersion": "v1", "kind": "X"}],
@@ -54,12 +76,18 @@ class Maker:
     def __init__(self, release: str, seed: int) -> None:
         self.random = random.Random(f"{release} {seed}")
         schemas = of_release(release)
-        files = [file for group in ("core", "apps", "batch", "resource.k8s.io") for file in schemas.files(group)]
+        files = [
+            file
+            for group in ("core", "apps", "batch", "resource.k8s.io")
+            for file in schemas.files(group)
+        ]
         self.kinds = []
         for file in files:
             group, _, version = file.rpartition("-")
             api_version = version if group == "core" else f"{group}/{version}"
-            self.kinds += [(api_version, kind, schemas.kind(api_version, kind)) for kind in schemas.kinds(file)]
+            self.kinds += [
+                (api_version, kind, schemas.kind(api_version, kind)) for kind in schemas.kinds(file)
+            ]
 
     def document(self) -> tuple[dict[str, Any], Record]:
         api_version, kind, shape = self.random.choice(self.kinds)
@@ -69,7 +97,11 @@ class Maker:
             if self.random.random() < {"spec": 0.97, "metadata": 1}.get(name, 0.3):
                 made[name] = self.value(shape.field(name), 9)
         if isinstance(made.get("metadata"), dict):
-            for name in ("namespace", "uid", "resourceVersion"):  # other checks of the request look at these
+            for name in (
+                "namespace",
+                "uid",
+                "resourceVersion",
+            ):  # other checks of the request look at these
                 made["metadata"].pop(name, None)
         return made, shape
 
@@ -88,7 +120,10 @@ class Maker:
         if isinstance(shape, List):
             return [self.value(shape.item, depth - 1) for _ in range(number)]
         if isinstance(shape, Map):
-            return {choose(["a", "b", "cpu", "x.y/z"]): self.value(shape.item, depth - 1) for _ in range(number)}
+            return {
+                choose(["a", "b", "cpu", "x.y/z"]): self.value(shape.item, depth - 1)
+                for _ in range(number)
+            }
         return choose(PLAIN.get(shape, ["a", "b", "", "x.y/z", "default", None, "1"]))
 
 
@@ -98,16 +133,26 @@ def cluster(request: pytest.FixtureRequest, whole: Path, tmp_path: Path) -> Iter
         yield running
 
 
-def difference(status: int, message: str, document: dict[str, Any], shape: Record, release: str) -> str | None:
+def difference(
+    status: int, message: str, document: dict[str, Any], shape: Record, release: str
+) -> str | None:
     ours = decode(document, shape, Target.of(release), ())
     wrong = [violation.said for violation in ours if violation.rule == "wrong-type"]
     unknown = {violation.field for violation in ours if violation.rule == "unknown-field"}
     if status != 400:
         return f"we say {[violation.message for violation in ours]}" if ours else None
     if "strict decoding error" in message:
-        return None if unknown == set(re.findall(r'unknown field "([^"]*)"', message)) else f"we say {unknown}"
+        return (
+            None
+            if unknown == set(re.findall(r'unknown field "([^"]*)"', message))
+            else f"we say {unknown}"
+        )
     said = message.partition("cannot be handled as a ")[2].partition(": ")[2]
-    return None if said and any(text.endswith(said) for text in wrong) else f"we say {wrong or unknown}"
+    return (
+        None
+        if said and any(text.endswith(said) for text in wrong)
+        else f"we say {wrong or unknown}"
+    )
 
 
 def test_a_running_server_says_the_same(cluster: Any, record_property: Any) -> None:

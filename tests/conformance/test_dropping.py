@@ -43,11 +43,20 @@ def test_a_field_is_dropped_exactly_where_the_server_dropped_it(
     shared: Path, release: str, gates: str, record_property: Any
 ) -> None:
     folder = shared / "conformance" / "validation"
-    overrides = parse_gates(json.loads((folder / "gates.json").read_bytes())[release]) if gates == "all" else {}
+    overrides = (
+        parse_gates(json.loads((folder / "gates.json").read_bytes())[release])
+        if gates == "all"
+        else {}
+    )
     target = Target.of(release, overrides)
-    cases = {case["id"]: case for case in map(json.loads, (folder / "cases.jsonl").read_bytes().splitlines())}
+    cases = {
+        case["id"]: case
+        for case in map(json.loads, (folder / "cases.jsonl").read_bytes().splitlines())
+    }
     compared, wrong = 0, {}
-    for verdict in map(json.loads, (folder / f"verdicts-{release}.jsonl").read_bytes().splitlines()):
+    for verdict in map(
+        json.loads, (folder / f"verdicts-{release}.jsonl").read_bytes().splitlines()
+    ):
         case = cases[verdict["id"]]
         if verdict["gates"] != gates or not verdict["accepted"] or "update" in case:
             continue

@@ -45,19 +45,38 @@ def cases(release: str) -> list[dict[str, Any]]:
 
 def program(release: str) -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    return Path(os.environ.get("DRACTL_ORACLE_DIR", cache / "dractl-oracle")) / f"allocator-{release}"
+    return (
+        Path(os.environ.get("DRACTL_ORACLE_DIR", cache / "dractl-oracle")) / f"allocator-{release}"
+    )
 
 
 def cluster(case: dict[str, Any]) -> ClusterState:
     """A case as the objects of a cluster: its claims belong to one pod, what is held belongs to claims of others."""
     objects: list[dict[str, Any]] = [{"apiVersion": "v1", "kind": "Node", **case["node"]}]
-    for kind, key in (("ResourceSlice", "slices"), ("DeviceClass", "classes"), ("ResourceClaim", "claims")):
-        objects += [{"apiVersion": "resource.k8s.io/v1", "kind": kind, **value} for value in case.get(key) or ()]
+    for kind, key in (
+        ("ResourceSlice", "slices"),
+        ("DeviceClass", "classes"),
+        ("ResourceClaim", "claims"),
+    ):
+        objects += [
+            {"apiVersion": "resource.k8s.io/v1", "kind": kind, **value}
+            for value in case.get(key) or ()
+        ]
     objects += holders(case)
-    entries = [{"name": f"c{i}", "resourceClaimName": c["metadata"]["name"]} for i, c in enumerate(case["claims"])]
+    entries = [
+        {"name": f"c{i}", "resourceClaimName": c["metadata"]["name"]}
+        for i, c in enumerate(case["claims"])
+    ]
     namespace = case["claims"][0]["metadata"]["namespace"]
     metadata = {"name": "asking", "namespace": namespace, "uid": "1"}
-    objects.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"resourceClaims": entries}})
+    objects.append(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": metadata,
+            "spec": {"resourceClaims": entries},
+        }
+    )
     kinds: dict[str, Any] = {}
     for value in objects:
         add(kinds, value, "default")
@@ -66,9 +85,14 @@ def cluster(case: dict[str, Any]) -> ClusterState:
 
 def holders(case: dict[str, Any]) -> list[dict[str, Any]]:
     capacity = case.get("allocatedCapacity") or {}
-    shares = {text.rpartition("/")[0] for text in case.get("allocatedSharedDeviceIDs") or ()} | set(capacity)
+    shares = {text.rpartition("/")[0] for text in case.get("allocatedSharedDeviceIDs") or ()} | set(
+        capacity
+    )
     found = [(text, {}) for text in case.get("allocatedDevices") or ()]
-    found += [(text, {"shareID": "s", "consumedCapacity": capacity.get(text, {})}) for text in sorted(shares)]
+    found += [
+        (text, {"shareID": "s", "consumedCapacity": capacity.get(text, {})})
+        for text in sorted(shares)
+    ]
     made = []
     for number, (text, more) in enumerate(found):
         driver, _, rest = text.partition("/")
@@ -88,11 +112,15 @@ def holders(case: dict[str, Any]) -> list[dict[str, Any]]:
     return made
 
 
-def question(state: ClusterState, features: Features, case: dict[str, Any], name: str) -> dict[str, Any]:
+def question(
+    state: ClusterState, features: Features, case: dict[str, Any], name: str
+) -> dict[str, Any]:
     """The oracle's question about a changed cluster."""
     pod = next(value for key, value in state.all("Pod").items() if key[1] == "asking")
     held = AllocatedState.from_claims(state.claims, features)
-    claims = [dict(c.value) for c in enter(state, pod, recreated=True).claims if c.value is not None]
+    claims = [
+        dict(c.value) for c in enter(state, pod, recreated=True).claims if c.value is not None
+    ]
     return {
         **{k: v for k, v in case.items() if k in ("features", "celFeatures", "release")},
         "name": name,
@@ -102,17 +130,25 @@ def question(state: ClusterState, features: Features, case: dict[str, Any], name
         "slices": list(state.all("ResourceSlice").values()),
         "allocatedDevices": sorted(map(str, held.devices)),
         "allocatedSharedDeviceIDs": [f"{device}/s" for device in sorted(map(str, held.shared))],
-        "allocatedCapacity": {str(d): {k: str(v) for k, v in a.items()} for d, a in held.capacity.items()},
+        "allocatedCapacity": {
+            str(d): {k: str(v) for k, v in a.items()} for d, a in held.capacity.items()
+        },
         "timeoutMs": 60000,
     }
 
 
-def asked(release: str, chosen: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], ClusterState, Features]]:
+def asked(
+    release: str, chosen: list[dict[str, Any]]
+) -> Iterator[tuple[dict[str, Any], ClusterState, Features]]:
     """The cases that a release answers, as clusters."""
     for case in chosen:
         cel = frozenset(case["celFeatures"]) if "celFeatures" in case else None
         features = Features(release, frozenset(case["features"]), cel)
-        if features.behaviour is not None and case["claims"] and (release, case["name"]) not in KNOWN:
+        if (
+            features.behaviour is not None
+            and case["claims"]
+            and (release, case["name"]) not in KNOWN
+        ):
             yield case, cluster(case), features
 
 
@@ -122,8 +158,14 @@ def answer(state: ClusterState, features: Features, fixes: int) -> Explanation:
 
 
 def without_reason(release: str, chosen: list[dict[str, Any]]) -> list[str]:
-    answers = ((case, answer(state, features, 0)) for case, state, features in asked(release, chosen))
-    return [f"{case['name']}: {a.verdict} ({case['expected'].get('error')})" for case, a in answers if not a.reasons]
+    answers = (
+        (case, answer(state, features, 0)) for case, state, features in asked(release, chosen)
+    )
+    return [
+        f"{case['name']}: {a.verdict} ({case['expected'].get('error')})"
+        for case, a in answers
+        if not a.reasons
+    ]
 
 
 def questions(release: str, chosen: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -133,7 +175,12 @@ def questions(release: str, chosen: list[dict[str, Any]]) -> Iterator[dict[str, 
             gate = re.fullmatch(r"enable the feature gate (\w+)", fix.title)
             changes = fix.tried or fix.changes
             assert changes or gate, f"{case['name']}: {fix.title}"
-            made = question(apply(state, changes), features, case, f"{case['name']}: {fix.title} {plain(changes)}")
+            made = question(
+                apply(state, changes),
+                features,
+                case,
+                f"{case['name']}: {fix.title} {plain(changes)}",
+            )
             yield {**made, "features": [*made["features"], *(gate.groups() if gate else ())]}
 
 
@@ -141,14 +188,22 @@ def fixes_that_fail(release: str, chosen: list[dict[str, Any]]) -> list[str]:
     if not program(release).exists():
         pytest.skip(f"{program(release)} is not built")
     lines = "\n".join(json.dumps(q) for q in questions(release, chosen))
-    done = subprocess.run([str(program(release))], input=lines, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [str(program(release))], input=lines, capture_output=True, text=True, check=True
+    )
     verdicts = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(verdicts) == lines.count("\n") + 1
-    return [f"{v['name']}: {v['verdict']} {v.get('error', '')}" for v in verdicts if v["verdict"] != "allocated"]
+    return [
+        f"{v['name']}: {v['verdict']} {v.get('error', '')}"
+        for v in verdicts
+        if v["verdict"] != "allocated"
+    ]
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_sample_of_refused_cases_has_reasons(release: str, shared: Path, record_property: Any) -> None:
+def test_a_sample_of_refused_cases_has_reasons(
+    release: str, shared: Path, record_property: Any
+) -> None:
     chosen = cases(release)[::SAMPLE]
     assert without_reason(release, chosen) == []
     record_property("cases", len(chosen))

@@ -25,14 +25,24 @@ pytestmark = [
     pytest.mark.conformance,
     pytest.mark.oracle,
     pytest.mark.live,
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # the oracle leaves its logs open
+    pytest.mark.filterwarnings(
+        "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),  # the oracle leaves its logs open
 ]
 
 EXAMPLE = {"gpu.example.com": {"partitionsPerGPU": "4", "allowMultipleAllocations": "true"}}
-GATES = {"DRAPartitionableDevices": True, "DRAConsumableCapacity": True, "DRAExtendedResource": True}
+GATES = {
+    "DRAPartitionableDevices": True,
+    "DRAConsumableCapacity": True,
+    "DRAExtendedResource": True,
+}
 
 
-@pytest.fixture(scope="module", params=[(release, gates) for release in COMPARED for gates in (False, True)], ids=str)
+@pytest.fixture(
+    scope="module",
+    params=[(release, gates) for release in COMPARED for gates in (False, True)],
+    ids=str,
+)
 def server(request: pytest.FixtureRequest, whole: Path) -> Iterator[tuple[Any, Target]]:
     release, with_gates = request.param
     spec = importlib.util.spec_from_file_location("cluster", whole / "oracle" / "cluster.py")
@@ -42,14 +52,20 @@ def server(request: pytest.FixtureRequest, whole: Path) -> Iterator[tuple[Any, T
     spec.loader.exec_module(oracle)
     if not oracle.program(release).exists():
         pytest.skip(f"{oracle.program(release)} is not built")
-    gates = {name: value for name, value in GATES.items() if with_gates and Target.of(release).enabled(name) != value}
+    gates = {
+        name: value
+        for name, value in GATES.items()
+        if with_gates and Target.of(release).enabled(name) != value
+    }
     if with_gates and not gates:
         pytest.skip("all of these gates are on by default")
     with oracle.Cluster(release, feature_gates=gates, scheduler=False) as cluster:
         yield cluster, Target.of(release, gates)
 
 
-def accepted(cluster: Any, target: Target, node: Any, drivers: tuple[str, ...] = (), **settings: Any) -> None:
+def accepted(
+    cluster: Any, target: Target, node: Any, drivers: tuple[str, ...] = (), **settings: Any
+) -> None:
     rendering = render(node, Options("node-1", target, **settings), drivers, device_classes=True)
     assert rendering.slices
     for item in rendering.objects:
@@ -58,7 +74,9 @@ def accepted(cluster: Any, target: Target, node: Any, drivers: tuple[str, ...] =
         status, headers, body = cluster.request("POST", path, json.dumps(item))
         assert status == 201, (item["metadata"]["name"], body)
         # 1.34 prints a null for the devices of a slice that has none
-        assert {name: value for name, value in body["spec"].items() if value is not None} == item["spec"]
+        assert {name: value for name, value in body["spec"].items() if value is not None} == item[
+            "spec"
+        ]
         assert not [value for name, value in headers.items() if name.lower() == "warning"]
 
 
@@ -74,7 +92,12 @@ def test_versions_of_the_nvidia_driver(server: tuple[Any, Target], version: str)
 
 @pytest.mark.parametrize("mode", ["grouped", "individual"])
 def test_cpus(server: tuple[Any, Target], mode: str) -> None:
-    accepted(*server, machine("2xnic,cpus=300,threads=1"), ("dra.cpu",), settings={"dra.cpu": {"mode": mode}})
+    accepted(
+        *server,
+        machine("2xnic,cpus=300,threads=1"),
+        ("dra.cpu",),
+        settings={"dra.cpu": {"mode": mode}},
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,7 +107,12 @@ def test_cpus(server: tuple[Any, Target], mode: str) -> None:
         ("2xnic,cpus=8", "dra.cpu", "0.2", {"exposePCIeRoots": "true"}),
         ("cpus=2", "gpu.example.com", "0.4", {"numDevices": "9", "partitionsPerGPU": "1"}),
         ("cpus=2", "gpu.example.com", "0.4", {"numDevices": "8", "partitionsPerGPU": "8"}),
-        ("cpus=2", "gpu.example.com", "0.4", {"allowMultipleAllocations": "true", "partitionsPerGPU": "3"}),
+        (
+            "cpus=2",
+            "gpu.example.com",
+            "0.4",
+            {"allowMultipleAllocations": "true", "partitionsPerGPU": "3"},
+        ),
         ("cpus=2", "gpu.example.com", "0.4", EXAMPLE["gpu.example.com"]),
         ("MI300X", "gpu.amd.com", "0.1", {}),
         ("H100", "gpu.nvidia.com", "0.3", {"dynamicMIG": "true"}),
@@ -102,7 +130,9 @@ def test_what_is_not_published_is_refused(
     cluster, target = server
     node = machine(spec)
     if driver == "gpu.nvidia.com":  # 0.3 makes an empty counter set of a GPU without MIG
-        node = replace(node, gpus=tuple(replace(gpu, mig_mode=None, mig_profiles=()) for gpu in node.gpus))
+        node = replace(
+            node, gpus=tuple(replace(gpu, mig_mode=None, mig_profiles=()) for gpu in node.gpus)
+        )
     options = Options("node-1", target, {driver: version}, {driver: settings})
     why = render(node, options, [driver]).unpublished.get(driver)
     monkeypatch.setattr(rendering, "_refusal", lambda *_: None)
@@ -116,10 +146,9 @@ def test_what_is_not_published_is_refused(
     if why is None:  # counters are dropped where their gate is off, and nothing is left to refuse
         assert answers == []
     else:
-        assert any(why.partition("ResourceSlice: ")[2].partition(": ")[0] in answer for answer in answers), (
-            why,
-            answers,
-        )
+        assert any(
+            why.partition("ResourceSlice: ")[2].partition(": ")[0] in answer for answer in answers
+        ), (why, answers)
 
 
 def test_the_example_driver_with_counters(server: tuple[Any, Target]) -> None:
@@ -129,7 +158,12 @@ def test_the_example_driver_with_counters(server: tuple[Any, Target]) -> None:
 
 
 @pytest.mark.parametrize(
-    "archive", ["2pa-pcidomain32bits.tar.bz2", "32intel64-2p8co2t+8ve.tar.bz2", "40intel64-2g2n4c+pcilocality.tar.bz2"]
+    "archive",
+    [
+        "2pa-pcidomain32bits.tar.bz2",
+        "32intel64-2p8co2t+8ve.tar.bz2",
+        "40intel64-2g2n4c+pcilocality.tar.bz2",
+    ],
 )
 def test_gathered_machines(server: tuple[Any, Target], whole: Path, archive: str) -> None:
     accepted(*server, read(whole / "machines" / archive))
@@ -140,8 +174,12 @@ def test_partitions_of_mig(server: tuple[Any, Target]) -> None:
     accepted(*server, machine("3xA100-40GB,mig=on"), ("gpu.nvidia.com",), settings=settings)
 
 
-@pytest.mark.parametrize("driver", ["sriovnetwork.k8snetworkplumbingwg.io", "dra.memory", "dra.nvme"])
-def test_drivers_that_must_be_named(server: tuple[Any, Target], driver: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "driver", ["sriovnetwork.k8snetworkplumbingwg.io", "dra.memory", "dra.nvme"]
+)
+def test_drivers_that_must_be_named(
+    server: tuple[Any, Target], driver: str, tmp_path: Path
+) -> None:
     accepted(*server, machine("2xnic,E810,4xnvme,numa=2,cpus=8,memory=512Gi,vfs=40"), (driver,))
     name = {"dra.memory": "cxl", "dra.nvme": "plx-8gpu"}.get(driver, "sriov")
     accepted(*server, read(machines.build(machines.describe(name), tmp_path)), (driver,))
@@ -151,17 +189,26 @@ def test_a_virtual_function_whose_root_is_unknown(server: tuple[Any, Target]) ->
     """The driver publishes an empty pcieRoot."""
     node = machine("nic,vfs=2")
     functions = tuple(replace(pci, path=f"LNXSYSTM:00/x/{pci.path}") for pci in node.pci_devices)
-    accepted(*server, replace(node, pci_devices=functions), ("sriovnetwork.k8snetworkplumbingwg.io",))
+    accepted(
+        *server, replace(node, pci_devices=functions), ("sriovnetwork.k8snetworkplumbingwg.io",)
+    )
 
 
 @pytest.mark.parametrize("shares", ["memory", "unlimited", "4"])
-def test_gpus_that_are_shared_and_passed_through(server: tuple[Any, Target], shares: str, tmp_path: Path) -> None:
+def test_gpus_that_are_shared_and_passed_through(
+    server: tuple[Any, Target], shares: str, tmp_path: Path
+) -> None:
     options: dict[str, Any] = {
         "versions": {"gpu.nvidia.com": "0.5"},
         "settings": {"gpu.nvidia.com": {"passthroughSupport": "true", "consumableShares": shares}},
     }
     accepted(*server, machine("2xH100,L40S"), ("gpu.nvidia.com",), **options)
-    accepted(*server, read(machines.build(machines.describe("plx-8gpu"), tmp_path)), ("gpu.nvidia.com",), **options)
+    accepted(
+        *server,
+        read(machines.build(machines.describe("plx-8gpu"), tmp_path)),
+        ("gpu.nvidia.com",),
+        **options,
+    )
 
 
 def test_partitions_that_are_shared(server: tuple[Any, Target]) -> None:
@@ -182,7 +229,9 @@ def test_partitions_that_are_shared(server: tuple[Any, Target]) -> None:
         ("4xMI300X,2xMax-1100,2xE810,vfs=4", {}),
     ],
 )
-def test_described_machines(server: tuple[Any, Target], name: str, settings: dict[str, dict[str, str]]) -> None:
+def test_described_machines(
+    server: tuple[Any, Target], name: str, settings: dict[str, dict[str, str]]
+) -> None:
     accepted(*server, machine(name), settings=settings)
 
 
@@ -191,11 +240,15 @@ def test_every_machine_that_has_a_name(server: tuple[Any, Target]) -> None:
         accepted(*server, machine(name))
 
 
-def test_every_driver_in_every_version_on_every_machine(server: tuple[Any, Target], tmp_path: Path) -> None:
+def test_every_driver_in_every_version_on_every_machine(
+    server: tuple[Any, Target], tmp_path: Path
+) -> None:
     """Objects that are the same but for the machine are sent once."""
     cluster, target = server
     nodes = [machine(name) for name in names.every()]
-    nodes += [read(machines.build(machines.describe(name), tmp_path / name)) for name in machines.NAMES]
+    nodes += [
+        read(machines.build(machines.describe(name), tmp_path / name)) for name in machines.NAMES
+    ]
     sent: set[str] = set()
     for node, driver in product(nodes, registry.names()):
         for version in registry.find(driver).catalogue.versions:
@@ -209,7 +262,9 @@ def test_every_driver_in_every_version_on_every_machine(server: tuple[Any, Targe
                     status, _, body = cluster.request("POST", path, text)
                     assert status == 201, (driver, version, item["metadata"]["name"], body)
                     # 1.34 prints a null for the devices of a slice that has none
-                    stored = {name: value for name, value in body["spec"].items() if value is not None}
+                    stored = {
+                        name: value for name, value in body["spec"].items() if value is not None
+                    }
                     assert stored == item["spec"]
     assert len(sent) > len(nodes)
 
@@ -221,13 +276,30 @@ def test_gpus_that_hami_shares(server: tuple[Any, Target]) -> None:
 @pytest.mark.parametrize(
     ("driver", "item"),
     [
-        ("npu.rebellions.ai", {"name": "rbln0", "sid": "", "productName": "RBLN-CA25", "capacity": {"memory": "16Gi"}}),
-        ("dra.hygon.com", {"name": "hcu-0000-05-00-0", "capacity": {"cores": 80, "memory": "64Gi"}}),
-        ("tenstorrent.com", {"name": "tt-0", "chipID": 0, "boardName": "p150", "capacity": {"memory": "32Gi"}}),
+        (
+            "npu.rebellions.ai",
+            {
+                "name": "rbln0",
+                "sid": "",
+                "productName": "RBLN-CA25",
+                "capacity": {"memory": "16Gi"},
+            },
+        ),
+        (
+            "dra.hygon.com",
+            {"name": "hcu-0000-05-00-0", "capacity": {"cores": 80, "memory": "64Gi"}},
+        ),
+        (
+            "tenstorrent.com",
+            {"name": "tt-0", "chipID": 0, "boardName": "p150", "capacity": {"memory": "32Gi"}},
+        ),
         ("dra.rockchip.com", {"name": "npu-0", "type": "npu", "capacity": {"shares": 8}}),
         ("dra.rockchip.com", {"name": "npu-0", "type": "npu", "capacity": {"shares": 1}}),
         ("ascend.project-hami.io", {"name": "npu-0-0", "index": 0, "model": "910B3"}),
-        ("ovsdpdk.k8snetworkplumbingwg.io", {"name": "br-dpdk0", "ovsdpdk.k8snetworkplumbingwg.io/mtu": 9000}),
+        (
+            "ovsdpdk.k8snetworkplumbingwg.io",
+            {"name": "br-dpdk0", "ovsdpdk.k8snetworkplumbingwg.io/mtu": 9000},
+        ),
         ("npu.furiosa.ai", {"name": "npu0", "uuid": "A7E4"}),
         ("composite.dra.example.io", {"name": "gpu-0--nic-0", "composite/compositionName": "pair"}),
     ],
@@ -237,10 +309,23 @@ def test_what_agents_report(server: tuple[Any, Target], driver: str, item: dict[
 
 
 def test_accelerators(server: tuple[Any, Target]) -> None:
-    card = PciDevice("0000:6b:00.0", "pci0000:6b/0000:6b:00.0", driver="4xxx", qat_services="sym;asym")
-    function = PciDevice("0000:6b:00.1", "pci0000:6b/0000:6b:00.1", sriov=SrIov(physical_function=card.bdf))
-    gaudi = PciDevice("0000:19:00.0", "pci0000:17/0000:19:00.0", device="0x1020", driver="habanalabs")
-    spyre = PciDevice("0000:1a:00.0", "x/0000:1a:00.0", "0x120000", vendor="0x1014", device="0x06a7", driver="vfio-pci")
+    card = PciDevice(
+        "0000:6b:00.0", "pci0000:6b/0000:6b:00.0", driver="4xxx", qat_services="sym;asym"
+    )
+    function = PciDevice(
+        "0000:6b:00.1", "pci0000:6b/0000:6b:00.1", sriov=SrIov(physical_function=card.bdf)
+    )
+    gaudi = PciDevice(
+        "0000:19:00.0", "pci0000:17/0000:19:00.0", device="0x1020", driver="habanalabs"
+    )
+    spyre = PciDevice(
+        "0000:1a:00.0",
+        "x/0000:1a:00.0",
+        "0x120000",
+        vendor="0x1014",
+        device="0x06a7",
+        driver="vfio-pci",
+    )
     accepted(*server, Machine(pci_devices=(card, function, gaudi, spyre)))
 
 
@@ -261,4 +346,6 @@ def test_network_devices(server: tuple[Any, Target], tmp_path: Path) -> None:
         status, _, body = cluster.request("POST", path, json.dumps(item))
         assert status == 201, body
         # 1.34 prints a null for the devices of a slice that has none
-        assert {name: value for name, value in body["spec"].items() if value is not None} == item["spec"]
+        assert {name: value for name, value in body["spec"].items() if value is not None} == item[
+            "spec"
+        ]

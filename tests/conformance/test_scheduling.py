@@ -30,7 +30,12 @@ OTHER_RELEASE_WROTE = {"freed-but-not-tried-again"}
 def cases() -> list[tuple[Path, str]]:
     root = shared_dir()
     folders = sorted((root / "conformance/scheduling").glob("*/expected.json"))
-    return [(f.parent, r) for f in folders for r in RELEASES if r in json.loads(f.read_bytes())["releases"]]
+    return [
+        (f.parent, r)
+        for f in folders
+        for r in RELEASES
+        if r in json.loads(f.read_bytes())["releases"]
+    ]
 
 
 CASES = cases()
@@ -45,14 +50,23 @@ def check(folder: Path, release: str) -> list[str]:
         return [f"verdict {answer['verdict']}, scheduled: {recorded['scheduled']}"]
     if recorded["scheduled"]:
         return devices(answer, recorded)
-    return [*reasons(answer, expected), *message(answer, expected, recorded), *fixes(answer, expected, release)]
+    return [
+        *reasons(answer, expected),
+        *message(answer, expected, recorded),
+        *fixes(answer, expected, release),
+    ]
 
 
-def explain(folder: Path, expected: dict[str, Any], recorded: dict[str, Any], release: str) -> dict[str, Any]:
+def explain(
+    folder: Path, expected: dict[str, Any], recorded: dict[str, Any], release: str
+) -> dict[str, Any]:
     kind, name = ("pod", expected["pod"]) if expected.get("pod") else ("claim", expected["claim"])
     path = folder / recorded.get("objects", "objects.json")
     state = ClusterState.from_documents(load([str(path)], relevant_only=False).documents)
-    gates = {**(recorded.get("featureGates") or {}), **(recorded.get("schedulerFeatureGates") or {})}
+    gates = {
+        **(recorded.get("featureGates") or {}),
+        **(recorded.get("schedulerFeatureGates") or {}),
+    }
     (question,) = find(state, f"{kind}/{name['name']}", name["namespace"])
     return as_json(Explainer(state, Features.for_release(release, gates)).explain(question))
 
@@ -94,12 +108,15 @@ def reasons(answer: dict[str, Any], expected: dict[str, Any]) -> list[str]:
     return wrong
 
 
-def message(answer: dict[str, Any], expected: dict[str, Any], recorded: dict[str, Any]) -> list[str]:
+def message(
+    answer: dict[str, Any], expected: dict[str, Any], recorded: dict[str, Any]
+) -> list[str]:
     if expected["id"] in OTHER_RELEASE_WROTE:
         return []
     # An error names the node whose filter was the first to fail, which is a race.
     want, found = (
-        re.sub(r"node-\d+", "node-N", text or "") for text in (recorded["message"], answer["schedulerMessage"])
+        re.sub(r"node-\d+", "node-N", text or "")
+        for text in (recorded["message"], answer["schedulerMessage"])
     )
     return [] if want == found else [f"message {found!r}, recorded {want!r}"]
 
@@ -108,13 +125,19 @@ def size(changes: list[dict[str, Any]]) -> tuple[int, int]:
     return len(changes), sum(len(change.get("json", [1])) for change in changes)
 
 
-def without_recreation(changes: list[dict[str, Any]], subject: dict[str, str]) -> list[dict[str, Any]]:
+def without_recreation(
+    changes: list[dict[str, Any]], subject: dict[str, str]
+) -> list[dict[str, Any]]:
     """Changes but for the recreation of the subject, a pod, which spares it the back-off of kube-controller-manager: it
     tries a refused claim again after ever longer pauses. The recorded fixes wait."""
     full_name = f"{subject['kind']}/{subject['namespace']}/{subject['name']}"
     if not any(change.get("delete") == full_name for change in changes):
         return changes
-    return [c for c in changes if c.get("delete") != full_name and c.get("create", {}).get("kind") != "Pod"]
+    return [
+        c
+        for c in changes
+        if c.get("delete") != full_name and c.get("create", {}).get("kind") != "Pod"
+    ]
 
 
 def fixes(answer: dict[str, Any], expected: dict[str, Any], release: str) -> list[str]:

@@ -35,12 +35,20 @@ def update_status(cluster: Any, claim: dict[str, Any]) -> tuple[int, set[tuple[s
     if not isinstance(body, dict):
         return status, set(), str(body)
     causes = (body.get("details") or {}).get("causes") or []
-    return status, {(cause["reason"], cause.get("field", "")) for cause in causes}, body.get("message", "")
+    return (
+        status,
+        {(cause["reason"], cause.get("field", "")) for cause in causes},
+        body.get("message", ""),
+    )
 
 
 @pytest.mark.parametrize("release", COMPARED)
-def test_a_running_server_says_the_same(whole: Path, release: str, tmp_path: Path, record_property: Any) -> None:
-    gates: str = json.loads((whole / "conformance" / "validation" / "gates.json").read_bytes())[release]
+def test_a_running_server_says_the_same(
+    whole: Path, release: str, tmp_path: Path, record_property: Any
+) -> None:
+    gates: str = json.loads((whole / "conformance" / "validation" / "gates.json").read_bytes())[
+        release
+    ]
     target = Target.of(release, parse_gates(gates))
     asked, wrong = 0, {}
     with control_plane(whole, release, tmp_path, gates) as cluster:
@@ -52,7 +60,11 @@ def test_a_running_server_says_the_same(whole: Path, release: str, tmp_path: Pat
             status, said, message = update_status(cluster, row.document)
             stored = Place(apply(row.document, "resource.k8s.io/v1"), step="v1")
             ours = {(v.type, v.field) for v in claim_status(stored, {}, target)}
-            theirs = {(type_, field) for _, type_, field in row.causes} if row.release == release else ours
+            theirs = (
+                {(type_, field) for _, type_, field in row.causes}
+                if row.release == release
+                else ours
+            )
             if status != (422 if ours else 200) or said != ours or said != theirs:
                 wrong[json.dumps(row.status)[:300]] = (
                     f"{status} {message[:1500]}; missing {said - ours}, ours {ours - said}"

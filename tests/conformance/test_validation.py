@@ -27,7 +27,11 @@ def said(text: str, target: Target) -> Said:
     if any(item.refused for item in inputs.broken):
         return {("BadRequest", None)}
     document = inputs.documents[-1]
-    namespaces = {d.name: d.value["metadata"].get("labels", {}) for d in inputs.documents if d.kind == "Namespace"}
+    namespaces = {
+        d.name: d.value["metadata"].get("labels", {})
+        for d in inputs.documents
+        if d.kind == "Namespace"
+    }
     found = validate(document.value, target, namespaces=namespaces, faults=document.faults)
     return {(violation.type, violation.field) for violation in found if violation.type}
 
@@ -40,17 +44,31 @@ def agrees(verdict: dict[str, Any], found: Said) -> bool:
     types = {type_ for type_, _ in found}
     if verdict["code"] == 400:
         return types == {"BadRequest"}
-    return types == {"NotServed"} if verdict["reason"] == "NotServed" else bool(types)  # else the server crashed
+    return (
+        types == {"NotServed"} if verdict["reason"] == "NotServed" else bool(types)
+    )  # else the server crashed
 
 
 def compare(shared: Path, release: str, gates: str, step: int, record_property: Any) -> None:
     folder = shared / "conformance" / "validation"
     cases = [json.loads(line) for line in (folder / "cases.jsonl").read_bytes().splitlines()]
-    chosen = {case["id"]: case["yaml"] for case in [case for case in cases if "update" not in case][::step]}
-    switched = parse_gates(json.loads((folder / "gates.json").read_bytes())[release]) if gates == "all" else {}
+    chosen = {
+        case["id"]: case["yaml"]
+        for case in [case for case in cases if "update" not in case][::step]
+    }
+    switched = (
+        parse_gates(json.loads((folder / "gates.json").read_bytes())[release])
+        if gates == "all"
+        else {}
+    )
     target = Target.of(release, switched)
-    verdicts = [json.loads(line) for line in (folder / f"verdicts-{release}.jsonl").read_bytes().splitlines()]
-    verdicts = [verdict for verdict in verdicts if verdict["gates"] == gates and verdict["id"] in chosen]
+    verdicts = [
+        json.loads(line)
+        for line in (folder / f"verdicts-{release}.jsonl").read_bytes().splitlines()
+    ]
+    verdicts = [
+        verdict for verdict in verdicts if verdict["gates"] == gates and verdict["id"] in chosen
+    ]
     record_property("cases", len(verdicts))
     wrong = {}
     for verdict in verdicts:
@@ -62,7 +80,9 @@ def compare(shared: Path, release: str, gates: str, step: int, record_property: 
 
 @pytest.mark.parametrize("gates", GATES)
 @pytest.mark.parametrize("release", COMPARED)
-def test_a_sample_is_judged_as_by_the_server(shared: Path, release: str, gates: str, record_property: Any) -> None:
+def test_a_sample_is_judged_as_by_the_server(
+    shared: Path, release: str, gates: str, record_property: Any
+) -> None:
     compare(shared, release, gates, SAMPLE, record_property)
 
 

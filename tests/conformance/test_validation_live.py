@@ -25,7 +25,18 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.conformance, pytest.mark.oracle, pytest.mark.live]
 
 NAMES = ["a", "b", "c", "a", "b", "", "A", "a.b", "a_b", "-a", "a/b", "x" * 63, "x" * 64, "é", None]
-SUBDOMAINS = ["gpu.example.com", "a", "", "A", "a..b", "a_b", "x" * 63, "x" * 64, ".".join(["y" * 63] * 4), None]
+SUBDOMAINS = [
+    "gpu.example.com",
+    "a",
+    "",
+    "A",
+    "a..b",
+    "a_b",
+    "x" * 63,
+    "x" * 64,
+    ".".join(["y" * 63] * 4),
+    None,
+]
 DRIVERS = [*SUBDOMAINS, "GPU.example.com", "é.com", "a/b", "İ.com"]
 POOLS = [*SUBDOMAINS, "a/b", "a//b", "/a", "a/", "/".join(["y" * 60] * 5), "A/b"]
 KEYS = [
@@ -50,7 +61,22 @@ KEYS = [
     "other.com/b",
     "a/b-c",
 ]
-LABEL_KEYS = ["a", "a/b", "", "/a", "a/", "a/b/c", "A/b", "x" * 63, "x" * 64, "a b", "-a", "é", "a_b.c", None]
+LABEL_KEYS = [
+    "a",
+    "a/b",
+    "",
+    "/a",
+    "a/",
+    "a/b/c",
+    "A/b",
+    "x" * 63,
+    "x" * 64,
+    "a b",
+    "-a",
+    "é",
+    "a_b.c",
+    None,
+]
 LABEL_VALUES = ["", "v", "x" * 63, "x" * 64, "a b", "-", "é", "a.b_c-d", None]
 EFFECTS = ["NoSchedule", "NoExecute", "None", "", "PreferNoSchedule", "noexecute", None]
 QUANTITIES = [
@@ -103,7 +129,18 @@ EXPRESSIONS = [
     "[1]",
     "{}",
 ]
-OBJECTS = [{}, {"a": 1}, [], "x", 1, None, True, {"a": "x" * 10250}, {"a": "<" * 2000}, {"é": "é" * 5112}]
+OBJECTS = [
+    {},
+    {"a": 1},
+    [],
+    "x",
+    1,
+    None,
+    True,
+    {"a": "x" * 10250},
+    {"a": "<" * 2000},
+    {"é": "é" * 5112},
+]
 FLAGS = [True, False, None]
 
 
@@ -162,8 +199,14 @@ class Maker:
             allocationMode=(0.4, lambda: self.pick(["ExactCount", "All", "", "all", None])),
             count=(0.3, lambda: self.pick([1, 0, -1, 2, 5.0, None, 33])),
             tolerations=(0.3, lambda: self.some(self.toleration, 2, 16)),
-            capacity=(0.2, lambda: self.pick([{"requests": {"a": "1"}}, {}, {"requests": {"": "-1"}}, None])),
-            derivedAttributes=(0.2 if self.release >= "1.37" else 0, lambda: self.some(self.derived, 2, 32)),
+            capacity=(
+                0.2,
+                lambda: self.pick([{"requests": {"a": "1"}}, {}, {"requests": {"": "-1"}}, None]),
+            ),
+            derivedAttributes=(
+                0.2 if self.release >= "1.37" else 0,
+                lambda: self.some(self.derived, 2, 32),
+            ),
         )
 
     def derived(self, _: int) -> Any:
@@ -180,7 +223,9 @@ class Maker:
         choice = self.random.random()
         found = dict(name)
         if choice < 0.25 or self.random.random() < self.odd / 3:
-            found["firstAvailable"] = self.some(lambda i: {"name": self.label(i), **self.body()}, 3, 8)
+            found["firstAvailable"] = self.some(
+                lambda i: {"name": self.label(i), **self.body()}, 3, 8
+            )
         if choice >= 0.25 or self.random.random() < self.odd / 3:
             body = self.body()
             if self.random.random() < 0.1:
@@ -190,7 +235,11 @@ class Maker:
 
     def references(self) -> Any:
         return self.some(
-            lambda i: self.pick(["n0", "n1", "n0/n0", "n0/n1", "", "a/b/c", "N", "x" * 64, None], f"n{i}"), 2, 32
+            lambda i: self.pick(
+                ["n0", "n1", "n0/n0", "n0/n1", "", "a/b/c", "N", "x" * 64, None], f"n{i}"
+            ),
+            2,
+            32,
         )
 
     def constraint(self, _: int) -> Any:
@@ -203,7 +252,10 @@ class Maker:
     def opaque(self) -> Any:
         return self.pick(
             [{}, None],
-            self.fields(driver=(0.98, lambda: self.pick(DRIVERS)), parameters=(0.98, lambda: self.pick(OBJECTS))),
+            self.fields(
+                driver=(0.98, lambda: self.pick(DRIVERS)),
+                parameters=(0.98, lambda: self.pick(OBJECTS)),
+            ),
         )
 
     def config(self, _: int) -> Any:
@@ -241,8 +293,12 @@ class Maker:
     def node_selector(self) -> Any:
         def requirement(fields: bool) -> Any:
             return {
-                "key": self.pick([*LABEL_KEYS, "metadata.name"], "metadata.name" if fields else "zone"),
-                "operator": self.pick(["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "", "X"]),
+                "key": self.pick(
+                    [*LABEL_KEYS, "metadata.name"], "metadata.name" if fields else "zone"
+                ),
+                "operator": self.pick(
+                    ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "", "X"]
+                ),
                 "values": self.pick([["a"], [], ["a", "b"], ["1"], ["a b"], ["A"], None]),
             }
 
@@ -253,23 +309,44 @@ class Maker:
             )
 
         number = self.pick([1, 0, 2])
-        return self.pick([{}, {"nodeSelectorTerms": None}], {"nodeSelectorTerms": [term(0) for _ in range(number)]})
+        return self.pick(
+            [{}, {"nodeSelectorTerms": None}],
+            {"nodeSelectorTerms": [term(0) for _ in range(number)]},
+        )
 
     def attribute(self) -> Any:
         lists = self.release >= "1.36"
-        kinds = ["int", "bool", "string", "version", *(["ints", "bools", "strings", "versions"] if lists else [])]
+        kinds = [
+            "int",
+            "bool",
+            "string",
+            "version",
+            *(["ints", "bools", "strings", "versions"] if lists else []),
+        ]
         values = {
             "int": [1, 0, -5, None, 2**63 - 1],
             "bool": FLAGS,
             "string": ["x", "", "x" * 64, "x" * 65, "é" * 33, None],
-            "version": ["1.2.3", "1.2", "v1.2.3", "01.2.3", "1.2.3-a+b", "", "1.2.3+" + "x" * 64, None],
+            "version": [
+                "1.2.3",
+                "1.2",
+                "v1.2.3",
+                "01.2.3",
+                "1.2.3-a+b",
+                "",
+                "1.2.3+" + "x" * 64,
+                None,
+            ],
             "ints": [[1], [], [1, 2], None, list(range(49))],
             "bools": [[True], [], None],
             "strings": [["x"], [], ["x" * 65], [None], None],
             "versions": [["1.2.3"], [], ["1"], [None], None],
         }
         number = self.pick([1, 0, 2])
-        return self.pick([{}, None], {kind: self.pick(values[kind]) for kind in self.random.sample(kinds, number)})
+        return self.pick(
+            [{}, None],
+            {kind: self.pick(values[kind]) for kind in self.random.sample(kinds, number)},
+        )
 
     def policy(self) -> Any:
         odd, self.odd = self.odd, max(self.odd, 0.25)
@@ -281,13 +358,21 @@ class Maker:
             )
             if self.release < "1.37" and bounds.get("step") == "0":
                 del bounds["step"]  # it makes the server panic
-            if self.release < "1.37" and bounds.get("step") in ("16Ei", "1e19", "9223372036854775808", "100P"):
+            if self.release < "1.37" and bounds.get("step") in (
+                "16Ei",
+                "1e19",
+                "9223372036854775808",
+                "100P",
+            ):
                 del bounds["step"]
             return self.pick(
                 [{}, None],
                 self.fields(
                     default=(0.9, lambda: self.pick(QUANTITIES, "1")),
-                    validValues=(0.4, lambda: self.some(lambda i: self.pick(QUANTITIES, str(i + 1)), 4, 10)),
+                    validValues=(
+                        0.4,
+                        lambda: self.some(lambda i: self.pick(QUANTITIES, str(i + 1)), 4, 10),
+                    ),
                     validRange=(0.5, lambda: bounds),
                 ),
             )
@@ -295,8 +380,15 @@ class Maker:
             self.odd = odd
 
     def counters(self) -> Any:
-        number = 33 if self.random.random() < self.odd / 4 else self.random.randint(0 if self.odd > 0.1 else 1, 3)
-        return {self.pick(NAMES[:-1], f"c{i}"): self.pick([{"value": "1"}, {}, None]) for i in range(number)}
+        number = (
+            33
+            if self.random.random() < self.odd / 4
+            else self.random.randint(0 if self.odd > 0.1 else 1, 3)
+        )
+        return {
+            self.pick(NAMES[:-1], f"c{i}"): self.pick([{"value": "1"}, {}, None])
+            for i in range(number)
+        }
 
     def allocatable(self) -> Any:
         if self.release >= "1.37":
@@ -312,7 +404,8 @@ class Maker:
                 overhead=(
                     0.4,
                     lambda: self.fields(
-                        perPod=(0.6, lambda: self.pick(QUANTITIES)), perContainer=(0.6, lambda: self.pick(QUANTITIES))
+                        perPod=(0.6, lambda: self.pick(QUANTITIES)),
+                        perContainer=(0.6, lambda: self.pick(QUANTITIES)),
                     ),
                 ),
             )
@@ -383,7 +476,15 @@ class Maker:
                     0.2 if since_36 else 0,
                     lambda: {
                         self.pick(
-                            ["cpu", "memory", "gpu", "a/b", "hugepages-2Mi", "ephemeral-storage", ""]
+                            [
+                                "cpu",
+                                "memory",
+                                "gpu",
+                                "a/b",
+                                "hugepages-2Mi",
+                                "ephemeral-storage",
+                                "",
+                            ]
                         ): self.allocatable()
                     },
                 )
@@ -410,8 +511,14 @@ class Maker:
                     resourceSliceCount=(0.98, lambda: self.pick([1, 0, -1, None, 2])),
                 ),
             ),
-            nodeName=(float(where == "nodeName" and not self.per_device), lambda: self.pick(["node-1", "", "A", None])),
-            nodeSelector=(float(where == "nodeSelector" and not self.per_device), self.node_selector),
+            nodeName=(
+                float(where == "nodeName" and not self.per_device),
+                lambda: self.pick(["node-1", "", "A", None]),
+            ),
+            nodeSelector=(
+                float(where == "nodeSelector" and not self.per_device),
+                self.node_selector,
+            ),
             allNodes=(float(where == "allNodes" and not self.per_device), lambda: self.pick(FLAGS)),
             perDeviceNodeSelection=(float(self.per_device), lambda: self.pick(FLAGS)),
             devices=(0.0 if whole else 1.0, lambda: self.some(self.device, 3, 128)),
@@ -419,7 +526,8 @@ class Maker:
                 float(whole),
                 lambda: self.some(
                     lambda i: self.fields(
-                        name=(0.98, lambda: self.pick(NAMES, f"s{i}")), counters=(0.98, self.counters)
+                        name=(0.98, lambda: self.pick(NAMES, f"s{i}")),
+                        counters=(0.98, self.counters),
                     ),
                     3,
                     8,
@@ -489,17 +597,17 @@ class Maker:
                     requests=(
                         0.3,
                         lambda: {
-                            self.pick(["a.com/b", "deviceclass.resource.kubernetes.io/x"]): self.pick(
-                                ["1", "2", "500m", "-1", "0"]
-                            )
+                            self.pick(
+                                ["a.com/b", "deviceclass.resource.kubernetes.io/x"]
+                            ): self.pick(["1", "2", "500m", "-1", "0"])
                         },
                     ),
                     limits=(
                         0.3,
                         lambda: {
-                            self.pick(["a.com/b", "deviceclass.resource.kubernetes.io/x"]): self.pick(
-                                ["1", "2", "500m", "-1", "0"]
-                            )
+                            self.pick(
+                                ["a.com/b", "deviceclass.resource.kubernetes.io/x"]
+                            ): self.pick(["1", "2", "500m", "-1", "0"])
                         },
                     ),
                 ),
@@ -528,9 +636,19 @@ class Maker:
         return self.fields(
             name=(1.0, lambda: self.pick(SUBDOMAINS)),
             generateName=(0.1, lambda: self.pick(["a-", "A", "a.", "x" * 300, ""])),
-            labels=(0.2, lambda: {self.pick([k for k in LABEL_KEYS if k is not None]): self.pick(LABEL_VALUES)}),
+            labels=(
+                0.2,
+                lambda: {
+                    self.pick([k for k in LABEL_KEYS if k is not None]): self.pick(LABEL_VALUES)
+                },
+            ),
             annotations=(0.2, lambda: {self.pick([k for k in LABEL_KEYS if k is not None]): "x"}),
-            finalizers=(0.1, lambda: self.pick([["a.com/b"], ["a"], ["a b"], ["orphan", "foregroundDeletion"], [""]])),
+            finalizers=(
+                0.1,
+                lambda: self.pick(
+                    [["a.com/b"], ["a"], ["a b"], ["orphan", "foregroundDeletion"], [""]]
+                ),
+            ),
             generation=(0.05, lambda: self.pick([1, -1])),
             ownerReferences=(
                 0.1,
@@ -564,7 +682,12 @@ class Maker:
         api_version = self.random.choice(versions)
         self.version = api_version.rpartition("/")[2]
         self.odd = self.random.choice([0.01, 0.05, 0.15, 0.3])
-        return {"apiVersion": api_version, "kind": kind, "metadata": self.metadata(), "spec": kinds[kind]()}
+        return {
+            "apiVersion": api_version,
+            "kind": kind,
+            "metadata": self.metadata(),
+            "spec": kinds[kind](),
+        }
 
     def template_spec(self) -> Any:
         return self.fields(
@@ -592,7 +715,9 @@ class Maker:
         }
 
 
-@pytest.fixture(params=[(release, gates) for release in COMPARED for gates in ("default", "all")], ids="-".join)
+@pytest.fixture(
+    params=[(release, gates) for release in COMPARED for gates in ("default", "all")], ids="-".join
+)
 def cluster(request: pytest.FixtureRequest, whole: Path, tmp_path: Path) -> Iterator[Any]:
     release, gates = request.param
     switches = all_gates(whole, release) if gates == "all" else ""
@@ -601,14 +726,18 @@ def cluster(request: pytest.FixtureRequest, whole: Path, tmp_path: Path) -> Iter
             "apiVersion": "v1",
             "kind": "Node",
             "metadata": {"name": "node-1"},
-            "status": {"declaredFeatures": ["DRANodeAllocatableResources", "DRAOptionalNodeOperations"]},
+            "status": {
+                "declaredFeatures": ["DRANodeAllocatableResources", "DRAOptionalNodeOperations"]
+            },
         }
         running.request("POST", "/api/v1/nodes", json.dumps(node))
         yield running, Target.of(release, parse_gates(switches))
 
 
 def all_gates(whole: Path, release: str) -> str:
-    gates: str = json.loads((whole / "conformance" / "validation" / "gates.json").read_bytes())[release]
+    gates: str = json.loads((whole / "conformance" / "validation" / "gates.json").read_bytes())[
+        release
+    ]
     return gates
 
 
@@ -619,20 +748,34 @@ def difference(cluster: Any, target: Target, document: dict[str, Any]) -> str | 
     except OSError:
         return None if found else "the server closed the connection"
     if status == 422:
-        return None if found == causes else f"missing {causes - found}, too much {found - causes}: {message[:1500]}"
+        return (
+            None
+            if found == causes
+            else f"missing {causes - found}, too much {found - causes}: {message[:1500]}"
+        )
     if status in (200, 201):
         return f"accepted, but {found}" if found else None
-    return None if {type_ for type_, _ in found} == {"BadRequest"} else f"{status} {message[:500]}, we say {found}"
+    return (
+        None
+        if {type_ for type_, _ in found} == {"BadRequest"}
+        else f"{status} {message[:500]}, we say {found}"
+    )
 
 
 def test_a_running_server_says_what_the_rule_table_has(cluster: Any, record_property: Any) -> None:
     running, target = cluster
     wrong = {}
     rows = [row for row in ROWS if row.release == target.release and gates_of(row) <= target.gates]
-    for row in [row for row in rows if (row.gates == "default") == (target == Target.of(target.release))]:
+    for row in [
+        row for row in rows if (row.gates == "default") == (target == Target.of(target.release))
+    ]:
         status, causes, message = create(running, row.document)
-        if status != (422 if row.causes else 201) or causes != {(type_, field) for _, type_, field in row.causes}:
-            wrong[json.dumps(row.document)] = f"the table has {set(row.causes)}, the server says {status} {message}"
+        if status != (422 if row.causes else 201) or causes != {
+            (type_, field) for _, type_, field in row.causes
+        }:
+            wrong[json.dumps(row.document)] = (
+                f"the table has {set(row.causes)}, the server says {status} {message}"
+            )
     record_property("cases", len(rows))
     assert not wrong
 

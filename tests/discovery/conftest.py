@@ -23,7 +23,9 @@ Renderer = Callable[..., Rendering]
 def rendered() -> Renderer:
     """Renders a machine; ``nvidia`` and ``dranet`` name other driver versions than the current releases."""
 
-    def make(machine: Machine, *, nvidia: str | None = None, dranet: str | None = None) -> Rendering:
+    def make(
+        machine: Machine, *, nvidia: str | None = None, dranet: str | None = None
+    ) -> Rendering:
         named = {"gpu.nvidia.com": nvidia, "dra.net": dranet}
         options = Options("node-1", TARGET, versions={k: v for k, v in named.items() if v})
         return render(machine, options, device_classes=True)

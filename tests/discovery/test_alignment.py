@@ -23,20 +23,29 @@ def test_ways_are_counted(plx: Machine, rendered: Renderer) -> None:
 
 
 def test_an_alignment_in_words() -> None:
-    assert AlignedGroup(PCIE_ROOT, 2, 1, 8, 4).text == "2 GPUs + 1 NIC on one PCIe root: 8 ways, on 4 PCIe roots"
+    assert (
+        AlignedGroup(PCIE_ROOT, 2, 1, 8, 4).text
+        == "2 GPUs + 1 NIC on one PCIe root: 8 ways, on 4 PCIe roots"
+    )
     assert AlignedGroup(NUMA_NODE, 1, 1, 1, 1).text == "1 GPU + 1 NIC on one NUMA node: 1 way"
 
 
-def test_numa_can_be_matched_where_both_drivers_publish_it(plx: Machine, rendered: Renderer) -> None:
+def test_numa_can_be_matched_where_both_drivers_publish_it(
+    plx: Machine, rendered: Renderer
+) -> None:
     old = publication(rendered(plx, nvidia="0.4", dranet="1.4"), plx).devices
     (text,) = obstacles(old)
-    assert text.startswith("claims cannot match resource.kubernetes.io/numaNode: dra.net and gpu.nvidia.com do not ")
+    assert text.startswith(
+        "claims cannot match resource.kubernetes.io/numaNode: dra.net and gpu.nvidia.com do not "
+    )
     new = publication(rendered(plx, nvidia="0.5", dranet="main"), plx).devices
     assert obstacles(new) == ()
     assert (4, 4, NUMA_NODE) in {(a.gpus, a.nics, a.attribute) for a in alignments(new)}
 
 
-def test_a_node_whose_roots_are_not_published_cannot_align(hyperv: Machine, rendered: Renderer) -> None:
+def test_a_node_whose_roots_are_not_published_cannot_align(
+    hyperv: Machine, rendered: Renderer
+) -> None:
     devices = publication(rendered(hyperv), hyperv).devices
     assert alignments(devices) == ()
     assert obstacles(devices)[0].startswith("claims cannot match resource.kubernetes.io/pcieRoot: ")
@@ -48,4 +57,6 @@ def test_roots_that_hold_only_gpus_are_an_obstacle(plx: Machine, rendered: Rende
         for d in plx.pci_devices
     )
     machine = replace(plx, pci_devices=elsewhere)
-    assert "no PCIe root has both a GPU and a NIC" in obstacles(publication(rendered(machine), machine).devices)
+    assert "no PCIe root has both a GPU and a NIC" in obstacles(
+        publication(rendered(machine), machine).devices
+    )

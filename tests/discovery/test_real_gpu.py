@@ -20,21 +20,34 @@ PUBLISHED = json.loads((DESCRIPTIONS / "h100-vm-published.json").read_text())
 
 def test_as_many_instances_of_each_mig_profile_as_nvidia_smi_counts() -> None:
     # nvidia-smi mig -lgip, column Total
-    total = {"1g.10gb": 7, "1g.10gb+me": 1, "1g.20gb": 4, "2g.20gb": 3, "3g.40gb": 2, "4g.40gb": 1, "7g.80gb": 1}
+    total = {
+        "1g.10gb": 7,
+        "1g.10gb+me": 1,
+        "1g.20gb": 4,
+        "2g.20gb": 3,
+        "3g.40gb": 2,
+        "4g.40gb": 1,
+        "7g.80gb": 1,
+    }
     said = machine_text.profiles(MACHINE.gpus[0]).removeprefix("MIG profiles: ")
     assert said.split(", ") == [f"{name} ×{count}" for name, count in total.items()]
 
 
 @pytest.mark.parametrize(
     ("driver", "version", "option"),
-    [("gpu.nvidia.com", "0.4", ""), ("gpu.nvidia.com", "0.4", "dynamicMIG=true"), ("dra.net", "1.4", "")],
+    [
+        ("gpu.nvidia.com", "0.4", ""),
+        ("gpu.nvidia.com", "0.4", "dynamicMIG=true"),
+        ("dra.net", "1.4", ""),
+    ],
 )
 def test_the_drivers_own_code_publishes_the_same(driver: str, version: str, option: str) -> None:
     settings = {driver: dict([option.split("=")])} if option else {}
     options = Options("node-1", Target.of("1.37"), versions={driver: version}, settings=settings)
     slices = render(MACHINE, options, [driver]).slices
     ours = [
-        {"devices": one["spec"].get("devices"), "sharedCounters": one["spec"].get("sharedCounters")} for one in slices
+        {"devices": one["spec"].get("devices"), "sharedCounters": one["spec"].get("sharedCounters")}
+        for one in slices
     ]
     theirs = PUBLISHED[f"{driver}:{option}" if option else driver]
     assert ours == [{"sharedCounters": None, **one} for one in theirs]

@@ -31,7 +31,11 @@ if TYPE_CHECKING:
         ("gpu=2,nic=1", "all on one PCIe root", 1),
         ("gpu=2,rdma=2", "all on one PCIe root", 1),
         ("gpu=4,nic=4", "2 gpu + 2 nic on one PCIe root, 2 times, all on one NUMA node", 3),
-        ("gpu=4", "2 gpu on one PCIe root, 2 times, all on one NUMA node", 3),  # gpu.nvidia.com 0.5 has numaNode
+        (
+            "gpu=4",
+            "2 gpu on one PCIe root, 2 times, all on one NUMA node",
+            3,
+        ),  # gpu.nvidia.com 0.5 has numaNode
         # dra.net publishes no NUMA node: it is enough that the GPUs of one root and the other one are on the same.
         ("gpu=3,nic=1", "2 gpu + 1 nic on one PCIe root, the other 1 gpu on the same NUMA node", 2),
         ("gpu=5,nic=1", "2 gpu + 1 nic on one PCIe root, the other 3 gpu anywhere", 1),
@@ -51,7 +55,9 @@ def test_the_best_alignment_is_asked_for(
 def test_numa_aligns_what_roots_cannot(plx: Machine, rendered: Renderer) -> None:
     found = suggest(parse("gpu=3,nic=1"), rendered(plx, nvidia="0.5", dranet="main"), TARGET)
     assert found is not None
-    assert found.alignment == "2 gpu + 1 nic on one PCIe root, the other 1 gpu on the same NUMA node"
+    assert (
+        found.alignment == "2 gpu + 1 nic on one PCIe root, the other 1 gpu on the same NUMA node"
+    )
 
 
 def test_suggestions_lint_clean(plx: Machine, rendered: Renderer, tmp_path: Path) -> None:
@@ -69,7 +75,9 @@ def test_what_the_node_does_not_have(plx: Machine, rendered: Renderer, tmp_path:
         suggest(parse("gpu=1"), rendered(bare), TARGET)
 
 
-@pytest.mark.parametrize("text", ["", "gpu=0", "gpu=-1", "gpus=1", "gpu=1,gpu=2", "gpu=33", "gpu=x", "gpu=20,nic=20"])
+@pytest.mark.parametrize(
+    "text", ["", "gpu=0", "gpu=-1", "gpus=1", "gpu=1,gpu=2", "gpu=33", "gpu=x", "gpu=20,nic=20"]
+)
 def test_shapes_that_cannot_be_asked_for(text: str) -> None:
     with pytest.raises(UsageError):
         parse(text)
@@ -117,16 +125,26 @@ def test_mig_devices_of_one_gpu(capsys: pytest.CaptureFixture[str]) -> None:
     """An H100 has seven slices of compute: seven 1g, or one 3g and four 1g."""
     code, out = run(capsys, "--hardware", "dgx-h100", "--suggest", "mig=7x1g.10gb")
     (value,) = claims(out)
-    assert (code, value["spec"]["devices"]["constraints"][0]["matchAttribute"]) == (0, "gpu.nvidia.com/parentUUID")
+    assert (code, value["spec"]["devices"]["constraints"][0]["matchAttribute"]) == (
+        0,
+        "gpu.nvidia.com/parentUUID",
+    )
     assert "# all on one GPU" in out
     assert "# 8 of these fit on the node; one leaves over: 49 gpu.nvidia.com" in out
     _, out = run(capsys, "--hardware", "dgx-h100", "--suggest", "mig=3g.40gb+2x1g.10gb")
     requests = claims(out)[0]["spec"]["devices"]["requests"]
-    assert [(r["name"], r["exactly"].get("count", 1)) for r in requests] == [("mig-3g-40gb", 1), ("mig-1g-10gb", 2)]
-    assert main(["discover", "--hardware", "dgx-h100", "--suggest", "mig=8x1g.10gb"]) == 2  # seven have room
+    assert [(r["name"], r["exactly"].get("count", 1)) for r in requests] == [
+        ("mig-3g-40gb", 1),
+        ("mig-1g-10gb", 2),
+    ]
+    assert (
+        main(["discover", "--hardware", "dgx-h100", "--suggest", "mig=8x1g.10gb"]) == 2
+    )  # seven have room
 
 
-@pytest.mark.parametrize("text", ["mig=", "mig=7", "mig=7x", "mig=7xlarge", "mig=1g.10gb+1g.10gb", "mig=40x1g.10gb"])
+@pytest.mark.parametrize(
+    "text", ["mig=", "mig=7", "mig=7x", "mig=7xlarge", "mig=1g.10gb+1g.10gb", "mig=40x1g.10gb"]
+)
 def test_mig_layouts_that_are_none(text: str) -> None:
     with pytest.raises(UsageError):
         parse(text)
@@ -140,7 +158,9 @@ def test_a_described_machine_is_drawn(output: str, capsys: pytest.CaptureFixture
     assert "1b:00.0" in out
 
 
-def test_a_described_machine_and_another_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_described_machine_and_another_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     assert main(["discover", "--hardware", "dgx-h100", "--root", str(tmp_path)]) == 2
     assert "give only one of them" in capsys.readouterr().err
     assert main(["discover", "--hardware", "dgx-h1000"]) == 2

@@ -51,14 +51,28 @@ def test_gaudis_in_the_classic_style() -> None:
 
 
 def test_an_unknown_gaudi_without_a_root() -> None:
-    found = inventory("gaudi.intel.com", replace(GAUDI, device="0x1099", path="")).devices[0]["attributes"]
-    assert (found["model"], found["resource.kubernetes.io/pcieRoot"]) == ({"string": "0x1099"}, {"string": ""})
+    found = inventory("gaudi.intel.com", replace(GAUDI, device="0x1099", path="")).devices[0][
+        "attributes"
+    ]
+    assert (found["model"], found["resource.kubernetes.io/pcieRoot"]) == (
+        {"string": "0x1099"},
+        {"string": ""},
+    )
     assert "pciRoot" not in found
 
 
-CARD = PciDevice("0000:6b:00.0", "pci0000:6b/0000:6b:00.0", device="0x4940", driver="4xxx", qat_services="asym;sym")
+CARD = PciDevice(
+    "0000:6b:00.0",
+    "pci0000:6b/0000:6b:00.0",
+    device="0x4940",
+    driver="4xxx",
+    qat_services="asym;sym",
+)
 FUNCTION = PciDevice(
-    "0000:6b:00.1", "pci0000:6b/0000:6b:00.1", device="0x4941", sriov=SrIov(physical_function=CARD.bdf, vf_index=0)
+    "0000:6b:00.1",
+    "pci0000:6b/0000:6b:00.1",
+    device="0x4941",
+    sriov=SrIov(physical_function=CARD.bdf, vf_index=0),
 )
 
 
@@ -72,7 +86,10 @@ def test_quickassist_functions_have_the_services_of_their_card() -> None:
 
 def test_what_the_quickassist_driver_leaves_out() -> None:
     strange = inventory("qat.intel.com", replace(CARD, qat_services="sym;decomp"), FUNCTION)
-    assert (strange.devices, strange.left_out) == ((), {"0000:6b:00.0": "its services are sym;decomp"})
+    assert (strange.devices, strange.left_out) == (
+        (),
+        {"0000:6b:00.0": "its services are sym;decomp"},
+    )
     assert inventory("qat.intel.com", CARD).notices == (
         "qat.intel.com: 0000:6b:00.0 has no virtual functions; the driver creates them when it starts",
     )
@@ -119,14 +136,18 @@ def test_hami_does_not_start_beside_a_lost_gpu() -> None:
     """cmd/hami-kubelet-plugin/nvlib.go VisitDevices: the first error ends it, as it does NVIDIA's driver."""
     node = hardware.machine("2xH100")
     lost = replace(node, gpus=(replace(node.gpus[0], health="lost"), node.gpus[1]))
-    found = find("hami-core-gpu.project-hami.io").inventory(lost, Options("node-1", Target.of("1.37")))
+    found = find("hami-core-gpu.project-hami.io").inventory(
+        lost, Options("node-1", Target.of("1.37"))
+    )
     assert found.devices == ()
     assert "GPU_IS_LOST" in (found.unpublished or "")
 
 
 def test_hami_shares_gpus_by_cores_and_memory() -> None:
     driver = "hami-core-gpu.project-hami.io"
-    found = find(driver).inventory(hardware.machine("dgx-h100"), Options("node-1", Target.of("1.37")))
+    found = find(driver).inventory(
+        hardware.machine("dgx-h100"), Options("node-1", Target.of("1.37"))
+    )
     first = found.devices[0]
     assert first["name"] == "hami-gpu-0"
     assert first["allowMultipleAllocations"] is True

@@ -18,7 +18,12 @@ def devices(driver: str, *items: dict[str, Any], **settings: str) -> tuple[dict[
 
 
 def test_a_rebellions_npu_is_as_its_agent_says() -> None:
-    given = {"name": "rbln0", "type": "npu", "productName": "RBLN-CA25", "capacity": {"memory": "16Gi"}}
+    given = {
+        "name": "rbln0",
+        "type": "npu",
+        "productName": "RBLN-CA25",
+        "capacity": {"memory": "16Gi"},
+    }
     assert devices("npu.rebellions.ai", given) == (
         {
             "name": "rbln0",
@@ -29,7 +34,9 @@ def test_a_rebellions_npu_is_as_its_agent_says() -> None:
 
 
 def test_several_claims_share_a_hygon_hcu() -> None:
-    found = devices("dra.hygon.com", {"name": "hcu-0000-05-00-0", "capacity": {"cores": 80, "memory": "64Gi"}})[0]
+    found = devices(
+        "dra.hygon.com", {"name": "hcu-0000-05-00-0", "capacity": {"cores": 80, "memory": "64Gi"}}
+    )[0]
     assert found["allowMultipleAllocations"] is True
     assert found["attributes"] == {"type": {"string": "hcu"}, "architecture": {"string": ""}}
     assert found["capacity"] == {
@@ -39,11 +46,17 @@ def test_several_claims_share_a_hygon_hcu() -> None:
         },
         "cores": {
             "value": "80",
-            "requestPolicy": {"default": "80", "validRange": {"min": "0", "max": "80", "step": "1"}},
+            "requestPolicy": {
+                "default": "80",
+                "validRange": {"min": "0", "max": "80", "step": "1"},
+            },
         },
         "memory": {
             "value": "64Gi",
-            "requestPolicy": {"default": "64Gi", "validRange": {"min": "0", "max": "64Gi", "step": "1Mi"}},
+            "requestPolicy": {
+                "default": "64Gi",
+                "validRange": {"min": "0", "max": "64Gi", "step": "1Mi"},
+            },
         },
     }
 
@@ -66,10 +79,13 @@ def test_an_ovs_bridge_has_ports_for_many() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shares", "valid"), [("1", {"min": "1", "max": "1"}), ("8", {"min": "1", "max": "8", "step": "1"})]
+    ("shares", "valid"),
+    [("1", {"min": "1", "max": "1"}), ("8", {"min": "1", "max": "8", "step": "1"})],
 )
 def test_claims_share_a_rockchip_block(shares: str, valid: dict[str, str]) -> None:
-    found = devices("dra.rockchip.com", {"name": "npu-0", "type": "npu", "capacity": {"shares": shares}})[0]
+    found = devices(
+        "dra.rockchip.com", {"name": "npu-0", "type": "npu", "capacity": {"shares": shares}}
+    )[0]
     assert found["capacity"]["shares"]["requestPolicy"] == {"default": "1", "validRange": valid}
 
 
@@ -96,7 +112,12 @@ def test_an_ascend_npu_whole_and_shared() -> None:
 
 
 def test_nothing_is_invented_for_an_agent() -> None:
-    for driver in ("npu.rebellions.ai", "tenstorrent.com", "npu.furiosa.ai", "ascend.project-hami.io"):
+    for driver in (
+        "npu.rebellions.ai",
+        "tenstorrent.com",
+        "npu.furiosa.ai",
+        "ascend.project-hami.io",
+    ):
         found = find(driver).inventory(Machine(), Options("node-1", Target.of("1.37")))
         assert (found.devices, len(found.notices)) == ((), 1)
         assert "machine file" in found.notices[0]

@@ -17,7 +17,9 @@ from tests import machines
 
 NAME = "gpu.amd.com"
 BDF = "0000:05:00.0"
-PCI = PciDevice(BDF, f"pci0000:00/0000:00:01.1/{BDF}", vendor="0x1002", device="0x74a1", kind="gpu", numa_node=1)
+PCI = PciDevice(
+    BDF, f"pci0000:00/0000:00:01.1/{BDF}", vendor="0x1002", device="0x74a1", kind="gpu", numa_node=1
+)
 CPX = Gpu(
     bdf=BDF,
     vendor="0x1002",
@@ -51,7 +53,11 @@ def inventory(machine: Machine, version: str = "main", **settings: str) -> Any:
 
 def test_partitions_that_exist() -> None:
     first, second, third = inventory(MACHINE, "1.0.1").devices
-    assert [one["name"] for one in (first, second, third)] == ["gpu-1-128", "gpu-2-129", "gpu-3-130"]
+    assert [one["name"] for one in (first, second, third)] == [
+        "gpu-1-128",
+        "gpu-2-129",
+        "gpu-3-130",
+    ]
     assert (
         first["attributes"]
         == second["attributes"]
@@ -80,7 +86,10 @@ def test_partitions_of_2025() -> None:
     first, second = inventory(MACHINE, "0.1").devices
     assert [one["name"] for one in (first, second)] == ["gpu-1-128", "gpu-2-129"]
     attributes = second["attributes"]
-    assert (attributes["parentPciAddr"], attributes["parentDeviceID"]) == ({"string": BDF}, {"string": "255"})
+    assert (attributes["parentPciAddr"], attributes["parentDeviceID"]) == (
+        {"string": BDF},
+        {"string": "255"},
+    )
     assert attributes["driverSrcVersion"] == {"string": "ABC"}
     assert "pciAddr" not in attributes
     unknown = replace(MACHINE, gpus=(replace(CPX, memory_bytes=None),))
@@ -103,7 +112,9 @@ def test_a_device_for_each_mode() -> None:
         "gpu-0-qpx-nps1",
         "gpu-0-spx-nps1",
     ]
-    assert counters.counter_sets == ({"name": "gpu-0-mutex", "counters": {"partition-mode": {"value": "1"}}},)
+    assert counters.counter_sets == (
+        {"name": "gpu-0-mutex", "counters": {"partition-mode": {"value": "1"}}},
+    )
     quarter, whole = devices.devices[4:]
     assert quarter["allowMultipleAllocations"] is True
     assert quarter["capacity"] == {
@@ -118,7 +129,9 @@ def test_a_device_for_each_mode() -> None:
     assert "allowMultipleAllocations" not in whole
     assert whole["capacity"]["partitions"] == {"value": "1"}
     assert whole["attributes"]["type"] == {"string": "amdgpu"}
-    assert whole["consumesCounters"] == [{"counterSet": "gpu-0-mutex", "counters": {"partition-mode": {"value": "1"}}}]
+    assert whole["consumesCounters"] == [
+        {"counterSet": "gpu-0-mutex", "counters": {"partition-mode": {"value": "1"}}}
+    ]
 
 
 def test_gpus_without_partitions_keep_their_device() -> None:
@@ -129,15 +142,24 @@ def test_gpus_without_partitions_keep_their_device() -> None:
 
 def test_eleven_gpus_in_every_mode() -> None:
     """66 devices and 11 counter sets are more than the API server takes in a slice each."""
-    many = [(replace(PCI, bdf=f"0000:{n:02x}:00.0"), replace(SPX, bdf=f"0000:{n:02x}:00.0")) for n in range(11)]
-    node = replace(MACHINE, pci_devices=tuple(pci for pci, _ in many), gpus=tuple(gpu for _, gpu in many))
+    many = [
+        (replace(PCI, bdf=f"0000:{n:02x}:00.0"), replace(SPX, bdf=f"0000:{n:02x}:00.0"))
+        for n in range(11)
+    ]
+    node = replace(
+        MACHINE, pci_devices=tuple(pci for pci, _ in many), gpus=tuple(gpu for _, gpu in many)
+    )
     assert len(inventory(node, autoPartition="true").slices) == 4
-    options = Options("node-1", Target.of("1.37"), {NAME: "main"}, {NAME: {"autoPartition": "true"}})
+    options = Options(
+        "node-1", Target.of("1.37"), {NAME: "main"}, {NAME: {"autoPartition": "true"}}
+    )
     assert not render(node, options, [NAME]).unpublished
 
 
 def test_functions_for_virtual_machines() -> None:
-    def function(bdf: str, driver: str | None, group: int | None, parent: str | None = None) -> PciDevice:
+    def function(
+        bdf: str, driver: str | None, group: int | None, parent: str | None = None
+    ) -> PciDevice:
         sriov = SrIov(physical_function=parent) if parent else None
         return replace(PCI, bdf=bdf, driver=driver, iommu_group=group, sriov=sriov)
 
@@ -150,7 +172,10 @@ def test_functions_for_virtual_machines() -> None:
         function("0000:0d:02.1", "amdgpu", 1, "0000:0d:00.0"),
     )
     found = inventory(Machine(pci_devices=functions), vfioPassthrough="true").devices
-    shown = [(one["name"], one["attributes"]["pciAddr"]["string"], one["attributes"]["isVF"]["bool"]) for one in found]
+    shown = [
+        (one["name"], one["attributes"]["pciAddr"]["string"], one["attributes"]["isVF"]["bool"])
+        for one in found
+    ]
     assert shown == [  # groups are sorted as strings
         ("gpu-vfio-0", "0000:0b:00.0", False),
         ("gpu-vfio-1", "0000:0a:00.0", False),

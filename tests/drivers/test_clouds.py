@@ -10,27 +10,43 @@ from dractl.errors import UsageError
 from dractl.model.releases import Target
 from dractl.topology import Machine, PciDevice, RdmaDevice
 
-CHIP = PciDevice("0000:00:10.0", "pci0000:00/0000:00:10.0", vendor="0x1ae0", device="0x0063", driver="vfio-pci")
-GVNIC = PciDevice("0000:00:04.0", "pci0000:00/0000:00:04.0", vendor="0x1ae0", device="0x0042", driver="gve")
+CHIP = PciDevice(
+    "0000:00:10.0", "pci0000:00/0000:00:10.0", vendor="0x1ae0", device="0x0063", driver="vfio-pci"
+)
+GVNIC = PciDevice(
+    "0000:00:04.0", "pci0000:00/0000:00:04.0", vendor="0x1ae0", device="0x0042", driver="gve"
+)
 
 
 def inventory(driver: str, machine: Machine, version: str | None = None, **settings: str):
-    chosen = Options("node-1", Target.of("1.37"), {driver: version} if version else {}, {driver: settings})
+    chosen = Options(
+        "node-1", Target.of("1.37"), {driver: version} if version else {}, {driver: settings}
+    )
     return find(driver).inventory(machine, chosen)
 
 
 def values(driver: str, machine: Machine, attribute: str, **settings: str) -> list[object]:
     """The attribute of each device, None where a device lacks it."""
-    found = [device["attributes"].get(attribute) for device in inventory(driver, machine, **settings).devices]
+    found = [
+        device["attributes"].get(attribute)
+        for device in inventory(driver, machine, **settings).devices
+    ]
     return [None if value is None else next(iter(value.values())) for value in found]
 
 
 def tpus(*groups: int) -> Machine:
-    return Machine(pci_devices=(GVNIC, *(replace(CHIP, bdf=f"0000:00:{n:02x}.0", iommu_group=n) for n in groups)))
+    return Machine(
+        pci_devices=(
+            GVNIC,
+            *(replace(CHIP, bdf=f"0000:00:{n:02x}.0", iommu_group=n) for n in groups),
+        )
+    )
 
 
 def test_tpus_are_named_by_their_iommu_group_in_the_order_of_text() -> None:
-    found = inventory("tpu.google.com", tpus(2, 10, 1, 3), accelerator="tpu-v5-lite-podslice").devices
+    found = inventory(
+        "tpu.google.com", tpus(2, 10, 1, 3), accelerator="tpu-v5-lite-podslice"
+    ).devices
     assert [device["name"] for device in found] == ["1", "10", "2", "3"]
     assert found[1]["attributes"] == {
         "index": {"int": 1},
@@ -55,7 +71,10 @@ def test_the_first_tpu_driver_published_less() -> None:
 
 def test_the_tpu_driver_publishes_all_chips_or_none() -> None:
     found = inventory("tpu.google.com", tpus(0, 1), accelerator="tpu-v6e-slice", chipCount="4")
-    assert (found.devices, found.unpublished) == ((), "the node's labels say 4 chips, but 2 were found")
+    assert (found.devices, found.unpublished) == (
+        (),
+        "the node's labels say 4 chips, but 2 were found",
+    )
 
 
 def test_the_tpu_driver_needs_the_accelerator() -> None:
@@ -85,33 +104,45 @@ def test_neuron_devices_have_the_groups_of_their_adapters() -> None:
         "resource.aws.com/devicegroup8_id": {"string": "3593812b8066a078"},
         "resource.aws.com/devicegroup16_id": {"string": "821d14afaf11327d"},
     }
-    assert len({str(device["attributes"]["resource.aws.com/devicegroup4_id"]) for device in found}) == 4
+    assert (
+        len({str(device["attributes"]["resource.aws.com/devicegroup4_id"]) for device in found})
+        == 4
+    )
 
 
 def test_adapters_and_neuron_devices_match_group_by_group() -> None:
     machine = hardware.machine("trn2.48xlarge")
     for size in (1, 4, 8, 16):
         name = f"resource.aws.com/devicegroup{size}_id"
-        assert sorted(values("neuron.aws.com", machine, name)) == sorted(values("dra.net", machine, name))
+        assert sorted(values("neuron.aws.com", machine, name)) == sorted(
+            values("dra.net", machine, name)
+        )
 
 
 def test_two_neuron_devices_of_trn1_share_an_adapter() -> None:
-    found = values("neuron.aws.com", hardware.machine("trn1.32xlarge"), "resource.aws.com/devicegroup1_id")
+    found = values(
+        "neuron.aws.com", hardware.machine("trn1.32xlarge"), "resource.aws.com/devicegroup1_id"
+    )
     assert found[:4] == ["0000:10:1a.0", "0000:10:1a.0", "0000:a0:1a.0", "0000:a0:1a.0"]
 
 
 def test_inferentia_has_no_groups() -> None:
-    assert set(values("neuron.aws.com", hardware.machine("inf2.48xlarge"), "resource.aws.com/devicegroup1_id")) == {
-        None
-    }
+    assert set(
+        values(
+            "neuron.aws.com", hardware.machine("inf2.48xlarge"), "resource.aws.com/devicegroup1_id"
+        )
+    ) == {None}
 
 
 def test_adapters_of_gpu_machines_have_no_groups() -> None:
-    assert set(values("dra.net", hardware.machine("p5.48xlarge"), "resource.aws.com/devicegroup1_id")) == {None}
+    assert set(
+        values("dra.net", hardware.machine("p5.48xlarge"), "resource.aws.com/devicegroup1_id")
+    ) == {None}
 
 
 @pytest.mark.parametrize(
-    ("name", "attribute"), [("a3-megagpu-8g", "gce.dra.net/machineType"), ("ND_H100_v5", "azure.dra.net/vmSize")]
+    ("name", "attribute"),
+    [("a3-megagpu-8g", "gce.dra.net/machineType"), ("ND_H100_v5", "azure.dra.net/vmSize")],
 )
 def test_dranet_names_the_machine_type(name: str, attribute: str) -> None:
     machine = hardware.machine(name)
@@ -125,9 +156,13 @@ def test_dranet_has_places_from_options() -> None:
 
 
 def test_a_place_of_another_cloud_is_refused() -> None:
-    with pytest.raises(UsageError, match="rackId is an attribute on oke, and the machine is on gce"):
+    with pytest.raises(
+        UsageError, match="rackId is an attribute on oke, and the machine is on gce"
+    ):
         inventory("dra.net", hardware.machine("a3-megagpu-8g"), rackId="7")
-    with pytest.raises(UsageError, match="cloud must be aws, azure, gce, oke or alibaba, not 'gcp'"):
+    with pytest.raises(
+        UsageError, match="cloud must be aws, azure, gce, oke or alibaba, not 'gcp'"
+    ):
         inventory("dra.net", hardware.machine("a3-megagpu-8g"), cloud="gcp")
     with pytest.raises(UsageError, match="block has 65 characters; at most 64 are allowed"):
         inventory("dra.net", hardware.machine("a3-megagpu-8g"), block="x" * 65)
@@ -147,7 +182,9 @@ def test_erdma_on_alibaba_cloud() -> None:
     )
     settings = {"cloud": "alibaba", "instanceType": "ecs.g8i.48xlarge"}
     assert values("dra.net", machine, "alibaba.dra.net/erdma", **settings) == [True]
-    assert values("dra.net", machine, "alibaba.dra.net/instanceType", **settings) == ["ecs.g8i.48xlarge"]
+    assert values("dra.net", machine, "alibaba.dra.net/instanceType", **settings) == [
+        "ecs.g8i.48xlarge"
+    ]
 
 
 def test_aws_brings_a_class_for_adapters() -> None:

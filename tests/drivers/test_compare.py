@@ -36,7 +36,9 @@ def test_what_differs_is_named() -> None:
         ("gpu-1", ""),
         ("gpu-7", ""),
     ]
-    assert found[0] == DeviceDiff("gpu.nvidia.com", "gpu-0", "attributes.driverVersion.version", "570.0.0", "580.65.6")
+    assert found[0] == DeviceDiff(
+        "gpu.nvidia.com", "gpu-0", "attributes.driverVersion.version", "570.0.0", "580.65.6"
+    )
     assert (found[2].published, found[3].rendered) == (None, None)
 
 
@@ -45,10 +47,14 @@ def test_what_only_the_drivers_process_knows_is_no_difference() -> None:
     options = Options("node-1", Target.of("1.37"))
     ours = render(machine("2xH100"), options, ["gpu.example.com"]).slices
     published = deepcopy(ours)
-    published[0]["spec"]["devices"][0]["attributes"]["uuid"] = {"string": "gpu-18db0e85-99e9-c746-8531-ffeb86328b39"}
+    published[0]["spec"]["devices"][0]["attributes"]["uuid"] = {
+        "string": "gpu-18db0e85-99e9-c746-8531-ffeb86328b39"
+    }
     assert differences(published, ours, "node-1", ["gpu.example.com"]) == ()
     published[0]["spec"]["devices"][0]["attributes"]["model"] = {"string": "other"}
-    assert [d.path for d in differences(published, ours, "node-1", ["gpu.example.com"])] == ["attributes.model.string"]
+    assert [d.path for d in differences(published, ours, "node-1", ["gpu.example.com"])] == [
+        "attributes.model.string"
+    ]
 
 
 def test_other_nodes_drivers_and_older_generations_are_ignored() -> None:
@@ -67,5 +73,7 @@ def test_slices_of_older_api_versions_are_compared_too() -> None:
     for item in published:
         item["apiVersion"] = "resource.k8s.io/v1beta1"
         for device in item["spec"]["devices"]:
-            device["basic"] = {key: device.pop(key) for key in ("attributes", "capacity") if key in device}
+            device["basic"] = {
+                key: device.pop(key) for key in ("attributes", "capacity") if key in device
+            }
     assert differences(published, SLICES, "node-1", DRIVERS) == ()

@@ -12,14 +12,26 @@ from dractl.topology import Core, Cpus, Host, Machine, PciDevice
 from dractl.topology.machine import CacheGroup, PcieRoot
 
 # Two sockets of two cores with two threads: 0,4 1,5 | 2,6 3,7.
-CORES = tuple(Core(package=core // 2, id=core % 2, cpus=f"{core},{core + 4}", numa_node=core // 2) for core in range(4))
+CORES = tuple(
+    Core(package=core // 2, id=core % 2, cpus=f"{core},{core + 4}", numa_node=core // 2)
+    for core in range(4)
+)
 MACHINE = Machine(
-    cpus=Cpus(online="0-7", smt=True, cores=CORES, l3=(CacheGroup(0, "0-1,4-5"), CacheGroup(1, "2-3,6-7"))),
+    cpus=Cpus(
+        online="0-7", smt=True, cores=CORES, l3=(CacheGroup(0, "0-1,4-5"), CacheGroup(1, "2-3,6-7"))
+    ),
     pci_devices=(
-        PciDevice("0000:17:00.0", "pci0000:17/0000:17:00.0", pcie_root="pci0000:17", local_cpus="0-1,4-5"),
-        PciDevice("0000:65:00.0", "pci0000:65/0000:65:00.0", pcie_root="pci0000:65", local_cpus="2-3,6-7"),
         PciDevice(
-            "10000:e1:00.0", "pci0000:65/0000:65:05.5/pci10000:e0/x", pcie_root="pci10000:e0", local_cpus="2-3,6-7"
+            "0000:17:00.0", "pci0000:17/0000:17:00.0", pcie_root="pci0000:17", local_cpus="0-1,4-5"
+        ),
+        PciDevice(
+            "0000:65:00.0", "pci0000:65/0000:65:00.0", pcie_root="pci0000:65", local_cpus="2-3,6-7"
+        ),
+        PciDevice(
+            "10000:e1:00.0",
+            "pci0000:65/0000:65:05.5/pci10000:e0/x",
+            pcie_root="pci10000:e0",
+            local_cpus="2-3,6-7",
         ),
     ),
 )
@@ -27,7 +39,10 @@ MACHINE = Machine(
 
 def devices(version: str | None = None, machine: Machine = MACHINE, **settings: str):
     options = Options(
-        "node-1", Target.of("1.37"), {"dra.cpu": version} if version else {}, {"dra.cpu": settings} if settings else {}
+        "node-1",
+        Target.of("1.37"),
+        {"dra.cpu": version} if version else {},
+        {"dra.cpu": settings} if settings else {},
     )
     return find("dra.cpu").inventory(machine, options).devices
 
@@ -56,10 +71,9 @@ def test_the_standard_numa_attribute_came_after_0_2() -> None:
 
 
 def test_other_groups() -> None:
-    assert [(d["name"], d["capacity"]["dra.cpu/cpu"]["value"]) for d in devices(groupBy="socket")] == [
-        ("cpudevsocket000", "4"),
-        ("cpudevsocket001", "4"),
-    ]
+    assert [
+        (d["name"], d["capacity"]["dra.cpu/cpu"]["value"]) for d in devices(groupBy="socket")
+    ] == [("cpudevsocket000", "4"), ("cpudevsocket001", "4")]
     (whole,) = devices(groupBy="machine")
     assert whole["name"] == "cpudevmachine"
     assert set(whole["attributes"]) == {"dra.cpu/numCPUs", "dra.cpu/smtEnabled"}
@@ -93,12 +107,15 @@ def test_one_device_a_cpu_siblings_together() -> None:
 
 
 def test_pcie_roots_near_the_cpus_are_a_list_without_nested_roots() -> None:
-    roots = [d["attributes"]["resource.kubernetes.io/pcieRoot"] for d in devices(exposePCIeRoots="true")]
+    roots = [
+        d["attributes"]["resource.kubernetes.io/pcieRoot"] for d in devices(exposePCIeRoots="true")
+    ]
     assert roots == [{"strings": ["pci0000:17"]}, {"strings": ["pci0000:65"]}]
 
 
 @pytest.mark.parametrize(
-    "settings", [{"groupBy": "core"}, {"mode": "x"}, {"reservedCPUs": "1-"}, {"exposePCIeRoots": "yes"}]
+    "settings",
+    [{"groupBy": "core"}, {"mode": "x"}, {"reservedCPUs": "1-"}, {"exposePCIeRoots": "yes"}],
 )
 def test_settings_that_the_driver_does_not_have(settings: dict[str, str]) -> None:
     with pytest.raises(UsageError):
@@ -116,7 +133,9 @@ def replaced(**facts) -> Machine:
 
 def test_a_cpu_without_l3_has_cache_minus_1() -> None:
     """cpuinfo.go GetCPUInfos: UncoreCacheID is -1 until an L3 cache is found."""
-    assert devices(machine=replaced(l3=()), mode="individual")[0]["attributes"]["dra.cpu/cacheL3ID"] == {"int": -1}
+    assert devices(machine=replaced(l3=()), mode="individual")[0]["attributes"][
+        "dra.cpu/cacheL3ID"
+    ] == {"int": -1}
 
 
 @pytest.mark.parametrize(
@@ -135,7 +154,9 @@ def test_cpus_of_incomplete_topology_are_skipped(cpus: dict[str, object]) -> Non
         1, 2, 3, 5, 6, 7,
     }  # fmt: skip
     assert devices(machine=machine)[0]["attributes"]["dra.cpu/numCPUs"] == {"int": 2}
-    assert devices(machine=machine, groupBy="machine")[0]["attributes"]["dra.cpu/numCPUs"] == {"int": 8}
+    assert devices(machine=machine, groupBy="machine")[0]["attributes"]["dra.cpu/numCPUs"] == {
+        "int": 8
+    }
 
 
 def test_the_machine_is_published_without_any_cpu() -> None:
@@ -149,16 +170,28 @@ def test_threads_are_told_by_package_cluster_and_core_id() -> None:
 
     def order(*cores: Core) -> list[int]:
         machine = replaced(online="0-3", cores=cores, l3=())
-        return [d["attributes"]["dra.cpu/cpuID"]["int"] for d in devices(machine=machine, mode="individual")]
+        return [
+            d["attributes"]["dra.cpu/cpuID"]["int"]
+            for d in devices(machine=machine, mode="individual")
+        ]
 
     assert order(Core(0, 0, "0,2", 0), Core(0, 1, "1,3", 0)) == [0, 2, 1, 3]
     assert order(Core(0, 0, "0-3", 0)) == [0, 1, 2, 3]  # SMT4
-    assert order(Core(0, 0, "0", 0), Core(0, 1, "1", 0), Core(0, 0, "2", 1), Core(0, 1, "3", 1)) == [0, 2, 1, 3]
-    apart = (Core(0, 0, "0", 0, cluster=0), Core(0, 1, "1", 0), Core(0, 0, "2", 1, cluster=1), Core(0, 2, "3", 1))
+    assert order(
+        Core(0, 0, "0", 0), Core(0, 1, "1", 0), Core(0, 0, "2", 1), Core(0, 1, "3", 1)
+    ) == [0, 2, 1, 3]
+    apart = (
+        Core(0, 0, "0", 0, cluster=0),
+        Core(0, 1, "1", 0),
+        Core(0, 0, "2", 1, cluster=1),
+        Core(0, 2, "3", 1),
+    )
     assert order(*apart) == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize(("control", "smt"), [("on", True), ("OFF", False), ("notsupported", False), ("odd", True)])
+@pytest.mark.parametrize(
+    ("control", "smt"), [("on", True), ("OFF", False), ("notsupported", False), ("odd", True)]
+)
 def test_smt_control(control: str, smt: bool) -> None:
     """IsSMTEnabled: for another word there are more CPUs than cores, or not."""
     found = devices(machine=replaced(smt=None, smt_control=control))
@@ -177,8 +210,12 @@ def test_roots_are_those_below_sys_devices() -> None:
     assert name not in devices(machine=arm, exposePCIeRoots="true")[0]["attributes"]
     unreadable = replace(machine, pcie_roots=(*roots, PcieRoot("pci0000:ff")))
     options = Options("n", Target.of("1.37"), {}, {"dra.cpu": {"exposePCIeRoots": "true"}})
-    assert "pci0000:ff/pci_bus/0000:ff" in str(find("dra.cpu").inventory(unreadable, options).unpublished)
-    assert find("dra.cpu").inventory(unreadable, Options("n", Target.of("1.37"))).unpublished is None
+    assert "pci0000:ff/pci_bus/0000:ff" in str(
+        find("dra.cpu").inventory(unreadable, options).unpublished
+    )
+    assert (
+        find("dra.cpu").inventory(unreadable, Options("n", Target.of("1.37"))).unpublished is None
+    )
 
 
 def test_cpus_that_count_against_the_nodes_own() -> None:

@@ -127,7 +127,13 @@ def test_what_is_not_published() -> None:
 @pytest.mark.parametrize(
     ("name", "wanted"),
     # pkg/names/names.go: what is no DNS label is base32 without padding, in lower case.
-    [("eth0", "eth0"), ("enp0s31f6", "enp0s31f6"), ("Eth0", "net-iv2gqma"), ("eth_0", "net-mv2gqxzq"), ("a", "a")],
+    [
+        ("eth0", "eth0"),
+        ("enp0s31f6", "enp0s31f6"),
+        ("Eth0", "net-iv2gqma"),
+        ("eth_0", "net-mv2gqxzq"),
+        ("a", "a"),
+    ],
 )
 def test_names_of_interfaces(name: str, wanted: str) -> None:
     assert dranet.interface_name(name) == wanted
@@ -144,16 +150,27 @@ def test_a_virtual_function_and_a_representor_on_one_function() -> None:
     machine = Machine(
         pci_devices=(NIC,),
         net_interfaces=(
-            replace(LINK, name="eth1", index=5, port_name="p0", sriov_total_vfs=None, virtual_function=True),
+            replace(
+                LINK,
+                name="eth1",
+                index=5,
+                port_name="p0",
+                sriov_total_vfs=None,
+                virtual_function=True,
+            ),
             replace(LINK, name="eth9", index=4, port_name="pf0vf1", representor=True, addresses=()),
         ),
     )
     attributes = devices(machine)["pci-0000-8a-00-0"]
     assert attributes["dra.net/ifName"] == {"string": "eth1"}  # netlink lists it last, by its index
     newer = replace(machine.net_interfaces[1], index=6)
-    attributes = devices(replace(machine, net_interfaces=(machine.net_interfaces[0], newer)))["pci-0000-8a-00-0"]
+    attributes = devices(replace(machine, net_interfaces=(machine.net_interfaces[0], newer)))[
+        "pci-0000-8a-00-0"
+    ]
     assert attributes["dra.net/ifName"] == {"string": "eth9"}
-    assert attributes["dra.net/isSriovVf"] == {"bool": True}  # what the later one does not set stays
+    assert attributes["dra.net/isSriovVf"] == {
+        "bool": True
+    }  # what the later one does not set stays
     assert attributes["dra.net/ipv4"] == {"string": "10.0.0.2/8,192.168.1.2/24"}
 
 
@@ -164,7 +181,9 @@ def test_what_names_come_from() -> None:
     attributes = found.devices[0]["attributes"]
     assert attributes["dra.net/pciVendor"] == {"string": "NVIDIA Corporation"}
     assert attributes["dra.net/pciDevice"] == {"string": "unknown"}
-    nobody = devices(Machine(pci_devices=(replace(NIC, vendor="0xffee", device="0x0001"),)))["pci-0000-8a-00-0"]
+    nobody = devices(Machine(pci_devices=(replace(NIC, vendor="0xffee", device="0x0001"),)))[
+        "pci-0000-8a-00-0"
+    ]
     assert nobody["dra.net/pciVendor"] == nobody["dra.net/pciDevice"] == {"string": "unknown"}
 
 
@@ -180,19 +199,29 @@ def test_a_machine_of_one_numa_node_has_no_numa_node_of_dranets_own() -> None:
 @pytest.mark.parametrize(("version", "kept"), [("1.2", {"eth1"}), ("1.3", set())])
 def test_interfaces_of_the_hosts_uplink(version: str, kept: set[str]) -> None:
     """1.3 excludes what is enslaved to the default route's interface (getExcludedUplinkInterfaces); 1.2 does not."""
-    bond = NetInterface("bond0", kind="bond", virtual=True, uplink=True, gateway=True, encapsulation="ether")
+    bond = NetInterface(
+        "bond0", kind="bond", virtual=True, uplink=True, gateway=True, encapsulation="ether"
+    )
     slave = replace(LINK, master="bond0", uplink=True)
     found = devices(Machine(pci_devices=(NIC,), net_interfaces=(bond, slave)), version)
     assert {value["dra.net/ifName"]["string"] for value in found.values()} == kept
 
 
 def test_domains_of_five_digits_have_no_root() -> None:
-    vmd = replace(NIC, bdf="10000:e1:00.0", path="pci0000:80/0000:80:05.5/pci10000:e0/10000:e1:00.0")
-    assert "resource.kubernetes.io/pcieRoot" not in devices(Machine(pci_devices=(vmd,)))["pci-10000-e1-00-0"]
+    vmd = replace(
+        NIC, bdf="10000:e1:00.0", path="pci0000:80/0000:80:05.5/pci10000:e0/10000:e1:00.0"
+    )
+    assert (
+        "resource.kubernetes.io/pcieRoot"
+        not in devices(Machine(pci_devices=(vmd,)))["pci-10000-e1-00-0"]
+    )
 
 
 NETS = Machine(
-    pci_devices=(NIC, replace(NIC, bdf="0000:8b:00.0", path="pci0000:80/0000:80:02.0/0000:8b:00.0")),
+    pci_devices=(
+        NIC,
+        replace(NIC, bdf="0000:8b:00.0", path="pci0000:80/0000:80:02.0/0000:8b:00.0"),
+    ),
     net_interfaces=(
         LINK,
         NetInterface("veth12", kind="veth", virtual=True, encapsulation="ether"),
@@ -237,5 +266,11 @@ def test_filters_that_cannot_be_rendered(wanted: str, words: str) -> None:
 
 
 def test_the_filtered_are_named() -> None:
-    options = Options("node-1", Target.of("1.37"), settings={"dra.net": {"filter": '"dra.net/ifName" in attributes'}})
-    assert find("dra.net").inventory(NETS, options).left_out == {"0000:8b:00.0": "the filter leaves it out"}
+    options = Options(
+        "node-1",
+        Target.of("1.37"),
+        settings={"dra.net": {"filter": '"dra.net/ifName" in attributes'}},
+    )
+    assert find("dra.net").inventory(NETS, options).left_out == {
+        "0000:8b:00.0": "the filter leaves it out"
+    }

@@ -40,7 +40,10 @@ def expected(name: str, size: str, page: str, least: str, *, huge: bool) -> dict
         "capacity": {
             "size": {
                 "value": size,
-                "requestPolicy": {"default": least, "validRange": {"min": page, "max": size, "step": page}},
+                "requestPolicy": {
+                    "default": least,
+                    "validRange": {"min": page, "max": size, "step": page},
+                },
             }
         },
         "allowMultipleAllocations": True,
@@ -71,11 +74,14 @@ def test_each_kind_is_a_slice_of_its_own() -> None:
 def test_without_huge_pages() -> None:
     """ "single NUMA-node, no hugepages": sizes that the kernel supports and has no page of are no devices."""
     bare = replace(NODE, huge_pages=(HugePages(2 * MIB, 0), HugePages(GIB, 0)))
-    assert [device["name"] for device in inventory(replace(MACHINE, numa_nodes=(bare,))).devices] == ["memory-0"]
+    assert [
+        device["name"] for device in inventory(replace(MACHINE, numa_nodes=(bare,))).devices
+    ] == ["memory-0"]
 
 
 @pytest.mark.parametrize(
-    ("size", "name"), [(64 << 10, "64Ki"), (512 * MIB, "512Mi"), (16 * GIB, "16Gi"), (1 << 40, "1Ti")]
+    ("size", "name"),
+    [(64 << 10, "64Ki"), (512 * MIB, "512Mi"), (16 * GIB, "16Gi"), (1 << 40, "1Ti")],
 )
 def test_page_sizes_are_written_in_the_largest_unit(size: int, name: str) -> None:
     """pkg/unitconv/unit.go SizeInBytesToMinimizedString."""
@@ -88,11 +94,16 @@ def test_page_sizes_are_written_in_the_largest_unit(size: int, name: str) -> Non
 def test_nodes_are_numbered_by_their_place(tmp_path: Path) -> None:
     """processMachine publishes the index in the list of nodes, which ghw reads in the order of the folders' names."""
     found = inventory(probes.read(machines.build(machines.describe("cxl"), tmp_path)))
-    assert [device["attributes"]["resource.kubernetes.io/numaNode"]["int"] for device in found.devices] == [0, 1, 2]
+    assert [
+        device["attributes"]["resource.kubernetes.io/numaNode"]["int"] for device in found.devices
+    ] == [0, 1, 2]
     assert list(found.comments) == ["memory-2"]
     assert found.comments["memory-2"].startswith("this is NUMA node 8;")
     many = inventory(
-        replace(MACHINE, numa_nodes=tuple(NumaNode(n, memory_bytes=(n + 1) * MIB << 10) for n in range(12)))
+        replace(
+            MACHINE,
+            numa_nodes=tuple(NumaNode(n, memory_bytes=(n + 1) * MIB << 10) for n in range(12)),
+        )
     )
     sizes = [device["capacity"]["size"]["value"] for device in many.devices]
     assert sizes == [f"{n + 1}Gi" for n in (0, 1, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9)]
@@ -100,7 +111,9 @@ def test_nodes_are_numbered_by_their_place(tmp_path: Path) -> None:
 
 def test_memory_without_cpus_is_published_and_empty_nodes_are_not(tmp_path: Path) -> None:
     """A GPU's memory, node 1 of Grace Hopper, is memory to the driver; nodes 2 to 8 are empty."""
-    devices = inventory(probes.read(machines.build(machines.describe("grace-hopper"), tmp_path))).devices
+    devices = inventory(
+        probes.read(machines.build(machines.describe("grace-hopper"), tmp_path))
+    ).devices
     assert [(device["name"], device["capacity"]["size"]["value"]) for device in devices] == [
         ("memory-0", "501000000Ki"),
         ("memory-1", "96Gi"),
@@ -122,7 +135,9 @@ def test_what_is_unknown_is_left_out() -> None:
 def test_the_size_of_pages_is_that_of_the_processor(tmp_path: Path) -> None:
     top = machines.build(machines.describe("cxl"), tmp_path)
     assert probes.read(top).host.page_bytes == 4096
-    (top / "proc/cpuinfo").write_text("processor\t: 0\nFeatures\t: fp asimd\n")  # arm64: 4, 16 or 64 KiB
+    (top / "proc/cpuinfo").write_text(
+        "processor\t: 0\nFeatures\t: fp asimd\n"
+    )  # arm64: 4, 16 or 64 KiB
     assert probes.read(top).host.page_bytes is None
 
 
@@ -133,7 +148,11 @@ def test_it_is_rendered_only_when_it_is_named() -> None:
 def test_its_device_classes() -> None:
     """hack/ci/install.tmpl.yaml."""
     classes = find("dra.memory").device_classes(Options("node-1", Target.of("1.37")))
-    assert [item["metadata"]["name"] for item in classes] == ["dra.memory", "dra.hugepages-2m", "dra.hugepages-1g"]
+    assert [item["metadata"]["name"] for item in classes] == [
+        "dra.memory",
+        "dra.hugepages-2m",
+        "dra.hugepages-1g",
+    ]
     (selector,) = classes[1]["spec"]["selectors"]
     assert selector["cel"]["expression"] == (
         'device.driver == "dra.memory" && device.attributes["resource.kubernetes.io"].pageSize == "2Mi" '

@@ -54,7 +54,9 @@ def test_a_pool_for_all_nodes(tmp_path: Path) -> None:
 
 
 def test_labels_become_a_node_selector(tmp_path: Path) -> None:
-    (item,) = read(tmp_path, CAMERAS.replace("allNodes: true", "nodeSelector: {zone: a, rack: 7}")).slices
+    (item,) = read(
+        tmp_path, CAMERAS.replace("allNodes: true", "nodeSelector: {zone: a, rack: 7}")
+    ).slices
     assert item["spec"]["nodeSelector"] == {
         "nodeSelectorTerms": [
             {
@@ -68,12 +70,16 @@ def test_labels_become_a_node_selector(tmp_path: Path) -> None:
 
 
 def test_devices_for_nodes_of_their_own(tmp_path: Path) -> None:
-    text = CAMERAS.replace("allNodes: true\n", "").replace("camera-1\n", "camera-1\n  allNodes: true\n")
+    text = CAMERAS.replace("allNodes: true\n", "").replace(
+        "camera-1\n", "camera-1\n  allNodes: true\n"
+    )
     (item,) = read(tmp_path, text + "  nodeSelector: {zone: a}\n").slices
     assert item["spec"]["perDeviceNodeSelection"] is True
     assert item["spec"]["devices"][0]["allNodes"] is True
     assert "nodeSelectorTerms" in item["spec"]["devices"][1]["nodeSelector"]
-    with pytest.raises(InputError, match=r"1\.34 does not support nodes per device without DRAPartitionableDevices"):
+    with pytest.raises(
+        InputError, match=r"1\.34 does not support nodes per device without DRAPartitionableDevices"
+    ):
         read(tmp_path, text + "  nodeSelector: {zone: a}\n", "1.34")
 
 
@@ -82,7 +88,9 @@ def test_devices_for_nodes_of_their_own(tmp_path: Path) -> None:
 )
 def test_large_pools_have_several_slices(tmp_path: Path, line: str, sizes: list[int]) -> None:
     devices = "".join(f"- name: camera-{number}\n{line}" for number in range(130))
-    found = read(tmp_path, f"driver: camera.example.com\nallNodes: true\ndevices:\n{devices}").slices
+    found = read(
+        tmp_path, f"driver: camera.example.com\nallNodes: true\ndevices:\n{devices}"
+    ).slices
     assert [len(item["spec"]["devices"]) for item in found] == sizes
     assert {item["spec"]["pool"]["resourceSliceCount"] for item in found} == {len(sizes)}
 
@@ -106,7 +114,12 @@ def test_binding_conditions_are_of_releases_that_keep_them(tmp_path: Path) -> No
         ("camera-2", "camera-1", 8, "two devices are named camera-1"),
         ("camera-2", "Camera_2", 8, "an API server refuses this: spec.devices[1].name"),
         ("zoom: 4", "zoom: 4.5", 6, "an attribute must be a string, an integer, true or false"),
-        ("{version: 2.1.0}", "{semver: 2.1.0}", 6, "an attribute has one of the types string, int, bool, version"),
+        (
+            "{version: 2.1.0}",
+            "{semver: 2.1.0}",
+            6,
+            "an attribute has one of the types string, int, bool, version",
+        ),
         ("{version: 2.1.0}", "{version: two}", 6, "an API server refuses this"),
         ("camera-2", "camera-2\n  allNodes: true", 8, "the pool already sets the nodes"),
         ("- name: camera-2", "- camera-2", 8, "a device must be a map"),
@@ -123,7 +136,9 @@ def test_binding_conditions_are_of_releases_that_keep_them(tmp_path: Path) -> No
         ("capacity: {", "capacitys: {", 7, "did you mean capacity?"),
     ],
 )
-def test_mistakes_have_their_line(tmp_path: Path, wrong: str, right: str, line: int, said: str) -> None:
+def test_mistakes_have_their_line(
+    tmp_path: Path, wrong: str, right: str, line: int, said: str
+) -> None:
     with pytest.raises(InputError) as error:
         read(tmp_path, CAMERAS.replace(wrong, right, 1))
     assert said in error.value.message

@@ -13,7 +13,9 @@ from dractl.topology import Gpu, Machine, MigDevice, MigProfile, Nvidia, PciDevi
 from dractl.topology.machine import Placement
 
 BDF = "0000:1b:00.0"
-PCI = PciDevice(BDF, f"pci0000:17/0000:17:01.0/{BDF}", vendor="0x10de", kind="gpu", driver="nvidia", numa_node=1)
+PCI = PciDevice(
+    BDF, f"pci0000:17/0000:17:01.0/{BDF}", vendor="0x10de", kind="gpu", driver="nvidia", numa_node=1
+)
 H100 = Gpu(
     bdf=BDF,
     vendor="0x10de",
@@ -68,7 +70,11 @@ def test_a_full_gpu() -> None:
 @pytest.mark.parametrize(
     ("version", "there", "gone"),
     [
-        ("v25.3.0", {"minor", "index", "pcieBusID"}, {"addressingMode", "resource.kubernetes.io/pciBusID"}),
+        (
+            "v25.3.0",
+            {"minor", "index", "pcieBusID"},
+            {"addressingMode", "resource.kubernetes.io/pciBusID"},
+        ),
         ("25.8.1", {"pcieBusID"}, {"minor", "index", "addressingMode"}),
         ("25.12.0", {"resource.kubernetes.io/pciBusID", "addressingMode"}, {"pcieBusID"}),
         ("0.4.1", {"resource.kubernetes.io/pciBusID"}, {"resource.kubernetes.io/numaNode"}),
@@ -92,7 +98,9 @@ def test_the_bus_id_before_it_was_standardized() -> None:
 @pytest.mark.parametrize("version", ["24.1", "latest", "", "1"])
 def test_versions_that_are_not_known(version: str) -> None:
     with pytest.raises(UsageError):
-        find("gpu.nvidia.com").inventory(machine(H100), Options("n", Target.of("1.37"), {"gpu.nvidia.com": version}))
+        find("gpu.nvidia.com").inventory(
+            machine(H100), Options("n", Target.of("1.37"), {"gpu.nvidia.com": version})
+        )
 
 
 def test_what_is_unknown_is_absent() -> None:
@@ -146,20 +154,44 @@ def test_a_gpu_that_nvml_does_not_list_is_not_published() -> None:
         (replace(H100, minor=None), DRIVER, "0.4", "no minor number"),
         (replace(H100, brand=None), DRIVER, "0.4", "no brand that the driver knows"),
         (replace(H100, architecture=None), DRIVER, "0.4", "no architecture that the driver knows"),
-        (replace(H100, architecture="Rubin"), DRIVER, "0.4", "Rubin, is newer than this version of the driver"),
+        (
+            replace(H100, architecture="Rubin"),
+            DRIVER,
+            "0.4",
+            "Rubin, is newer than this version of the driver",
+        ),
         (replace(H100, memory_bytes=None), DRIVER, "0.3", "versions before 0.4 need"),
         (replace(H100, bdf="10000:01:00.0"), DRIVER, "0.4", "more than four digits"),
         (H100, replace(DRIVER, driver_version=None), "0.4", "the driver version"),
         (replace(H100, bdf="0000:ee:00.0"), DRIVER, "0.1", "the PCIe root"),
-        (replace(H100, refused="memory (NO_PERMISSION)"), DRIVER, "0.4", f"GPU {BDF}: memory (NO_PERMISSION)"),
-        (replace(H100, mig_mode=True, mig_refused="GPU instance (X)"), DRIVER, "0.4", "MIG devices of GPU"),
-        (H100, Nvidia(failure="DRIVER_NOT_LOADED"), "0.4", "the NVIDIA kernel driver is not loaded"),
+        (
+            replace(H100, refused="memory (NO_PERMISSION)"),
+            DRIVER,
+            "0.4",
+            f"GPU {BDF}: memory (NO_PERMISSION)",
+        ),
+        (
+            replace(H100, mig_mode=True, mig_refused="GPU instance (X)"),
+            DRIVER,
+            "0.4",
+            "MIG devices of GPU",
+        ),
+        (
+            H100,
+            Nvidia(failure="DRIVER_NOT_LOADED"),
+            "0.4",
+            "the NVIDIA kernel driver is not loaded",
+        ),
         (H100, Nvidia(failure="LIB_RM_VERSION_MISMATCH"), "0.4", "have different versions"),
     ],
 )
-def test_one_refused_fact_ends_the_driver(gpu: Gpu, nvidia: Nvidia, version: str, reason: str) -> None:
+def test_one_refused_fact_ends_the_driver(
+    gpu: Gpu, nvidia: Nvidia, version: str, reason: str
+) -> None:
     """Errors of getGpuInfo and VisitDevices end the enumeration, and with it the driver."""
-    found = inventory(machine(gpu, replace(H100, bdf="0000:1d:00.0", minor=5), nvidia=nvidia), version)
+    found = inventory(
+        machine(gpu, replace(H100, bdf="0000:1d:00.0", minor=5), nvidia=nvidia), version
+    )
     assert found.devices == ()
     assert found.unpublished is not None
     assert found.unpublished.startswith("it does not start: ")
@@ -242,7 +274,11 @@ def test_mig_devices() -> None:
 
 def test_device_classes() -> None:
     classes = find("gpu.nvidia.com").device_classes(Options("n", Target.of("1.37")))
-    assert [item["metadata"]["name"] for item in classes] == ["gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com"]
+    assert [item["metadata"]["name"] for item in classes] == [
+        "gpu.nvidia.com",
+        "mig.nvidia.com",
+        "vfio.gpu.nvidia.com",
+    ]
     assert classes[0]["spec"] == {
         "selectors": [
             {
@@ -269,9 +305,14 @@ def dynamic(spec: str, release: str = "1.37", gates: dict[str, bool] | None = No
 def test_partitions_of_an_a100_in_mig_mode() -> None:
     found = dynamic("2xA100-40GB,mig=on")
     counters, first, second = (item["spec"] for item in found.slices)
-    assert [item["name"] for item in counters["sharedCounters"]] == ["gpu-0-counter-set", "gpu-1-counter-set"]
+    assert [item["name"] for item in counters["sharedCounters"]] == [
+        "gpu-0-counter-set",
+        "gpu-1-counter-set",
+    ]
     # KEP 4815's example of an A100 40GB: the sum of a GPU is the most that any profile has
-    amounts = {name: item["value"] for name, item in counters["sharedCounters"][0]["counters"].items()}
+    amounts = {
+        name: item["value"] for name, item in counters["sharedCounters"][0]["counters"].items()
+    }
     assert amounts == {
         "multiprocessors": "98",
         "copy-engines": "7",
@@ -285,7 +326,9 @@ def test_partitions_of_an_a100_in_mig_mode() -> None:
     names = [device["name"] for device in first["devices"]]
     assert len(names) == 7 + 7 + 4 + 3 + 2 + 1 + 1
     assert names == sorted(names)
-    assert not [name for name in names if name == "gpu-0"]  # an Ampere GPU in MIG mode is not whole any more
+    assert not [
+        name for name in names if name == "gpu-0"
+    ]  # an Ampere GPU in MIG mode is not whole any more
     assert {device["name"].split("-")[1] for device in second["devices"]} == {"1"}
     part = next(device for device in first["devices"] if device["name"] == "gpu-0-mig-3g20gb-9-4")
     assert "uuid" not in part["attributes"]
@@ -294,7 +337,9 @@ def test_partitions_of_an_a100_in_mig_mode() -> None:
     assert not [name for name in part["capacity"] if name.startswith("memorySlice")]
     (use,) = part["consumesCounters"]
     assert use["counterSet"] == "gpu-0-counter-set"
-    assert [name for name in use["counters"] if "slice" in name] == [f"memory-slice-{number}" for number in range(4, 8)]
+    assert [name for name in use["counters"] if "slice" in name] == [
+        f"memory-slice-{number}" for number in range(4, 8)
+    ]
 
 
 def test_dynamic_mig_of_a_gpu_without_profiles() -> None:
@@ -309,19 +354,28 @@ def test_dynamic_mig_of_a_gpu_without_profiles() -> None:
 def test_dynamic_mig_panics_on_a_vgpu_with_mig_devices() -> None:
     """partitions.go PartGetDevice panics on a MigStaticDeviceType, which only a vGPU has with the gate on."""
     mig = MigDevice("MIG-1", "3g.40gb", PROFILES[0].id, Placement(0, 1), 1, 0)
-    gpu = replace(H100, mig_mode=True, mig_profiles=PROFILES[:1], mig_devices=(mig,), virtualization="vgpu")
+    gpu = replace(
+        H100, mig_mode=True, mig_profiles=PROFILES[:1], mig_devices=(mig,), virtualization="vgpu"
+    )
     on = Options("node-1", Target.of("1.37"), {"gpu.nvidia.com": "0.5"}, DYNAMIC)
     assert "panic" in str(find("gpu.nvidia.com").inventory(machine(gpu), on).unpublished)
     assert inventory(machine(gpu)).unpublished is None
 
 
 def test_hopper_keeps_the_whole_gpu_beside_its_partitions() -> None:
-    gpu = replace(H100, minor=0, mig_mode=False, mig_profiles=(replace(PROFILES[0], placements=(Placement(0, 1),)),))
+    gpu = replace(
+        H100,
+        minor=0,
+        mig_mode=False,
+        mig_profiles=(replace(PROFILES[0], placements=(Placement(0, 1),)),),
+    )
     options = Options("node-1", Target.of("1.37"), settings=DYNAMIC)
     found = find("gpu.nvidia.com").inventory(machine(gpu), options)
     whole, part = found.devices
     assert (whole["name"], part["name"]) == ("gpu-0", "gpu-0-mig-1g5gb-19-0")
-    assert whole["capacity"]["memory"] == {"value": "4864Mi"}  # the largest profile's, not the GPU's
+    assert whole["capacity"]["memory"] == {
+        "value": "4864Mi"
+    }  # the largest profile's, not the GPU's
     assert whole["consumesCounters"][0]["counters"] == found.counter_sets[0]["counters"]
 
 
@@ -337,27 +391,37 @@ def test_an_a100_without_mig_mode_stays_whole() -> None:
 
 def test_a_vgpu_is_not_partitioned() -> None:
     gpu = replace(H100, mig_mode=False, mig_profiles=PROFILES[:1], virtualization="vgpu")
-    found = find("gpu.nvidia.com").inventory(machine(gpu), Options("n", Target.of("1.37"), settings=DYNAMIC))
+    found = find("gpu.nvidia.com").inventory(
+        machine(gpu), Options("n", Target.of("1.37"), settings=DYNAMIC)
+    )
     assert [device["name"] for device in found.devices] == ["gpu-3"]
     assert found.counter_sets == ()
 
 
 def test_partitions_need_the_virtualization_mode_and_no_mig_device() -> None:
     """isDynamicMIGCapable ends where NVML refuses the mode; where it does not, nobody asks for MIG devices."""
-    gpu = replace(H100, mig_mode=True, mig_profiles=PROFILES[:1], mig_refused="GPU instance (NOT_SUPPORTED)")
+    gpu = replace(
+        H100, mig_mode=True, mig_profiles=PROFILES[:1], mig_refused="GPU instance (NOT_SUPPORTED)"
+    )
     assert inventory(machine(gpu), "0.4", dynamicMIG="true").unpublished is None
     unknown = replace(gpu, virtualization="unknown")
-    assert "virtualization mode" in (inventory(machine(unknown), "0.4", dynamicMIG="true").unpublished or "")
+    assert "virtualization mode" in (
+        inventory(machine(unknown), "0.4", dynamicMIG="true").unpublished or ""
+    )
     assert inventory(machine(replace(unknown, mig_mode=False)), "0.4").unpublished is None
 
 
 def test_a_compute_instance_smaller_than_its_gpu_instance_ends_the_driver() -> None:
     """getMigDevices: only profiles whose compute instance is the whole GPU instance are known."""
-    mig = MigDevice("MIG-1", "3g.40gb", PROFILES[0].id, Placement(0, 1), 1, 0, compute_slices=PROFILES[0].slices)
+    mig = MigDevice(
+        "MIG-1", "3g.40gb", PROFILES[0].id, Placement(0, 1), 1, 0, compute_slices=PROFILES[0].slices
+    )
     gpu = replace(H100, mig_mode=True, mig_profiles=PROFILES[:1], mig_devices=(mig,))
     assert inventory(machine(gpu)).unpublished is None
     part = replace(mig, compute_slices=PROFILES[0].slices + 1)
-    assert "a compute instance of" in str(inventory(machine(replace(gpu, mig_devices=(part,)))).unpublished)
+    assert "a compute instance of" in str(
+        inventory(machine(replace(gpu, mig_devices=(part,)))).unpublished
+    )
 
 
 def test_counters_beside_their_devices_in_1_34() -> None:
@@ -368,7 +432,12 @@ def test_counters_beside_their_devices_in_1_34() -> None:
 
 @pytest.mark.parametrize(("setting", "version"), [("yes", "0.4"), ("true", "25.8")])
 def test_dynamic_mig_that_cannot_be(setting: str, version: str) -> None:
-    options = Options("n", Target.of("1.37"), {"gpu.nvidia.com": version}, {"gpu.nvidia.com": {"dynamicMIG": setting}})
+    options = Options(
+        "n",
+        Target.of("1.37"),
+        {"gpu.nvidia.com": version},
+        {"gpu.nvidia.com": {"dynamicMIG": setting}},
+    )
     with pytest.raises(UsageError):
         find("gpu.nvidia.com").inventory(machine(H100), options)
 

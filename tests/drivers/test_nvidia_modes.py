@@ -28,19 +28,29 @@ MIB, GIB = 1 << 20, 1 << 30
 
 
 def inventory(machine: Machine, version: str, **settings: str) -> Inventory:
-    return find(NAME).inventory(machine, Options("node-1", Target.of("1.37"), {NAME: version}, {NAME: settings}))
+    return find(NAME).inventory(
+        machine, Options("node-1", Target.of("1.37"), {NAME: version}, {NAME: settings})
+    )
 
 
 # --- passthrough -------------------------------------------------------------------------------------------------
 
 
 def function(bdf: str, **facts: Any) -> PciDevice:
-    known = {"class_code": "0x030200", "vendor": "0x10de", "device": "0x20b0", "numa_node": 0, "driver": "vfio-pci"}
+    known = {
+        "class_code": "0x030200",
+        "vendor": "0x10de",
+        "device": "0x20b0",
+        "numa_node": 0,
+        "driver": "vfio-pci",
+    }
     return PciDevice(bdf, f"pci0000:64/{bdf}", **{**known, **facts})
 
 
 # An A100 40GB: 16 MiB of registers, 64 GiB and 32 MiB with 64-bit addresses.
-A100 = function("0000:65:00.0", bars=(16 * MIB, 64 * GIB, 32 * MIB), bars_64bit=(64 * GIB, 32 * MIB))
+A100 = function(
+    "0000:65:00.0", bars=(16 * MIB, 64 * GIB, 32 * MIB), bars_64bit=(64 * GIB, 32 * MIB)
+)
 MACHINE = Machine(
     host=Host(iommu=True, iommufd=True),
     numa_nodes=(NumaNode(0, "0-7"),),
@@ -99,9 +109,18 @@ def test_every_gpu_is_numbered_by_its_address() -> None:
         function("0000:67:00.0", class_code="0x068000"),
         function("0000:ca:00.0", driver=None),
     )
-    found = inventory(replace(MACHINE, pci_devices=functions, gpus=()), "0.4", passthroughSupport="true")
-    buses = {d["name"]: d["attributes"]["resource.kubernetes.io/pciBusID"]["string"] for d in found.devices}
-    assert buses == {"gpu-vfio-0": "0000:17:00.0", "gpu-vfio-1": "0000:65:00.0", "gpu-vfio-2": "0000:ca:00.0"}
+    found = inventory(
+        replace(MACHINE, pci_devices=functions, gpus=()), "0.4", passthroughSupport="true"
+    )
+    buses = {
+        d["name"]: d["attributes"]["resource.kubernetes.io/pciBusID"]["string"]
+        for d in found.devices
+    }
+    assert buses == {
+        "gpu-vfio-0": "0000:17:00.0",
+        "gpu-vfio-1": "0000:65:00.0",
+        "gpu-vfio-2": "0000:ca:00.0",
+    }
 
 
 def test_passthrough_needs_a_kernel_with_numa() -> None:
@@ -112,20 +131,31 @@ def test_passthrough_needs_a_kernel_with_numa() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "aliases", "starts"), [("0.5", False, False), ("0.5", None, True), ("0.4", False, True)]
+    ("version", "aliases", "starts"),
+    [("0.5", False, False), ("0.5", None, True), ("0.4", False, True)],
 )
-def test_passthrough_needs_the_aliases_of_modules(version: str, aliases: bool | None, starts: bool) -> None:
+def test_passthrough_needs_the_aliases_of_modules(
+    version: str, aliases: bool | None, starts: bool
+) -> None:
     """nvpassthrough FindBestVFIOVariant reads /lib/modules/RELEASE/modules.alias, since 0.5."""
     node = replace(MACHINE, host=replace(MACHINE.host, kernel="6.8.0", module_aliases=aliases))
     found = inventory(node, version, passthroughSupport="true")
     assert (found.unpublished is None) == starts
     assert starts or "/lib/modules/6.8.0/modules.alias" in str(found.unpublished)
-    assert inventory(replace(node, pci_devices=()), "0.5", passthroughSupport="true").unpublished is None
+    assert (
+        inventory(replace(node, pci_devices=()), "0.5", passthroughSupport="true").unpublished
+        is None
+    )
 
 
 def test_a_gpu_is_there_twice_until_one_of_them_is_prepared() -> None:
     found = inventory(drawn("2xH100"), "0.4", passthroughSupport="true")
-    assert [device["name"] for device in found.devices] == ["gpu-0", "gpu-1", "gpu-vfio-0", "gpu-vfio-1"]
+    assert [device["name"] for device in found.devices] == [
+        "gpu-0",
+        "gpu-1",
+        "gpu-vfio-0",
+        "gpu-vfio-1",
+    ]
     assert found.comments["gpu-vfio-0"] == (
         "unknown here: iommuFDEnabled; no 64-bit BAR is known here, so addressableMemory is 0"
     )
@@ -163,11 +193,18 @@ def test_versions_and_nodes_without_passthrough() -> None:
     assert any("finds no vfio device" in notice for notice in early.notices)
     plain = inventory(MACHINE, "0.4")
     assert plain.devices == ()
-    assert plain.left_out == {"0000:65:00.0": "bound to vfio-pci, not to nvidia: the driver does not see this GPU"}
+    assert plain.left_out == {
+        "0000:65:00.0": "bound to vfio-pci, not to nvidia: the driver does not see this GPU"
+    }
     # cmd/gpu-kubelet-plugin/vfio-device.go: "IOMMU is not enabled in the kernel"
-    off = inventory(replace(drawn("H100"), host=Host(iommu=False)), "0.4", passthroughSupport="true")
+    off = inventory(
+        replace(drawn("H100"), host=Host(iommu=False)), "0.4", passthroughSupport="true"
+    )
     assert off.devices == ()
-    assert off.unpublished == "it does not start: passthroughSupport needs an IOMMU, and none is enabled"
+    assert (
+        off.unpublished
+        == "it does not start: passthroughSupport needs an IOMMU, and none is enabled"
+    )
 
 
 # --- shares ------------------------------------------------------------------------------------------------------
@@ -200,7 +237,9 @@ def shared(gpu: Gpu, **settings: str) -> dict[str, Any]:
         ("4", 16 * GIB, "16Gi", "0", "0", "4"),
     ],
 )
-def test_shares(shares: str, memory: int, size: str, default: str, least: str, count: str | None) -> None:
+def test_shares(
+    shares: str, memory: int, size: str, default: str, least: str, count: str | None
+) -> None:
     """TestApplyConsumableShares."""
     device = shared(replace(FULL, memory_bytes=memory), consumableShares=shares)
     assert device["allowMultipleAllocations"] is True
@@ -232,7 +271,9 @@ def test_mig_devices_are_shared_and_vfio_devices_are_not() -> None:
     mig = MigDevice("MIG-1", "1g.5gb", 19, Placement(0, 1), 7, 0)
     gpu = replace(FULL, mig_mode=True, mig_profiles=(profile,), mig_devices=(mig,))
     machine = replace(MACHINE, gpus=(gpu,))
-    slice_, vfio = inventory(machine, "0.5", consumableShares="2", passthroughSupport="true").devices
+    slice_, vfio = inventory(
+        machine, "0.5", consumableShares="2", passthroughSupport="true"
+    ).devices
     assert slice_["allowMultipleAllocations"] is True
     assert slice_["capacity"]["shares"]["value"] == "2"
     assert slice_["capacity"]["memorySlice0"] == {"value": "1"}

@@ -18,10 +18,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BDF = "0000:3b:00.0"
-FUNCTION = PciDevice(BDF, f"pci0000:36/0000:36:01.0/{BDF}", class_code="0x010802", driver="nvme", numa_node=1)
+FUNCTION = PciDevice(
+    BDF, f"pci0000:36/0000:36:01.0/{BDF}", class_code="0x010802", driver="nvme", numa_node=1
+)
 DISK = NvmeNamespace("nvme0n1", 1920383410176, in_use=False, mounted=False)
 CONTROLLER = NvmeController(
-    "nvme0", BDF, "pcie", "SAMSUNG MZQL21T9HCJR-00A07", "GDC5602Q", namespaces=(DISK,), serial="S64GNE0R (1)"
+    "nvme0",
+    BDF,
+    "pcie",
+    "SAMSUNG MZQL21T9HCJR-00A07",
+    "GDC5602Q",
+    namespaces=(DISK,),
+    serial="S64GNE0R (1)",
 )
 # Two sockets, CPUs numbered in turn, as many servers have it: node 1's first CPU is 1.
 MACHINE = Machine(
@@ -65,13 +73,17 @@ def test_a_controller() -> None:
 
 def test_the_size_is_that_of_all_namespaces() -> None:
     disks = (replace(DISK, size_bytes=1 << 40), replace(DISK, name="nvme0n2", size_bytes=1 << 39))
-    assert inventory(with_disk(*disks)).devices[0]["capacity"] == {"dra.nvme/size": {"value": "1536Gi"}}
+    assert inventory(with_disk(*disks)).devices[0]["capacity"] == {
+        "dra.nvme/size": {"value": "1536Gi"}
+    }
 
 
 def test_what_a_snapshot_does_not_have_is_named_and_left_out() -> None:
     found = inventory(replace(MACHINE, cpus=Cpus()).without_identity())
     assert "dra.nvme/serial" not in found.devices[0]["attributes"]
-    assert found.comments == {"nvme0": "unknown here: dra.nvme/serial, resource.kubernetes.io/cpuSocketID"}
+    assert found.comments == {
+        "nvme0": "unknown here: dra.nvme/serial, resource.kubernetes.io/cpuSocketID"
+    }
     sized = inventory(with_disk(replace(DISK, size_bytes=None)))
     assert "capacity" not in sized.devices[0]
     assert sized.comments == {"nvme0": "unknown here: dra.nvme/size"}
@@ -79,7 +91,9 @@ def test_what_a_snapshot_does_not_have_is_named_and_left_out() -> None:
 
 def test_a_node_without_cpus_counts_as_socket_0() -> None:
     """getSocketIDForNUMA returns 0 for an empty cpulist."""
-    facts = inventory(replace(MACHINE, numa_nodes=(NumaNode(0, "0-3"), NumaNode(1)))).devices[0]["attributes"]
+    facts = inventory(replace(MACHINE, numa_nodes=(NumaNode(0, "0-3"), NumaNode(1)))).devices[0][
+        "attributes"
+    ]
     assert facts["resource.kubernetes.io/cpuSocketID"] == {"int": 0}
 
 
@@ -88,8 +102,14 @@ def test_a_node_without_cpus_counts_as_socket_0() -> None:
     [
         (replace(DISK, in_use=True, mounted=True), False),
         (replace(DISK, in_use=True, held=("nvme0n1p3",)), False),
-        (replace(DISK, in_use=True, held=("nvme0n1",)), True),  # holders of partitions are all that it looks for
-        (replace(DISK, in_use=True, mounted=None), False),  # a snapshot from before the two were told apart
+        (
+            replace(DISK, in_use=True, held=("nvme0n1",)),
+            True,
+        ),  # holders of partitions are all that it looks for
+        (
+            replace(DISK, in_use=True, mounted=None),
+            False,
+        ),  # a snapshot from before the two were told apart
         (replace(DISK, in_use=None, mounted=None), True),
     ],
 )
@@ -108,10 +128,16 @@ def test_disks_in_use(disk: NvmeNamespace, published: bool) -> None:
         # With multipath nvme1's disk can be nvme0's: the driver looks for /sys/block/nvme1n*.
         (FUNCTION, replace(CONTROLLER, name="nvme1"), "no namespace of its own name"),
         (FUNCTION, replace(CONTROLLER, bdf=None, transport="tcp"), "no PCI function"),
-        (replace(FUNCTION, path=f"LNXSYSTM:00/x/pci0001:00/{BDF}"), CONTROLLER, "where the drivers' helper library"),
+        (
+            replace(FUNCTION, path=f"LNXSYSTM:00/x/pci0001:00/{BDF}"),
+            CONTROLLER,
+            "where the drivers' helper library",
+        ),
     ],
 )
-def test_controllers_that_are_not_published(function: PciDevice, controller: NvmeController, why: str) -> None:
+def test_controllers_that_are_not_published(
+    function: PciDevice, controller: NvmeController, why: str
+) -> None:
     found = inventory(replace(MACHINE, pci_devices=(function,), nvme_controllers=(controller,)))
     assert found.devices == ()
     assert why in [*found.left_out.values(), *found.notices][0]
@@ -145,7 +171,10 @@ def test_disks_are_read_off_a_tree(tmp_path: Path) -> None:
 
 
 def test_it_is_rendered_only_when_it_is_named() -> None:
-    assert all(item["spec"]["driver"] != "dra.nvme" for item in render(MACHINE, Options("n", Target.of("1.37"))).slices)
+    assert all(
+        item["spec"]["driver"] != "dra.nvme"
+        for item in render(MACHINE, Options("n", Target.of("1.37"))).slices
+    )
 
 
 def test_its_device_classes() -> None:
@@ -154,4 +183,7 @@ def test_its_device_classes() -> None:
     assert [item["metadata"]["name"] for item in (plain, vfio)] == ["dra.nvme", "dra.nvme-vfio"]
     assert plain["spec"] == {"selectors": [{"cel": {"expression": 'device.driver == "dra.nvme"'}}]}
     parameters = {"apiVersion": "nvme.dra.io/v1alpha1", "kind": "NvmeConfig", "mode": "vfio"}
-    assert vfio["spec"] == {**plain["spec"], "config": [{"opaque": {"driver": "dra.nvme", "parameters": parameters}}]}
+    assert vfio["spec"] == {
+        **plain["spec"],
+        "config": [{"opaque": {"driver": "dra.nvme", "parameters": parameters}}],
+    }

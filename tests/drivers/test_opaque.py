@@ -26,7 +26,12 @@ def test_schemas_are_schemas(driver: str) -> None:
     ("driver", "parameters", "version", "faults"),
     [
         ("dra.net", {"interface": {"arpIgnore": 8}}, "main", []),
-        ("dra.net", {"interface": {"addressing": "SLAAC", "acceptRA": 2, "type": "IPVLAN"}}, "main", []),
+        (
+            "dra.net",
+            {"interface": {"addressing": "SLAAC", "acceptRA": 2, "type": "IPVLAN"}},
+            "main",
+            [],
+        ),
         ("dra.net", {"interface": {"addressing": "SLAAC"}}, None, [("addressing", True)]),
         ("dra.net", {"interface": {"vrf": {"name": ""}}}, "v1.0.1", [("vrf", False)]),
         ("gpu.nvidia.com", {**GPU, "kind": "VfioDeviceConfig"}, "25.8", [("kind", False)]),
@@ -39,7 +44,9 @@ def test_schemas_are_schemas(driver: str) -> None:
         ),
     ],
 )
-def test_what_a_version_takes(driver: str, parameters: dict, version: str | None, faults: list) -> None:
+def test_what_a_version_takes(
+    driver: str, parameters: dict, version: str | None, faults: list
+) -> None:
     found = check(driver, parameters, version)
     assert [(fault.path[-1], fault.unreleased) for fault in found] == faults
 
@@ -48,7 +55,13 @@ def test_what_a_version_takes(driver: str, parameters: dict, version: str | None
     ("driver", "parameters"),
     [
         ("gpu.nvidia.com", GPU),
-        ("gpu.nvidia.com", {**GPU, "sharing": {"strategy": "TimeSlicing", "timeSlicingConfig": {"interval": "Long"}}}),
+        (
+            "gpu.nvidia.com",
+            {
+                **GPU,
+                "sharing": {"strategy": "TimeSlicing", "timeSlicingConfig": {"interval": "Long"}},
+            },
+        ),
         (
             "gpu.nvidia.com",
             {
@@ -63,13 +76,20 @@ def test_what_a_version_takes(driver: str, parameters: dict, version: str | None
                 },
             },
         ),
-        ("gpu.nvidia.com", {**GPU, "kind": "VfioDeviceConfig", "iommu": {"backendPolicy": "PreferIommuFD"}}),
+        (
+            "gpu.nvidia.com",
+            {**GPU, "kind": "VfioDeviceConfig", "iommu": {"backendPolicy": "PreferIommuFD"}},
+        ),
         ("compute-domain.nvidia.com", {**CHANNEL, "domainID": "x", "allocationMode": "All"}),
         ("dra.net", {}),
         (
             "dra.net",
             {
-                "interface": {"name": "dranet0", "addresses": ["10.0.0.1/24", "fd00::1/64"], "mtu": 9000},
+                "interface": {
+                    "name": "dranet0",
+                    "addresses": ["10.0.0.1/24", "fd00::1/64"],
+                    "mtu": 9000,
+                },
                 "routes": [
                     {"destination": "0.0.0.0/0", "gateway": "10.0.0.254"},
                     {"destination": "fd00::/8", "scope": 253},
@@ -94,7 +114,9 @@ def test_taken(driver: str, parameters: dict) -> None:
             "gpu.nvidia.com",
             {**GPU, "sharing": {"strategy": "TimeSlice"}},
             OpaqueFault(
-                ("sharing", "strategy"), 'must be one of TimeSlicing, MPS, not "TimeSlice"', nearest="TimeSlicing"
+                ("sharing", "strategy"),
+                'must be one of TimeSlicing, MPS, not "TimeSlice"',
+                nearest="TimeSlicing",
             ),
         ),
         (
@@ -109,8 +131,14 @@ def test_taken(driver: str, parameters: dict) -> None:
         ),
         (
             "gpu.nvidia.com",
-            {**GPU, "sharing": {"strategy": "MPS", "mpsConfig": {"defaultActiveThreadPercentage": 101}}},
-            OpaqueFault(("sharing", "mpsConfig", "defaultActiveThreadPercentage"), "must be at most 100, not 101"),
+            {
+                **GPU,
+                "sharing": {"strategy": "MPS", "mpsConfig": {"defaultActiveThreadPercentage": 101}},
+            },
+            OpaqueFault(
+                ("sharing", "mpsConfig", "defaultActiveThreadPercentage"),
+                "must be at most 100, not 101",
+            ),
         ),
         (
             "gpu.nvidia.com",
@@ -121,8 +149,16 @@ def test_taken(driver: str, parameters: dict) -> None:
                 nearest="resource.nvidia.com/v1beta1",
             ),
         ),
-        ("gpu.nvidia.com", {"apiVersion": GPU["apiVersion"]}, OpaqueFault((), '"kind" is required')),
-        ("compute-domain.nvidia.com", {**CHANNEL, "domainID": ""}, OpaqueFault(("domainID",), "must not be empty")),
+        (
+            "gpu.nvidia.com",
+            {"apiVersion": GPU["apiVersion"]},
+            OpaqueFault((), '"kind" is required'),
+        ),
+        (
+            "compute-domain.nvidia.com",
+            {**CHANNEL, "domainID": ""},
+            OpaqueFault(("domainID",), "must not be empty"),
+        ),
         (
             "dra.net",
             {"interface": {"addresses": ["10.0.0.1"]}},
@@ -136,7 +172,11 @@ def test_taken(driver: str, parameters: dict) -> None:
             {"routes": [{"destination": "10.0.0.0/8", "gateway": "here"}]},
             OpaqueFault(("routes", 0, "gateway"), 'must be an IP address, not "here"'),
         ),
-        ("dra.net", {"interface": {"mtu": 60}}, OpaqueFault(("interface", "mtu"), "must be at least 68, not 60")),
+        (
+            "dra.net",
+            {"interface": {"mtu": 60}},
+            OpaqueFault(("interface", "mtu"), "must be at least 68, not 60"),
+        ),
         (
             "dra.net",
             {"interface": {"dhcp": "yes"}},
@@ -144,7 +184,11 @@ def test_taken(driver: str, parameters: dict) -> None:
         ),
         (
             "sriovnetwork.k8snetworkplumbingwg.io",
-            {"apiVersion": "sriovnetwork.k8snetworkplumbingwg.io/v1alpha1", "kind": "VfConfig", "ifname": "net1"},
+            {
+                "apiVersion": "sriovnetwork.k8snetworkplumbingwg.io/v1alpha1",
+                "kind": "VfConfig",
+                "ifname": "net1",
+            },
             OpaqueFault(("ifname",), 'unknown field "ifname"', key=True, nearest="ifName"),
         ),
         (
@@ -154,24 +198,38 @@ def test_taken(driver: str, parameters: dict) -> None:
                 "kind": "VfioDeviceConfig",
                 "iommu": {"backendPolicy": "X"},
             },
-            OpaqueFault(("iommu", "backendPolicy"), 'must be one of LegacyOnly, PreferIommuFD, not "X"'),
+            OpaqueFault(
+                ("iommu", "backendPolicy"), 'must be one of LegacyOnly, PreferIommuFD, not "X"'
+            ),
         ),
         (
             "gpu.nvidia.com",
             {**GPU, "sharing": {"strategy": "MPS", "timeSlicingConfig": {"interval": "Long"}}},
             OpaqueFault(
-                ("sharing", "timeSlicingConfig"), '"timeSlicingConfig" cannot be used with the strategy MPS', key=True
+                ("sharing", "timeSlicingConfig"),
+                '"timeSlicingConfig" cannot be used with the strategy MPS',
+                key=True,
             ),
         ),
         (
             "gpu.nvidia.com",
-            {**GPU, "sharing": {"strategy": "MPS", "mpsConfig": {"defaultPinnedDeviceMemoryLimit": "10GB"}}},
+            {
+                **GPU,
+                "sharing": {
+                    "strategy": "MPS",
+                    "mpsConfig": {"defaultPinnedDeviceMemoryLimit": "10GB"},
+                },
+            },
             OpaqueFault(
                 ("sharing", "mpsConfig", "defaultPinnedDeviceMemoryLimit"),
                 'must be a quantity such as 10Gi, not "10GB"',
             ),
         ),
-        ("dra.cpu", {"apiVersion": "v1alpha1", "cpuConfig": {}}, OpaqueFault(("cpuConfig",), '"cpuset" is required')),
+        (
+            "dra.cpu",
+            {"apiVersion": "v1alpha1", "cpuConfig": {}},
+            OpaqueFault(("cpuConfig",), '"cpuset" is required'),
+        ),
     ],
 )
 def test_refused(driver: str, parameters: dict, fault: OpaqueFault) -> None:

@@ -12,7 +12,9 @@ from dractl.topology import Gpu, Machine, NumaNode, PciDevice, SrIov
 from dractl.topology.machine import Amdgpu, Fabric, Nvidia
 
 BDF = "0000:05:00.0"
-PCI = PciDevice(BDF, f"pci0000:00/0000:00:01.1/{BDF}", vendor="0x1002", device="0x74a1", kind="gpu", numa_node=0)
+PCI = PciDevice(
+    BDF, f"pci0000:00/0000:00:01.1/{BDF}", vendor="0x1002", device="0x74a1", kind="gpu", numa_node=0
+)
 MI300X = Gpu(
     bdf=BDF,
     vendor="0x1002",
@@ -20,7 +22,18 @@ MI300X = Gpu(
     name="AMD Instinct MI300X OAM",
     memory_bytes=206141652992,
     driver_version="6.12.12.1",
-    amd=Amdgpu(1, 128, "spx", "nps1", 1216, 4, "1f2e3d4c5b6a7988", "1f2e3d4c5b6a7988", "ABC", gfx_version=90402),
+    amd=Amdgpu(
+        1,
+        128,
+        "spx",
+        "nps1",
+        1216,
+        4,
+        "1f2e3d4c5b6a7988",
+        "1f2e3d4c5b6a7988",
+        "ABC",
+        gfx_version=90402,
+    ),
 )
 MACHINE = Machine(pci_devices=(PCI,), numa_nodes=(NumaNode(0),), gpus=(MI300X,))
 
@@ -30,7 +43,9 @@ def options(release: str = "1.37", gates: dict[str, bool] | None = None, **rest)
 
 
 def amd(machine: Machine = MACHINE, version: str | None = None):
-    return find("gpu.amd.com").inventory(machine, options(versions={"gpu.amd.com": version} if version else {}))
+    return find("gpu.amd.com").inventory(
+        machine, options(versions={"gpu.amd.com": version} if version else {})
+    )
 
 
 def test_an_amd_gpu() -> None:
@@ -57,10 +72,14 @@ def test_an_amd_gpu() -> None:
     )
 
 
-@pytest.mark.parametrize(("gfx", "family"), [(90402, {"string": "AI"}), (90500, {"string": "AI"}), (None, None)])
+@pytest.mark.parametrize(
+    ("gfx", "family"), [(90402, {"string": "AI"}), (90500, {"string": "AI"}), (None, None)]
+)
 def test_amds_family(gfx: int | None, family: dict[str, str] | None) -> None:
     """amdgpu_discovery.c amdgpu_discovery_set_ip_blocks; only the kernel knows it where KFD does not list the GPU."""
-    found = amd(replace(MACHINE, gpus=(replace(MI300X, amd=replace(MI300X.amd, gfx_version=gfx)),)), "0.1")
+    found = amd(
+        replace(MACHINE, gpus=(replace(MI300X, amd=replace(MI300X.amd, gfx_version=gfx)),)), "0.1"
+    )
     assert found.devices[0]["attributes"].get("family") == family
     assert bool(found.notices) == (family is None)
     assert "family" not in amd(version="1.0.1").devices[0]["attributes"]
@@ -93,8 +112,14 @@ def test_amd_before_and_after() -> None:
     ("gpu", "word"),
     [
         (replace(MI300X, amd=None), "no card"),
-        (replace(MI300X, amd=replace(MI300X.amd, memory_partition=None)), "only one of its two partition files"),
-        (replace(MI300X, source="pci", amd=replace(MI300X.amd, compute_partition="cpx")), "KFD does not list it"),
+        (
+            replace(MI300X, amd=replace(MI300X.amd, memory_partition=None)),
+            "only one of its two partition files",
+        ),
+        (
+            replace(MI300X, source="pci", amd=replace(MI300X.amd, compute_partition="cpx")),
+            "KFD does not list it",
+        ),
     ],
 )
 def test_amd_gpus_that_are_not_published(gpu: Gpu, word: str) -> None:
@@ -107,7 +132,10 @@ def test_amd_gpus_that_are_not_published(gpu: Gpu, word: str) -> None:
 def test_what_amds_driver_publishes_where_facts_are_missing(version: str, memory: str) -> None:
     """deviceinfo.go GetDevice, discovery.go getMemoryBytes: numaNode -1, and numbers of its own without KFD."""
     without = replace(
-        MI300X, source="pci", name="MI300X (rev1)", amd=replace(MI300X.amd, simd_count=None, simd_per_cu=None)
+        MI300X,
+        source="pci",
+        name="MI300X (rev1)",
+        amd=replace(MI300X.amd, simd_count=None, simd_per_cu=None),
     )
     nowhere = replace(MACHINE.pci_devices[0], numa_node=None)
     (device,) = amd(replace(MACHINE, gpus=(without,), pci_devices=(nowhere,)), version).devices
@@ -125,12 +153,19 @@ def test_what_amds_driver_publishes_where_facts_are_missing(version: str, memory
 FOUR_PARTS = "6.19.14.31400000"
 
 
-@pytest.mark.parametrize(("version", "driver"), [(FOUR_PARTS, "0.1"), (FOUR_PARTS, "v1.0.0"), (None, "0.1")])
-def test_an_amd_driver_version_that_the_api_server_refuses(version: str | None, driver: str) -> None:
+@pytest.mark.parametrize(
+    ("version", "driver"), [(FOUR_PARTS, "0.1"), (FOUR_PARTS, "v1.0.0"), (None, "0.1")]
+)
+def test_an_amd_driver_version_that_the_api_server_refuses(
+    version: str | None, driver: str
+) -> None:
     """Up to 1.0.0 the module's version is published as it is (ROCm/gpu-operator#609)."""
     node = replace(MACHINE, gpus=(replace(MI300X, driver_version=version),))
     asked = options(versions={"gpu.amd.com": driver})
-    assert "attributes[driverVersion].version" in render(node, asked, ["gpu.amd.com"]).unpublished["gpu.amd.com"]
+    assert (
+        "attributes[driverVersion].version"
+        in render(node, asked, ["gpu.amd.com"]).unpublished["gpu.amd.com"]
+    )
     assert not render(node, options(), ["gpu.amd.com"]).unpublished
 
 
@@ -147,7 +182,9 @@ def test_compute_domains_are_rendered_for_every_node_with_nvidia_gpus() -> None:
 
 
 CLUSTER = "a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf"
-HOPPER = Gpu(bdf=BDF, vendor="0x10de", source="nvml", health="ok", fabric=Fabric("completed", CLUSTER, 7))
+HOPPER = Gpu(
+    bdf=BDF, vendor="0x10de", source="nvml", health="ok", fabric=Fabric("completed", CLUSTER, 7)
+)
 
 
 @pytest.mark.parametrize(
@@ -162,16 +199,50 @@ HOPPER = Gpu(bdf=BDF, vendor="0x10de", source="nvml", health="ok", fabric=Fabric
         ((HOPPER,), Nvidia("570.124.06"), "0.4", {"IMEXDaemonsWithDNSNames": "false"}, None),
         ((HOPPER,), Nvidia("570.124.06"), "0.1", {}, None),
         # getCliqueIDStrict, and getCliqueIDLegacy without the gate or before it
-        ((replace(HOPPER, fabric=Fabric("in-progress")),), None, "0.3", {}, "not registered with its NVLink fabric"),
+        (
+            (replace(HOPPER, fabric=Fabric("in-progress")),),
+            None,
+            "0.3",
+            {},
+            "not registered with its NVLink fabric",
+        ),
         ((replace(HOPPER, fabric=Fabric("in-progress")),), None, "0.2", {}, None),
-        ((replace(HOPPER, fabric=Fabric("not-started")),), None, "0.4", {"CrashOnNVLinkFabricErrors": "false"}, None),
-        ((HOPPER, replace(HOPPER, fabric=Fabric("completed", CLUSTER, 8))), None, "0.4", {}, "several NVLink cliques"),
-        ((HOPPER, replace(HOPPER, fabric=Fabric("completed", "b", 7))), None, "0.1", {}, "several NVLink clusters"),
-        ((HOPPER, replace(HOPPER, fabric=Fabric("completed"))), None, "0.4", {}, None),  # HGX: a cluster of zeros
+        (
+            (replace(HOPPER, fabric=Fabric("not-started")),),
+            None,
+            "0.4",
+            {"CrashOnNVLinkFabricErrors": "false"},
+            None,
+        ),
+        (
+            (HOPPER, replace(HOPPER, fabric=Fabric("completed", CLUSTER, 8))),
+            None,
+            "0.4",
+            {},
+            "several NVLink cliques",
+        ),
+        (
+            (HOPPER, replace(HOPPER, fabric=Fabric("completed", "b", 7))),
+            None,
+            "0.1",
+            {},
+            "several NVLink clusters",
+        ),
+        (
+            (HOPPER, replace(HOPPER, fabric=Fabric("completed"))),
+            None,
+            "0.4",
+            {},
+            None,
+        ),  # HGX: a cluster of zeros
     ],
 )
 def test_where_compute_domains_do_not_start(
-    gpus: tuple[Gpu, ...], nvidia: Nvidia | None, version: str, settings: dict[str, str], reason: str | None
+    gpus: tuple[Gpu, ...],
+    nvidia: Nvidia | None,
+    version: str,
+    settings: dict[str, str],
+    reason: str | None,
 ) -> None:
     name = "compute-domain.nvidia.com"
     asked = options(versions={name: version}, settings={name: settings})
@@ -181,13 +252,19 @@ def test_where_compute_domains_do_not_start(
 
 
 def example(release: str = "1.37", gates: dict[str, bool] | None = None, **settings: str):
-    found = render(Machine(), options(release, gates, settings={"gpu.example.com": settings}), ["gpu.example.com"])
+    found = render(
+        Machine(),
+        options(release, gates, settings={"gpu.example.com": settings}),
+        ["gpu.example.com"],
+    )
     return [item["spec"] for item in found.slices]
 
 
 def test_the_example_driver() -> None:
     (spec,) = example()
-    assert [device["name"] for device in spec["devices"]] == [f"gpu-{number}" for number in range(8)]
+    assert [device["name"] for device in spec["devices"]] == [
+        f"gpu-{number}" for number in range(8)
+    ]
     assert spec["devices"][3] == {
         "name": "gpu-3",
         "attributes": {
@@ -212,7 +289,10 @@ def test_partitions_with_counters() -> None:
     part = devices["devices"][1]
     assert part["name"] == "gpu-0-partition-1"
     assert part["consumesCounters"] == [
-        {"counterSet": "gpu-0-counters", "counters": {"memory": {"value": "20Gi"}, "compute": {"value": "25"}}}
+        {
+            "counterSet": "gpu-0-counters",
+            "counters": {"memory": {"value": "20Gi"}, "compute": {"value": "25"}},
+        }
     ]
     assert len(devices["devices"]) == 10
 
@@ -229,9 +309,17 @@ def test_counters_and_limits() -> None:
     [
         ("1.37", {"numDevices": "9", "partitionsPerGPU": "1"}, "spec.sharedCounters: Too many: 9"),
         ("1.37", {"numDevices": "8", "partitionsPerGPU": "8"}, "spec.devices: Too many: 72"),
-        ("1.34", {"numDevices": "1", "partitionsPerGPU": "1"}, "counterSet"),  # counters and devices are apart
+        (
+            "1.34",
+            {"numDevices": "1", "partitionsPerGPU": "1"},
+            "counterSet",
+        ),  # counters and devices are apart
         # seen with kube-apiserver 1.37: requestPolicy.validRange.step: value is not a multiple of a given step (1Gi)
-        ("1.37", {"allowMultipleAllocations": "true", "partitionsPerGPU": "3"}, "multiple of a given step (1Gi)"),
+        (
+            "1.37",
+            {"allowMultipleAllocations": "true", "partitionsPerGPU": "3"},
+            "multiple of a given step (1Gi)",
+        ),
     ],
 )
 def test_what_the_api_server_refuses_of_the_example_driver(
@@ -261,7 +349,12 @@ def test_shared_capacity() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"numDevices": "x"}, {"numDevices": "9999"}, {"allowMultipleAllocations": "yes"}, {"partitionsPerGPU": "-1"}],
+    [
+        {"numDevices": "x"},
+        {"numDevices": "9999"},
+        {"allowMultipleAllocations": "yes"},
+        {"partitionsPerGPU": "-1"},
+    ],
 )
 def test_settings_of_the_example_driver(settings: dict[str, str]) -> None:
     with pytest.raises(UsageError):
@@ -323,11 +416,18 @@ def test_intel_gpus_without_graphics_driver() -> None:
     assert intel(replace(passthrough, iommu_group=None)) == ()
     assert intel(replace(FLEX, names=("renderD128",))) == ()  # bound, but without card
     assert intel(replace(FLEX, driver="vfio-pci", device="0x1234")) == ()
-    (unknown,) = intel(replace(FLEX, driver="xe", device="0x1234", path="LNXSYSTM:00/x/0000:3a:00.0"))
+    (unknown,) = intel(
+        replace(FLEX, driver="xe", device="0x1234", path="LNXSYSTM:00/x/0000:3a:00.0")
+    )
     assert unknown["attributes"]["model"] == {"string": "Unknown"}
-    assert unknown["attributes"]["resource.kubernetes.io/pcieRoot"] == {"string": ""}  # so does the driver
+    assert unknown["attributes"]["resource.kubernetes.io/pcieRoot"] == {
+        "string": ""
+    }  # so does the driver
     (virtual,) = intel(replace(FLEX, sriov=SrIov(physical_function="0000:3a:00.0")))
-    assert (virtual["attributes"]["type"], virtual["attributes"]["sriov"]) == ({"string": "vf"}, {"bool": False})
+    assert (virtual["attributes"]["type"], virtual["attributes"]["sriov"]) == (
+        {"string": "vf"},
+        {"bool": False},
+    )
 
 
 def test_nics_of_the_example_driver() -> None:
@@ -340,7 +440,10 @@ def test_nics_of_the_example_driver() -> None:
         "model": {"string": "LATEST-NET-MODEL"},
         "driverVersion": {"version": "1.0.0"},
     }
-    assert second["capacity"]["vfs"] == {"value": "100", "requestPolicy": {"default": "1", "validValues": ["1"]}}
+    assert second["capacity"]["vfs"] == {
+        "value": "100",
+        "requestPolicy": {"default": "1", "validValues": ["1"]},
+    }
     assert second["capacity"]["egressBandwidth"]["requestPolicy"]["validRange"]["min"] == "100M"
 
 
@@ -366,12 +469,17 @@ def test_numbers_of_example_devices(number: str) -> None:
 def test_intel_gpus_of_0_10() -> None:
     """gpu-v0.10.1: GPUs bound to i915 or xe alone, without type, and models that it knows."""
     asked = options(versions={"gpu.intel.com": "0.10"})
-    newer = replace(FLEX, bdf="0000:3b:00.0", device="0xe20b", driver="xe", path="LNXSYSTM:00/x/0000:3b:00.0")
+    newer = replace(
+        FLEX, bdf="0000:3b:00.0", device="0xe20b", driver="xe", path="LNXSYSTM:00/x/0000:3b:00.0"
+    )
     unbound = replace(FLEX, bdf="0000:3c:00.0", driver=None)
     arc = replace(FLEX, bdf="0000:3d:00.0", device="0x56b1")
     found = find("gpu.intel.com").inventory(Machine(pci_devices=(FLEX, newer, unbound, arc)), asked)
     flex, unknown, pro = (device["attributes"] for device in found.devices)
-    assert (pro["model"], pro["family"]) == ({"string": "A40/A50"}, {"string": "Arc Pro"})  # ModelDetails
+    assert (pro["model"], pro["family"]) == (
+        {"string": "A40/A50"},
+        {"string": "Arc Pro"},
+    )  # ModelDetails
     assert "type" not in flex
     assert (flex["model"], flex["pciRoot"]) == ({"string": "Flex 170"}, {"string": "38"})
     assert (unknown["model"], unknown["pciRoot"]) == ({"string": "Unknown"}, {"string": "00"})

@@ -98,7 +98,9 @@ def function(bdf: str, path: str, **facts) -> PciDevice:
     ids=["EKS A100", "AKS GB300"],
 )
 def test_gpus(gpu: Gpu, nvidia: Nvidia, root: str, wanted: dict) -> None:
-    machine = Machine(pci_devices=(function(str(gpu.bdf), root, driver="nvidia"),), gpus=(gpu,), nvidia=nvidia)
+    machine = Machine(
+        pci_devices=(function(str(gpu.bdf), root, driver="nvidia"),), gpus=(gpu,), nvidia=nvidia
+    )
     assert published("gpu.nvidia.com", machine, "25.12.0") == wanted
 
 
@@ -264,4 +266,6 @@ MELLANOX = {"class_code": "0x020000", "driver": "mlx5_core", "vendor": "0x15b3"}
 def test_network_devices(machine: Machine, version: str, wanted: dict) -> None:
     device = published("dra.net", machine, version)
     assert device["attributes"] == wanted
-    assert device["name"] == "pci-" + wanted["dra.net/pciAddress"]["string"].replace(":", "-").replace(".", "-")
+    assert device["name"] == "pci-" + wanted["dra.net/pciAddress"]["string"].replace(
+        ":", "-"
+    ).replace(".", "-")

@@ -41,10 +41,16 @@ def test_a_slice_with_list_attributes_holds_at_most_64() -> None:
     settings = {"dra.cpu": {"mode": "individual", "exposePCIeRoots": "true"}}
     node = machine("2xnic,cpus=130,threads=1,numa=2")
     gated = options(gates={"DRAListTypeAttributes": True}, settings=settings)
-    assert [len(s["spec"]["devices"]) for s in render(node, gated, ["dra.cpu"]).slices] == [64, 64, 2]
+    assert [len(s["spec"]["devices"]) for s in render(node, gated, ["dra.cpu"]).slices] == [
+        64,
+        64,
+        2,
+    ]
     plain = render(node, options(settings=settings), ["dra.cpu"])
     assert plain.slices == ()
-    assert "must specify one of: `int`" in plain.unpublished["dra.cpu"]  # the server drops the list, then minds that
+    assert (
+        "must specify one of: `int`" in plain.unpublished["dra.cpu"]
+    )  # the server drops the list, then minds that
     assert any("DRAListTypeAttributes" in notice for notice in plain.notices)
 
 
@@ -71,7 +77,9 @@ def test_releases_without_v1_are_refused(release: str) -> None:
 def test_a_string_that_no_attribute_can_hold_takes_the_slice_with_it() -> None:
     node = machine("nic")
     (function,) = (f for f in node.pci_devices if f.kind == "nic")
-    long = replace(function, vendor="0x14e4", device="0x16df")  # a BCM57314, whose name has 65 bytes
+    long = replace(
+        function, vendor="0x14e4", device="0x16df"
+    )  # a BCM57314, whose name has 65 bytes
     node = replace(node, pci_devices=(long,))
     found = render(node, options(), ["dra.net"])
     assert found.slices == ()
@@ -106,11 +114,20 @@ def test_versions_newer_than_known_are_named(driver: str, version: str, newest: 
 def test_drivers_that_are_rendered_only_when_they_are_named() -> None:
     """Their hardware is common, and those who run them are few: nothing else would change without being asked for."""
     node = machine("2xH100,2xnic,nvme,cpus=16,memory=64Gi,vfs=2")
-    named = {"sriovnetwork.k8snetworkplumbingwg.io", "dra.memory", "dra.nvme", "hami-core-gpu.project-hami.io"}
+    named = {
+        "sriovnetwork.k8snetworkplumbingwg.io",
+        "dra.memory",
+        "dra.nvme",
+        "hami-core-gpu.project-hami.io",
+    }
     assert all(find(name).present(node) for name in named)
     shown = {item["spec"]["driver"] for item in render(node, options()).slices}
     assert shown == {"gpu.nvidia.com", "compute-domain.nvidia.com", "dra.net", "dra.cpu"}
-    assert set(names()) - set(by_default()) == named | {"gpu.example.com", "net.example.com", "cpu.example.com"}
+    assert set(names()) - set(by_default()) == named | {
+        "gpu.example.com",
+        "net.example.com",
+        "cpu.example.com",
+    }
 
 
 def test_an_unknown_driver() -> None:
@@ -119,7 +136,9 @@ def test_an_unknown_driver() -> None:
 
 
 def test_the_same_in_the_same_out() -> None:
-    assert render(machine("8xH100,4xnic,cpus=64"), options()) == render(machine("8xH100,4xnic,cpus=64"), options())
+    assert render(machine("8xH100,4xnic,cpus=64"), options()) == render(
+        machine("8xH100,4xnic,cpus=64"), options()
+    )
 
 
 @pytest.mark.parametrize("name", names())
@@ -139,7 +158,9 @@ def test_catalogues_name_what_is_rendered_and_its_type(name: str) -> None:
                 order = profile.catalogue.versions
                 for attribute in device["attributes"]:
                     assert order.index(since[attribute] or order[0]) <= order.index(wanted)
-                    assert removed[attribute] is None or order.index(wanted) < order.index(removed[attribute])
+                    assert removed[attribute] is None or order.index(wanted) < order.index(
+                        removed[attribute]
+                    )
 
 
 @pytest.mark.parametrize(
@@ -163,7 +184,9 @@ def test_versions_are_made_strict(text: str | None, wanted: str | None) -> None:
 
 def test_devices_are_spread_over_roots_and_roots_over_nodes() -> None:
     node = machine("8xH100,2xnic,cpus=32")
-    places = {f.bdf: (f.pcie_root, f.numa_node) for f in node.pci_devices if f.kind in ("gpu", "nic")}
+    places = {
+        f.bdf: (f.pcie_root, f.numa_node) for f in node.pci_devices if f.kind in ("gpu", "nic")
+    }
     gpus = [places[gpu.bdf] for gpu in node.gpus]
     assert len({root for root, _ in gpus}) == 8
     assert [numa for _, numa in gpus] == [0] * 4 + [1] * 4
@@ -173,7 +196,9 @@ def test_devices_are_spread_over_roots_and_roots_over_nodes() -> None:
 
 def test_a_machine_from_a_file(tmp_path) -> None:
     path = tmp_path / "node.yaml"
-    path.write_text("cpus: 8\nroots:\n- {numa: 0, devices: [2xh100, nic]}\n- {numa: 1, devices: [nvme]}\n")
+    path.write_text(
+        "cpus: 8\nroots:\n- {numa: 0, devices: [2xh100, nic]}\n- {numa: 1, devices: [nvme]}\n"
+    )
     node = machine(str(path))
     roots = {f.kind: f.pcie_root for f in node.pci_devices}
     assert roots["gpu"] == roots["nic"] != roots["nvme"]
@@ -182,16 +207,36 @@ def test_a_machine_from_a_file(tmp_path) -> None:
 
 def test_virtual_functions_follow_their_physical_one() -> None:
     node = machine("2xnic,E810,vfs=9,roots=1")
-    parents = [f for f in node.pci_devices if f.kind == "nic" and f.sriov is not None and f.sriov.total_vfs]
+    parents = [
+        f for f in node.pci_devices if f.kind == "nic" and f.sriov is not None and f.sriov.total_vfs
+    ]
     assert [f.names[0] for f in parents] == ["eth0", "eth1", "eth2"]
-    children = [f for f in node.pci_devices if f.sriov is not None and f.sriov.physical_function == parents[2].bdf]
-    assert [f.bdf[-4:] for f in children] == ["00.1", "00.2", "00.3", "00.4", "00.5", "00.6", "00.7", "01.0", "01.1"]
-    assert {(f.device, f.driver, f.bridges) for f in children} == {("0x1889", "iavf", parents[2].bridges)}
+    children = [
+        f
+        for f in node.pci_devices
+        if f.sriov is not None and f.sriov.physical_function == parents[2].bdf
+    ]
+    assert [f.bdf[-4:] for f in children] == [
+        "00.1",
+        "00.2",
+        "00.3",
+        "00.4",
+        "00.5",
+        "00.6",
+        "00.7",
+        "01.0",
+        "01.1",
+    ]
+    assert {(f.device, f.driver, f.bridges) for f in children} == {
+        ("0x1889", "iavf", parents[2].bridges)
+    }
     assert sum(interface.virtual_function for interface in node.net_interfaces) == 27
 
 
 def test_memory_is_spread_over_the_nodes_in_whole_pages() -> None:
-    assert [node.memory_bytes for node in machine("numa=3,memory=1Gi").numa_nodes] == [357912576] * 3
+    assert [node.memory_bytes for node in machine("numa=3,memory=1Gi").numa_nodes] == [
+        357912576
+    ] * 3
 
 
 @pytest.mark.parametrize(
@@ -237,6 +282,12 @@ def test_nodes_of_the_same_hardware_have_gpus_of_their_own() -> None:
 
 def test_functions_that_are_left_out_for_one_reason_are_one_remark() -> None:
     numbers = [f"0000:0{number}:00.0" for number in range(6)]
-    found = Rendering(left_out={"dra.net": dict.fromkeys(numbers, "no driver is bound")}, notices=("dra.net: more",))
+    found = Rendering(
+        left_out={"dra.net": dict.fromkeys(numbers, "no driver is bound")},
+        notices=("dra.net: more",),
+    )
     named = "0000:00:00.0, 0000:01:00.0, 0000:02:00.0, 0000:03:00.0 and 2 more"
-    assert found.remarks == (f"dra.net: {named} are not published: no driver is bound", "dra.net: more")
+    assert found.remarks == (
+        f"dra.net: {named} are not published: no driver is bound",
+        "dra.net: more",
+    )

@@ -24,21 +24,35 @@ NAME = "sriovnetwork.k8snetworkplumbingwg.io"
 
 
 def inventory(machine: Machine, **settings: str) -> Inventory:
-    return find(NAME).inventory(machine, Options("node-1", Target.of("1.37"), settings={NAME: settings}))
+    return find(NAME).inventory(
+        machine, Options("node-1", Target.of("1.37"), settings={NAME: settings})
+    )
 
 
-def physical(bdf: str, vendor: str, device: str, root: str = "pci0000:00", node: int | None = 0) -> PciDevice:
+def physical(
+    bdf: str, vendor: str, device: str, root: str = "pci0000:00", node: int | None = 0
+) -> PciDevice:
     return PciDevice(
-        bdf, f"{root}/{bdf}", class_code="0x020000", vendor=vendor, device=device, driver="i40e", numa_node=node
+        bdf,
+        f"{root}/{bdf}",
+        class_code="0x020000",
+        vendor=vendor,
+        device=device,
+        driver="i40e",
+        numa_node=node,
     )
 
 
 def virtual(bdf: str, parent: str, index: int, device: str, root: str = "pci0000:00") -> PciDevice:
     sriov = SrIov(physical_function=parent, vf_index=index)
-    return PciDevice(bdf, f"{root}/{bdf}", class_code="0x020000", vendor="0x8086", device=device, sriov=sriov)
+    return PciDevice(
+        bdf, f"{root}/{bdf}", class_code="0x020000", vendor="0x8086", device=device, sriov=sriov
+    )
 
 
-def interface(name: str, bdf: str, encapsulation: str | None = "ether", **facts: Any) -> NetInterface:
+def interface(
+    name: str, bdf: str, encapsulation: str | None = "ether", **facts: Any
+) -> NetInterface:
     return NetInterface(name, bdf=bdf, encapsulation=encapsulation, **facts)
 
 
@@ -112,7 +126,9 @@ def test_what_cannot_be_told_has_the_values_that_the_driver_gives_it() -> None:
     """pcieRoot "" and numaNode -1 are published; "should handle link type detection failure with unknown"."""
     first, *rest = X710.pci_devices
     hyperv = replace(first, path="LNXSYSTM:00/x/pci0001:00/0000:01:00.0", numa_node=None)
-    found = inventory(Machine(pci_devices=(hyperv, *rest), net_interfaces=(interface("eth0", hyperv.bdf, None),)))
+    found = inventory(
+        Machine(pci_devices=(hyperv, *rest), net_interfaces=(interface("eth0", hyperv.bdf, None),))
+    )
     facts = found.devices[0]["attributes"]
     assert facts["resource.kubernetes.io/pcieRoot"] == {"string": ""}
     assert facts["dra.net/numaNode"] == {"int": -1}
@@ -127,19 +143,31 @@ def test_the_eswitch_mode_is_legacy_where_devlink_does_not_answer() -> None:
     "machine",
     [
         replace(X710, net_interfaces=()),  # "should skip devices without interface name"
-        replace(X710, net_interfaces=(interface("rep0", "0000:01:00.0", port_name="pf0vf0", representor=True),)),
-        replace(X710, net_interfaces=(interface("eth0", "0000:01:00.0", nested=True),)),  # of virtio
+        replace(
+            X710,
+            net_interfaces=(
+                interface("rep0", "0000:01:00.0", port_name="pf0vf0", representor=True),
+            ),
+        ),
+        replace(
+            X710, net_interfaces=(interface("eth0", "0000:01:00.0", nested=True),)
+        ),  # of virtio
     ],
 )
 def test_a_physical_function_without_interface(machine: Machine) -> None:
     found = inventory(machine)
     assert found.devices == ()
-    assert any(notice.startswith("0000:01:00.0: its VFs are not published") for notice in found.notices)
+    assert any(
+        notice.startswith("0000:01:00.0: its VFs are not published") for notice in found.notices
+    )
 
 
 def test_subfunctions_are_not_the_uplink() -> None:
     """TryGetPFInterfaceName reads net of the function itself, not of devices below it such as mlx5_core.sf.4."""
-    machine = replace(X710, net_interfaces=(interface("en1sf4", "0000:01:00.0", nested=True), *X710.net_interfaces))
+    machine = replace(
+        X710,
+        net_interfaces=(interface("en1sf4", "0000:01:00.0", nested=True), *X710.net_interfaces),
+    )
     assert inventory(machine).devices[0]["attributes"][f"{NAME}/PFName"] == {"string": "eth0"}
 
 
@@ -147,14 +175,18 @@ def test_a_function_that_its_parent_does_not_link_to() -> None:
     """GetVFList follows the links virtfnN."""
     first, second, third = X710.pci_devices
     lost = replace(third, sriov=replace(third.sriov, vf_index=None))
-    assert [d["name"] for d in inventory(replace(X710, pci_devices=(first, second, lost))).devices] == ["0000-01-00-1"]
+    assert [
+        d["name"] for d in inventory(replace(X710, pci_devices=(first, second, lost))).devices
+    ] == ["0000-01-00-1"]
 
 
 def test_domains_of_more_than_four_digits() -> None:
     """sriovnet v1.3.0 GetUplinkRepresentor: "invalid PCI address 10000:e1:00.0"."""
     parent = physical("10000:e1:00.0", "0x8086", "0x1572", "pci0000:3a/0000:3a:05.5/pci10000:e0")
     child = virtual("10000:e1:00.1", parent.bdf, 0, "0x154c")
-    found = inventory(Machine(pci_devices=(parent, child), net_interfaces=(interface("eth0", parent.bdf),)))
+    found = inventory(
+        Machine(pci_devices=(parent, child), net_interfaces=(interface("eth0", parent.bdf),))
+    )
     assert found.devices == ()
     assert "its PCI domain has more than four digits" in found.notices[0]
 
@@ -192,7 +224,9 @@ def test_what_a_policy_selects(settings: dict[str, str], count: int) -> None:
 
 def test_names_that_policies_give() -> None:
     """demo/resource-policies and demo/multus-integration-single-vf."""
-    facts = inventory(X710, resourceName="eth0_resource", multusResourceName="sriov_nic_1").devices[0]["attributes"]
+    facts = inventory(X710, resourceName="eth0_resource", multusResourceName="sriov_nic_1").devices[
+        0
+    ]["attributes"]
     assert facts[f"{NAME}/resourceName"] == {"string": "eth0_resource"}
     assert facts["k8s.cni.cncf.io/resourceName"] == {"string": "sriov_nic_1"}
 
@@ -227,7 +261,9 @@ def test_a_tree_with_virtual_functions(tmp_path: Path) -> None:
     """A ConnectX-7 with four VFs, one of them bound to vfio-pci and one to nothing; the GPU's VFs are not published."""
     machine = probes.read(machines.build(machines.describe("sriov"), tmp_path))
     devices = inventory(machine).devices
-    assert [device["name"] for device in devices] == [f"0000-3b-00-{number}" for number in (2, 3, 4, 5)]
+    assert [device["name"] for device in devices] == [
+        f"0000-3b-00-{number}" for number in (2, 3, 4, 5)
+    ]
     assert [device["attributes"][f"{NAME}/vfID"]["int"] for device in devices] == [0, 1, 2, 3]
     assert {device["attributes"][f"{NAME}/PFName"]["string"] for device in devices} == {"ens1f0np0"}
 

@@ -11,7 +11,10 @@ from dractl.model import NEWEST, Target
 TARGET = Target.of(NEWEST)
 HEAD = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata:\n  name: c\nspec:\n  devices:\n    requests:\n"
 REQUEST = HEAD + "    - name: gpu\n      exactly:\n"
-CEL = REQUEST + "        deviceClassName: gpu.nvidia.com\n        selectors:\n        - cel:\n            expression: "
+CEL = (
+    REQUEST
+    + "        deviceClassName: gpu.nvidia.com\n        selectors:\n        - cel:\n            expression: "
+)
 
 
 def marked(text: str) -> tuple[str, int, int]:
@@ -35,12 +38,18 @@ def hover(text: str) -> editing.Hover | None:
         (REQUEST + "        |\n        count: 2\n", "allocationMode"),
         (HEAD + "    - |", "firstAvailable"),
         (HEAD.replace("    requests:\n", "    |"), "constraints"),
-        (HEAD + "    - name: gpu\n    |", "constraints"),  # the dash's column belongs to the map around the list
+        (
+            HEAD + "    - name: gpu\n    |",
+            "constraints",
+        ),  # the dash's column belongs to the map around the list
         (REQUEST + "        deviceClassName: |", "gpu.nvidia.com"),
         (REQUEST + "        allocationMode: |", "ExactCount"),
         (REQUEST + "        tolerations:\n        - operator: |", "Exists"),
         (REQUEST + "        adminAccess: |", "true"),
-        (HEAD + "    constraints:\n    - matchAttribute: resource|", "resource.kubernetes.io/pcieRoot"),
+        (
+            HEAD + "    constraints:\n    - matchAttribute: resource|",
+            "resource.kubernetes.io/pcieRoot",
+        ),
         ("apiVersion: resource.k8s.io/v1\nkind: |", "DeviceClass"),
         ("|", "apiVersion"),
         (CEL + "device.|", "attributes"),
@@ -78,7 +87,10 @@ def test_what_fits_is_offered(text: str, expected: str) -> None:
 )
 def test_comments_and_strings_are_not_read_as_lookups(expression: str) -> None:
     before = (CEL + expression).partition("@")[0]
-    assert editing.completions(before, before.count("\n"), len(before.rpartition("\n")[2]), TARGET) == []
+    assert (
+        editing.completions(before, before.count("\n"), len(before.rpartition("\n")[2]), TARGET)
+        == []
+    )
 
 
 def test_a_block_scalar_is_an_expression() -> None:
@@ -104,24 +116,41 @@ def test_classes_of_the_same_text_are_offered() -> None:
 
 def test_a_completion_replaces_the_word_before_the_position() -> None:
     text, line, column = marked(CEL + 'device.attributes["gpu.nvidia.com"].arch|')
-    found = next(i for i in editing.completions(text, line, column, TARGET) if i.label == "architecture")
+    found = next(
+        i for i in editing.completions(text, line, column, TARGET) if i.label == "architecture"
+    )
     assert text.split("\n")[line][found.start : column] == "arch"
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (CEL + 'device.attributes["gpu.nvidia.com"].archi|tecture == "Hopper"', ["string", '`"Hopper"`']),
-        (CEL + 'device.attributes["gpu.nvidia.com"].add|ressingMode == "HMM"', ["since driver version 25.12 ("]),
+        (
+            CEL + 'device.attributes["gpu.nvidia.com"].archi|tecture == "Hopper"',
+            ["string", '`"Hopper"`'],
+        ),
+        (
+            CEL + 'device.attributes["gpu.nvidia.com"].add|ressingMode == "HMM"',
+            ["since driver version 25.12 ("],
+        ),
         (CEL + 'device.attributes["gpu.nvidia.com"].ind|ex == 0', ["removed in 25.8 (v25.8.0"]),
         (
             CEL + 'device.attributes["resource.kubernetes.io"].numa|Node == 0',
-            ["may be absent: only where the function has a NUMA node", "a list with DRAListTypeAttributes"],
+            [
+                "may be absent: only where the function has a NUMA node",
+                "a list with DRAListTypeAttributes",
+            ],
         ),
         (CEL + 'device.driver == "gpu.nv|idia.com"', ["NVIDIA GPUs and MIG devices"]),
         (REQUEST + "        deviceClassName: mig.nv|idia.com", ["device.driver"]),
-        (REQUEST + "        toler|ations: []", ["DeviceToleration", "since Kubernetes 1.33", "DRADeviceTaints"]),
-        (HEAD + "    constraints:\n    - matchAttribute: resource.kubernetes.io/pcie|Root", ["PCIe root complex"]),
+        (
+            REQUEST + "        toler|ations: []",
+            ["DeviceToleration", "since Kubernetes 1.33", "DRADeviceTaints"],
+        ),
+        (
+            HEAD + "    constraints:\n    - matchAttribute: resource.kubernetes.io/pcie|Root",
+            ["PCIe root complex"],
+        ),
     ],
 )
 def test_a_hover_says_what_is_known(text: str, expected: list[str]) -> None:
@@ -150,7 +179,9 @@ def test_nothing_is_said_where_nothing_is_known(text: str) -> None:
 
 
 def test_a_hover_covers_the_word() -> None:
-    text, line, column = marked(CEL + 'device.attributes["gpu.nvidia.com"].archi|tecture == "Hopper"')
+    text, line, column = marked(
+        CEL + 'device.attributes["gpu.nvidia.com"].archi|tecture == "Hopper"'
+    )
     found = editing.hover(text, line, column, TARGET)
     assert found is not None
     assert text.split("\n")[line][found.start : found.end] == "architecture"
@@ -164,7 +195,9 @@ def test_findings_have_ranges_levels_and_fixes() -> None:
     assert unknown.range == Range(9, 8, 9, 23)
     assert unknown.fix is not None
     assert unknown.fix.safe
-    assert [(edit.range, edit.text) for edit in unknown.fix.edits] == [(Range(9, 8, 9, 23), "deviceClassName")]
+    assert [(edit.range, edit.text) for edit in unknown.fix.edits] == [
+        (Range(9, 8, 9, 23), "deviceClassName")
+    ]
 
 
 def test_what_is_only_likely_is_no_error() -> None:
@@ -186,4 +219,6 @@ def test_kinds_are_those_of_the_version_that_the_file_names() -> None:
 def test_further_places_of_a_finding_are_those_in_its_file() -> None:
     found = editing.diagnostics(CEL + "a + b\n", "a.yaml", TARGET)
     (expression,) = [item for item in found if item.related]
-    assert [(text, place.line) for text, place in expression.related] == [("undeclared reference to 'b'", 12)]
+    assert [(text, place.line) for text, place in expression.related] == [
+        ("undeclared reference to 'b'", 12)
+    ]

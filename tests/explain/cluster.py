@@ -21,7 +21,10 @@ def device(name: str, **attributes: Any) -> dict[str, Any]:
     capacity = attributes.pop("capacity", {})
     taints = attributes.pop("taints", None)
     kinds = {bool: "bool", int: "int", str: "string"}
-    made: dict[str, Any] = {"name": name, "attributes": {k: {kinds[type(v)]: v} for k, v in attributes.items()}}
+    made: dict[str, Any] = {
+        "name": name,
+        "attributes": {k: {kinds[type(v)]: v} for k, v in attributes.items()},
+    }
     if capacity:
         made["capacity"] = {k: {"value": v} for k, v in capacity.items()}
     if taints:
@@ -49,11 +52,18 @@ def device_class(name: str, expression: str) -> dict[str, Any]:
 
 
 def request(name: str, class_name: str, count: int = 1, **more: Any) -> dict[str, Any]:
-    exactly = {"deviceClassName": class_name, "allocationMode": "ExactCount", "count": count, **more}
+    exactly = {
+        "deviceClassName": class_name,
+        "allocationMode": "ExactCount",
+        "count": count,
+        **more,
+    }
     return {"name": name, "exactly": exactly}
 
 
-def claim(name: str, *requests: dict[str, Any], namespace: str = "ml", **more: Any) -> dict[str, Any]:
+def claim(
+    name: str, *requests: dict[str, Any], namespace: str = "ml", **more: Any
+) -> dict[str, Any]:
     """A claim; ``constraints=[...]``, ``status={...}``, ``metadata={...}`` as they are written."""
     spec = {"devices": {"requests": list(requests), "constraints": more.get("constraints", [])}}
     metadata = {"name": name, "namespace": namespace, **more.get("metadata", {})}
@@ -68,10 +78,15 @@ def claim(name: str, *requests: dict[str, Any], namespace: str = "ml", **more: A
 
 def allocation(node: str, *devices: tuple[str, str], pod: str | None = None) -> dict[str, Any]:
     """The status of a claim with devices (driver, name) of the node's pools, reserved for ``pod``."""
-    results = [{"request": "r", "driver": driver, "pool": node, "device": name} for driver, name in devices]
+    results = [
+        {"request": "r", "driver": driver, "pool": node, "device": name} for driver, name in devices
+    ]
     terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}]
     status: dict[str, Any] = {
-        "allocation": {"devices": {"results": results}, "nodeSelector": {"nodeSelectorTerms": terms}}
+        "allocation": {
+            "devices": {"results": results},
+            "nodeSelector": {"nodeSelectorTerms": terms},
+        }
     }
     if pod is not None:
         status["reservedFor"] = [{"resource": "pods", "name": pod, "uid": f"uid-{pod}"}]
@@ -79,9 +94,17 @@ def allocation(node: str, *devices: tuple[str, str], pod: str | None = None) -> 
 
 
 def node(name: str, *, labels: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
-    status = {"allocatable": {"cpu": "8", "memory": "32Gi", "pods": "110", **more.pop("allocatable", {})}}
+    status = {
+        "allocatable": {"cpu": "8", "memory": "32Gi", "pods": "110", **more.pop("allocatable", {})}
+    }
     metadata = {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": more, "status": status}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": metadata,
+        "spec": more,
+        "status": status,
+    }
 
 
 def pod(name: str, *claims: dict[str, str], namespace: str = "ml", **more: Any) -> dict[str, Any]:

@@ -9,7 +9,17 @@ import pytest
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
 from dractl.scheduler.condition import unchecked
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
 CLUSTER = (GPU, node("node-1"), slice_of("gpu.example.com", "node-1", device("gpu-0")))
@@ -24,7 +34,12 @@ def explain(*objects: dict[str, Any]) -> Explanation:
 
 
 def refused(said: str, **more: Any) -> dict[str, Any]:
-    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": said,
+    }
     status = {"phase": "Pending", "conditions": [condition]}
     return pod("p", USES, metadata={"uid": "uid-p"}, status=status, **more)
 
@@ -53,11 +68,17 @@ def test_a_pod_that_its_volumes_keep_back_would_not_fit_now(said: str, told: str
 
 
 def test_what_other_plugins_say_is_quoted_where_dra_refuses_the_pod_too() -> None:
-    held = claim("held", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="x"))
+    held = claim(
+        "held",
+        request("r", "gpu"),
+        status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="x"),
+    )
     said = "0/1 nodes are available: 1 node(s) had volume node affinity conflict. preemption: 0/1 nodes are available."
     answer = explain(*CLUSTER, held, claim("c", request("r", "gpu")), refused(said))
     assert answer.reasons[0].code == "device-in-use"
-    assert any("node(s) had volume node affinity conflict (1 node)" in note for note in answer.notes)
+    assert any(
+        "node(s) had volume node affinity conflict (1 node)" in note for note in answer.notes
+    )
 
 
 def test_a_plugin_that_objects_to_fewer_nodes_than_fit_does_not_keep_the_pod_back() -> None:
@@ -72,7 +93,10 @@ def test_a_plugin_that_objects_to_fewer_nodes_than_fit_does_not_keep_the_pod_bac
     ("said", "found"),
     [
         ('running PreBind plugin "VolumeBinding": binding volumes: timed out', [None]),
-        ('running "DynamicResources" filter plugin: claim ml/c: selector #0: CEL runtime error: no such key: x', []),
+        (
+            'running "DynamicResources" filter plugin: claim ml/c: selector #0: CEL runtime error: no such key: x',
+            [],
+        ),
         (
             "0/3 nodes are available: 1 Insufficient nvidia.com/gpu, 2 node(s) exceed max volume count. preemption: x",
             [2],
@@ -81,7 +105,9 @@ def test_a_plugin_that_objects_to_fewer_nodes_than_fit_does_not_keep_the_pod_bac
         ("no nodes available to schedule pods", []),
     ],
 )
-def test_parts_of_a_condition_that_no_check_here_explains(said: str, found: list[int | None]) -> None:
+def test_parts_of_a_condition_that_no_check_here_explains(
+    said: str, found: list[int | None]
+) -> None:
     assert [count for count, _ in unchecked(said)] == found
 
 
@@ -114,7 +140,10 @@ UNPREPARED = {
 
 def test_a_pod_that_is_bound_does_not_run_until_its_kubelet_says_so() -> None:
     assert explain(*bound({"phase": "Running"})).headline == "runs on node-1"
-    for status in ({"phase": "Pending"}, {"phase": "Pending", "containerStatuses": waiting("ContainerCreating")}):
+    for status in (
+        {"phase": "Pending"},
+        {"phase": "Pending", "containerStatuses": waiting("ContainerCreating")},
+    ):
         answer = explain(*bound(status))
         assert answer.verdict == "allocated"
         assert answer.headline.startswith("scheduled on node-1")
@@ -147,35 +176,58 @@ def test_devices_that_the_kubelet_cannot_prepare() -> None:
 
 def test_devices_that_reach_no_container_are_told() -> None:
     def container(*entries: dict[str, str]) -> dict[str, Any]:
-        return {"containers": [{"name": "main", "image": "x", "resources": {"claims": list(entries)}}]}
+        return {
+            "containers": [{"name": "main", "image": "x", "resources": {"claims": list(entries)}}]
+        }
 
-    (note,) = explain(*bound({"phase": "Running"}, spec=container({"name": "g", "request": "gpux"}))).notes
+    (note,) = explain(
+        *bound({"phase": "Running"}, spec=container({"name": "g", "request": "gpux"}))
+    ).notes
     assert "container main gets no device of claim g" in note
     assert "gpux" in note
     (note,) = explain(*bound({"phase": "Running"}, spec=container())).notes
     assert "no container lists claim g" in note
-    assert explain(*bound({"phase": "Running"}, spec=container({"name": "g", "request": "r"}))).notes == ()
+    assert (
+        explain(*bound({"phase": "Running"}, spec=container({"name": "g", "request": "r"}))).notes
+        == ()
+    )
     made = pod("p", USES, spec=container({"name": "g", "request": "gpux"}))
-    assert any("gpux" in note for note in explain(*CLUSTER, claim("c", request("r", "gpu")), made).notes)
+    assert any(
+        "gpux" in note for note in explain(*CLUSTER, claim("c", request("r", "gpu")), made).notes
+    )
 
 
 def test_devices_of_an_extended_resource_are_shown_where_the_pod_runs() -> None:
     made = claim("p-extended-resources-x", request("container-0-request-0", "gpu"))
     made["status"] = allocation("node-1", ("gpu.example.com", "gpu-0"), pod="p")
-    status = {"phase": "Running", "extendedResourceClaimStatus": {"resourceClaimName": "p-extended-resources-x"}}
+    status = {
+        "phase": "Running",
+        "extendedResourceClaimStatus": {"resourceClaimName": "p-extended-resources-x"},
+    }
     user = pod("p", metadata={"uid": "uid-p"}, spec={"nodeName": "node-1"}, status=status)
     (there,) = explain(*CLUSTER, made, user).nodes
     assert [(a.pool, a.device) for a in there.allocation] == [("node-1", "gpu-0")]
 
 
 def test_a_claim_is_answered_for_itself_before_the_pod_that_uses_it() -> None:
-    held = claim("held", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="x"))
+    held = claim(
+        "held",
+        request("r", "gpu"),
+        status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="x"),
+    )
     nics = (
         device_class("nic", "device.driver == 'nic.example.com'"),
         slice_of("nic.example.com", "node-1", device("n")),
     )
     both = pod("p", USES, {"name": "n", "resourceClaimName": "d"}, metadata={"uid": "uid-p"})
-    state = state_of(*CLUSTER, held, *nics, claim("c", request("r", "gpu")), claim("d", request("r", "nic", 2)), both)
+    state = state_of(
+        *CLUSTER,
+        held,
+        *nics,
+        claim("c", request("r", "gpu")),
+        claim("d", request("r", "nic", 2)),
+        both,
+    )
     explainer = Explainer(state, Features.for_release("1.36"))
     answer = explainer.explain(find(state, "claim/d", "ml")[0])
     assert answer.reasons[0].claim == "ml/d"

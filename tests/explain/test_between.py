@@ -10,7 +10,17 @@ from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
 from dractl.explain.around.groups import groups
 from dractl.report.explain_json import as_json
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
 USES = {"name": "g", "resourceClaimName": "c"}
@@ -64,7 +74,9 @@ def test_a_rollout_that_waits_for_its_old_replicas() -> None:
 
 
 def test_a_replica_of_another_workload_is_no_rollout() -> None:
-    answer = explain(*machine("a"), ONE, held("old"), replica("old", "api-1"), replica("p", "web-2", where=None))
+    answer = explain(
+        *machine("a"), ONE, held("old"), replica("old", "api-1"), replica("p", "web-2", where=None)
+    )
     assert "rollout-waits" not in [r.code for r in answer.reasons]
     assert "own-replicas" not in [r.code for r in answer.reasons]
 
@@ -79,7 +91,10 @@ def test_a_job_behind_itself_waits_its_turn() -> None:
 ANTI = {
     "podAntiAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": [
-            {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"}
+            {
+                "labelSelector": {"matchLabels": {"app": "web"}},
+                "topologyKey": "kubernetes.io/hostname",
+            }
         ]
     }
 }
@@ -92,7 +107,9 @@ def apart(name: str, owner: str, where: str | None, by: str = "affinity") -> dic
     if by == "affinity":
         made["spec"]["affinity"] = ANTI
     else:
-        made["spec"]["containers"] = [{"name": "c", "image": "i", "ports": [{"containerPort": 80, "hostPort": 80}]}]
+        made["spec"]["containers"] = [
+            {"name": "c", "image": "i", "ports": [{"containerPort": 80, "hostPort": 80}]}
+        ]
     return made
 
 
@@ -100,7 +117,12 @@ def revision(name: str, number: int) -> dict[str, Any]:
     """A ReplicaSet of Deployment web."""
     owner = {"kind": "Deployment", "name": "web", "controller": True, "uid": "u"}
     numbered = {"deployment.kubernetes.io/revision": str(number)}
-    metadata = {"name": name, "namespace": "ml", "ownerReferences": [owner], "annotations": numbered}
+    metadata = {
+        "name": name,
+        "namespace": "ml",
+        "ownerReferences": [owner],
+        "annotations": numbered,
+    }
     spec = {"replicas": 1, "template": {"spec": {"containers": []}}}
     return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": spec}
 
@@ -114,11 +136,16 @@ def two_nodes() -> list[dict[str, Any]]:
 def test_more_replicas_than_nodes_that_keep_them_apart(by: str) -> None:
     others = (apart(f"web-{n}", "web-1", n, by) for n in "ab")
     answer = explain(*two_nodes(), *others, apart("p", "web-1", None, by))
-    assert "2 other pods of Deployment ml/web keep this one away from their nodes" in answer.headline
+    assert (
+        "2 other pods of Deployment ml/web keep this one away from their nodes" in answer.headline
+    )
     if by == "affinity":
         said = [step.text for step in answer.next]
         assert "lower the replicas of Deployment ml/web to what fits, or add a node" in said
-        assert "add a node without such a pod, or prefer the anti-affinity instead of requiring it" in said
+        assert (
+            "add a node without such a pod, or prefer the anti-affinity instead of requiring it"
+            in said
+        )
 
 
 @pytest.mark.parametrize("by", ["affinity", "port"])
@@ -132,7 +159,9 @@ def test_a_rollout_whose_old_replicas_keep_the_new_one_away(by: str) -> None:
     old = [apart(f"web-{n}", "web-1", n, by) for n in "ab"]
     answer = explain(*two_nodes(), deployment, *sets, *old, apart("p", "web-2", None, by))
     assert "its 2 old replicas keep the new one away from their nodes" in answer.headline
-    assert "set maxSurge to 0 and maxUnavailable to 1 in Deployment ml/web" in [fix.title for fix in answer.fixes]
+    assert "set maxSurge to 0 and maxUnavailable to 1 in Deployment ml/web" in [
+        fix.title for fix in answer.fixes
+    ]
 
 
 def test_the_old_replica_that_has_to_end_first_is_marked() -> None:
@@ -161,7 +190,10 @@ def test_a_taken_port_is_that_of_the_node_that_the_pod_wants() -> None:
     asking = apart("p", "other-1", None, "port")
     asking["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "b"}
     others = [apart(f"web-{n}", "web-1", n, "port") for n in "ab"]
-    assert "host port 80/TCP is taken by pod ml/web-b" in explain(*two_nodes(), *others, asking).headline
+    assert (
+        "host port 80/TCP is taken by pod ml/web-b"
+        in explain(*two_nodes(), *others, asking).headline
+    )
 
 
 def test_a_pod_kept_away_by_others_is_not_behind_its_own() -> None:
@@ -173,7 +205,11 @@ def test_a_pod_kept_away_by_others_is_not_behind_its_own() -> None:
 def test_one_replica_among_many_holders_is_not_the_cause() -> None:
     others = [held(name, where) for name, where in (("x", "b"), ("y", "c"))]
     pods = [pod(name, USES, spec={"nodeName": where}) for name, where in (("x", "b"), ("y", "c"))]
-    mine = (held("first"), replica("first", "train", "Job"), replica("p", "train", "Job", where=None))
+    mine = (
+        held("first"),
+        replica("first", "train", "Job"),
+        replica("p", "train", "Job", where=None),
+    )
     nodes = [each for name in "abc" for each in machine(name)]
     answer = explain(*nodes, ONE, *others, *pods, *mine)
     assert "own-replicas" not in [reason.code for reason in answer.reasons]
@@ -188,14 +224,22 @@ def test_a_holder_that_is_terminating() -> None:
 
 
 def test_a_claim_on_a_node_that_is_gone() -> None:
-    pinned = claim("c", request("r", "gpu"), status=allocation("lost", ("gpu.example.com", "gpu-0"), pod="x"))
+    pinned = claim(
+        "c", request("r", "gpu"), status=allocation("lost", ("gpu.example.com", "gpu-0"), pod="x")
+    )
     answer = explain(*machine("a"), pinned, pod("p", USES))
     assert "claim ml/c is allocated on node lost, which no longer exists" in answer.headline
 
 
 def test_nodes_with_the_same_hardware_and_no_slice() -> None:
     label = {"node.kubernetes.io/instance-type": "p5"}
-    objects = (*machine("a", **label), node("b", labels=label), node("cpu", labels={}), ONE, held("x"))
+    objects = (
+        *machine("a", **label),
+        node("b", labels=label),
+        node("cpu", labels={}),
+        ONE,
+        held("x"),
+    )
     answer = explain(*objects, replica("x", "web-1"), pod("p", USES))
     found = next(r for r in answer.reasons if r.code == "driver-absent")
     assert found.nodes == ("b",)
@@ -204,8 +248,16 @@ def test_nodes_with_the_same_hardware_and_no_slice() -> None:
 
 
 def test_slices_of_a_node_that_does_not_exist() -> None:
-    answer = explain(node("a"), slice_of("gpu.example.com", "a.example.com", device("gpu-0")), ONE, pod("p", USES))
-    assert "slices of gpu.example.com are for a node that does not exist: a.example.com" in answer.headline
+    answer = explain(
+        node("a"),
+        slice_of("gpu.example.com", "a.example.com", device("gpu-0")),
+        ONE,
+        pod("p", USES),
+    )
+    assert (
+        "slices of gpu.example.com are for a node that does not exist: a.example.com"
+        in answer.headline
+    )
     assert "there is node a" in answer.headline
 
 
@@ -253,15 +305,23 @@ def test_a_workload_that_cannot_create_its_pods() -> None:
     assert answer.headline == f"there is no pod: {said}"
     state = state_of(*machine("a"), ONE, deployment, event)
     features = Features.for_release("1.37")
-    assert groups(Explainer(state, features), ["deploy/web"], "ml", {}) == []  # none of them would fit
+    assert (
+        groups(Explainer(state, features), ["deploy/web"], "ml", {}) == []
+    )  # none of them would fit
     assert explain(*machine("a"), ONE, deployment, subject="deploy/web").fits
 
 
 @pytest.mark.parametrize(
     ("message", "step"),
     [
-        ("maximum cpu usage per Container is 16, but limit is 32", "ask for at most 16 cpu for each container"),
-        ("minimum memory usage per Pod is 1Gi, but request is 1Mi", "ask for at least 1Gi memory for each pod"),
+        (
+            "maximum cpu usage per Container is 16, but limit is 32",
+            "ask for at most 16 cpu for each container",
+        ),
+        (
+            "minimum memory usage per Pod is 1Gi, but request is 1Mi",
+            "ask for at least 1Gi memory for each pod",
+        ),
     ],
 )
 def test_what_a_limit_range_refuses(message: str, step: str) -> None:

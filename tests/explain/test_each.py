@@ -11,7 +11,17 @@ from dractl.cluster.changes import PatchError
 from dractl.errors import InputError
 from dractl.explain import Explainer, everything, explain_each
 from dractl.explain.answer import Relief
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 if TYPE_CHECKING:
     from dractl.explain import Explanation, Question
@@ -31,7 +41,9 @@ class Failing(Explainer):
         return super().explain(question)
 
 
-def replica(name: str, owner: str = "web-1", count: int = 4, **spec: Any) -> tuple[dict[str, Any], ...]:
+def replica(
+    name: str, owner: str = "web-1", count: int = 4, **spec: Any
+) -> tuple[dict[str, Any], ...]:
     made = pod(name, {"name": "g", "resourceClaimName": f"of-{name}"}, spec=spec)
     made["metadata"] |= {
         "ownerReferences": [{"kind": "ReplicaSet", "name": owner, "controller": True, "uid": "u"}],
@@ -40,13 +52,20 @@ def replica(name: str, owner: str = "web-1", count: int = 4, **spec: Any) -> tup
     entry = made["spec"]["resourceClaims"][0]
     entry.pop("resourceClaimName")
     entry["resourceClaimTemplateName"] = "t"
-    made["status"] = {"phase": "Pending", "resourceClaimStatuses": [{"name": "g", "resourceClaimName": f"of-{name}"}]}
+    made["status"] = {
+        "phase": "Pending",
+        "resourceClaimStatuses": [{"name": "g", "resourceClaimName": f"of-{name}"}],
+    }
     return made, claim(f"of-{name}", request("r", "gpu", count))
 
 
-def asked(*objects: dict[str, Any], kind: type[Explainer] = Explainer, alike: bool = True) -> list[Explanation]:
+def asked(
+    *objects: dict[str, Any], kind: type[Explainer] = Explainer, alike: bool = True
+) -> list[Explanation]:
     state = state_of(GPU, node("a"), slice_of("gpu.example.com", "a", device("gpu-0")), *objects)
-    return explain_each(kind(state, Features.for_release("1.37")), everything(state, None), alike=alike)
+    return explain_each(
+        kind(state, Features.for_release("1.37")), everything(state, None), alike=alike
+    )
 
 
 def test_equal_replicas_have_one_answer() -> None:
@@ -57,14 +76,19 @@ def test_equal_replicas_have_one_answer() -> None:
     assert len(asked(*objects, alike=False)) == 3
 
 
-@pytest.mark.parametrize("other", [replica("b", count=5), replica("b", "api-1"), replica("b", nodeSelector={"x": "y"})])
+@pytest.mark.parametrize(
+    "other", [replica("b", count=5), replica("b", "api-1"), replica("b", nodeSelector={"x": "y"})]
+)
 def test_what_differs_is_answered_by_itself(other: tuple[dict[str, Any], ...]) -> None:
     assert all(not answer.alike for answer in asked(*replica("a"), *other))
 
 
 def test_one_failure_leaves_the_others_their_answers() -> None:
     answers = asked(
-        *(pod(name, {"name": "g", "resourceClaimName": "c"}) for name in ("bad", "bad-input", "good")),
+        *(
+            pod(name, {"name": "g", "resourceClaimName": "c"})
+            for name in ("bad", "bad-input", "good")
+        ),
         claim("c", request("r", "gpu")),
         kind=Failing,
     )
@@ -80,7 +104,11 @@ def test_one_failure_leaves_the_others_their_answers() -> None:
 
 def test_an_error_about_the_only_subject_is_raised() -> None:
     with pytest.raises(InputError):
-        asked(pod("bad-input", {"name": "g", "resourceClaimName": "c"}), claim("c", request("r", "gpu")), kind=Failing)
+        asked(
+            pod("bad-input", {"name": "g", "resourceClaimName": "c"}),
+            claim("c", request("r", "gpu")),
+            kind=Failing,
+        )
 
 
 ONE_EACH = {
@@ -93,14 +121,22 @@ ONE_EACH = {
 
 def four_in_use(*pods: tuple[dict[str, Any], ...]) -> list[Explanation]:
     """Pods that want one GPU each, in a cluster whose only node has four: all held by a pod of batch."""
-    held = claim("held", request("r", "gpu", 4), status=allocation("a", *((DRIVER, f"gpu-{i}") for i in range(4))))
+    held = claim(
+        "held",
+        request("r", "gpu", 4),
+        status=allocation("a", *((DRIVER, f"gpu-{i}") for i in range(4))),
+    )
     holder = pod("sweep", {"name": "g", "resourceClaimName": "held"}, spec={"nodeName": "a"})
     holder["status"] = {"phase": "Running"}
     held["status"]["reservedFor"] = [{"resource": "pods", "name": "sweep", "uid": "uid-ml-sweep"}]
     holder["metadata"]["uid"] = "uid-ml-sweep"
     slices = slice_of(DRIVER, "a", *(device(f"gpu-{i}") for i in range(4)))
-    state = state_of(GPU, node("a"), slices, ONE_EACH, held, holder, *(each for made in pods for each in made))
-    return explain_each(Explainer(state, Features.for_release("1.37")), everything(state, None), alike=True)
+    state = state_of(
+        GPU, node("a"), slices, ONE_EACH, held, holder, *(each for made in pods for each in made)
+    )
+    return explain_each(
+        Explainer(state, Features.for_release("1.37")), everything(state, None), alike=True
+    )
 
 
 def test_a_fix_says_how_many_of_the_pods_fit_after_it() -> None:
@@ -111,8 +147,15 @@ def test_a_fix_says_how_many_of_the_pods_fit_after_it() -> None:
 
 
 def test_a_fix_that_several_workloads_wait_for_is_counted_over_all() -> None:
-    answers = four_in_use(replica("a", count=1), replica("b", count=1), replica("c", "api-1", count=1))
-    found = {fix.relief for answer in answers for fix in answer.fixes if fix.title.startswith("delete pod ml/sweep")}
+    answers = four_in_use(
+        replica("a", count=1), replica("b", count=1), replica("c", "api-1", count=1)
+    )
+    found = {
+        fix.relief
+        for answer in answers
+        for fix in answer.fixes
+        if fix.title.startswith("delete pod ml/sweep")
+    }
     assert [len(answer.alike) for answer in answers] == [1, 0]
     assert found == {Relief(fits=3, of=3)}
 
@@ -125,14 +168,26 @@ def of_job_set(spec: dict[str, Any]) -> list[dict[str, Any]]:
         "kind": "JobSet",
         "spec": {"replicatedJobs": [{"template": template}]},
     }
-    objects: list[dict[str, Any]] = [{**whole, "metadata": {"name": "set", "namespace": "ml", "uid": "u-set"}}]
+    objects: list[dict[str, Any]] = [
+        {**whole, "metadata": {"name": "set", "namespace": "ml", "uid": "u-set"}}
+    ]
     for number in range(2):
         above = [{"kind": "JobSet", "name": "set", "controller": True}]
         metadata = {"name": f"set-{number}", "namespace": "ml", "ownerReferences": above}
         made, own = replica(f"p{number}", **spec)
-        made["metadata"]["ownerReferences"] = [{"kind": "Job", "name": f"set-{number}", "controller": True}]
-        made["metadata"]["labels"] = {"job-name": f"set-{number}", "jobset.sigs.k8s.io/job-index": str(number)}
-        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {**metadata, "uid": f"u-{number}"}, **template}
+        made["metadata"]["ownerReferences"] = [
+            {"kind": "Job", "name": f"set-{number}", "controller": True}
+        ]
+        made["metadata"]["labels"] = {
+            "job-name": f"set-{number}",
+            "jobset.sigs.k8s.io/job-index": str(number),
+        }
+        job = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {**metadata, "uid": f"u-{number}"},
+            **template,
+        }
         objects += [job, made, own]
     return objects
 
@@ -141,7 +196,9 @@ def test_pods_of_the_jobs_of_a_job_set_have_one_answer() -> None:
     (answer,) = four_in_use(*((each,) for each in of_job_set({})))
     assert answer.title == "jobset ml/set (2 pods)"
     spread = {
-        "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
+        "topologySpreadConstraints": [
+            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+        ]
     }
     assert len(four_in_use(*((each,) for each in of_job_set(spread)))) == 2
 
@@ -151,9 +208,14 @@ def test_of_replicas_of_which_one_fits_the_others_have_an_answer_of_their_own() 
     slices = slice_of(DRIVER, "a", device("gpu-0"))
     pods = [each for name in "abc" for each in replica(name, count=1)]
     state = state_of(GPU, node("a"), slices, ONE_EACH, *pods)
-    answers = explain_each(Explainer(state, Features.for_release("1.37")), everything(state, None), alike=True)
+    answers = explain_each(
+        Explainer(state, Features.for_release("1.37")), everything(state, None), alike=True
+    )
     told = [(a.title, a.verdict, a.reasons[0].code if a.reasons else "") for a in answers]
-    assert told == [("deployment ml/web (2 pods)", "unallocatable", "device-in-use"), ("pod ml/a", "allocatable", "")]
+    assert told == [
+        ("deployment ml/web (2 pods)", "unallocatable", "device-in-use"),
+        ("pod ml/a", "allocatable", ""),
+    ]
     assert "1 of 3 pods of deployment ml/web fits at once" in answers[0].notes
 
 
@@ -166,7 +228,9 @@ def test_nothing_is_counted_for_one_pod() -> None:
 def test_a_claim_that_was_made_for_a_pod_is_no_subject_without_it() -> None:
     """A moment after its pod is deleted, or before the pod is listed."""
     pod_a, claim_a = replica("a")
-    claim_a["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "a", "controller": True, "uid": "u"}]
+    claim_a["metadata"]["ownerReferences"] = [
+        {"kind": "Pod", "name": "a", "controller": True, "uid": "u"}
+    ]
     assert [answer.subject.name for answer in asked(pod_a, claim_a)] == ["a"]
     assert asked(claim_a) == []
 

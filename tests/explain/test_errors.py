@@ -43,14 +43,23 @@ def test_an_amount_that_range_arithmetic_cannot_hold() -> None:
 
 
 def test_a_panic_is_a_known_fault_of_the_release() -> None:
-    part = {**device("gpu-0"), "consumesCounters": [{"counterSet": "s", "counters": {"c": {"value": "1"}}}]}
+    part = {
+        **device("gpu-0"),
+        "consumesCounters": [{"counterSet": "s", "counters": {"c": {"value": "1"}}}],
+    }
     first_slice = gpus(part, pool={"name": "pool-1", "generation": 1, "resourceSliceCount": 2})
     sets = [{"name": "s", "counters": {"c": {"value": "1"}}}]
     second = {**first_slice, "metadata": {"name": "counters"}}
     second["spec"] = {**first_slice["spec"], "devices": [], "sharedCounters": sets}
     every = request("r", "gpu", allocationMode="All")
     del every["exactly"]["count"]
-    reason = first(first_slice, second, claim("pool-claim", every), release="1.35", DRAPartitionableDevices=True)
+    reason = first(
+        first_slice,
+        second,
+        claim("pool-claim", every),
+        release="1.35",
+        DRAPartitionableDevices=True,
+    )
     assert (reason.code, reason.issue) == ("upstream-bug", "kubernetes#138882")
 
 
@@ -58,15 +67,27 @@ def test_a_derived_attribute_that_fails() -> None:
     derived = [{"name": "x.io/d", "expression": "device.attributes['gpu.example.com'].absent"}]
     asked = request("r", "gpu", derivedAttributes=derived)
     limits = [{"matchAttribute": "x.io/d"}]
-    reason = first(gpus(device("gpu-0")), claim("pool-claim", asked, constraints=limits), DRADerivedAttributes=True)
+    reason = first(
+        gpus(device("gpu-0")),
+        claim("pool-claim", asked, constraints=limits),
+        DRADerivedAttributes=True,
+    )
     assert (reason.code, reason.request) == ("scheduler-error", "r")
-    assert reason.message.startswith("evaluate derived attribute x.io/d on device gpu.example.com/pool-1/gpu-0 failed")
+    assert reason.message.startswith(
+        "evaluate derived attribute x.io/d on device gpu.example.com/pool-1/gpu-0 failed"
+    )
 
 
 def test_a_constraint_of_an_unknown_type() -> None:
-    reason = first(gpus(device("gpu-0")), claim("pool-claim", request("r", "gpu"), constraints=[{"requests": ["r"]}]))
+    reason = first(
+        gpus(device("gpu-0")),
+        claim("pool-claim", request("r", "gpu"), constraints=[{"requests": ["r"]}]),
+    )
     assert (reason.code, reason.pool, reason.gate) == ("scheduler-error", None, None)
-    assert reason.message == "claim ml/pool-claim, constraint #0: empty constraint (unsupported constraint type?)"
+    assert (
+        reason.message
+        == "claim ml/pool-claim, constraint #0: empty constraint (unsupported constraint type?)"
+    )
 
 
 def test_an_allocation_mode_of_a_later_release() -> None:

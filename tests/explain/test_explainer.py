@@ -10,7 +10,17 @@ from dractl.allocation import Features
 from dractl.cel import reading
 from dractl.explain import Explainer, Explanation, find
 from dractl.scheduler.groups import ClaimsHeld, Groups, names_read
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
 NIC = device_class("nic", "device.driver == 'nic.example.com'")
@@ -33,19 +43,32 @@ def wants(expression: str, **more: Any) -> dict[str, Any]:
 
 def test_the_largest_amount_there_is_is_named_and_offered() -> None:
     asked = wants("device.capacity['gpu.example.com'].memory.compareTo(quantity('80Gi')) >= 0")
-    small = gpus("node-1", device("gpu-0", capacity={"memory": "40Gi"}), device("gpu-1", capacity={"memory": "24Gi"}))
+    small = gpus(
+        "node-1",
+        device("gpu-0", capacity={"memory": "40Gi"}),
+        device("gpu-1", capacity={"memory": "24Gi"}),
+    )
     answer = explain("c", GPU, node("node-1"), small, claim("c", asked))
     assert answer.verdict == "unallocatable"
     assert answer.reasons[0].code == "selector-false"
     assert set(answer.reasons[0].found) == {"40Gi", "24Gi"}
     (operation,) = answer.fixes[0].changes[0].operations  # type: ignore[union-attr]
-    assert operation["value"] == "device.capacity['gpu.example.com'].memory.compareTo(quantity('40Gi')) >= 0"
+    assert (
+        operation["value"]
+        == "device.capacity['gpu.example.com'].memory.compareTo(quantity('40Gi')) >= 0"
+    )
 
 
 def test_only_the_condition_that_is_false_is_changed() -> None:
-    asked = wants("device.attributes['gpu.example.com'].model == 'B' && device.attributes['gpu.example.com'].ready")
+    asked = wants(
+        "device.attributes['gpu.example.com'].model == 'B' && device.attributes['gpu.example.com'].ready"
+    )
     answer = explain(
-        "c", GPU, node("node-1"), gpus("node-1", device("gpu-0", model="A", ready=True)), claim("c", asked)
+        "c",
+        GPU,
+        node("node-1"),
+        gpus("node-1", device("gpu-0", model="A", ready=True)),
+        claim("c", asked),
     )
     (operation,) = answer.fixes[0].changes[0].operations  # type: ignore[union-attr]
     want = "device.attributes['gpu.example.com'].model == 'A' && device.attributes['gpu.example.com'].ready"
@@ -53,12 +76,25 @@ def test_only_the_condition_that_is_false_is_changed() -> None:
 
 
 def test_holders_are_named_with_their_pods_and_whether_they_ended() -> None:
-    held = claim("job", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="job"))
+    held = claim(
+        "job",
+        request("r", "gpu"),
+        status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="job"),
+    )
     done = pod(
-        "job", {"name": "g", "resourceClaimName": "job"}, spec={"nodeName": "node-1"}, status={"phase": "Succeeded"}
+        "job",
+        {"name": "g", "resourceClaimName": "job"},
+        spec={"nodeName": "node-1"},
+        status={"phase": "Succeeded"},
     )
     answer = explain(
-        "c", GPU, node("node-1"), gpus("node-1", device("gpu-0")), held, done, claim("c", request("r", "gpu"))
+        "c",
+        GPU,
+        node("node-1"),
+        gpus("node-1", device("gpu-0")),
+        held,
+        done,
+        claim("c", request("r", "gpu")),
     )
     (holder,) = answer.reasons[0].holders
     assert (holder.claim, holder.pod, holder.finished) == ("ml/job", "ml/job", True)
@@ -66,29 +102,51 @@ def test_holders_are_named_with_their_pods_and_whether_they_ended() -> None:
 
 
 def test_a_misspelt_constraint_finds_the_attribute() -> None:
-    devices = gpus("node-1", device("gpu-0", **{ROOT: "pci0000:00"}), device("gpu-1", **{ROOT: "pci0000:00"}))
+    devices = gpus(
+        "node-1", device("gpu-0", **{ROOT: "pci0000:00"}), device("gpu-1", **{ROOT: "pci0000:00"})
+    )
     typo = [{"matchAttribute": "resource.kubernbetes.io/pcieRoot"}]
-    answer = explain("c", GPU, node("node-1"), devices, claim("c", request("r", "gpu", 2), constraints=typo))
+    answer = explain(
+        "c", GPU, node("node-1"), devices, claim("c", request("r", "gpu", 2), constraints=typo)
+    )
     assert (answer.reasons[0].code, answer.reasons[0].nearest) == ("attr-missing", ROOT)
     assert any(ROOT in fix.title for fix in answer.fixes)
 
 
 def test_the_conflict_shows_what_each_root_holds() -> None:
     devices = [
-        gpus("node-1", device("gpu-0", **{ROOT: "a"}), device("gpu-1", **{ROOT: "a"}), device("gpu-2", **{ROOT: "b"})),
+        gpus(
+            "node-1",
+            device("gpu-0", **{ROOT: "a"}),
+            device("gpu-1", **{ROOT: "a"}),
+            device("gpu-2", **{ROOT: "b"}),
+        ),
         slice_of("nic.example.com", "node-1", device("nic-0", **{ROOT: "b"})),
     ]
-    asked = claim("c", request("g", "gpu", 2), request("n", "nic"), constraints=[{"matchAttribute": ROOT}])
+    asked = claim(
+        "c", request("g", "gpu", 2), request("n", "nic"), constraints=[{"matchAttribute": ROOT}]
+    )
     answer = explain("c", GPU, NIC, node("node-1"), *devices, asked)
     assert answer.conflict is not None
-    assert {p.value: dict(p.free) for p in answer.conflict.places} == {"a": {"g": 2, "n": 0}, "b": {"g": 1, "n": 1}}
+    assert {p.value: dict(p.free) for p in answer.conflict.places} == {
+        "a": {"g": 2, "n": 0},
+        "b": {"g": 1, "n": 1},
+    }
 
 
 def test_a_node_outside_dra_that_would_fit_comes_first() -> None:
     full = node("node-1", unschedulable=True)
     empty = node("node-2")
     asked = pod("p", {"name": "g", "resourceClaimName": "c"})
-    answer = explain("pod/p", GPU, full, empty, gpus("node-1", device("gpu-0")), claim("c", request("r", "gpu")), asked)
+    answer = explain(
+        "pod/p",
+        GPU,
+        full,
+        empty,
+        gpus("node-1", device("gpu-0")),
+        claim("c", request("r", "gpu")),
+        asked,
+    )
     assert answer.reasons[0].code == "node-filter"
     assert answer.reasons[0].nodes == ("node-1",)
     assert answer.scheduler_message == (
@@ -100,13 +158,23 @@ def test_a_node_outside_dra_that_would_fit_comes_first() -> None:
 def test_a_pod_of_another_scheduler_is_said_first() -> None:
     asked = pod("p", {"name": "g", "resourceClaimName": "c"}, spec={"schedulerName": "volcano"})
     answer = explain(
-        "pod/p", GPU, node("node-1"), gpus("node-1", device("gpu-0")), claim("c", request("r", "gpu")), asked
+        "pod/p",
+        GPU,
+        node("node-1"),
+        gpus("node-1", device("gpu-0")),
+        claim("c", request("r", "gpu")),
+        asked,
     )
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "scheduler-bypass")
-    assert answer.fixes[0].title == "remove schedulerName from the pod, so that the default scheduler schedules it"
+    assert (
+        answer.fixes[0].title
+        == "remove schedulerName from the pod, so that the default scheduler schedules it"
+    )
 
 
-@pytest.mark.parametrize(("template", "nearest"), [("one-gpus", "one-gpu"), ("entirely-different", None)])
+@pytest.mark.parametrize(
+    ("template", "nearest"), [("one-gpus", "one-gpu"), ("entirely-different", None)]
+)
 def test_a_missing_template(template: str, nearest: str | None) -> None:
     there = {
         "apiVersion": "resource.k8s.io/v1",
@@ -121,13 +189,20 @@ def test_a_missing_template(template: str, nearest: str | None) -> None:
 
 
 def test_a_kind_that_the_source_lacks_is_not_said_to_be_missing() -> None:
-    answer = explain("pod/p", GPU, node("node-1"), pod("p", {"name": "g", "resourceClaimName": "c"}))
+    answer = explain(
+        "pod/p", GPU, node("node-1"), pod("p", {"name": "g", "resourceClaimName": "c"})
+    )
     assert "not in the input" in answer.reasons[0].message
     assert "does not exist" not in answer.reasons[0].message
 
 
 def test_a_kubelet_that_cannot_prepare_is_quoted() -> None:
-    placed = pod("p", {"name": "g", "resourceClaimName": "c"}, spec={"nodeName": "node-1"}, metadata={"uid": "1"})
+    placed = pod(
+        "p",
+        {"name": "g", "resourceClaimName": "c"},
+        spec={"nodeName": "node-1"},
+        metadata={"uid": "1"},
+    )
     event = {
         "apiVersion": "v1",
         "kind": "Event",
@@ -137,8 +212,12 @@ def test_a_kubelet_that_cannot_prepare_is_quoted() -> None:
         "message": "DRA driver gpu.example.com is not registered",
         "lastTimestamp": "2026-01-01T00:00:00Z",
     }
-    held = claim("c", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="p"))
-    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", device("gpu-0")), held, placed, event)
+    held = claim(
+        "c", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="p")
+    )
+    answer = explain(
+        "pod/p", GPU, node("node-1"), gpus("node-1", device("gpu-0")), held, placed, event
+    )
     assert answer.verdict == "failing"
     assert "not registered" in answer.headline
 
@@ -146,7 +225,14 @@ def test_a_kubelet_that_cannot_prepare_is_quoted() -> None:
 def test_where_one_change_is_not_enough_two_are_found() -> None:
     tainted = node("node-1", taints=[{"key": "dedicated", "effect": "NoSchedule"}])
     asked = pod("p", {"name": "g", "resourceClaimName": "c"})
-    answer = explain("pod/p", GPU, tainted, gpus("node-1", device("gpu-0")), claim("c", request("r", "gpu", 2)), asked)
+    answer = explain(
+        "pod/p",
+        GPU,
+        tainted,
+        gpus("node-1", device("gpu-0")),
+        claim("c", request("r", "gpu", 2)),
+        asked,
+    )
     (fix,) = answer.fixes
     assert len(fix.changes) == 2
     assert "dedicated" in fix.title
@@ -164,14 +250,29 @@ def test_a_manifest_that_no_server_would_take_is_said_to_be_one() -> None:
 @pytest.mark.parametrize(("release", "told"), [("1.35", False), ("1.36", True), ("1.37", True)])
 def test_features_that_nodes_must_declare_are_named(release: str, told: bool) -> None:
     asked = pod(
-        "p", {"name": "g", "resourceClaimName": "c"}, spec={"hostNetwork": True, "hostUsers": False}, metadata={}
+        "p",
+        {"name": "g", "resourceClaimName": "c"},
+        spec={"hostNetwork": True, "hostUsers": False},
+        metadata={},
     )
     able = node("node-2")
     able["status"]["declaredFeatures"] = ["UserNamespacesHostNetworkSupport"]
-    objects = (GPU, node("node-1"), able, gpus("node-1", device("gpu-0")), claim("c", request("r", "gpu")), asked)
-    notes = [n for n in explain("pod/p", *objects, release=release).notes if "not checked here" in n]
+    objects = (
+        GPU,
+        node("node-1"),
+        able,
+        gpus("node-1", device("gpu-0")),
+        claim("c", request("r", "gpu")),
+        asked,
+    )
+    notes = [
+        n for n in explain("pod/p", *objects, release=release).notes if "not checked here" in n
+    ]
     assert bool(notes) is told
-    assert all("UserNamespacesHostNetworkSupport" in n and "node-1" in n and "node-2" not in n for n in notes)
+    assert all(
+        "UserNamespacesHostNetworkSupport" in n and "node-1" in n and "node-2" not in n
+        for n in notes
+    )
 
 
 # -- nodes that cannot be told apart --
@@ -190,12 +291,15 @@ def keys(
 
 def test_names_and_values_that_nothing_reads_do_not_matter() -> None:
     one, two = keys(
-        gpus("node-1", device("gpu-0", model="A", uuid="1")), gpus("node-2", device("gpu-0", model="A", uuid="2"))
+        gpus("node-1", device("gpu-0", model="A", uuid="1")),
+        gpus("node-2", device("gpu-0", model="A", uuid="2")),
     )
     assert one == two
 
 
-@pytest.mark.parametrize("expression", ["device.attributes['d'].uuid == '1'", "device.attributes['d'].exists(k, true)"])
+@pytest.mark.parametrize(
+    "expression", ["device.attributes['d'].uuid == '1'", "device.attributes['d'].exists(k, true)"]
+)
 def test_values_that_may_be_read_do_matter(expression: str) -> None:
     slices = gpus("node-1", device("gpu-0", uuid="1")), gpus("node-2", device("gpu-0", uuid="2"))
     one, two = keys(*slices, expression=expression)
@@ -203,7 +307,9 @@ def test_values_that_may_be_read_do_matter(expression: str) -> None:
 
 
 def test_devices_in_use_matter() -> None:
-    held = [claim("h", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0")))]
+    held = [
+        claim("h", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0")))
+    ]
     one, two = keys(gpus("node-1", device("gpu-0")), gpus("node-2", device("gpu-0")), held=held)
     assert one != two
 
@@ -221,15 +327,24 @@ def test_requests_that_draw_on_the_same_counters_are_told_which() -> None:
         return {**device(name, profile=profile), "consumesCounters": consumed}
 
     names = ("gpu-0", "gpu-1")
-    parts = [part(f"{g}-{p}", p, m) for g in names for p, m in (("half", "40Gi"), ("large", "60Gi"))]
+    parts = [
+        part(f"{g}-{p}", p, m) for g in names for p, m in (("half", "40Gi"), ("large", "60Gi"))
+    ]
     two = {"resourceSliceCount": 2}
     devices = gpus("node-1", *parts, **two)
     sets = gpus("node-1", **two)
     sets["metadata"]["name"] += "-sets"
-    sets["spec"]["sharedCounters"] = [{"name": f"{g}-set", "counters": {"memory": {"value": "80Gi"}}} for g in names]
+    sets["spec"]["sharedCounters"] = [
+        {"name": f"{g}-set", "counters": {"memory": {"value": "80Gi"}}} for g in names
+    ]
     of_profile = "device.attributes['gpu.example.com'].profile == '{}'"
     asked = [
-        request(f"r-{profile}", "gpu", count, selectors=[{"cel": {"expression": of_profile.format(profile)}}])
+        request(
+            f"r-{profile}",
+            "gpu",
+            count,
+            selectors=[{"cel": {"expression": of_profile.format(profile)}}],
+        )
         for profile, count in (("half", 1), ("large", 2))
     ]
     told = "their devices draw on the same counters, of gpu-0-set, gpu-1-set"
@@ -237,7 +352,9 @@ def test_requests_that_draw_on_the_same_counters_are_told_which() -> None:
     assert answer.reasons[0].code == "search-conflict"
     assert answer.reasons[0].message.endswith(f"together they do not: {told}")
     answer = explain("c", GPU, node("node-1"), devices, sets, claim("c", request("r", "gpu", 3)))
-    assert answer.reasons[0].message == f"request r: one device would fit; 3 together do not: {told}"
+    assert (
+        answer.reasons[0].message == f"request r: one device would fit; 3 together do not: {told}"
+    )
 
 
 def test_a_name_inside_another_is_not_read() -> None:
@@ -265,18 +382,25 @@ def test_the_part_of_a_selector_that_is_false_is_named_with_the_values_it_saw() 
         "device.attributes['gpu.example.com'].model in ['A', 'B'] && "
         "(device.attributes['gpu.example.com'].cores > 4 || device.attributes['gpu.example.com'].?big.orValue(false))"
     )
-    devices = gpus("node-1", device("gpu-0", model="A", cores=2), device("gpu-1", model="B", cores=2))
+    devices = gpus(
+        "node-1", device("gpu-0", model="A", cores=2), device("gpu-1", model="B", cores=2)
+    )
     (reason,) = explain("c", GPU, node("node-1"), devices, claim("c", wants(text))).reasons
     part = "device.attributes['gpu.example.com'].cores > 4 || device.attributes['gpu.example.com'].?big.orValue(false)"
     (evaluated,) = plain(reason.evaluated)
     assert evaluated["expression"] == part == text[evaluated["start"] : evaluated["end"]]
-    assert evaluated["saw"] == [{"name": "gpu.example.com/cores", "value": "2"}, {"name": "gpu.example.com/big"}]
+    assert evaluated["saw"] == [
+        {"name": "gpu.example.com/cores", "value": "2"},
+        {"name": "gpu.example.com/big"},
+    ]
     assert "cores > 4 || big.orValue(false) is false" in reason.message.replace("?", "")
 
 
 def test_a_selector_that_fails_names_the_lookup_that_failed() -> None:
     text = "device.attributes['gpu.example.com'].model == 'A'"
-    (reason, *_) = explain("c", GPU, node("node-1"), gpus("node-1", device("gpu-0")), claim("c", wants(text))).reasons
+    (reason, *_) = explain(
+        "c", GPU, node("node-1"), gpus("node-1", device("gpu-0")), claim("c", wants(text))
+    ).reasons
     assert reason.code == "selector-error"
     (evaluated,) = reason.evaluated
     assert evaluated.expression == "device.attributes['gpu.example.com'].model"

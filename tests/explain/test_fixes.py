@@ -13,14 +13,28 @@ from dractl.cluster.changes import Create, Delete, Patch, patched
 from dractl.explain import Explainer, Explanation, find
 from dractl.explain.answer import plain
 from dractl.report import explain_patch
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 if TYPE_CHECKING:
     from dractl.explain.answer import Fix
 
 DRIVER = "gpu.nvidia.com"
-GPU = device_class(DRIVER, f"device.driver == '{DRIVER}' && device.attributes['{DRIVER}'].type == 'gpu'")
-MIG = device_class("mig.nvidia.com", f"device.driver == '{DRIVER}' && device.attributes['{DRIVER}'].type == 'mig'")
+GPU = device_class(
+    DRIVER, f"device.driver == '{DRIVER}' && device.attributes['{DRIVER}'].type == 'gpu'"
+)
+MIG = device_class(
+    "mig.nvidia.com", f"device.driver == '{DRIVER}' && device.attributes['{DRIVER}'].type == 'mig'"
+)
 NIC = device_class("dranet", "device.driver == 'dra.net'")
 HOSTNAME = "kubernetes.io/hostname"
 
@@ -32,7 +46,9 @@ def explain(name: str, *objects: dict[str, Any], release: str = "1.37") -> Expla
 
 
 def gpus(where: str, *names: str, architecture: str = "Hopper", **pool: Any) -> dict[str, Any]:
-    return slice_of(DRIVER, where, *(device(n, type="gpu", architecture=architecture) for n in names), **pool)
+    return slice_of(
+        DRIVER, where, *(device(n, type="gpu", architecture=architecture) for n in names), **pool
+    )
 
 
 def migs(where: str) -> dict[str, Any]:
@@ -52,10 +68,14 @@ def selecting(expression: str, **more: Any) -> dict[str, Any]:
     return request("r", DRIVER, selectors=[{"cel": {"expression": expression}}], **more)
 
 
-def made(name: str, owner: str, of: str = "t", *, where: str | None = None, **metadata: Any) -> dict[str, Any]:
+def made(
+    name: str, owner: str, of: str = "t", *, where: str | None = None, **metadata: Any
+) -> dict[str, Any]:
     """A pod that ``owner`` (Kind/name) made, of the template ``of``, on a node."""
     kind, _, owner_name = owner.partition("/")
-    references = [{"kind": kind, "name": owner_name, "uid": f"uid-{owner_name}", "controller": True}]
+    references = [
+        {"kind": kind, "name": owner_name, "uid": f"uid-{owner_name}", "controller": True}
+    ]
     return pod(
         name,
         {"name": "g", "resourceClaimTemplateName": of},
@@ -68,7 +88,9 @@ def made(name: str, owner: str, of: str = "t", *, where: str | None = None, **me
     )
 
 
-def replica(name: str, where: str | None = None, deployment: str = "web", **metadata: Any) -> dict[str, Any]:
+def replica(
+    name: str, where: str | None = None, deployment: str = "web", **metadata: Any
+) -> dict[str, Any]:
     labels = {"pod-template-hash": "abc"}
     return made(name, f"ReplicaSet/{deployment}-abc", where=where, labels=labels, **metadata)
 
@@ -77,7 +99,12 @@ def held(by: str, where: str, *names: str) -> dict[str, Any]:
     """The claim of a pod with devices of the node."""
     owner = [{"kind": "Pod", "name": by, "uid": f"uid-{by}"}]
     status = allocation(where, *((DRIVER, name) for name in names), pod=by)
-    return claim(f"{by}-g", request("r", DRIVER), status=status, metadata={"ownerReferences": owner, "uid": by})
+    return claim(
+        f"{by}-g",
+        request("r", DRIVER),
+        status=status,
+        metadata={"ownerReferences": owner, "uid": by},
+    )
 
 
 def changes(fix: Fix) -> list[Any]:
@@ -90,13 +117,20 @@ def titles(answer: Explanation) -> list[str]:
 
 TWO = (GPU, node("node-1"), gpus("node-1", "gpu-0", "gpu-1"), template("t", request("r", DRIVER)))
 BUSY = (*TWO, held("web-0", "node-1", "gpu-0"), held("web-1", "node-1", "gpu-1"))
-WANTS = (claim("c", request("r", DRIVER)), pod("p", {"name": "g", "resourceClaimName": "c"}, metadata={"uid": "p"}))
+WANTS = (
+    claim("c", request("r", DRIVER)),
+    pod("p", {"name": "g", "resourceClaimName": "c"}, metadata={"uid": "p"}),
+)
 
 # -- pods that come back --
 
 
 def test_the_end_of_a_sibling_replica_is_no_fix() -> None:
-    own = claim("web-2-g", request("r", DRIVER), metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-2"}]})
+    own = claim(
+        "web-2-g",
+        request("r", DRIVER),
+        metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-2"}]},
+    )
     pods = replica("web-0", "node-1"), replica("web-1", "node-1"), replica("web-2")
     answer = explain("pod/web-2", *BUSY, own, *pods)
     assert answer.fixes == ()
@@ -109,7 +143,10 @@ def test_another_workload_becomes_smaller_by_the_pod_that_holds_the_devices() ->
     mark, scale = changes(fix)
     assert mark["patch"] in ("Pod/ml/web-0", "Pod/ml/web-1")
     assert mark["json"][0]["value"] == {"controller.kubernetes.io/pod-deletion-cost": "-1"}
-    assert scale == {"patch": "Deployment/ml/web", "json": [{"op": "replace", "path": "/spec/replicas", "value": 1}]}
+    assert scale == {
+        "patch": "Deployment/ml/web",
+        "json": [{"op": "replace", "path": "/spec/replicas", "value": 1}],
+    }
     assert fix.tried == (Delete(mark["patch"]),)
 
 
@@ -120,26 +157,39 @@ def test_a_mark_is_set_in_place_and_a_pod_seen_from_its_claim_is_made_anew() -> 
     assert "kubectl annotate pod web-" in patch
     assert "kubectl scale deployment/web -n ml --replicas=1" in patch
     tainted = node("node-1", taints=[{"key": "dedicated", "effect": "NoSchedule"}])
-    patch = explain_patch.render([explain("claim/c", GPU, tainted, gpus("node-1", "gpu-0"), *WANTS)])
+    patch = explain_patch.render(
+        [explain("claim/c", GPU, tainted, gpus("node-1", "gpu-0"), *WANTS)]
+    )
     assert "kubectl get pod p -n ml -o yaml > pod-p.before.yaml" in patch
     assert "kubectl replace --force -f pod-p.yaml" in patch
 
 
 def test_no_mark_is_needed_where_the_controller_takes_that_pod_anyway() -> None:
-    cheap = replica("web-0", "node-1", annotations={"controller.kubernetes.io/pod-deletion-cost": "-5"})
+    cheap = replica(
+        "web-0", "node-1", annotations={"controller.kubernetes.io/pod-deletion-cost": "-5"}
+    )
     answer = explain("pod/p", *BUSY, *WANTS, cheap, replica("web-1", "node-1"))
     assert changes(answer.fixes[0]) == [
-        {"patch": "Deployment/ml/web", "json": [{"op": "replace", "path": "/spec/replicas", "value": 1}]}
+        {
+            "patch": "Deployment/ml/web",
+            "json": [{"op": "replace", "path": "/spec/replicas", "value": 1}],
+        }
     ]
     assert answer.fixes[0].tried == (Delete("Pod/ml/web-0"),)
 
 
 def test_the_cheapest_pod_ends_before_those_that_share_a_node() -> None:
     # ActivePodsWithRanks compares the cost first, then how many pods are on the node; run on a 1.37 control plane
-    held_by = [held("web-0", "node-1", "gpu-0"), held("web-1", "node-2", "gpu-2"), held("web-2", "node-2", "gpu-3")]
+    held_by = [
+        held("web-0", "node-1", "gpu-0"),
+        held("web-1", "node-2", "gpu-2"),
+        held("web-2", "node-2", "gpu-3"),
+    ]
     pods = replica("web-0", "node-1"), replica("web-1", "node-2"), replica("web-2", "node-2")
     wants = claim("c", request("r", DRIVER, 2)), WANTS[1]
-    answer = explain("pod/p", *TWO, node("node-2"), gpus("node-2", "gpu-2", "gpu-3"), *held_by, *pods, *wants)
+    answer = explain(
+        "pod/p", *TWO, node("node-2"), gpus("node-2", "gpu-2", "gpu-3"), *held_by, *pods, *wants
+    )
     assert titles(answer) == [
         "lower count of request r from 2 to 1",
         "scale Deployment ml/web from 3 to 2 replicas, pod web-0 first",
@@ -147,7 +197,10 @@ def test_the_cheapest_pod_ends_before_those_that_share_a_node() -> None:
     mark, scale = changes(answer.fixes[1])
     assert mark["patch"] == "Pod/ml/web-0"
     assert mark["json"][0]["value"] == {"controller.kubernetes.io/pod-deletion-cost": "-1"}
-    assert scale == {"patch": "Deployment/ml/web", "json": [{"op": "replace", "path": "/spec/replicas", "value": 2}]}
+    assert scale == {
+        "patch": "Deployment/ml/web",
+        "json": [{"op": "replace", "path": "/spec/replicas", "value": 2}],
+    }
 
 
 def test_who_may_take_what_the_first_of_several_pods_frees_is_told() -> None:
@@ -157,7 +210,11 @@ def test_who_may_take_what_the_first_of_several_pods_frees_is_told() -> None:
         pod(name, wants, metadata={"uid": name, "creationTimestamp": f"2026-01-0{day}T00:00:00Z"})
         for day, (name, wants) in enumerate(zip("pq", waits, strict=True), 1)
     )
-    spec = {"replicas": 2, "selector": {"matchLabels": {}}, "template": {"metadata": {}, "spec": {"containers": []}}}
+    spec = {
+        "replicas": 2,
+        "selector": {"matchLabels": {}},
+        "template": {"metadata": {}, "spec": {"containers": []}},
+    }
     meta = {"name": "web", "namespace": "ml"}
     web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
     pods = web, replica("web-0", "node-1"), replica("web-1", "node-1"), first
@@ -169,7 +226,10 @@ def test_who_may_take_what_the_first_of_several_pods_frees_is_told() -> None:
 
 
 def test_a_stateful_set_gives_up_its_highest_number() -> None:
-    pods = made("web-0", "StatefulSet/web", where="node-1"), made("web-1", "StatefulSet/web", where="node-1")
+    pods = (
+        made("web-0", "StatefulSet/web", where="node-1"),
+        made("web-1", "StatefulSet/web", where="node-1"),
+    )
     answer = explain("pod/p", *BUSY, *WANTS, *pods)
     assert titles(answer) == ["scale StatefulSet ml/web from 2 to 1 replica"]
     assert answer.fixes[0].tried == (Delete("Pod/ml/web-1"),)
@@ -178,7 +238,9 @@ def test_a_stateful_set_gives_up_its_highest_number() -> None:
 def test_a_job_is_suspended() -> None:
     pods = made("web-0", "Job/web", where="node-1"), made("web-1", "Job/web", where="node-1")
     (fix,) = explain("pod/p", *BUSY, *WANTS, *pods).fixes
-    assert changes(fix) == [{"patch": "Job/ml/web", "json": [{"op": "add", "path": "/spec/suspend", "value": True}]}]
+    assert changes(fix) == [
+        {"patch": "Job/ml/web", "json": [{"op": "add", "path": "/spec/suspend", "value": True}]}
+    ]
     assert set(fix.tried) == {Delete("Pod/ml/web-0"), Delete("Pod/ml/web-1")}
 
 
@@ -211,7 +273,13 @@ def test_no_made_up_slice_is_to_be_applied() -> None:
 
 def test_a_node_without_such_devices_is_not_told_to_have_some() -> None:
     answer = explain(
-        "c", GPU, NIC, node("node-1"), node("net-1"), gpus("node-1", "gpu-0"), claim("c", request("r", DRIVER, 3))
+        "c",
+        GPU,
+        NIC,
+        node("node-1"),
+        node("net-1"),
+        gpus("node-1", "gpu-0"),
+        claim("c", request("r", DRIVER, 3)),
     )
     assert titles(answer) == ["lower count of request r from 3 to 1"]
 
@@ -224,7 +292,9 @@ def test_the_same_value_twice_is_written_twice() -> None:
     patch = explain_patch.render([answer])
     assert "&id" not in patch
     documents = re.findall(r"kubectl create -f - <<'EOF'(?: &&)?\n(.*?)EOF\n", patch, re.DOTALL)
-    assert [yaml.safe_load(d) for d in documents] == [change["create"] for change in changes(answer.fixes[0])]
+    assert [yaml.safe_load(d) for d in documents] == [
+        change["create"] for change in changes(answer.fixes[0])
+    ]
 
 
 def test_an_incomplete_pool_comes_before_other_wishes() -> None:
@@ -267,7 +337,12 @@ def providing(device_class: dict[str, Any], resource: str) -> dict[str, Any]:
     return {**device_class, "spec": {**device_class["spec"], "extendedResourceName": resource}}
 
 
-CARDS = (NIC, node("node-1"), gpus("node-1", "gpu-0"), slice_of("dra.net", "node-1", device("nic-0")))
+CARDS = (
+    NIC,
+    node("node-1"),
+    gpus("node-1", "gpu-0"),
+    slice_of("dra.net", "node-1", device("nic-0")),
+)
 
 
 def test_the_near_extended_resource_is_meant() -> None:
@@ -276,7 +351,9 @@ def test_the_near_extended_resource_is_meant() -> None:
     (fix,) = answer.fixes
     (change,) = fix.changes
     assert isinstance(change, Patch)
-    resources = patched(extended("nvidia.com/gpus"), change.operations)["spec"]["containers"][0]["resources"]
+    resources = patched(extended("nvidia.com/gpus"), change.operations)["spec"]["containers"][0][
+        "resources"
+    ]
     assert resources == {"requests": {"nvidia.com/gpu": "1"}, "limits": {"nvidia.com/gpu": "1"}}
 
 
@@ -284,7 +361,11 @@ def test_the_near_extended_resource_is_meant() -> None:
 def test_of_two_containers_one_asks_for_less_of_an_extended_resource(free: int, left: int) -> None:
     waiting = extended("nvidia.com/gpu")
     waiting["spec"]["containers"] = [
-        {"name": name, "image": "x", "resources": {kind: {"nvidia.com/gpu": "3"} for kind in ("requests", "limits")}}
+        {
+            "name": name,
+            "image": "x",
+            "resources": {kind: {"nvidia.com/gpu": "3"} for kind in ("requests", "limits")},
+        }
         for name in ("a", "b")
     ]
     cards = gpus("node-1", *(f"gpu-{number}" for number in range(free)))
@@ -297,11 +378,17 @@ def test_the_container_that_asks_for_too_much_is_lowered_beside_an_init_containe
     amounts = {kind: {"nvidia.com/gpu": "3"} for kind in ("requests", "limits")}
     waiting["spec"]["containers"] = [{"name": "a", "image": "x", "resources": amounts}]
     waiting["spec"]["initContainers"] = [{"name": "i", "image": "x"}]
-    answer = explain("pod/p", providing(GPU, "nvidia.com/gpu"), node("node-1"), gpus("node-1", "gpu-0"), waiting)
-    (change,) = next(fix for fix in answer.fixes if fix.title == "lower nvidia.com/gpu from 3 to 1").changes
+    answer = explain(
+        "pod/p", providing(GPU, "nvidia.com/gpu"), node("node-1"), gpus("node-1", "gpu-0"), waiting
+    )
+    (change,) = next(
+        fix for fix in answer.fixes if fix.title == "lower nvidia.com/gpu from 3 to 1"
+    ).changes
     assert isinstance(change, Patch)
     (container,) = patched(waiting, change.operations)["spec"]["containers"]
-    assert container["resources"] == {kind: {"nvidia.com/gpu": "1"} for kind in ("requests", "limits")}
+    assert container["resources"] == {
+        kind: {"nvidia.com/gpu": "1"} for kind in ("requests", "limits")
+    }
 
 
 def test_a_class_of_another_vendor_does_not_provide_it() -> None:
@@ -327,18 +414,26 @@ def test_a_name_is_put_right_wherever_it_is_read() -> None:
 
 def test_what_else_is_in_the_way_of_the_right_name_is_said() -> None:
     asked = claim("c", selecting(f"device.attributes['{DRIVER}'].architcture == 'Hopper'", count=2))
-    busy = claim("held", request("r", DRIVER), status=allocation("node-1", (DRIVER, "gpu-0"), pod="x"))
+    busy = claim(
+        "held", request("r", DRIVER), status=allocation("node-1", (DRIVER, "gpu-0"), pod="x")
+    )
     answer = explain("c", *TWO, busy, asked)
     assert answer.reasons[0].code == "selector-error"
-    assert any("architecture in request r. Then " in note and "1 of 2" in note for note in answer.notes)
+    assert any(
+        "architecture in request r. Then " in note and "1 of 2" in note for note in answer.notes
+    )
     assert not any("without" in title for title in titles(answer))
 
 
 def test_the_template_that_is_there_is_used_and_no_other_made() -> None:
     asked = pod("p", {"name": "g", "resourceClaimTemplateName": "one-gpus"}, metadata={"uid": "p"})
     one = template("one-gpu", request("r", DRIVER))
-    assert titles(explain("pod/p", *TWO, one, asked)) == ["change resourceClaimTemplateName one-gpus to one-gpu"]
-    busy = explain("pod/p", *BUSY, one, asked, pod("web-0", spec={"nodeName": "node-1"}), pod("web-1"))
+    assert titles(explain("pod/p", *TWO, one, asked)) == [
+        "change resourceClaimTemplateName one-gpus to one-gpu"
+    ]
+    busy = explain(
+        "pod/p", *BUSY, one, asked, pod("web-0", spec={"nodeName": "node-1"}), pod("web-1")
+    )
     assert not any("create" in title for title in titles(busy))
     assert any("one-gpu. Then " in note and "in use" in note for note in busy.notes)
 
@@ -356,7 +451,12 @@ def test_a_class_that_was_misspelt_is_not_installed() -> None:
     ("label", "offered"), [(HOSTNAME, False), ("topology.kubernetes.io/zone", False), ("a/b", True)]
 )
 def test_a_label_that_says_what_a_node_is_stays(label: str, offered: bool) -> None:
-    asked = pod("p", {"name": "g", "resourceClaimName": "c"}, spec={"nodeSelector": {label: "other"}}, metadata={})
+    asked = pod(
+        "p",
+        {"name": "g", "resourceClaimName": "c"},
+        spec={"nodeSelector": {label: "other"}},
+        metadata={},
+    )
     answer = explain("pod/p", *TWO, claim("c", request("r", DRIVER)), asked)
     assert answer.fixes[0].title == f"remove nodeSelector {label}=other from the pod"
     assert any(title.startswith("label node-1") for title in titles(answer)) is offered
@@ -365,8 +465,18 @@ def test_a_label_that_says_what_a_node_is_stays(label: str, offered: bool) -> No
 @pytest.mark.parametrize(
     ("policy", "wanted", "most", "told"),
     [
-        ({"validRange": {"min": "1G", "max": "8G", "step": "1G"}}, "9G", "8G", "1G to 8G in steps of 1G"),
-        ({"validRange": {"min": "1G", "max": "8G", "step": "3G"}}, "10G", "7G", "1G to 8G in steps of 3G"),
+        (
+            {"validRange": {"min": "1G", "max": "8G", "step": "1G"}},
+            "9G",
+            "8G",
+            "1G to 8G in steps of 1G",
+        ),
+        (
+            {"validRange": {"min": "1G", "max": "8G", "step": "3G"}},
+            "10G",
+            "7G",
+            "1G to 8G in steps of 3G",
+        ),
         ({"validValues": ["1G", "2G", "4G"]}, "9G", "4G", "1G, 2G, 4G"),
     ],
 )
@@ -377,7 +487,9 @@ def test_the_most_that_a_request_policy_allows_is_offered(
     port = {"name": "eth0", "allowMultipleAllocations": True}
     port["capacity"] = {"bandwidth": {"value": "10G", "requestPolicy": {"default": "1G", **policy}}}
     asked = claim("c", request("r", "dranet", capacity={"requests": {"bandwidth": "9G"}}))
-    answer = explain("c", NIC, node("node-1"), slice_of("dra.net", "node-1", port), asked, release=release)
+    answer = explain(
+        "c", NIC, node("node-1"), slice_of("dra.net", "node-1", port), asked, release=release
+    )
     assert f"wants {wanted}, " in answer.reasons[0].message
     assert answer.reasons[0].message.endswith(told)
     assert titles(answer) == [f"lower bandwidth of request r from 9G to {most}"]
@@ -389,7 +501,10 @@ def shared_port(used: str) -> tuple[dict[str, Any], ...]:
     port = {"name": "eth0", "allowMultipleAllocations": True}
     port["capacity"] = {"bandwidth": {"value": "10G", "requestPolicy": policy}}
     status = allocation("node-1", ("dra.net", "eth0"), pod="other")
-    status["allocation"]["devices"]["results"][0] |= {"shareID": "s", "consumedCapacity": {"bandwidth": used}}
+    status["allocation"]["devices"]["results"][0] |= {
+        "shareID": "s",
+        "consumedCapacity": {"bandwidth": used},
+    }
     return NIC, node("node-1"), slice_of("dra.net", "node-1", port), claim("other", status=status)
 
 
@@ -397,7 +512,9 @@ def shared_port(used: str) -> tuple[dict[str, Any], ...]:
 def test_the_most_that_is_free_and_allowed_is_offered(asked: str, most: str) -> None:
     """Of 10G 4G are used: 6G are free, and the policy allows 1G, 4G and 7G."""
     wants = claim("c", request("r", "dranet", capacity={"requests": {"bandwidth": asked}}))
-    assert titles(explain("c", *shared_port("4G"), wants)) == [f"lower bandwidth of request r from {asked} to {most}"]
+    assert titles(explain("c", *shared_port("4G"), wants)) == [
+        f"lower bandwidth of request r from {asked} to {most}"
+    ]
 
 
 def test_a_capacity_that_no_device_has_is_not_another_one() -> None:
@@ -411,7 +528,10 @@ def test_a_capacity_that_no_device_has_is_not_another_one() -> None:
     assert [reason.code for reason in answer.reasons] == ["capacity-missing"]
     assert titles(answer) == ["remove capacity vram from request r"]
     close = claim("c", request("r", "dranet", capacity={"requests": {"bandwith": "1G"}}))
-    assert titles(explain("c", *shared_port("1G"), close))[0] == "rename capacity bandwith of request r to bandwidth"
+    assert (
+        titles(explain("c", *shared_port("1G"), close))[0]
+        == "rename capacity bandwith of request r to bandwidth"
+    )
 
 
 @pytest.mark.parametrize(
@@ -421,7 +541,9 @@ def test_a_capacity_is_found_by_the_name_as_it_is_written(asked: str, published:
     """kube-scheduler 1.37.1: "cannot allocate all claims" (consumable_capacity.go requestsContainNonExistCapacity)."""
     port = device("eth0", capacity={published: "10G"})
     objects = NIC, node("node-1"), slice_of("dra.net", "node-1", port)
-    answer = explain("c", *objects, claim("c", request("r", "dranet", capacity={"requests": {asked: "1G"}})))
+    answer = explain(
+        "c", *objects, claim("c", request("r", "dranet", capacity={"requests": {asked: "1G"}}))
+    )
     assert f"they publish {published}; names are compared as they are written" in answer.headline
     assert titles(answer)[0] == f"rename capacity {asked} of request r to {published}"
 
@@ -438,7 +560,9 @@ def test_where_it_fits_nothing_is_to_be_changed() -> None:
         metadata={"uid": "p"},
         status={"phase": "Pending", "conditions": [condition]},
     )
-    answer = explain("pod/p", *TWO, node("net-1", unschedulable=True), claim("c", request("r", DRIVER)), asked)
+    answer = explain(
+        "pod/p", *TWO, node("net-1", unschedulable=True), claim("c", request("r", DRIVER)), asked
+    )
     assert answer.reasons[0].code == "would-fit-now"
     assert [fix.changes for fix in answer.fixes] == [()]
 
@@ -448,9 +572,18 @@ def test_where_it_fits_nothing_is_to_be_changed() -> None:
 
 def test_a_template_of_several_pods_is_called_that_and_the_pod_is_left_to_its_owner() -> None:
     many = template("t", request("r", DRIVER, 3))
-    own = claim("web-0-g", request("r", DRIVER, 3), metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]})
+    own = claim(
+        "web-0-g",
+        request("r", DRIVER, 3),
+        metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]},
+    )
     answer = explain(
-        "pod/web-0", *TWO[:3], many, own, replica("web-0"), pod("p", {"name": "g", "resourceClaimTemplateName": "t"})
+        "pod/web-0",
+        *TWO[:3],
+        many,
+        own,
+        replica("web-0"),
+        pod("p", {"name": "g", "resourceClaimTemplateName": "t"}),
     )
     assert answer.fixes[0].effect == "1 more pod uses the template"
     patch = explain_patch.render([answer])
@@ -463,7 +596,11 @@ def test_what_a_deployment_writes_is_changed_there() -> None:
     tainted = node("node-1", taints=[{"key": "dedicated", "effect": "NoSchedule"}])
     waiting = replica("web-0")
     waiting["spec"]["tolerations"] = [{"key": "node.kubernetes.io/not-ready", "operator": "Exists"}]
-    own = claim("web-0-g", request("r", DRIVER), metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]})
+    own = claim(
+        "web-0-g",
+        request("r", DRIVER),
+        metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]},
+    )
     answer = explain("pod/web-0", GPU, tainted, gpus("node-1", "gpu-0"), TWO[3], own, waiting)
     # The API server adds tolerations to a pod, which its template does not have.
     value = [{"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"}]
@@ -485,8 +622,14 @@ def test_what_a_deployment_writes_is_changed_there() -> None:
 )
 def test_what_cannot_be_changed_in_place_is_said(owner: str, told: str) -> None:
     tainted = node("node-1", taints=[{"key": "dedicated", "effect": "NoSchedule"}])
-    own = claim("web-0-g", request("r", DRIVER), metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]})
-    answer = explain("pod/web-0", GPU, tainted, gpus("node-1", "gpu-0"), TWO[3], own, made("web-0", owner))
+    own = claim(
+        "web-0-g",
+        request("r", DRIVER),
+        metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]},
+    )
+    answer = explain(
+        "pod/web-0", GPU, tainted, gpus("node-1", "gpu-0"), TWO[3], own, made("web-0", owner)
+    )
     patch = explain_patch.render([answer])
     assert "kubectl" not in patch
     assert told in patch
@@ -502,7 +645,9 @@ def test_a_guard_beyond_the_cost_limit_is_not_offered() -> None:
     unnamed = slice_of(DRIVER, "node-1", device("gpu-0", type="gpu"), named)
     written = f"device.attributes['{DRIVER}'].productName.contains('H100')"
     answer = explain("c", GPU, node("node-1"), unnamed, claim("c", selecting(written)))
-    found = [o.get("value") for fix in answer.fixes for change in changes(fix) for o in change["json"]]
+    found = [
+        o.get("value") for fix in answer.fixes for change in changes(fix) for o in change["json"]
+    ]
     # "Forbidden: too complex, exceeds cost limit": the length of what orValue() returns is not known.
     assert not any("orValue" in str(expression) for expression in found)
     assert f"'productName' in device.attributes['{DRIVER}'] && {written}" in found
@@ -533,15 +678,22 @@ def test_a_toleration_that_is_regretted_is_never_the_only_fix() -> None:
         "apiVersion": "resource.k8s.io/v1beta2",
         "kind": "DeviceTaintRule",
         "metadata": {"name": "drain"},
-        "spec": {"deviceSelector": {"driver": DRIVER}, "taint": {"key": "drain", "effect": "NoExecute"}},
+        "spec": {
+            "deviceSelector": {"driver": DRIVER},
+            "taint": {"key": "drain", "effect": "NoExecute"},
+        },
     }
-    answer = explain("c", GPU, node("node-1"), gpus("node-1", "gpu-0"), rule, claim("c", request("r", DRIVER)))
+    answer = explain(
+        "c", GPU, node("node-1"), gpus("node-1", "gpu-0"), rule, claim("c", request("r", DRIVER))
+    )
     assert titles(answer)[0] == "delete DeviceTaintRule drain"
 
 
 def test_the_pod_survives_on_its_device() -> None:
     evicting = tainted({"key": "drain", "value": "a", "effect": "NoExecute"})
-    tolerations = [{"key": "drain", "operator": "Exists"}]  # enough for the scheduler, not for the eviction
+    tolerations = [
+        {"key": "drain", "operator": "Exists"}
+    ]  # enough for the scheduler, not for the eviction
     busy = request("r", DRIVER, 2, tolerations=tolerations)
     assert explain("c", GPU, node("node-1"), evicting, claim("c", busy)).fixes == ()
 
@@ -551,7 +703,11 @@ def test_what_a_controller_put_into_the_pod_is_not_removed_from_its_owner() -> N
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {
                 "nodeSelectorTerms": [
-                    {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-2"]}]}
+                    {
+                        "matchFields": [
+                            {"key": "metadata.name", "operator": "In", "values": ["node-2"]}
+                        ]
+                    }
                 ]
             }
         }
@@ -559,13 +715,17 @@ def test_what_a_controller_put_into_the_pod_is_not_removed_from_its_owner() -> N
     daemon = made("burn-in", "DaemonSet/burn-in")
     daemon["spec"]["affinity"] = affinity
     own = claim(
-        "burn-in-g", request("r", DRIVER), metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-burn-in"}]}
+        "burn-in-g",
+        request("r", DRIVER),
+        metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-burn-in"}]},
     )
     owner = {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
         "metadata": {"name": "burn-in", "namespace": "ml"},
-        "spec": {"template": {"spec": {k: v for k, v in daemon["spec"].items() if k != "affinity"}}},
+        "spec": {
+            "template": {"spec": {k: v for k, v in daemon["spec"].items() if k != "affinity"}}
+        },
     }
     answer = explain("pod/burn-in", *TWO, node("node-2"), owner, own, daemon)
     assert not any("affinity" in title for title in titles(answer))
@@ -581,11 +741,19 @@ def test_a_default_of_a_limit_range_is_set_in_the_template_with_its_parents() ->
         "metadata": {"name": "web", "namespace": "ml"},
         "spec": {"template": {"spec": template_spec}},
     }
-    own = claim("web-0-g", request("r", DRIVER), metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]})
+    own = claim(
+        "web-0-g",
+        request("r", DRIVER),
+        metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]},
+    )
     answer = explain("pod/web-0", *TWO, owner, own, waiting)
     (change,) = changes(answer.fixes[0])
     assert change["json"] == [
-        {"op": "add", "path": "/spec/template/spec/containers/0/resources", "value": {"requests": {"cpu": "8"}}}
+        {
+            "op": "add",
+            "path": "/spec/template/spec/containers/0/resources",
+            "value": {"requests": {"cpu": "8"}},
+        }
     ]
     assert patched(owner, change["json"])
 
@@ -620,15 +788,31 @@ def test_gates_are_left_to_their_owner() -> None:
 
 
 def test_nothing_is_deleted_before_the_server_was_asked() -> None:
-    own = claim("p-g", request("r", DRIVER, 3), metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-p"}]})
-    status = {"phase": "Pending", "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}]}
-    waiting = pod("p", {"name": "g", "resourceClaimTemplateName": "t"}, metadata={"uid": "uid-p"}, status=status)
+    own = claim(
+        "p-g",
+        request("r", DRIVER, 3),
+        metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-p"}]},
+    )
+    status = {
+        "phase": "Pending",
+        "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}],
+    }
+    waiting = pod(
+        "p",
+        {"name": "g", "resourceClaimTemplateName": "t"},
+        metadata={"uid": "uid-p"},
+        status=status,
+    )
     answer = explain("pod/p", *TWO[:3], template("t", request("r", DRIVER, 3)), own, waiting)
     commands = [step.command for step in answer.fixes[0].steps]
     first = next(i for i, step in enumerate(answer.fixes[0].steps) if step.destroys)
     assert any("--dry-run=server" in c for c in commands[:first])
     script = explain_patch.render([answer])
-    assert all(line.endswith(("&&", "EOF", "-", "]")) for line in script.splitlines() if line.startswith("kubectl"))
+    assert all(
+        line.endswith(("&&", "EOF", "-", "]"))
+        for line in script.splitlines()
+        if line.startswith("kubectl")
+    )
 
 
 def test_an_extended_resource_is_changed_where_its_limit_is_written() -> None:
@@ -636,9 +820,16 @@ def test_an_extended_resource_is_changed_where_its_limit_is_written() -> None:
     limits = {"limits": {"nvidia.com/gpus": "1"}}
     waiting = replica("web-0")
     # The API server copies limits to requests in the pod, not in its template.
-    container = {"name": "main", "image": "x", "resources": {**limits, "requests": {"nvidia.com/gpus": "1"}}}
+    container = {
+        "name": "main",
+        "image": "x",
+        "resources": {**limits, "requests": {"nvidia.com/gpus": "1"}},
+    }
     waiting["spec"] |= {"resourceClaims": [], "containers": [container]}
-    written = {"resourceClaims": [], "containers": [{"name": "main", "image": "x", "resources": limits}]}
+    written = {
+        "resourceClaims": [],
+        "containers": [{"name": "main", "image": "x", "resources": limits}],
+    }
     owner = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -648,7 +839,10 @@ def test_an_extended_resource_is_changed_where_its_limit_is_written() -> None:
     answer = explain("pod/web-0", provider, *TWO[1:], owner, waiting)
     (change,) = changes(answer.fixes[0])
     path = "/spec/template/spec/containers/0/resources/limits/nvidia.com~1gpu"
-    assert change == {"patch": "Deployment/ml/web", "json": [{"op": "move", "from": f"{path}s", "path": path}]}
+    assert change == {
+        "patch": "Deployment/ml/web",
+        "json": [{"op": "move", "from": f"{path}s", "path": path}],
+    }
     assert patched(owner, change["json"])
 
 
@@ -656,16 +850,24 @@ def test_a_derived_attribute_goes_with_the_constraint_that_reads_it() -> None:
     """kube-apiserver refuses one that no constraint reads (ValidateResourceClaim), and kube-scheduler 1.37.1 found no
     devices for this claim."""
     nic = slice_of("dra.net", "a", device("nic-0"))
-    derived = [[{"name": "example.com/bus", "expression": f"'{value}'"}] for value in ("one", "two")]
-    asked = template("t", request("g", DRIVER, derivedAttributes=derived[0]), request("n", "dranet"))
+    derived = [
+        [{"name": "example.com/bus", "expression": f"'{value}'"}] for value in ("one", "two")
+    ]
+    asked = template(
+        "t", request("g", DRIVER, derivedAttributes=derived[0]), request("n", "dranet")
+    )
     asked["spec"]["spec"]["devices"]["requests"][1]["exactly"]["derivedAttributes"] = derived[1]
     asked["spec"]["spec"]["devices"]["constraints"] = [{"matchAttribute": "example.com/bus"}]
     subject = pod("p", {"name": "g", "resourceClaimTemplateName": "t"})
     state = state_of(GPU, NIC, node("a"), gpus("a", "gpu-0"), nic, asked, subject)
     (question,) = find(state, "pod/p", None)
-    answer = Explainer(state, Features.for_release("1.37", {"DRADerivedAttributes": True})).explain(question)
+    answer = Explainer(state, Features.for_release("1.37", {"DRADerivedAttributes": True})).explain(
+        question
+    )
     (fix,) = (fix for fix in answer.fixes if fix.title == "remove the bus constraint")
     (patch,) = (change for change in fix.changes if isinstance(change, Patch))
     made = patched(asked, patch.operations)
     assert "constraints" not in made["spec"]["spec"]["devices"]
-    assert all("derivedAttributes" not in r["exactly"] for r in made["spec"]["spec"]["devices"]["requests"])
+    assert all(
+        "derivedAttributes" not in r["exactly"] for r in made["spec"]["spec"]["devices"]["requests"]
+    )

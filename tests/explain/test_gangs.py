@@ -21,13 +21,20 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState
     from dractl.explain.answer import Explanation
 
-TRIED = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "pod group is unschedulable"}
+TRIED = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "Unschedulable",
+    "message": "pod group is unschedulable",
+}
 
 
 def asked(state: ClusterState, name: str = "ring-0", release: str = "1.37") -> Explanation:
     value = state.get("Pod", ("ml", name))
     assert value is not None
-    return Explainer(state, Features.for_release(release)).explain(Question("Pod", ("ml", name), value))
+    return Explainer(state, Features.for_release(release)).explain(
+        Question("Pod", ("ml", name), value)
+    )
 
 
 def tried(count: int) -> list[dict[str, Any]]:
@@ -36,9 +43,18 @@ def tried(count: int) -> list[dict[str, Any]]:
 
 def test_a_pod_that_fits_without_its_gang_waits_for_it() -> None:
     found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(8)), *tried(8)))
-    assert (found.verdict, [r.code for r in found.reasons]) == ("unallocatable", ["gang-waits", "device-in-use"])
-    assert found.headline.startswith("PodGroup ml/ring starts with 8 pods at once or none, and 5 fit; the next one, ")
-    assert (found.reasons[0].group, found.reasons[0].want, found.reasons[0].have) == ("PodGroup ml/ring", 8, 5)
+    assert (found.verdict, [r.code for r in found.reasons]) == (
+        "unallocatable",
+        ["gang-waits", "device-in-use"],
+    )
+    assert found.headline.startswith(
+        "PodGroup ml/ring starts with 8 pods at once or none, and 5 fit; the next one, "
+    )
+    assert (found.reasons[0].group, found.reasons[0].want, found.reasons[0].have) == (
+        "PodGroup ml/ring",
+        8,
+        5,
+    )
     assert found.reasons[1].holders == ()  # the others of the gang hold nothing yet
 
 
@@ -67,15 +83,26 @@ def test_fewer_pods_at_once_are_a_fix_where_the_minimum_can_be_changed() -> None
 def test_a_fix_starts_the_whole_gang() -> None:
     """Two devices are missing: the end of one holder of one device is not enough, that of a holder of two is."""
     held = [
-        claim("one", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="single")),
+        claim(
+            "one",
+            request("r", "gpu"),
+            status=allocation("a", ("gpu.example.com", "gpu-0"), pod="single"),
+        ),
         claim(
             "two",
             request("r", "gpu", 2),
-            status=allocation("b", ("gpu.example.com", "gpu-0"), ("gpu.example.com", "gpu-1"), pod="double"),
+            status=allocation(
+                "b", ("gpu.example.com", "gpu-0"), ("gpu.example.com", "gpu-1"), pod="double"
+            ),
         ),
     ]
     holders = [
-        pod(name, {"name": "r", "resourceClaimName": own}, spec={"nodeName": node}, metadata={"uid": f"uid-{name}"})
+        pod(
+            name,
+            {"name": "r", "resourceClaimName": own},
+            spec={"nodeName": node},
+            metadata={"uid": f"uid-{name}"},
+        )
         for name, own, node in (("single", "one", "a"), ("double", "two", "b"))
     ]
     state = state_of(GPU, ONE, *NODES, *held, *holders, podgroup(gang(4)), *tried(4))
@@ -106,7 +133,10 @@ def test_a_missing_group_comes_before_claims_that_wait_for_it() -> None:
     waits = [{**p, "metadata": {**p["metadata"], "uid": "u"}} for p in ring(1, group="rnig")]
     found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(2)), *waits))
     assert [r.code for r in found.reasons][:2] == ["podgroup-missing", "claim-missing"]
-    assert found.headline == "PodGroup ml/rnig does not exist, so the scheduler tries none of its pods; there is ring"
+    assert (
+        found.headline
+        == "PodGroup ml/rnig does not exist, so the scheduler tries none of its pods; there is ring"
+    )
 
 
 def test_what_cannot_be_looked_at_is_said() -> None:
@@ -114,18 +144,30 @@ def test_what_cannot_be_looked_at_is_said() -> None:
     assert lost.notes == (
         "PodGroup ml/ring is not in the input: whether its pods start together or not at all was not checked",
     )
-    child = asked(state_of(GPU, ONE, *NODES, podgroup(gang(1), parentCompositePodGroupName="all"), *ring(1)))
-    assert child.notes == ("PodGroup ml/ring is part of CompositePodGroup all, which is not checked here",)
+    child = asked(
+        state_of(GPU, ONE, *NODES, podgroup(gang(1), parentCompositePodGroupName="all"), *ring(1))
+    )
+    assert child.notes == (
+        "PodGroup ml/ring is part of CompositePodGroup all, which is not checked here",
+    )
     by_zone = {"topology": [{"key": "zone"}]}
-    near = asked(state_of(GPU, ONE, *NODES, podgroup(gang(2), schedulingConstraints=by_zone), *ring(2)))
-    assert near.notes[0].startswith("PodGroup ml/ring keeps its pods on nodes with one value of zone")
+    near = asked(
+        state_of(GPU, ONE, *NODES, podgroup(gang(2), schedulingConstraints=by_zone), *ring(2))
+    )
+    assert near.notes[0].startswith(
+        "PodGroup ml/ring keeps its pods on nodes with one value of zone"
+    )
 
 
-def test_a_gang_that_takes_too_long_to_place_is_not_said_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gang_that_takes_too_long_to_place_is_not_said_to_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     state = state_of(GPU, ONE, *NODES, podgroup(gang(5)), *ring(5))
     monkeypatch.setattr(gangs, "first_of", lambda *_: Together(2, state, undecided=True))
     (note,) = asked(state).notes
-    assert note.startswith("2 of the 5 pods with which PodGroup ml/ring starts fit; whether all do was not decided")
+    assert note.startswith(
+        "2 of the 5 pods with which PodGroup ml/ring starts fit; whether all do was not decided"
+    )
 
 
 def test_pods_of_one_gang_have_one_answer() -> None:
@@ -138,7 +180,11 @@ def test_pods_of_one_gang_have_one_answer() -> None:
 def test_groups_of_other_schedulers_are_left_alone() -> None:
     labels = {"scheduling.x-k8s.io/pod-group": "ring"}
     pods = [pod(f"w{i}", USES, metadata={"labels": labels}) for i in range(8)]
-    crd = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "spec": {"minMember": 8}}
+    crd = {
+        "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+        "kind": "PodGroup",
+        "spec": {"minMember": 8},
+    }
     crd["metadata"] = {"name": "ring", "namespace": "ml"}
     assert asked(state_of(GPU, ONE, *NODES, crd, *pods), "w0").verdict == "allocatable"
 
@@ -150,7 +196,9 @@ def test_a_gang_does_not_start_while_a_claim_of_another_pod_is_older_than_its_te
         first, second = tried(2)
         owner = [{"kind": "Pod", "name": "ring-1", "uid": ""}]
         made = {**claim("ring-1-gpu", metadata={"ownerReferences": owner}), "spec": spec}
-        second["status"]["resourceClaimStatuses"] = [{"name": "gpu", "resourceClaimName": "ring-1-gpu"}]
+        second["status"]["resourceClaimStatuses"] = [
+            {"name": "gpu", "resourceClaimName": "ring-1-gpu"}
+        ]
         state = state_of(GPU, ONE, *NODES, podgroup(gang(2)), first, second, made)
         return after(Scheduler(state, Features.for_release("1.37")), (), ("ml", "ring-0")).runs
 

@@ -14,7 +14,16 @@ from dractl.explain import Explainer
 from dractl.explain.around.groups import Group, groups
 from dractl.resources import data_dir
 from tests.capacity.test_placing import GPU, gpus, template
-from tests.explain.cluster import allocation, claim, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,13 +35,20 @@ ONE = template("one", request("gpu", "gpu"))
 USES = {"name": "gpu", "resourceClaimTemplateName": "one"}
 
 
-def workload(kind: str, replicas: int | None, *claims: dict[str, str], **spec: Any) -> dict[str, Any]:
+def workload(
+    kind: str, replicas: int | None, *claims: dict[str, str], **spec: Any
+) -> dict[str, Any]:
     counted = {} if replicas is None else {"parallelism" if kind == "Job" else "replicas": replicas}
     body = pod("unnamed", *claims)["spec"]
     made = {"metadata": {"labels": {"app": "web"}}, "spec": body}
     group = "batch/v1" if kind == "Job" else "apps/v1"
     metadata = {"name": "web", "namespace": "ml"}
-    return {"apiVersion": group, "kind": kind, "metadata": metadata, "spec": {**counted, **spec, "template": made}}
+    return {
+        "apiVersion": group,
+        "kind": kind,
+        "metadata": metadata,
+        "spec": {**counted, **spec, "template": made},
+    }
 
 
 def asked(state: ClusterState, name: str = "deploy/web") -> list[Group]:
@@ -40,26 +56,45 @@ def asked(state: ClusterState, name: str = "deploy/web") -> list[Group]:
 
 
 def replica(name: str, spec: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "w", "controller": True}
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "name": "web",
+        "uid": "w",
+        "controller": True,
+    }
     metadata = {"uid": f"uid-{name}", "ownerReferences": [owner], **more.pop("metadata", {})}
     return pod(name, USES, metadata=metadata, spec=spec or {}, **more)
 
 
 def test_replicas_of_a_manifest_are_placed_until_one_stays_pending() -> None:
     state = state_of(
-        GPU, ONE, workload("Deployment", 8, USES), node("a"), gpus("a", *"rrr"), node("b"), gpus("b", "r", "r")
+        GPU,
+        ONE,
+        workload("Deployment", 8, USES),
+        node("a"),
+        gpus("a", *"rrr"),
+        node("b"),
+        gpus("b", "r", "r"),
     )
     (group,) = asked(state)
     assert (group.replicas, group.placed, group.fits, group.complete) == (8, 0, 5, False)
     assert group.pod == "web-5"
     assert group.reasons[0].code == "device-in-use"
     assert (group.most, group.proven) == (5, True)
-    assert asked(state.replace("Deployment", ("ml", "web"), workload("Deployment", 5, USES)))[0].complete
+    assert asked(state.replace("Deployment", ("ml", "web"), workload("Deployment", 5, USES)))[
+        0
+    ].complete
 
 
 @pytest.mark.parametrize(
     ("kind", "count", "more", "replicas"),
-    [("StatefulSet", 3, {}, 3), ("Job", 4, {}, 4), ("Job", 4, {"completions": 2}, 2), ("DaemonSet", None, {}, None)],
+    [
+        ("StatefulSet", 3, {}, 3),
+        ("Job", 4, {}, 4),
+        ("Job", 4, {"completions": 2}, 2),
+        ("DaemonSet", None, {}, None),
+    ],
 )
 def test_each_kind_says_how_many_pods_it_wants(
     kind: str, count: int | None, more: dict[str, Any], replicas: int | None
@@ -71,7 +106,9 @@ def test_each_kind_says_how_many_pods_it_wants(
 
 def test_pods_that_exist_are_counted_and_those_that_are_missing_are_made() -> None:
     held = claim(
-        "running-gpu", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="running")
+        "running-gpu",
+        request("r", "gpu"),
+        status=allocation("a", ("gpu.example.com", "gpu-0"), pod="running"),
     )
     waits = replica("waits", status={"phase": "Pending"})
     waits["status"]["resourceClaimStatuses"] = [{"name": "gpu", "resourceClaimName": "waits-gpu"}]
@@ -79,7 +116,9 @@ def test_pods_that_exist_are_counted_and_those_that_are_missing_are_made() -> No
         *(GPU, ONE, workload("Deployment", 4, USES), node("a"), gpus("a", "r", "r", "r")),
         *(replica("running", {"nodeName": "a"}, status={"phase": "Running"}), waits),
         *(held, claim("waits-gpu", request("gpu", "gpu"))),
-        replica("leaves", {"nodeName": "a"}, metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}),
+        replica(
+            "leaves", {"nodeName": "a"}, metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}
+        ),
         replica("over", status={"phase": "Failed"}),
     )
     (group,) = asked(state)
@@ -91,10 +130,17 @@ def test_another_alternative_would_place_all() -> None:
         "name": "gpu",
         "firstAvailable": [
             {"name": "pair", "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 2},
-            {"name": "single", "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1},
+            {
+                "name": "single",
+                "deviceClassName": "gpu",
+                "allocationMode": "ExactCount",
+                "count": 1,
+            },
         ],
     }
-    state = state_of(GPU, template("one", either), workload("Deployment", 4, USES), node("a"), gpus("a", *"rrrr"))
+    state = state_of(
+        GPU, template("one", either), workload("Deployment", 4, USES), node("a"), gpus("a", *"rrrr")
+    )
     (group,) = asked(state)
     assert (group.fits, group.most, group.proven) == (2, 4, True)
     assert [(c.request, c.alternative, c.fits) for c in group.choices] == [
@@ -130,11 +176,20 @@ def test_pods_name_their_group_in_1_35_and_for_scheduler_plugins() -> None:
         "spec": {"podGroups": [{"name": "workers", "policy": {"gang": {"minCount": 2}}}]},
     }
     state = state_of(
-        GPU, ONE, of_1_35, node("a"), gpus("a", "r"), *(pod(f"w{i}", USES, spec=reference) for i in range(2))
+        GPU,
+        ONE,
+        of_1_35,
+        node("a"),
+        gpus("a", "r"),
+        *(pod(f"w{i}", USES, spec=reference) for i in range(2)),
     )
     assert [(g.replicas, g.minimum) for g in asked(state, "workload/g")] == [(2, 2)]
     labels = {"scheduling.x-k8s.io/pod-group": "g"}
-    crd = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "spec": {"minMember": 3}}
+    crd = {
+        "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+        "kind": "PodGroup",
+        "spec": {"minMember": 3},
+    }
     crd["metadata"] = {"name": "g", "namespace": "ml"}
     pods = [pod(f"w{i}", USES, metadata={"labels": labels}) for i in range(2)]
     state = state_of(GPU, ONE, crd, node("a"), gpus("a", "r"), *pods)
@@ -163,13 +218,26 @@ def test_a_replica_comes_back_to_the_volume_that_it_had() -> None:
     """A StatefulSet keeps the volume claims of replicas that it has ended; others it makes from its template."""
     template_of = {"metadata": {"name": "data"}, "spec": {"storageClassName": "fast"}}
     replicas = workload("StatefulSet", 2, USES, volumeClaimTemplates=[template_of])
-    kept = {"name": "data-web-0", "namespace": "ml", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
+    kept = {
+        "name": "data-web-0",
+        "namespace": "ml",
+        "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+    }
     bound = {"storageClassName": "fast", "volumeName": "pv"}
-    there = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["gone"]}]}
+    there = {
+        "matchExpressions": [
+            {"key": "kubernetes.io/hostname", "operator": "In", "values": ["gone"]}
+        ]
+    }
     where = {"nodeAffinity": {"required": {"nodeSelectorTerms": [there]}}}
     first = {"volumeBindingMode": "WaitForFirstConsumer", "provisioner": "csi.example.com"}
     objects = [
-        {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"}, **first},
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": {"name": "fast"},
+            **first,
+        },
         {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": kept, "spec": bound},
         {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv"}, "spec": where},
     ]
@@ -194,8 +262,12 @@ def test_the_report_counts_the_group_and_the_exit_code_says_so(
     assert "the sixth (web-5) stops at:" in out
     assert main([*arguments, "-o", "json"]) == 1
     value = json.loads(capsys.readouterr().out)
-    jsonschema.validate(value, json.loads((data_dir("schemas") / "dractl" / "explain-v1.json").read_text()))
-    assert [(g["name"], g["fits"], g["pod"]) for g in value["groups"]] == [("Deployment/ml/web", 5, "web-5")]
+    jsonschema.validate(
+        value, json.loads((data_dir("schemas") / "dractl" / "explain-v1.json").read_text())
+    )
+    assert [(g["name"], g["fits"], g["pod"]) for g in value["groups"]] == [
+        ("Deployment/ml/web", 5, "web-5")
+    ]
     assert main([*arguments, "-o", "html"]) == 1
     page = capsys.readouterr().out
     assert "<b>deployment ml/web</b>: 5 of 6 replicas fit" in page

@@ -23,7 +23,9 @@ def test_an_underlying_cause_comes_first() -> None:
 
 def test_after_a_question_a_new_sentence_begins() -> None:
     absent = DriverAbsent(driver="gpu.example.com", nodes=("b",), label="gpu=yes", like=("a",))
-    text = Headline("fits on none of 2 nodes", (Told(UNUSED, ": "),), underlying=absent).text(Names())
+    text = Headline("fits on none of 2 nodes", (Told(UNUSED, ": "),), underlying=absent).text(
+        Names()
+    )
     assert f"? Fits on none of 2 nodes: {WHY}" in text
 
 
@@ -34,7 +36,9 @@ def test_what_it_depends_on_stands_before_all() -> None:
 
 def test_a_screen_has_the_cause_before_what_follows() -> None:
     absent = DriverAbsent(driver="gpu.example.com", nodes=("b",), label="gpu=yes", like=("a",))
-    told = Headline("fits on none of 2 nodes", (Told(UNUSED, ": "),), underlying=absent).clauses(Names())
+    told = Headline("fits on none of 2 nodes", (Told(UNUSED, ": "),), underlying=absent).clauses(
+        Names()
+    )
     lines = explain_opening.parted(told)
     assert lines[0] == "gpu.example.com publishes nothing on b, which has gpu=yes like a"
     assert lines[-1].startswith(f"fits on none of 2 nodes: {WHY}")
@@ -47,4 +51,6 @@ def test_a_long_sentence_is_parted_between_its_clauses(name: str) -> None:
     assert len(first) <= 77
     assert others
     told = " ".join((first, *others)).replace("because ", "").replace("so it ", "")
-    assert sorted(told.replace(":", "").split()) == sorted(f"{lead} {cause.said(Names())}".replace(":", "").split())
+    assert sorted(told.replace(":", "").split()) == sorted(
+        f"{lead} {cause.said(Names())}".replace(":", "").split()
+    )

@@ -6,7 +6,16 @@ from typing import Any
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
-from tests.explain.cluster import allocation, claim, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 MIG = device_class("mig", "device.driver == 'gpu.example.com'")
 
@@ -25,7 +34,11 @@ def card() -> tuple[dict[str, Any], ...]:
     counters["spec"]["sharedCounters"] = [
         {"name": "card-0", "counters": {"slice-0": {"value": "1"}, "slice-1": {"value": "1"}}}
     ]
-    parts = (partition("left", "slice-0"), partition("right", "slice-1"), partition("whole", "slice-0", "slice-1"))
+    parts = (
+        partition("left", "slice-0"),
+        partition("right", "slice-1"),
+        partition("whole", "slice-0", "slice-1"),
+    )
     return MIG, node("node-1"), counters, slice_of("gpu.example.com", "node-1", *parts, **pool)
 
 
@@ -36,13 +49,19 @@ def of_node(*objects: dict[str, Any]) -> Explanation:
 
 
 def held(name: str) -> dict[str, Any]:
-    return claim("c", request("r", "mig"), status=allocation("node-1", ("gpu.example.com", name), pod="p"))
+    return claim(
+        "c", request("r", "mig"), status=allocation("node-1", ("gpu.example.com", name), pod="p")
+    )
 
 
 def test_a_partition_whose_counters_another_one_uses_is_not_free() -> None:
     answer = of_node(*card(), held("left"))
     found = {d.device.rpartition("/")[2]: d for d in answer.devices}
-    assert {name: d.status for name, d in found.items()} == {"left": "held", "right": "free", "whole": "unavailable"}
+    assert {name: d.status for name, d in found.items()} == {
+        "left": "held",
+        "right": "free",
+        "whole": "unavailable",
+    }
     assert "slice-0 of card-0, 0 left" in found["whole"].detail
     assert "ml/c" in found["whole"].detail
     assert answer.headline == "1 free, 1 held, 1 unavailable"
@@ -55,7 +74,9 @@ def test_partitions_that_exclude_each_other_are_not_all_promised() -> None:
 
 
 def test_the_picture_of_a_pod_that_wants_it_says_so_too() -> None:
-    wanted = claim("w", request("r", "mig", selectors=[{"cel": {"expression": "device.driver == 'x'"}}]))
+    wanted = claim(
+        "w", request("r", "mig", selectors=[{"cel": {"expression": "device.driver == 'x'"}}])
+    )
     wants = pod("q", {"name": "g", "resourceClaimName": "w"})
     state = state_of(*card(), held("left"), wanted, wants)
     answer = Explainer(state, Features.for_release("1.36")).explain(find(state, "pod/q", None)[0])
@@ -63,12 +84,21 @@ def test_the_picture_of_a_pod_that_wants_it_says_so_too() -> None:
 
 
 def test_what_is_left_of_a_device_that_claims_share() -> None:
-    shared = {"name": "nic-0", "allowMultipleAllocations": True, "capacity": {"bandwidth": {"value": "10G"}}}
+    shared = {
+        "name": "nic-0",
+        "allowMultipleAllocations": True,
+        "capacity": {"bandwidth": {"value": "10G"}},
+    }
     status = allocation("node-1", ("nic.example.com", "nic-0"), pod="p")
     result = status["allocation"]["devices"]["results"][0]
-    result |= {"shareID": "0f1c6a4e-2c1f-4a52-9d8d-0d6f5f4b3a21", "consumedCapacity": {"bandwidth": "4G"}}
+    result |= {
+        "shareID": "0f1c6a4e-2c1f-4a52-9d8d-0d6f5f4b3a21",
+        "consumedCapacity": {"bandwidth": "4G"},
+    }
     answer = of_node(
-        node("node-1"), slice_of("nic.example.com", "node-1", shared), claim("c", request("r", "nic"), status=status)
+        node("node-1"),
+        slice_of("nic.example.com", "node-1", shared),
+        claim("c", request("r", "nic"), status=status),
     )
     (found,) = answer.devices
     assert found.status == "held"
@@ -88,7 +118,9 @@ def test_a_pod_that_hangs_is_named() -> None:
     answer = of_node(*card(), held("left"), on_node(state=over, ready=False))
     assert (answer.verdict, answer.fits) == ("failing", False)
     assert "1 pod on it cannot start, run or end" in answer.headline
-    assert any("pod ml/p: started on node-1, where container main ended" in note for note in answer.notes)
+    assert any(
+        "pod ml/p: started on node-1, where container main ended" in note for note in answer.notes
+    )
     assert [step.command for step in answer.next] == ["dractl explain pod/p -n ml"]
 
 
@@ -99,7 +131,9 @@ def test_a_pod_that_runs_does_not_hang() -> None:
 
 
 def test_a_node_that_does_not_answer_is_why_its_pods_hang() -> None:
-    silent = [{"type": "Ready", "status": "Unknown", "message": "Kubelet stopped posting node status."}]
+    silent = [
+        {"type": "Ready", "status": "Unknown", "message": "Kubelet stopped posting node status."}
+    ]
     _, worker, *published = card()
     worker["status"] = {**worker.get("status", {}), "conditions": silent}
     running = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}

@@ -9,21 +9,39 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 DOMAINS = "compute-domain.nvidia.com"
 USES = {"name": "g", "resourceClaimName": "c"}
 CDI = "failed to create containerd container: CDI device injection failed: unresolvable CDI devices k8s.gpu/gpu=0"
 
 
-def explain(*objects: dict[str, Any], driver: str = "gpu.example.com", **status: Any) -> Explanation:
+def explain(
+    *objects: dict[str, Any], driver: str = "gpu.example.com", **status: Any
+) -> Explanation:
     given = allocation("node-1", (driver, "gpu-0"), pod="p")
     state = state_of(
         device_class("gpu", f"device.driver == '{driver}'"),
         node("node-1"),
         slice_of(driver, "node-1", device("gpu-0")),
         claim("c", request("r", "gpu"), status=given, metadata={"uid": "c"}),
-        pod("p", USES, metadata={"uid": "p"}, spec={"nodeName": "node-1"}, status={"phase": "Pending", **status}),
+        pod(
+            "p",
+            USES,
+            metadata={"uid": "p"},
+            spec={"nodeName": "node-1"},
+            status={"phase": "Pending", **status},
+        ),
         *objects,
     )
     (question,) = find(state, "pod/p", None)
@@ -44,7 +62,9 @@ def event(message: str) -> dict[str, Any]:
 
 def test_the_driver_that_is_not_registered_is_the_one_to_look_at() -> None:
     answer = explain(event(f"DRA driver {DOMAINS} is not registered"), driver=DOMAINS)
-    assert answer.headline.endswith(f"cannot prepare its devices: DRA driver {DOMAINS} is not registered")
+    assert answer.headline.endswith(
+        f"cannot prepare its devices: DRA driver {DOMAINS} is not registered"
+    )
     assert f"driver {DOMAINS} runs on node-1" in answer.next[0].text
 
 
@@ -63,8 +83,14 @@ ENDED = {"exitCode": 0, "reason": "Completed", "finishedAt": "2026-01-01T00:00:0
 @pytest.mark.parametrize("phase", ["Pending", "Running"])
 def test_a_container_whose_devices_the_runtime_has_forgotten(phase: str) -> None:
     """kubernetes/kubernetes#141433: after a reboot the driver did not write its CDI files again."""
-    waits = {"name": "main", "state": {"waiting": {"reason": "CreateContainerError", "message": CDI}}}
-    answer = explain(phase=phase, containerStatuses=[waits | {"lastState": {"terminated": ENDED}, "restartCount": 1}])
+    waits = {
+        "name": "main",
+        "state": {"waiting": {"reason": "CreateContainerError", "message": CDI}},
+    }
+    answer = explain(
+        phase=phase,
+        containerStatuses=[waits | {"lastState": {"terminated": ENDED}, "restartCount": 1}],
+    )
     assert (answer.verdict, answer.reasons[0].code) == ("failing", "not-prepared")
     assert "unresolvable CDI devices" in answer.headline
     assert "no longer knows" in answer.headline
@@ -73,7 +99,10 @@ def test_a_container_whose_devices_the_runtime_has_forgotten(phase: str) -> None
 
 def test_a_container_that_has_never_run_has_lost_no_devices() -> None:
     """A new pod would fail the same way: seen on a node whose runtime reads CDI files elsewhere."""
-    waits = {"name": "main", "state": {"waiting": {"reason": "CreateContainerError", "message": CDI}}}
+    waits = {
+        "name": "main",
+        "state": {"waiting": {"reason": "CreateContainerError", "message": CDI}},
+    }
     answer = explain(phase="Pending", containerStatuses=[waits])
     assert "never has" in answer.headline
     assert not any("delete" in step.command for step in answer.next)
@@ -81,7 +110,10 @@ def test_a_container_that_has_never_run_has_lost_no_devices() -> None:
 
 
 def test_a_container_that_crashes_has_its_devices() -> None:
-    waits = {"name": "main", "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s"}}}
+    waits = {
+        "name": "main",
+        "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s"}},
+    }
     answer = explain(phase="Running", containerStatuses=[waits])
     assert (answer.verdict, answer.reasons[0].code) == ("failing", "container-failed")
 
@@ -92,7 +124,13 @@ def test_a_pod_that_was_put_on_its_node_by_hand_is_not_the_drivers_business() ->
         node("node-1"),
         slice_of("gpu.example.com", "node-1", device("gpu-0")),
         claim("c", request("r", "gpu")),
-        pod("p", USES, metadata={"uid": "p"}, spec={"nodeName": "node-1"}, status={"phase": "Pending"}),
+        pod(
+            "p",
+            USES,
+            metadata={"uid": "p"},
+            spec={"nodeName": "node-1"},
+            status={"phase": "Pending"},
+        ),
         event("pod p is not allowed to use ResourceClaim c"),
     )
     (question,) = find(state, "pod/p", None)

@@ -15,7 +15,9 @@ from tests.conftest import SAMPLE, shared_dir
 if TYPE_CHECKING:
     from pathlib import Path
 
-CLUSTERS = sorted((shared_dir() / "conformance" / "scheduling").glob("*/objects.json"))[:: min(SAMPLE, 4)]
+CLUSTERS = sorted((shared_dir() / "conformance" / "scheduling").glob("*/objects.json"))[
+    :: min(SAMPLE, 4)
+]
 GPU = "gpu.example.com"
 
 
@@ -24,7 +26,19 @@ def answers(path: Path, capsys: pytest.CaptureFixture[str]) -> list[Any]:
     asked = (["explain", "-A"], ["devices"], ["fit", "gpu=1"])
     said = []
     for words in asked:
-        code = main([*words, "-f", str(path), "--isolated", "-q", "-o", "json", "--kubernetes-version", "1.37"])
+        code = main(
+            [
+                *words,
+                "-f",
+                str(path),
+                "--isolated",
+                "-q",
+                "-o",
+                "json",
+                "--kubernetes-version",
+                "1.37",
+            ]
+        )
         said.append((code, capsys.readouterr().out))
     return said
 
@@ -42,7 +56,10 @@ def both(
 
 @pytest.mark.parametrize("cluster", CLUSTERS, ids=lambda path: path.parent.name)
 def test_recorded_clusters(
-    cluster: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    cluster: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     objects = json.loads(cluster.read_text())["items"]
     small, large = both(objects, tmp_path, capsys, monkeypatch)
@@ -59,8 +76,12 @@ def test_nodes_whose_devices_differ_in_one_thing(
     def device(name: str, *, right: bool) -> dict[str, Any]:
         model = "other" if read == "model" and not right else "gpu"
         made: dict[str, Any] = {"name": name, "attributes": {"model": {"string": model}}}
-        made["attributes"]["serial"] = {"string": f"{'right' if right and read == 'serial' else 'x'}-{name}"}
-        made["capacity"] = {"memory": {"value": "10Gi" if read == "capacity" and not right else "80Gi"}}
+        made["attributes"]["serial"] = {
+            "string": f"{'right' if right and read == 'serial' else 'x'}-{name}"
+        }
+        made["capacity"] = {
+            "memory": {"value": "10Gi" if read == "capacity" and not right else "80Gi"}
+        }
         if read == "taints" and not right:
             made["taints"] = [{"key": "broken", "effect": "NoSchedule"}]
         return made
@@ -76,19 +97,45 @@ def test_nodes_whose_devices_differ_in_one_thing(
     for node in "abc":
         objects.append({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}})
         count = 2 if read == "pool" and node != "b" else 1  # one of two slices is missing
-        slice_ = {"driver": GPU, "nodeName": node, "pool": {"name": node, "generation": 1, "resourceSliceCount": count}}
+        slice_ = {
+            "driver": GPU,
+            "nodeName": node,
+            "pool": {"name": node, "generation": 1, "resourceSliceCount": count},
+        }
         devices = [device(f"gpu-{n}", right=node == "b") for n in range(2)]
         meta = {"name": f"{node}-gpu"}
         objects.append(
             {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": meta}
             | {"spec": {**slice_, "devices": devices}}
         )
-    made = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
-    request = {"name": "gpu", "exactly": {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": wanted}}]}}
-    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "c", "namespace": "ml"}}
-    pod = {"containers": [{"name": "m", "image": "i"}], "resourceClaims": [{"name": "g", "resourceClaimName": "c"}]}
+    made = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "gpu"},
+        "spec": {},
+    }
+    request = {
+        "name": "gpu",
+        "exactly": {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": wanted}}]},
+    }
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c", "namespace": "ml"},
+    }
+    pod = {
+        "containers": [{"name": "m", "image": "i"}],
+        "resourceClaims": [{"name": "g", "resourceClaimName": "c"}],
+    }
     objects += [made, claim | {"spec": {"devices": {"requests": [request]}}}]
-    objects.append({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ml"}, "spec": pod})
+    objects.append(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "p", "namespace": "ml"},
+            "spec": pod,
+        }
+    )
     small, large = both(objects, tmp_path, capsys, monkeypatch)
     assert large == small
     (subject,) = json.loads(large[0][1])["subjects"]

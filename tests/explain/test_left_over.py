@@ -9,7 +9,17 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
 CLUSTER = (GPU, node("node-1"), slice_of("gpu.example.com", "node-1", device("gpu-0")))
@@ -32,7 +42,9 @@ def held(**metadata: Any) -> dict[str, Any]:
 def test_a_claim_of_a_pod_that_has_ended_is_released_by_the_controller(phase: str) -> None:
     over = pod("old", OLD, spec={"nodeName": "node-1"}, status={"phase": phase})
     answer = explain(held(), over)
-    assert answer.headline.startswith("claim ml/old still holds devices for pod ml/old, which has ended")
+    assert answer.headline.startswith(
+        "claim ml/old still holds devices for pod ml/old, which has ended"
+    )
     (fix,) = answer.fixes
     assert "wait until kube-controller-manager releases claim ml/old" in fix.title
     assert fix.changes == ()  # neither deleting the pod nor deleting the claim frees the device
@@ -40,7 +52,9 @@ def test_a_claim_of_a_pod_that_has_ended_is_released_by_the_controller(phase: st
 
 
 def test_a_deleted_claim_whose_pod_is_gone_waits_for_the_controller() -> None:
-    answer = explain(held(deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["resource.kubernetes.io/x"]))
+    answer = explain(
+        held(deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["resource.kubernetes.io/x"])
+    )
     assert answer.headline.startswith("claim ml/old still holds devices")
 
 
@@ -50,6 +64,8 @@ def test_a_pod_that_is_not_in_the_input_may_run() -> None:
 
 
 def test_a_pod_that_runs_holds_its_devices_rightly() -> None:
-    answer = explain(held(), pod("old", OLD, spec={"nodeName": "node-1"}, status={"phase": "Running"}))
+    answer = explain(
+        held(), pod("old", OLD, spec={"nodeName": "node-1"}, status={"phase": "Running"})
+    )
     assert "kube-controller-manager" not in answer.headline
     assert answer.fixes[0].title.startswith("delete pod ml/old")

@@ -6,7 +6,17 @@ from typing import Any
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 RESOURCE = "example.com/gpu"
 GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
@@ -25,7 +35,9 @@ def wanting(amount: str, *claims: dict[str, str], **more: Any) -> dict[str, Any]
 
 
 def test_the_condition_of_a_gated_pod() -> None:
-    gated = pod("asking", metadata={"uid": "1"}, spec={"schedulingGates": [{"name": "example.com/wait"}]})
+    gated = pod(
+        "asking", metadata={"uid": "1"}, spec={"schedulingGates": [{"name": "example.com/wait"}]}
+    )
     answer = explain(node("node-1"), gated)
     assert answer.scheduler_message == "Scheduling is blocked due to non-empty scheduling gates"
 
@@ -69,11 +81,18 @@ def test_a_claim_beside_an_extended_resource_of_the_device_plugin_cannot_be_boun
 
 
 def important(**more: Any) -> dict[str, Any]:
-    return pod("asking", metadata={"uid": "1"}, requests={"cpu": "6"}, spec={"priority": 1000, **more})
+    return pod(
+        "asking", metadata={"uid": "1"}, requests={"cpu": "6"}, spec={"priority": 1000, **more}
+    )
 
 
 def test_pods_of_lower_priority_make_room() -> None:
-    there = pod("small", requests={"cpu": "4"}, spec={"nodeName": "node-1", "priority": 0}, status={"phase": "Running"})
+    there = pod(
+        "small",
+        requests={"cpu": "4"},
+        spec={"nodeName": "node-1", "priority": 0},
+        status={"phase": "Running"},
+    )
     assert not explain(node("node-1"), there, important(preemptionPolicy="Never")).fits
     answer = explain(node("node-1"), there, important())
     assert answer.fits
@@ -86,7 +105,11 @@ def test_a_pod_waits_for_those_that_the_scheduler_preempts_for_it() -> None:
     where = {"nodeName": "node-1", "priority": 0}
     running = {"phase": "Running"}
     small = pod("small", requests={"cpu": "4"}, spec=where, status=running, metadata=leaving)
-    tried = {"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available: 1 Insufficient cpu."}
+    tried = {
+        "type": "PodScheduled",
+        "status": "False",
+        "message": "0/1 nodes are available: 1 Insufficient cpu.",
+    }
     asking = important()
     asking["status"] = {"phase": "Pending", "nominatedNodeName": "node-1", "conditions": [tried]}
     answer = explain(node("node-1"), small, asking)
@@ -98,13 +121,22 @@ def test_a_pod_waits_for_those_that_the_scheduler_preempts_for_it() -> None:
 
 def test_a_pod_waits_for_the_volume_that_is_bound_on_the_node_chosen_for_it() -> None:
     """Seen on 1.37: its claim is allocated and the node nominated, and PreBind waits for the PersistentVolume."""
-    tried = {"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available: 1 Insufficient cpu."}
+    tried = {
+        "type": "PodScheduled",
+        "status": "False",
+        "message": "0/1 nodes are available: 1 Insufficient cpu.",
+    }
     volume = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
     asking = pod("asking", spec={"volumes": [volume]}, metadata={"uid": "1"})
     asking["status"] = {"phase": "Pending", "nominatedNodeName": "node-1", "conditions": [tried]}
     first = {"volumeBindingMode": "WaitForFirstConsumer", "provisioner": "csi.example.com"}
     objects = [
-        {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"}, **first},
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": {"name": "fast"},
+            **first,
+        },
         {
             "apiVersion": "v1",
             "kind": "PersistentVolumeClaim",
@@ -124,10 +156,19 @@ def test_a_pod_waits_for_the_volume_that_is_bound_on_the_node_chosen_for_it() ->
 
 def test_the_claim_of_an_ephemeral_volume_is_not_made_by_hand() -> None:
     """pkg/controller/volume/ephemeral/controller.go makes it, or says on the pod why it does not (FailedBinding)."""
-    volume = {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}}}
+    volume = {
+        "name": "v",
+        "ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}},
+    }
     metadata = {"uid": "1", "creationTimestamp": "2026-01-01T00:00:00Z"}
-    other = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "other", "namespace": "ml"}}
-    answer = explain(node("node-1"), other, pod("asking", spec={"volumes": [volume]}, metadata=metadata))
+    other = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "other", "namespace": "ml"},
+    }
+    answer = explain(
+        node("node-1"), other, pod("asking", spec={"volumes": [volume]}, metadata=metadata)
+    )
     (step,) = answer.next
     assert "kube-controller-manager" in step.text
     assert "reason=FailedBinding" in step.command
@@ -135,7 +176,12 @@ def test_the_claim_of_an_ephemeral_volume_is_not_made_by_hand() -> None:
 
 def test_preemption_that_does_not_help_says_what_is_left() -> None:
     low, high = (
-        pod(name, requests={"cpu": "4"}, spec={"nodeName": "node-1", "priority": p}, status={"phase": "Running"})
+        pod(
+            name,
+            requests={"cpu": "4"},
+            spec={"nodeName": "node-1", "priority": p},
+            status={"phase": "Running"},
+        )
         for name, p in (("low", 0), ("high", 1000))
     )
     answer = explain(node("node-1"), low, high, important())
@@ -145,7 +191,11 @@ def test_preemption_that_does_not_help_says_what_is_left() -> None:
 
 
 def test_a_claim_that_an_old_scheduler_allocated_takes_no_further_pod() -> None:
-    held = claim("c", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="first"))
+    held = claim(
+        "c",
+        request("r", "gpu"),
+        status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="first"),
+    )
     asking = pod("asking", {"name": "g", "resourceClaimName": "c"}, metadata={"uid": "1"})
     answer = explain(GPU, TWO, node("node-1"), held, asking)
     assert (answer.verdict, answer.reasons[0].code) == ("error", "upstream-bug")
@@ -184,17 +234,28 @@ def test_devices_without_a_common_compatibility_group() -> None:
     """kube-scheduler 1.37.1 with DRADeviceCompatibilityGroups: "cannot allocate all claims", with counters to spare."""
 
     def part(name: str, group: str) -> dict[str, Any]:
-        consumed = {"counterSet": "s", "counters": {"m": {"value": "1"}}, "compatibilityGroups": [group]}
+        consumed = {
+            "counterSet": "s",
+            "counters": {"m": {"value": "1"}},
+            "compatibilityGroups": [group],
+        }
         return {**device(name), "consumesCounters": [consumed]}
 
     counters = slice_of("gpu.example.com", "node-1", resourceSliceCount=2)
     counters["metadata"] = {"name": "counters"}
     counters["spec"]["sharedCounters"] = [{"name": "s", "counters": {"m": {"value": "4"}}}]
     for other, told in (("y", True), ("x", False)):
-        parts = slice_of("gpu.example.com", "node-1", part("a", "x"), part("b", other), resourceSliceCount=2)
+        parts = slice_of(
+            "gpu.example.com", "node-1", part("a", "x"), part("b", other), resourceSliceCount=2
+        )
         asked = claim("c", request("r", "gpu", 2))
         state = state_of(
-            GPU, counters, parts, node("node-1"), asked, pod("asking", {"name": "g", "resourceClaimName": "c"})
+            GPU,
+            counters,
+            parts,
+            node("node-1"),
+            asked,
+            pod("asking", {"name": "g", "resourceClaimName": "c"}),
         )
         (question,) = find(state, "pod/asking", None)
         gates = {"DRADeviceCompatibilityGroups": True}
@@ -205,17 +266,32 @@ def test_devices_without_a_common_compatibility_group() -> None:
 
 def test_devices_that_take_cpu_of_their_node() -> None:
     """kube-scheduler 1.37.1 with DRANodeAllocatableResources said so of a node with 2 CPUs left."""
-    part = {**device("a"), "nodeAllocatableResources": {"cpu": {"mapping": {"deviceMultiplier": "4"}}}}
-    condition = {"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available: 1 Insufficient cpu."}
+    part = {
+        **device("a"),
+        "nodeAllocatableResources": {"cpu": {"mapping": {"deviceMultiplier": "4"}}},
+    }
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "message": "0/1 nodes are available: 1 Insufficient cpu.",
+    }
     asking = pod("asking", {"name": "g", "resourceClaimName": "c"}, metadata={"uid": "1"})
-    objects = (GPU, slice_of("gpu.example.com", "node-1", part), node("node-1"), claim("c", request("r", "gpu")))
+    objects = (
+        GPU,
+        slice_of("gpu.example.com", "node-1", part),
+        node("node-1"),
+        claim("c", request("r", "gpu")),
+    )
     assert any("are not counted here" in note for note in explain(*objects, asking).notes)
     answer = explain(*objects, {**asking, "status": {"conditions": [condition]}})
     assert answer.headline.startswith(
         "the scheduler says: Insufficient cpu (1 node); without that it would fit on node-1"
     )
     plain = (GPU, TWO, *objects[2:])
-    assert "would fit now" in explain(*plain, {**asking, "status": {"conditions": [condition]}}).headline
+    assert (
+        "would fit now"
+        in explain(*plain, {**asking, "status": {"conditions": [condition]}}).headline
+    )
 
 
 def test_of_classes_with_one_extended_resource_name_the_newest_counts() -> None:
@@ -226,13 +302,18 @@ def test_of_classes_with_one_extended_resource_name_the_newest_counts() -> None:
     old = {**MAPPED, "metadata": {"name": "gpu", "creationTimestamp": "2026-01-01T00:00:00Z"}}
     answer = explain(old, newer, TWO, node("node-1"), wanting("1"))
     assert not answer.fits
-    assert f"classes gpu, newer all have the extendedResourceName {RESOURCE}: the newest counts, newer" in answer.notes
+    assert (
+        f"classes gpu, newer all have the extendedResourceName {RESOURCE}: the newest counts, newer"
+        in answer.notes
+    )
 
 
 def test_what_a_pod_asks_for_as_a_whole_is_lowered() -> None:
     """kube-scheduler 1.37.1: "1 Insufficient cpu" for a pod whose containers ask for none."""
     resources = {"requests": {"cpu": "12"}, "limits": {"cpu": "12"}}
-    answer = explain(node("node-1"), pod("asking", metadata={"uid": "1"}, spec={"resources": resources}))
+    answer = explain(
+        node("node-1"), pod("asking", metadata={"uid": "1"}, spec={"resources": resources})
+    )
     assert "lower the pod's request for cpu from 12 to 8" in {fix.title for fix in answer.fixes}
     assert answer.fixes[0].steps
 
@@ -241,17 +322,36 @@ def test_who_uses_the_counters_that_several_devices_need() -> None:
     """kube-scheduler 1.37.1 placed the pod once the other one had ended."""
 
     def part(name: str, amount: str) -> dict[str, Any]:
-        return {**device(name), "consumesCounters": [{"counterSet": "s", "counters": {"m": {"value": amount}}}]}
+        return {
+            **device(name),
+            "consumesCounters": [{"counterSet": "s", "counters": {"m": {"value": amount}}}],
+        }
 
     counters = slice_of("gpu.example.com", "node-1", resourceSliceCount=2)
     counters["metadata"] = {"name": "counters"}
     counters["spec"]["sharedCounters"] = [{"name": "s", "counters": {"m": {"value": "4"}}}]
     parts = (part("quarter", "1"), part("half-0", "2"), part("half-1", "2"))
     slices = slice_of("gpu.example.com", "node-1", *parts, resourceSliceCount=2)
-    held = claim("held", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "quarter"), pod="other"))
+    held = claim(
+        "held",
+        request("r", "gpu"),
+        status=allocation("node-1", ("gpu.example.com", "quarter"), pod="other"),
+    )
     other = pod("other", {"name": "g", "resourceClaimName": "held"}, spec={"nodeName": "node-1"})
     other |= {"status": {"phase": "Running"}}
     asking = pod("asking", {"name": "g", "resourceClaimName": "c"})
-    answer = explain(GPU, counters, slices, node("node-1"), held, other, claim("c", request("r", "gpu", 2)), asking)
-    assert "draw on the same counters, of s, which are in use in part; held by pod ml/other" in answer.headline
+    answer = explain(
+        GPU,
+        counters,
+        slices,
+        node("node-1"),
+        held,
+        other,
+        claim("c", request("r", "gpu", 2)),
+        asking,
+    )
+    assert (
+        "draw on the same counters, of s, which are in use in part; held by pod ml/other"
+        in answer.headline
+    )
     assert any(fix.title == "delete pod ml/other" for fix in answer.fixes)

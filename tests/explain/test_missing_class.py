@@ -7,7 +7,16 @@ from typing import Any
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
-from tests.explain.cluster import claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 GPUS, DOMAINS = "gpu.nvidia.com", "compute-domain.nvidia.com"
 CHANNELS = (
@@ -25,7 +34,10 @@ def explain(wanted: str, *objects: dict[str, Any]) -> Explanation:
 
 def test_a_driver_that_publishes_nothing_is_installed_and_not_replaced_by_another() -> None:
     answer = explain(GPUS, *CHANNELS)
-    assert f"device class {GPUS} does not exist, and its driver {GPUS} publishes no devices" in answer.headline
+    assert (
+        f"device class {GPUS} does not exist, and its driver {GPUS} publishes no devices"
+        in answer.headline
+    )
     assert answer.fixes == ()
     assert "resources.gpus.enabled=true and gpuResourcesEnabledOverride=true" in answer.next[0].text
 
@@ -48,7 +60,10 @@ def test_a_class_that_was_deleted_is_created_as_its_driver_installs_it() -> None
 
 
 def test_a_class_of_no_known_driver_may_be_any_other() -> None:
-    there = slice_of(GPUS, "node-1", device("gpu-0", type="gpu")), device_class("fast", f"device.driver == '{GPUS}'")
+    there = (
+        slice_of(GPUS, "node-1", device("gpu-0", type="gpu")),
+        device_class("fast", f"device.driver == '{GPUS}'"),
+    )
     answer = explain("accelerators", *there)
     assert answer.fixes[0].title == "change the class of request r from accelerators to fast"
 

@@ -17,7 +17,17 @@ from dractl.errors import InputError
 from dractl.explain import Explainer, find
 from dractl.explain.answer import FITS
 from tests.conftest import whole_dir
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 DRIVER = "lab.node.test"
 PREPARE = "Failed to prepare dynamic resources: prepare dynamic resources: "
@@ -69,18 +79,32 @@ def test_a_recorded_situation(name: str, capsys: pytest.CaptureFixture[str]) -> 
     folder = shared / "conformance" / "node" / name
     namespace, subject = json.loads((folder / "truth.json").read_text())["pod"].split("/")
     dump = str(folder / "dump.yaml.gz")
-    code = main(["explain", f"pod/{subject}", "-n", namespace, "-f", dump, "-o", "json", "--isolated"])
+    code = main(
+        ["explain", f"pod/{subject}", "-n", namespace, "-f", dump, "-o", "json", "--isolated"]
+    )
     verdict = json.loads(capsys.readouterr().out)["verdict"]
     assert (verdict, code) == (RECORDED[name], 0 if RECORDED[name] in FITS else 1)
 
 
 def waits(reason: str, message: str = "", **more: Any) -> dict[str, Any]:
     waiting = {"reason": reason, **({"message": message} if message else {})}
-    return {"name": "main", "ready": False, "restartCount": 0, "state": {"waiting": waiting}, **more}
+    return {
+        "name": "main",
+        "ready": False,
+        "restartCount": 0,
+        "state": {"waiting": waiting},
+        **more,
+    }
 
 
 def ended(code: int, reason: str = "Error", **more: Any) -> dict[str, Any]:
-    return {"name": "main", "ready": False, "restartCount": 2, "state": {"terminated": over(code, reason)}, **more}
+    return {
+        "name": "main",
+        "ready": False,
+        "restartCount": 2,
+        "state": {"terminated": over(code, reason)},
+        **more,
+    }
 
 
 def over(code: int, reason: str = "Error") -> dict[str, Any]:
@@ -98,11 +122,17 @@ NO_DEVICE_NODE = 'CDI device injection failed: failed to inject devices: failed 
 SICK = {"health": "Unhealthy", "message": "ECC", "resourceID": "lab.node.test/device=1-dev-0"}
 HEALTH = {"allocatedResourcesStatus": [{"name": "claim:c", "resources": [SICK]}]}
 LEAVING = {"deletionTimestamp": "2026-01-01T00:01:00Z"}
-SILENT = {"conditions": [{"type": "Ready", "status": "Unknown", "message": "Kubelet stopped posting node status."}]}
+SILENT = {
+    "conditions": [
+        {"type": "Ready", "status": "Unknown", "message": "Kubelet stopped posting node status."}
+    ]
+}
 SANDBOX = "Failed to create pod sandbox: rpc error: code = Unknown desc = "
 
 # (situation, verdict, code, status of container main or None, reason and message of kubelet's event, more)
-SEEN: tuple[tuple[str, str, str | None, dict[str, Any] | None, tuple[str, str], dict[str, Any]], ...] = (
+SEEN: tuple[
+    tuple[str, str, str | None, dict[str, Any] | None, tuple[str, str], dict[str, Any]], ...
+] = (
     (
         "02-slices-wiped-old-pod",
         "failing",
@@ -119,8 +149,22 @@ SEEN: tuple[tuple[str, str, str | None, dict[str, Any] | None, tuple[str, str], 
         ("R", 'invalid config: unknown mode: "turbo"'),
         {},
     ),
-    ("06-example-config-kind", "failing", "not-prepared", CREATING, ("R", 'no kind "GpuSharing" is registered'), {}),
-    ("08-cdi-kind-mismatch", "failing", "not-prepared", waits("CreateContainerError", UNRESOLVABLE), ("", ""), {}),
+    (
+        "06-example-config-kind",
+        "failing",
+        "not-prepared",
+        CREATING,
+        ("R", 'no kind "GpuSharing" is registered'),
+        {},
+    ),
+    (
+        "08-cdi-kind-mismatch",
+        "failing",
+        "not-prepared",
+        waits("CreateContainerError", UNRESOLVABLE),
+        ("", ""),
+        {},
+    ),
     (
         "10-cdi-device-node-absent",
         "failing",
@@ -163,10 +207,31 @@ SEEN: tuple[tuple[str, str, str | None, dict[str, Any] | None, tuple[str, str], 
         {},
     ),
     ("21-names-absent-request", "failing", "container-failed", ended(3), ("", ""), {}),
-    ("22b-unhealthy-container-killed", "failing", "device-unhealthy", ended(137, **HEALTH), ("", ""), {}),
+    (
+        "22b-unhealthy-container-killed",
+        "failing",
+        "device-unhealthy",
+        ended(137, **HEALTH),
+        ("", ""),
+        {},
+    ),
     ("25-admin-access-beside-users", "allocated", None, runs(), ("", ""), {}),
-    ("27-node-not-ready-assigned-pod", "failing", "node-not-ready", CREATING, ("", ""), {"node": SILENT}),
-    ("28b-node-not-ready-running-pod", "failing", "node-not-ready", runs(), ("", ""), {"node": SILENT}),
+    (
+        "27-node-not-ready-assigned-pod",
+        "failing",
+        "node-not-ready",
+        CREATING,
+        ("", ""),
+        {"node": SILENT},
+    ),
+    (
+        "28b-node-not-ready-running-pod",
+        "failing",
+        "node-not-ready",
+        runs(),
+        ("", ""),
+        {"node": SILENT},
+    ),
     (
         "29-cni-configuration-gone",
         "failing",
@@ -184,7 +249,14 @@ SEEN: tuple[tuple[str, str, str | None, dict[str, Any] | None, tuple[str, str], 
         ("P", f"DRA driver {DRIVER} is not registered"),
         {"slices": False},
     ),
-    ("40-nvidia-plain", "failing", "not-prepared", CREATING, ("R", "failed to locate libcuda.so: not found"), {}),
+    (
+        "40-nvidia-plain",
+        "failing",
+        "not-prepared",
+        CREATING,
+        ("R", "failed to locate libcuda.so: not found"),
+        {},
+    ),
     (
         "42-nvidia-mps-gate-off",
         "failing",
@@ -201,7 +273,14 @@ SEEN: tuple[tuple[str, str, str | None, dict[str, Any] | None, tuple[str, str], 
         ("R", 'strict decoding error: unknown field "x"'),
         {},
     ),
-    ("45b-nvidia-kind-for-one-of-two", "failing", "not-prepared", CREATING, ("R", "cannot apply MigDeviceConfig"), {}),
+    (
+        "45b-nvidia-kind-for-one-of-two",
+        "failing",
+        "not-prepared",
+        CREATING,
+        ("R", "cannot apply MigDeviceConfig"),
+        {},
+    ),
     ("47-dranet-interface-renamed", "allocated", None, runs(), ("", ""), {}),
     ("49-dracpu-one-cpu", "allocated", None, runs(), ("", ""), {}),
     ("53-extended-resource", "allocated", None, runs(), ("", ""), {}),
@@ -228,15 +307,25 @@ SEEN: tuple[tuple[str, str, str | None, dict[str, Any] | None, tuple[str, str], 
         "failing",
         "not-started",
         CREATING,
-        ("FailedCreatePodSandBox", SANDBOX + "dial unix /run/containerd/containerd.sock: connect: no such file"),
+        (
+            "FailedCreatePodSandBox",
+            SANDBOX + "dial unix /run/containerd/containerd.sock: connect: no such file",
+        ),
         {},
     ),
 )
 
 
-@pytest.mark.parametrize(("name", "verdict", "code", "status", "said", "more"), SEEN, ids=[row[0] for row in SEEN])
+@pytest.mark.parametrize(
+    ("name", "verdict", "code", "status", "said", "more"), SEEN, ids=[row[0] for row in SEEN]
+)
 def test_a_situation_that_was_seen(
-    name: str, verdict: str, code: str | None, status: dict[str, Any], said: tuple[str, str], more: dict[str, Any]
+    name: str,
+    verdict: str,
+    code: str | None,
+    status: dict[str, Any],
+    said: tuple[str, str],
+    more: dict[str, Any],
 ) -> None:
     reason, message = said
     message = {"P": PREPARE, "R": REFUSED}.get(reason, "") + message
@@ -246,7 +335,11 @@ def test_a_situation_that_was_seen(
     placed = pod(
         "p",
         {"name": "c", "resourceClaimName": "c"},
-        metadata={"uid": "p", "creationTimestamp": "2026-01-01T00:00:00Z", **more.get("metadata", {})},
+        metadata={
+            "uid": "p",
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            **more.get("metadata", {}),
+        },
         spec={"nodeName": "node-1", "containers": lists},
         status={"phase": "Running" if begun else "Pending", "containerStatuses": [status]},
     )
@@ -262,10 +355,17 @@ def test_a_situation_that_was_seen(
     worker = node("node-1")
     worker["status"] = {**worker.get("status", {}), **more.get("node", {})}
     held = claim(
-        "c", request("r", "lab"), status=allocation("node-1", (DRIVER, "dev-0"), pod="p"), metadata={"uid": "c"}
+        "c",
+        request("r", "lab"),
+        status=allocation("node-1", (DRIVER, "dev-0"), pod="p"),
+        metadata={"uid": "c"},
     )
-    published = slice_of(DRIVER if more.get("slices", True) else "other.example.com", "node-1", device("dev-0"))
-    state = state_of(device_class("lab", f"device.driver == '{DRIVER}'"), worker, published, held, placed, event)
+    published = slice_of(
+        DRIVER if more.get("slices", True) else "other.example.com", "node-1", device("dev-0")
+    )
+    state = state_of(
+        device_class("lab", f"device.driver == '{DRIVER}'"), worker, published, held, placed, event
+    )
     answer = Explainer(state, Features.for_release("1.37")).explain(find(state, "pod/p", None)[0])
     assert (answer.verdict, answer.fits) == (verdict, verdict in FITS)
     assert (answer.reasons[0].code if answer.reasons else None) == code
@@ -288,8 +388,13 @@ def about_pod(reason: str, message: str, when: str = "2026-01-01T00:05:00Z") -> 
 def test_23_a_pod_that_the_eviction_controller_has_ended_and_that_is_gone() -> None:
     """Exit code 3, as there is no such pod; its events still say why."""
     later = about_pod("Killing", "Stopping container main", "2026-01-01T00:06:00Z")
-    state = state_of(node("node-1"), about_pod("DeviceTaintManagerEviction", "Marking for deletion"), later)
-    with pytest.raises(InputError, match=r"no pod p in namespace ml.*DeviceTaintManagerEviction: Marking for deletion"):
+    state = state_of(
+        node("node-1"), about_pod("DeviceTaintManagerEviction", "Marking for deletion"), later
+    )
+    with pytest.raises(
+        InputError,
+        match=r"no pod p in namespace ml.*DeviceTaintManagerEviction: Marking for deletion",
+    ):
         find(state, "pod/p", "ml")
 
 
@@ -307,8 +412,12 @@ NOT_PLACED: tuple[tuple[str, dict[str, Any], dict[str, Any], str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("name", "spec", "wants", "code"), NOT_PLACED, ids=[row[0] for row in NOT_PLACED])
-def test_a_situation_before_the_kubelet(name: str, spec: dict[str, Any], wants: dict[str, Any], code: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "spec", "wants", "code"), NOT_PLACED, ids=[row[0] for row in NOT_PLACED]
+)
+def test_a_situation_before_the_kubelet(
+    name: str, spec: dict[str, Any], wants: dict[str, Any], code: str
+) -> None:
     worker = node("node-1")
     worker["spec"] = {**worker.get("spec", {}), **spec}
     waiting = pod("p", {"name": "c", "resourceClaimName": "c"}, spec=wants)
@@ -332,26 +441,47 @@ def test_all_situations_have_their_row() -> None:
 def test_a_crash_loop_never_runs() -> None:
     """200 looks at a container that ends again and again, as kubelet reports them."""
     looks = [
-        waits("CrashLoopBackOff", "back-off 40s", restartCount=3, lastState={"terminated": over(1)}),
+        waits(
+            "CrashLoopBackOff", "back-off 40s", restartCount=3, lastState={"terminated": over(1)}
+        ),
         ended(1),
         ended(137, "OOMKilled"),
         runs(ready=False, restartCount=3, lastState={"terminated": over(1)}),
     ]
     for number in range(200):
         test_a_situation_that_was_seen(
-            "", "failing", "container-failed", {**looks[number % 4], "restartCount": 2 + number}, ("", ""), {}
+            "",
+            "failing",
+            "container-failed",
+            {**looks[number % 4], "restartCount": 2 + number},
+            ("", ""),
+            {},
         )
 
 
 @pytest.mark.parametrize(("type_", "refused"), [("gpu", True), ("mig", False)])
 def test_a_configuration_for_devices_of_another_type(type_: str, refused: bool) -> None:
     """45b: gpu.nvidia.com 0.4.1 refuses MigDeviceConfig for a request of GPUs, and passes over one without requests."""
-    driver, parameters = "gpu.nvidia.com", {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "MigDeviceConfig"}
+    driver, parameters = (
+        "gpu.nvidia.com",
+        {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "MigDeviceConfig"},
+    )
     for requests in (["r"], []):
-        held = claim("c", request("r", "lab"), status=allocation("node-1", (driver, "gpu-0"), pod="p"))
-        config = {"source": "FromClaim", "requests": requests, "opaque": {"driver": driver, "parameters": parameters}}
+        held = claim(
+            "c", request("r", "lab"), status=allocation("node-1", (driver, "gpu-0"), pod="p")
+        )
+        config = {
+            "source": "FromClaim",
+            "requests": requests,
+            "opaque": {"driver": driver, "parameters": parameters},
+        }
         held["status"]["allocation"]["devices"]["config"] = [config]
-        placed = pod("p", {"name": "c", "resourceClaimName": "c"}, metadata={"uid": "p"}, spec={"nodeName": "node-1"})
+        placed = pod(
+            "p",
+            {"name": "c", "resourceClaimName": "c"},
+            metadata={"uid": "p"},
+            spec={"nodeName": "node-1"},
+        )
         placed["status"] = {"phase": "Pending", "containerStatuses": [CREATING]}
         event = {
             "apiVersion": "v1",
@@ -364,8 +494,17 @@ def test_a_configuration_for_devices_of_another_type(type_: str, refused: bool) 
         }
         published = slice_of(driver, "node-1", device("gpu-0", type=type_))
         state = state_of(
-            device_class("lab", f"device.driver == '{driver}'"), node("node-1"), published, held, placed, event
+            device_class("lab", f"device.driver == '{driver}'"),
+            node("node-1"),
+            published,
+            held,
+            placed,
+            event,
         )
-        answer = Explainer(state, Features.for_release("1.37")).explain(find(state, "pod/p", None)[0])
+        answer = Explainer(state, Features.for_release("1.37")).explain(
+            find(state, "pod/p", None)[0]
+        )
         assert answer.verdict == "failing"
-        assert ("gpu-0 is a gpu; did you mean GpuConfig?" in answer.headline) is (refused and requests != [])
+        assert ("gpu-0 is a gpu; did you mean GpuConfig?" in answer.headline) is (
+            refused and requests != []
+        )

@@ -13,7 +13,17 @@ from dractl.cluster.state import ClusterState
 from dractl.explain import Explainer, find
 from dractl.explain.answer import plain
 from dractl.report import explain_patch
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 from tests.explain.test_fixes import DRIVER, GPU, explain, gpus, made, selecting, template, titles
 
 if TYPE_CHECKING:
@@ -41,22 +51,40 @@ OWN = {"uid": "c", "ownerReferences": [{"kind": "Pod", "name": "p", "uid": "p"}]
 
 def said(answer: Explanation) -> str:
     """The headline, the first two reasons and the notes."""
-    return " | ".join([answer.headline, *(plain(r.message) for r in answer.reasons[:2]), *answer.notes])
+    return " | ".join(
+        [answer.headline, *(plain(r.message) for r in answer.reasons[:2]), *answer.notes]
+    )
 
 
 def test_a_label_that_other_nodes_have_is_no_typing_error() -> None:
-    held = claim("held", request("r", DRIVER), status=allocation("h-1", (DRIVER, "gpu-0"), pod="hog"))
+    held = claim(
+        "held", request("r", DRIVER), status=allocation("h-1", (DRIVER, "gpu-0"), pod="hog")
+    )
     nodes = node("h-1", labels={POOL: "gpu-h100"}), node("a-1", labels={POOL: "gpu-a100"})
-    hog = pod("hog", {"name": "g", "resourceClaimName": "held"}, spec={"nodeName": "h-1"}, status={"phase": "Running"})
+    hog = pod(
+        "hog",
+        {"name": "g", "resourceClaimName": "held"},
+        spec={"nodeName": "h-1"},
+        status={"phase": "Running"},
+    )
     subject = waiting(spec={"nodeSelector": {POOL: "gpu-h100"}})
-    answer = explain("pod/p", GPU, *nodes, gpus("h-1", "gpu-0"), gpus("a-1", "gpu-0"), ONE, held, hog, subject)
+    answer = explain(
+        "pod/p", GPU, *nodes, gpus("h-1", "gpu-0"), gpus("a-1", "gpu-0"), ONE, held, hog, subject
+    )
     assert "delete pod ml/hog" in titles(answer)
     assert not any("gpu-a100" in title for title in titles(answer))
 
 
 def test_what_all_nodes_have_instead_of_a_label() -> None:
     nodes = node("a", labels={POOL: "train"}), node("b", labels={POOL: "infer"})
-    answer = explain("pod/p", GPU, *nodes, gpus("a", "gpu-0"), ONE, waiting(spec={"nodeSelector": {POOL: "h100"}}))
+    answer = explain(
+        "pod/p",
+        GPU,
+        *nodes,
+        gpus("a", "gpu-0"),
+        ONE,
+        waiting(spec={"nodeSelector": {POOL: "h100"}}),
+    )
     assert f"the nodes have {POOL}=train, infer" in said(answer)
 
 
@@ -65,7 +93,10 @@ def test_a_pool_that_two_installations_publish() -> None:
     old["metadata"] = {"name": "old", "creationTimestamp": "2026-01-01T00:00:00Z"}
     new["metadata"] = {"name": "new", "creationTimestamp": "2026-02-01T00:00:00Z"}
     answer = explain("pod/p", GPU, node("node-1"), new, old, ONE, waiting())
-    assert "old (created 2026-01-01T00:00:00Z) and new (created 2026-02-01T00:00:00Z); both have gpu-0" in said(answer)
+    assert (
+        "old (created 2026-01-01T00:00:00Z) and new (created 2026-02-01T00:00:00Z); both have gpu-0"
+        in said(answer)
+    )
     assert answer.fixes[0].title.startswith("delete the older ResourceSlice old")
     # No pod is tried again when a slice is deleted (kubernetes dynamicresources.go, EventsToRegister).
     assert tuple(map(str, answer.fixes[0].steps[-2:])) == (
@@ -86,19 +117,29 @@ def test_none_of_two_slices_of_one_time_is_the_older() -> None:
 def test_all_slices_that_earlier_installations_have_left() -> None:
     slices = [gpus("node-1", "gpu-0") for _ in range(3)]
     for month, item in enumerate(slices, start=1):
-        item["metadata"] = {"name": f"of-{month}", "creationTimestamp": f"2026-0{month}-01T00:00:00Z"}
+        item["metadata"] = {
+            "name": f"of-{month}",
+            "creationTimestamp": f"2026-0{month}-01T00:00:00Z",
+        }
     answer = explain("pod/p", GPU, node("node-1"), *slices, ONE, waiting())
     assert answer.fixes[0].title.startswith("delete the older ResourceSlices of-1, of-2")
 
 
 @pytest.mark.parametrize("release", ["1.35", "1.37"])
 def test_the_implicit_name_of_a_class_is_recognized(release: str) -> None:
-    wrong, right = f"deviceclass.resource.k8s.io/{DRIVER}", f"deviceclass.resource.kubernetes.io/{DRIVER}"
+    wrong, right = (
+        f"deviceclass.resource.k8s.io/{DRIVER}",
+        f"deviceclass.resource.kubernetes.io/{DRIVER}",
+    )
     limits = {"limits": {wrong: "1"}, "requests": {wrong: "1"}}
     subject = pod(
-        "p", metadata={"uid": "p"}, spec={"containers": [{"name": "main", "image": "x", "resources": limits}]}
+        "p",
+        metadata={"uid": "p"},
+        spec={"containers": [{"name": "main", "image": "x", "resources": limits}]},
     )
-    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), subject, release=release)
+    answer = explain(
+        "pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), subject, release=release
+    )
     assert f"nothing provides {wrong}; there is {right}" in said(answer)
     if release == "1.37":  # DRAExtendedResource is off by default before 1.36
         assert titles(answer)[0] == f"change extended resource {wrong} to {right}"
@@ -106,20 +147,37 @@ def test_the_implicit_name_of_a_class_is_recognized(release: str) -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "effect"),
-    [("nvidia.com/h100", ""), ("gpu.nvidia.com/gpu", ""), ("amd.com/gpu", "if such devices will do")],
+    [
+        ("nvidia.com/h100", ""),
+        ("gpu.nvidia.com/gpu", ""),
+        ("amd.com/gpu", "if such devices will do"),
+    ],
 )
 def test_the_resource_of_another_vendor_is_no_misspelling(wrong: str, effect: str) -> None:
     provided = device_class(DRIVER, f"device.driver == '{DRIVER}'")
     provided["spec"]["extendedResourceName"] = "nvidia.com/gpu"
-    containers = [{"name": "main", "image": "x", "resources": {"limits": {wrong: "1"}, "requests": {wrong: "1"}}}]
+    containers = [
+        {
+            "name": "main",
+            "image": "x",
+            "resources": {"limits": {wrong: "1"}, "requests": {wrong: "1"}},
+        }
+    ]
     subject = pod("p", metadata={"uid": "p"}, spec={"containers": containers})
     answer = explain("pod/p", provided, node("node-1"), gpus("node-1", "gpu-0"), subject)
-    fix = next(fix for fix in answer.fixes if fix.title == f"change extended resource {wrong} to nvidia.com/gpu")
+    fix = next(
+        fix
+        for fix in answer.fixes
+        if fix.title == f"change extended resource {wrong} to nvidia.com/gpu"
+    )
     assert fix.effect == effect
 
 
 def test_a_rule_for_every_device_of_a_driver_is_told() -> None:
-    spec = {"deviceSelector": {"driver": DRIVER}, "taint": {"key": "drain", "value": "x", "effect": "NoSchedule"}}
+    spec = {
+        "deviceSelector": {"driver": DRIVER},
+        "taint": {"key": "drain", "value": "x", "effect": "NoSchedule"},
+    }
     rule = {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "DeviceTaintRule",
@@ -137,13 +195,23 @@ def test_a_rule_for_every_device_of_a_driver_is_told() -> None:
 def test_an_amount_that_the_device_rounds_up() -> None:
     bandwidth = {
         "value": "100G",
-        "requestPolicy": {"default": "25G", "validRange": {"min": "25G", "max": "100G", "step": "25G"}},
+        "requestPolicy": {
+            "default": "25G",
+            "validRange": {"min": "25G", "max": "100G", "step": "25G"},
+        },
     }
-    shared = {"name": "nic-0", "allowMultipleAllocations": True, "capacity": {"bandwidth": bandwidth}}
+    shared = {
+        "name": "nic-0",
+        "allowMultipleAllocations": True,
+        "capacity": {"bandwidth": bandwidth},
+    }
     nics = slice_of("nic.example.com", "node-1", shared)
     wanted = template("t", request("r", "nic", capacity={"requests": {"bandwidth": "10G"}}))
     status = allocation("node-1", ("nic.example.com", "nic-0"), pod="x")
-    status["allocation"]["devices"]["results"][0] |= {"consumedCapacity": {"bandwidth": "100G"}, "shareID": "s"}
+    status["allocation"]["devices"]["results"][0] |= {
+        "consumedCapacity": {"bandwidth": "100G"},
+        "shareID": "s",
+    }
     held = claim("held", request("r", "nic"), status=status)
     nic = device_class("nic", "device.driver == 'nic.example.com'")
     answer = explain("pod/p", nic, node("node-1"), nics, wanted, held, waiting())
@@ -152,7 +220,12 @@ def test_an_amount_that_the_device_rounds_up() -> None:
 
 def test_the_alternative_that_lacks_fewest_devices_is_nearest() -> None:
     options = [
-        {"name": name, "deviceClassName": DRIVER, "count": 4, "selectors": [{"cel": {"expression": text}}]}
+        {
+            "name": name,
+            "deviceClassName": DRIVER,
+            "count": 4,
+            "selectors": [{"cel": {"expression": text}}],
+        }
         for name, text in (
             ("old", f"device.attributes['{DRIVER}'].architecture == 'Ampere'"),
             ("new", f"device.attributes['{DRIVER}'].architecture == 'Hopper'"),
@@ -168,16 +241,26 @@ def test_the_alternative_that_lacks_fewest_devices_is_nearest() -> None:
     other = claim("other", request("r", DRIVER), status=one)
     three = allocation("a", *((DRIVER, name) for name in names[:3]), pod="x")
     held["status"] = three
-    answer = explain("pod/p", GPU, node("a"), node("h"), ampere, hopper, wanted, held, other, waiting())
-    assert "nearest is h: request r/new: 3 of 4 matching devices are free, 4 wanted" in answer.headline
+    answer = explain(
+        "pod/p", GPU, node("a"), node("h"), ampere, hopper, wanted, held, other, waiting()
+    )
+    assert (
+        "nearest is h: request r/new: 3 of 4 matching devices are free, 4 wanted" in answer.headline
+    )
 
 
 def test_pods_of_lower_priority_are_not_preempted() -> None:
-    held = claim("held", request("r", DRIVER), status=allocation("node-1", (DRIVER, "gpu-0"), pod="cheap"))
+    held = claim(
+        "held", request("r", DRIVER), status=allocation("node-1", (DRIVER, "gpu-0"), pod="cheap")
+    )
     spec = {"nodeName": "node-1", "priority": 1}
-    cheap = pod("cheap", {"name": "g", "resourceClaimName": "held"}, spec=spec, status={"phase": "Running"})
+    cheap = pod(
+        "cheap", {"name": "g", "resourceClaimName": "held"}, spec=spec, status={"phase": "Running"}
+    )
     objects = GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, held, cheap
-    assert "does not preempt pods for their devices" in said(explain("pod/p", *objects, waiting(spec={"priority": 9})))
+    assert "does not preempt pods for their devices" in said(
+        explain("pod/p", *objects, waiting(spec={"priority": 9}))
+    )
     assert "preempt" not in said(explain("pod/p", *objects, waiting(spec={"priority": 1})))
 
 
@@ -185,10 +268,24 @@ def test_of_a_shared_claim_all_pods_must_end() -> None:
     """kube-controller-manager releases a claim when nobody is left in reservedFor (resourceclaim/controller.go)."""
     sharing = {"name": "g", "resourceClaimName": "shared"}
     status = allocation("node-1", (DRIVER, "gpu-0"))
-    status["reservedFor"] = [{"resource": "pods", "name": name, "uid": name} for name in ("low", "other")]
-    objects = (GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, claim("shared", request("r", DRIVER), status=status))
+    status["reservedFor"] = [
+        {"resource": "pods", "name": name, "uid": name} for name in ("low", "other")
+    ]
+    objects = (
+        GPU,
+        node("node-1"),
+        gpus("node-1", "gpu-0"),
+        ONE,
+        claim("shared", request("r", DRIVER), status=status),
+    )
     running = {"status": {"phase": "Running"}}
-    low = pod("low", sharing, metadata={"uid": "low"}, spec={"nodeName": "node-1", "priority": 1}, **running)
+    low = pod(
+        "low",
+        sharing,
+        metadata={"uid": "low"},
+        spec={"nodeName": "node-1", "priority": 1},
+        **running,
+    )
     for priority, note in ((9, ""), (1, "pod ml/low and 1 more have a lower priority")):
         where = {"nodeName": "node-1", "priority": priority}
         other = pod("other", sharing, metadata={"uid": "other"}, spec=where, **running)
@@ -202,17 +299,29 @@ def test_huge_pages_that_no_node_has() -> None:
     resources = {name: {"hugepages-2Mi": "1Gi", "cpu": "1"} for name in ("limits", "requests")}
     container = {"name": "main", "image": "x", "resources": resources}
     answer = explain(
-        "pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, waiting(spec={"containers": [container]})
+        "pod/p",
+        GPU,
+        node("node-1"),
+        gpus("node-1", "gpu-0"),
+        ONE,
+        waiting(spec={"containers": [container]}),
     )
     assert titles(answer)[0] == "remove hugepages-2Mi from the pod's containers"
 
 
 def test_a_request_that_a_limit_range_has_added() -> None:
     noted = {"kubernetes.io/limit-ranger": "LimitRanger plugin set: cpu request for container main"}
-    limits = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "defaults", "namespace": "ml"}}
+    limits = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "defaults", "namespace": "ml"},
+    }
     subject = waiting(metadata={"annotations": noted}, requests={"cpu": "96"})
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, limits, subject)
-    assert "the pod's owner did not ask for cpu 96 of container main: LimitRange ml/defaults added it" in said(answer)
+    assert (
+        "the pod's owner did not ask for cpu 96 of container main: LimitRange ml/defaults added it"
+        in said(answer)
+    )
 
 
 def test_what_a_slice_wants_of_nodes_and_what_they_have() -> None:
@@ -222,7 +331,9 @@ def test_what_a_slice_wants_of_nodes_and_what_they_have() -> None:
     published["spec"]["nodeSelector"] = {"nodeSelectorTerms": [term]}
     fpga = device_class("fpga", "device.driver == 'fpga.example.com'")
     nodes = [node(name, labels={"rack": "rack1"}) for name in "ab"]
-    answer = explain("pod/p", fpga, *nodes, published, template("t", request("r", "fpga")), waiting())
+    answer = explain(
+        "pod/p", fpga, *nodes, published, template("t", request("r", "fpga")), waiting()
+    )
     assert "only for nodes with rack=rack-1; the nodes have rack=rack1" in said(answer)
 
 
@@ -234,16 +345,24 @@ def test_several_mistakes_are_corrected_by_one_fix() -> None:
     assert len(answer.fixes) == 1
     assert "to 'Hopper' in request r" in answer.fixes[0].title
     assert f"change nodeSelector {POOL}=h-100 to h100" in answer.fixes[0].title
-    assert {change.target.partition("/")[0] for change in answer.fixes[0].changes} == {"Pod", "ResourceClaimTemplate"}
+    assert {change.target.partition("/")[0] for change in answer.fixes[0].changes} == {
+        "Pod",
+        "ResourceClaimTemplate",
+    }
 
 
 def test_what_else_is_wrong_where_a_class_is_missing() -> None:
     both = template("t", request("r", DRIVER, 3), request("n", "rdma.example.com"))
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), both, waiting())
     assert "device class rdma.example.com does not exist" in answer.headline
-    assert any(note.startswith("that is not all: without request n,") and "3" in note for note in answer.notes)
+    assert any(
+        note.startswith("that is not all: without request n,") and "3" in note
+        for note in answer.notes
+    )
     assert any("rdma.example.com" in step.text for step in answer.next)
-    alone = explain("pod/p", GPU, node("node-1"), template("t", request("n", "rdma.example.com")), waiting())
+    alone = explain(
+        "pod/p", GPU, node("node-1"), template("t", request("n", "rdma.example.com")), waiting()
+    )
     assert not any("not all" in note for note in alone.notes)
 
 
@@ -261,7 +380,9 @@ def test_what_else_is_wrong_where_a_class_is_missing() -> None:
 )
 @pytest.mark.parametrize("release", ["1.34", "1.37"])
 def test_a_condition_as_it_was_meant(expression: str, right: str, release: str) -> None:
-    one = device("gpu-0", type="gpu", productName="NVIDIA H100 80GB HBM3", capacity={"memory": "81559Mi"})
+    one = device(
+        "gpu-0", type="gpu", productName="NVIDIA H100 80GB HBM3", capacity={"memory": "81559Mi"}
+    )
     one["attributes"]["driverVersion"] = {"version": "580.82.0"}
     asked = template("t", selecting(f"device.attributes['{DRIVER}'].{expression}"))
     there = node("node-1"), slice_of(DRIVER, "node-1", one)
@@ -274,26 +395,52 @@ def test_a_condition_as_it_was_meant(expression: str, right: str, release: str) 
 @pytest.mark.parametrize(
     ("written", "taint", "title"),
     [
-        ({"key": "team", "operator": "Equal", "value": "LLM"}, "team=llm", "of team=LLM in request r to team=llm"),
-        ({"key": "example.com/team", "operator": "Exists"}, "example.com/Team=llm", "to example.com/Team"),
-        ({"key": "maintenence", "operator": "Equal", "value": "a"}, "maintenance=a", "to maintenance=a"),
+        (
+            {"key": "team", "operator": "Equal", "value": "LLM"},
+            "team=llm",
+            "of team=LLM in request r to team=llm",
+        ),
+        (
+            {"key": "example.com/team", "operator": "Exists"},
+            "example.com/Team=llm",
+            "to example.com/Team",
+        ),
+        (
+            {"key": "maintenence", "operator": "Equal", "value": "a"},
+            "maintenance=a",
+            "to maintenance=a",
+        ),
     ],
 )
-def test_a_toleration_that_was_meant_for_the_taint(written: dict[str, str], taint: str, title: str) -> None:
+def test_a_toleration_that_was_meant_for_the_taint(
+    written: dict[str, str], taint: str, title: str
+) -> None:
     key, _, value = taint.partition("=")
     one = device("gpu-0", type="gpu", taints=[{"key": key, "value": value, "effect": "NoSchedule"}])
     asked = template("t", request("r", DRIVER, tolerations=[written]))
-    answer = explain("pod/p", GPU, node("node-1"), slice_of(DRIVER, "node-1", one), asked, waiting())
+    answer = explain(
+        "pod/p", GPU, node("node-1"), slice_of(DRIVER, "node-1", one), asked, waiting()
+    )
     assert answer.fixes[0].title.startswith("change the toleration of")
     assert title in answer.fixes[0].title
 
 
 def test_a_pod_that_was_put_on_its_node_gets_a_node_selector() -> None:
-    subject, made = seen(spec={"nodeName": "node-1"}), claim("p-g", request("r", DRIVER), metadata=OWN)
+    subject, made = (
+        seen(spec={"nodeName": "node-1"}),
+        claim("p-g", request("r", DRIVER), metadata=OWN),
+    )
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, made, subject)
     assert answer.verdict == "blocked"
-    assert titles(answer) == ["choose node node-1 by nodeSelector kubernetes.io/hostname=node-1 instead of nodeName"]
-    assert [step.command.split()[1] for step in answer.fixes[0].steps] == ["get", "patch", "patch", "replace"]
+    assert titles(answer) == [
+        "choose node node-1 by nodeSelector kubernetes.io/hostname=node-1 instead of nodeName"
+    ]
+    assert [step.command.split()[1] for step in answer.fixes[0].steps] == [
+        "get",
+        "patch",
+        "patch",
+        "replace",
+    ]
 
 
 def test_a_pod_that_is_recreated_is_one_command() -> None:
@@ -306,10 +453,17 @@ def test_a_pod_that_is_recreated_is_one_command() -> None:
 
 
 def test_a_pod_on_a_device_that_evicts_it() -> None:
-    one = device("gpu-0", type="gpu", taints=[{"key": "drain", "value": "x", "effect": "NoExecute"}])
+    one = device(
+        "gpu-0", type="gpu", taints=[{"key": "drain", "value": "x", "effect": "NoExecute"}]
+    )
     status = allocation("node-1", (DRIVER, "gpu-0"), pod="p")
     held = claim("held", request("r", DRIVER), status=status)
-    subject = pod("p", {"name": "g", "resourceClaimName": "held"}, metadata={"uid": "p"}, spec={"nodeName": "node-1"})
+    subject = pod(
+        "p",
+        {"name": "g", "resourceClaimName": "held"},
+        metadata={"uid": "p"},
+        spec={"nodeName": "node-1"},
+    )
     answer = explain("pod/p", GPU, node("node-1"), slice_of(DRIVER, "node-1", one), held, subject)
     assert any("drain=x:NoExecute, for which pods are evicted" in note for note in answer.notes)
     tolerated = {"key": "drain", "operator": "Exists", "effect": "NoExecute"}
@@ -320,12 +474,17 @@ def test_a_pod_on_a_device_that_evicts_it() -> None:
     limited = [{**tolerated, "tolerationSeconds": seconds} for seconds in (600, 300)]
     status["allocation"]["devices"]["results"][0]["tolerations"] = limited
     stays = explain("pod/p", GPU, node("node-1"), slice_of(DRIVER, "node-1", one), held, subject)
-    assert any("toleration keeps this one there until 300 s after the taint was added" in note for note in stays.notes)
+    assert any(
+        "toleration keeps this one there until 300 s after the taint was added" in note
+        for note in stays.notes
+    )
 
 
 def test_all_of_no_devices_is_not_replaced_by_none() -> None:
     """The API server takes a count of 0 for one that is not given, and sets it to 1."""
-    every = template("t", {"name": "r", "exactly": {"deviceClassName": DRIVER, "allocationMode": "All"}})
+    every = template(
+        "t", {"name": "r", "exactly": {"deviceClassName": DRIVER, "allocationMode": "All"}}
+    )
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1"), every, waiting())
     assert not answer.fits
     assert not any("instead of All" in title for title in titles(answer))
@@ -350,10 +509,20 @@ def test_a_configuration_that_the_driver_refuses_is_corrected() -> None:
         "reason": "FailedPrepareDynamicResources",
         "message": "Failed to prepare dynamic resources: unknown sharing strategy: TimeSlice",
     }
-    there = GPU, node("node-1"), gpus("node-1", "gpu-0"), shared, made, seen(spec={"nodeName": "node-1"})
+    there = (
+        GPU,
+        node("node-1"),
+        gpus("node-1", "gpu-0"),
+        shared,
+        made,
+        seen(spec={"nodeName": "node-1"}),
+    )
     answer = explain("pod/p", *there, event)
     assert (answer.verdict, answer.reasons[0].code) == ("failing", "not-prepared")
-    assert "unknown sharing strategy: TimeSlice; the driver refuses sharing.strategy of claim g" in answer.headline
+    assert (
+        "unknown sharing strategy: TimeSlice; the driver refuses sharing.strategy of claim g"
+        in answer.headline
+    )
     assert titles(answer)[0].startswith("change sharing.strategy from TimeSlice to TimeSlicing")
     assert "correct the parameters" in answer.next[0].text
     # With spec.nodeName the scheduler would not see the new pod, and allocate nothing.
@@ -363,13 +532,21 @@ def test_a_configuration_that_the_driver_refuses_is_corrected() -> None:
 
 def test_what_a_node_lacks_stands_before_the_sentence_of_the_filter() -> None:
     subject = waiting(spec={"nodeSelector": {POOL: "h100"}})
-    answer = explain("pod/p", GPU, node("node-1"), node("node-2"), gpus("node-1", "gpu-0"), ONE, subject)
+    answer = explain(
+        "pod/p", GPU, node("node-1"), node("node-2"), gpus("node-1", "gpu-0"), ONE, subject
+    )
     own = f"nodeSelector wants {POOL}=h100; the nodes have no such label"
     assert f"{own} (node(s) didn't match Pod's node affinity/selector)" in answer.headline
 
 
 def test_another_scheduler_is_not_told_from_kube_scheduler_that_does_not_run() -> None:
-    subject = pod("p", USES, metadata={"uid": "p"}, spec={"schedulerName": "volcano"}, status={"phase": "Pending"})
+    subject = pod(
+        "p",
+        USES,
+        metadata={"uid": "p"},
+        spec={"schedulerName": "volcano"},
+        status={"phase": "Pending"},
+    )
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, subject)
     assert "spec.schedulerName is volcano" in answer.headline
     assert not any("is kube-scheduler running" in note for note in answer.notes)
@@ -395,7 +572,10 @@ def ring(number: int, where: str | None = None) -> tuple[dict[str, Any], ...]:
     pod_ = made(f"ring-{number}", "StatefulSet/ring", where=where)
     name = pod_["metadata"]["name"]
     held = allocation(where, *((DRIVER, f"gpu-{n}") for n in range(3)), pod=name) if where else {}
-    own = {"uid": f"{name}-g", "ownerReferences": [{"kind": "Pod", "name": name, "uid": f"uid-{name}"}]}
+    own = {
+        "uid": f"{name}-g",
+        "ownerReferences": [{"kind": "Pod", "name": name, "uid": f"uid-{name}"}],
+    }
     return pod_, claim(f"{name}-g", request("r", DRIVER, 3), metadata=own, status=held)
 
 
@@ -406,10 +586,15 @@ def test_a_stateful_set_without_the_replicas_after_this_one() -> None:
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
         "metadata": {"name": "ring", "namespace": "ml", "uid": "ring"},
-        "spec": {"replicas": 3, "template": {"spec": {"containers": [{"name": "main", "image": "x"}]}}},
+        "spec": {
+            "replicas": 3,
+            "template": {"spec": {"containers": [{"name": "main", "image": "x"}]}},
+        },
     }
     replicas = *ring(0, "a"), *ring(1), *ring(2, "b")
-    answer = explain("pod/ring-1", GPU, *nodes, template("t", request("r", DRIVER, 3)), owner, *replicas)
+    answer = explain(
+        "pod/ring-1", GPU, *nodes, template("t", request("r", DRIVER, 3)), owner, *replicas
+    )
     assert "no node has more than 1 of 4 matching devices free, 3 wanted" in answer.headline
     assert titles(answer) == [
         "lower count of request r from 3 to 2 in all 3 pods of StatefulSet ml/ring",
@@ -420,10 +605,21 @@ def test_a_stateful_set_without_the_replicas_after_this_one() -> None:
 
 def test_devices_that_are_all_in_use_are_counted_over_their_nodes() -> None:
     held = [
-        claim(f"held-{n}", request("r", DRIVER), status=allocation(n, (DRIVER, "gpu-0"), pod=f"hog-{n}")) for n in "ab"
+        claim(
+            f"held-{n}",
+            request("r", DRIVER),
+            status=allocation(n, (DRIVER, "gpu-0"), pod=f"hog-{n}"),
+        )
+        for n in "ab"
     ]
     hogs = [
-        pod(f"hog-{n}", {"name": "g", "resourceClaimName": f"held-{n}"}, spec={"nodeName": n}, status={}) for n in "ab"
+        pod(
+            f"hog-{n}",
+            {"name": "g", "resourceClaimName": f"held-{n}"},
+            spec={"nodeName": n},
+            status={},
+        )
+        for n in "ab"
     ]
     nodes = *(node(n) for n in ("a", "b", "cpu")), *(gpus(n, "gpu-0") for n in "ab")
     answer = explain("pod/p", GPU, *nodes, ONE, *held, *hogs, waiting())
@@ -434,7 +630,12 @@ def test_devices_that_are_all_in_use_are_counted_over_their_nodes() -> None:
 
 def test_devices_on_a_cordoned_node_are_not_in_use() -> None:
     held = [
-        claim(f"held-{n}", request("r", DRIVER), status=allocation(n, (DRIVER, "gpu-0"), pod=f"hog-{n}")) for n in "ab"
+        claim(
+            f"held-{n}",
+            request("r", DRIVER),
+            status=allocation(n, (DRIVER, "gpu-0"), pod=f"hog-{n}"),
+        )
+        for n in "ab"
     ]
     nodes = node("a"), node("b"), node("c", unschedulable=True), *(gpus(n, "gpu-0") for n in "abc")
     answer = explain("pod/p", GPU, *nodes, ONE, *held, waiting())
@@ -447,9 +648,13 @@ def test_what_the_node_of_a_shared_claim_has_against_the_pod() -> None:
     status = allocation("a", (DRIVER, "gpu-0"), pod="train")
     status["allocation"]["allocationTimestamp"] = "2026-01-01T00:00:00Z"
     shared = claim("shared", request("r", DRIVER), status=status)
-    train = pod("train", {"name": "g", "resourceClaimName": "shared"}, spec={"nodeName": "a"}, status={})
+    train = pod(
+        "train", {"name": "g", "resourceClaimName": "shared"}, spec={"nodeName": "a"}, status={}
+    )
     nodes = node("a", unschedulable=True), node("b"), gpus("a", "gpu-0"), gpus("b", "gpu-0")
-    answer = explain("pod/p", GPU, *nodes, shared, train, pod("p", {"name": "g", "resourceClaimName": "shared"}))
+    answer = explain(
+        "pod/p", GPU, *nodes, shared, train, pod("p", {"name": "g", "resourceClaimName": "shared"})
+    )
     assert (
         "claim ml/shared (used by pod train) is already allocated on a, so the pod must go there; that node refuses "
         "it: the node is cordoned" in answer.headline
@@ -466,7 +671,9 @@ def test_the_zone_of_a_volume_stands_beside_that_of_the_nodes() -> None:
         "spec": {
             "nodeAffinity": {
                 "required": {
-                    "nodeSelectorTerms": [{"matchExpressions": [{"key": zone, "operator": "In", "values": ["a"]}]}]
+                    "nodeSelectorTerms": [
+                        {"matchExpressions": [{"key": zone, "operator": "In", "values": ["a"]}]}
+                    ]
                 }
             }
         },
@@ -474,14 +681,23 @@ def test_the_zone_of_a_volume_stands_beside_that_of_the_nodes() -> None:
     bound = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "data", "namespace": "ml", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+        "metadata": {
+            "name": "data",
+            "namespace": "ml",
+            "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+        },
         "spec": {"volumeName": "v"},
         "status": {"phase": "Bound"},
     }
-    subject = waiting(spec={"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]})
+    subject = waiting(
+        spec={"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]}
+    )
     nodes = node("node-1", labels={zone: "b"}), gpus("node-1", "gpu-0")
     answer = explain("pod/p", GPU, *nodes, ONE, volume, bound, subject)
-    assert f"PersistentVolumeClaim data can be used on nodes with {zone}=a; the node has {zone}=b" in answer.headline
+    assert (
+        f"PersistentVolumeClaim data can be used on nodes with {zone}=a; the node has {zone}=b"
+        in answer.headline
+    )
 
 
 REVISION = "controller-revision-hash"
@@ -497,7 +713,9 @@ REVISION = "controller-revision-hash"
     ],
     ids=["ordered", "parallel", "partition", "on-delete"],
 )
-def test_a_pod_that_its_corrected_stateful_set_does_not_replace(spec: dict[str, Any], stays: bool) -> None:
+def test_a_pod_that_its_corrected_stateful_set_does_not_replace(
+    spec: dict[str, Any], stays: bool
+) -> None:
     containers = [{"name": "main", "image": "x"}]
     claims = [{"name": "g", "resourceClaimTemplateName": "t"}]
     corrected = {"containers": containers, "resourceClaims": claims, "nodeSelector": {POOL: "h100"}}
@@ -517,7 +735,9 @@ def test_a_pod_that_its_corrected_stateful_set_does_not_replace(spec: dict[str, 
     assert ("made from an earlier version of StatefulSet ml/ring" in answer.headline) is stays
     if stays:
         assert titles(answer) == ["recreate pod ml/ring-0"]
-        assert [step.command for step in answer.fixes[0].steps] == ["kubectl delete pod ring-0 -n ml"]
+        assert [step.command for step in answer.fixes[0].steps] == [
+            "kubectl delete pod ring-0 -n ml"
+        ]
 
 
 @pytest.mark.parametrize("paused", [True, False])
@@ -549,7 +769,10 @@ def test_a_pod_that_its_paused_deployment_does_not_replace(paused: bool) -> None
     }
     old = made("llm-5f4-x", "ReplicaSet/llm-5f4", labels={"pod-template-hash": "5f4"})
     old["spec"]["nodeSelector"] = {POOL: "h1000"}
-    own = {"uid": "c", "ownerReferences": [{"kind": "Pod", "name": "llm-5f4-x", "uid": "uid-llm-5f4-x"}]}
+    own = {
+        "uid": "c",
+        "ownerReferences": [{"kind": "Pod", "name": "llm-5f4-x", "uid": "uid-llm-5f4-x"}],
+    }
     waits = claim("llm-5f4-x-g", request("r", DRIVER), metadata=own)
     nodes = node("a", labels={POOL: "h100"}), gpus("a", "gpu-0")
     answer = explain("pod/llm-5f4-x", GPU, *nodes, ONE, owner, replicas, old, waits)
@@ -560,9 +783,16 @@ def test_a_pod_that_its_paused_deployment_does_not_replace(paused: bool) -> None
 
 
 def test_a_daemon_set_is_not_behind_its_own_pods() -> None:
-    held = claim("other-g", request("r", DRIVER), status=allocation("b", (DRIVER, "gpu-0"), pod="burn-b"))
+    held = claim(
+        "other-g", request("r", DRIVER), status=allocation("b", (DRIVER, "gpu-0"), pod="burn-b")
+    )
     burn_b = made("burn-b", "DaemonSet/burn", where="b")
-    hog = pod("hog", {"name": "g", "resourceClaimName": "held"}, metadata={"uid": "uid-hog"}, spec={"nodeName": "a"})
+    hog = pod(
+        "hog",
+        {"name": "g", "resourceClaimName": "held"},
+        metadata={"uid": "uid-hog"},
+        spec={"nodeName": "a"},
+    )
     hogs = claim("held", request("r", DRIVER), status=allocation("a", (DRIVER, "gpu-0"), pod="hog"))
     waits = made("burn-a", "DaemonSet/burn")
     terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}]
@@ -603,26 +833,40 @@ def test_a_webhook_that_does_not_answer() -> None:
     failed = 'Internal error occurred: failed calling webhook "guard.example.com": failed to call webhook: refused'
     answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, *refused_claim(failed))
     assert titles(answer) == ["wait until admission webhook guard.example.com answers"]
-    assert answer.next[0].command == "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"
+    assert (
+        answer.next[0].command
+        == "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"
+    )
 
 
 def test_a_claim_of_which_nobody_says_why_it_is_not_there() -> None:
-    answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, pod("p", USES, metadata={"uid": "p"}))
+    answer = explain(
+        "pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, pod("p", USES, metadata={"uid": "p"})
+    )
     assert "is kube-controller-manager running?" in answer.headline
     assert "kubectl get lease kube-controller-manager" in answer.next[0].command
 
 
 @pytest.mark.parametrize(("seconds", "asks"), [(2, False), (300, True)])
-def test_a_pod_that_was_created_moments_ago_makes_nobody_look_for_a_controller(seconds: int, asks: bool) -> None:
+def test_a_pod_that_was_created_moments_ago_makes_nobody_look_for_a_controller(
+    seconds: int, asks: bool
+) -> None:
     """Neither the claim controller nor the scheduler is slow if the cluster was read right after the pod's creation."""
     created = {"uid": "p", "creationTimestamp": "2026-01-01T12:00:00Z"}
     without = pod("p", USES, metadata=created, status={"phase": "Pending"})
     there = claim("p-g", request("r", DRIVER))
-    there["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "q", "controller": True, "uid": "p"}]
-    status = {"phase": "Pending", "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}]}
+    there["metadata"]["ownerReferences"] = [
+        {"kind": "Pod", "name": "q", "controller": True, "uid": "p"}
+    ]
+    status = {
+        "phase": "Pending",
+        "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}],
+    }
     untried = pod("q", USES, metadata=created, status=status)
     found = state_of(GPU, node("a"), gpus("a", "gpu-0"), ONE, without, untried, there)
-    read = ClusterState({kind: found.all(kind) for kind in found.kinds}, read_at=1767268800.0 + seconds)
+    read = ClusterState(
+        {kind: found.all(kind) for kind in found.kinds}, read_at=1767268800.0 + seconds
+    )
     explainer = Explainer(read, Features.for_release("1.37"))
     for name, controller in (("pod/p", "kube-controller-manager"), ("pod/q", "kube-scheduler")):
         answer = explainer.explain(find(read, name, None)[0])
@@ -633,16 +877,23 @@ def test_a_pod_that_was_created_moments_ago_makes_nobody_look_for_a_controller(s
 
 def test_a_dump_without_claims_is_taken_for_a_part_of_the_cluster() -> None:
     """As `kubectl cluster-info dump` writes it: nothing is deleted or created for what it lacks."""
-    status = {"phase": "Pending", "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}]}
+    status = {
+        "phase": "Pending",
+        "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}],
+    }
     answer = explain("pod/p", node("a"), pod("p", USES, metadata={"uid": "p"}, status=status))
     assert not answer.fixes
-    assert not any("recreate" in said for said in (*answer.notes, *(step.text for step in answer.next)))
+    assert not any(
+        "recreate" in said for said in (*answer.notes, *(step.text for step in answer.next))
+    )
     assert answer.next[0].command.endswith("-A -o yaml > dra.yaml")
 
 
 def test_a_cluster_without_templates_is_not_called_an_input() -> None:
     found = state_of(GPU, node("a"), gpus("a", "gpu-0"), pod("p", USES))
-    read = ClusterState({"ResourceClaimTemplate": {}, **{kind: found.all(kind) for kind in found.kinds}})
+    read = ClusterState(
+        {"ResourceClaimTemplate": {}, **{kind: found.all(kind) for kind in found.kinds}}
+    )
     answer = Explainer(read, Features.for_release("1.37")).explain(find(read, "pod/p", None)[0])
     assert answer.headline.startswith("template ml/t does not exist")
 
@@ -652,7 +903,10 @@ def test_a_suspended_job_is_not_explained_by_its_devices() -> None:
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {"name": "train", "namespace": "ml", "uid": "j"},
-        "spec": {"suspend": True, "template": {"spec": {"containers": [{"name": "c"}], "resourceClaims": [USES]}}},
+        "spec": {
+            "suspend": True,
+            "template": {"spec": {"containers": [{"name": "c"}], "resourceClaims": [USES]}},
+        },
     }
     answer = explain("job/train", GPU, node("a"), gpus("a", "gpu-0"), ONE, job)
     assert answer.headline == (
@@ -673,20 +927,41 @@ def test_who_holds_the_partitions_that_keep_a_constraint_from_being_met() -> Non
     counters = {f"half-{place}": {"value": "1"} for place in (0, 1)}
     sets = [{"name": f"gpu-{gpu}", "counters": counters} for gpu in (0, 1)]
     shared = slice_of(DRIVER, "n", resourceSliceCount=2)
-    shared["spec"] = {**{k: v for k, v in shared["spec"].items() if k != "devices"}, "sharedCounters": sets}
+    shared["spec"] = {
+        **{k: v for k, v in shared["spec"].items() if k != "devices"},
+        "sharedCounters": sets,
+    }
     shared["metadata"]["name"] = "counters"
     wanted = selecting(f"device.attributes['{DRIVER}'].profile == '3g.40gb'", count=2)
     same = [{"requests": ["r"], "matchAttribute": f"{DRIVER}/parent"}]
     small = [
-        claim(f"c{n}", request("r", DRIVER), status=allocation("n", (DRIVER, f"small-{n}"), pod=f"nb-{n}"))
+        claim(
+            f"c{n}",
+            request("r", DRIVER),
+            status=allocation("n", (DRIVER, f"small-{n}"), pod=f"nb-{n}"),
+        )
         for n in (0, 1)
     ]
     users = [
-        pod(f"nb-{n}", {"name": "g", "resourceClaimName": f"c{n}"}, spec={"nodeName": "n"}, status={"phase": "Running"})
+        pod(
+            f"nb-{n}",
+            {"name": "g", "resourceClaimName": f"c{n}"},
+            spec={"nodeName": "n"},
+            status={"phase": "Running"},
+        )
         for n in (0, 1)
     ]
     published = slice_of(DRIVER, "n", *parts, resourceSliceCount=2)
-    answer = explain("claim/c", GPU, node("n"), shared, published, claim("c", wanted, constraints=same), *small, *users)
+    answer = explain(
+        "claim/c",
+        GPU,
+        node("n"),
+        shared,
+        published,
+        claim("c", wanted, constraints=same),
+        *small,
+        *users,
+    )
     assert answer.headline.endswith(
         "no value of parent is shared by 2 free r with profile == '3g.40gb'; held by pods ml/nb-0, ml/nb-1"
     )
@@ -698,8 +973,12 @@ def consumed(gpu: int, half: int) -> list[dict[str, Any]]:
 
 
 def test_slices_of_a_node_that_is_gone_are_to_be_deleted() -> None:
-    held = claim("held", request("r", DRIVER), status=allocation("h-1", (DRIVER, "gpu-0"), pod="hog"))
-    answer = explain("pod/p", GPU, node("h-1"), gpus("h-1", "gpu-0"), gpus("h-2", "gpu-0"), ONE, held, waiting())
+    held = claim(
+        "held", request("r", DRIVER), status=allocation("h-1", (DRIVER, "gpu-0"), pod="hog")
+    )
+    answer = explain(
+        "pod/p", GPU, node("h-1"), gpus("h-1", "gpu-0"), gpus("h-2", "gpu-0"), ONE, held, waiting()
+    )
     assert "1 device of node h-2 can be used by nobody" in said(answer)
     assert [step.command for step in answer.next if "h-2" in step.text] == [
         f"kubectl delete resourceslice h-2-{DRIVER}"
@@ -708,19 +987,33 @@ def test_slices_of_a_node_that_is_gone_are_to_be_deleted() -> None:
 
 def test_devices_of_nodes_that_the_pod_rules_out_are_not_counted() -> None:
     nodes = node("h-1", labels={POOL: "h100"}), node("a-1", labels={POOL: "a100"})
-    held = claim("held", request("r", DRIVER), status=allocation("h-1", (DRIVER, "gpu-0"), pod="hog"))
-    hog = pod("hog", {"name": "g", "resourceClaimName": "held"}, spec={"nodeName": "h-1"}, status={"phase": "Running"})
+    held = claim(
+        "held", request("r", DRIVER), status=allocation("h-1", (DRIVER, "gpu-0"), pod="hog")
+    )
+    hog = pod(
+        "hog",
+        {"name": "g", "resourceClaimName": "held"},
+        spec={"nodeName": "h-1"},
+        status={"phase": "Running"},
+    )
     free = gpus("a-1", "gpu-0", "gpu-1")
     subject = waiting(spec={"nodeSelector": {POOL: "h100"}})
     answer = explain("pod/p", GPU, *nodes, gpus("h-1", "gpu-0"), free, ONE, held, hog, subject)
-    assert [(stage.kept, stage.of) for stage in answer.funnel if stage.stage == "not allocated"] == [(0, 1)]
+    assert [
+        (stage.kept, stage.of) for stage in answer.funnel if stage.stage == "not allocated"
+    ] == [(0, 1)]
 
 
 def test_a_budget_that_allows_no_disruption_is_told_of_a_pod_that_would_end() -> None:
     """kubectl delete does not ask it, so that nothing else says it."""
-    held = claim("held", request("r", DRIVER), status=allocation("node-1", (DRIVER, "gpu-0"), pod="hog"))
+    held = claim(
+        "held", request("r", DRIVER), status=allocation("node-1", (DRIVER, "gpu-0"), pod="hog")
+    )
     hog = pod(
-        "hog", {"name": "g", "resourceClaimName": "held"}, spec={"nodeName": "node-1"}, status={"phase": "Running"}
+        "hog",
+        {"name": "g", "resourceClaimName": "held"},
+        spec={"nodeName": "node-1"},
+        status={"phase": "Running"},
     )
     hog["metadata"]["labels"] = {"app": "hog"}
     budget = {
@@ -730,20 +1023,37 @@ def test_a_budget_that_allows_no_disruption_is_told_of_a_pod_that_would_end() ->
         "spec": {"selector": {"matchLabels": {"app": "hog"}}},
         "status": {"disruptionsAllowed": 0},
     }
-    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, held, hog, budget, waiting())
+    answer = explain(
+        "pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, held, hog, budget, waiting()
+    )
     (ending,) = [fix for fix in answer.fixes if "hog" in fix.title]
     assert "PodDisruptionBudget ml/keep allows no disruption now" in ending.effect
     budget["status"]["disruptionsAllowed"] = 1
-    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, held, hog, budget, waiting())
+    answer = explain(
+        "pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, held, hog, budget, waiting()
+    )
     assert not any("PodDisruptionBudget" in fix.effect for fix in answer.fixes)
 
 
-def held_by(why: str, restarts: int, metadata: dict[str, Any] | None = None, **more: Any) -> tuple[dict[str, Any], ...]:
+def held_by(
+    why: str, restarts: int, metadata: dict[str, Any] | None = None, **more: Any
+) -> tuple[dict[str, Any], ...]:
     """A node whose only device is held by a bare pod with a container that waits for ``why``."""
-    held = claim("held", request("r", DRIVER), status=allocation("node-1", (DRIVER, "gpu-0"), pod="hog"))
-    waits = [{"name": "main", "restartCount": restarts, "state": {"waiting": {"reason": why}}}] if why else []
+    held = claim(
+        "held", request("r", DRIVER), status=allocation("node-1", (DRIVER, "gpu-0"), pod="hog")
+    )
+    waits = (
+        [{"name": "main", "restartCount": restarts, "state": {"waiting": {"reason": why}}}]
+        if why
+        else []
+    )
     status = {"phase": "Running", "containerStatuses": waits, **more}
-    hog = pod("hog", {"name": "g", "resourceClaimName": "held"}, spec={"nodeName": "node-1"}, status=status)
+    hog = pod(
+        "hog",
+        {"name": "g", "resourceClaimName": "held"},
+        spec={"nodeName": "node-1"},
+        status=status,
+    )
     hog["metadata"] |= metadata or {}
     return GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, held, hog, waiting()
 
@@ -765,7 +1075,10 @@ CREATED = {"manager": "argo-notebooks", "time": "2026-01-01T00:00:00Z"}
 @pytest.mark.parametrize(
     ("metadata", "whose"),
     [
-        ({"labels": {"hub.jupyter.org/username": "jane"}}, "; label hub.jupyter.org/username: jane"),
+        (
+            {"labels": {"hub.jupyter.org/username": "jane"}},
+            "; label hub.jupyter.org/username: jane",
+        ),
         (
             {"annotations": {"example.com/keep": "until Friday", "example.com/owner": "anna"}},
             "; annotation example.com/owner: anna, annotation example.com/keep: until Friday",
@@ -808,12 +1121,18 @@ def test_what_is_undone_by_git_is_told_and_not_printed_as_commands() -> None:
     assert fix.title == "lower count of request r from 2 to 1"
     assert "Argo CD application llm-prod undoes what is changed by hand" in fix.effect
     assert (fix.steps, fix.by_hand) == ((), "Argo CD application llm-prod")
-    *_, patches, target, patch, operation, _, annotation = explain_patch.render([answer]).splitlines()
+    *_, patches, target, patch, operation, _, annotation = explain_patch.render(
+        [answer]
+    ).splitlines()
     text = "\n".join(line.removeprefix("# ") for line in (patches, target, patch, operation))
     (given,) = yaml.safe_load(text)["patches"]  # as kustomize takes it
     assert given["target"] == {"kind": "ResourceClaimTemplate", "namespace": "ml", "name": "t"}
     (done,) = yaml.safe_load(given["patch"])
-    assert (done["op"], done["path"], done["value"]) == ("replace", "/spec/spec/devices/requests/0/exactly/count", 1)
+    assert (done["op"], done["path"], done["value"]) == (
+        "replace",
+        "/spec/spec/devices/requests/0/exactly/count",
+        1,
+    )
     assert annotation == "#   argocd.argoproj.io/sync-options: Force=true,Replace=true"
 
 
@@ -828,12 +1147,19 @@ def test_a_group_of_a_leader_worker_set_is_not_helped_by_the_end_of_its_leader()
         one["metadata"]["annotations"] = {f"{lws}/size": "3"}
         one["spec"]["nodeSelector"] = {"rack": "a"}
         status = allocation(on, (DRIVER, "gpu-0"), pod=name) if on else {}
-        own = {"uid": f"c-{name}", "ownerReferences": [{"kind": "Pod", "name": name, "uid": f"uid-{name}"}]}
+        own = {
+            "uid": f"c-{name}",
+            "ownerReferences": [{"kind": "Pod", "name": name, "uid": f"uid-{name}"}],
+        }
         return [one, claim(f"{name}-g", request("r", DRIVER), metadata=own, status=status)]
 
     def stateful(name: str, replicas: int, kind: str, owner: str) -> dict[str, Any]:
         claims = [{"name": "g", "resourceClaimTemplateName": "t"}]
-        pods = {"containers": [{"name": "main", "image": "x"}], "resourceClaims": claims, "nodeSelector": {"rack": "a"}}
+        pods = {
+            "containers": [{"name": "main", "image": "x"}],
+            "resourceClaims": claims,
+            "nodeSelector": {"rack": "a"},
+        }
         above = [{"kind": kind, "name": owner, "controller": True}]
         return {
             "apiVersion": "apps/v1",
@@ -843,7 +1169,9 @@ def test_a_group_of_a_leader_worker_set_is_not_helped_by_the_end_of_its_leader()
         }
 
     nodes = [
-        o for n, r in (("a1", "a"), ("a2", "a"), ("b1", "b")) for o in (node(n, labels={"rack": r}), gpus(n, "gpu-0"))
+        o
+        for n, r in (("a1", "a"), ("a2", "a"), ("b1", "b"))
+        for o in (node(n, labels={"rack": r}), gpus(n, "gpu-0"))
     ]
     sets = stateful("vllm", 1, "LeaderWorkerSet", "vllm"), stateful("vllm-0", 2, "Pod", "vllm-0")
     group = (
@@ -865,16 +1193,22 @@ def test_an_attribute_that_the_driver_does_publish_calls_for_another_version_of_
     root = "resource.kubernetes.io/pcieRoot"
     nic = device_class("dra.net", "device.driver == 'dra.net'")
     both = template("t", request("r", DRIVER), request("n", "dra.net"))
-    both["spec"]["spec"]["devices"]["constraints"] = [{"requests": ["r", "n"], "matchAttribute": root}]
+    both["spec"]["spec"]["devices"]["constraints"] = [
+        {"requests": ["r", "n"], "matchAttribute": root}
+    ]
     cards = slice_of("dra.net", "node-1", device("nic-0", **{root: "pci0000:00"}))
-    answer = explain("pod/p", GPU, nic, node("node-1"), gpus("node-1", "gpu-0"), cards, both, waiting())
+    answer = explain(
+        "pod/p", GPU, nic, node("node-1"), gpus("node-1", "gpu-0"), cards, both, waiting()
+    )
     assert answer.reasons[0].code == "attr-missing"
     assert answer.next[0].text.startswith(f"upgrade driver {DRIVER} if it is older than v0.")
     assert "pcieRoot" in answer.next[0].text
 
 
 @pytest.mark.parametrize(("used", "offered"), [(1, True), (3, False)])
-def test_the_worker_of_a_job_set_is_not_made_anew_where_its_restarts_are_used_up(used: int, offered: bool) -> None:
+def test_the_worker_of_a_job_set_is_not_made_anew_where_its_restarts_are_used_up(
+    used: int, offered: bool
+) -> None:
     """The smaller template needs a new pod; with backoffLimit 0 the Job fails by that, and its JobSet restarts."""
     pods = {"spec": {"containers": [{"name": "main", "image": "x"}], "resourceClaims": [USES]}}
     above = [{"kind": "JobSet", "name": "llm", "controller": True}]
@@ -898,9 +1232,19 @@ def test_the_worker_of_a_job_set_is_not_made_anew_where_its_restarts_are_used_up
         "status": {"restartsCountTowardsMax": used},
     }
     own = {"uid": "c", "ownerReferences": [{"kind": "Pod", "name": "w-0", "uid": "uid-w-0"}]}
-    cluster = [GPU, node("node-1"), gpus("node-1", "gpu-0"), template("t", request("r", DRIVER, 2)), job, job_set]
+    cluster = [
+        GPU,
+        node("node-1"),
+        gpus("node-1", "gpu-0"),
+        template("t", request("r", DRIVER, 2)),
+        job,
+        job_set,
+    ]
     answer = explain(
-        "pod/w-0", *cluster, made("w-0", "Job/llm-w-0"), claim("w-0-g", request("r", DRIVER, 2), metadata=own)
+        "pod/w-0",
+        *cluster,
+        made("w-0", "Job/llm-w-0"),
+        claim("w-0-g", request("r", DRIVER, 2), metadata=own),
     )
     lower = [fix for fix in answer.fixes if fix.title == "lower count of request r from 2 to 1"]
     if offered:
@@ -908,14 +1252,18 @@ def test_the_worker_of_a_job_set_is_not_made_anew_where_its_restarts_are_used_up
         assert "kubectl delete pod w-0 -n ml" in str(lower[0].steps[-1])
     else:
         assert lower == []
-        assert any("and JobSet ml/llm with it: its restarts are used up" in note for note in answer.notes)
+        assert any(
+            "and JobSet ml/llm with it: its restarts are used up" in note for note in answer.notes
+        )
 
 
 def test_who_runs_first_after_a_change_is_said() -> None:
     """The cordoned node has room for both, and the one with the higher priority is placed first."""
     cordoned = node("node-1", unschedulable=True)
     other = pod("first", USES, spec={"priority": 1000})
-    answer = explain("pod/p", GPU, cordoned, gpus("node-1", "gpu-0", "gpu-1"), ONE, waiting(), other)
+    answer = explain(
+        "pod/p", GPU, cordoned, gpus("node-1", "gpu-0", "gpu-1"), ONE, waiting(), other
+    )
     (uncordon,) = [fix for fix in answer.fixes if fix.title.startswith("uncordon")]
     assert "pod ml/first runs before it" in uncordon.effect
 
@@ -942,7 +1290,10 @@ def test_of_slices_that_a_newer_one_announces_none_is_deleted() -> None:
 def test_who_removes_scheduling_gates(gates: tuple[str, ...], owner: str) -> None:
     held = waiting(spec={"schedulingGates": [{"name": name} for name in gates]})
     (fix,) = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, held).fixes
-    assert (fix.title, fix.effect) == ("wait until the owner of the scheduling gates removes them", owner)
+    assert (fix.title, fix.effect) == (
+        "wait until the owner of the scheduling gates removes them",
+        owner,
+    )
 
 
 @pytest.mark.parametrize("named", [True, False])

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 def recorded() -> list[Path]:
     shared = whole_dir()
-    found = sorted((shared / "conformance" / "oncall-other").glob("*/truth.json")) if shared is not None else []
+    found = (
+        sorted((shared / "conformance" / "oncall-other").glob("*/truth.json"))
+        if shared is not None
+        else []
+    )
     return [truth.parent for truth in found if "--as" not in json.loads(truth.read_text())["args"]]
 
 
@@ -31,6 +35,10 @@ def test_what_an_engineer_says_is_in_the_answer(folder: Path, capsys: Any) -> No
         args += ["-f", str(folder / "dump.yaml")]
     main(["explain", *args, "--isolated", "--kubernetes-version", "1.37"])
     said = capsys.readouterr()
-    text = " ".join((said.out + said.err).lower().split()).replace(str(folder).lower(), "").replace("describe.txt", "")
+    text = (
+        " ".join((said.out + said.err).lower().split())
+        .replace(str(folder).lower(), "")
+        .replace("describe.txt", "")
+    )
     for idea in (*truth["says"], *(truth["does"] or ())):
         assert any(wording in text for wording in idea), (idea, text)

@@ -20,7 +20,11 @@ _LINK = 100  # bytes of a dump that is only the path of another one
 
 def recorded() -> list[Path]:
     shared = whole_dir()
-    return sorted(f.parent for f in (shared / "conformance" / "oncall").glob("*/truth.json")) if shared else []
+    return (
+        sorted(f.parent for f in (shared / "conformance" / "oncall").glob("*/truth.json"))
+        if shared
+        else []
+    )
 
 
 @pytest.mark.parametrize("folder", recorded(), ids=lambda folder: folder.name)
@@ -31,16 +35,36 @@ def test_what_an_engineer_says_and_does(folder: Path, capsys: Any) -> None:
     if dump.stat().st_size < _LINK:
         dump = folder / dump.read_text()
     gates = ["--feature-gates", truth["gates"]] if truth.get("gates") else []
-    asked = [f"pod/{name}", "-n", namespace, "-f", str(dump), "-o", "json", "--kubernetes-version", "1.37", *gates]
+    asked = [
+        f"pod/{name}",
+        "-n",
+        namespace,
+        "-f",
+        str(dump),
+        "-o",
+        "json",
+        "--kubernetes-version",
+        "1.37",
+        *gates,
+    ]
     main(["explain", *asked, "--isolated"])
     answer = json.loads(capsys.readouterr().out)
     reasons, fixes = answer["reasons"], answer["fixes"]
     shown = (answer, *reasons[:2], *fixes[:2])
     said = spoken([answer["headline"], [r["message"] for r in reasons[:2]], answer["notes"]])
     done = spoken([[[f["title"], f["effect"]] for f in fixes[:2]], [x.get("next") for x in shown]])
-    offered = spoken([[[f["title"], f["effect"]] for f in fixes], [x.get("next") for x in (answer, *reasons, *fixes)]])
-    assert [idea for idea in truth["says"] if not any(heard(wording, said) for wording in idea)] == []
-    assert [idea for idea in truth["does"] or () if not any(heard(wording, done) for wording in idea)] == []
+    offered = spoken(
+        [
+            [[f["title"], f["effect"]] for f in fixes],
+            [x.get("next") for x in (answer, *reasons, *fixes)],
+        ]
+    )
+    assert [
+        idea for idea in truth["says"] if not any(heard(wording, said) for wording in idea)
+    ] == []
+    assert [
+        idea for idea in truth["does"] or () if not any(heard(wording, done) for wording in idea)
+    ] == []
     assert [wording for wording in truth.get("never", ()) if wording.lower() in offered] == []
     assert truth.get("verdict") in (None, answer["verdict"])
 
@@ -56,4 +80,8 @@ def spoken(value: Any) -> str:
 
 def heard(wording: str, text: str) -> bool:
     """True if a text has a wording; a number has to stand alone."""
-    return bool(re.search(rf"(?<![\w.]){wording}(?![\w.]*\w)", text)) if wording.isdigit() else wording in text
+    return (
+        bool(re.search(rf"(?<![\w.]){wording}(?![\w.]*\w)", text))
+        if wording.isdigit()
+        else wording in text
+    )

@@ -9,7 +9,16 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
-from tests.explain.cluster import claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 
 def explain(*taints: str, **more: Any) -> Explanation:

@@ -7,7 +7,17 @@ from typing import Any
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, Options, find
 from dractl.report.explain_json import as_json
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
 USES = {"name": "g", "resourceClaimName": "c"}
@@ -16,12 +26,16 @@ HOST = "kubernetes.io/hostname"
 
 
 def gpus(name: str, count: int) -> tuple[dict[str, Any], ...]:
-    return node(name), slice_of("gpu.example.com", name, *(device(f"gpu-{i}") for i in range(count)))
+    return node(name), slice_of(
+        "gpu.example.com", name, *(device(f"gpu-{i}") for i in range(count))
+    )
 
 
 def held(name: str, where: str, *devices: str) -> dict[str, Any]:
     given = allocation(where, *(("gpu.example.com", d) for d in devices), pod="x")
-    return claim(name, request("r", "gpu", len(devices)), status=given, metadata={"uid": f"uid-{name}"})
+    return claim(
+        name, request("r", "gpu", len(devices)), status=given, metadata={"uid": f"uid-{name}"}
+    )
 
 
 def explain(*objects: dict[str, Any], subject: str = "pod/p") -> Explanation:
@@ -35,7 +49,13 @@ def port(name: str, **more: Any) -> dict[str, Any]:
 
 
 def test_what_stands_in_the_way_on_the_nodes_that_the_pod_wants_comes_first() -> None:
-    objects = (*gpus("node-1", 1), *gpus("node-2", 1), *gpus("node-3", 1), ONE, port("first", nodeName="node-1"))
+    objects = (
+        *gpus("node-1", 1),
+        *gpus("node-2", 1),
+        *gpus("node-3", 1),
+        ONE,
+        port("first", nodeName="node-1"),
+    )
     answer = explain(*objects, port("p", claims=(USES,), nodeSelector={HOST: "node-1"}))
     assert answer.reasons[0].plugin == "NodePorts"
     assert "nodeSelector" not in answer.headline
@@ -50,15 +70,32 @@ def test_a_selector_that_leaves_no_node_with_devices_is_the_reason() -> None:
 
 
 def test_devices_in_use_on_the_node_that_the_pod_wants() -> None:
-    objects = (*gpus("node-1", 1), *gpus("node-2", 1), *gpus("node-3", 1), ONE, held("h", "node-1", "gpu-0"))
+    objects = (
+        *gpus("node-1", 1),
+        *gpus("node-2", 1),
+        *gpus("node-3", 1),
+        ONE,
+        held("h", "node-1", "gpu-0"),
+    )
     answer = explain(*objects, pod("p", USES, spec={"nodeSelector": {HOST: "node-1"}}))
     assert answer.reasons[0].code == "device-in-use"
     assert answer.reasons[0].nodes == ("node-1",)
 
 
 def test_a_filter_that_refuses_every_node_comes_before_what_devices_lack() -> None:
-    spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
-    objects = (*gpus("node-1", 1), *gpus("node-2", 1), ONE, held("h", "node-1", "gpu-0"), held("i", "node-2", "gpu-0"))
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {},
+    }
+    objects = (
+        *gpus("node-1", 1),
+        *gpus("node-2", 1),
+        ONE,
+        held("h", "node-1", "gpu-0"),
+        held("i", "node-2", "gpu-0"),
+    )
     answer = explain(*objects, pod("p", USES, spec={"topologySpreadConstraints": [spread]}))
     assert [r.code for r in answer.reasons][:2] == ["node-filter", "device-in-use"]
     assert answer.reasons[0].plugin == "PodTopologySpread"
@@ -74,13 +111,17 @@ def test_of_nodes_with_the_same_reason_the_one_that_lacks_least_is_named() -> No
 
 
 def sized(name: str, count: int, model: str) -> tuple[dict[str, Any], ...]:
-    return node(name), slice_of("gpu.example.com", name, *(device(f"gpu-{i}", model=model) for i in range(count)))
+    return node(name), slice_of(
+        "gpu.example.com", name, *(device(f"gpu-{i}", model=model) for i in range(count))
+    )
 
 
 def test_a_selector_that_nothing_meets_is_told_with_the_devices_of_all_nodes() -> None:
     selector = [{"cel": {"expression": "device.attributes['gpu.example.com'].model == 'L40'"}}]
     wanted = claim("c", request("r", "gpu", selectors=selector))
-    answer = explain(*sized("node-1", 4, "A100"), *sized("node-2", 3, "H100"), wanted, pod("p", USES))
+    answer = explain(
+        *sized("node-1", 4, "A100"), *sized("node-2", 3, "H100"), wanted, pod("p", USES)
+    )
     assert answer.reasons[0].code == "selector-false"
     assert "0 of 7 devices" in answer.headline
     assert "H100 ×3" in answer.headline
@@ -95,7 +136,12 @@ def test_many_reasons_are_told_by_the_nearest_node_not_by_their_codes() -> None:
         node("node-3", taints=[taint]),
         slice_of("gpu.example.com", "node-3", *(device(f"gpu-{i}") for i in range(4))),
         node("node-4"),
-        slice_of("gpu.example.com", "node-4", *(device(f"gpu-{i}") for i in range(4)), resourceSliceCount=2),
+        slice_of(
+            "gpu.example.com",
+            "node-4",
+            *(device(f"gpu-{i}") for i in range(4)),
+            resourceSliceCount=2,
+        ),
         *(node(f"cpu-{i}") for i in range(5)),
     )
     answer = explain(*objects, claim("c", request("r", "gpu", 4)), pod("p", USES))
@@ -127,18 +173,28 @@ def test_a_cordoned_node_is_not_called_the_nearest() -> None:
 def test_two_claims_that_no_node_is_large_enough_for_are_told_together() -> None:
     both = (claim("c", request("r", "gpu", 3)), claim("d", request("r", "gpu", 3)))
     uses = (USES, {"name": "h", "resourceClaimName": "d"})
-    answer = explain(*gpus("node-1", 4), held("x", "node-1", "gpu-0", "gpu-1"), *both, pod("p", *uses))
+    answer = explain(
+        *gpus("node-1", 4), held("x", "node-1", "gpu-0", "gpu-1"), *both, pod("p", *uses)
+    )
     assert [r.code for r in answer.reasons] == ["not-enough"]
     assert "g/r, h/r want 6 devices together; the node has 4" in answer.headline
     # Where it would be large enough, whoever holds the devices is to blame.
     answer = explain(
-        *gpus("node-1", 6), held("x", "node-1", "gpu-0", "gpu-1", "gpu-2", "gpu-3"), *both, pod("p", *uses)
+        *gpus("node-1", 6),
+        held("x", "node-1", "gpu-0", "gpu-1", "gpu-2", "gpu-3"),
+        *both,
+        pod("p", *uses),
     )
     assert {r.code for r in answer.reasons} == {"device-in-use"}
 
 
 def test_the_funnel_has_the_nodes_on_which_devices_fit() -> None:
-    objects = (*gpus("node-1", 4), *gpus("node-2", 2), node("node-3"), port("first", nodeName="node-1"))
+    objects = (
+        *gpus("node-1", 4),
+        *gpus("node-2", 2),
+        node("node-3"),
+        port("first", nodeName="node-1"),
+    )
     both = (*objects, port("second", nodeName="node-2"), ONE, held("h", "node-2", "gpu-0"))
     answer = explain(*both, port("p", claims=(USES,)))
     assert answer.reasons[0].plugin == "NodePorts"
@@ -152,9 +208,14 @@ def test_what_another_request_lacks_on_the_same_node_is_told_too() -> None:
     nics = slice_of("nic.example.com", "node-1", device("n"))
     both = (claim("c", request("r", "gpu")), claim("d", request("r", "nic", 2)))
     uses = (USES, {"name": "h", "resourceClaimName": "d"})
-    answer = explain(*gpus("node-1", 1), held("x", "node-1", "gpu-0"), nic, nics, *both, pod("p", *uses))
+    answer = explain(
+        *gpus("node-1", 1), held("x", "node-1", "gpu-0"), nic, nics, *both, pod("p", *uses)
+    )
     # To end the holder would not be enough: what no holder is to blame for comes first.
-    assert [(r.code, r.pod_claim) for r in answer.reasons] == [("not-enough", "h"), ("device-in-use", "g")]
+    assert [(r.code, r.pod_claim) for r in answer.reasons] == [
+        ("not-enough", "h"),
+        ("device-in-use", "g"),
+    ]
     assert "h/r wants 2 devices" in answer.headline
     assert "g/r: the only matching device is in use" in answer.headline
 
@@ -167,14 +228,27 @@ def test_the_funnel_tells_claims_with_the_same_request_apart() -> None:
 
 
 def test_an_answer_for_one_node_is_about_that_node() -> None:
-    state = state_of(GPU, *gpus("node-1", 1), *gpus("node-2", 1), ONE, held("h", "node-1", "gpu-0"), pod("p", USES))
+    state = state_of(
+        GPU,
+        *gpus("node-1", 1),
+        *gpus("node-2", 1),
+        ONE,
+        held("h", "node-1", "gpu-0"),
+        pod("p", USES),
+    )
     question = find(state, "pod/p", None)[0]
     features = Features.for_release("1.36")
     assert Explainer(state, features).explain(question).verdict == "allocatable"
-    assert Explainer(state, features, Options(node="node-2")).explain(question).verdict == "allocatable"
+    assert (
+        Explainer(state, features, Options(node="node-2")).explain(question).verdict
+        == "allocatable"
+    )
     answer = Explainer(state, features, Options(node="node-1")).explain(question)
     assert answer.verdict == "unallocatable"
-    assert answer.headline == "does not fit on node-1: request r: the only matching device is in use; held by pod ml/x"
+    assert (
+        answer.headline
+        == "does not fit on node-1: request r: the only matching device is in use; held by pod ml/x"
+    )
     assert all("node-1" in fix.nodes for fix in answer.fixes)
 
 
@@ -223,10 +297,14 @@ def test_nodes_without_devices_are_not_the_cause_where_they_would_not_help() -> 
     slices = slice_of("gpu.example.com", "node-1", device("gpu-0"))
     held_by_other = held("h", "node-1", "gpu-0")
     for wanted, objects, absent in ((1, [held_by_other], True), (9, [], False)):
-        answer = explain(*alike, slices, *objects, claim("c", request("r", "gpu", wanted)), pod("p", USES))
+        answer = explain(
+            *alike, slices, *objects, claim("c", request("r", "gpu", wanted)), pod("p", USES)
+        )
         assert ("publishes nothing on" in answer.headline) is absent
     pinned = pod("p", USES, spec={"nodeSelector": {HOST: "node-1"}})
-    assert "publishes nothing on" not in explain(*alike, slices, held_by_other, ONE, pinned).headline
+    assert (
+        "publishes nothing on" not in explain(*alike, slices, held_by_other, ONE, pinned).headline
+    )
 
 
 def rooted(name: str, model: str, *roots: str) -> tuple[dict[str, Any], ...]:
@@ -243,7 +321,9 @@ def test_a_constraint_that_is_not_the_cause_is_not_shown_in_full() -> None:
     """The only B is in use: how the free A are spread over the roots does not matter."""
     same = [{"requests": ["a", "b"], "matchAttribute": "gpu.example.com/root"}]
     both = claim("c", of_model("a", "A"), of_model("b", "B"), constraints=same)
-    extra = slice_of("gpu.example.com", "node-1", device("b-0", model="B", root="r0"), resourceSliceCount=2)
+    extra = slice_of(
+        "gpu.example.com", "node-1", device("b-0", model="B", root="r0"), resourceSliceCount=2
+    )
     extra["metadata"]["name"] = "more"
     one, slices = rooted("node-1", "A", "r0", "r1")
     slices["spec"]["pool"]["resourceSliceCount"] = 2
@@ -254,19 +334,30 @@ def test_a_constraint_that_is_not_the_cause_is_not_shown_in_full() -> None:
 
 def test_the_places_of_a_constraint_are_those_of_the_node_that_the_headline_names() -> None:
     same = [{"requests": ["a"], "matchAttribute": "gpu.example.com/root"}]
-    spread, near = rooted("node-1", "A", "r0", "r1", "r2", "r3"), rooted("node-2", "A", "r0", "r0", "r0", "r1")
-    answer = explain(*spread, *near, claim("c", of_model("a", "A", 4), constraints=same), pod("p", USES))
+    spread, near = (
+        rooted("node-1", "A", "r0", "r1", "r2", "r3"),
+        rooted("node-2", "A", "r0", "r0", "r0", "r1"),
+    )
+    answer = explain(
+        *spread, *near, claim("c", of_model("a", "A", 4), constraints=same), pod("p", USES)
+    )
     assert answer.reasons[0].code == "constraint-conflict"
     assert answer.conflict is not None
-    assert f"nearest is {answer.conflict.node}" in answer.headline or "nearest" not in answer.headline
+    assert (
+        f"nearest is {answer.conflict.node}" in answer.headline or "nearest" not in answer.headline
+    )
 
 
 def test_of_nodes_that_are_too_small_the_headline_names_what_the_roomiest_has() -> None:
     """Of a node that the pod does not want nothing is said, however much it has."""
-    nodes = [node(name, allocatable={"cpu": cpu}) for name, cpu in (("a", "8"), ("b", "12"), ("c", "14"))]
+    nodes = [
+        node(name, allocatable={"cpu": cpu}) for name, cpu in (("a", "8"), ("b", "12"), ("c", "14"))
+    ]
     away = {"key": HOST, "operator": "NotIn", "values": ["c"]}
     terms = {"nodeSelectorTerms": [{"matchExpressions": [away]}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
     slices = [slice_of("gpu.example.com", name, device("gpu-0")) for name in "abc"]
-    answer = explain(*nodes, *slices, ONE, pod("p", USES, requests={"cpu": "16"}, spec={"affinity": affinity}))
+    answer = explain(
+        *nodes, *slices, ONE, pod("p", USES, requests={"cpu": "16"}, spec={"affinity": affinity})
+    )
     assert "cpu: wants 16, free 12 of 12" in answer.headline

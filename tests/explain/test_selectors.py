@@ -16,12 +16,15 @@ def devices_of(*found: dict) -> tuple[Devices, list]:
     from dractl.allocation import DeviceID
 
     state = state_of(slice_of("gpu.nvidia.com", "node-1", *found))
-    return Devices(state, state.slices), [DeviceID("gpu.nvidia.com", "node-1", d["name"]) for d in found]
+    return Devices(state, state.slices), [
+        DeviceID("gpu.nvidia.com", "node-1", d["name"]) for d in found
+    ]
 
 
 def test_values_are_counted() -> None:
     devices, lost = devices_of(
-        *(device(f"gpu-{i}", architecture="Ampere") for i in range(3)), device("gpu-3", architecture="Ada")
+        *(device(f"gpu-{i}", architecture="Ampere") for i in range(3)),
+        device("gpu-3", architecture="Ada"),
     )
     assert misfit(devices, HOPPER, lost).found == ("Ampere", "Ada")
     assert instead(misfit(devices, HOPPER, lost)) == "architecture: Ampere ×3, Ada"
@@ -42,12 +45,18 @@ def test_a_misspelt_domain_finds_the_right_one() -> None:
 
 def test_a_name_that_nobody_publishes_comes_before_values() -> None:
     devices, lost = devices_of(device("gpu-0", architecture="Ampere", productName="A100"))
-    wrong = misfit(devices, f"{HOPPER} && device.attributes['gpu.nvidia.com'].productNam == 'H100'", lost)
+    wrong = misfit(
+        devices, f"{HOPPER} && device.attributes['gpu.nvidia.com'].productNam == 'H100'", lost
+    )
     assert (wrong.nearest, wrong.found) == ("gpu.nvidia.com/productName", ())
 
 
-@pytest.mark.parametrize(("text", "drivers"), [("device.driver == 'gpu.amd.com'", ("gpu.nvidia.com",)), ("false", ())])
-def test_drivers_are_counted_where_the_driver_is_compared(text: str, drivers: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("text", "drivers"), [("device.driver == 'gpu.amd.com'", ("gpu.nvidia.com",)), ("false", ())]
+)
+def test_drivers_are_counted_where_the_driver_is_compared(
+    text: str, drivers: tuple[str, ...]
+) -> None:
     devices, lost = devices_of(device("gpu-0"))
     assert misfit(devices, text, lost).found == drivers
 
@@ -59,9 +68,18 @@ def test_drivers_are_counted_where_the_driver_is_compared(text: str, drivers: tu
         ("device.capacity['d'].memory.compareTo(quantity('80Gi')) >= 0", "memory >= 80Gi"),
         ("device.attributes['d'].v.isLessThan(semver('1.2.3'))", "v < 1.2.3"),
         ("true && // device.attributes['d'].x\n   device.attributes['d'].y == 1", "true && y == 1"),
-        ("device.driver == 'a b' && has(device.attributes['d'].x)", "device.driver == 'a b' && has(x)"),
-        ("device.attributes['resource.kubernetes.io'].numaNode == 0", "resource.kubernetes.io/numaNode == 0"),
-        ("device.driver == \"device.attributes['d'].x\"", "device.driver == \"device.attributes['d'].x\""),
+        (
+            "device.driver == 'a b' && has(device.attributes['d'].x)",
+            "device.driver == 'a b' && has(x)",
+        ),
+        (
+            "device.attributes['resource.kubernetes.io'].numaNode == 0",
+            "resource.kubernetes.io/numaNode == 0",
+        ),
+        (
+            "device.driver == \"device.attributes['d'].x\"",
+            "device.driver == \"device.attributes['d'].x\"",
+        ),
     ],
 )
 def test_a_selector_as_a_person_would_say_it(text: str, said: str) -> None:

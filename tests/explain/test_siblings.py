@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+)
 from tests.explain.test_fixes import DRIVER, GPU, explain, gpus, selecting, template, titles
 from tests.explain.test_on_call import ONE, OWN, said, seen, waiting
 
@@ -19,11 +28,19 @@ def held(where: str, by: str, *names: str, **owner: Any) -> tuple[dict[str, Any]
     devices = [(DRIVER, name) for name in names or ("gpu-0",)]
     uses = {"name": "g", "resourceClaimName": f"of-{by}"}
     holder = pod(by, uses, spec={"nodeName": where}, status={"phase": "Running"}, metadata=owner)
-    return claim(f"of-{by}", request("r", DRIVER), status=allocation(where, *devices, pod=by)), holder
+    return claim(
+        f"of-{by}", request("r", DRIVER), status=allocation(where, *devices, pod=by)
+    ), holder
 
 
 def owned_by(kind: str, name: str, **more: Any) -> dict[str, Any]:
-    reference = {"apiVersion": "example.com/v1", "kind": kind, "name": name, "uid": "o", "controller": True}
+    reference = {
+        "apiVersion": "example.com/v1",
+        "kind": kind,
+        "name": name,
+        "uid": "o",
+        "controller": True,
+    }
     return {"ownerReferences": [reference], **more}
 
 
@@ -34,7 +51,9 @@ def test_a_headline_names_the_workload_that_holds_the_devices() -> None:
     owner = owned_by("ReplicaSet", "mesh-5f", labels={"pod-template-hash": "5f"})
     holders = held("a", "mesh-5f-x", **owner)
     answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, *holders, waiting())
-    assert answer.headline.endswith("the only matching device is in use; held by Deployment ml/mesh")
+    assert answer.headline.endswith(
+        "the only matching device is in use; held by Deployment ml/mesh"
+    )
 
 
 def test_the_nearest_node_is_one_that_nothing_else_refuses() -> None:
@@ -45,14 +64,24 @@ def test_the_nearest_node_is_one_that_nothing_else_refuses() -> None:
     holders = *held("a", "other"), *held("b", "hog")
     nodes = *(node(n) for n in "ab"), *(gpus(n, "gpu-0") for n in "ab")
     answer = explain("pod/p", GPU, *nodes, ONE, *holders, waiting(spec={"affinity": affinity}))
-    assert "nearest is b: request r: the only matching device is in use; held by pod ml/hog" in answer.headline
+    assert (
+        "nearest is b: request r: the only matching device is in use; held by pod ml/hog"
+        in answer.headline
+    )
 
 
 def test_alternatives_on_different_nodes_are_not_requests_for_both() -> None:
     other = device_class("npu.example.com", "device.driver == 'npu.example.com'")
-    options = [{"name": "gpu", "deviceClassName": DRIVER}, {"name": "npu", "deviceClassName": "npu.example.com"}]
+    options = [
+        {"name": "gpu", "deviceClassName": DRIVER},
+        {"name": "npu", "deviceClassName": "npu.example.com"},
+    ]
     npus = slice_of("npu.example.com", "b", device("npu-0"))
-    taken = claim("of-x", request("r", "npu.example.com"), status=allocation("b", ("npu.example.com", "npu-0")))
+    taken = claim(
+        "of-x",
+        request("r", "npu.example.com"),
+        status=allocation("b", ("npu.example.com", "npu-0")),
+    )
     either = template("t", {"name": "r", "firstAvailable": options})
     nodes = node("a"), node("b"), gpus("a", "gpu-0"), npus, taken
     answer = explain("pod/p", GPU, other, *nodes, *held("a", "hog"), either, waiting())
@@ -66,7 +95,10 @@ def test_alternatives_on_different_nodes_are_not_requests_for_both() -> None:
             "node.kubernetes.io/unreachable",
             "the node does not answer (taint node.kubernetes.io/unreachable:NoSchedule)",
         ),
-        ("node.kubernetes.io/not-ready", "the node is not ready (taint node.kubernetes.io/not-ready:NoSchedule)"),
+        (
+            "node.kubernetes.io/not-ready",
+            "the node is not ready (taint node.kubernetes.io/not-ready:NoSchedule)",
+        ),
         ("team", "taint team:NoSchedule is not tolerated"),
     ],
 )
@@ -82,8 +114,17 @@ def test_all_taints_that_are_not_tolerated_are_named() -> None:
 
 
 def test_a_cordon_does_not_hide_another_taint() -> None:
-    taints = [{"key": key, "effect": "NoSchedule"} for key in ("node.kubernetes.io/unschedulable", "team")]
-    answer = explain("pod/p", GPU, node("a", unschedulable=True, taints=taints), gpus("a", "gpu-0"), ONE, waiting())
+    taints = [
+        {"key": key, "effect": "NoSchedule"} for key in ("node.kubernetes.io/unschedulable", "team")
+    ]
+    answer = explain(
+        "pod/p",
+        GPU,
+        node("a", unschedulable=True, taints=taints),
+        gpus("a", "gpu-0"),
+        ONE,
+        waiting(),
+    )
     assert "taint team:NoSchedule is not tolerated" in said(answer)
 
 
@@ -107,7 +148,9 @@ def test_a_workload_that_another_controller_writes_is_changed_there(writer: str)
 
 def test_a_selector_that_is_true_elsewhere_is_no_mistake() -> None:
     """Of two kinds of partitions the one that was asked for is in use: the other is no replacement."""
-    full, part = (device(name, type=kind) for name, kind in (("gpu-0", "gpu"), ("mig-0", "gpu-partition")))
+    full, part = (
+        device(name, type=kind) for name, kind in (("gpu-0", "gpu"), ("mig-0", "gpu-partition"))
+    )
     devices = slice_of(DRIVER, "a", full, part)
     wanted = template("t", selecting(f"device.attributes['{DRIVER}'].type == 'gpu'"))
     answer = explain("pod/p", ANY, node("a"), devices, wanted, *held("a", "hog"), waiting())
@@ -121,7 +164,9 @@ def test_another_product_is_offered_as_something_else_to_ask_for() -> None:
         slice_of(DRIVER, "b", device("gpu-0", model="H100-NVL")),
     )
     wanted = template("t", selecting(f"device.attributes['{DRIVER}'].model == 'H100'"))
-    answer = explain("pod/p", ANY, node("a"), node("b"), *slices, wanted, *held("a", "hog"), waiting())
+    answer = explain(
+        "pod/p", ANY, node("a"), node("b"), *slices, wanted, *held("a", "hog"), waiting()
+    )
     fix = next(fix for fix in answer.fixes if "H100-NVL" in fix.title)
     assert fix.effect == "if such devices will do"
     assert not any("not enough by itself" in note for note in answer.notes)
@@ -129,7 +174,14 @@ def test_another_product_is_offered_as_something_else_to_ask_for() -> None:
 
 def test_what_is_given_up_with_a_selector() -> None:
     wanted = template("t", selecting(f"device.attributes['{DRIVER}'].model.contains('B200')"))
-    answer = explain("pod/p", ANY, node("a"), slice_of(DRIVER, "a", device("gpu-0", model="H100")), wanted, waiting())
+    answer = explain(
+        "pod/p",
+        ANY,
+        node("a"),
+        slice_of(DRIVER, "a", device("gpu-0", model="H100")),
+        wanted,
+        waiting(),
+    )
     assert answer.fixes[0].effect == f"the pod may then get any device of class {DRIVER}"
 
 
@@ -146,9 +198,18 @@ def test_an_attribute_that_is_read_as_a_quantity_of_capacity() -> None:
 
 
 def test_the_claim_of_a_pod_on_its_node_is_not_deallocated() -> None:
-    sharing = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig", "sharing": {"strategy": "TimeSlice"}}
+    sharing = {
+        "apiVersion": "resource.nvidia.com/v1beta1",
+        "kind": "GpuConfig",
+        "sharing": {"strategy": "TimeSlice"},
+    }
     config = {"opaque": {"driver": "gpu.nvidia.com", "parameters": sharing}}
-    own = claim("p-g", request("r", DRIVER), metadata=OWN, status=allocation("a", (DRIVER, "gpu-0"), pod="p"))
+    own = claim(
+        "p-g",
+        request("r", DRIVER),
+        metadata=OWN,
+        status=allocation("a", (DRIVER, "gpu-0"), pod="p"),
+    )
     own["spec"]["devices"]["config"] = [config]
     made = template("t", request("r", DRIVER))
     made["spec"]["spec"]["devices"]["config"] = [config]
@@ -180,7 +241,9 @@ def test_a_pod_whose_claim_is_reserved_for_it_has_been_tried() -> None:
 
 def test_a_pod_bound_to_a_node_that_does_not_exist() -> None:
     own = claim("p-g", request("r", DRIVER), metadata=OWN)
-    answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, own, seen(spec={"nodeName": "b"}))
+    answer = explain(
+        "pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, own, seen(spec={"nodeName": "b"})
+    )
     assert "the pod was put on node b, which does not exist, before claim" in answer.headline
     # No kubelet ends it: without the flag the command waits for ever.
     delete, _, create = answer.fixes[0].steps[-1].command.partition(" && ")
@@ -189,7 +252,10 @@ def test_a_pod_bound_to_a_node_that_does_not_exist() -> None:
 
 
 def test_the_type_of_an_attribute_is_told_from_that_of_a_literal() -> None:
-    version = {"name": "gpu-0", "attributes": {"driverVersion": {"version": "580.82.7"}, "type": {"string": "gpu"}}}
+    version = {
+        "name": "gpu-0",
+        "attributes": {"driverVersion": {"version": "580.82.7"}, "type": {"string": "gpu"}},
+    }
     wanted = template("t", selecting(f"device.attributes['{DRIVER}'].driverVersion >= '570'"))
     answer = explain("pod/p", GPU, node("a"), slice_of(DRIVER, "a", version), wanted, waiting())
     assert "driverVersion is a version, not a string" in answer.headline
@@ -197,8 +263,18 @@ def test_the_type_of_an_attribute_is_told_from_that_of_a_literal() -> None:
 
 def test_the_funnel_shows_the_part_of_a_selector_that_is_false() -> None:
     gpu = device("gpu-0", type="gpu", architecture="Hopper", brand="Nvidia")
-    text = " && ".join(f"device.attributes['{DRIVER}'].{a}" for a in ("architecture == 'Hopper'", "brand == 'NVIDIA'"))
-    answer = explain("pod/p", GPU, node("a"), slice_of(DRIVER, "a", gpu), template("t", selecting(text)), waiting())
+    text = " && ".join(
+        f"device.attributes['{DRIVER}'].{a}"
+        for a in ("architecture == 'Hopper'", "brand == 'NVIDIA'")
+    )
+    answer = explain(
+        "pod/p",
+        GPU,
+        node("a"),
+        slice_of(DRIVER, "a", gpu),
+        template("t", selecting(text)),
+        waiting(),
+    )
     assert [stage.detail for stage in answer.funnel if stage.detail] == ["brand: Nvidia"]
 
 
@@ -217,10 +293,18 @@ def test_the_domain_that_a_spread_constraint_fills_first() -> None:
 
 
 def test_the_pods_that_a_pod_affinity_asks_for() -> None:
-    term = {"labelSelector": {"matchLabels": {"app": "cache"}}, "topologyKey": "kubernetes.io/hostname"}
+    term = {
+        "labelSelector": {"matchLabels": {"app": "cache"}},
+        "topologyKey": "kubernetes.io/hostname",
+    }
     affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, waiting(spec={"affinity": affinity}))
-    assert "wants a pod (app=cache) in the same kubernetes.io/hostname, and there is no such pod" in answer.headline
+    answer = explain(
+        "pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, waiting(spec={"affinity": affinity})
+    )
+    assert (
+        "wants a pod (app=cache) in the same kubernetes.io/hostname, and there is no such pod"
+        in answer.headline
+    )
 
 
 def test_the_label_that_a_node_selector_means_is_in_the_headline() -> None:
@@ -240,24 +324,51 @@ def test_a_zone_is_no_typing_error_for_another() -> None:
 def test_a_toleration_that_looks_like_the_taint_of_a_node() -> None:
     tainted = node("a", taints=[{"key": "team", "value": "llm", "effect": "NoSchedule"}])
     written = {"key": "team", "operator": "Equal", "value": "LLM", "effect": "NoSchedule"}
-    answer = explain("pod/p", GPU, tainted, gpus("a", "gpu-0"), ONE, waiting(spec={"tolerations": [written]}))
-    assert "taint team=llm:NoSchedule is not tolerated; the pod tolerates team=LLM:NoSchedule" in answer.headline
+    answer = explain(
+        "pod/p", GPU, tainted, gpus("a", "gpu-0"), ONE, waiting(spec={"tolerations": [written]})
+    )
+    assert (
+        "taint team=llm:NoSchedule is not tolerated; the pod tolerates team=LLM:NoSchedule"
+        in answer.headline
+    )
 
 
 def test_three_causes_are_corrected_at_once() -> None:
     tainted = node("a", taints=[{"key": "team", "effect": "NoSchedule"}])
     four = template("t", request("r", DRIVER, 4))
-    answer = explain("pod/p", GPU, tainted, gpus("a", "gpu-0", "gpu-1"), four, waiting(requests={"cpu": "100"}))
+    answer = explain(
+        "pod/p", GPU, tainted, gpus("a", "gpu-0", "gpu-1"), four, waiting(requests={"cpu": "100"})
+    )
     title = answer.fixes[0].title
-    assert all(part in title for part in ("request r from 4 to 2", "cpu from 100 to 8", "a toleration for team"))
+    assert all(
+        part in title
+        for part in ("request r from 4 to 2", "cpu from 100 to 8", "a toleration for team")
+    )
 
 
 def test_pods_of_an_indexed_job_may_need_each_other() -> None:
-    spec = {"parallelism": 2, "completions": 2, "completionMode": "Indexed", "template": {"spec": waiting()["spec"]}}
-    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train", "namespace": "ml"}, "spec": spec}
+    spec = {
+        "parallelism": 2,
+        "completions": 2,
+        "completionMode": "Indexed",
+        "template": {"spec": waiting()["spec"]},
+    }
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "train", "namespace": "ml"},
+        "spec": spec,
+    }
     owner = owned_by("Job", "train")
     answer = explain(
-        "pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, job, *held("a", "train-0", **owner), waiting(metadata=owner)
+        "pod/p",
+        GPU,
+        node("a"),
+        gpus("a", "gpu-0"),
+        ONE,
+        job,
+        *held("a", "train-0", **owner),
+        waiting(metadata=owner),
     )
     assert "nothing is wrong" not in said(answer)
     assert "this one gets its turn only if they end without it" in answer.headline
@@ -276,7 +387,9 @@ def test_a_quota_that_refuses_pods_is_named_in_the_next_step() -> None:
         "message": 'pods "web-x" is forbidden: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2',
     }
     answer = explain("replicaset/web", GPU, node("a"), gpus("a", "gpu-0"), ONE, workload, event)
-    assert answer.next[0].text.startswith("raise quota few, or lower what the pods ask for (requested: pods=1")
+    assert answer.next[0].text.startswith(
+        "raise quota few, or lower what the pods ask for (requested: pods=1"
+    )
     assert answer.next[0].command == "kubectl edit resourcequota few -n ml"
 
 
@@ -289,10 +402,16 @@ def test_a_storage_class_that_does_not_exist() -> None:
         "spec": {"storageClassName": "fast-ssdd"},
         "status": {"phase": "Pending"},
     }
-    storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast-ssd"}}
+    storage = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "fast-ssd"},
+    }
     objects = GPU, node("a"), gpus("a", "gpu-0"), ONE, pvc, storage
     answer = explain("pod/p", *objects, waiting(spec={"volumes": [volume]}))
-    assert "ml/data: its StorageClass fast-ssdd does not exist; there is fast-ssd" in answer.headline
+    assert (
+        "ml/data: its StorageClass fast-ssdd does not exist; there is fast-ssd" in answer.headline
+    )
 
 
 def test_a_driver_is_not_made_up_where_the_class_has_a_typing_error() -> None:
@@ -305,7 +424,9 @@ def test_a_driver_is_not_made_up_where_the_class_has_a_typing_error() -> None:
 def test_a_class_of_another_kind_of_device_is_not_offered() -> None:
     nics = slice_of("nic.example.com", "a", device("nic-0"))
     others = device_class("nic", "device.driver == 'nic.example.com'"), device_class("fast", "true")
-    answer = explain("pod/p", GPU, *others, node("a"), nics, template("t", request("r", "fpga")), waiting())
+    answer = explain(
+        "pod/p", GPU, *others, node("a"), nics, template("t", request("r", "fpga")), waiting()
+    )
     assert not any(title.startswith("change the class") for title in titles(answer))
 
 
@@ -314,20 +435,29 @@ def test_the_tolerations_that_every_pod_has_are_no_near_misses() -> None:
     key = "node.kubernetes.io/unreachable"
     tainted = node("a", taints=[{"key": key, "effect": "NoSchedule"}])
     written = {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
-    answer = explain("pod/p", GPU, tainted, gpus("a", "gpu-0"), ONE, waiting(spec={"tolerations": [written]}))
+    answer = explain(
+        "pod/p", GPU, tainted, gpus("a", "gpu-0"), ONE, waiting(spec={"tolerations": [written]})
+    )
     assert "tolerates" not in answer.headline
 
 
 def test_an_attribute_is_found_again_by_its_value() -> None:
     """AMD's driver has published pciBusID instead of pciAddr since 2026."""
-    gpu = {"name": "gpu-0", "attributes": {"resource.kubernetes.io/pciBusID": {"string": "0000:03:00.0"}}}
+    gpu = {
+        "name": "gpu-0",
+        "attributes": {"resource.kubernetes.io/pciBusID": {"string": "0000:03:00.0"}},
+    }
     wanted = template("t", selecting(f"device.attributes['{DRIVER}'].pciAddr == '0000:03:00.0'"))
     answer = explain("pod/p", ANY, node("a"), slice_of(DRIVER, "a", gpu), wanted, waiting())
-    assert answer.fixes[0].title.startswith(f"change {DRIVER}/pciAddr to resource.kubernetes.io/pciBusID")
+    assert answer.fixes[0].title.startswith(
+        f"change {DRIVER}/pciAddr to resource.kubernetes.io/pciBusID"
+    )
 
 
 def test_a_value_that_begins_as_what_was_written_comes_before_one_that_looks_alike() -> None:
-    profiles = [device(f"mig-{n}", type="gpu", profile=p) for n, p in enumerate(("1g.5gb+me", "1g.10gb"))]
+    profiles = [
+        device(f"mig-{n}", type="gpu", profile=p) for n, p in enumerate(("1g.5gb+me", "1g.10gb"))
+    ]
     wanted = template("t", selecting(f"device.attributes['{DRIVER}'].profile == '1g.10gb+me'"))
     answer = explain("pod/p", GPU, node("a"), slice_of(DRIVER, "a", *profiles), wanted, waiting())
     assert answer.fixes[0].title == "change profile == '1g.10gb+me' to '1g.10gb' in request r"
@@ -336,16 +466,26 @@ def test_a_value_that_begins_as_what_was_written_comes_before_one_that_looks_ali
 def test_other_pods_with_claims_of_the_earlier_template_are_counted() -> None:
     old = request("r", DRIVER, 8)
     first = claim("p-g", old, metadata=OWN)
-    second = claim("q-g", old, metadata={"uid": "d", "ownerReferences": [{"kind": "Pod", "name": "q", "uid": "q"}]})
+    second = claim(
+        "q-g",
+        old,
+        metadata={"uid": "d", "ownerReferences": [{"kind": "Pod", "name": "q", "uid": "q"}]},
+    )
     other = pod("q", {"name": "g", "resourceClaimTemplateName": "t"}, metadata={"uid": "q"})
     other["status"]["resourceClaimStatuses"] = [{"name": "g", "resourceClaimName": "q-g"}]
     answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, first, second, other, seen())
     assert answer.fixes[0].title == "recreate pod ml/p"
-    assert answer.fixes[0].effect.endswith("an earlier version of template t, like that of 1 more pending pod")
+    assert answer.fixes[0].effect.endswith(
+        "an earlier version of template t, like that of 1 more pending pod"
+    )
 
 
 def test_a_request_that_a_limit_range_adds_is_set_where_there_is_none() -> None:
-    noted = {"annotations": {"kubernetes.io/limit-ranger": "LimitRanger plugin set: cpu request for container main"}}
+    noted = {
+        "annotations": {
+            "kubernetes.io/limit-ranger": "LimitRanger plugin set: cpu request for container main"
+        }
+    }
     subject = waiting(requests={"cpu": "96"}, metadata=noted)
     answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, subject)
     assert answer.fixes[0].title == "set the pod's request for cpu to 8"
@@ -371,7 +511,9 @@ def test_who_takes_what_a_fix_frees_is_named() -> None:
     closed = node("a", unschedulable=True), gpus("a", "gpu-0"), ONE
     first = pod("first", {"name": "g", "resourceClaimTemplateName": "t"}, spec={"priority": 1000})
     answer = explain("pod/p", GPU, *closed, waiting(), first)
-    said_of = "would not help: uncordon a: 1 pending pod of higher priority waits for the same: ml/first"
+    said_of = (
+        "would not help: uncordon a: 1 pending pod of higher priority waits for the same: ml/first"
+    )
     assert said_of in answer.notes
     assert answer.fixes == ()
 
@@ -379,7 +521,10 @@ def test_who_takes_what_a_fix_frees_is_named() -> None:
 @pytest.mark.parametrize(
     ("selector", "title"),
     [
-        ("memory == '80Gi'", f"read {DRIVER}/memory from device.capacity, and compare it with quantity('80Gi')"),
+        (
+            "memory == '80Gi'",
+            f"read {DRIVER}/memory from device.capacity, and compare it with quantity('80Gi')",
+        ),
         ("memory == true", "remove the selector memory == true"),
         ("memory in ['80Gi', '40Gi']", "remove the selector memory in ['80Gi', '40Gi']"),
         ("cores >= 8", "change cores >= 8 to >= 4"),
@@ -388,7 +533,11 @@ def test_who_takes_what_a_fix_frees_is_named() -> None:
 )
 def test_what_a_comparison_can_be_changed_to(selector: str, title: str) -> None:
     """memory is a capacity, which no boolean and no list of texts is compared with."""
-    gpu = {"name": "gpu-0", "attributes": {"cores": {"int": 4}}, "capacity": {"memory": {"value": "80Gi"}}}
+    gpu = {
+        "name": "gpu-0",
+        "attributes": {"cores": {"int": 4}},
+        "capacity": {"memory": {"value": "80Gi"}},
+    }
     wanted = template("t", selecting(f"device.attributes['{DRIVER}'].{selector}"))
     answer = explain("pod/p", ANY, node("a"), slice_of(DRIVER, "a", gpu), wanted, waiting())
     assert titles(answer) == [f"{title} {'from' if title.startswith('remove') else 'in'} request r"]
@@ -400,5 +549,10 @@ def test_a_toleration_in_the_claim_does_not_count_for_nodes() -> None:
     written = {"key": "team", "operator": "Equal", "value": "llm", "effect": "NoSchedule"}
     tolerant = template("t", request("r", DRIVER, tolerations=[written]))
     answer = explain("pod/p", GPU, tainted, gpus("a", "gpu-0"), tolerant, waiting())
-    assert "the claim tolerates team=llm:NoSchedule for devices, which does not count for nodes" in said(answer)
-    assert "the claim tolerates" not in said(explain("pod/p", GPU, tainted, gpus("a", "gpu-0"), ONE, waiting()))
+    assert (
+        "the claim tolerates team=llm:NoSchedule for devices, which does not count for nodes"
+        in said(answer)
+    )
+    assert "the claim tolerates" not in said(
+        explain("pod/p", GPU, tainted, gpus("a", "gpu-0"), ONE, waiting())
+    )

@@ -19,7 +19,11 @@ SLICE = slice_of("gpu.example.com", "node-1", device("gpu-0", age=5), device("gp
 
 def rule(name: str, **selector: Any) -> dict[str, Any]:
     spec = {"deviceSelector": selector, "taint": {"key": "worn", "effect": "NoSchedule"}}
-    kind = {"apiVersion": "resource.k8s.io/v1alpha3", "kind": "DeviceTaintRule", "metadata": {"name": name}}
+    kind = {
+        "apiVersion": "resource.k8s.io/v1alpha3",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": name},
+    }
     return {**kind, "spec": spec}
 
 
@@ -53,5 +57,8 @@ def test_a_class_that_comes_or_goes_changes_what_its_rule_taints() -> None:
     before = Scheduler(state, FEATURES)
     after = before.after(state.replace("DeviceClass", ("", "old"), OLD))
     again = after.after(after.state.replace("DeviceClass", ("", "old"), None))
-    found = [[len(d.taints) for d in scheduler.slices[0].spec.devices] for scheduler in (before, after, again)]
+    found = [
+        [len(d.taints) for d in scheduler.slices[0].spec.devices]
+        for scheduler in (before, after, again)
+    ]
     assert found == [[0, 0], [1, 0], [0, 0]]

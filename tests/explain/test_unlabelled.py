@@ -16,7 +16,10 @@ KNOWN = {"arch": "amd64", "type": "p5.48xlarge", "cpus": "192"}
 
 def selector(*terms: tuple[tuple[str, str, tuple[str, ...]], ...]) -> NodeSelector:
     return NodeSelector(
-        tuple(NodeSelectorTerm(tuple(NodeSelectorRequirement(*each) for each in term)) for term in terms)
+        tuple(
+            NodeSelectorTerm(tuple(NodeSelectorRequirement(*each) for each in term))
+            for term in terms
+        )
     )
 
 
@@ -33,7 +36,9 @@ def test_known_labels_decide() -> None:
 
 
 def test_the_first_possible_term_counts() -> None:
-    assert needs((("arch", "In", ("arm64",)), ("zone", "In", ("a",))), (("zone", "In", ("b", "c")),)) == {"zone": "b"}
+    assert needs(
+        (("arch", "In", ("arm64",)), ("zone", "In", ("a",))), (("zone", "In", ("b", "c")),)
+    ) == {"zone": "b"}
 
 
 @pytest.mark.parametrize(
@@ -66,7 +71,9 @@ def test_random_selectors_match_the_node_that_has_what_they_need() -> None:
                 (
                     dice.choice(keys),
                     operator := dice.choice(("In", "NotIn", "Exists", "DoesNotExist")),
-                    tuple(dice.sample(values, dice.randint(1, 2))) if operator in ("In", "NotIn") else (),
+                    tuple(dice.sample(values, dice.randint(1, 2)))
+                    if operator in ("In", "NotIn")
+                    else (),
                 )
                 for _ in range(dice.randint(1, 3))
             )
@@ -80,7 +87,11 @@ def test_random_selectors_match_the_node_that_has_what_they_need() -> None:
             continue
         for zone in (None, *values, "other"):
             for team in (None, *values, "other"):
-                others = {key: value for key, value in (("zone", zone), ("team", team)) if value is not None}
+                others = {
+                    key: value
+                    for key, value in (("zone", zone), ("team", team))
+                    if value is not None
+                }
                 assert not some_term_matches(wanted, "node", {**KNOWN, **others})
     assert 0 < answers < 400
 
@@ -97,7 +108,12 @@ def test_the_pods_selector_and_affinity_agree() -> None:
         },
     ]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-    pod = {"spec": {"nodeSelector": {"zone": "a", "arch": "amd64"}, "affinity": {"nodeAffinity": required}}}
+    pod = {
+        "spec": {
+            "nodeSelector": {"zone": "a", "arch": "amd64"},
+            "affinity": {"nodeAffinity": required},
+        }
+    }
     assert of_pod(pod, KNOWN) == (
         Needed("zone", "a", "zone=a", "nodeSelector"),
         Needed("spot", "assumed", "spot", "node affinity"),

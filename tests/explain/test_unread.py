@@ -13,7 +13,17 @@ from dractl.errors import InputError
 from dractl.explain import Explainer, Explanation, find
 from dractl.report import explain_json, explain_text
 from dractl.report.canvas import Canvas
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 PLURALS = {
     "ResourceSlice": "resourceslices.resource.k8s.io",
@@ -25,21 +35,35 @@ PLURALS = {
     "DeviceTaintRule": "devicetaintrules.resource.k8s.io",
     "ResourceQuota": "resourcequotas",
 }
-CLUSTER = ("ResourceSlice", "DeviceClass", "Node", "DeviceTaintRule")  # what a user of one namespace may not read
+CLUSTER = (
+    "ResourceSlice",
+    "DeviceClass",
+    "Node",
+    "DeviceTaintRule",
+)  # what a user of one namespace may not read
 SAYS = "0/2 nodes are available: 2 cannot allocate all claims. preemption: 0/2 nodes are available."
 GPU = {"name": "g", "resourceClaimName": "mine"}
-SLICES = [slice_of("gpu.example.com", name, device("gpu-0"), device("gpu-1")) for name in ("node-1", "node-2")]
+SLICES = [
+    slice_of("gpu.example.com", name, device("gpu-0"), device("gpu-1"))
+    for name in ("node-1", "node-2")
+]
 WHOLE = [node("node-1"), node("node-2"), device_class("gpu", "true"), *SLICES]
 
 
-def seen(*objects: dict[str, Any], hidden: tuple[str, ...] = (), narrow: tuple[str, ...] = ()) -> ClusterState:
+def seen(
+    *objects: dict[str, Any], hidden: tuple[str, ...] = (), narrow: tuple[str, ...] = ()
+) -> ClusterState:
     """A cluster as its user sees it: nothing of the kinds ``hidden``, of ``narrow`` only what is in ml."""
     kinds: dict[str, Any] = {}
     whole = state_of(*objects)
     for kind in whole.kinds:
         if kind not in hidden:
-            kinds[kind] = {k: v for k, v in whole.all(kind).items() if kind not in narrow or k[0] == "ml"}
-    unread = [Unread(kind, PLURALS[kind]) for kind in hidden] + [Unread(kind, PLURALS[kind], "ml") for kind in narrow]
+            kinds[kind] = {
+                k: v for k, v in whole.all(kind).items() if kind not in narrow or k[0] == "ml"
+            }
+    unread = [Unread(kind, PLURALS[kind]) for kind in hidden] + [
+        Unread(kind, PLURALS[kind], "ml") for kind in narrow
+    ]
     return ClusterState(kinds, rights=Rights(tuple(unread), "system:serviceaccount:ml:dev"))
 
 
@@ -49,9 +73,18 @@ def answer(state: ClusterState, name: str = "pod/train-0") -> Explanation:
 
 
 def waiting(*claims: dict[str, str], says: str = SAYS, **more: Any) -> dict[str, Any]:
-    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": says}
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": says,
+    }
     status = {"phase": "Pending", "conditions": [condition], **more.pop("status", {})}
-    metadata = {"uid": "uid-train-0", "creationTimestamp": "2026-01-01T00:00:00Z", **more.pop("metadata", {})}
+    metadata = {
+        "uid": "uid-train-0",
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+        **more.pop("metadata", {}),
+    }
     return pod("train-0", *(claims or (GPU,)), status=status, metadata=metadata, **more)
 
 
@@ -64,8 +97,14 @@ MINE = claim("mine", request("r", "gpu", 2))
 def test_the_scheduler_is_quoted_where_devices_cannot_be_compared() -> None:
     found = answer(seen(*WHOLE, MINE, waiting(), hidden=CLUSTER, narrow=("ResourceClaim", "Pod")))
     assert found.verdict == "undecided"
-    assert 'the scheduler says "0/2 nodes are available: 2 cannot allocate all claims"' in found.headline
-    assert "ResourceSlices and DeviceClasses may not be read, so devices were not compared" in found.headline
+    assert (
+        'the scheduler says "0/2 nodes are available: 2 cannot allocate all claims"'
+        in found.headline
+    )
+    assert (
+        "ResourceSlices and DeviceClasses may not be read, so devices were not compared"
+        in found.headline
+    )
     assert found.scheduler_message == SAYS
     assert found.reasons[0].code == "not-readable"
     assert {one.resource for one in found.unread} == {
@@ -85,7 +124,9 @@ def test_a_pod_that_the_scheduler_has_not_looked_at() -> None:
 
 def test_the_scheduler_does_not_look_at_a_pod_before_its_claim_is_created() -> None:
     entry = {"name": "g", "resourceClaimTemplateName": "two-gpus"}
-    fresh = pod("train-0", entry, metadata={"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"})
+    fresh = pod(
+        "train-0", entry, metadata={"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    )
     found = answer(seen(*WHOLE, fresh, hidden=(*CLUSTER, "ResourceClaimTemplate")))
     assert not any("is kube-scheduler running" in said for said in (found.headline, *found.notes))
 
@@ -93,8 +134,16 @@ def test_the_scheduler_does_not_look_at_a_pod_before_its_claim_is_created() -> N
 @pytest.mark.parametrize(
     ("changed", "code", "said"),
     [
-        ({"spec": {"schedulingGates": [{"name": "example.com/gate"}]}}, "scheduling-gated", "example.com/gate"),
-        ({"spec": {"schedulerName": "volcano"}}, "scheduler-bypass", "spec.schedulerName is volcano"),
+        (
+            {"spec": {"schedulingGates": [{"name": "example.com/gate"}]}},
+            "scheduling-gated",
+            "example.com/gate",
+        ),
+        (
+            {"spec": {"schedulerName": "volcano"}},
+            "scheduler-bypass",
+            "spec.schedulerName is volcano",
+        ),
     ],
     ids=["gate", "scheduler"],
 )
@@ -123,7 +172,10 @@ def test_a_template_that_may_not_be_read_is_not_missing() -> None:
     found = answer(seen(*WHOLE, uses, hidden=(*CLUSTER, "ResourceClaimTemplate")))
     assert found.verdict == "undecided"
     assert "does not exist" not in found.headline
-    assert "ResourceClaimTemplates may not be read, so the template was not looked at" in found.headline
+    assert (
+        "ResourceClaimTemplates may not be read, so the template was not looked at"
+        in found.headline
+    )
 
 
 def test_a_claim_that_may_not_be_read_is_not_missing() -> None:
@@ -167,17 +219,38 @@ def test_an_extended_resource_may_be_provided_by_a_class_that_may_not_be_read() 
 
 def test_old_replicas_of_a_rollout_are_named() -> None:
     def of(replica_set: str) -> dict[str, Any]:
-        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"web-{replica_set}", "controller": True}
+        owner = {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "name": f"web-{replica_set}",
+            "controller": True,
+        }
         return {"ownerReferences": [owner], "labels": {"pod-template-hash": replica_set}}
 
-    held = claim("held", request("r", "gpu", 2), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="old"))
-    old = pod("old", {"name": "g", "resourceClaimName": "held"}, spec={"nodeName": "node-1"}, metadata=of("1"))
+    held = claim(
+        "held",
+        request("r", "gpu", 2),
+        status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="old"),
+    )
+    old = pod(
+        "old",
+        {"name": "g", "resourceClaimName": "held"},
+        spec={"nodeName": "node-1"},
+        metadata=of("1"),
+    )
     found = answer(seen(*WHOLE, MINE, held, old, waiting(metadata=of("2")), hidden=CLUSTER))
-    assert any("1 old replica holds devices while Deployment web is updated" in note for note in found.notes)
+    assert any(
+        "1 old replica holds devices while Deployment web is updated" in note
+        for note in found.notes
+    )
 
 
 def test_a_pod_whose_claims_are_allocated_needs_no_slices() -> None:
-    shared = claim("mine", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="other"))
+    shared = claim(
+        "mine",
+        request("r", "gpu"),
+        status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="other"),
+    )
     found = answer(seen(*WHOLE, shared, waiting(), hidden=("ResourceSlice", "DeviceClass")))
     assert not found.unread
     assert all(reason.code != "not-readable" for reason in found.reasons)
@@ -199,7 +272,9 @@ def busy() -> list[dict[str, Any]]:
             f"other-{name}",
             request("r", "gpu", 2),
             namespace="eval",
-            status=allocation(name, ("gpu.example.com", "gpu-0"), ("gpu.example.com", "gpu-1"), pod="o"),
+            status=allocation(
+                name, ("gpu.example.com", "gpu-0"), ("gpu.example.com", "gpu-1"), pod="o"
+            ),
         )
         for name in ("node-1", "node-2")
     ]
@@ -211,7 +286,10 @@ def test_devices_of_other_namespaces_look_free_and_that_is_said() -> None:
     assert found.verdict == "undecided"
     assert not found.fits
     assert found.headline.startswith("may fit on node-1, node-2, but the scheduler says")
-    assert "claims of other namespaces may not be read, so devices that they hold look free" in found.headline
+    assert (
+        "claims of other namespaces may not be read, so devices that they hold look free"
+        in found.headline
+    )
     assert {each.verdict for each in found.nodes} == {"undecided"}
     assert not any(each.allocation for each in found.nodes)
     shown = explain_json.as_json(found)
@@ -228,7 +306,9 @@ def test_without_a_condition_it_is_as_open() -> None:
     assert found.headline.startswith("may fit on node-1, node-2, but claims of other namespaces")
 
 
-@pytest.mark.parametrize(("hidden", "narrow"), [(("DeviceTaintRule",), ()), (("Node",), ()), ((), ("Pod",))])
+@pytest.mark.parametrize(
+    ("hidden", "narrow"), [(("DeviceTaintRule",), ()), (("Node",), ()), ((), ("Pod",))]
+)
 def test_nothing_fits_for_sure_while_something_may_not_be_read(
     hidden: tuple[str, ...], narrow: tuple[str, ...]
 ) -> None:
@@ -237,19 +317,33 @@ def test_nothing_fits_for_sure_while_something_may_not_be_read(
 
 
 def test_what_cannot_fit_whatever_others_hold_is_decided() -> None:
-    found = answer(seen(*WHOLE, claim("mine", request("r", "gpu", 9)), waiting(), narrow=("ResourceClaim", "Pod")))
+    found = answer(
+        seen(
+            *WHOLE,
+            claim("mine", request("r", "gpu", 9)),
+            waiting(),
+            narrow=("ResourceClaim", "Pod"),
+        )
+    )
     assert found.verdict == "unallocatable"
     assert any("claims of other namespaces" in note for note in found.notes)
     assert found.fixes
     assert not any(fix["verified"] for fix in explain_json.as_json(found)["fixes"])
-    assert "each verified with what may be read" in explain_text.render([found], Canvas(unicode=False))
+    assert "each verified with what may be read" in explain_text.render(
+        [found], Canvas(unicode=False)
+    )
 
 
 def test_slices_that_name_no_node_need_nodes() -> None:
     everywhere = slice_of("net.example.com", "x", device("nic-0"))
     everywhere["spec"].pop("nodeName")
     everywhere["spec"]["allNodes"] = True
-    lonely = [device_class("gpu", "true"), everywhere, claim("mine", request("r", "gpu", 9)), waiting()]
+    lonely = [
+        device_class("gpu", "true"),
+        everywhere,
+        claim("mine", request("r", "gpu", 9)),
+        waiting(),
+    ]
     found = answer(seen(*lonely, hidden=("Node",)))
     assert found.verdict == "undecided"
     assert "no nodes available" not in found.headline

@@ -33,7 +33,11 @@ def trees() -> Iterator[tuple[str, ast.Module]]:
 def texts(node: ast.AST) -> list[str]:
     """The strings in a literal: itself, or the items of a tuple, list or set."""
     items = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
-    return [item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+    return [
+        item.value
+        for item in items
+        if isinstance(item, ast.Constant) and isinstance(item.value, str)
+    ]
 
 
 def compared(tree: ast.Module) -> Iterator[str]:
@@ -50,7 +54,11 @@ def counted(tree: ast.Module) -> Iterator[int]:
             sides = [node.left, *node.comparators]
             named = any("release" in ast.unparse(side) for side in sides)
             numbers = [side.value for side in sides if isinstance(side, ast.Constant)]
-            yield from (number for number in numbers if named and isinstance(number, int) and 30 < number < 60)
+            yield from (
+                number
+                for number in numbers
+                if named and isinstance(number, int) and 30 < number < 60
+            )
 
 
 def tables(tree: ast.Module) -> Iterator[list[str]]:
@@ -58,7 +66,9 @@ def tables(tree: ast.Module) -> Iterator[list[str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             constant = all(isinstance(value, ast.Constant) for value in node.values)
-            names = [text for key in node.keys if key is not None and constant for text in texts(key)]
+            names = [
+                text for key in node.keys if key is not None and constant for text in texts(key)
+            ]
         elif isinstance(node, ast.Tuple | ast.List | ast.Set):
             names = texts(node)
         else:
@@ -71,8 +81,18 @@ def tables(tree: ast.Module) -> Iterator[list[str]]:
 NUMBERED = {"cel/compiler.py", "cel/cost.py", "cel/declarations.py", "cel/evaluation.py"}
 """What cel-go and Kubernetes' CEL libraries of a release do, beside functions.json. Nothing is added here."""
 TABLES = {
-    "lint/rules/selectors/dra603_domain_is_an_attribute.py": {"model", "productName", "memory", "vendor"},
-    "lint/rules/consumers/dra767_unequal_devices_in_pool.py": {"type", "model", "productName", "profile"},
+    "lint/rules/selectors/dra603_domain_is_an_attribute.py": {
+        "model",
+        "productName",
+        "memory",
+        "vendor",
+    },
+    "lint/rules/consumers/dra767_unequal_devices_in_pool.py": {
+        "type",
+        "model",
+        "productName",
+        "profile",
+    },
 }
 """Words of many drivers, by which a mistake is recognised: no driver's attributes."""
 

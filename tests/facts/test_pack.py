@@ -48,10 +48,14 @@ spec:
 """
 
 
-def dractl(*arguments: str | Path, stdin: str = "", path: Path | None = None) -> tuple[int, str, str]:
+def dractl(
+    *arguments: str | Path, stdin: str = "", path: Path | None = None
+) -> tuple[int, str, str]:
     variables = {**os.environ, **({"PYTHONPATH": str(path)} if path is not None else {})}
     command = [sys.executable, "-m", "dractl", *arguments]
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, env=variables)
+    done = subprocess.run(
+        command, input=stdin, capture_output=True, text=True, check=False, env=variables
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -79,7 +83,9 @@ def test_a_driver_of_ones_own(tmp_path: Path) -> None:
     """lint knows a driver that the pack lacks."""
     file = tmp_path / "acme.json"
     file.write_text(json.dumps(DRIVER), encoding="utf-8")
-    code, out, _ = dractl("lint", "-", "--isolated", "--facts", file, "--fail-on", "warning", stdin=CLAIM)
+    code, out, _ = dractl(
+        "lint", "-", "--isolated", "--facts", file, "--fail-on", "warning", stdin=CLAIM
+    )
     assert code == 1
     assert 'gpu.acme.test/model is never "C"' in out
     assert "known to v1.0.0, read on 2026-11-01" in out
@@ -92,12 +98,21 @@ def test_a_version_of_a_driver_is_added_by_data_alone(tmp_path: Path) -> None:
     known = json.loads(text.replace('"since": "main"', '"since": "0.9"'))
     released = [one for one in known["versions"] if "seen" not in one]
     known["versions"] = [*released, {"name": "0.9", "tags": ["v0.9.0"], "released": "2026-11-20"}]
-    row = {"name": "dra.cpu/turbo", "type": "bool", "since": "0.9", "about": "new", "source": "x", "read": "2026-11-21"}
+    row = {
+        "name": "dra.cpu/turbo",
+        "type": "bool",
+        "since": "0.9",
+        "about": "new",
+        "source": "x",
+        "read": "2026-11-21",
+    }
     known["attributes"].append(row)
     file = tmp_path / "dra.cpu.json"
     file.write_text(json.dumps(known), encoding="utf-8")
     text = CLAIM.replace("deviceClassName: acme", "deviceClassName: dra.cpu")
-    text = text.replace('device.attributes["gpu.acme.test"].model == "C"', 'device.attributes["dra.cpu"].turbo')
+    text = text.replace(
+        'device.attributes["gpu.acme.test"].model == "C"', 'device.attributes["dra.cpu"].turbo'
+    )
     lint = ("lint", "-", "--isolated", "--facts", file, "--fail-on", "warning")
     assert dractl(*lint, stdin=text)[:1] == (0,)
     code, out, _ = dractl(*lint, "--driver-version", "dra.cpu=0.2", stdin=text)
@@ -105,7 +120,9 @@ def test_a_version_of_a_driver_is_added_by_data_alone(tmp_path: Path) -> None:
     assert "DRA715" in out
     assert "v0.9.0" in out
     assert "unknown" in dractl("lint", "-", "--isolated", "--fail-on", "warning", stdin=text)[1]
-    (line,) = [line for line in origin(None, "--facts", file)[0]["drivers"] if line["name"] == "dra.cpu"]
+    (line,) = [
+        line for line in origin(None, "--facts", file)[0]["drivers"] if line["name"] == "dra.cpu"
+    ]
     assert line["known"] == "v0.9.0"
     render = (
         "render",
@@ -135,14 +152,39 @@ def test_the_wheel_of_the_pack_is_built_installed_and_used(tmp_path: Path) -> No
     shutil.copytree(DATA, data)
     change(data / "pack.json", version="2100.1.1", date="2100-01-01")
     known = json.loads((data / "drivers" / "gpu.nvidia.com.json").read_bytes())["versions"]
-    change(data / "drivers" / "gpu.nvidia.com.json", versions=[*known, {"name": "9.0", "tags": ["v9.0.0"]}])
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "dist")]
+    change(
+        data / "drivers" / "gpu.nvidia.com.json",
+        versions=[*known, {"name": "9.0", "tags": ["v9.0.0"]}],
+    )
+    build = [
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "-t",
+        "wheel",
+        "-d",
+        str(tmp_path / "dist"),
+    ]
     subprocess.run(build, cwd=tmp_path / "tools" / "facts-wheel", check=True, capture_output=True)
     (wheel,) = (tmp_path / "dist").glob("dractl_facts-2100.1.1-*.whl")
-    install = ["install", "--quiet", "--no-index", "--no-deps", "--target", str(tmp_path / "site"), str(wheel)]
+    install = [
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        "--target",
+        str(tmp_path / "site"),
+        str(wheel),
+    ]
     subprocess.run([sys.executable, "-m", "pip", *install], check=True, capture_output=True)
     found, err = origin(tmp_path / "site")
-    assert (found["origin"], found["version"], found["date"], err) == ("dractl-facts", "2100.1.1", "2100-01-01", "")
+    assert (found["origin"], found["version"], found["date"], err) == (
+        "dractl-facts",
+        "2100.1.1",
+        "2100-01-01",
+        "",
+    )
     (line,) = [line for line in found["drivers"] if line["name"] == "gpu.nvidia.com"]
     assert line["known"] == "v9.0.0"
     code, out, _ = dractl("--version", "-v", path=tmp_path / "site")
@@ -160,9 +202,13 @@ def test_an_archive_is_the_same_pack_as_its_folder(copy: Path, tmp_path: Path) -
     with zipfile.ZipFile(wheel, "w") as archive:
         for file in copy.rglob("*"):
             archive.write(file, file.relative_to(copy.parent.parent))
-    digests = {origin(None, "--facts", given)[0]["digest"] for given in (wheel, copy, copy.parent.parent)}
+    digests = {
+        origin(None, "--facts", given)[0]["digest"] for given in (wheel, copy, copy.parent.parent)
+    }
     assert digests == {facts.Pack(folder=DATA, origin="", head=facts.current().head).digest}
-    code, out, _ = dractl("render", "--facts", wheel, "--hardware", "p5.4xlarge", "--driver", "gpu.nvidia.com")
+    code, out, _ = dractl(
+        "render", "--facts", wheel, "--hardware", "p5.4xlarge", "--driver", "gpu.nvidia.com"
+    )
     assert code == 0
     assert "NVIDIA H100 80GB HBM3" in out
 
@@ -233,7 +279,9 @@ DAMAGES = [
 
 
 @pytest.mark.parametrize(("damage", "said"), DAMAGES)
-def test_a_damaged_pack_that_is_installed_is_named_and_not_used(copy: Path, damage: Any, said: str) -> None:
+def test_a_damaged_pack_that_is_installed_is_named_and_not_used(
+    copy: Path, damage: Any, said: str
+) -> None:
     change(copy / "pack.json", version="2100.1.1")
     damage(copy)
     found, err = origin(copy.parent.parent)
@@ -250,7 +298,9 @@ def test_a_damaged_pack_that_is_named_is_an_error(copy: Path, damage: Any, said:
     assert said in err
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"\x00\xff" * 100, b"[" * 100_000, b'{"name": "../x"}'])
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"\x00\xff" * 100, b"[" * 100_000, b'{"name": "../x"}']
+)
 def test_what_is_no_pack(tmp_path: Path, content: bytes) -> None:
     for name in ("own.json", "own.whl"):
         (tmp_path / name).write_bytes(content)
@@ -287,10 +337,18 @@ def test_workloads_that_run_a_driver() -> None:
     def made(kind: str, name: str, image: str) -> dict[str, Any]:
         spec = {"containers": [{"image": image}]}
         metadata = {"name": name, "namespace": "dra"}
-        return {"kind": kind, "metadata": metadata, "spec": {"template": {"spec": spec}} if kind != "Pod" else spec}
+        return {
+            "kind": kind,
+            "metadata": metadata,
+            "spec": {"template": {"spec": spec}} if kind != "Pod" else spec,
+        }
 
     image = "host:5000/dra-driver-nvidia-gpu:v0.5.0@sha256:1"
-    found = [made("DaemonSet", "gpu", image), made("DaemonSet", "web", "nginx:1"), made("Pod", "gpu-x", image)]
+    found = [
+        made("DaemonSet", "gpu", image),
+        made("DaemonSet", "web", "nginx:1"),
+        made("Pod", "gpu-x", image),
+    ]
     assert list(runs("gpu.nvidia.com", found)) == ["DaemonSet/dra/gpu"]
     assert list(runs("dra.net", found)) == []
 
@@ -299,7 +357,10 @@ def test_versions_that_run() -> None:
     def pod(image: str) -> dict[str, Any]:
         return {"kind": "Pod", "spec": {"containers": [{"image": image}]}}
 
-    both = [pod("registry/dra-driver-nvidia-gpu:v0.4.1"), pod("host:5000/dra-driver-nvidia-gpu:v0.5.0@sha256:1")]
+    both = [
+        pod("registry/dra-driver-nvidia-gpu:v0.4.1"),
+        pod("host:5000/dra-driver-nvidia-gpu:v0.5.0@sha256:1"),
+    ]
     assert running(both)["gpu.nvidia.com"] == "v0.4.1"
     assert running([pod("host:5000/dranet"), pod("dranet:v1.4.0-x")]) == {"dra.net": "v1.4.0-x"}
     assert running([{"kind": "DaemonSet", "spec": {"template": 3}}, {"kind": "Pod"}]) == {}
@@ -334,15 +395,23 @@ def test_a_json_report_names_the_pack(command: tuple[str, ...]) -> None:
     }
 
 
-def test_what_runs_in_a_cluster(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_runs_in_a_cluster(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "kube-system"}}
     pod["spec"] = {"containers": [{"name": "c", "image": "r/dranet:v9.1.0"}]}
     pool = {"name": "n", "generation": 1, "resourceSliceCount": 1}
     devices = [{"name": "gpu-0", "attributes": {"nosuchthing": {"int": 1}}}]
     spec = {"driver": "gpu.nvidia.com", "nodeName": "n", "pool": pool, "devices": devices}
-    published = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec}
+    published = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "s"},
+        "spec": spec,
+    }
     state = ClusterState(
-        {"Pod": {("kube-system", "p"): pod}, "ResourceSlice": {("", "s"): published}}, release="1.99.1"
+        {"Pod": {("kube-system", "p"): pod}, "ResourceSlice": {("", "s"): published}},
+        release="1.99.1",
     )
     monkeypatch.setattr(live, "read", lambda *_, **__: live.Live(state, "default", (), {}))
     assert main(["facts", "--cluster"]) == 0

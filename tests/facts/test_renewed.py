@@ -36,7 +36,9 @@ spec:
 """
 
 
-def found(text: str, code: str, versions: Mapping[str, str] = MappingProxyType({})) -> list[Finding]:
+def found(
+    text: str, code: str, versions: Mapping[str, str] = MappingProxyType({})
+) -> list[Finding]:
     report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), versions=versions)
     return [finding for finding in report.findings if finding.code == code]
 
@@ -67,31 +69,55 @@ def test_an_absence_names_what_it_rests_on() -> None:
 
 
 PAIR = "constraints: [{{requests: [gpu, nic], matchAttribute: {name}}}]"
-REFUSED = (
-    "config: [{opaque: {driver: gpu.nvidia.com, parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: GpuConf}}}]"
-)
+REFUSED = "config: [{opaque: {driver: gpu.nvidia.com, parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: GpuConf}}}]"
 TOLERANT = "tolerations: [{{key: {key}, operator: Exists, effect: {effect}}}]"
 
 
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        (claim("gpu gpu.nvidia.com\nnic dranet", PAIR.format(name="gpu.nvidia.com/parentUUID")), "DRA720"),
+        (
+            claim("gpu gpu.nvidia.com\nnic dranet", PAIR.format(name="gpu.nvidia.com/parentUUID")),
+            "DRA720",
+        ),
         (selecting(f'{GPU}.architecture.startsWith("hop")', "gpu.nvidia.com"), "DRA721"),
         (selecting(f'{GPU}.type == "tpu"', "gpu.nvidia.com"), "DRA719"),
-        (claim(f"r gpu.nvidia.com {{{TOLERANT.format(key='gpu.nvidia.com/gpulost', effect='NoSchedule')}}}"), "DRA726"),
-        (claim(f"r gpu.nvidia.com {{{TOLERANT.format(key='gpu.nvidia.com/zzz', effect='NoSchedule')}}}"), "DRA726"),
+        (
+            claim(
+                f"r gpu.nvidia.com {{{TOLERANT.format(key='gpu.nvidia.com/gpulost', effect='NoSchedule')}}}"
+            ),
+            "DRA726",
+        ),
+        (
+            claim(
+                f"r gpu.nvidia.com {{{TOLERANT.format(key='gpu.nvidia.com/zzz', effect='NoSchedule')}}}"
+            ),
+            "DRA726",
+        ),
         (claim("gpu gpu.nvidia.com", REFUSED), "DRA711"),
         (selecting(f'{GPU}.architcture == "Hopper"', "gpu.nvidia.com"), "DRA713"),
-        (claim("g gpu.nvidia.com {count: 2}", "constraints: [{matchAttribute: gpu.nvidia.com/architcture}]"), "DRA713"),
+        (
+            claim(
+                "g gpu.nvidia.com {count: 2}",
+                "constraints: [{matchAttribute: gpu.nvidia.com/architcture}]",
+            ),
+            "DRA713",
+        ),
         (selecting(f"{GPU}.index == 0", "gpu.nvidia.com"), "DRA715"),
-        (selecting('device.attributes["a.example.com"].architecture == "Hopper"', "gpu.nvidia.com"), "DRA717"),
+        (
+            selecting(
+                'device.attributes["a.example.com"].architecture == "Hopper"', "gpu.nvidia.com"
+            ),
+            "DRA717",
+        ),
         (claim("gpu gpu.nvidia.com {capacity: {requests: {tensors: 1}}}"), "DRA725"),
     ],
 )
 def test_what_never_is_names_what_it_rests_on(text: str, code: str) -> None:
     (finding,) = found(text, code)
-    assert re.search(r"(known to|newest is) v0\.5\.1, read on 2026-1", f"{finding.message} {finding.help}")
+    assert re.search(
+        r"(known to|newest is) v0\.5\.1, read on 2026-1", f"{finding.message} {finding.help}"
+    )
 
 
 def test_an_attribute_that_no_described_device_has_names_what_it_rests_on() -> None:
@@ -106,14 +132,20 @@ def test_an_attribute_that_no_described_device_has_names_what_it_rests_on() -> N
 
 
 def test_a_version_newer_than_all_known_makes_it_a_note() -> None:
-    (finding,) = found(selecting(f'{GPU}.nosuchthing == "1"', "gpu.nvidia.com"), "DRA714", {"gpu.nvidia.com": "0.9.0"})
+    (finding,) = found(
+        selecting(f'{GPU}.nosuchthing == "1"', "gpu.nvidia.com"),
+        "DRA714",
+        {"gpu.nvidia.com": "0.9.0"},
+    )
     assert finding.severity == "info"
     assert "0.9.0 is newer" in finding.message
 
 
 def test_what_a_slice_has_is_not_said_to_be_absent() -> None:
     text = selecting(f'{GPU}.nosuchthing == "1"', "gpu.nvidia.com")
-    assert found(f"{text}\n---{SLICE.format(attributes='nosuchthing: {string: x}')}", "DRA714") == []
+    assert (
+        found(f"{text}\n---{SLICE.format(attributes='nosuchthing: {string: x}')}", "DRA714") == []
+    )
     text = selecting(f'{GPU}.type == "tpu"', "any")
     assert found(text, "DRA719") != []
     assert found(f"{text}\n---{SLICE.format(attributes='type: {string: tpu}')}", "DRA719") == []
@@ -202,7 +234,9 @@ def test_a_note_holds_no_name_that_no_server_takes() -> None:
         ("RTX-4090", "NVIDIA GeForce RTX 4090", "GeForce", "24564Mi"),
     ],
 )
-def test_products_as_nvidia_smi_prints_them(product: str, name: str, brand: str, memory: str) -> None:
+def test_products_as_nvidia_smi_prints_them(
+    product: str, name: str, brand: str, memory: str
+) -> None:
     """NVIDIA/open-gpu-kernel-modules README.md for the names; nvidia-smi for memory and brand."""
     rendered = render(machine(product), Options("node", Target.of("1.37")), ["gpu.nvidia.com"])
     (device,) = rendered.slices[0]["spec"]["devices"]

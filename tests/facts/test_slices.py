@@ -17,12 +17,25 @@ from dractl.model import Target
 
 FOLDER = Path(__file__).parent.parent / "data" / "slices"
 SLICES = sorted(FOLDER.glob("*.yaml"))
-OF_THE_PART = {"uuid", "parentUUID", "health", "serial", "cardIndex", "renderIndex", "deviceID", "driverSrcVersion"}
-"""What differs from part to part, besides addresses of machines that are not known by name."""
-OF_THE_PLACE = {"mac", "ipv4", "placementGroupId", "gpuMemoryFabricId", "hpcIslandId", "localBlockId"} | {
-    "networkBlockId",
-    "rackId",
+OF_THE_PART = {
+    "uuid",
+    "parentUUID",
+    "health",
+    "serial",
+    "cardIndex",
+    "renderIndex",
+    "deviceID",
+    "driverSrcVersion",
 }
+"""What differs from part to part, besides addresses of machines that are not known by name."""
+OF_THE_PLACE = {
+    "mac",
+    "ipv4",
+    "placementGroupId",
+    "gpuMemoryFabricId",
+    "hpcIslandId",
+    "localBlockId",
+} | {"networkBlockId", "rackId"}
 """What the place of a node in its cloud decides, which a described machine does not have."""
 
 
@@ -47,7 +60,9 @@ def described(hardware: Any, folder: Path) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("path", [path for path in SLICES if "hardware" in published(path)], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [path for path in SLICES if "hardware" in published(path)], ids=lambda path: path.stem
+)
 def test_rendered_as_published(path: Path, tmp_path: Path) -> None:
     """Names and types of all attributes, and every value that the hardware decides. A document that shows a part of
     them has ``partial``; one of a machine that cannot be described has no ``hardware``."""
@@ -61,7 +76,9 @@ def test_rendered_as_published(path: Path, tmp_path: Path) -> None:
         for item in render(machine(hardware), options, [driver]).slices
         for device in item["spec"]["devices"]
     }
-    named = not isinstance(known["hardware"], str) or re.match(r"[a-z0-9]+[.-]|Standard_|BM\.", known["hardware"])
+    named = not isinstance(known["hardware"], str) or re.match(
+        r"[a-z0-9]+[.-]|Standard_|BM\.", known["hardware"]
+    )
     of_the_place = OF_THE_PLACE if named else OF_THE_PLACE | {"pciBusID", "pcieRoot"}
     for device in known["spec"]["devices"]:
         ours = devices[device["name"]]

@@ -31,7 +31,9 @@ def git(folder: Path, *arguments: str) -> None:
 
 
 def run(*arguments: str | Path) -> str:
-    return subprocess.run([sys.executable, TOOL, *arguments], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [sys.executable, TOOL, *arguments], check=True, capture_output=True, text=True
+    ).stdout
 
 
 def test_rows_are_proposed(tmp_path: Path) -> None:
@@ -48,7 +50,9 @@ def test_rows_are_proposed(tmp_path: Path) -> None:
     assert "unseen   uuid" in out
 
 
-def test_the_files_are_in_the_form_that_the_command_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_files_are_in_the_form_that_the_command_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = Path(facts.__file__).parent / "data"
     before = {path: path.read_bytes() for path in data.rglob("*.json")}
     run("format")

@@ -37,7 +37,9 @@ def tree(tmp_path: Path) -> Path:
     top = tmp_path / "tree"
     top.mkdir()
     (top / "one.yaml").write_text(CLAIM % ("one", "device.driver == 1"))
-    (top / "two.yaml").write_text((CLAIM % ("two", "true")).replace("cuont: 1, ", "") + "---\n" + CLAIM % ("two", "x"))
+    (top / "two.yaml").write_text(
+        (CLAIM % ("two", "true")).replace("cuont: 1, ", "") + "---\n" + CLAIM % ("two", "x")
+    )
     (top / "four.yaml").write_text(CLAIM % ("four", "true"))
     (top / "template.yaml").write_text("{{ if x }}\n" + CLAIM % ("three", "true"))
     return top
@@ -75,7 +77,9 @@ def test_a_cache_is_empty_until_its_first_report(tree: Path, kept: Cache) -> Non
     assert not kept.empty
 
 
-def test_the_second_report_is_the_first_and_nothing_is_linted(tree: Path, kept: Cache, unlinted: Any) -> None:
+def test_the_second_report_is_the_first_and_nothing_is_linted(
+    tree: Path, kept: Cache, unlinted: Any
+) -> None:
     fresh = report(tree, None)
     assert {finding.code for finding in fresh.findings} >= {"DRA003", "DRA113"}
     assert any(finding.fix for finding in fresh.findings)
@@ -96,8 +100,12 @@ def test_the_second_report_is_the_first_and_nothing_is_linted(tree: Path, kept: 
         lambda tree: (tree / "new.yaml").write_text(CLAIM % ("new", "true")),
         lambda tree: (tree / "unrelated.yaml").write_text("kind: ConfigMap\n"),
         lambda tree: (tree / "kustomization.yaml").write_text("patches: [{path: one.yaml}]\n"),
-        lambda tree: (tree.parent / "Kustomization").write_text("patches: [{path: tree/two.yaml}]\n"),
-        lambda tree: (tree / "ns.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"),
+        lambda tree: (tree.parent / "Kustomization").write_text(
+            "patches: [{path: tree/two.yaml}]\n"
+        ),
+        lambda tree: (tree / "ns.yaml").write_text(
+            "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"
+        ),
     ],
 )
 def test_an_edit_is_seen(tree: Path, kept: Cache, edit: Any) -> None:
@@ -158,7 +166,9 @@ def _rewritten(path: Path) -> None:
         lambda path: path.parent.chmod(0o777),
     ],
 )
-def test_what_is_damaged_or_foreign_is_ignored(tree: Path, tmp_path: Path, kept: Cache, damage: Any) -> None:
+def test_what_is_damaged_or_foreign_is_ignored(
+    tree: Path, tmp_path: Path, kept: Cache, damage: Any
+) -> None:
     fresh = report(tree, kept)
     (path,) = reports(tmp_path)
     damage(path)
@@ -203,7 +213,11 @@ def test_reports_of_the_longest_ago_are_deleted(
     (tmp_path / "cache" / "lint-0").mkdir()
     kept.put("4", made)
     assert not (tmp_path / "cache" / "lint-0").exists()
-    assert (tmp_path / "cache" / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55\n")
+    assert (
+        (tmp_path / "cache" / "CACHEDIR.TAG")
+        .read_text()
+        .startswith("Signature: 8a477f597d28d172789f06886806bc55\n")
+    )
 
 
 def test_two_runs_at_once_and_the_options_that_switch_it_off(tree: Path, tmp_path: Path) -> None:
@@ -213,7 +227,12 @@ def test_two_runs_at_once_and_the_options_that_switch_it_off(tree: Path, tmp_pat
 
     def start(*options: str, **variables: str) -> subprocess.Popen[bytes]:
         # HOME for macOS, LOCALAPPDATA for Windows
-        environment = {**os.environ, "XDG_CACHE_HOME": str(folder), "HOME": str(folder), "LOCALAPPDATA": str(folder)}
+        environment = {
+            **os.environ,
+            "XDG_CACHE_HOME": str(folder),
+            "HOME": str(folder),
+            "LOCALAPPDATA": str(folder),
+        }
         return subprocess.Popen(
             [sys.executable, "-m", "dractl", "lint", "-o", "json", *options, str(tree)],
             stdout=subprocess.PIPE,
@@ -221,7 +240,9 @@ def test_two_runs_at_once_and_the_options_that_switch_it_off(tree: Path, tmp_pat
         )
 
     alone = start("--isolated").communicate()[0]
-    assert start("--no-cache").communicate()[0] == start(DRACTL_NO_CACHE="1").communicate()[0] == alone
+    assert (
+        start("--no-cache").communicate()[0] == start(DRACTL_NO_CACHE="1").communicate()[0] == alone
+    )
     assert not folder.exists()
     both = [start(), start()]
     assert [process.communicate()[0] for process in both] == [alone, alone]

@@ -61,12 +61,24 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("kubernetes-verson = '1.36'", "unknown setting kubernetes-verson", "did you mean kubernetes-version?"),
+        (
+            "kubernetes-verson = '1.36'",
+            "unknown setting kubernetes-verson",
+            "did you mean kubernetes-version?",
+        ),
         ("fail-on = 'error'", "unknown setting fail-on", "did you mean lint.fail-on?"),
         ("[lint]\nselct = []", "unknown setting lint.selct", "did you mean lint.select?"),
         ("[lint]\nselect = 'DRA1'", "lint.select must be a list of strings", None),
-        ("kubernetes-version = 1.36", "kubernetes-version must be a string, not 1.36", "put it in quotes"),
-        ("[feature-gates]\nDRAAdminAccess = 'yes'", "feature-gates.DRAAdminAccess must be true or false", None),
+        (
+            "kubernetes-version = 1.36",
+            "kubernetes-version must be a string, not 1.36",
+            "put it in quotes",
+        ),
+        (
+            "[feature-gates]\nDRAAdminAccess = 'yes'",
+            "feature-gates.DRAAdminAccess must be true or false",
+            None,
+        ),
         ("lint = 3", "lint must be a table", None),
         (
             "[lint]\ndevices = ['slices', 'cluster']",
@@ -77,7 +89,9 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
         pytest.param("x = " + "[" * 100_000, "not TOML: nested too deeply", None, id="deep"),
     ],
 )
-def test_what_is_no_setting_is_wrong_usage(tmp_path: Path, text: str, message: str, hint: str | None) -> None:
+def test_what_is_no_setting_is_wrong_usage(
+    tmp_path: Path, text: str, message: str, hint: str | None
+) -> None:
     path = tmp_path / "dractl.toml"
     path.write_text(text)
     with pytest.raises(UsageError) as caught:

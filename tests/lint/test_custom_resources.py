@@ -29,7 +29,10 @@ spec:
 
 def test_a_pod_without_claims_whose_container_names_one() -> None:
     (finding,) = found(LEADER_WORKER_SET, "DRA409")
-    assert (finding.severity, finding.message) == ("warning", 'claim "gpu" is not in resourceClaims of its pod')
+    assert (finding.severity, finding.message) == (
+        "warning",
+        'claim "gpu" is not in resourceClaims of its pod',
+    )
 
 
 def test_claims_one_level_too_high() -> None:
@@ -49,7 +52,9 @@ KINDS = {
     "leaderworkerset.x-k8s.io/v1 LeaderWorkerSet": (
         f"{{leaderWorkerTemplate: {{HIGH size: 2, workerTemplate: {{spec: {{{CONTAINERS}}}}}}}}}"
     ),
-    "jobset.x-k8s.io/v1alpha2 JobSet": (f"{{replicatedJobs: [{{name: a, template: {{spec: {{HIGH {TEMPLATE}}}}}}}]}}"),
+    "jobset.x-k8s.io/v1alpha2 JobSet": (
+        f"{{replicatedJobs: [{{name: a, template: {{spec: {{HIGH {TEMPLATE}}}}}}}]}}"
+    ),
     "kubeflow.org/v1 PyTorchJob": f"{{pytorchReplicaSpecs: {{Worker: {{HIGH replicas: 1, {TEMPLATE}}}}}}}",
     "trainer.kubeflow.org/v1alpha1 TrainJob": f"{{podTemplateOverrides: [{{HIGH spec: {{{CONTAINERS}}}}}]}}",
     "serving.kserve.io/v1beta1 InferenceService": f"{{HIGH predictor: {{{CONTAINERS}}}}}",
@@ -77,7 +82,10 @@ def test_each_kind_without_claims(name: str) -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_each_kind_with_claims_one_level_too_high(name: str) -> None:
     text = resource(name, KINDS[name].replace("HIGH ", f"{CLAIMS}, "))
-    assert [item.message.startswith("the pods do not get these claims") for item in found(text, "DRA003")] == [True]
+    assert [
+        item.message.startswith("the pods do not get these claims")
+        for item in found(text, "DRA003")
+    ] == [True]
 
 
 @pytest.mark.parametrize("name", KINDS)

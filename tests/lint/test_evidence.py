@@ -62,8 +62,12 @@ def found(folder: Path, code: str, release: str = "1.37", **files: str) -> list[
     for name, text in files.items():
         (folder / f"{name}.yaml").write_text(text)
     first = str(folder / f"{next(iter(files))}.yaml")
-    alone, whole = (lint(load([path]), Target.of(release)).findings for path in (first, str(folder)))
-    assert [item.message for item in alone] == [item.message for item in whole if item.position.file == first]
+    alone, whole = (
+        lint(load([path]), Target.of(release)).findings for path in (first, str(folder))
+    )
+    assert [item.message for item in alone] == [
+        item.message for item in whole if item.position.file == first
+    ]
     return [item for item in alone if item.code == code]
 
 
@@ -82,7 +86,9 @@ def test_a_gate_that_a_release_of_the_driver_sets(tmp_path: Path, value: str, co
 
 
 @pytest.mark.parametrize(("namespace", "severity"), [(NAMESPACE, "warning"), ("", "info")])
-def test_namespaces_of_which_none_has_the_label(tmp_path: Path, namespace: str, severity: str) -> None:
+def test_namespaces_of_which_none_has_the_label(
+    tmp_path: Path, namespace: str, severity: str
+) -> None:
     files = {"claim": ADMIN, "namespace": namespace} if namespace else {"claim": ADMIN}
     assert [item.severity for item in found(tmp_path, "DRA152", **files)] == [severity]
 
@@ -121,7 +127,9 @@ spec:
     for at, (name, count) in enumerate((("imex.nvidia.com", 0), ("gpu.nvidia.com", 1))):
         folder = tmp_path / str(at)
         folder.mkdir()
-        assert len(found(folder, "DRA424", all=documents(user, named.replace("CLASS", name)))) == count
+        assert (
+            len(found(folder, "DRA424", all=documents(user, named.replace("CLASS", name)))) == count
+        )
 
 
 KUEUE = """\
@@ -144,7 +152,9 @@ spec: {resourceGroups: [{coveredResources: [cpu, %s]}]}
 
 
 @pytest.mark.parametrize(("resource", "count"), [("gpu", 2), ("gpus", 1), ("memory", 1)])
-def test_mappings_of_kueue_are_held_against_classes_and_quotas(tmp_path: Path, resource: str, count: int) -> None:
+def test_mappings_of_kueue_are_held_against_classes_and_quotas(
+    tmp_path: Path, resource: str, count: int
+) -> None:
     said = [item.message for item in found(tmp_path, "DRA423", kueue=KUEUE, queue=QUEUE % resource)]
     assert len(said) == count
     assert "did you mean big.example.com?" in said[-1]
@@ -162,16 +172,21 @@ spec:
 
 
 def test_a_misspelt_claim_of_a_container_is_one_mistake(tmp_path: Path) -> None:
-    (tmp_path / "pod.yaml").write_text(documents(USER.replace("NAME", "gpuu"), claim("gpu gpu.nvidia.com")))
+    (tmp_path / "pod.yaml").write_text(
+        documents(USER.replace("NAME", "gpuu"), claim("gpu gpu.nvidia.com"))
+    )
     findings = lint(load([str(tmp_path / "pod.yaml")]), Target.of("1.37")).findings
     assert [item.code for item in findings] == ["DRA409"]
 
 
 @pytest.mark.parametrize(
-    ("container", "said"), [("{name: b}", "image: Required value"), ("{name: a, image: y}", 'Duplicate value: "a"')]
+    ("container", "said"),
+    [("{name: b}", "image: Required value"), ("{name: a, image: y}", 'Duplicate value: "a"')],
 )
 def test_a_container_that_a_patch_misses(tmp_path: Path, container: str, said: str) -> None:
-    text = documents(USER.replace("NAME", "gpu") + f"  - {container}\n", claim("gpu gpu.nvidia.com"))
+    text = documents(
+        USER.replace("NAME", "gpu") + f"  - {container}\n", claim("gpu gpu.nvidia.com")
+    )
     (finding,) = found(tmp_path, "DRA417", all=text)
     assert said in finding.message
     assert finding.severity == "error"

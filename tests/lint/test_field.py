@@ -31,10 +31,16 @@ def found(tmp_path: Path):
 
     def linted(_named: bool = False, /, **files: str) -> list[Finding]:
         for name, text in files.items():
-            path = tmp_path / name.replace("__", "/").replace("_yaml", ".yaml").replace("_json", ".json")
+            path = tmp_path / name.replace("__", "/").replace("_yaml", ".yaml").replace(
+                "_json", ".json"
+            )
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(dedent(text))
-        paths = [str(p) for p in sorted(tmp_path.rglob("*")) if p.is_file()] if _named else [str(tmp_path)]
+        paths = (
+            [str(p) for p in sorted(tmp_path.rglob("*")) if p.is_file()]
+            if _named
+            else [str(tmp_path)]
+        )
         return list(lint(load_readable(paths), TARGET).findings)
 
     return linted
@@ -79,7 +85,9 @@ def test_a_pod_without_claims_is_only_asked_about_its_extended_resources(found) 
 # -- placeholders --
 
 
-@pytest.mark.parametrize("name", ["${APP}-gpu", "$(APP)", "__APP__", "'{{ app }}'", "pre-${APP:=x}"])
+@pytest.mark.parametrize(
+    "name", ["${APP}-gpu", "$(APP)", "__APP__", "'{{ app }}'", "pre-${APP:=x}"]
+)
 def test_a_placeholder_is_any_value(found, name: str) -> None:
     text = f"""\
     apiVersion: resource.k8s.io/v1
@@ -144,7 +152,9 @@ spec: {spec: {devices: {requests: [{name: gpu, exactly: {count: %s}}]}}}
 
 def test_a_patch_may_lack_what_it_does_not_change(found) -> None:
     assert found(kustomization_yaml=KUSTOMIZATION, base_yaml=TEMPLATE, one_yaml=PARTIAL % 4) == []
-    assert codes(found(kustomization_yaml=KUSTOMIZATION, base_yaml=TEMPLATE, one_yaml=PARTIAL % -1)) == ["DRA116"]
+    assert codes(
+        found(kustomization_yaml=KUSTOMIZATION, base_yaml=TEMPLATE, one_yaml=PARTIAL % -1)
+    ) == ["DRA116"]
 
 
 def test_without_a_kustomization_it_is_an_object(found) -> None:
@@ -196,12 +206,14 @@ def test_an_object_without_namespace_may_be_in_any(found) -> None:
 
 
 def test_a_merge_that_is_overridden_is_what_merge_keys_are_for(found) -> None:
-    text = TEMPLATE.replace("{deviceClassName: gpu.example.com}", "{<<: {deviceClassName: a, count: 1}, count: 2}")
+    text = TEMPLATE.replace(
+        "{deviceClassName: gpu.example.com}", "{<<: {deviceClassName: a, count: 1}, count: 2}"
+    )
     (finding,) = found(a_yaml=text)
     assert (finding.code, finding.severity) == ("DRA004", "info")
-    assert codes(found(a_yaml=TEMPLATE.replace("{deviceClassName", "{count: 1, count: 2, deviceClassName"))) == [
-        "DRA004"
-    ]
+    assert codes(
+        found(a_yaml=TEMPLATE.replace("{deviceClassName", "{count: 1, count: 2, deviceClassName"))
+    ) == ["DRA004"]
 
 
 # -- pods of custom resources and objects inside other objects --
@@ -230,7 +242,9 @@ def test_the_pods_of_a_custom_resource_are_judged_as_its_controller_will_meet_th
         ("DRA409", "warning", 12),
     ]
     assert all(f.api is None for f in findings)
-    assert "the API server accepts the InferenceService, but rejects its pods" in findings[-1].message
+    assert (
+        "the API server accepts the InferenceService, but rejects its pods" in findings[-1].message
+    )
 
 
 def test_an_object_is_one_wherever_it_stands(found) -> None:
@@ -302,7 +316,10 @@ def test_claims_described_by_custom_resources_are_judged(tmp_path: Path) -> None
     """
     (tmp_path / "a.yaml").write_text(dedent(grove))
     (tmp_path / "b.yaml").write_text(dedent(nim))
-    for release in ("1.37", "1.33"):  # before 1.34 too: a controller writes the version of the template
+    for release in (
+        "1.37",
+        "1.33",
+    ):  # before 1.34 too: a controller writes the version of the template
         findings = lint(load_readable([str(tmp_path)]), Target.of(release)).findings
         errors = [(f.code, f.position.line) for f in findings]
         assert errors == [("DRA116", 11), ("DRA113", 13), ("DRA103", 14)]
@@ -332,7 +349,14 @@ def test_selectors_that_an_operator_writes(tmp_path: Path) -> None:
     """
     (tmp_path / "a.yaml").write_text(dedent(nim))
     findings = lint(load_readable([str(tmp_path)]), Target.of("1.37")).findings
-    expected = [("DRA719", 10), ("DRA713", 11), ("DRA602", 12), ("DRA718", 14), ("DRA606", 15), ("DRA727", 17)]
+    expected = [
+        ("DRA719", 10),
+        ("DRA713", 11),
+        ("DRA602", 12),
+        ("DRA718", 14),
+        ("DRA606", 15),
+        ("DRA727", 17),
+    ]
     assert [(f.code, f.position.line) for f in findings] == expected
     assert [f.fix for f in findings] == [None] * len(expected)  # the file has no expression to edit
 
@@ -382,7 +406,9 @@ def test_a_container_of_a_chart_may_use_the_claims_of_its_controller_only(found)
     (finding,) = [finding for finding in found(a_yaml=release) if finding.code != "DRA421"]
     assert (finding.code, finding.severity, finding.position.line) == ("DRA409", "warning", 13)
     assert finding.message == 'claim "gpu" is not in resourceClaims of its pod'
-    assert (finding.help or "").startswith("list it under resourceClaims of pod or defaultPodOptions")
+    assert (finding.help or "").startswith(
+        "list it under resourceClaims of pod or defaultPodOptions"
+    )
 
 
 # -- what belongs together --
@@ -409,7 +435,12 @@ spec:
 
 
 def test_environments_do_not_collide(found) -> None:
-    assert found(dev__a_yaml=CLASS % "dev" + SLICE % "dev", prod__a_yaml=CLASS % "prod" + SLICE % "prod") == []
+    assert (
+        found(
+            dev__a_yaml=CLASS % "dev" + SLICE % "dev", prod__a_yaml=CLASS % "prod" + SLICE % "prod"
+        )
+        == []
+    )
 
 
 def test_within_a_folder_they_do(found) -> None:
@@ -445,7 +476,9 @@ def test_the_syntax_of_a_name_is_left_to_the_report_for_programs(found) -> None:
 
 def test_what_the_server_drops_is_no_verdict_of_it(found) -> None:
     """A status is dropped when a claim is created."""
-    claim = TEMPLATE.replace("ResourceClaimTemplate", "ResourceClaim").replace("{spec: {devices", "{devices")
+    claim = TEMPLATE.replace("ResourceClaimTemplate", "ResourceClaim").replace(
+        "{spec: {devices", "{devices"
+    )
     claim = claim.replace("}]}}}\n", "}]}}\n") + (
         "status: {allocation: {devices: {results: [{request: gpu, driver: A_b, pool: p, device: D_0}]}}}\n"
     )
@@ -458,10 +491,15 @@ def test_what_the_server_drops_is_no_verdict_of_it(found) -> None:
     ("fields", "help_"),
     [
         ("resourceClaims: [{name: g, deviceClassName: x}]", "a pod names a claim or a template"),
-        ("resourceClaims: [{name: g, resourceClaimName: x}]", "claims belongs next to limits and requests"),
+        (
+            "resourceClaims: [{name: g, resourceClaimName: x}]",
+            "claims belongs next to limits and requests",
+        ),
     ],
 )
-def test_what_stands_in_the_wrong_place_is_told_where_it_belongs(found, fields: str, help_: str) -> None:
+def test_what_stands_in_the_wrong_place_is_told_where_it_belongs(
+    found, fields: str, help_: str
+) -> None:
     pod = f"""\
     apiVersion: v1
     kind: Pod
@@ -477,7 +515,10 @@ def test_what_stands_in_the_wrong_place_is_told_where_it_belongs(found, fields: 
 
 
 def test_files_of_other_tools_that_describe_a_pod_are_no_objects(found) -> None:
-    assert found(case_yaml="config: {a: 1}\nspec:\n  typemeta: {kind: Pod}\n  resourceclaims: []\n") == []
+    assert (
+        found(case_yaml="config: {a: 1}\nspec:\n  typemeta: {kind: Pod}\n  resourceclaims: []\n")
+        == []
+    )
 
 
 def test_fixtures_of_round_trip_tests_are_passed_over(found) -> None:
@@ -490,7 +531,9 @@ def test_fixtures_of_round_trip_tests_are_passed_over(found) -> None:
           - {name: nameValue, resourceClaimName: a, resourceClaimTemplateName: b}
     """
     assert found(pod_yaml=fixture) == []
-    assert "DRA403" in codes(found(pod_yaml=fixture.replace("generateName: generateNameValue, ", "")))
+    assert "DRA403" in codes(
+        found(pod_yaml=fixture.replace("generateName: generateNameValue, ", ""))
+    )
 
 
 def test_a_misspelt_api_version_does_not_hide_the_rest(found) -> None:
@@ -529,7 +572,9 @@ def test_a_namespace_of_two_clusters_admits_if_one_of_them_does(found) -> None:
     labelled = f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: media, labels: {{{LABEL}}}}}\n"
     claim = ADMIN.replace("name: one", "name: one, namespace: media")
     assert found(claim_yaml=claim, a__namespace_yaml=labelled, b__namespace_yaml=plain) == []
-    assert codes(found(claim_yaml=claim, a__namespace_yaml=plain, b__namespace_yaml=plain)) == ["DRA119"]
+    assert codes(found(claim_yaml=claim, a__namespace_yaml=plain, b__namespace_yaml=plain)) == [
+        "DRA119"
+    ]
 
 
 def test_a_kustomization_may_label_namespaces(found) -> None:
@@ -546,11 +591,15 @@ def test_a_kustomization_may_label_namespaces(found) -> None:
               path: /metadata/labels
               value: {{{LABEL}}}
     """
-    assert "DRA119" not in codes(found(claim_yaml=claim, namespace_yaml=namespace, kustomization_yaml=patch))
+    assert "DRA119" not in codes(
+        found(claim_yaml=claim, namespace_yaml=namespace, kustomization_yaml=patch)
+    )
 
 
 CLAIM = (
-    TEMPLATE.replace("ResourceClaimTemplate", "ResourceClaim").replace("spec: {spec: ", "spec: ").replace("}}\n", "}\n")
+    TEMPLATE.replace("ResourceClaimTemplate", "ResourceClaim")
+    .replace("spec: {spec: ", "spec: ")
+    .replace("}}\n", "}\n")
 )
 USER = """\
 apiVersion: v1
@@ -567,7 +616,10 @@ def test_a_claim_of_that_name_in_another_folder_is_another(found) -> None:
 
 
 def test_which_of_several_templates_is_meant_is_open(found) -> None:
-    assert found(a__pod_yaml=USER, b__one_yaml=TEMPLATE, c__one_yaml=TEMPLATE, d__claim_yaml=CLAIM) == []
+    assert (
+        found(a__pod_yaml=USER, b__one_yaml=TEMPLATE, c__one_yaml=TEMPLATE, d__claim_yaml=CLAIM)
+        == []
+    )
 
 
 def test_an_unused_claim_of_an_unknown_driver_may_configure_the_pod(found) -> None:
@@ -588,8 +640,14 @@ def test_what_is_not_served_is_judged_as_the_version_with_the_same_fields(found)
         requests: [{name: Gpu, deviceClassName: gpu.intel.com}]
         adminAccess: true
     """
-    assert [(f.code, f.position.line) for f in found(a_yaml=claim)] == [("DRA801", 1), ("DRA103", 6), ("DRA003", 7)]
-    classic = claim.replace("v1alpha3", "v1alpha2").replace("devices:", "resourceClassName: intel\n      x:")
+    assert [(f.code, f.position.line) for f in found(a_yaml=claim)] == [
+        ("DRA801", 1),
+        ("DRA103", 6),
+        ("DRA003", 7),
+    ]
+    classic = claim.replace("v1alpha3", "v1alpha2").replace(
+        "devices:", "resourceClassName: intel\n      x:"
+    )
     assert codes(found(a_yaml=classic)) == ["DRA801"]
 
 

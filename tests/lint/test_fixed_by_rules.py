@@ -52,7 +52,11 @@ def test_selectors(written: str, meant: str, of_class: str) -> None:
 
 def test_an_equals_sign_in_a_string_is_none() -> None:
     text = selecting(f'{GPU}.productName = "a=b"', "gpu.nvidia.com")
-    (finding,) = [item for item in lint(load(["-"], stdin=text.encode()), Target.of("1.37")).findings if item.api]
+    (finding,) = [
+        item
+        for item in lint(load(["-"], stdin=text.encode()), Target.of("1.37")).findings
+        if item.api
+    ]
     assert finding.fix is not None
     assert '== "a=b"' in applied(text, [finding.fix])[0]
 
@@ -83,7 +87,9 @@ def test_an_alternative_without_its_request() -> None:
 
 
 def test_the_only_request() -> None:
-    constraint = "constraints:\n- {requests: [NAME], matchAttribute: resource.kubernetes.io/pcieRoot}"
+    constraint = (
+        "constraints:\n- {requests: [NAME], matchAttribute: resource.kubernetes.io/pcieRoot}"
+    )
     text = claim("gpus gpu.vendor.example {count: 2}", constraint)
     assert fixed(text.replace("NAME", "nic")) == text.replace("NAME", "gpus")
 
@@ -106,7 +112,9 @@ TWICE = "spec:\n  spec:\n    devices:\n      requests:\n\n      - name: gpu\n   
         (TWICE.replace("  spec:\n", "  spec:\n    # why\n"), ""),
     ],
 )
-def test_a_spec_around_the_spec_goes_unless_a_comment_would_go_with_it(written: str, meant: str) -> None:
+def test_a_spec_around_the_spec_goes_unless_a_comment_would_go_with_it(
+    written: str, meant: str
+) -> None:
     head = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: gpus}\n"
     report = lint(load(["-"], stdin=(head + written).encode()), Target.of("1.37"))
     (finding,) = [item for item in report.findings if "spec belongs at spec" in item.message]
@@ -124,14 +132,22 @@ def test_fields_of_requests_beside_them() -> None:
 
 
 IN_BRACES = claim("gpu gpu.nvidia.com")
-IN_LINES = IN_BRACES.rstrip().replace(" {deviceClassName: gpu.nvidia.com}", "\n        deviceClassName: gpu.nvidia.com")
+IN_LINES = IN_BRACES.rstrip().replace(
+    " {deviceClassName: gpu.nvidia.com}", "\n        deviceClassName: gpu.nvidia.com"
+)
 
 
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
-        ("\n      tolerations:\n      - operator: Exists\n", "\n        tolerations:\n        - operator: Exists\n"),
-        ("\n    tolerations: [{operator: Exists}]\n", "\n        tolerations: [{operator: Exists}]\n"),
+        (
+            "\n      tolerations:\n      - operator: Exists\n",
+            "\n        tolerations:\n        - operator: Exists\n",
+        ),
+        (
+            "\n    tolerations: [{operator: Exists}]\n",
+            "\n        tolerations: [{operator: Exists}]\n",
+        ),
         ("\n        allocationMode: All\n        count: 2\n", "\n        allocationMode: All\n"),
     ],
     ids=["beside exactly", "in devices", "count with All"],

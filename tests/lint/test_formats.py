@@ -64,7 +64,10 @@ def report(*paths: str) -> Report:
 def test_sarif_names_files_by_uris_that_lead_back_to_them(here: Path, name: str, lead: str) -> None:
     path = str(here / name) if lead == "absolute" else lead + name
     (run,) = json.loads(lint_sarif.render(report(path)))["runs"]
-    (uri,) = {item["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for item in run["results"]}
+    (uri,) = {
+        item["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        for item in run["results"]
+    }
     # RFC 3986; a colon in the first segment of a relative reference would be the end of a scheme.
     assert re.fullmatch(r"(?:[\w.~!$&'()*+,;=@/-]|%[0-9A-F]{2})+", uri, re.ASCII)
     assert not urlsplit(uri).scheme
@@ -120,7 +123,9 @@ def test_junit_has_the_elements_and_attributes_of_the_schema_of_jenkins(here: Pa
     assert root.get("tests") == str(len(NAMES) - 1)
 
 
-def test_a_rule_has_an_address_where_the_project_has_a_site(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rule_has_an_address_where_the_project_has_a_site(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert (rules()["DRA116"].page is None) == (not registry.DOCUMENTATION)
     monkeypatch.setattr(registry, "DOCUMENTATION", "https://docs.example.com/d")
     assert rules()["DRA116"].page == "https://docs.example.com/d/rules/DRA116/"

@@ -18,9 +18,21 @@ from tests.lint.written import claim, device_class, documents, found, pod, publi
             'device.capacity["d.com"].m > quantity("1Gi")',
             'device.capacity["d.com"].m.compareTo(quantity("1Gi")) > 0',
         ),
-        ("1.37", 'device.capacity["d.com"].m >= 10', 'device.capacity["d.com"].m.compareTo(quantity("10")) >= 0'),
-        ("1.37", 'true && "1Gi" < device.capacity["d.com"].m || false', 'quantity("1Gi").compareTo(device.capacity'),
-        ("1.37", 'device.capacity["d.com"].m > 10Gi', 'device.capacity["d.com"].m.compareTo(quantity("10Gi")) > 0'),
+        (
+            "1.37",
+            'device.capacity["d.com"].m >= 10',
+            'device.capacity["d.com"].m.compareTo(quantity("10")) >= 0',
+        ),
+        (
+            "1.37",
+            'true && "1Gi" < device.capacity["d.com"].m || false',
+            'quantity("1Gi").compareTo(device.capacity',
+        ),
+        (
+            "1.37",
+            'device.capacity["d.com"].m > 10Gi',
+            'device.capacity["d.com"].m.compareTo(quantity("10Gi")) > 0',
+        ),
         ("1.37", 'device.driver == "x" and true', "write && instead of and"),
         ("1.37", "not true", "write ! instead of not"),
         ("1.37", "true & true", "write && instead of &"),
@@ -40,15 +52,27 @@ from tests.lint.written import claim, device_class, documents, found, pod, publi
         ("1.37", 'driver == "d.com"', "write device.driver"),
         ("1.37", 'device.name == "gpu-0"', "a device has driver, attributes, capacity"),
         ("1.34", "[2, 1].sort() == [1, 2]", "Kubernetes 1.35 and later accept it"),
-        ("1.35", "device.allowMultipleAllocations", "1.35 accepts it if the feature gate DRAConsumableCapacity is on"),
-        ("1.35", "[1].includes(1)", "1.36 accepts it if the feature gate DRAListTypeAttributes is on"),
+        (
+            "1.35",
+            "device.allowMultipleAllocations",
+            "1.35 accepts it if the feature gate DRAConsumableCapacity is on",
+        ),
+        (
+            "1.35",
+            "[1].includes(1)",
+            "1.36 accepts it if the feature gate DRAListTypeAttributes is on",
+        ),
         ("1.37", "device.driver = 'd.com'".replace("'", '"'), "=="),
         ("1.37", "device.driver == ", "an operand is missing"),
     ],
 )
-def test_a_selector_that_does_not_compile_is_told_how(release: str, expression: str, said: str | None) -> None:
+def test_a_selector_that_does_not_compile_is_told_how(
+    release: str, expression: str, said: str | None
+) -> None:
     text = device_class("gpu.example.com", f"'{expression}'")
-    (finding,) = [f for f in lint(load(["-"], stdin=text.encode()), Target.of(release)).findings if f.api]
+    (finding,) = [
+        f for f in lint(load(["-"], stdin=text.encode()), Target.of(release)).findings if f.api
+    ]
     assert finding.help is None if said is None else said in (finding.help or "")
 
 
@@ -61,10 +85,16 @@ def test_a_constraint_with_neither_attribute_is_not_told_that_it_has_both() -> N
 
 def test_the_lower_limit_of_devices_is_explained() -> None:
     plain = published("node-1", " ".join(f"gpu-{number}" for number in range(129)))
-    tainted = plain.replace("- name: gpu-5\n", "- name: gpu-5\n    taints: [{key: a, effect: NoSchedule}]\n")
+    tainted = plain.replace(
+        "- name: gpu-5\n", "- name: gpu-5\n    taints: [{key: a, effect: NoSchedule}]\n"
+    )
     helps = []
     for text in (plain, tainted):
-        (finding,) = [f for f in lint(load(["-"], stdin=text.encode()), Target.of()).findings if f.code == "DRA312"]
+        (finding,) = [
+            f
+            for f in lint(load(["-"], stdin=text.encode()), Target.of()).findings
+            if f.code == "DRA312"
+        ]
         helps.append(finding.help)
     assert helps[0] is None
     assert helps[1] is not None
@@ -72,7 +102,10 @@ def test_the_lower_limit_of_devices_is_explained() -> None:
 
 
 def test_everything_that_a_configuration_lacks_is_named_once() -> None:
-    text = claim("gpu gpu.nvidia.com", "config: [{opaque: {driver: gpu.nvidia.com, parameters: {sharing: {}}}}]")
+    text = claim(
+        "gpu gpu.nvidia.com",
+        "config: [{opaque: {driver: gpu.nvidia.com, parameters: {sharing: {}}}}]",
+    )
     messages = [finding.message for finding in found(text, "DRA711")]
     assert len(messages) == len(set(messages))
     assert {name for name in ("apiVersion", "kind") if any(f'"{name}"' in m for m in messages)} == {
@@ -83,9 +116,14 @@ def test_everything_that_a_configuration_lacks_is_named_once() -> None:
 
 def test_a_claim_of_a_container_is_a_map_that_the_pod_lists() -> None:
     text = pod("gpu=gpus")
-    for written, said in (("[gpu]", "write {name: gpu}"), ("[{name: nic}]", "list it under resourceClaims of the pod")):
+    for written, said in (
+        ("[gpu]", "write {name: gpu}"),
+        ("[{name: nic}]", "list it under resourceClaims of the pod"),
+    ):
         changed = text.replace("[{name: gpu}]", written)
-        (finding,) = [f for f in lint(load(["-"], stdin=changed.encode()), Target.of()).findings if f.api]
+        (finding,) = [
+            f for f in lint(load(["-"], stdin=changed.encode()), Target.of()).findings if f.api
+        ]
         assert (finding.help or "").startswith(said)
 
 
@@ -99,4 +137,6 @@ def test_the_label_that_admin_access_needs() -> None:
         for item in lint(load(["-"], stdin=text.encode()), Target.of("1.37")).findings
         if item.code == "DRA119"
     ]
-    assert helps == ['add resource.kubernetes.io/admin-access: "true" to metadata.labels of the Namespace ml']
+    assert helps == [
+        'add resource.kubernetes.io/admin-access: "true" to metadata.labels of the Namespace ml'
+    ]

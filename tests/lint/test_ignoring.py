@@ -45,7 +45,10 @@ def selector(*lines: str) -> str:
         (CLAIM.format("  # two"), CLAIM.format("  # two  # dractl: ignore[DRA116]")),
         (CLAIM.format("  # dractl: ignore"), CLAIM.format("  # dractl: ignore[DRA116]")),
         (CLAIM.format("  # dractl: ignore[] why"), CLAIM.format("  # dractl: ignore[DRA116] why")),
-        (FLOW.format(" # dractl: ignore[DRA116] why"), FLOW.format(" # dractl: ignore[DRA116, DRA003] why")),
+        (
+            FLOW.format(" # dractl: ignore[DRA116] why"),
+            FLOW.format(" # dractl: ignore[DRA116, DRA003] why"),
+        ),
         (FLOW.format(""), FLOW.format("  # dractl: ignore[DRA003, DRA116]")),
         (
             CLAIM.format("  # dractl: ignore-file[DRA701]"),
@@ -63,16 +66,32 @@ def selector(*lines: str) -> str:
         ),
         (
             selector("expression:", '  "true &&', f"  {SUM} &&", '  true"'),
-            selector("expression:  # dractl: ignore[DRA113]", '  "true &&', f"  {SUM} &&", '  true"'),
+            selector(
+                "expression:  # dractl: ignore[DRA113]", '  "true &&', f"  {SUM} &&", '  true"'
+            ),
         ),
         (
             selector("expression: true &&", f"  {SUM}"),
             selector("expression: true &&", f"  {SUM}  # dractl: ignore[DRA113]"),
         ),
     ],
-    ids=["plain", "comment", "bare", "empty", "merged", "two", "file", "block", "first-line", "middle", "last-line"],
+    ids=[
+        "plain",
+        "comment",
+        "bare",
+        "empty",
+        "merged",
+        "two",
+        "file",
+        "block",
+        "first-line",
+        "middle",
+        "last-line",
+    ],
 )
-def test_where_comments_stand(here: Path, capsys: pytest.CaptureFixture[str], before: str, after: str) -> None:
+def test_where_comments_stand(
+    here: Path, capsys: pytest.CaptureFixture[str], before: str, after: str
+) -> None:
     path = here / "claim.yaml"
     path.write_text(before)
     assert main(["lint", "claim.yaml"]) == 1
@@ -128,9 +147,13 @@ def test_archives_are_left_as_they_are(here: Path, capsys: pytest.CaptureFixture
     assert "all.tar/claim.yaml: no comments added" in capsys.readouterr().err
 
 
-def test_a_manifest_inside_a_string_keeps_its_value(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_manifest_inside_a_string_keeps_its_value(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     inside = "".join(f"    {line}\n" for line in CLAIM.format("").splitlines())
-    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata:\n  claim.yaml: |\n{inside}"
+    text = (
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata:\n  claim.yaml: |\n{inside}"
+    )
     (here / "map.yaml").write_text(text)
     assert main(["lint", "map.yaml", "--add-ignore", "-o", "concise"]) == 1
     assert (here / "map.yaml").read_text() == text
@@ -155,6 +178,8 @@ def test_standard_input_is_printed_with_comments(
 
 
 @pytest.mark.parametrize("other", ["--fix", "--watch", "--unsafe-fixes"])
-def test_options_that_exclude_each_other(here: Path, capsys: pytest.CaptureFixture[str], other: str) -> None:
+def test_options_that_exclude_each_other(
+    here: Path, capsys: pytest.CaptureFixture[str], other: str
+) -> None:
     assert main(["lint", ".", "--add-ignore", other]) == 2
     assert other in capsys.readouterr().err

@@ -29,7 +29,10 @@ def test_no_device_satisfies_what_is_said_to_contradict(
     """DRA606 on the recorded expressions, two by two: upstream's evaluator let no device pass both."""
     data = shared / "conformance/cel"
     cases = [json.loads(line) for line in (data / "cases.jsonl").read_text("utf-8").splitlines()]
-    verdicts = [json.loads(line) for line in (data / f"verdicts-{release}.jsonl").read_text("utf-8").splitlines()]
+    verdicts = [
+        json.loads(line)
+        for line in (data / f"verdicts-{release}.jsonl").read_text("utf-8").splitlines()
+    ]
     run = Run([], Target.of(release))
     compared = []
     for case, verdict in zip(cases, verdicts, strict=True):

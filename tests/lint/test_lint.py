@@ -46,7 +46,12 @@ def test_a_finding_is_what_the_server_says_with_its_place() -> None:
         "endColumn": 18,
         "document": 0,
         "path": "spec.devices.requests[0].exactly.count",
-        "object": {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "namespace": "ml", "name": "gpus"},
+        "object": {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "namespace": "ml",
+            "name": "gpus",
+        },
         "fingerprint": found["fingerprint"],
         "api": {"type": "FieldValueInvalid", "field": "spec.devices.requests[0].exactly.count"},
     }
@@ -77,13 +82,18 @@ def test_a_cel_error_points_into_a_block_scalar() -> None:
     line = dedent(text).splitlines()[found.position.line - 1]
     assert line[found.position.column - 1] == ">"
     assert found.api is not None
-    assert (found.api.type, found.api.field) == ("FieldValueInvalid", "spec.selectors[0].cel.expression")
+    assert (found.api.type, found.api.field) == (
+        "FieldValueInvalid",
+        "spec.selectors[0].cel.expression",
+    )
     assert found.message == (
         "the expression does not compile: found no matching overload for '_>_' applied to "
         "'(kubernetes.Quantity, kubernetes.Quantity)'"
     )
     assert found.api.message is not None
-    assert "\n | ..device.capacity".replace("..", "  ") in found.api.message  # as kube-apiserver says it
+    assert (
+        "\n | ..device.capacity".replace("..", "  ") in found.api.message
+    )  # as kube-apiserver says it
 
 
 def test_each_issue_of_an_expression_has_its_place() -> None:
@@ -101,12 +111,17 @@ def test_each_issue_of_an_expression_has_its_place() -> None:
     """
     found, number = (f for f in run(text).findings if f.code == "DRA113")
     lines = dedent(text).splitlines()
-    places = [(found.message, found.position), *((item.message, item.position) for item in found.related)]
+    places = [
+        (found.message, found.position),
+        *((item.message, item.position) for item in found.related),
+    ]
     assert len(places) == 3
     for (message, place), name in zip(places, ("first", "second", "third"), strict=True):
         assert message.endswith(f"undeclared reference to '{name}'")
         assert lines[place.line - 1][place.column - 1 :].startswith(name)
-    assert [item["line"] for item in found.to_json()["related"]] == [place.line for _, place in places[1:]]
+    assert [item["line"] for item in found.to_json()["related"]] == [
+        place.line for _, place in places[1:]
+    ]
     assert number.message == "the expression must evaluate to bool or the unknown type, not int"
 
 
@@ -118,7 +133,10 @@ def test_a_typo_of_a_standard_attribute_is_found_with_the_right_name() -> None:
         "resource.k8s.io/pcieRoot",
         "kubernetes.io/pcieRoot",
     ):
-        text = CLAIM.replace("count: -1", "count: 2") + f"    constraints:\n    - matchAttribute: {written}\n"
+        text = (
+            CLAIM.replace("count: -1", "count: 2")
+            + f"    constraints:\n    - matchAttribute: {written}\n"
+        )
         (found,) = run(text).findings
         assert (found.code, found.severity) == ("DRA701", "error")
         assert "did you mean resource.kubernetes.io/pcieRoot?" in found.message
@@ -127,15 +145,20 @@ def test_a_typo_of_a_standard_attribute_is_found_with_the_right_name() -> None:
         assert [edit.text for edit in found.fix.edits] == ["resource.kubernetes.io/pcieRoot"]
 
 
-@pytest.mark.parametrize("name", ["gpu.nvidia.com/pcieRoot", "dra.net/numaNode", "resource.kubernetes.io/pciBusID"])
+@pytest.mark.parametrize(
+    "name", ["gpu.nvidia.com/pcieRoot", "dra.net/numaNode", "resource.kubernetes.io/pciBusID"]
+)
 def test_attributes_of_vendors_are_left_alone(name: str) -> None:
-    text = CLAIM.replace("count: -1", "count: 2") + f"    constraints:\n    - matchAttribute: {name}\n"
+    text = (
+        CLAIM.replace("count: -1", "count: 2") + f"    constraints:\n    - matchAttribute: {name}\n"
+    )
     assert not run(text).findings
 
 
 def test_after_a_wrong_type_the_rest_is_judged_too_but_not_as_the_server_says_it() -> None:
     report = run(
-        CLAIM.replace("count: -1", 'count: "2"') + "    constraints:\n    - matchAttribute: kubernetes.io/pcieRoot\n"
+        CLAIM.replace("count: -1", 'count: "2"')
+        + "    constraints:\n    - matchAttribute: kubernetes.io/pcieRoot\n"
     )
     assert [finding.code for finding in report.findings] == ["DRA002", "DRA701"]
     assert [finding.code for finding in report.findings if finding.api] == ["DRA002"]
@@ -161,10 +184,17 @@ def test_after_a_wrong_type_the_rest_is_judged_too_but_not_as_the_server_says_it
         ),
     ],
 )
-def test_lists_and_maps_are_taken_for_what_they_were_meant_to_be(text: str, found: list[tuple[str, str]]) -> None:
+def test_lists_and_maps_are_taken_for_what_they_were_meant_to_be(
+    text: str, found: list[tuple[str, str]]
+) -> None:
     report = run(CLAIM.partition("    requests:")[0] + f"    {text}\n")
-    places = [(f.code, f.excerpt[f.position.column - 1 : f.position.end_column - 1]) for f in report.findings]
-    assert [(code, place[: len(start)]) for (code, place), (_, start) in zip(places, found, strict=True)] == found
+    places = [
+        (f.code, f.excerpt[f.position.column - 1 : f.position.end_column - 1])
+        for f in report.findings
+    ]
+    assert [
+        (code, place[: len(start)]) for (code, place), (_, start) in zip(places, found, strict=True)
+    ] == found
 
 
 def test_a_claim_of_a_container_may_be_written_as_a_string() -> None:
@@ -211,12 +241,17 @@ def test_one_broken_document_does_not_hide_the_others() -> None:
 
 
 def test_a_flat_request_is_one_fault() -> None:
-    text = CLAIM.replace("      exactly:\n", "").replace("        ", "      ") + "      selectors: []\n"
+    text = (
+        CLAIM.replace("      exactly:\n", "").replace("        ", "      ")
+        + "      selectors: []\n"
+    )
     found, below = run(text).findings
     assert (found.code, below.code) == ("DRA003", "DRA116")
     assert (found.position.line, below.position.line) == (8, 9)
     assert below.api is None  # the server stops at the unknown fields
-    assert "spec.devices.requests[0].exactly.deviceClassName; so do count, selectors" in found.message
+    assert (
+        "spec.devices.requests[0].exactly.deviceClassName; so do count, selectors" in found.message
+    )
     assert found.fix is None  # the server would reject the count all the same
     accepted, *_ = run(text.replace("count: -1", "count: 1")).findings
     assert accepted.fix is not None
@@ -231,7 +266,8 @@ def test_a_flat_request_is_one_fault() -> None:
     [
         CLAIM.replace("count: -1", "count: -1  # dractl: ignore[DRA116] a test"),
         CLAIM.replace(
-            "        count: -1", "        # dractl: ignore[count-not-positive]\n        # more\n        count: -1"
+            "        count: -1",
+            "        # dractl: ignore[count-not-positive]\n        # more\n        count: -1",
         ),
         "# dractl: ignore-file[DRA1]\n" + CLAIM,
     ],
@@ -316,7 +352,12 @@ NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: ml}\n---\n"
         ("", ["DRA152"]),
         (NAMESPACE, ["DRA119"]),
         (NAMESPACE.replace("name: ml", "name: other"), ["DRA152"]),
-        (NAMESPACE.replace("name: ml", "name: ml, labels: {resource.kubernetes.io/admin-access: 'true'}"), []),
+        (
+            NAMESPACE.replace(
+                "name: ml", "name: ml, labels: {resource.kubernetes.io/admin-access: 'true'}"
+            ),
+            [],
+        ),
     ],
 )
 def test_namespaces_of_the_run_decide_about_admin_access(namespace: str, found: list[str]) -> None:
@@ -351,7 +392,11 @@ def test_items_of_a_list_are_linted_where_they_stand() -> None:
                     "apiVersion": "resource.k8s.io/v1",
                     "kind": "ResourceClaim",
                     "metadata": {"name": "gpus"},
-                    "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "A"}}]}},
+                    "spec": {
+                        "devices": {
+                            "requests": [{"name": "gpu", "exactly": {"deviceClassName": "A"}}]
+                        }
+                    },
                 }
             ],
         },
@@ -359,7 +404,9 @@ def test_items_of_a_list_are_linted_where_they_stand() -> None:
     )
     (found,) = run(inner).findings
     assert found.code == "DRA109"
-    assert inner.splitlines()[found.position.line - 1][found.position.column - 1 :].startswith('"A"')
+    assert inner.splitlines()[found.position.line - 1][found.position.column - 1 :].startswith(
+        '"A"'
+    )
 
 
 def test_a_field_of_a_gate_that_is_off_is_a_finding_of_ours() -> None:

@@ -54,14 +54,22 @@ def test_what_is_left_out_is_not_missed(tmp_path: Path, elision: str) -> None:
     shortened = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: a}\nspec:\n"
     assert report(tmp_path, block(shortened)).findings != ()
     assert report(tmp_path, block(f"{shortened}  {elision}\n")).findings == ()
-    wrong = shortened + f"  devices:\n    requests:\n    {elision}\n    - name: gpu\n      exactyl: {{}}\n"
+    wrong = (
+        shortened
+        + f"  devices:\n    requests:\n    {elision}\n    - name: gpu\n      exactyl: {{}}\n"
+    )
     assert "DRA003" in {item.code for item in report(tmp_path, block(wrong)).findings}
 
 
 @pytest.mark.parametrize("field", ["apiVersion", "kind"])
 def test_a_part_of_an_object_is_not_judged(tmp_path: Path, field: str) -> None:
     lines = MISSPELT.splitlines(keepends=True)
-    assert report(tmp_path, block("".join(line for line in lines if not line.startswith(field)))).findings == ()
+    assert (
+        report(
+            tmp_path, block("".join(line for line in lines if not line.startswith(field)))
+        ).findings
+        == ()
+    )
 
 
 def test_a_block_that_is_not_yaml_is_counted(tmp_path: Path) -> None:
@@ -90,9 +98,13 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     example = MISSPELT + "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: tools}\n"
     (tmp_path / ".git").mkdir()
     (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/README.md").write_text("# Claims\n\n" + block(example) + "\n" + block("...\n"))
+    (tmp_path / "docs/README.md").write_text(
+        "# Claims\n\n" + block(example) + "\n" + block("...\n")
+    )
     (tmp_path / "pod.yaml").write_text(pod("a=gpuz"))
-    (tmp_path / "claim.yaml").write_text(claim("gpu gpu.nvidia.com").replace("name: gpus", "name: other"))
+    (tmp_path / "claim.yaml").write_text(
+        claim("gpu gpu.nvidia.com").replace("name: gpus", "name: other")
+    )
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -103,7 +115,9 @@ def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     return [line.removeprefix("./").partition(": ")[0] for line in found]
 
 
-def test_folders_have_prose_when_configured(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_folders_have_prose_when_configured(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(".", capsys=capsys) == []
     (repository / "dractl.toml").write_text("markdown = true\n")
     lines = (repository / "docs/README.md").read_text().splitlines()
@@ -114,7 +128,9 @@ def test_folders_have_prose_when_configured(repository: Path, capsys: pytest.Cap
     assert run("--changed-files", "pod.yaml", capsys=capsys) == []
 
 
-def test_a_setting_that_is_no_flag_is_refused(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_setting_that_is_no_flag_is_refused(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (repository / "dractl.toml").write_text('markdown = "yes"\n')
     assert main(["lint", "."]) == 2
     assert "markdown must be true or false, not 'yes'" in capsys.readouterr().err

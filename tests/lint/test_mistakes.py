@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 SAID = re.compile(r" +# (DRA\d+)(, no fix)?$", re.MULTILINE)
 MARKED = {
     case.partition("\n")[0]: case.partition("\n")[2]
-    for case in (Path(__file__).parent / "mistakes.yaml").read_text(encoding="utf-8").split("#### ")[1:]
+    for case in (Path(__file__).parent / "mistakes.yaml")
+    .read_text(encoding="utf-8")
+    .split("#### ")[1:]
 }
 CASES = {name: re.sub(SAID, "", text) for name, text in MARKED.items()}
 TOLD = {
@@ -59,11 +61,16 @@ def fixed(folder: Path, text: str) -> str:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_mistake_is_said_once_and_in_its_place(tmp_path: Path, name: str) -> None:
-    here = {(item.position.line, item.code, item.fix is not None) for item in found(tmp_path, CASES[name])}
+    here = {
+        (item.position.line, item.code, item.fix is not None)
+        for item in found(tmp_path, CASES[name])
+    }
     assert here == TOLD[name]
 
 
-@pytest.mark.parametrize("name", [name for name, told in TOLD.items() if any(fix for _, _, fix in told)])
+@pytest.mark.parametrize(
+    "name", [name for name, told in TOLD.items() if any(fix for _, _, fix in told)]
+)
 def test_a_fix_leaves_nothing_of_the_mistake(tmp_path: Path, name: str) -> None:
     text = fixed(tmp_path, CASES[name])
     left = {item.code for item in found(tmp_path, text) if item.severity != "info"}
@@ -110,9 +117,14 @@ def objects(value: Any) -> Iterator[dict[str, Any]]:
 @pytest.mark.oracle
 @pytest.mark.live
 @pytest.mark.conformance
-def test_a_server_takes_what_the_fixes_make(whole: Path, tmp_path: Path, record_property: Any) -> None:
+def test_a_server_takes_what_the_fixes_make(
+    whole: Path, tmp_path: Path, record_property: Any
+) -> None:
     """The API server of the newest release, with strict validation of fields, of these mistakes and the seeded ones."""
-    seeded = {path.name: path.read_text() for path in sorted((whole / "conformance/seeded").glob("*.yaml"))}
+    seeded = {
+        path.name: path.read_text()
+        for path in sorted((whole / "conformance/seeded").glob("*.yaml"))
+    }
     taken = 0
     (tmp_path / "one").mkdir()
     with control_plane(whole, COMPARED[-1], tmp_path) as cluster:

@@ -31,7 +31,9 @@ metadata: {name: tools, labels: {resource.kubernetes.io/admin-access: "true"}}
 
 
 def codes(*paths: Path) -> set[str]:
-    return {finding.code for finding in lint(load(list(map(str, paths))), Target.of("1.37")).findings}
+    return {
+        finding.code for finding in lint(load(list(map(str, paths))), Target.of("1.37")).findings
+    }
 
 
 def repository(folder: Path, **files: str) -> None:
@@ -46,7 +48,11 @@ def test_the_label_of_a_namespace_is_looked_up_in_the_repository(tmp_path: Path)
 
 
 def test_a_namespace_known_to_lack_the_label_is_an_error_in_both(tmp_path: Path) -> None:
-    repository(tmp_path, claim=ADMIN, namespace=LABELLED.replace('resource.kubernetes.io/admin-access: "true"', "a: b"))
+    repository(
+        tmp_path,
+        claim=ADMIN,
+        namespace=LABELLED.replace('resource.kubernetes.io/admin-access: "true"', "a: b"),
+    )
     assert codes(tmp_path / "claim.yaml") == codes(tmp_path) != set()
 
 
@@ -77,15 +83,21 @@ def test_changed_files_that_are_no_manifests_are_passed_over(tmp_path: Path) -> 
 def test_a_named_document_of_prose_is_one_note(tmp_path: Path) -> None:
     (tmp_path / "README.rst").write_text("kind: ResourceClaim\n", encoding="utf-8")
     inputs = load_readable([str(tmp_path / "README.rst")])
-    assert [(item.why, item.unread) for item in inputs.skipped] == [("not a manifest by its name", False)]
+    assert [(item.why, item.unread) for item in inputs.skipped] == [
+        ("not a manifest by its name", False)
+    ]
     assert not inputs.broken
 
 
 def test_an_editor_looks_names_up_in_the_repository(top: Path) -> None:
-    shown = editing.diagnostics((top / "pod.yaml").read_text(), str(top / "pod.yaml"), Target.of("1.37"))
+    shown = editing.diagnostics(
+        (top / "pod.yaml").read_text(), str(top / "pod.yaml"), Target.of("1.37")
+    )
     assert "DRA423" in {item.code for item in shown}
     (top / "others.yaml").write_text(ONE.replace("name: gpu}", "name: aligned}", 1))
-    shown = editing.diagnostics((top / "pod.yaml").read_text(), str(top / "pod.yaml"), Target.of("1.37"))
+    shown = editing.diagnostics(
+        (top / "pod.yaml").read_text(), str(top / "pod.yaml"), Target.of("1.37")
+    )
     assert "DRA423" not in {item.code for item in shown}
 
 
@@ -93,12 +105,16 @@ def test_an_editor_looks_names_up_in_the_repository(top: Path) -> None:
 
 
 def test_a_file_that_matters_to_nobody_may_belong_to_a_kustomization(tmp_path: Path) -> None:
-    repository(tmp_path, claim=ADMIN, kustomization="resources: [claim.yaml, other.yaml]\n", other="a: b\n")
+    repository(
+        tmp_path, claim=ADMIN, kustomization="resources: [claim.yaml, other.yaml]\n", other="a: b\n"
+    )
     assert codes(tmp_path / "claim.yaml") == codes(tmp_path) == {"DRA152"}
 
 
 @pytest.mark.parametrize("path", ["base/claim.yaml", "prod/patch.yaml"])
-def test_a_patch_is_judged_with_what_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+def test_a_patch_is_judged_with_what_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
     if shutil.which("kubectl") is None and shutil.which("kustomize") is None:
         pytest.skip("neither kubectl nor kustomize is installed")
     kustomizations = {
@@ -111,7 +127,9 @@ def test_a_patch_is_judged_with_what_it_changes(tmp_path: Path, monkeypatch: pyt
     (tmp_path / ".git").mkdir()
     (tmp_path / "base/claim.yaml").write_text(claim("gpu gpu.nvidia.com"))
     target = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: gpus}\n"
-    requests = "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.con}}]}}\n"
+    requests = (
+        "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.con}}]}}\n"
+    )
     (tmp_path / "prod/patch.yaml").write_text(target + requests)
     monkeypatch.chdir(tmp_path)
     together = findings(".", report=tmp_path / "together.json")
@@ -127,22 +145,32 @@ def test_a_field_at_the_wrong_place_is_said_at_the_operation_that_puts_it_there(
         pytest.skip("neither kubectl nor kustomize is installed")
     operation = "    - op: add\n      path: /spec/devices/requests/0/count\n      value: 2\n"
     patches = f"patches:\n- target: {{kind: ResourceClaim}}\n  patch: |-\n{operation}"
-    repository(tmp_path, claim=claim("gpu gpu.nvidia.com"), kustomization=f"resources: [claim.yaml]\n{patches}")
+    repository(
+        tmp_path,
+        claim=claim("gpu gpu.nvidia.com"),
+        kustomization=f"resources: [claim.yaml]\n{patches}",
+    )
     monkeypatch.chdir(tmp_path)
     found = findings(".", report=tmp_path / "report.json")
-    assert [(file, item["line"], item["code"]) for file, items in found.items() for item in items] == [
-        ("kustomization.yaml", 6, "DRA003")
-    ]
+    assert [
+        (file, item["line"], item["code"]) for file, items in found.items() for item in items
+    ] == [("kustomization.yaml", 6, "DRA003")]
 
 
 @pytest.mark.parametrize("name", ["prod-gpus", "eu-prod-gpus-v2"])
-def test_a_name_that_a_kustomization_makes_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_name_that_a_kustomization_makes_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     if shutil.which("kubectl") is None and shutil.which("kustomize") is None:
         pytest.skip("neither kubectl nor kustomize is installed")
     made = template(claim("gpu gpu.nvidia.com"))
-    repository(tmp_path, pod=documents(pod(f"a:{name}"), made.replace("name: gpus", f"name: {name}s")))
+    repository(
+        tmp_path, pod=documents(pod(f"a:{name}"), made.replace("name: gpus", f"name: {name}s"))
+    )
     monkeypatch.chdir(tmp_path)
-    assert [item["code"] for item in findings(".", report=tmp_path / "r.json")["pod.yaml"]] == ["DRA423"]
+    assert [item["code"] for item in findings(".", report=tmp_path / "r.json")["pod.yaml"]] == [
+        "DRA423"
+    ]
     kustomizations = {
         "base": "resources: [gpu.yaml]\n",
         "prod": "resources: [../base]\nnamePrefix: prod-\n",
@@ -191,14 +219,18 @@ def chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("path", [".", "chart/values.yaml", "chart/templates/claim.yaml"])
 def test_a_mistake_in_values_stands_there(chart: Path, path: str) -> None:
     found = findings("--changed-files", path, report=chart / "report.json")
-    assert [(file, item["line"], item["code"]) for file, items in found.items() for item in items] == [
-        ("chart/values.yaml", 2, "DRA722")
-    ]
+    assert [
+        (file, item["line"], item["code"]) for file, items in found.items() for item in items
+    ] == [("chart/values.yaml", 2, "DRA722")]
 
 
-@pytest.mark.parametrize("value", ["{{ .Values.gpu.name }}", "{{ .Release.Name }}-{{ .Values.gpu.name }}"])
+@pytest.mark.parametrize(
+    "value", ["{{ .Values.gpu.name }}", "{{ .Release.Name }}-{{ .Values.gpu.name }}"]
+)
 def test_a_name_that_values_make_stands_there(chart: Path, value: str) -> None:
-    (chart / "chart/values.yaml").write_text(f"{CHART['values.yaml'].replace('.con', '.com')}  name: gpus\n")
+    (chart / "chart/values.yaml").write_text(
+        f"{CHART['values.yaml'].replace('.con', '.com')}  name: gpus\n"
+    )
     (chart / "chart/templates/pod.yaml").write_text(
         f"""\
 apiVersion: v1
@@ -215,9 +247,9 @@ spec:
 """
     )
     found = findings(".", report=chart / "report.json")
-    assert [(file, item["line"], item["code"]) for file, items in found.items() for item in items] == [
-        ("chart/values.yaml", 4, "DRA409")
-    ]
+    assert [
+        (file, item["line"], item["code"]) for file, items in found.items() for item in items
+    ] == [("chart/values.yaml", 4, "DRA409")]
 
 
 def test_a_mistake_in_a_template_stands_there(chart: Path) -> None:
@@ -227,14 +259,20 @@ def test_a_mistake_in_a_template_stands_there(chart: Path) -> None:
     assert {item["line"] for item in found["chart/templates/claim.yaml"]} == {8}
 
 
-def test_helm_says_the_same_as_values_filled_in(chart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_helm_says_the_same_as_values_filled_in(
+    chart: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The real helm, of this chart and of one that only helm can render."""
     if HELM is None:
         pytest.skip("helm is not installed: go install helm.sh/helm/v3/cmd/helm@v3.19.0")
 
     def places() -> list[tuple[str, int, int, str, str]]:
         found = findings(".", report=chart / "report.json")
-        return [(f, item["line"], item["column"], item["code"], item["message"]) for f in found for item in found[f]]
+        return [
+            (f, item["line"], item["column"], item["code"], item["message"])
+            for f in found
+            for item in found[f]
+        ]
 
     filled = places()
     assert [place[:2] for place in filled] == [("chart/values.yaml", 2)]
@@ -245,7 +283,9 @@ def test_helm_says_the_same_as_values_filled_in(chart: Path, monkeypatch: pytest
     assert places() == filled
 
 
-@pytest.mark.parametrize("line", ['{{ include "x" . }}', "{{- .Values.gpu.class }}", "{{ .Values.none }}"])
+@pytest.mark.parametrize(
+    "line", ['{{ include "x" . }}', "{{- .Values.gpu.class }}", "{{ .Values.none }}"]
+)
 def test_a_template_that_only_helm_can_render_is_skipped(chart: Path, line: str) -> None:
     template = chart / "chart/templates/claim.yaml"
     template.write_text(template.read_text() + f"  # {line}\n")
@@ -266,7 +306,20 @@ def findings(*arguments: str, report: Path) -> dict[str, list[Any]]:
             return list(map(plain, value))
         return value.replace("./", "") if isinstance(value, str) else value
 
-    main(["lint", "--isolated", "-q", "-o", f"json={report}", "-o", "concise", "--jobs", "1", *arguments])
+    main(
+        [
+            "lint",
+            "--isolated",
+            "-q",
+            "-o",
+            f"json={report}",
+            "-o",
+            "concise",
+            "--jobs",
+            "1",
+            *arguments,
+        ]
+    )
     found = defaultdict(list)
     for item in plain(json.loads(report.read_text())["findings"]):
         found[item["file"]].append(item)
@@ -276,7 +329,11 @@ def findings(*arguments: str, report: Path) -> dict[str, list[Any]]:
 def test_a_file_alone_is_judged_as_in_its_repository(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Any
 ) -> None:
-    files = sorted(path for path in (whole / "conformance/field/repositories").rglob("*.[yj]*") if path.is_file())
+    files = sorted(
+        path
+        for path in (whole / "conformance/field/repositories").rglob("*.[yj]*")
+        if path.is_file()
+    )
     tops = sorted({path.relative_to(whole).parts[3] for path in files})
     assert len(tops) > 30
     for top in (whole / "conformance/field/repositories" / name for name in tops):
@@ -312,11 +369,15 @@ def judged(top: Path, remembered: Store) -> set[str]:
     return {finding.code for finding in report.findings}
 
 
-def test_a_repository_is_read_once(top: Path, remembered: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repository_is_read_once(
+    top: Path, remembered: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "DRA423" in judged(top, remembered)
     read: list[str] = []
     known = repositories._part
-    monkeypatch.setattr(repositories, "_part", lambda path, *rest: read.append(path) or known(path, *rest))
+    monkeypatch.setattr(
+        repositories, "_part", lambda path, *rest: read.append(path) or known(path, *rest)
+    )
     (top / "others.yaml").write_text(ONE.replace("name: gpu}", "name: aligned}", 1))
     assert "DRA423" not in judged(top, remembered)
     assert read == [str(top / "others.yaml")]
@@ -328,14 +389,22 @@ def test_a_dump_beside_a_manifest_is_no_part_of_it(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(pod("a=gpus"))
     (tmp_path / "near.yaml").write_text(template(ONE).replace("name: gpu}", "name: gpus}", 1))
     assert codes(tmp_path / "pod.yaml") == {"DRA423"}
-    (tmp_path / "near.yaml").write_text(template(ONE).replace("name: gpu}", "name: gpus}", 1) + "#" * 2**20)
+    (tmp_path / "near.yaml").write_text(
+        template(ONE).replace("name: gpu}", "name: gpus}", 1) + "#" * 2**20
+    )
     assert codes(tmp_path / "pod.yaml") == set()
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"x" * 1000])
-def test_what_is_remembered_wrongly_is_read_anew(top: Path, remembered: Store, damage: bytes) -> None:
+def test_what_is_remembered_wrongly_is_read_anew(
+    top: Path, remembered: Store, damage: bytes
+) -> None:
     expected = judged(top, remembered)
-    (file,) = (path for path in (top.parent / "cache").rglob("*") if path.is_file() and path.name != "CACHEDIR.TAG")
+    (file,) = (
+        path
+        for path in (top.parent / "cache").rglob("*")
+        if path.is_file() and path.name != "CACHEDIR.TAG"
+    )
     file.write_bytes(damage)
     assert judged(top, remembered) == expected
     remembered.put(file.name, damage)  # with a right checksum

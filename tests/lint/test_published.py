@@ -45,23 +45,36 @@ def claim(*requests: tuple[str, str, str], count: int = 1, **devices: object) ->
 
 def device_class(name: str, *selectors: str) -> dict[str, object]:
     spec = {"selectors": [{"cel": {"expression": selector}} for selector in selectors]}
-    return {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name}, "spec": spec}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
 
 
-def found(*documents: dict[str, object], devices: TriedDevices | None = None, release: str = "1.37") -> list[Finding]:
+def found(
+    *documents: dict[str, object], devices: TriedDevices | None = None, release: str = "1.37"
+) -> list[Finding]:
     inputs = load(["-"], stdin=yaml.safe_dump_all(documents, width=10_000).encode())
     report = lint(inputs, Target.of(release), devices=devices)
     return [finding for finding in report.findings if finding.code in RULES]
 
 
 def said(selector: str, device_class: str = "gpu.nvidia.com") -> list[str]:
-    return [f"{finding.code} {finding.message}" for finding in found(claim(("r", device_class, selector)))]
+    return [
+        f"{finding.code} {finding.message}"
+        for finding in found(claim(("r", device_class, selector)))
+    ]
 
 
 @pytest.mark.parametrize(
     ("selector", "expected"),
     [
-        (f'{GPU}.model == "H100"', ["DRA714 gpu.nvidia.com publishes no attribute gpu.nvidia.com/model"]),
+        (
+            f'{GPU}.model == "H100"',
+            ["DRA714 gpu.nvidia.com publishes no attribute gpu.nvidia.com/model"],
+        ),
         (f'{GPU}.?model.orValue("") == "H100"', ["DRA714"]),
         (f'{GPU}["family"] == "x"', ["DRA714"]),
         ('device.capacity["gpu.nvidia.com"].cores.isGreaterThan(quantity("1"))', ["DRA714"]),
@@ -70,7 +83,10 @@ def said(selector: str, device_class: str = "gpu.nvidia.com") -> list[str]:
         ('device.attributes["gpu.amd.com"].productName == "x"', ["DRA717"]),
         (f'{GPU}.driverVersion == "580.65.6"', ["DRA718"]),
         (f'{GPU}.driverVersion > "580"', ["DRA718"]),
-        (f'{GPU}.architecture == "hopper"', ['DRA719 gpu.nvidia.com/architecture is never "hopper"; did you']),
+        (
+            f'{GPU}.architecture == "hopper"',
+            ['DRA719 gpu.nvidia.com/architecture is never "hopper"; did you'],
+        ),
         (f'{GPU}.architecture in ["Hopper", "blackwell"]', ["DRA719"]),
         (f'{GPU}.productName == "H100"', ["DRA719"]),
         (f'{GPU}.architecture.startsWith("hop")', ["DRA721"]),
@@ -78,7 +94,10 @@ def said(selector: str, device_class: str = "gpu.nvidia.com") -> list[str]:
         ('device.driver == "gpu.amd.com"', ["DRA721"]),
         ("false", ["DRA721 the selector is false for every device"]),
         (f"has({GPU}.uuid) && !has({GPU}.uuid)", ["DRA721 no device satisfies this"]),
-        ("device.driver == 'gpu.nvidia.com' || true", ["DRA721 the selector is true for every device"]),
+        (
+            "device.driver == 'gpu.nvidia.com' || true",
+            ["DRA721 the selector is true for every device"],
+        ),
         (f"{GPU}.uuid != 'a' || {GPU}.uuid != 'b'", ["DRA721 the selector excludes no device"]),
         (f"{GPU}.parentUUID == 'x'", ["DRA716"]),
         ('device.driver == "gpu.nvida.com"', ["DRA721", "DRA723"]),
@@ -123,7 +142,10 @@ def test_selectors_that_are_right(selector: str) -> None:
         (f'"ifName" in {NET} && {NET}.ifName == "eth1"', 0),
         (f'has({NET}.ifName) && {NET}.ifName == "eth1"', 0),
         (f'{NET}.?ifName.orValue("") == "eth1"', 0),
-        (f'{NET}.ifName == "eth1" && "ifName" in {NET}', 0),  # a false operand absorbs the error of the other
+        (
+            f'{NET}.ifName == "eth1" && "ifName" in {NET}',
+            0,
+        ),  # a false operand absorbs the error of the other
         (f'{NET}.rdma == true && {NET}.rdmaDevice == "mlx5_0"', 0),
         (f'{NET}.rdmaDevice == "mlx5_0"', 1),
     ],
@@ -148,14 +170,24 @@ def test_a_class_of_the_files_counts_before_the_installed_one() -> None:
 
 def test_an_unknown_class_says_nothing_of_the_driver() -> None:
     assert said('device.attributes["gpu.example.org"].model == "x"', "mine") == []
-    assert said(f'{GPU}.model == "x"', "mine") == []  # the class may be of a driver that publishes in another's domain
+    assert (
+        said(f'{GPU}.model == "x"', "mine") == []
+    )  # the class may be of a driver that publishes in another's domain
 
 
 @pytest.mark.parametrize("name", ["sriovnetwork.k8snetworkplumbingwg.io", "npu.furiosa.ai"])
 def test_a_driver_that_is_known_in_part_may_publish_anything(name: str) -> None:
     own = device_class("mine", f'device.driver == "{name}"')
-    selector = f'device.attributes["{name}"].rack == "a" && device.attributes["example.org"].rack == "a"'
-    assert found(own, claim(("r", "mine", selector), constraints=[{"matchAttribute": "example.org/rack"}])) == []
+    selector = (
+        f'device.attributes["{name}"].rack == "a" && device.attributes["example.org"].rack == "a"'
+    )
+    assert (
+        found(
+            own,
+            claim(("r", "mine", selector), constraints=[{"matchAttribute": "example.org/rack"}]),
+        )
+        == []
+    )
 
 
 def test_published_devices_are_asked_instead() -> None:
@@ -167,7 +199,12 @@ def test_published_devices_are_asked_instead() -> None:
             "driver": "gpu.nvidia.com",
             "pool": {"name": "n", "generation": 1, "resourceSliceCount": 1},
             "nodeName": "n",
-            "devices": [{"name": "gpu-0", "attributes": {"model": {"string": "fake"}, "type": {"string": "gpu"}}}],
+            "devices": [
+                {
+                    "name": "gpu-0",
+                    "attributes": {"model": {"string": "fake"}, "type": {"string": "gpu"}},
+                }
+            ],
         },
     }
     devices = TriedDevices([decode(slice_)], {})
@@ -178,17 +215,35 @@ def test_published_devices_are_asked_instead() -> None:
     ("attribute", "requests", "expected"),
     [
         ("gpu.nvidia.com/memory", [("gpu", "gpu.nvidia.com", "")], "is a capacity"),
-        ("gpu.nvidia.com/parentUUID", [("a", "gpu.nvidia.com", ""), ("b", "dranet", "")], "only devices of type mig"),
+        (
+            "gpu.nvidia.com/parentUUID",
+            [("a", "gpu.nvidia.com", ""), ("b", "dranet", "")],
+            "only devices of type mig",
+        ),
         ("gpu.nvidia.com/uuid", [("gpu", "gpu.nvidia.com", "")], "no two devices have the same"),
-        ("resource.kubernetes.io/pciBusID", [("gpu", "gpu.nvidia.com", "")], "no two devices have the same"),
+        (
+            "resource.kubernetes.io/pciBusID",
+            [("gpu", "gpu.nvidia.com", "")],
+            "no two devices have the same",
+        ),
         ("resource.kubernetes.io/pciBusID", [("mig", "mig.nvidia.com", "")], None),
-        ("resource.kubernetes.io/pcieRoot", [("gpu", "gpu.nvidia.com", ""), ("nic", "dranet", "")], None),
+        (
+            "resource.kubernetes.io/pcieRoot",
+            [("gpu", "gpu.nvidia.com", ""), ("nic", "dranet", "")],
+            None,
+        ),
         ("gpu.nvidia.com/productName", [("gpu", "gpu.nvidia.com", "")], None),
         ("gpu.nvidia.com/uuid", [("gpu", "somebodys", "")], None),
-        ("gpu.nvidia.com/productName", [("gpu", "gpu.nvidia.com", ""), ("nic", "dranet", "")], "does not publish it"),
+        (
+            "gpu.nvidia.com/productName",
+            [("gpu", "gpu.nvidia.com", ""), ("nic", "dranet", "")],
+            "does not publish it",
+        ),
     ],
 )
-def test_constraints(attribute: str, requests: list[tuple[str, str, str]], expected: str | None) -> None:
+def test_constraints(
+    attribute: str, requests: list[tuple[str, str, str]], expected: str | None
+) -> None:
     findings = found(claim(*requests, count=2, constraints=[{"matchAttribute": attribute}]))
     assert len(findings) == (expected is not None)
     if expected:
@@ -220,11 +275,14 @@ def test_classes(name: str, meant: str | None) -> None:
     findings = found(claim(("r", name, "")))
     assert [finding.code for finding in findings] == (["DRA722"] if meant else [])
     assert not meant or meant in findings[0].message + (findings[0].help or "")
-    assert found(device_class(name, 'device.driver == "x.example.com"'), claim(("r", name, ""))) == []
+    assert (
+        found(device_class(name, 'device.driver == "x.example.com"'), claim(("r", name, ""))) == []
+    )
 
 
 @pytest.mark.parametrize(
-    ("name", "code"), [("gpu.nvidia.io", "DRA723"), ("gpu.nvidia.com", None), ("gpu.amd.com", "DRA723")]
+    ("name", "code"),
+    [("gpu.nvidia.io", "DRA723"), ("gpu.nvidia.com", None), ("gpu.amd.com", "DRA723")],
 )
 def test_configurations_for_another_driver(name: str, code: str | None) -> None:
     parameters = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig"}

@@ -12,7 +12,10 @@ from dractl.model import Target
 from tests.lint.written import API, selecting
 
 ALONE = [rule for rule in registry.checks() if rule.alone and rule.example("Example")]
-CLASS = API + "kind: DeviceClass\nmetadata: {name: gpu}\nspec: {selectors: [{cel: {expression: '%s'}}]}\n"
+CLASS = (
+    API
+    + "kind: DeviceClass\nmetadata: {name: gpu}\nspec: {selectors: [{cel: {expression: '%s'}}]}\n"
+)
 DRIVER = """\
 apiVersion: v1
 kind: Pod
@@ -27,16 +30,26 @@ def places(folder: Path, code: str, files: dict[str, str]) -> list[str]:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    found = [item.position.file for item in lint(load([str(folder)]), Target.of()).findings if item.code == code]
+    found = [
+        item.position.file
+        for item in lint(load([str(folder)]), Target.of()).findings
+        if item.code == code
+    ]
     return [Path(file).relative_to(folder).as_posix() for file in found]
 
 
 @pytest.mark.parametrize("rule", ALONE, ids=lambda rule: rule.code)
-def test_what_was_silent_by_itself_is_judged_where_others_are_beside_it(rule: registry.Rule, tmp_path: Path) -> None:
+def test_what_was_silent_by_itself_is_judged_where_others_are_beside_it(
+    rule: registry.Rule, tmp_path: Path
+) -> None:
     text = rule.example("Example")
     parts = {f"before-{number}/part.yaml": part for number, part in enumerate(text.split("---\n"))}
     found = places(tmp_path, rule.code, {**parts, "here/all.yaml": text})
-    assert found.count("here/all.yaml") == len(places(tmp_path / "alone", rule.code, {"all.yaml": text})) > 0
+    assert (
+        found.count("here/all.yaml")
+        == len(places(tmp_path / "alone", rule.code, {"all.yaml": text}))
+        > 0
+    )
 
 
 def test_equal_claims_have_a_finding_each(tmp_path: Path) -> None:
@@ -46,13 +59,24 @@ def test_equal_claims_have_a_finding_each(tmp_path: Path) -> None:
 
 
 def test_equal_claims_of_classes_that_differ(tmp_path: Path) -> None:
-    text = selecting('device.driver == "a.example.com" && device.attributes["a.example.com"].model == "x"', "gpu")
+    text = selecting(
+        'device.driver == "a.example.com" && device.attributes["a.example.com"].model == "x"', "gpu"
+    )
     right, wrong = (CLASS % f'device.driver == "{name}.example.com"' for name in "ab")
-    files = {"a/class.yaml": right, "a/claim.yaml": text, "b/class.yaml": wrong, "b/claim.yaml": text}
+    files = {
+        "a/class.yaml": right,
+        "a/claim.yaml": text,
+        "b/class.yaml": wrong,
+        "b/claim.yaml": text,
+    }
     assert places(tmp_path, "DRA606", files) == ["b/claim.yaml"]
 
 
 def test_equal_claims_beside_drivers_that_differ(tmp_path: Path) -> None:
     text = selecting('device.attributes["gpu.nvidia.com"].index == 0', "gpu.nvidia.com")
-    files = {"a/driver.yaml": DRIVER % "v25.3.2", "a/claim.yaml": text, "b/driver.yaml": DRIVER % "v0.5.1"}
+    files = {
+        "a/driver.yaml": DRIVER % "v25.3.2",
+        "a/claim.yaml": text,
+        "b/driver.yaml": DRIVER % "v0.5.1",
+    }
     assert places(tmp_path, "DRA715", {**files, "b/claim.yaml": text}) == ["b/claim.yaml"]

@@ -20,7 +20,9 @@ RULES = list(registry.rules().values())
 
 def codes(text: str) -> dict[str, set[str]]:
     """Severities of the findings by code."""
-    report = lint(load(["-"], stdin=text.encode()), Target.of(), consumers=frozenset(registry.CONSUMERS))
+    report = lint(
+        load(["-"], stdin=text.encode()), Target.of(), consumers=frozenset(registry.CONSUMERS)
+    )
     found: dict[str, set[str]] = {}
     for finding in report.findings:
         found.setdefault(finding.code, set()).add(finding.severity)
@@ -36,12 +38,16 @@ def test_the_page_has_the_headings_in_order(rule: registry.Rule) -> None:
     assert rule.section("")
 
 
-@pytest.mark.parametrize("rule", [r for r in RULES if r.example("Example")], ids=lambda rule: rule.code)
+@pytest.mark.parametrize(
+    "rule", [r for r in RULES if r.example("Example")], ids=lambda rule: rule.code
+)
 def test_the_example_has_the_finding(rule: registry.Rule) -> None:
     assert rule.code in codes(rule.example("Example"))
 
 
-@pytest.mark.parametrize("rule", [r for r in RULES if r.example("Use instead")], ids=lambda rule: rule.code)
+@pytest.mark.parametrize(
+    "rule", [r for r in RULES if r.example("Use instead")], ids=lambda rule: rule.code
+)
 def test_what_to_use_instead_is_free_of_errors(rule: registry.Rule) -> None:
     found = codes(rule.example("Use instead"))
     assert rule.code not in found
@@ -57,7 +63,9 @@ def test_every_violation_has_a_rule_that_reports_it() -> None:
                 if dash and len(prefix) in (2, 3) and prefix.isupper() and number.isdigit():
                     ids.add(node.value)
     assert ids
-    assert not {violation for violation in ids if registry.for_violation(violation).code == "DRA199"}
+    assert not {
+        violation for violation in ids if registry.for_violation(violation).code == "DRA199"
+    }
 
 
 def test_no_two_rules_report_one_violation_or_have_one_name() -> None:

@@ -15,5 +15,7 @@ def test_the_cel_library_is_not_loaded_for_a_claim_without_selectors() -> None:
         "print([name for name in sys.modules if name.startswith(('cel_expr_python', 'google.'))])"
     )
     plain = claim("gpu gpu.example.com").encode()
-    done = subprocess.run([sys.executable, "-c", program], input=plain, capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=plain, capture_output=True, check=True
+    )
     assert done.stdout.decode().strip() == "[]"

@@ -21,7 +21,9 @@ from dractl.model import Target
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-forks = pytest.mark.skipif(not workers.can_fork(), reason="forks only on Linux, in a process of one thread")
+forks = pytest.mark.skipif(
+    not workers.can_fork(), reason="forks only on Linux, in a process of one thread"
+)
 TARGET = Target.of()
 CLAIM = """\
 apiVersion: resource.k8s.io/v1
@@ -35,7 +37,10 @@ SPEC = "devices: {{requests: [{{name: gpu, exactly: {{deviceClassName: {cls}, co
 
 def claim(name: str, namespace: str = "a", cls: str = "gpu", count: int = 1) -> str:
     return CLAIM.format(
-        kind="ResourceClaim", name=name, namespace=namespace, spec="  " + SPEC.format(cls=cls, count=count)
+        kind="ResourceClaim",
+        name=name,
+        namespace=namespace,
+        spec="  " + SPEC.format(cls=cls, count=count),
     )
 
 
@@ -61,7 +66,9 @@ def test_shares_end_at_the_folder_that_makes_them_most_alike(tmp_path: Path) -> 
     entries = list(listed([str(tmp_path)], []))
     assert [len(share) for share in many._shares(entries, 2)] == [4, 4]
     assert [len(share) for share in many._shares(entries, 3)] == [3, 2, 3]
-    assert [len(share) for share in many._shares(entries, 100)] == [2] * 4  # a share repays a process
+    assert [len(share) for share in many._shares(entries, 100)] == [
+        2
+    ] * 4  # a share repays a process
 
 
 @pytest.fixture
@@ -72,17 +79,25 @@ def tree(tmp_path: Path) -> Path:
         "  selectors:\n  - cel: {expression: 'device.driver == \"gpu.nvidia.com\"'}\n",
         "claims/admin.yaml": claim("admin").replace("count: 1", "adminAccess: true"),
         "claims/count.yaml": claim("count", count=0),
-        "claims/ignored.yaml": claim("ignored", count=0).replace("spec:", "spec:  # dractl: ignore[DRA116]")
+        "claims/ignored.yaml": claim("ignored", count=0).replace(
+            "spec:", "spec:  # dractl: ignore[DRA116]"
+        )
         + "# dractl: ignore[DRA101] nothing\n",
         "claims/old.yaml": claim("old").replace("k8s.io/v1\n", "k8s.io/v1alpha9\n"),
-        "claims/two.yaml": claim("twice") + "---\n" + claim("twice", cls="gpus") + "---\n" + claim("x", count=-1),
+        "claims/two.yaml": claim("twice")
+        + "---\n"
+        + claim("twice", cls="gpus")
+        + "---\n"
+        + claim("x", count=-1),
         "kust/kustomization.yaml": "resources: [one/pod.yaml, two/template.yaml]\n",
         "kust/one/pod.yaml": pod("p", "a", "resourceClaimTemplateName: trane"),
         "kust/two/template.yaml": template("train"),
         "names/namespace.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n",
         "pods/elsewhere.yaml": pod("q", "b", "resourceClaimName: count"),
         "pods/kind.yaml": pod("r", "a", "resourceClaimName: train"),
-        "pods/unused.yaml": pod("s", "a", "resourceClaimName: admin").replace("claims: [{name: gpu}]", ""),
+        "pods/unused.yaml": pod("s", "a", "resourceClaimName: admin").replace(
+            "claims: [{name: gpu}]", ""
+        ),
         "zz/broken.yaml": "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\n  a: b\n",
         "zz/template.yaml": "{{ if x }}\n" + claim("t"),
     }
@@ -110,7 +125,9 @@ def test_the_report_does_not_depend_on_the_number_of_processes(
     started: list[int] = []
     pool = workers.ProcessPoolExecutor
     monkeypatch.setattr(
-        workers, "ProcessPoolExecutor", lambda count, *rest: started.append(count) or pool(count, *rest)
+        workers,
+        "ProcessPoolExecutor",
+        lambda count, *rest: started.append(count) or pool(count, *rest),
     )
     one = lint(load_readable([str(tree)]), TARGET)
     assert len({finding.code for finding in one.findings}) >= 6
@@ -119,7 +136,9 @@ def test_the_report_does_not_depend_on_the_number_of_processes(
     assert sum(started) == more
 
 
-def test_little_work_and_charts_are_for_one_process(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_little_work_and_charts_are_for_one_process(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert not size.is_large(list(listed([str(tree)], ())))
     monkeypatch.setattr(size, "REPAYS_A_PROCESS", 1)
     assert size.is_large(list(listed([str(tree)], ())))
@@ -184,7 +203,9 @@ def test_a_process_with_threads_does_not_fork() -> None:
         thread.join()
 
 
-linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked on Linux only")
+linux = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="processes are forked on Linux only"
+)
 
 
 @linux
@@ -194,7 +215,18 @@ def test_the_command_line_reports_the_same_with_any_number_of_jobs(tree: Path) -
             path.write_text(path.read_text() + "# padding\n" * 12_000)
     reports = [
         subprocess.run(
-            [sys.executable, "-m", "dractl", "lint", "--isolated", "-o", "json", "-j", jobs, str(tree)],
+            [
+                sys.executable,
+                "-m",
+                "dractl",
+                "lint",
+                "--isolated",
+                "-o",
+                "json",
+                "-j",
+                jobs,
+                str(tree),
+            ],
             capture_output=True,
             check=False,
         )
@@ -205,9 +237,13 @@ def test_the_command_line_reports_the_same_with_any_number_of_jobs(tree: Path) -
     assert reports[0].stderr == reports[1].stderr
 
 
-@pytest.mark.parametrize(("number", "to_all", "code"), [(signal.SIGINT, True, 130), (signal.SIGKILL, False, -9)])
+@pytest.mark.parametrize(
+    ("number", "to_all", "code"), [(signal.SIGINT, True, 130), (signal.SIGKILL, False, -9)]
+)
 @linux
-def test_workers_end_with_their_parent(tmp_path: Path, number: int, to_all: bool, code: int) -> None:
+def test_workers_end_with_their_parent(
+    tmp_path: Path, number: int, to_all: bool, code: int
+) -> None:
     """Interrupted from the terminal, which tells all of them, or killed alone."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)

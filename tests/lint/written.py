@@ -15,7 +15,9 @@ def documents(*texts: str) -> str:
     return "---\n".join(texts)
 
 
-def found(text: str, code: str, release: str = "1.37", gates: dict[str, bool] | None = None) -> list[Finding]:
+def found(
+    text: str, code: str, release: str = "1.37", gates: dict[str, bool] | None = None
+) -> list[Finding]:
     report = lint(load(["-"], stdin=text.encode()), Target.of(release, gates or {}))
     assert not [finding for finding in report.findings if finding.api]
     return [finding for finding in report.findings if finding.code == code]
@@ -30,36 +32,46 @@ def marked(finding: Finding) -> str:
 
 def claim(requests: str, rest: str = "", name: str = "gpus") -> str:
     """Requests are ``name class`` or ``name class {fields}``, one a line."""
-    text = API + f"kind: ResourceClaim\nmetadata: {{name: {name}}}\nspec:\n  devices:\n    requests:\n"
+    text = (
+        API + f"kind: ResourceClaim\nmetadata: {{name: {name}}}\nspec:\n  devices:\n    requests:\n"
+    )
     for line in requests.strip().splitlines():
         called, of_class, fields = [*line.split(None, 2), "{}"][:3]
-        fields = ", ".join(part for part in (f"deviceClassName: {of_class}", fields.strip()[1:-1]) if part)
+        fields = ", ".join(
+            part for part in (f"deviceClassName: {of_class}", fields.strip()[1:-1]) if part
+        )
         text += f"    - name: {called}\n      exactly: {{{fields}}}\n"
     return text + indent(rest, "    ") + ("\n" if rest else "")
 
 
 def template(text: str) -> str:
     head, _, spec = text.partition("spec:\n")
-    return head.replace("ResourceClaim", "ResourceClaimTemplate") + "spec:\n  spec:\n" + indent(spec, "  ")
+    return (
+        head.replace("ResourceClaim", "ResourceClaimTemplate")
+        + "spec:\n  spec:\n"
+        + indent(spec, "  ")
+    )
 
 
 def device_class(name: str, *expressions: str, config: str = "") -> str:
     text = API + f"kind: DeviceClass\nmetadata: {{name: {name}}}\nspec:\n  selectors:\n"
     text += "".join(f"  - cel:\n      expression: {expression}\n" for expression in expressions)
-    return text + (f"  config:\n  - opaque: {{driver: {config}, parameters: {{a: b}}}}\n" if config else "")
+    return text + (
+        f"  config:\n  - opaque: {{driver: {config}, parameters: {{a: b}}}}\n" if config else ""
+    )
 
 
 def pod(*claims: str, kind: str = "Pod", spec: str = "") -> str:
     """Claims are ``name=claim`` or ``name:template``."""
     listed = ""
     for text in claims:
-        separator, field = ("=", "resourceClaimName") if "=" in text else (":", "resourceClaimTemplateName")
+        separator, field = (
+            ("=", "resourceClaimName") if "=" in text else (":", "resourceClaimTemplateName")
+        )
         name, _, referenced = text.partition(separator)
         listed += f"  - {{name: {name}, {field}: {referenced}}}\n"
     uses = ", ".join(f"{{name: {text.replace('=', ':').partition(':')[0]}}}" for text in claims)
-    body = (
-        f"spec:\n  resourceClaims:\n{listed}  containers:\n  - {{name: c, image: x, resources: {{claims: [{uses}]}}}}\n"
-    )
+    body = f"spec:\n  resourceClaims:\n{listed}  containers:\n  - {{name: c, image: x, resources: {{claims: [{uses}]}}}}\n"
     if kind == "Pod":
         return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n" + body
     head = f"apiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: w}}\nspec:\n"
@@ -67,7 +79,9 @@ def pod(*claims: str, kind: str = "Pod", spec: str = "") -> str:
     return head + indent(spec, "  ") + labels + indent(body, "    ")
 
 
-def published(node: str, devices: str, pool: str = "gpus", count: int = 1, generation: int = 1, name: str = "") -> str:
+def published(
+    node: str, devices: str, pool: str = "gpus", count: int = 1, generation: int = 1, name: str = ""
+) -> str:
     where = f"  nodeName: {node}\n" if node else "  allNodes: true\n"
     listed = "".join(f"  - name: {device}\n" for device in devices.split())
     return (

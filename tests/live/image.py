@@ -25,7 +25,9 @@ HOME = "/opt/dractl"
 _PYTHON = f"python{sysconfig.get_python_version()}"
 _PACKAGES = f"{HOME}/lib/{_PYTHON}/site-packages"
 # Of the standard library nothing that dractl cannot import.
-_LEFT_OUT = re.compile(r"/(?:__pycache__|test|tests|idlelib|ensurepip|tkinter|site-packages|config-[^/]*)(?:/|$)")
+_LEFT_OUT = re.compile(
+    r"/(?:__pycache__|test|tests|idlelib|ensurepip|tkinter|site-packages|config-[^/]*)(?:/|$)"
+)
 
 
 def instructions(stage: int = -1) -> dict[str, str]:
@@ -46,17 +48,39 @@ def _needs(name: str) -> set[str]:
             continue  # for another Python or system
         if name not in found:
             found.add(name)
-            waiting += [match[0] for r in wanted if "extra ==" not in r and (match := re.match(r"[\w.-]+", r))]
+            waiting += [
+                match[0]
+                for r in wanted
+                if "extra ==" not in r and (match := re.match(r"[\w.-]+", r))
+            ]
     return found
 
 
 def _packages(folder: Path) -> None:
     """The first stage: dractl's own wheel and what it needs, in ``folder``."""
     quiet = {"check": True, "capture_output": True}
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder / "wheel"), str(ROOT)]
+    build = [
+        sys.executable,
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        "--outdir",
+        str(folder / "wheel"),
+        str(ROOT),
+    ]
     subprocess.run(build, **quiet)  # type: ignore[call-overload]
     (wheel,) = (folder / "wheel").iterdir()
-    install = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", str(folder / "packages")]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--no-deps",
+        "--no-index",
+        "--target",
+        str(folder / "packages"),
+    ]
     subprocess.run([*install, str(wheel)], **quiet)  # type: ignore[call-overload]
     for name in _needs("dractl") - {"dractl"}:
         for file in importlib.metadata.distribution(name).files or ():
@@ -68,9 +92,14 @@ def _packages(folder: Path) -> None:
 
 def _libraries(programs: list[Path]) -> set[str]:
     """The shared libraries that programs and libraries need, and pyudev's."""
-    text = subprocess.run(["ldd", *map(str, programs)], check=False, capture_output=True, text=True).stdout
+    text = subprocess.run(
+        ["ldd", *map(str, programs)], check=False, capture_output=True, text=True
+    ).stdout
     cache = subprocess.run(["ldconfig", "-p"], check=True, capture_output=True, text=True).stdout
-    return {*re.findall(r"(/[^\s:]+) \(0x", text), *re.findall(r"=> (\S*/libudev\.so\.1)$", cache, re.MULTILINE)}
+    return {
+        *re.findall(r"(/[^\s:]+) \(0x", text),
+        *re.findall(r"=> (\S*/libudev\.so\.1)$", cache, re.MULTILINE),
+    }
 
 
 def root_file_system() -> bytes:
@@ -91,10 +120,16 @@ def root_file_system() -> bytes:
         for path in {*map(str, programs), *_libraries([*programs, *libraries])}:
             tar.add(Path(path).resolve(), path.lstrip("/"))
         standard = base / "lib" / _PYTHON
-        tar.add(standard, str(standard).lstrip("/"), filter=lambda i: None if _LEFT_OUT.search(i.name) else i)
+        tar.add(
+            standard,
+            str(standard).lstrip("/"),
+            filter=lambda i: None if _LEFT_OUT.search(i.name) else i,
+        )
         tar.add(folder / "packages", _PACKAGES.lstrip("/"))
         write(f"{HOME}/pyvenv.cfg", f"home = {base}/bin\n")
-        write(f"{HOME}/bin/dractl", f"#!{HOME}/bin/python\nfrom dractl.__main__ import run\nrun()\n")
+        write(
+            f"{HOME}/bin/dractl", f"#!{HOME}/bin/python\nfrom dractl.__main__ import run\nrun()\n"
+        )
         link = tarfile.TarInfo(f"{HOME}/bin/python".lstrip("/"))
         link.type, link.linkname = tarfile.SYMTYPE, str(base / "bin" / _PYTHON)
         tar.addfile(link)
@@ -120,16 +155,30 @@ def archive(name: str, layer: bytes) -> bytes:
         return json.dumps(what).encode()
 
     said = instructions()
-    path = said["ENV"].replace("$PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+    path = said["ENV"].replace(
+        "$PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    )
     packed = blob(layer, "layer.v1.tar")
     run = {"User": said["USER"], "Env": [path], "Entrypoint": json.loads(said["ENTRYPOINT"])}
     files = {"type": "layers", "diff_ids": [packed["digest"]]}
-    config = blob(value({"architecture": "amd64", "os": "linux", "config": run, "rootfs": files}), "config.v1+json")
-    manifest = blob(value({"schemaVersion": 2, "config": config, "layers": [packed]}), "manifest.v1+json")
-    index = {"schemaVersion": 2, "manifests": [{**manifest, "annotations": {"io.containerd.image.name": name}}]}
+    config = blob(
+        value({"architecture": "amd64", "os": "linux", "config": run, "rootfs": files}),
+        "config.v1+json",
+    )
+    manifest = blob(
+        value({"schemaVersion": 2, "config": config, "layers": [packed]}), "manifest.v1+json"
+    )
+    index = {
+        "schemaVersion": 2,
+        "manifests": [{**manifest, "annotations": {"io.containerd.image.name": name}}],
+    }
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
-        contents = {"oci-layout": value({"imageLayoutVersion": "1.0.0"}), "index.json": value(index), **blobs}
+        contents = {
+            "oci-layout": value({"imageLayoutVersion": "1.0.0"}),
+            "index.json": value(index),
+            **blobs,
+        }
         for where, data in contents.items():
             info = tarfile.TarInfo(where)
             info.size, info.mode = len(data), 0o644

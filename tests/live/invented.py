@@ -38,7 +38,9 @@ EVAL = template("one-gpu", ns="eval")
 RACK = "resource.kubernetes.io/pcieRoot"
 
 
-def hogs(count: int, *, name: str = "hog", ns: str = "eval", gpus_each: int = 1, **more: Any) -> list[Any]:
+def hogs(
+    count: int, *, name: str = "hog", ns: str = "eval", gpus_each: int = 1, **more: Any
+) -> list[Any]:
     """Bare pods with GPUs."""
     made = template(f"{name}-gpus", request(count=gpus_each), ns=ns)
     return [made, *(pod(f"{name}-{i}", f"{name}-gpus", ns=ns, **more) for i in range(count))]
@@ -47,7 +49,9 @@ def hogs(count: int, *, name: str = "hog", ns: str = "eval", gpus_each: int = 1,
 def cel(text: str, *, product: str = "H100", count: int = 1, **changed: Any) -> list[Any]:
     """A node with two GPUs and a pod whose request has a selector."""
     wanted = template("picky", request(cel=text, count=count))
-    return [[*BASE, node("gpu-1"), gpus("gpu-1", 2, product, **changed), wanted, pod("train", "picky")]]
+    return [
+        [*BASE, node("gpu-1"), gpus("gpu-1", 2, product, **changed), wanted, pod("train", "picky")]
+    ]
 
 
 def attribute(name: str) -> str:
@@ -55,19 +59,29 @@ def attribute(name: str) -> str:
 
 
 def fpga(where: str, *names: str) -> Any:
-    return slice_(where, [{"name": n, "attributes": {"model": {"string": "u55c"}}} for n in names], "fpga.example.com")
+    return slice_(
+        where,
+        [{"name": n, "attributes": {"model": {"string": "u55c"}}} for n in names],
+        "fpga.example.com",
+    )
 
 
 def nics(where: str, count: int, **policy: Any) -> Any:
     bandwidth = {"value": "100G", "requestPolicy": policy} if policy else {"value": "100G"}
     shared = {"allowMultipleAllocations": True} if policy else {}
-    made = [{"name": f"nic-{i}", "capacity": {"bandwidth": bandwidth}, **shared} for i in range(count)]
+    made = [
+        {"name": f"nic-{i}", "capacity": {"bandwidth": bandwidth}, **shared} for i in range(count)
+    ]
     return slice_(where, made, "nic.example.com")
 
 
 def sharing(strategy: str) -> Any:
     """A template for one GPU that is configured to be shared."""
-    parameters = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig", "sharing": {"strategy": strategy}}
+    parameters = {
+        "apiVersion": "resource.nvidia.com/v1beta1",
+        "kind": "GpuConfig",
+        "sharing": {"strategy": strategy},
+    }
     return template("shared", config=[{"opaque": {"driver": NVIDIA, "parameters": parameters}}])
 
 
@@ -150,7 +164,13 @@ WORKLOADS = [
     Story(
         "04-claim-of-old-template",
         [
-            [*BASE, node("gpu-1"), gpus("gpu-1", 4), template("many", request(count=8)), pod("train", "many")],
+            [
+                *BASE,
+                node("gpu-1"),
+                gpus("gpu-1", 4),
+                template("many", request(count=8)),
+                pod("train", "many"),
+            ],
             replace(template("many", request(count=4))),
         ],
         "ml/pod/train",
@@ -160,7 +180,13 @@ WORKLOADS = [
     Story(
         "06-claim-on-a-node-that-is-gone",
         [
-            [*BASE, node("gpu-1"), gpus("gpu-1", 2), claim("model"), owned("StatefulSet", "server", 2, "=model")],
+            [
+                *BASE,
+                node("gpu-1"),
+                gpus("gpu-1", 2),
+                claim("model"),
+                owned("StatefulSet", "server", 2, "=model"),
+            ],
             [node("gpu-2"), gpus("gpu-2", 2)],
             delete("ResourceSlice", f"gpu-1-{NVIDIA}"),
             delete("Node", "gpu-1"),
@@ -172,7 +198,15 @@ WORKLOADS = [
     ),
     Story(
         "13b-time-slicing-statefulset",
-        [[*BASE, node("gpu-1"), gpus("gpu-1", 1), sharing("TimeSlicing"), owned("StatefulSet", "nb", 2, "shared")]],
+        [
+            [
+                *BASE,
+                node("gpu-1"),
+                gpus("gpu-1", 1),
+                sharing("TimeSlicing"),
+                owned("StatefulSet", "nb", 2, "shared"),
+            ]
+        ],
         "ml/pod/nb-1",
         [["each replica", "one claim", "own claim"]],
         [["resourceclaim"]],
@@ -187,7 +221,11 @@ WORKLOADS = [
                 ONE,
                 owned("StatefulSet", "ring", 2, "one-gpu", nodeSelector={"pool": "gpuu"}),
             ],
-            patch("StatefulSet", "ml/ring", {"spec": {"template": {"spec": {"nodeSelector": {"pool": "gpu"}}}}}),
+            patch(
+                "StatefulSet",
+                "ml/ring",
+                {"spec": {"template": {"spec": {"nodeSelector": {"pool": "gpu"}}}}},
+            ),
         ],
         "ml/pod/ring-0",
         [["earlier version of statefulset ml/ring"]],
@@ -196,14 +234,24 @@ WORKLOADS = [
     Story(
         "88c-statefulset-whose-template-is-corrected",
         [
-            [*BASE, node("gpu-1"), gpus("gpu-1", 4), ONE, owned("StatefulSet", "ring", 2, "one-gp")],
+            [
+                *BASE,
+                node("gpu-1"),
+                gpus("gpu-1", 4),
+                ONE,
+                owned("StatefulSet", "ring", 2, "one-gp"),
+            ],
             patch(
                 "StatefulSet",
                 "ml/ring",
                 {
                     "spec": {
                         "template": {
-                            "spec": {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]}
+                            "spec": {
+                                "resourceClaims": [
+                                    {"name": "gpu", "resourceClaimTemplateName": "one-gpu"}
+                                ]
+                            }
                         }
                     }
                 },
@@ -247,7 +295,10 @@ WORKLOADS = [
     ),
     Story(
         "47b-policy-refuses-claims",
-        [[*BASE, node("gpu-1"), gpus("gpu-1", 2), ONE, POLICY, POLICY_BINDING], [deployment("infer", 2, "one-gpu")]],
+        [
+            [*BASE, node("gpu-1"), gpus("gpu-1", 2), ONE, POLICY, POLICY_BINDING],
+            [deployment("infer", 2, "one-gpu")],
+        ],
         "ml/pod/infer-*",
         [["every claim needs the label team"]],
         [["one-gpu so that its claims are accepted", "label"]],
@@ -255,7 +306,10 @@ WORKLOADS = [
     ),
     Story(
         "47c-webhook-does-not-answer",
-        [[*BASE, node("gpu-1"), gpus("gpu-1", 2), ONE, WEBHOOK], [deployment("infer", 2, "one-gpu")]],
+        [
+            [*BASE, node("gpu-1"), gpus("gpu-1", 2), ONE, WEBHOOK],
+            [deployment("infer", 2, "one-gpu")],
+        ],
         "ml/pod/infer-*",
         [["failed calling webhook"]],
         [["webhook guard.example.com"]],
@@ -293,7 +347,15 @@ WORKLOADS = [
     Story(
         "32-daemonset-on-a-full-node",
         [
-            [*BASE, node("gpu-1"), node("gpu-2"), gpus("gpu-1", 1), gpus("gpu-2", 1), ONE, pod("hog", "one-gpu")],
+            [
+                *BASE,
+                node("gpu-1"),
+                node("gpu-2"),
+                gpus("gpu-1", 1),
+                gpus("gpu-2", 1),
+                ONE,
+                pod("hog", "one-gpu"),
+            ],
             [owned("DaemonSet", "burn-in", 0, "one-gpu")],
         ],
         "ml/pod/burn-in-*",
@@ -312,7 +374,10 @@ WORKLOADS = [
                     "apiVersion": "batch/v1",
                     "kind": "CronJob",
                     "metadata": meta("nightly", "ml"),
-                    "spec": {"schedule": "0 0 31 2 *", "jobTemplate": {"spec": job("x", 1, "one-gpu")["spec"]}},
+                    "spec": {
+                        "schedule": "0 0 31 2 *",
+                        "jobTemplate": {"spec": job("x", 1, "one-gpu")["spec"]},
+                    },
                 },
             ],
             lambda plane: run(plane, "nightly", "nightly-1"),
@@ -350,7 +415,10 @@ WORKLOADS = [
                     "kind": "ResourceQuota",
                     "metadata": meta("no-gpus", "ml"),
                     "spec": {"hard": {"requests.nvidia.com/gpu": "0"}},
-                    "status": {"hard": {"requests.nvidia.com/gpu": "0"}, "used": {"requests.nvidia.com/gpu": "0"}},
+                    "status": {
+                        "hard": {"requests.nvidia.com/gpu": "0"},
+                        "used": {"requests.nvidia.com/gpu": "0"},
+                    },
                 },
                 ONE,
                 deployment("infer", 1, "one-gpu", limits={"nvidia.com/gpu": "1"}),
@@ -371,7 +439,15 @@ WORKLOADS = [
     ),
     Story(
         "101-job-is-immutable",
-        [[*BASE, node("gpu-1"), gpus("gpu-1", 4), ONE, job("bert", 1, "one-gpu", nodeSelector={"pool": "gpus"})]],
+        [
+            [
+                *BASE,
+                node("gpu-1"),
+                gpus("gpu-1", 4),
+                ONE,
+                job("bert", 1, "one-gpu", nodeSelector={"pool": "gpus"}),
+            ]
+        ],
         "ml/pod/bert-*",
         [["pool=gpus"], ["no such label", "label"]],
         [["bert"]],
@@ -385,7 +461,11 @@ WORKLOADS = [
                 node("gpu-1"),
                 gpus("gpu-1", 4),
                 ONE,
-                pod("train", "one-gpu", container={"resources": {"claims": [{"name": "gpu", "request": "gpus"}]}}),
+                pod(
+                    "train",
+                    "one-gpu",
+                    container={"resources": {"claims": [{"name": "gpu", "request": "gpus"}]}},
+                ),
             ]
         ],
         "ml/pod/train",
@@ -409,7 +489,10 @@ WORKLOADS = [
                         "taint": {"key": "maintenance", "value": "soon", "effect": "NoExecute"},
                     },
                 },
-                template("tolerant", request(count=2, tolerations=[{"key": "maintenance", "operator": "Exists"}])),
+                template(
+                    "tolerant",
+                    request(count=2, tolerations=[{"key": "maintenance", "operator": "Exists"}]),
+                ),
                 deployment("infer", 1, "tolerant"),
             ],
             lambda plane: __import__("time").sleep(8),
@@ -437,7 +520,12 @@ WORKLOADS = [
 def run(plane: Any, cron: str, name: str) -> None:
     """What ``kubectl create job --from`` does, and the controller of CronJobs."""
     made = plane.must("GET", f"/apis/batch/v1/namespaces/ml/cronjobs/{cron}")
-    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": cron, "uid": made["metadata"]["uid"]}
+    owner = {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "name": cron,
+        "uid": made["metadata"]["uid"],
+    }
     value = {
         "metadata": meta(name, "ml", ownerReferences=[{**owner, "controller": True}]),
         "spec": made["spec"]["jobTemplate"]["spec"],
@@ -451,7 +539,11 @@ TYPE = "node.kubernetes.io/instance-type"
 
 def wants(key: str, *values: str) -> dict[str, Any]:
     terms = [{"matchExpressions": [{"key": key, "operator": "In", "values": list(values)}]}]
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+    return {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}
+        }
+    }
 
 
 def near(kind: str, key: str, **labels: str) -> dict[str, Any]:
@@ -536,7 +628,11 @@ NODES = [
                 node("gpu-1"),
                 gpus("gpu-1", 1),
                 ONE,
-                pod("train", "one-gpu", volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "datasets"}}]),
+                pod(
+                    "train",
+                    "one-gpu",
+                    volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "datasets"}}],
+                ),
             ]
         ],
         "ml/pod/train",
@@ -581,7 +677,10 @@ NODES = [
         [
             [
                 *BASE,
-                *(node(f"gpu-{i}", labels={"example.com/pool": "train", ZONE: "a"}) for i in (1, 2)),
+                *(
+                    node(f"gpu-{i}", labels={"example.com/pool": "train", ZONE: "a"})
+                    for i in (1, 2)
+                ),
                 *(gpus(f"gpu-{i}", 2) for i in (1, 2)),
                 ONE,
                 pod("train", "one-gpu", nodeSelector={"example.com/pools": "train", ZONE: "a"}),
@@ -630,7 +729,10 @@ NODES = [
             [
                 node(
                     "gpu-b",
-                    [taint("node.kubernetes.io/unreachable"), taint("node.kubernetes.io/unreachable", "NoExecute")],
+                    [
+                        taint("node.kubernetes.io/unreachable"),
+                        taint("node.kubernetes.io/unreachable", "NoExecute"),
+                    ],
                     ready="Unknown",
                 ),
                 gpus("gpu-b", 1),
@@ -663,7 +765,12 @@ NODES = [
                 node("gpu-1"),
                 gpus("gpu-1", 1),
                 ONE,
-                pod("train", "one-gpu", limits={"hugepages-2Mi": "1Gi"}, requests={"hugepages-2Mi": "1Gi"}),
+                pod(
+                    "train",
+                    "one-gpu",
+                    limits={"hugepages-2Mi": "1Gi"},
+                    requests={"hugepages-2Mi": "1Gi"},
+                ),
             ]
         ],
         "ml/pod/train",
@@ -748,7 +855,10 @@ NODES = [
 
 
 def fabric(*names: str) -> Any:
-    made = [{"name": n, "bindsToNode": True, "bindingConditions": ["fabric.example.com/attached"]} for n in names]
+    made = [
+        {"name": n, "bindsToNode": True, "bindingConditions": ["fabric.example.com/attached"]}
+        for n in names
+    ]
     made = [{**d, "bindingFailureConditions": ["fabric.example.com/failed"]} for d in made]
     return slice_("fabric", made, "fabric.example.com", reach={"allNodes": True})
 
@@ -783,7 +893,11 @@ DRIVERS = [
                     reach={
                         "nodeSelector": {
                             "nodeSelectorTerms": [
-                                {"matchExpressions": [{"key": "rack", "operator": "In", "values": ["rack-1"]}]}
+                                {
+                                    "matchExpressions": [
+                                        {"key": "rack", "operator": "In", "values": ["rack-1"]}
+                                    ]
+                                }
                             ]
                         }
                     },
@@ -835,7 +949,8 @@ DRIVERS = [
             [
                 *BASE,
                 device_class(
-                    "a100", f"device.driver == '{NVIDIA}' && {attribute('productName')} == 'NVIDIA A100-SXM4-80GB'"
+                    "a100",
+                    f"device.driver == '{NVIDIA}' && {attribute('productName')} == 'NVIDIA A100-SXM4-80GB'",
                 ),
                 node("gpu-1"),
                 gpus("gpu-1", 4, "A100"),
@@ -868,9 +983,19 @@ DRIVERS = [
     ),
     Story(
         "61-implicit-resource-name",
-        [[*BASE, node("gpu-1"), gpus("gpu-1", 2), pod("train", limits={f"deviceclass.resource.k8s.io/{NVIDIA}": "1"})]],
+        [
+            [
+                *BASE,
+                node("gpu-1"),
+                gpus("gpu-1", 2),
+                pod("train", limits={f"deviceclass.resource.k8s.io/{NVIDIA}": "1"}),
+            ]
+        ],
         "ml/pod/train",
-        [[f"deviceclass.resource.k8s.io/{NVIDIA}"], [f"deviceclass.resource.kubernetes.io/{NVIDIA}"]],
+        [
+            [f"deviceclass.resource.k8s.io/{NVIDIA}"],
+            [f"deviceclass.resource.kubernetes.io/{NVIDIA}"],
+        ],
         [[f"deviceclass.resource.kubernetes.io/{NVIDIA}"]],
     ),
     Story(
@@ -949,7 +1074,9 @@ DRIVERS = [
                 node("gpu-1", [taint("team", value="research")], {"pool": "h100"}),
                 gpus("gpu-1", 2),
                 template(
-                    "both", request(cel=f"{attribute('architecture')} == 'hopper'"), request("nic", "rdma.example.com")
+                    "both",
+                    request(cel=f"{attribute('architecture')} == 'hopper'"),
+                    request("nic", "rdma.example.com"),
                 ),
                 pod("train", "both", nodeSelector={"pool": "h-100"}),
             ]
@@ -970,7 +1097,9 @@ def admin(plane: Any) -> None:
 
     time.sleep(2)  # admission reads namespaces from a cache
     plane.create(template("admin", request(adminAccess=True)))
-    patch("Namespace", "ml", {"metadata": {"labels": {"resource.kubernetes.io/admin-access": None}}})(plane)
+    patch(
+        "Namespace", "ml", {"metadata": {"labels": {"resource.kubernetes.io/admin-access": None}}}
+    )(plane)
     time.sleep(2)
     plane.create(pod("monitor", "admin"))
 
@@ -991,7 +1120,10 @@ def list_gpus(where: str) -> Any:
     values = (["a", "b"], ["b", "c"], ["c", "d"])
     return slice_(
         where,
-        [{"name": f"d-{i}", "attributes": {"example.com/group": {"strings": v}}} for i, v in enumerate(values)],
+        [
+            {"name": f"d-{i}", "attributes": {"example.com/group": {"strings": v}}}
+            for i, v in enumerate(values)
+        ],
         "list.example.com",
     )
 
@@ -1009,12 +1141,17 @@ DEVICES = [
             lambda plane: [plane.create(o) for o in [*BASE, node("mig-a"), *mig_node()]],
             [
                 template(
-                    "small", request("mig", "mig.nvidia.com", cel=f"{attribute('profile')} == '1g.5gb'"), ns="eval"
+                    "small",
+                    request("mig", "mig.nvidia.com", cel=f"{attribute('profile')} == '1g.5gb'"),
+                    ns="eval",
                 ),
                 deployment("notebooks", 9, "small", ns="eval"),
             ],
             [
-                template("large", request("mig", "mig.nvidia.com", cel=f"{attribute('profile')} == '4g.20gb'")),
+                template(
+                    "large",
+                    request("mig", "mig.nvidia.com", cel=f"{attribute('profile')} == '4g.20gb'"),
+                ),
                 pod("train", "large"),
             ],
         ],
@@ -1042,7 +1179,13 @@ DEVICES = [
                                 "name": name,
                                 "deviceClassName": NVIDIA,
                                 "count": 4,
-                                "selectors": [{"cel": {"expression": f"{attribute('architecture')} == '{arch}'"}}],
+                                "selectors": [
+                                    {
+                                        "cel": {
+                                            "expression": f"{attribute('architecture')} == '{arch}'"
+                                        }
+                                    }
+                                ],
                             }
                             for name, arch in (("hopper", "Hopper"), ("ampere", "Ampere"))
                         ],
@@ -1062,9 +1205,15 @@ DEVICES = [
                 *BASE,
                 device_class("nic", "device.driver == 'nic.example.com'"),
                 node("n-1"),
-                nics("n-1", 1, default="25G", validRange={"min": "25G", "max": "100G", "step": "25G"}),
-                template("stream", request("nic", "nic", capacity={"requests": {"bandwidth": "30G"}})),
-                template("small", request("nic", "nic", capacity={"requests": {"bandwidth": "10G"}})),
+                nics(
+                    "n-1", 1, default="25G", validRange={"min": "25G", "max": "100G", "step": "25G"}
+                ),
+                template(
+                    "stream", request("nic", "nic", capacity={"requests": {"bandwidth": "30G"}})
+                ),
+                template(
+                    "small", request("nic", "nic", capacity={"requests": {"bandwidth": "10G"}})
+                ),
                 *(pod(f"stream-{i}", "stream") for i in range(2)),
             ],
             [pod("train", "small")],
@@ -1079,7 +1228,17 @@ DEVICES = [
             [
                 *BASE,
                 node("gpu-1"),
-                slice_("gpu-1", [gpu(0, taints=[{"key": "gpu.nvidia.com/xid", "value": "79", "effect": "NoExecute"}])]),
+                slice_(
+                    "gpu-1",
+                    [
+                        gpu(
+                            0,
+                            taints=[
+                                {"key": "gpu.nvidia.com/xid", "value": "79", "effect": "NoExecute"}
+                            ],
+                        )
+                    ],
+                ),
                 ONE,
                 pod("train", "one-gpu"),
             ]
@@ -1092,7 +1251,13 @@ DEVICES = [
     Story(
         "38-drained-by-rule",
         [
-            [*BASE, node("gpu-1"), gpus("gpu-1", 2), rule("drain-gpu-1", "NoExecute", pool="gpu-1"), ONE],
+            [
+                *BASE,
+                node("gpu-1"),
+                gpus("gpu-1", 2),
+                rule("drain-gpu-1", "NoExecute", pool="gpu-1"),
+                ONE,
+            ],
             [deployment("infer", 1, "one-gpu")],
         ],
         "ml/pod/infer-*",
@@ -1122,7 +1287,11 @@ DEVICES = [
                 *BASE,
                 node("gpu-1"),
                 slice_("gpu-1", [gpu(i, **{RACK: {"string": "pci0000:10"}}) for i in range(2)]),
-                template("apart", request(count=2), constraints=[{"requests": ["gpu"], "distinctAttribute": RACK}]),
+                template(
+                    "apart",
+                    request(count=2),
+                    constraints=[{"requests": ["gpu"], "distinctAttribute": RACK}],
+                ),
                 pod("train", "apart"),
             ]
         ],
@@ -1133,7 +1302,13 @@ DEVICES = [
     Story(
         "79-all-with-one-held",
         [
-            [*BASE, node("gpu-1"), gpus("gpu-1", 4), *hogs(1), template("all", request(count=None))],
+            [
+                *BASE,
+                node("gpu-1"),
+                gpus("gpu-1", 4),
+                *hogs(1),
+                template("all", request(count=None)),
+            ],
             [pod("train", "all")],
         ],
         "ml/pod/train",
@@ -1170,8 +1345,25 @@ DEVICES = [
             [
                 *BASE,
                 node("gpu-1"),
-                slice_("gpu-1", [gpu(0, taints=[{"key": "example.com/Team", "value": "llm", "effect": "NoSchedule"}])]),
-                template("t", request(tolerations=[{"key": "example.com/team", "operator": "Equal", "value": "llm"}])),
+                slice_(
+                    "gpu-1",
+                    [
+                        gpu(
+                            0,
+                            taints=[
+                                {"key": "example.com/Team", "value": "llm", "effect": "NoSchedule"}
+                            ],
+                        )
+                    ],
+                ),
+                template(
+                    "t",
+                    request(
+                        tolerations=[
+                            {"key": "example.com/team", "operator": "Equal", "value": "llm"}
+                        ]
+                    ),
+                ),
                 pod("train", "t"),
             ]
         ],
@@ -1191,7 +1383,9 @@ DEVICES = [
                     "web",
                     1,
                     "one-gpu",
-                    tolerations=[{"key": "team", "operator": "Equal", "value": "LLM", "effect": "NoSchedule"}],
+                    tolerations=[
+                        {"key": "team", "operator": "Equal", "value": "LLM", "effect": "NoSchedule"}
+                    ],
                 ),
             ]
         ],
@@ -1210,7 +1404,9 @@ DEVICES = [
                 pod(
                     "train",
                     "one-gpu",
-                    tolerations=[{"key": "team", "operator": "Equal", "value": "llm", "effect": "NoSchedule"}],
+                    tolerations=[
+                        {"key": "team", "operator": "Equal", "value": "llm", "effect": "NoSchedule"}
+                    ],
                 ),
             ]
         ],
@@ -1343,7 +1539,9 @@ SELECTORS = [
                 *BASE,
                 node("gpu-1"),
                 gpus("gpu-1", 2, **{"resource.kubernetes.io/numaNode": {"int": 0}}),
-                template("n", request(cel="device.attributes['resource.kubernetes.io'].numaNode == '0'")),
+                template(
+                    "n", request(cel="device.attributes['resource.kubernetes.io'].numaNode == '0'")
+                ),
                 pod("train", "n"),
             ]
         ],
@@ -1397,7 +1595,10 @@ SELECTORS = [
                 device_class("fast", "device.driver == 'GPU.nvidia.com'"),
                 node("gpu-1"),
                 gpus("gpu-1", 2),
-                template("f", {"name": "gpu", "firstAvailable": [{"name": "a", "deviceClassName": "fast"}]}),
+                template(
+                    "f",
+                    {"name": "gpu", "firstAvailable": [{"name": "a", "deviceClassName": "fast"}]},
+                ),
                 deployment("web", 1, "f"),
             ]
         ],
@@ -1413,7 +1614,9 @@ SELECTORS = [
                 device_class("list", "device.driver == 'list.example.com'"),
                 node("n-1"),
                 list_gpus("n-1"),
-                template("g", request("d", "list", cel="device.attributes['example.com'].group == 'a'")),
+                template(
+                    "g", request("d", "list", cel="device.attributes['example.com'].group == 'a'")
+                ),
                 pod("train", "g"),
             ]
         ],

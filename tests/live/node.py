@@ -33,7 +33,11 @@ def lacking(release: str = RELEASE) -> str:
         return "no recorded data, or it has no program for a node"
     if os.geteuid() != 0:
         return "a node needs root"
-    programs = [_PROGRAMS / f"kube-{release}", _PROGRAMS / f"kubelet-{release}", _PROGRAMS / f"node-{release}" / "lab"]
+    programs = [
+        _PROGRAMS / f"kube-{release}",
+        _PROGRAMS / f"kubelet-{release}",
+        _PROGRAMS / f"node-{release}" / "lab",
+    ]
     absent = [path.name for path in programs if not path.exists()]
     absent += [name for name in ("runc", "iptables") if shutil.which(name) is None]
     return f"not built or not installed: {', '.join(absent)}" if absent else ""
@@ -54,21 +58,39 @@ class Node:
 
     def __enter__(self) -> Self:
         self._faults.write_text("{}")
-        options = ("--name", self.name, "--release", self.release, "--feature-gates", "DRAAdminAccess=true")
+        options = (
+            "--name",
+            self.name,
+            "--release",
+            self.release,
+            "--feature-gates",
+            "DRAAdminAccess=true",
+        )
         started = self.part("up", *options, check=False)
         if started.returncode:
             self.__exit__()
             raise RuntimeError(started.stderr)
         kubeconfig = started.stdout.partition("=")[2].strip()
         lab = _PROGRAMS / f"node-{self.release}" / "lab"
-        options = ("-kubeconfig", kubeconfig, "-node-name", self.name, "-faults", str(self._faults), "-v=4")
+        options = (
+            "-kubeconfig",
+            kubeconfig,
+            "-node-name",
+            self.name,
+            "-faults",
+            str(self._faults),
+            "-v=4",
+        )
         self.part("driver", "lab", "--", str(lab), *options)
         kubectl = self.folder / "kubectl"
         kubectl.write_text(
             f'#!/bin/sh\nexec {_PROGRAMS / f"kube-{self.release}"} kubectl --kubeconfig={kubeconfig} "$@"\n'
         )
         kubectl.chmod(0o755)
-        self.apply({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "lab"}} | CLASS)
+        self.apply(
+            {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "lab"}}
+            | CLASS
+        )
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -78,7 +100,10 @@ class Node:
     def part(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """One command of the program that runs the node."""
         return subprocess.run(
-            [sys.executable, str(self._program), *arguments], capture_output=True, text=True, check=check
+            [sys.executable, str(self._program), *arguments],
+            capture_output=True,
+            text=True,
+            check=check,
         )
 
     def faults(self, **wrong: Any) -> None:
@@ -86,7 +111,9 @@ class Node:
 
     def kubectl(self, *arguments: str, stdin: str = "", check: bool = True) -> str:
         command = [str(self.folder / "kubectl"), *arguments]
-        return subprocess.run(command, input=stdin, capture_output=True, text=True, check=check).stdout
+        return subprocess.run(
+            command, input=stdin, capture_output=True, text=True, check=check
+        ).stdout
 
     def apply(self, *objects: Mapping[str, Any]) -> None:
         listed = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
@@ -95,14 +122,22 @@ class Node:
     def dractl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         starter = "import sys; sys.argv[0] = 'dractl'; from dractl.cli.main import run; run()"
         path = f"{self.folder}{os.pathsep}{os.environ['PATH']}"
-        environment = {**os.environ, "PATH": path, "NODE_NAME": self.name}  # the machine has another name
+        environment = {
+            **os.environ,
+            "PATH": path,
+            "NODE_NAME": self.name,
+        }  # the machine has another name
         command = [sys.executable, "-c", starter, *arguments]
-        return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+        )
 
     def explain(self, pod: str) -> tuple[int, Mapping[str, Any]]:
         """The exit code and the answer about a pod."""
         done = self.dractl("explain", f"pod/{pod}", "-n", "default", "-o", "json")
-        return done.returncode, json.loads(done.stdout) if done.stdout else {"headline": done.stderr}
+        return done.returncode, json.loads(done.stdout) if done.stdout else {
+            "headline": done.stderr
+        }
 
     def failed_checks(self) -> str:
         """The failed lines of ``discover --check``."""
@@ -115,7 +150,10 @@ class Node:
         if not text:
             return ""
         value = json.loads(text)
-        ready = any(c["type"] == "Ready" and c["status"] == "True" for c in value["status"].get("conditions", []))
+        ready = any(
+            c["type"] == "Ready" and c["status"] == "True"
+            for c in value["status"].get("conditions", [])
+        )
         phase = str(value["status"].get("phase"))
         return "waits" if phase == "Running" and not ready else phase
 
@@ -126,7 +164,9 @@ class Node:
 
     def ends(self, pod: str) -> tuple[int, str]:
         """How often a pod's container was restarted, and whether it is running."""
-        status = json.loads(self.kubectl("get", "pod", pod, "-o", "json"))["status"]["containerStatuses"][0]
+        status = json.loads(self.kubectl("get", "pod", pod, "-o", "json"))["status"][
+            "containerStatuses"
+        ][0]
         return status["restartCount"], ",".join(status["state"])
 
     def until(self, what: str, holds: Callable[[], bool], seconds: float = 120) -> None:
@@ -142,8 +182,19 @@ class Node:
         self.faults()
         for part in ("containerd", "kubelet", "lab"):
             self.part("start", part)
-        self.kubectl("delete", "pods,resourceclaims", "--all", "-n", "default", "--ignore-not-found", "--wait=false")
-        self.until("pods are gone", lambda: not self.kubectl("get", "pods,resourceclaims", "-o", "name").strip())
+        self.kubectl(
+            "delete",
+            "pods,resourceclaims",
+            "--all",
+            "-n",
+            "default",
+            "--ignore-not-found",
+            "--wait=false",
+        )
+        self.until(
+            "pods are gone",
+            lambda: not self.kubectl("get", "pods,resourceclaims", "-o", "name").strip(),
+        )
         slices = ("get", "resourceslices", "-o", "jsonpath={.items[*].spec.driver}")
         self.until("slices are there", lambda: DRIVER in self.kubectl(*slices))
 
@@ -172,7 +223,9 @@ def pod(*arguments: str, lists: Mapping[str, str] | None = None, **more: Any) ->
         "image": "node.test/tool:1",
         "imagePullPolicy": "IfNotPresent",
         "args": list(arguments or ("need", "LAB")),
-        "resources": {"claims": [dict(lists)] if lists else [] if lists is not None else [{"name": "c"}]},
+        "resources": {
+            "claims": [dict(lists)] if lists else [] if lists is not None else [{"name": "c"}]
+        },
         **more.pop("main", {}),
     }
     spec = {
@@ -181,4 +234,9 @@ def pod(*arguments: str, lists: Mapping[str, str] | None = None, **more: Any) ->
         "resourceClaims": [{"name": "c", "resourceClaimName": "train"}],
         **more,
     }
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "train", "namespace": "default"}, "spec": spec}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "train", "namespace": "default"},
+        "spec": spec,
+    }

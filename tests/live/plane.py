@@ -94,7 +94,14 @@ CLEARED = (
     "Role",
     "Event",
 )
-GENERATED = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink")
+GENERATED = (
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "generation",
+    "managedFields",
+    "selfLink",
+)
 BY_ADMISSION = ("priority", "preemptionPolicy")
 
 
@@ -103,7 +110,9 @@ def oracle() -> Any:
     shared = whole_dir()
     if shared is None:
         return None
-    spec = importlib.util.spec_from_file_location("oracle_cluster", shared / "oracle" / "cluster.py")
+    spec = importlib.util.spec_from_file_location(
+        "oracle_cluster", shared / "oracle" / "cluster.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -117,7 +126,9 @@ class Plane:
 
     def __init__(self, module: Any, gates: Mapping[str, bool] | None = None) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="dractl-plane-"))
-        self.cluster = module.Cluster(RELEASE, dict(gates or {}), scheduler=False, directory=self.directory)
+        self.cluster = module.Cluster(
+            RELEASE, dict(gates or {}), scheduler=False, directory=self.directory
+        )
         self.gates = gates or {}
         self.free_port = module.free_port
         self.stopped = False
@@ -149,8 +160,12 @@ class Plane:
         self.cluster.stop()
 
     # -- requests ----------------------------------------------------------------------------------------------------
-    def ask(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> tuple[int, Any]:
-        code, _, value = self.cluster.request(method, path, None if body is None else json.dumps(body), kind)
+    def ask(
+        self, method: str, path: str, body: Any = None, kind: str = "application/json"
+    ) -> tuple[int, Any]:
+        code, _, value = self.cluster.request(
+            method, path, None if body is None else json.dumps(body), kind
+        )
         return code, value
 
     def must(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
@@ -185,8 +200,15 @@ class Plane:
         for part in PARTS:
             more = ["-v=3"] if part == "kube-scheduler" else [f"--controllers={CONTROLLERS}"]
             access = ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")
-            port = [f"--secure-port={self.free_port()}", f"--cert-dir={self.directory / ('certs-' + part)}"]
-            flags = ["--leader-elect=false", "--bind-address=127.0.0.1", *(f"--{flag}={config}" for flag in access)]
+            port = [
+                f"--secure-port={self.free_port()}",
+                f"--cert-dir={self.directory / ('certs-' + part)}",
+            ]
+            flags = [
+                "--leader-elect=false",
+                "--bind-address=127.0.0.1",
+                *(f"--{flag}={config}" for flag in access),
+            ]
             self.cluster._start(part, *flags, *port, *more, *gates)
         self.stopped = False
 
@@ -200,11 +222,18 @@ class Plane:
         for kind in CLEARED:
             for value in self.all(kind):
                 metadata = value["metadata"]
-                if metadata.get("namespace", "").startswith("kube-") or metadata["name"].startswith("system-"):
+                if metadata.get("namespace", "").startswith("kube-") or metadata["name"].startswith(
+                    "system-"
+                ):
                     continue
                 path = f"{PATHS[kind].format(metadata.get('namespace'))}/{metadata['name']}"
                 if metadata.get("finalizers"):
-                    self.ask("PATCH", path, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+                    self.ask(
+                        "PATCH",
+                        path,
+                        {"metadata": {"finalizers": None}},
+                        "application/merge-patch+json",
+                    )
                 self.ask("DELETE", path, gone)
 
     def load(self, objects: Sequence[Raw]) -> None:
@@ -213,9 +242,13 @@ class Plane:
         self.clear()
         known: dict[str, str] = {}  # the new uids
         rank = {kind: position for position, kind in enumerate(PATHS)}
-        for name in {c for o in objects if o["kind"] == "Pod" if (c := o["spec"].get("runtimeClassName"))}:
+        for name in {
+            c for o in objects if o["kind"] == "Pod" if (c := o["spec"].get("runtimeClassName"))
+        }:
             if not any(o["kind"] == "RuntimeClass" for o in objects):
-                self.must("POST", PATHS["RuntimeClass"], {"metadata": {"name": name}, "handler": name})
+                self.must(
+                    "POST", PATHS["RuntimeClass"], {"metadata": {"name": name}, "handler": name}
+                )
         for value in sorted(objects, key=lambda o: rank.get(o["kind"], len(rank))):
             if value["kind"] in rank and not value["metadata"]["name"].startswith("system-"):
                 self._create(value, known)
@@ -229,8 +262,12 @@ class Plane:
         kind, metadata = value["kind"], value["metadata"]
         namespace, name = metadata.get("namespace"), metadata["name"]
         path = PATHS[kind].format(namespace)
-        made = json.loads(json.dumps({k: v for k, v in value.items() if k not in ("apiVersion", "status")}))
-        made["metadata"] = {k: v for k, v in metadata.items() if k not in GENERATED and not k.startswith("deletion")}
+        made = json.loads(
+            json.dumps({k: v for k, v in value.items() if k not in ("apiVersion", "status")})
+        )
+        made["metadata"] = {
+            k: v for k, v in metadata.items() if k not in GENERATED and not k.startswith("deletion")
+        }
         for owner in made["metadata"].get("ownerReferences", []):
             owner["uid"] = known.get(owner["uid"], owner["uid"])
         if kind == "Pod":
@@ -266,7 +303,11 @@ class Plane:
         status = json.loads(json.dumps(value.get("status") or {}))
         status.pop("observedGeneration", None)
         if kind == "Pod":  # the scheduler of this plane says it again
-            untried = [c for c in status.get("conditions", []) if (c["type"], c["status"]) != ("PodScheduled", "False")]
+            untried = [
+                c
+                for c in status.get("conditions", [])
+                if (c["type"], c["status"]) != ("PodScheduled", "False")
+            ]
             status["conditions"] = untried
         for user in status.get("reservedFor", []) if kind == "ResourceClaim" else ():
             user["uid"] = known.get(user["uid"], user["uid"])
@@ -302,7 +343,9 @@ class Plane:
                     self.ask("DELETE", path, {"gracePeriodSeconds": 0})
             elif pod["status"].get("phase") == "Pending" and self.prepared(pod):
                 now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-                conditions = [c for c in pod["status"].get("conditions", []) if c["type"] != "Ready"]
+                conditions = [
+                    c for c in pod["status"].get("conditions", []) if c["type"] != "Ready"
+                ]
                 conditions.append({"type": "Ready", "status": "True", "lastTransitionTime": now})
                 body = {"status": {"phase": "Running", "conditions": conditions, "startTime": now}}
                 self.ask("PATCH", f"{path}/status", body, "application/merge-patch+json")
@@ -314,19 +357,29 @@ class Plane:
             left = [t for t in taints if t["key"] != "node.kubernetes.io/unschedulable"]
             if len(left) < len(taints) and not node["spec"].get("unschedulable"):
                 path = f"/api/v1/nodes/{node['metadata']['name']}"
-                self.ask("PATCH", path, {"spec": {"taints": left or None}}, "application/merge-patch+json")
+                self.ask(
+                    "PATCH",
+                    path,
+                    {"spec": {"taints": left or None}},
+                    "application/merge-patch+json",
+                )
 
     def prepared(self, pod: Raw) -> bool:
         """True if the kubelet would start the pod: its claims are allocated and reserved for it."""
         names = pod["metadata"]["namespace"], pod["metadata"]["name"]
         if names in self.refused or pod["metadata"]["uid"] in self.refused_uids:
             return False
-        made = {s["name"]: s.get("resourceClaimName") for s in pod["status"].get("resourceClaimStatuses", [])}
+        made = {
+            s["name"]: s.get("resourceClaimName")
+            for s in pod["status"].get("resourceClaimStatuses", [])
+        }
         for entry in pod["spec"].get("resourceClaims", []):
             name = entry.get("resourceClaimName") or made.get(entry["name"])
             if name is None:
                 return entry["name"] in made
-            code, claim = self.ask("GET", PATHS["ResourceClaim"].format(pod["metadata"]["namespace"]) + f"/{name}")
+            code, claim = self.ask(
+                "GET", PATHS["ResourceClaim"].format(pod["metadata"]["namespace"]) + f"/{name}"
+            )
             users = claim.get("status", {}).get("reservedFor", []) if code == 200 else []
             if not any(u["uid"] == pod["metadata"]["uid"] for u in users):
                 return False
@@ -334,12 +387,16 @@ class Plane:
 
     def placed(self, pods: Iterable[Raw]) -> set[str]:
         """The uids of pods that have a node and their devices."""
-        return {p["metadata"]["uid"] for p in pods if p["spec"].get("nodeName") and self.prepared(p)}
+        return {
+            p["metadata"]["uid"] for p in pods if p["spec"].get("nodeName") and self.prepared(p)
+        }
 
     def tried(self, pod: Raw) -> bool:
         """True once the scheduler has given a pod a node, or has said why not."""
         conditions = pod["status"].get("conditions", [])
-        return bool(pod["spec"].get("nodeName")) or any(c["type"] == "PodScheduled" for c in conditions)
+        return bool(pod["spec"].get("nodeName")) or any(
+            c["type"] == "PodScheduled" for c in conditions
+        )
 
     # -- programs ----------------------------------------------------------------------------------------------------
     def dractl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -347,7 +404,9 @@ class Plane:
         command = [sys.executable, "-c", starter, *arguments]
         if self.cluster.gates:
             command += ["--feature-gates", self.cluster.gates]
-        return subprocess.run(command, env=self._environment(), cwd=ROOT, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command, env=self._environment(), cwd=ROOT, capture_output=True, text=True, check=False
+        )
 
     def paste(self, script: str) -> str:
         """Runs a script as somebody who pastes it; what failed, empty where nothing did."""
@@ -366,7 +425,10 @@ class Plane:
             return "the script does not end"
         failed = self.failures.read_text() if self.failures.exists() else ""
         # What is to be deleted may be gone by then: pods that are evicted come and go.
-        gone = all("kubectl delete pod" in line for line in failed.splitlines()) and "NotFound" in done.stderr
+        gone = (
+            all("kubectl delete pod" in line for line in failed.splitlines())
+            and "NotFound" in done.stderr
+        )
         return "" if gone or not (failed or done.returncode) else f"{failed}{done.stderr}"
 
     def _environment(self) -> dict[str, str]:

@@ -38,8 +38,14 @@ class Situation:
     gates: Mapping[str, bool] = field(default_factory=dict)
 
     def objects(self) -> list[dict[str, Any]]:
-        text = gzip.decompress(self.file.read_bytes()) if self.file.suffix == ".gz" else self.file.read_bytes()
-        value = json.loads(text) if self.file.suffix == ".json" else yaml.load(text, yaml.CSafeLoader)
+        text = (
+            gzip.decompress(self.file.read_bytes())
+            if self.file.suffix == ".gz"
+            else self.file.read_bytes()
+        )
+        value = (
+            json.loads(text) if self.file.suffix == ".json" else yaml.load(text, yaml.CSafeLoader)
+        )
         found: list[dict[str, Any]] = value["items"]
         return found
 
@@ -117,12 +123,17 @@ def after(plane: Plane, kind: str, namespace: str, name: str, fix: Raw) -> Outco
     """What becomes of the pod, or of the pods of the workload, when a fix is pasted."""
     if not fix["changes"]:
         return Outcome("wait", fix["title"], detail=fix["effect"])
-    script = plane.dractl("explain", f"{kind}/{name}", "-n", namespace, "--patch", str(fix["rank"])).stdout
+    script = plane.dractl(
+        "explain", f"{kind}/{name}", "-n", namespace, "--patch", str(fix["rank"])
+    ).stdout
     if not fix.get("commands"):
         return Outcome("by hand", fix["title"], script, fix["effect"])
     theirs = [p for p in plane.pods() if p["metadata"]["namespace"] == namespace]
     # A pod of that name, else one of the workload.
-    asked = min((p for p in theirs if p["metadata"]["name"].startswith(name)), key=lambda p: p["metadata"]["name"])
+    asked = min(
+        (p for p in theirs if p["metadata"]["name"].startswith(name)),
+        key=lambda p: p["metadata"]["name"],
+    )
     before = plane.pods()
     old = plane.placed(before)
     failed = plane.paste(script)
@@ -136,8 +147,13 @@ def after(plane: Plane, kind: str, namespace: str, name: str, fix: Raw) -> Outco
 
     said = " ".join([fix["title"], fix["effect"] or "", script])
     if until(done, 20):
-        return Outcome("scheduled", fix["title"], script, unsaid=ended(before, plane.pods(), asked, said))
-    states = [(p["metadata"]["name"], p["spec"].get("nodeName"), _why(p)) for p in kin(asked, plane.pods())]
+        return Outcome(
+            "scheduled", fix["title"], script, unsaid=ended(before, plane.pods(), asked, said)
+        )
+    states = [
+        (p["metadata"]["name"], p["spec"].get("nodeName"), _why(p))
+        for p in kin(asked, plane.pods())
+    ]
     unsaid = ended(before, plane.pods(), asked, said)
     return Outcome("pending", fix["title"], script, repr(states), unsaid)
 
@@ -147,7 +163,9 @@ def ended(before: Sequence[Raw], now: Sequence[Raw], asked: Raw, said: str) -> t
     ``said``: neither their name nor that of their workload."""
     left = {p["metadata"]["uid"] for p in now if "deletionTimestamp" not in p["metadata"]}
     own = {p["metadata"]["uid"] for p in kin(asked, before)}
-    gone = [p for p in before if p["spec"].get("nodeName") and p["metadata"]["uid"] not in left | own]
+    gone = [
+        p for p in before if p["spec"].get("nodeName") and p["metadata"]["uid"] not in left | own
+    ]
     return tuple(
         "/".join((p["metadata"]["namespace"], p["metadata"]["name"]))
         for p in gone
@@ -158,7 +176,10 @@ def ended(before: Sequence[Raw], now: Sequence[Raw], asked: Raw, said: str) -> t
 
 
 def named(pod: Raw, situation: Situation) -> bool:
-    return (pod["metadata"]["namespace"], pod["metadata"]["name"]) == (situation.namespace, situation.pod)
+    return (pod["metadata"]["namespace"], pod["metadata"]["name"]) == (
+        situation.namespace,
+        situation.pod,
+    )
 
 
 def _why(pod: Raw) -> str:

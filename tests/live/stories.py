@@ -48,9 +48,21 @@ def meta(name: str, namespace: str | None = None, **more: Any) -> Made:
     return {"name": name, **({"namespace": namespace} if namespace else {}), **more}
 
 
-def node(name: str, taints: Sequence[Made] = (), labels: Mapping[str, str] | None = None, **more: Any) -> Made:
-    given = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
-    amounts = {"cpu": "64", "memory": "512Gi", "pods": "110", "ephemeral-storage": "1Ti", **more.pop("amounts", {})}
+def node(
+    name: str, taints: Sequence[Made] = (), labels: Mapping[str, str] | None = None, **more: Any
+) -> Made:
+    given = {
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+    }
+    amounts = {
+        "cpu": "64",
+        "memory": "512Gi",
+        "pods": "110",
+        "ephemeral-storage": "1Ti",
+        **more.pop("amounts", {}),
+    }
     ready = {"type": "Ready", "status": more.pop("ready", "True"), "reason": "KubeletReady"}
     return {
         "apiVersion": "v1",
@@ -106,15 +118,26 @@ def device_class(name: str, expression: str | None = None, **more: Any) -> Made:
 
 
 def typed(name: str, kind: str) -> Made:
-    return device_class(name, f"device.driver == '{NVIDIA}' && device.attributes['{NVIDIA}'].type == '{kind}'")
+    return device_class(
+        name, f"device.driver == '{NVIDIA}' && device.attributes['{NVIDIA}'].type == '{kind}'"
+    )
 
 
-CLASSES = [typed(NVIDIA, "gpu"), typed("mig.nvidia.com", "mig"), typed("vfio.gpu.nvidia.com", "vfio")]
-NAMESPACES = [{"apiVersion": "v1", "kind": "Namespace", "metadata": meta(n)} for n in ("ml", "eval", "kube-amd")][:2]
+CLASSES = [
+    typed(NVIDIA, "gpu"),
+    typed("mig.nvidia.com", "mig"),
+    typed("vfio.gpu.nvidia.com", "vfio"),
+]
+NAMESPACES = [
+    {"apiVersion": "v1", "kind": "Namespace", "metadata": meta(n)}
+    for n in ("ml", "eval", "kube-amd")
+][:2]
 BASE = [*NAMESPACES, *CLASSES]
 
 
-def request(name: str = "gpu", device_class: str = NVIDIA, count: int | None = 1, **more: Any) -> Made:
+def request(
+    name: str = "gpu", device_class: str = NVIDIA, count: int | None = 1, **more: Any
+) -> Made:
     """``cel="..."`` is a selector; ``count=None`` asks for all devices."""
     exactly: Made = {"deviceClassName": device_class}
     exactly.update({"allocationMode": "All"} if count is None else {"count": count})
@@ -127,13 +150,28 @@ def devices(*requests: Made, **more: Any) -> Made:
     return {"devices": {"requests": list(requests or [request()]), **more}}
 
 
-def template(name: str, *requests: Made, ns: str = "ml", labels: Mapping[str, str] | None = None, **more: Any) -> Made:
-    spec = {"spec": devices(*requests, **more), **({"metadata": {"labels": labels}} if labels else {})}
-    return {"apiVersion": API, "kind": "ResourceClaimTemplate", "metadata": meta(name, ns), "spec": spec}
+def template(
+    name: str, *requests: Made, ns: str = "ml", labels: Mapping[str, str] | None = None, **more: Any
+) -> Made:
+    spec = {
+        "spec": devices(*requests, **more),
+        **({"metadata": {"labels": labels}} if labels else {}),
+    }
+    return {
+        "apiVersion": API,
+        "kind": "ResourceClaimTemplate",
+        "metadata": meta(name, ns),
+        "spec": spec,
+    }
 
 
 def claim(name: str, *requests: Made, ns: str = "ml", **more: Any) -> Made:
-    return {"apiVersion": API, "kind": "ResourceClaim", "metadata": meta(name, ns), "spec": devices(*requests, **more)}
+    return {
+        "apiVersion": API,
+        "kind": "ResourceClaim",
+        "metadata": meta(name, ns),
+        "spec": devices(*requests, **more),
+    }
 
 
 def pod_spec(*claims: str, cpu: str | None = "1", **more: Any) -> Made:
@@ -154,7 +192,9 @@ def pod_spec(*claims: str, cpu: str | None = "1", **more: Any) -> Made:
     return {"containers": [container], "resourceClaims": entries, **more}
 
 
-def pod(name: str, *claims: str, ns: str = "ml", labels: Mapping[str, str] | None = None, **more: Any) -> Made:
+def pod(
+    name: str, *claims: str, ns: str = "ml", labels: Mapping[str, str] | None = None, **more: Any
+) -> Made:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -212,7 +252,9 @@ def delete(kind: str, full_name: str, *, force: bool = True) -> Callable[[Plane]
 def replace(value: Made) -> Callable[[Plane], object]:
     def act(plane: Plane) -> None:
         metadata = value["metadata"]
-        plane.must("DELETE", path_of(value["kind"], metadata.get("namespace", ""), metadata["name"]))
+        plane.must(
+            "DELETE", path_of(value["kind"], metadata.get("namespace", ""), metadata["name"])
+        )
         create(plane, value)
 
     return act
@@ -232,7 +274,12 @@ def refused(pod: str, message: str) -> Callable[[Plane], object]:
         value = plane.must("GET", path_of("Pod", namespace, name))
         plane.refused_uids.add(value["metadata"]["uid"])
         plane.refused.discard((namespace, name))  # the next one of the name starts
-        about = {"kind": "Pod", "namespace": namespace, "name": name, "uid": value["metadata"]["uid"]}
+        about = {
+            "kind": "Pod",
+            "namespace": namespace,
+            "name": name,
+            "uid": value["metadata"]["uid"],
+        }
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         event = {
             "metadata": meta(f"{name}.1", namespace),
@@ -253,10 +300,21 @@ def unready(name: str) -> Callable[[Plane], object]:
     """A node whose kubelet does not answer any more, as the controller of node lifecycles marks it."""
 
     def act(plane: Plane) -> None:
-        taints = [taint("node.kubernetes.io/unreachable", effect) for effect in ("NoSchedule", "NoExecute")]
+        taints = [
+            taint("node.kubernetes.io/unreachable", effect)
+            for effect in ("NoSchedule", "NoExecute")
+        ]
         patch("Node", name, {"spec": {"taints": taints}})(plane)
-        status = {"status": {"conditions": [{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}]}}
-        plane.must("PATCH", path_of("Node", "", name) + "/status", status, "application/merge-patch+json")
+        status = {
+            "status": {
+                "conditions": [
+                    {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
+                ]
+            }
+        }
+        plane.must(
+            "PATCH", path_of("Node", "", name) + "/status", status, "application/merge-patch+json"
+        )
 
     return act
 
@@ -272,7 +330,9 @@ def settle(plane: Plane, seconds: float = 15) -> None:
     def quiet() -> bool:
         nonlocal calm
         pods = plane.pods()
-        done = all(plane.tried(p) for p in pods) and not any("deletionTimestamp" in p["metadata"] for p in pods)
+        done = all(plane.tried(p) for p in pods) and not any(
+            "deletionTimestamp" in p["metadata"] for p in pods
+        )
         calm = calm + 1 if done else 0
         return calm > 3
 

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),
 ]
 
 ROOT = "resource.kubernetes.io/pcieRoot"
@@ -42,14 +44,18 @@ NAMESPACE = {"name": "fit", "labels": {"resource.kubernetes.io/admin-access": "t
 
 
 @pytest.fixture(scope="module", params=["1.34", "1.37"])
-def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def plane(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
     shared = whole_dir()
     if shared is None:
         pytest.skip("no conformance data, no cluster program")
     folder = tmp_path_factory.mktemp("plane")
     with control_plane(shared, request.param, folder, GATES, scheduler=True) as running:
         kubectl = running.dir / "kubectl"
-        kubectl.write_text(f'#!/bin/sh\nexec {running.kube} kubectl --kubeconfig={running.kubeconfig} "$@"\n')
+        kubectl.write_text(
+            f'#!/bin/sh\nexec {running.kube} kubectl --kubeconfig={running.kubeconfig} "$@"\n'
+        )
         kubectl.chmod(0o755)
         post(running, {"kind": "Namespace", "apiVersion": "v1", "metadata": NAMESPACE})
         yield running
@@ -87,7 +93,14 @@ def listed(plane: Any, kind: str) -> list[dict[str, Any]]:
 
 def clear(plane: Any) -> None:
     """Deletes what a fleet has. Claims go at once: nobody has to prepare anything."""
-    for kind in ("Pod", "ResourceQuota", "ResourceClaimTemplate", "ResourceSlice", "Node", "DeviceClass"):
+    for kind in (
+        "Pod",
+        "ResourceQuota",
+        "ResourceClaimTemplate",
+        "ResourceSlice",
+        "Node",
+        "DeviceClass",
+    ):
         plane.request("DELETE", PATHS[kind], json.dumps(NOW))
     end = time.monotonic() + 30
     while (claims := listed(plane, "ResourceClaim")) and time.monotonic() < end:
@@ -122,11 +135,20 @@ def copy(*templates: str, **spec: Any) -> dict[str, Any]:
     """A pod with a claim of each template; ``requests`` are those of its container."""
     amounts = spec.pop("requests", {})
     claims = [{"name": f"c{i}"} for i in range(len(templates))]
-    resources = {"claims": claims, "requests": amounts, "limits": {k: v for k, v in amounts.items() if "/" in k}}
+    resources = {
+        "claims": claims,
+        "requests": amounts,
+        "limits": {k: v for k, v in amounts.items() if "/" in k},
+    }
     uses = [c | {"resourceClaimTemplateName": t} for c, t in zip(claims, templates, strict=True)]
     container = {"name": "main", "image": "example.com/image", "resources": resources}
     spec = {"containers": [container], "resourceClaims": uses, **spec}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "copy", "namespace": "fit"}, "spec": spec}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "copy", "namespace": "fit"},
+        "spec": spec,
+    }
 
 
 def worker(name: str, pods: str = "110", **more: Any) -> dict[str, Any]:
@@ -140,7 +162,11 @@ def shared(name: str, value: str, **policy: Any) -> dict[str, Any]:
 
 def partition(name: str, slices: int) -> dict[str, Any]:
     taken = [{"counterSet": "gpu-0", "counters": {"slices": {"value": str(slices)}}}]
-    return {"name": name, "attributes": {"profile": {"string": f"{slices}g"}}, "consumesCounters": taken}
+    return {
+        "name": name,
+        "attributes": {"profile": {"string": f"{slices}g"}},
+        "consumesCounters": taken,
+    }
 
 
 def partitions(name: str, *sizes: int, release: str) -> list[dict[str, Any]]:
@@ -159,7 +185,10 @@ def partitions(name: str, *sizes: int, release: str) -> list[dict[str, Any]]:
 
 
 def either(*counts: int) -> dict[str, Any]:
-    options = [{"name": f"n{n}", "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": n} for n in counts]
+    options = [
+        {"name": f"n{n}", "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": n}
+        for n in counts
+    ]
     return {"name": "gpu", "firstAvailable": options}
 
 
@@ -169,22 +198,40 @@ SICK = [{"key": "xid", "value": "79", "effect": "NoSchedule"}]
 
 def fleet(name: str, release: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The objects of a fleet, and a copy."""
-    pair = template(request("gpu", "gpu", 2), request("nic", "nic"), constraints=[{"matchAttribute": ROOT}])
+    pair = template(
+        request("gpu", "gpu", 2), request("nic", "nic"), constraints=[{"matchAttribute": ROOT}]
+    )
     mixed = [worker("a"), devices(GPU, "a", *"rrrr"), worker("b"), devices(GPU, "b", "r", "r", "r")]
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "fit"}}
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": "fit"},
+    }
     fleets: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
         "one": ([template(ONE), *mixed, worker("c")], copy("shape")),
         "aligned": (
             [
                 pair,
-                *(worker("a"), devices(GPU, "a", "r1", "r1", "r2", "r2", "r3"), devices(NIC, "a", "r1", "r3")),
+                *(
+                    worker("a"),
+                    devices(GPU, "a", "r1", "r1", "r2", "r2", "r3"),
+                    devices(NIC, "a", "r1", "r3"),
+                ),
                 *(worker("b"), devices(GPU, "b", "r1", "r1"), devices(NIC, "b", "r1", "r1")),
             ],
             copy("shape"),
         ),
-        "few-pods": ([template(ONE), worker("a", pods="2"), devices(GPU, "a", *"rrrr")], copy("shape")),
+        "few-pods": (
+            [template(ONE), worker("a", pods="2"), devices(GPU, "a", *"rrrr")],
+            copy("shape"),
+        ),
         "all-on-a-node": (
-            [template({"name": "gpu", "exactly": {"deviceClassName": "gpu", "allocationMode": "All"}}), *mixed],
+            [
+                template(
+                    {"name": "gpu", "exactly": {"deviceClassName": "gpu", "allocationMode": "All"}}
+                ),
+                *mixed,
+            ],
             copy("shape"),
         ),
         "two-claims": (
@@ -196,27 +243,51 @@ def fleet(name: str, release: str) -> tuple[list[dict[str, Any]], dict[str, Any]
                 template(request("gpu", "gpu", capacity={"requests": {"memory": "15Gi"}})),
                 *(worker("a"), slice_of(GPU, "a", shared("d0", "40Gi"), shared("d1", "80Gi"))),
                 worker("b"),
-                slice_of(GPU, "b", shared("d0", "80Gi", default="10Gi", validRange={"min": "10Gi", "step": "10Gi"})),
+                slice_of(
+                    GPU,
+                    "b",
+                    shared(
+                        "d0", "80Gi", default="10Gi", validRange={"min": "10Gi", "step": "10Gi"}
+                    ),
+                ),
             ],
             copy("shape"),
         ),
         "partitions": (
-            [template(ONE), worker("a"), *partitions("a", 3, 1, 1, 4, 2, 1, release=release), worker("b")],
+            [
+                template(ONE),
+                worker("a"),
+                *partitions("a", 3, 1, 1, 4, 2, 1, release=release),
+                worker("b"),
+            ],
             copy("shape"),
         ),
         "distinct": (
             [
                 template(request("gpu", "gpu", 2), constraints=[{"distinctAttribute": ROOT}]),
-                *(worker("a"), devices(GPU, "a", "r1", "r1", "r1", "r2"), worker("b"), devices(GPU, "b", "r1", "r2")),
+                *(
+                    worker("a"),
+                    devices(GPU, "a", "r1", "r1", "r1", "r2"),
+                    worker("b"),
+                    devices(GPU, "b", "r1", "r2"),
+                ),
             ],
             copy("shape"),
         ),
-        "first-available": ([template(either(3, 2)), *mixed, worker("c"), devices(GPU, "c", *"rrrrr")], copy("shape")),
+        "first-available": (
+            [template(either(3, 2)), *mixed, worker("c"), devices(GPU, "c", *"rrrrr")],
+            copy("shape"),
+        ),
         "tainted-devices": (
             [
                 template(request("gpu", "gpu", tolerations=[{"key": "xid", "operator": "Exists"}])),
                 template(ONE, name="other"),
-                *(worker("a"), devices(GPU, "a", "r", "r", taints=SICK), worker("b"), devices(GPU, "b", *"rrr")),
+                *(
+                    worker("a"),
+                    devices(GPU, "a", "r", "r", taints=SICK),
+                    worker("b"),
+                    devices(GPU, "b", *"rrr"),
+                ),
             ],
             copy("shape", "other"),
         ),
@@ -230,7 +301,11 @@ def fleet(name: str, release: str) -> tuple[list[dict[str, Any]], dict[str, Any]
                 worker("d", labels={"zone": "x"}, unschedulable=True),
                 devices(GPU, "d", *"rrr"),
             ],
-            copy("shape", nodeSelector={"zone": "x"}, tolerations=[{"key": "t", "operator": "Exists"}]),
+            copy(
+                "shape",
+                nodeSelector={"zone": "x"},
+                tolerations=[{"key": "t", "operator": "Exists"}],
+            ),
         ),
         "cpu": ([template(ONE), *mixed], copy("shape", requests={"cpu": "3"})),
         "extended-resource": (
@@ -238,11 +313,19 @@ def fleet(name: str, release: str) -> tuple[list[dict[str, Any]], dict[str, Any]
             copy(requests={"example.com/gpu": "1"}),
         ),
         "admin-access": (
-            [template(request("gpu", "gpu", adminAccess=True)), worker("a", pods="4"), devices(GPU, "a", "r")],
+            [
+                template(request("gpu", "gpu", adminAccess=True)),
+                worker("a", pods="4"),
+                devices(GPU, "a", "r"),
+            ],
             copy("shape"),
         ),
         "quota-of-claims": (
-            [template(ONE), *mixed, quota | {"spec": {"hard": {"count/resourceclaims.resource.k8s.io": "3"}}}],
+            [
+                template(ONE),
+                *mixed,
+                quota | {"spec": {"hard": {"count/resourceclaims.resource.k8s.io": "3"}}},
+            ],
             copy("shape"),
         ),
         "quota-of-devices": (
@@ -253,17 +336,39 @@ def fleet(name: str, release: str) -> tuple[list[dict[str, Any]], dict[str, Any]
             ],
             copy("shape"),
         ),
-        "quota-of-pods": ([template(ONE), *mixed, quota | {"spec": {"hard": {"pods": "2"}}}], copy("shape")),
+        "quota-of-pods": (
+            [template(ONE), *mixed, quota | {"spec": {"hard": {"pods": "2"}}}],
+            copy("shape"),
+        ),
     }
     return fleets[name]
 
 
 FLEETS = [
-    *("one", "aligned", "few-pods", "all-on-a-node", "two-claims", "shared-capacity", "partitions", "distinct"),
-    *("first-available", "tainted-devices", "node-selector-and-taints", "cpu", "extended-resource", "admin-access"),
+    *(
+        "one",
+        "aligned",
+        "few-pods",
+        "all-on-a-node",
+        "two-claims",
+        "shared-capacity",
+        "partitions",
+        "distinct",
+    ),
+    *(
+        "first-available",
+        "tainted-devices",
+        "node-selector-and-taints",
+        "cpu",
+        "extended-resource",
+        "admin-access",
+    ),
     *("quota-of-claims", "quota-of-devices", "quota-of-pods"),
 ]
-CLASSES = [device_class("gpu", f"device.driver == '{GPU}'"), device_class("nic", f"device.driver == '{NIC}'")]
+CLASSES = [
+    device_class("gpu", f"device.driver == '{GPU}'"),
+    device_class("nic", f"device.driver == '{NIC}'"),
+]
 
 
 @pytest.mark.parametrize("name", FLEETS)
@@ -277,9 +382,24 @@ def test_as_many_fit_as_the_scheduler_places(plane: Any, name: str, tmp_path: An
             assert post(plane, value)
         workload = tmp_path / "workload.json"
         body = {"metadata": {}, "spec": pod["spec"]}
-        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": pod["metadata"], "spec": {"template": body}}
+        job = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": pod["metadata"],
+            "spec": {"template": body},
+        }
         workload.write_text(json.dumps(job))
-        arguments = ("-f", str(workload), "--devices", "cluster", "--feature-gates", GATES, "-o", "json", "--isolated")
+        arguments = (
+            "-f",
+            str(workload),
+            "--devices",
+            "cluster",
+            "--feature-gates",
+            GATES,
+            "-o",
+            "json",
+            "--isolated",
+        )
         _, text = dractl(plane, "fit", "job/copy", "-n", "fit", *arguments)
         said = json.loads(text)
         placed, messages, refused = play(plane, pod, said["fits"] + 3)
@@ -295,7 +415,11 @@ def play(plane: Any, pod: dict[str, Any], count: int) -> tuple[Counter[str], set
     """Creates copies; how many each node got, what the scheduler says of the others, and whether a quota refused any:
     which nodes the copies before it got is a matter of score then."""
     names = [f"copy-{number}" for number in range(count)]
-    created = [name for name in names if post(plane, pod | {"metadata": {"name": name, "namespace": "fit"}})]
+    created = [
+        name
+        for name in names
+        if post(plane, pod | {"metadata": {"name": name, "namespace": "fit"}})
+    ]
     end, last, same = time.monotonic() + 60, None, 0
     while time.monotonic() < end and same < 12:
         pods = listed(plane, "Pod")
@@ -313,4 +437,6 @@ def play(plane: Any, pod: dict[str, Any], count: int) -> tuple[Counter[str], set
 
 def refusals(pod: dict[str, Any]) -> list[str]:
     conditions = pod.get("status", {}).get("conditions", ())
-    return [c["message"] for c in conditions if c["type"] == "PodScheduled" and c["status"] == "False"]
+    return [
+        c["message"] for c in conditions if c["type"] == "PodScheduled" and c["status"] == "False"
+    ]

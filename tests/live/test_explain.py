@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 # The cluster program leaves its log files and children to the operating system.
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),
 ]
 
 SCENARIOS = (
@@ -56,7 +58,9 @@ def cluster() -> Iterator[Any]:
     shared = whole_dir()
     if shared is None:
         pytest.skip("no conformance data, no cluster program")
-    spec = importlib.util.spec_from_file_location("oracle_cluster", shared / "oracle" / "cluster.py")
+    spec = importlib.util.spec_from_file_location(
+        "oracle_cluster", shared / "oracle" / "cluster.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -67,7 +71,9 @@ def cluster() -> Iterator[Any]:
     folder = Path(tempfile.mkdtemp(prefix="dractl-live-"))
     with module.Cluster("1.37", directory=folder) as running:
         kubectl = folder / "kubectl"
-        kubectl.write_text(f'#!/bin/sh\nexec {running.kube} kubectl --kubeconfig={running.kubeconfig} "$@"\n')
+        kubectl.write_text(
+            f'#!/bin/sh\nexec {running.kube} kubectl --kubeconfig={running.kubeconfig} "$@"\n'
+        )
         kubectl.chmod(0o755)
         yield running
 
@@ -78,16 +84,24 @@ def bare(value: dict[str, Any]) -> dict[str, Any]:
     made = {k: v for k, v in value.items() if k not in ("metadata", "status")}
     made["metadata"] = metadata
     if value["kind"] == "Pod":
-        made["spec"] = {k: v for k, v in value["spec"].items() if k not in ("nodeName", "priority", "preemptionPolicy")}
+        made["spec"] = {
+            k: v
+            for k, v in value["spec"].items()
+            if k not in ("nodeName", "priority", "preemptionPolicy")
+        }
     return made
 
 
 def create(cluster: Any, value: dict[str, Any]) -> None:
-    cluster.kubectl("create", "-f", "-", stdin=json.dumps(bare(value)), check=value["kind"] != "Namespace")
+    cluster.kubectl(
+        "create", "-f", "-", stdin=json.dumps(bare(value)), check=value["kind"] != "Namespace"
+    )
     if value["kind"] == "Node":
         status = {"status": {k: value["status"][k] for k in ("allocatable", "capacity")}}
         name = value["metadata"]["name"]
-        cluster.kubectl("patch", "node", name, "--subresource=status", "--type=merge", "-p", json.dumps(status))
+        cluster.kubectl(
+            "patch", "node", name, "--subresource=status", "--type=merge", "-p", json.dumps(status)
+        )
         # The API server taints every new node as not ready; a kubelet would have it removed.
         taints = {"spec": {"taints": value["spec"].get("taints")}}
         cluster.kubectl("patch", "node", name, "--type=merge", "-p", json.dumps(taints))
@@ -105,7 +119,9 @@ def set_up(cluster: Any, objects: list[dict[str, Any]], subject: tuple[str, str]
     for value in holders:
         create(cluster, value)
     for value in holders:
-        assert wait(cluster, value["metadata"]["namespace"], value["metadata"]["name"], scheduled=True)
+        assert wait(
+            cluster, value["metadata"]["namespace"], value["metadata"]["name"], scheduled=True
+        )
     for value in pods:
         if value not in holders:
             create(cluster, value)
@@ -114,10 +130,22 @@ def set_up(cluster: Any, objects: list[dict[str, Any]], subject: tuple[str, str]
 def tear_down(cluster: Any) -> None:
     for kinds in ("pods", "resourceclaims,resourceclaimtemplates,resourcequotas"):
         cluster.kubectl(
-            "delete", kinds, "--all", "-A", "--force", "--grace-period=0", "--wait=true", "--timeout=20s", check=False
+            "delete",
+            kinds,
+            "--all",
+            "-A",
+            "--force",
+            "--grace-period=0",
+            "--wait=true",
+            "--timeout=20s",
+            check=False,
         )
     cluster.kubectl(
-        "delete", "resourceslices,deviceclasses,devicetaintrules,nodes", "--all", "--timeout=20s", check=False
+        "delete",
+        "resourceslices,deviceclasses,devicetaintrules,nodes",
+        "--all",
+        "--timeout=20s",
+        check=False,
     )
 
 
@@ -154,7 +182,12 @@ def apply(cluster: Any, script: str) -> None:
     """Runs what ``explain --patch`` prints, as somebody who pastes it."""
     path = f"{cluster.dir}{os.pathsep}{os.environ['PATH']}"
     # There is no kubelet that would end a pod.
-    script = re.sub(r"^(kubectl delete pod .*?)( &&)?$", r"\1 --force --grace-period=0\2", script, flags=re.MULTILINE)
+    script = re.sub(
+        r"^(kubectl delete pod .*?)( &&)?$",
+        r"\1 --force --grace-period=0\2",
+        script,
+        flags=re.MULTILINE,
+    )
     done = subprocess.run(
         ["sh", "-ec", script],
         cwd=cluster.dir,
@@ -172,14 +205,19 @@ def test_the_printed_fix_makes_the_pod_schedule(cluster: Any, scenario: str) -> 
     expected = json.loads((folder / "expected.json").read_text())
     namespace, name = expected["pod"]["namespace"], expected["pod"]["name"]
     try:
-        set_up(cluster, json.loads((folder / "objects.json").read_text())["items"], (namespace, name))
+        set_up(
+            cluster, json.loads((folder / "objects.json").read_text())["items"], (namespace, name)
+        )
         assert not wait(cluster, namespace, name, scheduled=False)
         code, out = dractl(cluster, "explain", f"pod/{name}", "-n", namespace, "-o", "json")
         answer = json.loads(out)
         assert code == 1
         assert answer["kubernetesVersion"] == "1.37"
         assert answer["kubernetesVersionAssumed"] is False
-        assert answer["reasons"][0]["code"] in [expected["reason"], *(expected.get("alsoTrue") or [])]
+        assert answer["reasons"][0]["code"] in [
+            expected["reason"],
+            *(expected.get("alsoTrue") or []),
+        ]
         _, patch = dractl(cluster, "explain", f"pod/{name}", "-n", namespace, "--patch")
         apply(cluster, patch)
         if cluster.kubectl("get", "pod", name, "-n", namespace, check=False).returncode != 0:
@@ -199,7 +237,11 @@ def reap(cluster: Any) -> None:
 
 def workload(kind: str, replicas: int, **resources: Any) -> dict[str, Any]:
     """A workload of pods with one device each, or with the given resources."""
-    container = {"name": "main", "image": "x", "resources": resources or {"claims": [{"name": "gpu"}]}}
+    container = {
+        "name": "main",
+        "image": "x",
+        "resources": resources or {"claims": [{"name": "gpu"}]},
+    }
     spec: dict[str, Any] = {"containers": [container]}
     if not resources:
         spec["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]
@@ -216,7 +258,11 @@ def workload(kind: str, replicas: int, **resources: Any) -> dict[str, Any]:
         "replicas": replicas,
         "selector": {"matchLabels": labels},
         "template": {"metadata": {"labels": labels}, "spec": spec},
-        **({"serviceName": "web", "podManagementPolicy": "Parallel"} if kind == "StatefulSet" else {}),
+        **(
+            {"serviceName": "web", "podManagementPolicy": "Parallel"}
+            if kind == "StatefulSet"
+            else {}
+        ),
     }
     return {"apiVersion": "apps/v1", "kind": kind, **made, "spec": scaled}
 
@@ -229,7 +275,9 @@ def set_up_free_gpus(cluster: Any) -> None:
 
 
 def pods(cluster: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(cluster.kubectl("get", "pods", "-n", "ml", "-o", "json").stdout)["items"]
+    found: list[dict[str, Any]] = json.loads(
+        cluster.kubectl("get", "pods", "-n", "ml", "-o", "json").stdout
+    )["items"]
     return found
 
 
@@ -239,9 +287,15 @@ def test_a_workload_that_holds_the_devices_becomes_smaller(cluster: Any, kind: s
         set_up_free_gpus(cluster)
         cluster.kubectl("create", "-f", "-", stdin=json.dumps(workload(kind, 2)))
         end = time.monotonic() + 20
-        while sum("nodeName" in pod["spec"] for pod in pods(cluster)) < 2 and time.monotonic() < end:
+        while (
+            sum("nodeName" in pod["spec"] for pod in pods(cluster)) < 2 and time.monotonic() < end
+        ):
             time.sleep(0.3)
-        alone = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "train-0", "namespace": "ml"}}
+        alone = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "train-0", "namespace": "ml"},
+        }
         alone["spec"] = workload("Deployment", 1)["spec"]["template"]["spec"]
         cluster.kubectl("create", "-f", "-", stdin=json.dumps(alone))
         assert not wait(cluster, "ml", "train-0", scheduled=False)
@@ -249,11 +303,22 @@ def test_a_workload_that_holds_the_devices_becomes_smaller(cluster: Any, kind: s
         assert "kubectl delete" not in patch
         apply(cluster, patch)
         end = time.monotonic() + 20
-        while not wait(cluster, "ml", "train-0", scheduled=True, seconds=1) and time.monotonic() < end:
+        while (
+            not wait(cluster, "ml", "train-0", scheduled=True, seconds=1) and time.monotonic() < end
+        ):
             reap(cluster)
         assert wait(cluster, "ml", "train-0", scheduled=True, seconds=1), patch
     finally:
-        cluster.kubectl("delete", kind.lower(), "web", "-n", "ml", "--cascade=foreground", "--wait=false", check=False)
+        cluster.kubectl(
+            "delete",
+            kind.lower(),
+            "web",
+            "-n",
+            "ml",
+            "--cascade=foreground",
+            "--wait=false",
+            check=False,
+        )
         tear_down(cluster)
 
 
@@ -261,18 +326,30 @@ def test_a_deployment_is_changed_where_it_is_written(cluster: Any) -> None:
     try:
         set_up_free_gpus(cluster)
         named = [{"op": "add", "path": "/spec/extendedResourceName", "value": "nvidia.com/gpu"}]
-        cluster.kubectl("patch", "deviceclass", "gpu.nvidia.com", "--type=json", "-p", json.dumps(named))
         cluster.kubectl(
-            "create", "-f", "-", stdin=json.dumps(workload("Deployment", 1, limits={"nvidia.com/gpus": "1"}))
+            "patch", "deviceclass", "gpu.nvidia.com", "--type=json", "-p", json.dumps(named)
+        )
+        cluster.kubectl(
+            "create",
+            "-f",
+            "-",
+            stdin=json.dumps(workload("Deployment", 1, limits={"nvidia.com/gpus": "1"})),
         )
         end = time.monotonic() + 20
-        while not any("conditions" in pod["status"] for pod in pods(cluster)) and time.monotonic() < end:
+        while (
+            not any("conditions" in pod["status"] for pod in pods(cluster))
+            and time.monotonic() < end
+        ):
             time.sleep(0.3)
         (first,) = pods(cluster)
-        _, patch = dractl(cluster, "explain", f"pod/{first['metadata']['name']}", "-n", "ml", "--patch")
+        _, patch = dractl(
+            cluster, "explain", f"pod/{first['metadata']['name']}", "-n", "ml", "--patch"
+        )
         assert "kubectl patch deployment web" in patch
         apply(cluster, patch)
-        while not any("nodeName" in pod["spec"] for pod in pods(cluster)) and time.monotonic() < end:
+        while (
+            not any("nodeName" in pod["spec"] for pod in pods(cluster)) and time.monotonic() < end
+        ):
             time.sleep(0.3)
         assert any("nodeName" in pod["spec"] for pod in pods(cluster)), patch
     finally:
@@ -283,7 +360,9 @@ def test_a_deployment_is_changed_where_it_is_written(cluster: Any) -> None:
 def test_as_a_plug_in_of_kubectl(cluster: Any) -> None:
     folder = shared_dir() / "conformance/scheduling/class-name-typo"
     try:
-        set_up(cluster, json.loads((folder / "objects.json").read_text())["items"], ("ml", "train-0"))
+        set_up(
+            cluster, json.loads((folder / "objects.json").read_text())["items"], ("ml", "train-0")
+        )
         wait(cluster, "ml", "train-0", scheduled=False)
         code, out = dractl(cluster, "explain", "pod/train-0", "-n", "ml", program="kubectl-dra")
         assert code == 1
@@ -301,10 +380,17 @@ SMALL = [
         "kind": "Node",
         "metadata": {"name": "node-1", "labels": {"kubernetes.io/hostname": "node-1"}},
         "spec": {},
-        "status": {k: {"cpu": "8", "memory": "32Gi", "pods": "110"} for k in ("allocatable", "capacity")},
+        "status": {
+            k: {"cpu": "8", "memory": "32Gi", "pods": "110"} for k in ("allocatable", "capacity")
+        },
     },
     {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}},
-    {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}},
+    {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "gpu"},
+        "spec": {},
+    },
     {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceSlice",
@@ -320,14 +406,22 @@ SMALL = [
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaimTemplate",
         "metadata": {"name": "one", "namespace": "ml"},
-        "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}}},
+        "spec": {
+            "spec": {
+                "devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}
+            }
+        },
     },
 ]
 
 
 def one_gpu(**more: Any) -> dict[str, Any]:
     container = {"name": "main", "image": "x", "resources": {"claims": [{"name": "gpu"}]}}
-    return {"containers": [container], "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one"}], **more}
+    return {
+        "containers": [container],
+        "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one"}],
+        **more,
+    }
 
 
 def test_a_workload_and_what_is_not_checked(cluster: Any) -> None:
@@ -338,7 +432,10 @@ def test_a_workload_and_what_is_not_checked(cluster: Any) -> None:
         "spec": {
             "replicas": 2,
             "selector": {"matchLabels": {"app": "web"}},
-            "template": {"metadata": {"labels": {"app": "web"}}, "spec": one_gpu(nodeSelector={"none": "such"})},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": one_gpu(nodeSelector={"none": "such"}),
+            },
         },
     }
     volume = {"name": "v", "persistentVolumeClaim": {"claimName": "nope"}}
@@ -348,11 +445,23 @@ def test_a_workload_and_what_is_not_checked(cluster: Any) -> None:
         "metadata": {"name": "waits", "namespace": "ml"},
         "spec": one_gpu(volumes=[volume]),
     }
-    runs = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "runs", "namespace": "ml"}, "spec": one_gpu()}
+    runs = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "runs", "namespace": "ml"},
+        "spec": one_gpu(),
+    }
     try:
         set_up(cluster, [*SMALL, runs, waits], ("ml", "waits"))
         create(cluster, web)
-        cluster.kubectl("wait", "--for=jsonpath={.status.replicas}=2", "deployment/web", "-n", "ml", "--timeout=20s")
+        cluster.kubectl(
+            "wait",
+            "--for=jsonpath={.status.replicas}=2",
+            "deployment/web",
+            "-n",
+            "ml",
+            "--timeout=20s",
+        )
         assert not wait(cluster, "ml", "waits", scheduled=False)
         code, out = dractl(cluster, "explain", "pod/waits", "-n", "ml", "-o", "json")
         answer = json.loads(out)
@@ -383,7 +492,12 @@ def deployed(replicas: int, **spec: Any) -> dict[str, Any]:
     labels = {"app": "web"}
     template = {"metadata": {"labels": labels}, "spec": one_gpu(**spec)}
     made = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "ml"}, "spec": made}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "ml"},
+        "spec": made,
+    }
 
 
 def until(cluster: Any, done: Any, seconds: float = 30) -> list[dict[str, Any]]:
@@ -392,7 +506,9 @@ def until(cluster: Any, done: Any, seconds: float = 30) -> list[dict[str, Any]]:
     while not done(found := pods(cluster)) and time.monotonic() < end:
         reap(cluster)
         time.sleep(0.3)
-    assert done(found), [(p["metadata"]["name"], p["spec"].get("nodeName"), p.get("status")) for p in found]
+    assert done(found), [
+        (p["metadata"]["name"], p["spec"].get("nodeName"), p.get("status")) for p in found
+    ]
     return found
 
 
@@ -409,7 +525,9 @@ def fixed(cluster: Any, pod: dict[str, Any]) -> str:
 
 
 def one_waits(found: list[dict[str, Any]], holding: int) -> bool:
-    waiting = [pod for pod in found if "nodeName" not in pod["spec"] and pod["status"].get("conditions")]
+    waiting = [
+        pod for pod in found if "nodeName" not in pod["spec"] and pod["status"].get("conditions")
+    ]
     return len(placed(found)) == holding and len(waiting) == 1
 
 
@@ -417,16 +535,36 @@ def run_two(cluster: Any) -> None:
     """Marks the bound pods as running and ready, as a kubelet would."""
     condition = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     for pod in placed(pods(cluster)):
-        status = {"status": {"phase": "Running", "conditions": [*pod["status"].get("conditions", []), condition]}}
+        status = {
+            "status": {
+                "phase": "Running",
+                "conditions": [*pod["status"].get("conditions", []), condition],
+            }
+        }
         name = pod["metadata"]["name"]
         cluster.kubectl(
-            "patch", "pod", name, "-n", "ml", "--subresource=status", "--type=merge", "-p", json.dumps(status)
+            "patch",
+            "pod",
+            name,
+            "-n",
+            "ml",
+            "--subresource=status",
+            "--type=merge",
+            "-p",
+            json.dumps(status),
         )
 
 
 def gone(cluster: Any) -> None:
     cluster.kubectl(
-        "delete", "deployment,job", "--all", "-n", "ml", "--cascade=foreground", "--wait=false", check=False
+        "delete",
+        "deployment,job",
+        "--all",
+        "-n",
+        "ml",
+        "--cascade=foreground",
+        "--wait=false",
+        check=False,
     )
     tear_down(cluster)
 
@@ -444,7 +582,12 @@ def test_a_rollout_that_waits_for_itself_goes_on(cluster: Any) -> None:
         script = fixed(cluster, waiting)
         assert "maxUnavailable" in script
         new = waiting["metadata"]["labels"]["pod-template-hash"]
-        until(cluster, lambda found: any(p["metadata"]["labels"]["pod-template-hash"] == new for p in placed(found)))
+        until(
+            cluster,
+            lambda found: any(
+                p["metadata"]["labels"]["pod-template-hash"] == new for p in placed(found)
+            ),
+        )
     finally:
         gone(cluster)
 
@@ -454,7 +597,11 @@ def test_a_template_is_corrected_for_every_pod_of_a_job(cluster: Any) -> None:
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {"name": "train", "namespace": "ml"},
-        "spec": {"parallelism": 2, "completions": 2, "template": {"spec": one_gpu(restartPolicy="Never")}},
+        "spec": {
+            "parallelism": 2,
+            "completions": 2,
+            "template": {"spec": one_gpu(restartPolicy="Never")},
+        },
     }
     try:
         two_gpus(cluster)
@@ -462,11 +609,15 @@ def test_a_template_is_corrected_for_every_pod_of_a_job(cluster: Any) -> None:
         wrong["spec"]["spec"]["devices"]["requests"][0]["exactly"]["count"] = 3
         cluster.kubectl("replace", "--force", "-f", "-", stdin=json.dumps(wrong))
         cluster.kubectl("create", "-f", "-", stdin=json.dumps(job))
-        found = until(cluster, lambda found: sum(bool(p["status"].get("conditions")) for p in found) == 2)
+        found = until(
+            cluster, lambda found: sum(bool(p["status"].get("conditions")) for p in found) == 2
+        )
         script = fixed(cluster, found[0])
         assert "condition=Suspended" in script
         until(cluster, lambda found: len(placed(found)) >= 1)
-        status = json.loads(cluster.kubectl("get", "job", "train", "-n", "ml", "-o", "json").stdout)["status"]
+        status = json.loads(
+            cluster.kubectl("get", "job", "train", "-n", "ml", "-o", "json").stdout
+        )["status"]
         assert not status.get("failed")
     finally:
         gone(cluster)
@@ -481,13 +632,17 @@ def test_a_template_is_corrected_for_every_pod_of_a_job(cluster: Any) -> None:
     ],
     ids=["cordoned", "tainted", "misspelt"],
 )
-def test_a_node_is_made_acceptable(cluster: Any, node: dict[str, Any], spec: dict[str, Any], command: str) -> None:
+def test_a_node_is_made_acceptable(
+    cluster: Any, node: dict[str, Any], spec: dict[str, Any], command: str
+) -> None:
     try:
         two_gpus(cluster, **node)
         if node.get("unschedulable"):
             cluster.kubectl("cordon", "node-1")
         cluster.kubectl("create", "-f", "-", stdin=json.dumps(deployed(1, **spec)))
-        (waiting,) = until(cluster, lambda found: len(found) == 1 and bool(found[0]["status"].get("conditions")))
+        (waiting,) = until(
+            cluster, lambda found: len(found) == 1 and bool(found[0]["status"].get("conditions"))
+        )
         assert command in fixed(cluster, waiting)
         until(cluster, lambda found: len(placed(found)) == 1)
     finally:
@@ -503,10 +658,14 @@ def test_a_selector_is_guarded_within_the_cost_limit(cluster: Any) -> None:
         slice_["spec"]["pool"]["generation"] = 2
         cluster.kubectl("replace", "--force", "-f", "-", stdin=json.dumps(slice_))
         picky = json.loads(json.dumps(SMALL[-1]))
-        picky["spec"]["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": expression}}]
+        picky["spec"]["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [
+            {"cel": {"expression": expression}}
+        ]
         cluster.kubectl("replace", "--force", "-f", "-", stdin=json.dumps(picky))
         cluster.kubectl("create", "-f", "-", stdin=json.dumps(deployed(1)))
-        (waiting,) = until(cluster, lambda found: len(found) == 1 and bool(found[0]["status"].get("conditions")))
+        (waiting,) = until(
+            cluster, lambda found: len(found) == 1 and bool(found[0]["status"].get("conditions"))
+        )
         assert "'productName' in device.attributes" in fixed(cluster, waiting)
         until(cluster, lambda found: len(placed(found)) == 1)
     finally:
@@ -523,7 +682,9 @@ def test_replicas_that_share_a_device_get_one_claim(cluster: Any) -> None:
         cluster.kubectl("replace", "--force", "-f", "-", stdin=json.dumps(shared))
         cluster.kubectl("create", "-f", "-", stdin=json.dumps(deployed(2)))
         found = until(cluster, lambda found: one_waits(found, 1))
-        assert "resourceClaimName" in fixed(cluster, next(p for p in found if "nodeName" not in p["spec"]))
+        assert "resourceClaimName" in fixed(
+            cluster, next(p for p in found if "nodeName" not in p["spec"])
+        )
         until(cluster, lambda found: len(found) == 2 and len(placed(found)) == 2, seconds=60)
     finally:
         gone(cluster)
@@ -562,7 +723,9 @@ def test_a_host_port_is_given_up(cluster: Any) -> None:
     try:
         two_gpus(cluster)
         web = deployed(2)
-        web["spec"]["template"]["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 8000}]
+        web["spec"]["template"]["spec"]["containers"][0]["ports"] = [
+            {"containerPort": 80, "hostPort": 8000}
+        ]
         cluster.kubectl("create", "-f", "-", stdin=json.dumps(web))
         found = until(cluster, lambda found: one_waits(found, 1))
         assert "hostPort" in fixed(cluster, next(p for p in found if "nodeName" not in p["spec"]))
@@ -575,9 +738,13 @@ def test_a_class_names_its_driver(cluster: Any) -> None:
     try:
         two_gpus(cluster)
         wrong = {"selectors": [{"cel": {"expression": "device.driver == 'example.com/gpu'"}}]}
-        cluster.kubectl("patch", "deviceclass", "gpu", "--type=merge", "-p", json.dumps({"spec": wrong}))
+        cluster.kubectl(
+            "patch", "deviceclass", "gpu", "--type=merge", "-p", json.dumps({"spec": wrong})
+        )
         cluster.kubectl("create", "-f", "-", stdin=json.dumps(deployed(1)))
-        (waiting,) = until(cluster, lambda found: len(found) == 1 and bool(found[0]["status"].get("conditions")))
+        (waiting,) = until(
+            cluster, lambda found: len(found) == 1 and bool(found[0]["status"].get("conditions"))
+        )
         assert "device.driver == 'gpu.example.com'" in fixed(cluster, waiting)
         until(cluster, lambda found: len(placed(found)) == 1)
     finally:

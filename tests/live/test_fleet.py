@@ -58,8 +58,18 @@ class Fleet(Node):
         library = nvml.build(self.folder / "nvml") / "libnvidia-ml.so.1"
         specification = json.loads(self.part("ctr", "oci", "spec").stdout)
         mounts = [mount for mount in specification["mounts"] if mount["destination"] != "/sys"]
-        for there, here in ((tree / "sys", "/sys"), (library, f"/usr/lib/x86_64-linux-gnu/{library.name}")):
-            mounts.append({"destination": here, "type": "bind", "source": str(there), "options": ["rbind", "ro"]})
+        for there, here in (
+            (tree / "sys", "/sys"),
+            (library, f"/usr/lib/x86_64-linux-gnu/{library.name}"),
+        ):
+            mounts.append(
+                {
+                    "destination": here,
+                    "type": "bind",
+                    "source": str(there),
+                    "options": ["rbind", "ro"],
+                }
+            )
         path = self.folder / "specification.json"
         path.write_text(json.dumps(specification | {"mounts": mounts}))
         handler = HANDLER.format(specification=path, runc=shutil.which("runc"))
@@ -67,7 +77,12 @@ class Fleet(Node):
         for action in ("stop", "start"):
             self.part(action, "containerd")
 
-    def deploy(self, which: str = "base", *patch: Mapping[str, Any], labels: Mapping[str, str] | None = None) -> str:
+    def deploy(
+        self,
+        which: str = "base",
+        *patch: Mapping[str, Any],
+        labels: Mapping[str, str] | None = None,
+    ) -> str:
         """Applies ``deploy/``, its DaemonSet changed by ``patch`` (RFC 6902); what the server warns of. ``labels`` are
         the namespace's."""
         shutil.copytree(ROOT / "deploy", self.folder / "deploy", dirs_exist_ok=True)
@@ -75,13 +90,22 @@ class Fleet(Node):
         overlay.mkdir(exist_ok=True)
         changes = [("DaemonSet", list(patch))]
         if labels is not None:
-            changes.append(("Namespace", [{"op": "replace", "path": "/metadata/labels", "value": dict(labels)}]))
+            changes.append(
+                (
+                    "Namespace",
+                    [{"op": "replace", "path": "/metadata/labels", "value": dict(labels)}],
+                )
+            )
         value = {
             "apiVersion": "kustomize.config.k8s.io/v1beta1",
             "kind": "Kustomization",
             "resources": [f"../{which}"],
             "images": [{"name": "dractl", "newName": IMAGE, "newTag": "1"}],
-            "patches": [{"target": {"kind": kind}, "patch": json.dumps(what)} for kind, what in changes if what],
+            "patches": [
+                {"target": {"kind": kind}, "patch": json.dumps(what)}
+                for kind, what in changes
+                if what
+            ],
         }
         (overlay / "kustomization.yaml").write_text(yaml.safe_dump(value))
         command = [str(self.folder / "kubectl"), "apply", "-k", str(overlay)]
@@ -92,9 +116,19 @@ class Fleet(Node):
     def clear(self) -> None:
         """No DaemonSet and no pod of it is left. No controller of namespaces runs here."""
         self.kubectl(
-            "delete", "daemonsets,pods", "--all", "-n", "dractl", "--grace-period=0", "--force", "--wait=false"
+            "delete",
+            "daemonsets,pods",
+            "--all",
+            "-n",
+            "dractl",
+            "--grace-period=0",
+            "--force",
+            "--wait=false",
         )
-        self.until("pods are gone", lambda: not self.kubectl("get", "pods", "-n", "dractl", "-o", "name").strip())
+        self.until(
+            "pods are gone",
+            lambda: not self.kubectl("get", "pods", "-n", "dractl", "-o", "name").strip(),
+        )
 
     def rollout(self) -> None:
         self.kubectl("-n", "dractl", "rollout", "status", "daemonset/discover", "--timeout=90s")
@@ -104,7 +138,9 @@ class Fleet(Node):
         readme = (ROOT / "deploy" / "README.md").read_text()
         (loop,) = re.findall(r"((?:    .*\n)*    while .*\n)", readme)
         environment = {"PATH": f"{self.folder}:/usr/bin:/bin", "HOME": str(self.folder)}
-        subprocess.run(["bash", "-ec", loop], cwd=folder, env=environment, check=True, capture_output=True)
+        subprocess.run(
+            ["bash", "-ec", loop], cwd=folder, env=environment, check=True, capture_output=True
+        )
         (path,) = folder.iterdir()
         return path
 
@@ -115,7 +151,16 @@ class Fleet(Node):
 
     def event(self, reason: str) -> str:
         selected = f"reason={reason}"
-        return self.kubectl("get", "events", "-n", "dractl", "--field-selector", selected, "-o", "jsonpath={..message}")
+        return self.kubectl(
+            "get",
+            "events",
+            "-n",
+            "dractl",
+            "--field-selector",
+            selected,
+            "-o",
+            "jsonpath={..message}",
+        )
 
 
 def address() -> str:
@@ -143,7 +188,9 @@ def fleet(nodes: Fleet) -> Iterator[Fleet]:
 def machine(text: str) -> Any:
     """A snapshot without what comes and goes: veth pairs of pods, and notes."""
     value = json.loads(text)
-    value["netInterfaces"] = [one for one in value["netInterfaces"] if not one["name"].startswith("veth")]
+    value["netInterfaces"] = [
+        one for one in value["netInterfaces"] if not one["name"].startswith("veth")
+    ]
     value["host"].pop("iommufd", None)  # /dev of the host is not in the pod
     return {key: part for key, part in value.items() if key not in ("notes", "identity")}
 
@@ -152,7 +199,12 @@ def wants(driver: str, folder: Path) -> list[str]:
     """The arguments of explain for a claim for one device of a driver."""
     kind = {"apiVersion": "resource.k8s.io/v1"}
     cel = {"cel": {"expression": f'device.driver == "{driver}"'}}
-    device_class = {**kind, "kind": "DeviceClass", "metadata": {"name": "one"}, "spec": {"selectors": [cel]}}
+    device_class = {
+        **kind,
+        "kind": "DeviceClass",
+        "metadata": {"name": "one"},
+        "spec": {"selectors": [cel]},
+    }
     requests = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "one"}}]}}
     metadata = {"name": "c", "namespace": "default"}
     claim = {**kind, "kind": "ResourceClaim", "metadata": metadata, "spec": requests}
@@ -192,14 +244,29 @@ def test_a_node_with_accelerators(fleet: Fleet, tmp_path: Path) -> None:
         "path": f"{CONTAINER}/env/-",
         "value": {"name": "FAKE_NVML_BUS_IDS", "value": ",".join(GPUS)},
     }
-    wanted = ("get", "daemonset", "discover", "-n", "dractl", "-o", "jsonpath={.status.desiredNumberScheduled}")
+    wanted = (
+        "get",
+        "daemonset",
+        "discover",
+        "-n",
+        "dractl",
+        "-o",
+        "jsonpath={.status.desiredNumberScheduled}",
+    )
     fleet.kubectl("delete", "runtimeclasses", "nvidia", "--ignore-not-found")
     fleet.deploy("nvidia", answers)
     fleet.until("the controller has seen it", lambda: fleet.kubectl(*wanted) == "0")
     fleet.kubectl("label", "node", fleet.name, "nvidia.com/gpu.present=true")
-    fleet.until("it is refused", lambda: 'RuntimeClass "nvidia" not found' in fleet.event("FailedCreate"))
+    fleet.until(
+        "it is refused", lambda: 'RuntimeClass "nvidia" not found' in fleet.event("FailedCreate")
+    )
     fleet.apply(
-        {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}, "handler": "nvidia"}
+        {
+            "apiVersion": "node.k8s.io/v1",
+            "kind": "RuntimeClass",
+            "metadata": {"name": "nvidia"},
+            "handler": "nvidia",
+        }
     )
     fleet.until("the pod is there", lambda: fleet.pod() is not None)
     fleet.rollout()
@@ -208,7 +275,9 @@ def test_a_node_with_accelerators(fleet: Fleet, tmp_path: Path) -> None:
     gpus = json.loads(snapshot.read_text())["gpus"]
     assert {gpu["bdf"] for gpu in gpus} >= set(GPUS)
     devices = json.loads(fleet.dractl("devices", "--devices", str(snapshot), "-o", "json").stdout)
-    named = {device["device"] for device in devices["devices"] if device["driver"] == "gpu.nvidia.com"}
+    named = {
+        device["device"] for device in devices["devices"] if device["driver"] == "gpu.nvidia.com"
+    }
     assert named == {"gpu-0", "gpu-1"}
     answer = fleet.dractl(*wants("gpu.nvidia.com", tmp_path), str(snapshot))
     assert json.loads(answer.stdout)["verdict"] == "allocatable"
@@ -237,7 +306,9 @@ def test_what_the_pod_may(fleet: Fleet) -> None:
 
 
 def test_only_the_read_only_file_system_keeps_the_pod_from_writing(fleet: Fleet) -> None:
-    fleet.deploy("base", {"op": "remove", "path": f"{CONTAINER}/securityContext/readOnlyRootFilesystem"})
+    fleet.deploy(
+        "base", {"op": "remove", "path": f"{CONTAINER}/securityContext/readOnlyRootFilesystem"}
+    )
     fleet.rollout()
     assert inside(fleet, "> /tmp/x && echo written") == "written\n"
 
@@ -246,12 +317,17 @@ def test_without_its_group_the_pod_is_of_root(fleet: Fleet) -> None:
     fleet.deploy("base", {"op": "remove", "path": f"{POD}/securityContext/runAsGroup"})
     fleet.rollout()
     status = inside(fleet, 'while read -r line; do echo "$line"; done < /proc/self/status')
-    assert re.findall(r"^(Uid|Gid):\s+(\d+)", status, re.MULTILINE) == [("Uid", "65532"), ("Gid", "0")]
+    assert re.findall(r"^(Uid|Gid):\s+(\d+)", status, re.MULTILINE) == [
+        ("Uid", "65532"),
+        ("Gid", "0"),
+    ]
 
 
 def test_without_its_user_the_group_is_refused(fleet: Fleet) -> None:
     fleet.deploy("base", {"op": "remove", "path": f"{POD}/securityContext/runAsUser"})
-    fleet.until("containerd refuses it", lambda: "without user" in fleet.event("FailedCreatePodSandBox"))
+    fleet.until(
+        "containerd refuses it", lambda: "without user" in fleet.event("FailedCreatePodSandBox")
+    )
 
 
 RESTRICTIONS = {
@@ -270,7 +346,10 @@ def test_nothing_but_the_mounts_of_the_host_is_privileged(fleet: Fleet, path: st
     left_out = [{"op": "remove", "path": f"{POD}/{path}"}] if path else []
     fleet.deploy(labels=labels)  # a namespace that is created with its pods does not warn yet
     said = fleet.deploy(
-        "base", *left_out, {"op": "add", "path": "/metadata/labels/x", "value": path[-9:]}, labels=labels
+        "base",
+        *left_out,
+        {"op": "add", "path": "/metadata/labels/x", "value": path[-9:]},
+        labels=labels,
     )
     mounts = 'restricted volume types (volumes "sys", "proc" use restricted volume type "hostPath")'
     found = said.partition('"restricted:latest": ')[2].strip()
@@ -287,7 +366,15 @@ def test_the_namespace_must_be_privileged(fleet: Fleet) -> None:
 
 def test_every_node_whatever_its_taints(fleet: Fleet) -> None:
     fleet.kubectl("taint", "node", fleet.name, "example.com/only=x:NoSchedule")
-    wanted = ("get", "daemonset", "discover", "-n", "dractl", "-o", "jsonpath={.status.desiredNumberScheduled}")
+    wanted = (
+        "get",
+        "daemonset",
+        "discover",
+        "-n",
+        "dractl",
+        "-o",
+        "jsonpath={.status.desiredNumberScheduled}",
+    )
     try:
         fleet.deploy()
         fleet.rollout()

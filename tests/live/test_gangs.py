@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),
 ]
 
 VERSIONS = {"1.36": "scheduling.k8s.io/v1alpha2", "1.37": "scheduling.k8s.io/v1beta1"}
@@ -36,25 +38,39 @@ GROUPS: dict[str, tuple[dict[str, Any], list[dict[str, Any]], str]] = {
     "shared": ({"minimum": 7, "resourceClaims": [USES]}, [{}] * 7, ""),
     "zone": ({"minimum": 4, **BY_ZONE}, [{}] * 4, "gang-waits"),
     "narrow": ({"minimum": 3, **BY_ZONE}, [{}] * 3, ""),
-    "gated": ({"minimum": 3}, [{}, {}, {"schedulingGates": [{"name": "example.com/later"}]}], "gang-waits"),
+    "gated": (
+        {"minimum": 3},
+        [{}, {}, {"schedulingGates": [{"name": "example.com/later"}]}],
+        "gang-waits",
+    ),
     "mixed": ({"minimum": 4}, [{}, {}, {}, {"nodeSelector": {"zone": "none"}}], "gang-waits"),
 }
 
 
 @pytest.fixture(scope="module", params=["1.36", "1.37"])
-def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def plane(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
     shared = whole_dir()
     if shared is None:
         pytest.skip("no conformance data, no cluster program")
     folder, version = tmp_path_factory.mktemp("plane"), VERSIONS[request.param]
     gates = GATES + (",GangScheduling=true" if request.param == "1.36" else "")
-    with control_plane(shared, request.param, folder, gates, scheduler=True, apis=f"{version}=true") as running:
+    with control_plane(
+        shared, request.param, folder, gates, scheduler=True, apis=f"{version}=true"
+    ) as running:
         kubectl = running.dir / "kubectl"
-        kubectl.write_text(f'#!/bin/sh\nexec {running.kube} kubectl --kubeconfig={running.kubeconfig} "$@"\n')
+        kubectl.write_text(
+            f'#!/bin/sh\nexec {running.kube} kubectl --kubeconfig={running.kubeconfig} "$@"\n'
+        )
         kubectl.chmod(0o755)
         for name in ("a", "b"):
             _node(running, name)
-        objects = [one for namespace, group in GROUPS.items() for one in _objects(namespace, version, *group[:2])]
+        objects = [
+            one
+            for namespace, group in GROUPS.items()
+            for one in _objects(namespace, version, *group[:2])
+        ]
         made = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
         running.kubectl("create", "-f", "-", stdin=made)
         _settle(running)
@@ -62,10 +78,18 @@ def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def _node(plane: Any, name: str) -> None:
-    value = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"zone": f"z{name}"}}}
+    value = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"zone": f"z{name}"}},
+    }
     plane.kubectl("create", "-f", "-", stdin=json.dumps(value))
     amounts = {"cpu": "64", "memory": "256Gi", "pods": "500"}
-    ready = {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]}
+    ready = {
+        "allocatable": amounts,
+        "capacity": amounts,
+        "conditions": [{"type": "Ready", "status": "True"}],
+    }
     plane.request("PATCH", f"/api/v1/nodes/{name}/status", json.dumps({"status": ready}), MERGE)
     plane.request("PATCH", f"/api/v1/nodes/{name}", json.dumps({"spec": {"taints": None}}), MERGE)
 
@@ -84,8 +108,17 @@ def _objects(
     requests = [{"name": "gpu", "exactly": {"deviceClassName": namespace}}]
     own = {"namespace": namespace}
     template = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate"}
-    yield {**template, "metadata": {"name": "one", **own}, "spec": {"spec": {"devices": {"requests": requests}}}}
-    yield {"apiVersion": version, "kind": "PodGroup", "metadata": {"name": name, **own}, "spec": spec}
+    yield {
+        **template,
+        "metadata": {"name": "one", **own},
+        "spec": {"spec": {"devices": {"requests": requests}}},
+    }
+    yield {
+        "apiVersion": version,
+        "kind": "PodGroup",
+        "metadata": {"name": name, **own},
+        "spec": spec,
+    }
     container = {"name": "main", "image": "x", "resources": {"claims": [{"name": "gpu"}]}}
     for number, more in enumerate(pods):
         body = {
@@ -94,7 +127,12 @@ def _objects(
             "resourceClaims": [USES],
             **more,
         }
-        yield {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"ring-{number}", **own}, "spec": body}
+        yield {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"ring-{number}", **own},
+            "spec": body,
+        }
 
 
 def _pods(plane: Any) -> dict[tuple[str, str], dict[str, Any]]:
@@ -103,7 +141,11 @@ def _pods(plane: Any) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _on_nodes(plane: Any, namespace: str) -> list[str]:
-    return [name for (where, name), pod in _pods(plane).items() if where == namespace and pod["spec"].get("nodeName")]
+    return [
+        name
+        for (where, name), pod in _pods(plane).items()
+        if where == namespace and pod["spec"].get("nodeName")
+    ]
 
 
 def _settle(plane: Any, seconds: float = 6) -> None:
@@ -117,7 +159,9 @@ def _settle(plane: Any, seconds: float = 6) -> None:
 
 
 def explained(plane: Any, namespace: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(dractl(plane, "explain", "pod/ring-0", "-n", namespace, "-o", "json")[1])
+    found: dict[str, Any] = json.loads(
+        dractl(plane, "explain", "pod/ring-0", "-n", namespace, "-o", "json")[1]
+    )
     return found
 
 
@@ -129,7 +173,9 @@ def test_the_groups_that_are_said_to_start_are_those_that_start(plane: Any, name
     assert code == GROUPS[namespace][2]
 
 
-@pytest.mark.parametrize(("namespace", "starts"), [("short", 5), ("fewer", 3), ("zone", 3), ("mixed", 4)])
+@pytest.mark.parametrize(
+    ("namespace", "starts"), [("short", 5), ("fewer", 3), ("zone", 3), ("mixed", 4)]
+)
 def test_a_group_starts_after_the_first_fix(plane: Any, namespace: str, starts: int) -> None:
     if plane.release == "1.36" and namespace != "mixed":
         assert explained(plane, namespace)["fixes"] == []  # minCount is immutable

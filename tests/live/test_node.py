@@ -94,7 +94,9 @@ def both(*steps: Callable[[Node], object]) -> Callable[[Node], object]:
 
 def make_device(_: Node) -> None:
     for number in range(4):
-        subprocess.run(["mknod", f"/dev/dev-{number}", "c", "1", "3"], check=False, capture_output=True)
+        subprocess.run(
+            ["mknod", f"/dev/dev-{number}", "c", "1", "3"], check=False, capture_output=True
+        )
 
 
 def forget_files_and_end_container(node: Node) -> None:
@@ -107,11 +109,22 @@ def forget_files_and_end_container(node: Node) -> None:
 
 
 def create(kind: str) -> Callable[[Node], object]:
-    data = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "absent", "namespace": "default"}}
+    data = {
+        "apiVersion": "v1",
+        "kind": kind,
+        "metadata": {"name": "absent", "namespace": "default"},
+    }
     return lambda node: node.apply(data)
 
 
-FROM_MAP = {"env": [{"name": "X", "valueFrom": {"configMapKeyRef": {"name": "absent", "key": "x", "optional": False}}}]}
+FROM_MAP = {
+    "env": [
+        {
+            "name": "X",
+            "valueFrom": {"configMapKeyRef": {"name": "absent", "key": "x", "optional": False}},
+        }
+    ]
+}
 MAP = {
     "apiVersion": "v1",
     "kind": "ConfigMap",
@@ -121,8 +134,18 @@ MAP = {
 SECRET_VOLUME = {"volumes": [{"name": "v", "secret": {"secretName": "absent"}}]}
 MOUNTS = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
 HOG = {"resources": {"claims": [{"name": "c"}], "limits": {"memory": "20Mi"}}}
-HANDLER = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}, "handler": "nvidia"}
-INIT = {"name": "first", "image": "node.test/tool:1", "imagePullPolicy": "IfNotPresent", "args": ["exit", "4"]}
+HANDLER = {
+    "apiVersion": "node.k8s.io/v1",
+    "kind": "RuntimeClass",
+    "metadata": {"name": "nvidia"},
+    "handler": "nvidia",
+}
+INIT = {
+    "name": "first",
+    "image": "node.test/tool:1",
+    "imagePullPolicy": "IfNotPresent",
+    "args": ["exit", "4"],
+}
 ELSEWHERE = ('cdi_spec_dirs = ["/etc/cdi", "/var/run/cdi"]', 'cdi_spec_dirs = ["/etc/cdi"]')
 PREPARE = "cannot prepare its devices"
 
@@ -146,7 +169,12 @@ SITUATIONS = (
         part("kill", "lab"),
     ),
     Situation(
-        "driver-hangs", "not-prepared", "DeadlineExceeded", wrong(), "why it does not answer", wrong=wrong(hang=60)
+        "driver-hangs",
+        "not-prepared",
+        "DeadlineExceeded",
+        wrong(),
+        "why it does not answer",
+        wrong=wrong(hang=60),
     ),
     Situation(
         "device-lost",
@@ -225,8 +253,22 @@ SITUATIONS = (
         "no specification has CDI device",
         later=forget_files_and_end_container,
     ),
-    Situation("crash", "container-failed", "exit code 1", again(), "log of container main", pod=pod("exit", "1")),
-    Situation("no-claim-listed", "container-failed", "exit code 3", again(), "resources.claims", pod=pod(lists={})),
+    Situation(
+        "crash",
+        "container-failed",
+        "exit code 1",
+        again(),
+        "log of container main",
+        pod=pod("exit", "1"),
+    ),
+    Situation(
+        "no-claim-listed",
+        "container-failed",
+        "exit code 3",
+        again(),
+        "resources.claims",
+        pod=pod(lists={}),
+    ),
     Situation(
         "absent-request",
         "container-failed",
@@ -253,7 +295,12 @@ SITUATIONS = (
         pod=pod(initContainers=[INIT]),
     ),
     Situation(
-        "out-of-memory", "container-failed", "OOMKilled", again(), "memory limit", pod=pod("hog", "200", main=HOG)
+        "out-of-memory",
+        "container-failed",
+        "OOMKilled",
+        again(),
+        "memory limit",
+        pod=pod("hog", "200", main=HOG),
     ),
     Situation(
         "image",
@@ -313,7 +360,10 @@ SITUATIONS = (
         both(wrong(), delete),
         "reset or replace",
         gone=True,
-        later=wrong(health={f"dev-{n}": "Unhealthy" for n in range(4)}, message="ECC page retirement limit reached"),
+        later=wrong(
+            health={f"dev-{n}": "Unhealthy" for n in range(4)},
+            message="ECC page retirement limit reached",
+        ),
     ),
     Situation(
         "unprepare-driver-down",
@@ -366,14 +416,28 @@ ANSWERS = {
     "driver-hangs": "silent",
     "device-lost": "refused",
 }
-OLDER = (*ANSWERS, "cdi-kind", "crash", "config-map", "secret-volume", "runtime-handler", "cni-plugin")
+OLDER = (
+    *ANSWERS,
+    "cdi-kind",
+    "crash",
+    "config-map",
+    "secret-volume",
+    "runtime-handler",
+    "cni-plugin",
+)
 
 
 @pytest.mark.parametrize("node", ["1.36", "1.35", "1.34"], indirect=True)
-@pytest.mark.parametrize("situation", [s for s in SITUATIONS if s.name in OLDER], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "situation", [s for s in SITUATIONS if s.name in OLDER], ids=lambda s: s.name
+)
 def test_an_older_kubelet(node: Node, situation: Situation) -> None:
     events = play(node, situation)
-    said = {prepare_of(message).answer for reason, message in events if reason == "FailedPrepareDynamicResources"}
+    said = {
+        prepare_of(message).answer
+        for reason, message in events
+        if reason == "FailedPrepareDynamicResources"
+    }
     assert situation.name not in ANSWERS or ANSWERS[situation.name] in said, events
 
 
@@ -391,7 +455,13 @@ def play(node: Node, situation: Situation) -> list[tuple[str, str]]:
         code, answer = node.explain("train")
         reasons = [reason["code"] for reason in answer.get("reasons", ())]
         steps = " ".join(step["text"] for step in answer.get("next", ()))
-        seen[:] = [f"exit code {code}", str(answer.get("verdict")), *reasons, answer["headline"], steps]
+        seen[:] = [
+            f"exit code {code}",
+            str(answer.get("verdict")),
+            *reasons,
+            answer["headline"],
+            steps,
+        ]
         right = (code, answer.get("verdict"), reasons[:1]) == (1, "failing", [situation.reason])
         return right and situation.says in answer["headline"] and situation.does in steps
 
@@ -422,9 +492,15 @@ def test_the_node_against_the_cluster(node: Node) -> None:
     """What kubelet has prepared against the cluster's claims, and RuntimeClasses against containerd's handlers."""
 
     def failed() -> str:
-        checks = json.loads(node.dractl("discover", "--check", "--cluster", "-o", "json").stdout)["checks"]
+        checks = json.loads(node.dractl("discover", "--check", "--cluster", "-o", "json").stdout)[
+            "checks"
+        ]
         assert {"prepared claims", "pools"} <= {check["name"] for check in checks}
-        return "\n".join(f"{c['name']}: {c['evidence']}" for c in checks if c["state"] != "ok" and c["name"] in ours)
+        return "\n".join(
+            f"{c['name']}: {c['evidence']}"
+            for c in checks
+            if c["state"] != "ok" and c["name"] in ours
+        )
 
     ours = ("prepared claims", "runtime handlers", "pools")  # its hardware lacks drivers
     node.clean()
@@ -438,7 +514,8 @@ def test_the_node_against_the_cluster(node: Node) -> None:
     node.faults(unprepare="busy")
     node.kubectl("delete", "pod", "train", "--grace-period=0", "--force", check=False)
     node.until(
-        "the claim is free", lambda: "results" not in node.kubectl("get", "resourceclaim", "train", "-o", "json")
+        "the claim is free",
+        lambda: "results" not in node.kubectl("get", "resourceclaim", "train", "-o", "json"),
     )
     assert "claim default/train is prepared here, and the cluster has" in failed()
     node.faults()
@@ -450,7 +527,11 @@ def test_no_look_says_that_something_runs_which_does_not(node: Node) -> None:
     node.clean()
     crashes, hogs, stays = (
         {**value, "metadata": {"name": name, "namespace": "default"}}
-        for name, value in (("crashes", pod("exit", "1")), ("hogs", pod("hog", "200", main=HOG)), ("stays", pod()))
+        for name, value in (
+            ("crashes", pod("exit", "1")),
+            ("hogs", pod("hog", "200", main=HOG)),
+            ("stays", pod()),
+        )
     )
     node.apply(claim(), stays)
     node.until("one runs", lambda: node.phase("stays") == "Running")
@@ -468,11 +549,19 @@ def test_no_look_says_that_something_runs_which_does_not(node: Node) -> None:
                 assert (code, answer["verdict"]) == (1, "failing"), answer["headline"]
                 assert "runs on" not in answer["headline"]
 
-    node.until("both were restarted", lambda: min(node.ends("crashes")[0], node.ends("hogs")[0]) > 0)
+    node.until(
+        "both were restarted", lambda: min(node.ends("crashes")[0], node.ends("hogs")[0]) > 0
+    )
     while looks < 140:
         look("crashes", "hogs")
     node.part("kill", "kubelet")
-    ready = ("get", "node", node.name, "-o", "jsonpath={.status.conditions[?(@.type=='Ready')].status}")
+    ready = (
+        "get",
+        "node",
+        node.name,
+        "-o",
+        "jsonpath={.status.conditions[?(@.type=='Ready')].status}",
+    )
     node.until("the node is gone", lambda: node.kubectl(*ready) == "Unknown")
     while looks < 200:
         look("crashes", "hogs", "stays")

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),
 ]
 
 OWN = "pods,resourceclaims,resourceclaimtemplates,events,persistentvolumeclaims,resourcequotas"
@@ -30,15 +32,23 @@ AS = ("--as", "system:serviceaccount:ml:dev", "-n", "ml")
 def user(cluster: Any) -> Iterator[Any]:  # noqa: F811
     """Two GPUs, one of them held in a namespace that ml:dev does not see, and a pod of ml that wants both."""
     both = {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu", "count": 2}}]}
-    template = {**SMALL[-1], "metadata": {"name": "two", "namespace": "ml"}, "spec": {"spec": {"devices": both}}}
+    template = {
+        **SMALL[-1],
+        "metadata": {"name": "two", "namespace": "ml"},
+        "spec": {"spec": {"devices": both}},
+    }
     theirs = {**SMALL[-1], "metadata": {"name": "one", "namespace": "eval"}}
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "eval"}}
-    set_up(cluster, [*SMALL, space, template, theirs, pod("eval", "holder", "one")], ("ml", "train-0"))
+    set_up(
+        cluster, [*SMALL, space, template, theirs, pod("eval", "holder", "one")], ("ml", "train-0")
+    )
     cluster.kubectl("create", "-f", "-", stdin=json.dumps(pod("ml", "train-0", "two")))
     assert not wait(cluster, "ml", "train-0", scheduled=False)
     cluster.kubectl("create", "serviceaccount", "dev", "-n", "ml", check=False)
     cluster.kubectl("create", "role", "dev", "-n", "ml", "--verb=get,list", f"--resource={OWN}")
-    cluster.kubectl("create", "rolebinding", "dev", "-n", "ml", "--role=dev", "--serviceaccount=ml:dev")
+    cluster.kubectl(
+        "create", "rolebinding", "dev", "-n", "ml", "--role=dev", "--serviceaccount=ml:dev"
+    )
     yield cluster
     for kind in ("clusterrole", "clusterrolebinding"):
         names = cluster.kubectl("get", kind, "-o", "name").stdout.split()
@@ -52,7 +62,12 @@ def user(cluster: Any) -> Iterator[Any]:  # noqa: F811
 def pod(namespace: str, name: str, template: str) -> dict[str, Any]:
     spec = one_gpu()
     spec["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": template}]
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace}, "spec": spec}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": spec,
+    }
 
 
 def answer(cluster: Any, name: str = "pod/train-0") -> dict[str, Any]:  # noqa: F811
@@ -72,7 +87,11 @@ def test_one_namespace_and_nothing_of_the_cluster(user: Any) -> None:
     assert found["verdict"] == "undecided"
     assert "0/1 nodes are available: 1 cannot allocate all claims" in found["headline"]
     assert "ResourceSlices and DeviceClasses may not be read" in found["headline"]
-    assert lacking(found) == ["resourceslices.resource.k8s.io", "deviceclasses.resource.k8s.io", "nodes"]
+    assert lacking(found) == [
+        "resourceslices.resource.k8s.io",
+        "deviceclasses.resource.k8s.io",
+        "nodes",
+    ]
 
 
 def test_what_lies_in_the_namespace_is_found(user: Any) -> None:
@@ -83,12 +102,28 @@ def test_what_lies_in_the_namespace_is_found(user: Any) -> None:
 
 
 def test_claims_of_other_namespaces_hold_devices_that_look_free(user: Any) -> None:
-    user.kubectl("create", "clusterrole", "devices", "--verb=get,list", "--resource=resourceslices,deviceclasses,nodes")
-    user.kubectl("create", "clusterrolebinding", "devices", "--clusterrole=devices", "--serviceaccount=ml:dev")
+    user.kubectl(
+        "create",
+        "clusterrole",
+        "devices",
+        "--verb=get,list",
+        "--resource=resourceslices,deviceclasses,nodes",
+    )
+    user.kubectl(
+        "create",
+        "clusterrolebinding",
+        "devices",
+        "--clusterrole=devices",
+        "--serviceaccount=ml:dev",
+    )
     found = answer(user)
     assert found["verdict"] == "undecided"
     assert found["headline"].startswith("may fit on node-1, but the scheduler says")
-    assert lacking(found) == ["devicetaintrules.resource.k8s.io", "resourceclaims.resource.k8s.io", "pods"]
+    assert lacking(found) == [
+        "devicetaintrules.resource.k8s.io",
+        "resourceclaims.resource.k8s.io",
+        "pods",
+    ]
 
 
 def test_the_printed_commands_allow_reading_what_is_the_clusters(user: Any) -> None:
@@ -103,13 +138,27 @@ def test_the_printed_commands_allow_reading_what_is_the_clusters(user: Any) -> N
 
 def test_devices_without_the_claims_of_others(user: Any) -> None:
     """The device that a pod of eval holds is not called free."""
-    user.kubectl("create", "clusterrole", "devices", "--verb=get,list", "--resource=resourceslices,deviceclasses,nodes")
-    user.kubectl("create", "clusterrolebinding", "devices", "--clusterrole=devices", "--serviceaccount=ml:dev")
+    user.kubectl(
+        "create",
+        "clusterrole",
+        "devices",
+        "--verb=get,list",
+        "--resource=resourceslices,deviceclasses,nodes",
+    )
+    user.kubectl(
+        "create",
+        "clusterrolebinding",
+        "devices",
+        "--clusterrole=devices",
+        "--serviceaccount=ml:dev",
+    )
     code, out = dractl(user, "devices", *AS[:2], "-o", "json")
     assert code == 0
     found = json.loads(out)
     assert [one["state"] for one in found["devices"]] == ["unknown", "unknown"]
-    assert {"resource": "resourceclaims.resource.k8s.io"} in [{"resource": one["resource"]} for one in found["unread"]]
+    assert {"resource": "resourceclaims.resource.k8s.io"} in [
+        {"resource": one["resource"]} for one in found["unread"]
+    ]
     code, out = dractl(user, "devices", "-o", "json")
     assert sorted(one["state"] for one in json.loads(out)["devices"]) == ["free", "held"]
 
@@ -118,7 +167,11 @@ def recorded() -> list[Path]:
     """The situations that are asked with the rights of one namespace; tests/explain/test_on_call_other.py has those
     that need no cluster."""
     shared = whole_dir()
-    found = sorted((shared / "conformance" / "oncall-other").glob("*/truth.json")) if shared is not None else []
+    found = (
+        sorted((shared / "conformance" / "oncall-other").glob("*/truth.json"))
+        if shared is not None
+        else []
+    )
     return [truth.parent for truth in found if "--as" in json.loads(truth.read_text())["args"]]
 
 
@@ -131,7 +184,9 @@ def test_what_an_engineer_says_is_in_the_answer(folder: Path) -> None:
     truth = json.loads((folder / "truth.json").read_text())
     with Plane(module) as plane:
         plane.load(yaml.load((folder / "dump.yaml").read_bytes(), yaml.CSafeLoader)["items"])
-        until(lambda: all(plane.tried(p) for p in plane.pods()), 10)  # a pod without its claim is not tried at all
+        until(
+            lambda: all(plane.tried(p) for p in plane.pods()), 10
+        )  # a pod without its claim is not tried at all
         done = plane.dractl("explain", *truth["args"])
     text = " ".join((done.stdout + done.stderr).lower().split())
     for idea in (*truth["says"], *(truth["does"] or ())):

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),
 ]
 
 NOT_LOADED = {
@@ -72,10 +74,14 @@ def test_the_fixes_of_a_recorded_situation(plane: Any, situation: Situation) -> 
         pytest.skip(NOT_LOADED[situation.name])
     outcomes = []
     for outcome in play(plane(situation.gates), situation):
-        print(situation.name, outcome.state, outcome.title, outcome.detail, outcome.unsaid, sep=" | ")
+        print(
+            situation.name, outcome.state, outcome.title, outcome.detail, outcome.unsaid, sep=" | "
+        )
         outcomes.append(outcome)
     for outcome in outcomes:
-        assert outcome.state in {"scheduled", *NOTHING_TO_APPLY}, f"{outcome.script}{outcome.detail}"
+        assert outcome.state in {"scheduled", *NOTHING_TO_APPLY}, (
+            f"{outcome.script}{outcome.detail}"
+        )
         assert outcome.unsaid == (), f"{outcome.script}ends pods that it does not name"
 
 
@@ -103,7 +109,11 @@ def waiting(plane: Plane, namespace: str, pattern: str) -> str:
     if "*" not in pattern:
         return pattern
     pods = [p for p in plane.pods() if p["metadata"]["namespace"] == namespace]
-    found = [p for p in pods if fnmatch(p["metadata"]["name"], pattern) and "deletionTimestamp" not in p["metadata"]]
+    found = [
+        p
+        for p in pods
+        if fnmatch(p["metadata"]["name"], pattern) and "deletionTimestamp" not in p["metadata"]
+    ]
     name: str = min(found, key=lambda p: "nodeName" in p["spec"])["metadata"]["name"]
     return name
 
@@ -113,7 +123,11 @@ def lacking(ideas: Any, spoken: Any) -> list[Any]:
     text = words(spoken).lower()
 
     def heard(wording: str) -> bool:
-        return bool(re.search(rf"(?<![\w.]){wording}(?![\w.]*\w)", text)) if wording.isdigit() else wording in text
+        return (
+            bool(re.search(rf"(?<![\w.]){wording}(?![\w.]*\w)", text))
+            if wording.isdigit()
+            else wording in text
+        )
 
     return [idea for idea in ideas if not any(map(heard, idea))]
 

@@ -72,7 +72,9 @@ def findings(folder: Path, made: str, **files: str) -> list[tuple[str, str, int]
     paths = [str(folder / f"{name}.yaml") for name in files]
     whole = built(inputs, paths, lambda root: Rendered(made.encode(), base=root), lambda _: True)
     found = lint(whole, Target.of("1.37")).findings
-    return [(item.code, item.position.file.rpartition("/")[2], item.position.line) for item in found]
+    return [
+        (item.code, item.position.file.rpartition("/")[2], item.position.line) for item in found
+    ]
 
 
 def test_a_container_that_a_merge_patch_adds(tmp_path: Path) -> None:
@@ -84,6 +86,10 @@ def test_a_container_that_a_merge_patch_adds(tmp_path: Path) -> None:
 @pytest.mark.parametrize("inline", [False, True])
 def test_a_field_that_an_operation_adds(tmp_path: Path, inline: bool) -> None:
     patch = "patch: |\n" + "".join(f"    {line}\n" for line in OPERATION.splitlines())
-    kustomization = f"resources: [base.yaml]\npatches:\n- {patch if inline else 'path: patch.yaml'}\n"
+    kustomization = (
+        f"resources: [base.yaml]\npatches:\n- {patch if inline else 'path: patch.yaml'}\n"
+    )
     found = findings(tmp_path, COUNTED, base=CLAIM, patch=OPERATION, kustomization=kustomization)
-    assert found == [("DRA003", "kustomization.yaml" if inline else "patch.yaml", 5 if inline else 2)]
+    assert found == [
+        ("DRA003", "kustomization.yaml" if inline else "patch.yaml", 5 if inline else 2)
+    ]

@@ -26,13 +26,18 @@ def test_a_broken_document_does_not_stop_the_others(read) -> None:
 
 
 def test_what_kubectl_takes_for_a_separator(read) -> None:
-    inputs = read(f"---\n{CLAIM % 'a'}--- {{}}\n{CLAIM % 'b'}----\n{CLAIM % 'c'}---\t\r\n{CLAIM % 'd'}")
+    inputs = read(
+        f"---\n{CLAIM % 'a'}--- {{}}\n{CLAIM % 'b'}----\n{CLAIM % 'c'}---\t\r\n{CLAIM % 'd'}"
+    )
     assert [document.name for document in inputs.documents] == ["a", "d"]
     assert [broken.message for broken in inputs.broken] == [
         "invalid Yaml document separator: {}",
         "invalid Yaml document separator: -",
     ]
-    assert [(broken.position.line, broken.position.column) for broken in inputs.broken] == [(5, 5), (9, 4)]
+    assert [(broken.position.line, broken.position.column) for broken in inputs.broken] == [
+        (5, 5),
+        (9, 4),
+    ]
 
 
 def test_dashes_within_a_text_are_no_separator(one) -> None:
@@ -45,7 +50,11 @@ def test_helm_says_where_a_document_comes_from(read) -> None:
         "---\n# Source: c/templates/b.yaml\nkind: List\nitems:\n- kind: Pod\n"
         f"---\n{CLAIM % 'c'}# Source: no\n"
     )
-    assert [document.origin for document in read(text).documents] == ["c/templates/a.yaml", "c/templates/b.yaml", None]
+    assert [document.origin for document in read(text).documents] == [
+        "c/templates/a.yaml",
+        "c/templates/b.yaml",
+        None,
+    ]
 
 
 def test_lists(read) -> None:
@@ -63,18 +72,28 @@ def test_lists(read) -> None:
         ("v1", "Pod", 1),
     ]
     (broken,) = inputs.broken
-    assert (broken.message, broken.position.line) == ("the document is a number, not a Kubernetes object", 15)
+    assert (broken.message, broken.position.line) == (
+        "the document is a number, not a Kubernetes object",
+        15,
+    )
 
 
 def test_faults_of_items_have_the_items_paths(read) -> None:
-    first, second = read("kind: List\nitems:\n- kind: Pod\n  a: 1\n- kind: Pod\n  a: 1\n  a: 2\n").documents
+    first, second = read(
+        "kind: List\nitems:\n- kind: Pod\n  a: 1\n- kind: Pod\n  a: 1\n  a: 2\n"
+    ).documents
     assert first.faults == ()
     assert [fault.path for fault in second.faults] == [("a",)]
 
 
 def test_names_that_are_no_texts_are_none(one) -> None:
     document = one("kind: 5\napiVersion: [a]\nmetadata: {name: 1.5}\n")
-    assert (document.kind, document.api_version, document.name, document.namespace) == (None, None, None, None)
+    assert (document.kind, document.api_version, document.name, document.namespace) == (
+        None,
+        None,
+        None,
+        None,
+    )
 
 
 # --- templates ---------------------------------------------------------------------------------------------------
@@ -171,7 +190,12 @@ def test_deep_nesting(read, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a: " + "[" * 150 + "]" * 150, '{"a": ' + "[" * 150 + "]" * 150 + "}", 'a: "' + "[" * 5000 + '"']
+    "text",
+    [
+        "a: " + "[" * 150 + "]" * 150,
+        '{"a": ' + "[" * 150 + "]" * 150 + "}",
+        'a: "' + "[" * 5000 + '"',
+    ],
 )
 def test_nesting_that_is_not_too_deep(one, text: str) -> None:
     assert "a" in one(text).value
@@ -182,7 +206,9 @@ def test_alias_bombs(read) -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]
     (broken,) = read("\n".join(lines)).broken
     assert broken.message == "document contains excessive aliasing"
-    nested = ["a0: &a0 " + "[" * 100 + "]" * 100] + [f"a{n}: &a{n} {'[' * 90}*a{n - 1}{']' * 90}" for n in range(1, 4)]
+    nested = ["a0: &a0 " + "[" * 100 + "]" * 100] + [
+        f"a{n}: &a{n} {'[' * 90}*a{n - 1}{']' * 90}" for n in range(1, 4)
+    ]
     (broken,) = read("\n".join(nested)).broken
     assert "levels deep" in broken.message
 
@@ -196,7 +222,9 @@ def test_alias_bombs(read) -> None:
         (b"\xff\xfe\x00", None, 1, 1),
     ],
 )
-def test_bytes_that_are_no_text(read, data: bytes, message: str | None, line: int, column: int) -> None:
+def test_bytes_that_are_no_text(
+    read, data: bytes, message: str | None, line: int, column: int
+) -> None:
     (broken,) = read(data).broken
     if message is not None:
         assert broken.message == message
@@ -230,19 +258,20 @@ def test_utf_16_without_a_mark_gets_a_hint(read) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"a": NaN}', '{"a": 1', '{"a": "\x01"}', '{"a": tru}', "{'a': 1} x", '{"a": 1}\n{"b": ']
+    "text",
+    ['{"a": NaN}', '{"a": 1', '{"a": "\x01"}', '{"a": tru}', "{'a': 1} x", '{"a": 1}\n{"b": '],
 )
 def test_json_that_is_not(read, text: str) -> None:
     inputs = read(text)
-    assert [broken.position.line >= 1 for broken in inputs.broken] in ([True], []) or len(inputs.documents) == 1
+    assert [broken.position.line >= 1 for broken in inputs.broken] in ([True], []) or len(
+        inputs.documents
+    ) == 1
 
 
 def test_several_json_objects_after_one_another(read) -> None:
-    assert [document.kind for document in read('{"kind": "A"}{"kind": "B"}\n\n{"kind": "C"}').documents] == [
-        "A",
-        "B",
-        "C",
-    ]
+    assert [
+        document.kind for document in read('{"kind": "A"}{"kind": "B"}\n\n{"kind": "C"}').documents
+    ] == ["A", "B", "C"]
 
 
 def test_a_truncated_dump_says_where_it_ends(tmp_path: Path) -> None:
@@ -253,7 +282,9 @@ def test_a_truncated_dump_says_where_it_ends(tmp_path: Path) -> None:
     assert broken.position.line == 2
 
 
-@pytest.mark.parametrize("rest", ["junk", "}", ",", "# a comment\n{}", '{"kind": "B"}\n---\n{"kind": "C"}'])
+@pytest.mark.parametrize(
+    "rest", ["junk", "}", ",", "# a comment\n{}", '{"kind": "B"}\n---\n{"kind": "C"}']
+)
 def test_what_follows_a_json_object_is_not_dropped(tmp_path: Path, rest: str) -> None:
     path = tmp_path / "x.json"
     path.write_text('{"apiVersion": "resource.k8s.io/v1",\n "kind": "ResourceClaim"}\n' + rest)
@@ -271,12 +302,21 @@ def test_yaml_behind_a_json_object(tmp_path: Path, rest: str) -> None:
     path.write_text('{"apiVersion": "resource.k8s.io/v1", "kind": "A"}\n' + rest)
     inputs = load([str(path)])
     assert inputs.broken == ()
-    assert [document.kind for document in inputs.documents] == ["A", *(["B"] if "B" in rest else [])]
+    assert [document.kind for document in inputs.documents] == [
+        "A",
+        *(["B"] if "B" in rest else []),
+    ]
 
 
 def test_very_long_numbers_and_lines(read) -> None:
     assert len(read("a: " + "9" * 100_000 + "\n").documents) == 1
-    assert len(read('{"a": ' + "9" * 100_000 + "}").documents + read('{"a": ' + "9" * 100_000 + "}").broken) >= 1
+    assert (
+        len(
+            read('{"a": ' + "9" * 100_000 + "}").documents
+            + read('{"a": ' + "9" * 100_000 + "}").broken
+        )
+        >= 1
+    )
     assert len(read("a: '" + "x" * 5_000_000 + "'\n").documents) == 1
 
 
@@ -299,13 +339,17 @@ def test_files_of_ytt_are_templates(read, text: str) -> None:
     assert skipped.why == "a ytt template"
 
 
-@pytest.mark.parametrize("text", ["## #@ x\nkind: ResourceClaim\n", "kind: ResourceClaim\nx: a#@ b\n#@param x\n"])
+@pytest.mark.parametrize(
+    "text", ["## #@ x\nkind: ResourceClaim\n", "kind: ResourceClaim\nx: a#@ b\n#@param x\n"]
+)
 def test_comments_that_are_not_those_of_ytt(read, text: str) -> None:
     assert len(read(text).documents) == 1
 
 
 def test_directives_of_terraform(read) -> None:
-    (skipped,) = read("kind: ResourceClaim\nspec:\n%{ for r in requests ~}\n  a: ${r}\n%{ endfor ~}\n").skipped
+    (skipped,) = read(
+        "kind: ResourceClaim\nspec:\n%{ for r in requests ~}\n  a: ${r}\n%{ endfor ~}\n"
+    ).skipped
     assert skipped.why == "a template, not YAML"
 
 
@@ -329,4 +373,6 @@ def test_two_hundred_levels_are_read(read, depth: int, read_: int) -> None:
     """In a text whose brackets are counted one by one, since a line of it is long."""
     inputs = read(f"a: {'[' * (depth - 1)}{'x' * 1_000}{']' * (depth - 1)}")
     assert len(inputs.documents) == read_
-    assert [broken.message for broken in inputs.broken] == ["nested more than 200 levels deep"] * (1 - read_)
+    assert [broken.message for broken in inputs.broken] == ["nested more than 200 levels deep"] * (
+        1 - read_
+    )

@@ -73,7 +73,9 @@ def test_a_folder_is_walked_in_order_for_manifests_that_matter(tmp_path: Path) -
 def test_a_broken_document_in_a_folder_is_reported_only_where_it_matters(tmp_path: Path) -> None:
     write(tmp_path, "dra.yaml", CLAIM % "a: b: c")
     write(tmp_path, "values.yaml", "a: b: c\n")
-    write(tmp_path, "patch.yaml", "- op: replace\n  path: /spec/resourceClaims\n")  # a kustomize patch: no object
+    write(
+        tmp_path, "patch.yaml", "- op: replace\n  path: /spec/resourceClaims\n"
+    )  # a kustomize patch: no object
     (broken,) = load([str(tmp_path)]).broken
     assert (broken.file, broken.position.line) == (f"{tmp_path}/dra.yaml", 3)
 
@@ -95,7 +97,9 @@ def test_a_named_file_that_is_no_object_is_broken(tmp_path: Path) -> None:
 def test_excluded_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a.yaml", "test/b.yaml", "x/test/c.yaml", "x/keep.yaml", "x/gen/d.yaml"):
         write(tmp_path, name, CLAIM % Path(name).stem)
-    assert names(load([str(tmp_path)], exclude=["test/", "/x/gen/*", "a.*", "!keep.yaml"])) == ["keep"]
+    assert names(load([str(tmp_path)], exclude=["test/", "/x/gen/*", "a.*", "!keep.yaml"])) == [
+        "keep"
+    ]
     monkeypatch.chdir(tmp_path)
     assert names(load(["x"], exclude=["x/gen"])) == ["keep", "c"]
     assert names(load(["x/gen/d.yaml"], exclude=["x/gen"])) == ["d"]  # named
@@ -124,7 +128,10 @@ def test_a_folder_goes_by_its_own_name_before_that_of_a_link(tmp_path: Path) -> 
 def test_hard_links_are_files_of_their_own(tmp_path: Path) -> None:
     path = write(tmp_path, "a.yaml", CLAIM % "one")
     os.link(path, tmp_path / "b.yaml")
-    assert [Path(document.file).name for document in load([str(tmp_path)]).documents] == ["a.yaml", "b.yaml"]
+    assert [Path(document.file).name for document in load([str(tmp_path)]).documents] == [
+        "a.yaml",
+        "b.yaml",
+    ]
 
 
 def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
@@ -154,7 +161,9 @@ def test_what_cannot_be_read_below_a_folder_is_an_error_or_unread(
     assert [Path(item.file).name for item in inputs.unread] == ["a.yaml", "gone.yaml"]
 
 
-@pytest.mark.parametrize(("name", "message"), [("gone.yaml", "no such file or directory"), ("a\0b", "cannot be read")])
+@pytest.mark.parametrize(
+    ("name", "message"), [("gone.yaml", "no such file or directory"), ("a\0b", "cannot be read")]
+)
 def test_a_named_path_that_cannot_be_read(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(InputError) as error:
         load([f"{tmp_path}/{name}"])
@@ -248,7 +257,9 @@ def test_bombs_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     packed = write(tmp_path, "x.zip", zip_of({"a.yaml": large, "b.yaml": CLAIM % "b"}))
     inputs = load([str(packed)])
     assert names(inputs) == ["b"]
-    assert [(skipped.file, skipped.why) for skipped in inputs.skipped] == [(f"{packed}/a.yaml", "larger than 1 MiB")]
+    assert [(skipped.file, skipped.why) for skipped in inputs.skipped] == [
+        (f"{packed}/a.yaml", "larger than 1 MiB")
+    ]
     many = write(tmp_path, "y.tar", tar_of({f"{number}.yaml": large[:-2] for number in range(3)}))
     monkeypatch.setattr(archived, "MAX_FILE", 2**22)
     with pytest.raises(InputError, match="expands to more than 2 MiB"):
@@ -257,12 +268,17 @@ def test_bombs_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         load([str(write(tmp_path, "z.gz", gzip.compress(b"\0" * 2**22)))])
 
 
-def test_a_member_may_have_the_size_that_is_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_may_have_the_size_that_is_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = CLAIM % "a"
     monkeypatch.setattr(archived, "MAX_FILE", len(text))
     packed = write(tmp_path, "x.zip", zip_of({"a.yaml": text, "b.yaml": f"{text}#"}))
     inputs = load([str(packed)])
-    assert (names(inputs), [skipped.file for skipped in inputs.skipped]) == (["a"], [f"{packed}/b.yaml"])
+    assert (names(inputs), [skipped.file for skipped in inputs.skipped]) == (
+        ["a"],
+        [f"{packed}/b.yaml"],
+    )
 
 
 def test_a_tar_from_before_posix(tmp_path: Path) -> None:
@@ -292,12 +308,15 @@ def test_cluster_dumps_are_folders_of_lists(tmp_path: Path) -> None:
         "ml/pods.json",
         '{"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "p"}, "spec": {}}]}',
     )
-    write(tmp_path, "nodes.json", '{"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "n"}}]}')
+    write(
+        tmp_path,
+        "nodes.json",
+        '{"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "n"}}]}',
+    )
     inputs = load([str(tmp_path)], relevant_only=False)
-    assert [(document.kind, document.api_version, document.name) for document in inputs.documents] == [
-        ("Node", "v1", "n"),
-        ("Pod", "v1", "p"),
-    ]
+    assert [
+        (document.kind, document.api_version, document.name) for document in inputs.documents
+    ] == [("Node", "v1", "n"), ("Pod", "v1", "p")]
 
 
 def test_namespaces_matter_since_their_labels_allow_admin_access(tmp_path: Path) -> None:
@@ -306,10 +325,21 @@ def test_namespaces_matter_since_their_labels_allow_admin_access(tmp_path: Path)
     assert names(load([str(tmp_path)])) == ["ns"]
 
 
-@pytest.mark.parametrize("pack", [lambda files: tar_of(files), lambda files: zip_of(files)], ids=["tar", "zip"])
-def test_members_of_an_archive_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Any) -> None:
+@pytest.mark.parametrize(
+    "pack", [lambda files: tar_of(files), lambda files: zip_of(files)], ids=["tar", "zip"]
+)
+def test_members_of_an_archive_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Any
+) -> None:
     monkeypatch.setattr(archived, "MAX_MEMBERS", 3)
-    assert len(load([str(write(tmp_path, "a", pack({f"{n}.yaml": CLAIM % n for n in range(3)})))]).documents) == 3
+    assert (
+        len(
+            load(
+                [str(write(tmp_path, "a", pack({f"{n}.yaml": CLAIM % n for n in range(3)})))]
+            ).documents
+        )
+        == 3
+    )
     with pytest.raises(InputError, match="more than 3 members"):
         load([str(write(tmp_path, "b", pack({f"{n}.txt": "" for n in range(4)})))])
 

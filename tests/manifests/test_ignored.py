@@ -30,12 +30,16 @@ def tree(folder: Path) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("a: b\n", encoding="utf-8")
     (folder / "go" / "vendor" / "modules.txt").write_text("", encoding="utf-8")
-    (folder / ".gitignore").write_text("/build/\nsecret.yaml\n# a comment\n*drop*\n", encoding="utf-8")
+    (folder / ".gitignore").write_text(
+        "/build/\nsecret.yaml\n# a comment\n*drop*\n", encoding="utf-8"
+    )
     (folder / "deep" / ".gitignore").write_text("keep.yaml\n!drop.yaml\n", encoding="utf-8")
 
 
 def below(folder: Path, *, gitignore: bool = True) -> set[str]:
-    found = [item for item in listed([str(folder)], (), gitignore=gitignore) if isinstance(item, Entry)]
+    found = [
+        item for item in listed([str(folder)], (), gitignore=gitignore) if isinstance(item, Entry)
+    ]
     return {os.path.relpath(item.path, folder).replace(os.sep, "/") for item in found}
 
 
@@ -46,7 +50,9 @@ def test_patterns_of_a_repository_and_of_its_folders(tmp_path: Path) -> None:
     assert below(tmp_path, gitignore=False) == set(FILES)
 
 
-def test_patterns_above_the_folder_count_but_for_a_folder_that_is_ignored_itself(tmp_path: Path) -> None:
+def test_patterns_above_the_folder_count_but_for_a_folder_that_is_ignored_itself(
+    tmp_path: Path,
+) -> None:
     tree(tmp_path)
     (tmp_path / ".git").mkdir()
     assert below(tmp_path / "deep") == {"drop.yaml"}
@@ -65,7 +71,12 @@ def test_more_patterns_than_are_compiled_at_once(tmp_path: Path) -> None:
     names = [f"generated-by-a-program-with-a-long-name-{number}.yaml" for number in range(2_000)]
     for name in (names[0], names[1], names[-1], "kept.yaml"):
         (tmp_path / name).write_text("a: b\n")
-    lines = [*names, "x" * 10_000, *(f"{number}{'?' * 4_000}" for number in range(2)), f"!{names[1]}"]
+    lines = [
+        *names,
+        "x" * 10_000,
+        *(f"{number}{'?' * 4_000}" for number in range(2)),
+        f"!{names[1]}",
+    ]
     (tmp_path / ".gitignore").write_text("\n".join(lines))
     assert below(tmp_path) == {names[1], "kept.yaml"}
     found = [item for item in listed([str(tmp_path)], lines) if isinstance(item, Entry)]
@@ -86,7 +97,9 @@ def test_patterns_without_end_are_refused_with_their_file(tmp_path: Path, lines:
     tree(tmp_path)
     (tmp_path / ".git").mkdir()
     (tmp_path / "deep" / ".gitignore").write_text("\n".join(lines))
-    with pytest.raises(UsageError, match=r"deep/\.gitignore: more than 5,000 patterns, or 131,072 characters"):
+    with pytest.raises(
+        UsageError, match=r"deep/\.gitignore: more than 5,000 patterns, or 131,072 characters"
+    ):
         below(tmp_path)
 
 
@@ -105,5 +118,7 @@ def test_as_many_characters_as_are_excluded(tmp_path: Path) -> None:
     found = [item.path for item in listed([str(tmp_path)], patterns) if isinstance(item, Entry)]
     assert found
     assert str(tmp_path / "a.yaml") not in found
-    with pytest.raises(UsageError, match="exclude: more than 5,000 patterns, or 131,072 characters"):
+    with pytest.raises(
+        UsageError, match="exclude: more than 5,000 patterns, or 131,072 characters"
+    ):
         list(listed([str(tmp_path)], [*patterns, "d"]))

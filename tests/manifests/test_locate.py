@@ -47,8 +47,16 @@ def span(position) -> tuple[int, int, int, int]:
         ((*REQUEST, "name"), False, (8, 13, 8, 16)),
         ((*REQUEST, "exactly", "deviceClassName"), False, (10, 26, 10, 43)),
         ((*REQUEST, "exactly", "count"), False, (11, 9, 11, 14)),  # nothing to see: its key
-        ((*REQUEST, "exactly", "adminAccess"), False, (9, 7, 9, 14)),  # missing: the key of what would hold it
-        ((*REQUEST, "firstAvailable"), False, (8, 7, 8, 16)),  # missing in a list's item: its first line
+        (
+            (*REQUEST, "exactly", "adminAccess"),
+            False,
+            (9, 7, 9, 14),
+        ),  # missing: the key of what would hold it
+        (
+            (*REQUEST, "firstAvailable"),
+            False,
+            (8, 7, 8, 16),
+        ),  # missing in a list's item: its first line
         (("spec", "devices", "constraints"), False, (17, 18, 17, 20)),
         (("spec", "devices", "config"), True, (6, 3, 6, 10)),
         (REQUEST, False, (8, 7, 16, 41)),
@@ -63,7 +71,12 @@ def test_yaml_values_and_keys(one, composer: str, path, key: bool, wanted) -> No
 def test_a_character_of_a_block_scalar(one, composer: str) -> None:
     document = one(CLAIM)
     text = 'device.driver == "a" &&\n  device.attributes["a"].b'
-    assert document.value["spec"]["devices"]["requests"][0]["exactly"]["selectors"][0]["cel"]["expression"] == text
+    assert (
+        document.value["spec"]["devices"]["requests"][0]["exactly"]["selectors"][0]["cel"][
+            "expression"
+        ]
+        == text
+    )
     place = document.locate(EXPRESSION, offset=text.index("attributes"))
     assert (place.line, place.column) == (16, 24)
     assert document.line(16)[23:].startswith("attributes")
@@ -137,7 +150,10 @@ def test_json_values_and_keys(one, path, key: bool, wanted) -> None:
 
 def test_a_character_of_a_json_string(one) -> None:
     document = one('{"kind": "K", "a": "x\\n\\u00e9\\ud83d\\ude00y"}')
-    columns = [document.locate(("a",), offset=number).column for number in range(len(document.value["a"]) + 1)]
+    columns = [
+        document.locate(("a",), offset=number).column
+        for number in range(len(document.value["a"]) + 1)
+    ]
     assert columns == [21, 22, 24, 30, 42, 43]
 
 
@@ -175,8 +191,12 @@ def check(source: str, value: str, *, escapes: bool = False) -> None:
 @settings(max_examples=150, deadline=None)
 @given(TEXTS, st.sampled_from(["'", '"', "|", ">", None]), st.integers(4, 80), st.booleans())
 def test_pyyamls_dumps_map_back(value: str, style: str | None, width: int, unicode: bool) -> None:
-    assume(isinstance(plain(value), str))  # PyYAML leaves texts bare that Go reads as booleans and numbers
-    source = yaml.dump({"k": {"t": value}}, default_style=style, width=width, allow_unicode=unicode, indent=3)
+    assume(
+        isinstance(plain(value), str)
+    )  # PyYAML leaves texts bare that Go reads as booleans and numbers
+    source = yaml.dump(
+        {"k": {"t": value}}, default_style=style, width=width, allow_unicode=unicode, indent=3
+    )
     check(source, safe_load(source)["k"]["t"], escapes='"' in source)
 
 
@@ -194,7 +214,13 @@ LINES = st.lists(st.text(st.sampled_from(list("ab é#:'\"\t")), max_size=8), min
     st.booleans(),
 )
 def test_block_scalars_map_back(
-    lines: list[str], style: str, chomping: str, indent: int, explicit: bool, end: str, comment: bool
+    lines: list[str],
+    style: str,
+    chomping: str,
+    indent: int,
+    explicit: bool,
+    end: str,
+    comment: bool,
 ) -> None:
     """Written by hand, so that explicit indentation, chomping, blank lines and CRLF all meet."""
     header = f"{style}{indent if explicit else ''}{chomping}{' # why' if comment else ''}"
@@ -209,19 +235,34 @@ def test_block_scalars_map_back(
         document = load(["-"], stdin=source.encode()).documents[0]
         plain = load(["-"], stdin=source.replace("\r\n", "\n").encode()).documents[0]
         for offset in range(len(wanted)):
-            assert document.locate(("k", "t"), offset=offset) == plain.locate(("k", "t"), offset=offset)
+            assert document.locate(("k", "t"), offset=offset) == plain.locate(
+                ("k", "t"), offset=offset
+            )
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.text(st.sampled_from(list("abé'\\")), min_size=1, max_size=6), min_size=1, max_size=5), st.data())
+@given(
+    st.lists(
+        st.text(st.sampled_from(list("abé'\\")), min_size=1, max_size=6), min_size=1, max_size=5
+    ),
+    st.data(),
+)
 def test_folded_flow_scalars_map_back(words: list[str], data: st.DataObject) -> None:
     """Words of plain and single-quoted scalars over several lines."""
     glue = data.draw(
-        st.lists(st.sampled_from([" ", "  ", "\n     ", " \n\n     ", "\n\n\n     "]), min_size=4, max_size=4)
+        st.lists(
+            st.sampled_from([" ", "  ", "\n     ", " \n\n     ", "\n\n\n     "]),
+            min_size=4,
+            max_size=4,
+        )
     )
     quoted = data.draw(st.booleans())
     text = "".join(f"{word}{space}" for word, space in zip(words, glue, strict=False)) + "end"
-    source = f"k:\n  t: '{text.replace(chr(39), chr(39) * 2)}'\n" if quoted else f"k:\n  t: a{text}\n  u: 1\n"
+    source = (
+        f"k:\n  t: '{text.replace(chr(39), chr(39) * 2)}'\n"
+        if quoted
+        else f"k:\n  t: a{text}\n  u: 1\n"
+    )
     check(source, safe_load(source)["k"]["t"])
 
 
@@ -234,20 +275,31 @@ def test_json_strings_map_back(value: str, ascii_only: bool) -> None:
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-1000, 1000) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4)
+    ),
     max_leaves=20,
 )
 
 
 def paths(value, prefix=()):
     yield prefix, value
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for step, child in items:
         yield from paths(child, (*prefix, step))
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.dictionaries(st.text(max_size=4), JSON_VALUES, min_size=1, max_size=4), st.sampled_from([None, 1]))
+@given(
+    st.dictionaries(st.text(max_size=4), JSON_VALUES, min_size=1, max_size=4),
+    st.sampled_from([None, 1]),
+)
 def test_every_json_value_is_found(value, indent) -> None:
     source = json.dumps(value, indent=indent)
     document = load(["-"], stdin=source.encode()).documents[0]
@@ -255,5 +307,7 @@ def test_every_json_value_is_found(value, indent) -> None:
     for path, wanted in paths(value):
         place = document.locate(path)
         text = "\n".join(lines[place.line - 1 : place.end_line])
-        text = text[place.column - 1 : len(text) - len(lines[place.end_line - 1]) + place.end_column - 1]
+        text = text[
+            place.column - 1 : len(text) - len(lines[place.end_line - 1]) + place.end_column - 1
+        ]
         assert json.loads(text) == wanted

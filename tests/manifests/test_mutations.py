@@ -39,7 +39,19 @@ PIECES = [
         b"#",
         b"%",
     ),
-    *(b"\0", b"\xff", b"---\n", b"\\u", b"\\ud800", b"{{", b"\r", b"\xe2\x80\xa8", b"!!int ", b"!!binary ", b"0x"),
+    *(
+        b"\0",
+        b"\xff",
+        b"---\n",
+        b"\\u",
+        b"\\ud800",
+        b"{{",
+        b"\r",
+        b"\xe2\x80\xa8",
+        b"!!int ",
+        b"!!binary ",
+        b"0x",
+    ),
     *(b".inf", b"1e999", b",", b"? ", b"\xef\xbb\xbf"),
 ]
 ARCHIVES = [
@@ -64,7 +76,13 @@ def damaged(data: bytes, pieces: list[bytes], chance: random.Random) -> bytes:
 
 def paths(value: object, prefix: tuple = ()) -> Iterator[tuple]:
     yield prefix
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for step, child in items:
         yield from paths(child, (*prefix, step))
 

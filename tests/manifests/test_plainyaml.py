@@ -106,12 +106,16 @@ def test_a_line_of_any_length(length: int) -> None:
 
 
 WORDS = "- |: |  |\n  |\n- | # c|k: v|  - k: v|[a, b]|{a: b}|null|on|0x1f|1.5|-1|--f|a:b|.inf|...|a b|'q'|\"q\"|::"
-TOKENS = st.sampled_from([*"ab1y~-:#'\"|>[]{},&*!?%@`=\\ \n", *WORDS.split("|"), "k: |\n", "k: |-\n    t\n"])
+TOKENS = st.sampled_from(
+    [*"ab1y~-:#'\"|>[]{},&*!?%@`=\\ \n", *WORDS.split("|"), "k: |\n", "k: |-\n    t\n"]
+)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, len(CLAIM)), st.integers(0, 4), st.lists(TOKENS, max_size=4))
-def test_a_mutated_claim_has_the_value_that_libyaml_gives(at: int, cut: int, tokens: list[str]) -> None:
+def test_a_mutated_claim_has_the_value_that_libyaml_gives(
+    at: int, cut: int, tokens: list[str]
+) -> None:
     text = CLAIM[:at] + "".join(tokens) + CLAIM[at + cut :]
     value = plainyaml.read(text)
     if value is not plainyaml.UNKNOWN and bad_character(text, 0, len(text)) is None:

@@ -14,7 +14,9 @@ from dractl.manifests.load import is_relevant
 from dractl.manifests.source import Source
 
 CASES = [
-    json.loads(line) for line in (Path(__file__).parent / "data" / "go-yaml.jsonl").read_text().split("\n") if line
+    json.loads(line)
+    for line in (Path(__file__).parent / "data" / "go-yaml.jsonl").read_text().split("\n")
+    if line
 ]
 
 
@@ -34,7 +36,9 @@ def test_values_and_errors_are_those_of_go_yaml(composer: str) -> None:
                 wrong.append((case, found))
             continue
         wanted = json.loads(case["json"])
-        value = None if not found else found[0].value if not isinstance(found[0], Broken) else found[0]
+        value = (
+            None if not found else found[0].value if not isinstance(found[0], Broken) else found[0]
+        )
         if json.dumps(value, default=str, sort_keys=True) != json.dumps(wanted, sort_keys=True):
             if isinstance(wanted, dict) and value == wanted:  # 1e21 is a float in both
                 continue
@@ -79,9 +83,13 @@ def test_repeated_keys_are_faults_and_the_last_one_counts(one) -> None:
 
 
 def test_a_merge_and_a_field_beside_it_repeat_the_key(one) -> None:
-    document = one("kind: K\na: &x {count: 1}\nb:\n  <<: *x\n  count: 2\nc:\n  count: 3\n  <<: *x\n")
+    document = one(
+        "kind: K\na: &x {count: 1}\nb:\n  <<: *x\n  count: 2\nc:\n  count: 3\n  <<: *x\n"
+    )
     assert document.value["b"] == {"count": 2}
-    assert document.value["c"] == {"count": 1}  # go-yaml v2 lets the later one win, also when it is the merge
+    assert document.value["c"] == {
+        "count": 1
+    }  # go-yaml v2 lets the later one win, also when it is the merge
     assert [fault.path for fault in document.faults] == [("b", "count"), ("c", "count")]
 
 
@@ -94,7 +102,10 @@ def test_a_merge_and_a_field_beside_it_repeat_the_key(one) -> None:
             '{"a": "\\ud83d", "b": [1, true, null, "\\udead", {"c": 2}]}',
             {"a": "\ufffd", "b": [1, True, None, "\ufffd", {"c": 2}]},
         ),
-        ('{"a": "\\udc00\\udc00", "b": "\\udbff\\udfff"}', {"a": "\ufffd\ufffd", "b": "\U0010ffff"}),
+        (
+            '{"a": "\\udc00\\udc00", "b": "\\udbff\\udfff"}',
+            {"a": "\ufffd\ufffd", "b": "\U0010ffff"},
+        ),
         ('{"a": 1,}', {"a": 1}),
         ('{"a": 1, # why\n "b": 2}', {"a": 1, "b": 2}),
         ("\ufeff" + '{"a": 1}', {"a": 1}),
@@ -113,10 +124,19 @@ def test_json_that_repeats_a_key(one) -> None:
 
 
 @pytest.mark.parametrize("basic", [False, True])
-def test_equal_attributes_in_a_large_list_are_one_value(monkeypatch: pytest.MonkeyPatch, basic: bool) -> None:
-    attributes = {"a": {"string": "x"}, "b": {"string": "x"}, "c": {"string": "y"}, "d": {"int": 1.0}}
+def test_equal_attributes_in_a_large_list_are_one_value(
+    monkeypatch: pytest.MonkeyPatch, basic: bool
+) -> None:
+    attributes = {
+        "a": {"string": "x"},
+        "b": {"string": "x"},
+        "c": {"string": "y"},
+        "d": {"int": 1.0},
+    }
     device = {"basic": {"attributes": attributes}} if basic else {"attributes": attributes}
-    text = json.dumps({"kind": "X", "items": [{"spec": {"devices": [device, 1]}}, 2], "more": "\U0001f600"})
+    text = json.dumps(
+        {"kind": "X", "items": [{"spec": {"devices": [device, 1]}}, 2], "more": "\U0001f600"}
+    )
     (small,) = read_text("small.json", text)
     monkeypatch.setattr(jsontext, "_LARGE", 0)
     (large,) = read_text("large.json", text)
@@ -147,7 +167,9 @@ def test_a_large_text_reads_as_a_small_one_does(monkeypatch: pytest.MonkeyPatch,
     small = read_text("a.json", text)
     monkeypatch.setattr(jsontext, "_LARGE", 0)
     large = read_text("a.json", text)
-    assert [getattr(item, "value", item) for item in large] == [getattr(item, "value", item) for item in small]
+    assert [getattr(item, "value", item) for item in large] == [
+        getattr(item, "value", item) for item in small
+    ]
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,9 @@ def exactly(result: Migrated) -> dict[str, Any]:
         ("openshift.io/sriov_net_a", "sriovnetwork.k8snetworkplumbingwg.io", '"sriov_net_a"'),
     ],
 )
-def test_a_resource_becomes_a_request_of_a_class(resource: str, device_class: str, selected: str | None) -> None:
+def test_a_resource_becomes_a_request_of_a_class(
+    resource: str, device_class: str, selected: str | None
+) -> None:
     result = written(resource, 2)
     asked = exactly(result)
     assert (asked["deviceClassName"], asked["count"]) == (device_class, 2)
@@ -93,20 +95,27 @@ def test_the_template_is_in_the_namespace_of_the_pod() -> None:
         ("huawei.com/Ascend910", 1, "no class of npu.huawei.com is known to stand for it"),
     ],
 )
-def test_what_cannot_be_turned_is_left_alone_with_the_reason(resource: str, count: int | str, said: str) -> None:
+def test_what_cannot_be_turned_is_left_alone_with_the_reason(
+    resource: str, count: int | str, said: str
+) -> None:
     result = written(resource, f'"{count}"' if isinstance(count, str) else count)
     assert result.after == result.before
     assert any(said in remark.message for remark in result.remarks)
 
 
 @pytest.mark.parametrize(
-    "amounts", [", nvidia.com/gpumem: 3000", "}, requests: {nvidia.com/gpumem: 3000"], ids=["limits", "requests"]
+    "amounts",
+    [", nvidia.com/gpumem: 3000", "}, requests: {nvidia.com/gpumem: 3000"],
+    ids=["limits", "requests"],
 )
 def test_a_part_of_a_device_gets_no_claim_of_a_whole_one(amounts: str) -> None:
     result = migrated(POD.format(resource="nvidia.com/gpu", count=f"1{amounts}", more=""))
     assert result.after == result.before
     said = [remark.message for remark in result.remarks]
-    assert "nvidia.com/gpu with nvidia.com/gpumem is a part of a device, and a claim would get all of it" in said
+    assert (
+        "nvidia.com/gpu with nvidia.com/gpumem is a part of a device, and a claim would get all of it"
+        in said
+    )
     assert any("which part of nvidia.com/gpu the container gets" in message for message in said)
 
 
@@ -129,7 +138,9 @@ def test_a_product_of_mig_devices_asks_for_the_profile() -> None:
     ]
 
 
-def test_containers_have_claims_of_their_own_and_one_template_and_an_init_container_borrows() -> None:
+def test_containers_have_claims_of_their_own_and_one_template_and_an_init_container_borrows() -> (
+    None
+):
     text = """\
 apiVersion: v1
 kind: Pod
@@ -156,7 +167,9 @@ spec:
     spec, template = values(result)
     names = [claim["name"] for claim in spec["spec"]["resourceClaims"]]
     assert names == ["gpu", "gpu-2"]
-    assert {c["resourceClaimTemplateName"] for c in spec["spec"]["resourceClaims"]} == {template["metadata"]["name"]}
+    assert {c["resourceClaimTemplateName"] for c in spec["spec"]["resourceClaims"]} == {
+        template["metadata"]["name"]
+    }
     assert spec["spec"]["initContainers"][0]["resources"] == {"claims": [{"name": "gpu"}]}
     assert [c["resources"] for c in spec["spec"]["containers"]] == [
         {"claims": [{"name": "gpu"}]},
@@ -168,14 +181,18 @@ spec:
 
 def test_a_comment_behind_a_request_goes_to_the_claim() -> None:
     limits = '      limits:\n        cpu: "8"\n        nvidia.com/gpu: 4 # half a node\n'
-    result = migrated(f"apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: x\n    resources:\n{limits}")
+    result = migrated(
+        f"apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: x\n    resources:\n{limits}"
+    )
     assert "- name: gpu  # half a node\n" in result.after
     assert result.after.count("#") == 1
 
 
 def test_a_file_without_a_last_line_break_is_turned() -> None:
     block = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - resources:\n      limits:\n        nvidia.com/gpu: 2"
-    assert values(migrated(block))[0]["spec"]["containers"] == [{"resources": {"claims": [{"name": "gpu"}]}}]
+    assert values(migrated(block))[0]["spec"]["containers"] == [
+        {"resources": {"claims": [{"name": "gpu"}]}}
+    ]
 
 
 def test_shared_anchors_are_left_alone_and_a_second_run_changes_nothing() -> None:
@@ -201,7 +218,9 @@ spec:
 def test_before_and_after_fit_on_the_same_machine() -> None:
     """Four of the eight GPUs of a DGX H100: of a device plugin, and through claims on what the driver publishes."""
     text = POD.format(
-        resource="nvidia.com/gpu", count=4, more="nodeSelector: {nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3}"
+        resource="nvidia.com/gpu",
+        count=4,
+        more="nodeSelector: {nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3}",
     )
     features, target = Features.for_release("1.37"), Target.of("1.37")
     before = read_text("a.yaml", text)[0].value  # type: ignore[union-attr]
@@ -211,7 +230,11 @@ def test_before_and_after_fit_on_the_same_machine() -> None:
     assert Scheduler(state_of(before, plugin), features).pod(before).fits
 
     fleet = published.described("dgx-h100", target, ("gpu.nvidia.com",))
-    parts = [item for kind in ("ResourceSlice", "DeviceClass", "Node") for item in fleet.all(kind).values()]
+    parts = [
+        item
+        for kind in ("ResourceSlice", "DeviceClass", "Node")
+        for item in fleet.all(kind).values()
+    ]
     after, template = values(migrated(text))
     names = {item["name"]: f"a-{item['name']}" for item in after["spec"]["resourceClaims"]}
     claims = [
@@ -222,7 +245,13 @@ def test_before_and_after_fit_on_the_same_machine() -> None:
                 "name": made,
                 "namespace": "ml",
                 "ownerReferences": [
-                    {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "uid-a", "controller": True}
+                    {
+                        "apiVersion": "v1",
+                        "kind": "Pod",
+                        "name": "a",
+                        "uid": "uid-a",
+                        "controller": True,
+                    }
                 ],
             },
             "spec": template["spec"]["spec"],
@@ -231,7 +260,9 @@ def test_before_and_after_fit_on_the_same_machine() -> None:
     ]
     after["metadata"]["uid"] = "uid-a"
     after["status"] = {
-        "resourceClaimStatuses": [{"name": name, "resourceClaimName": made} for name, made in names.items()]
+        "resourceClaimStatuses": [
+            {"name": name, "resourceClaimName": made} for name, made in names.items()
+        ]
     }
     nodes = [] if fleet.all("Node") else [node("dgx-h100")]
     attempt = Scheduler(state_of(after, template, *claims, *parts, *nodes), features).pod(after)
@@ -247,7 +278,9 @@ def run(*arguments: str) -> int:
 
 def test_exit_codes_and_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "a.yaml"
-    file.write_text("# head\n" + POD.format(resource="nvidia.com/gpu", count=1, more="restartPolicy: Never"))
+    file.write_text(
+        "# head\n" + POD.format(resource="nvidia.com/gpu", count=1, more="restartPolicy: Never")
+    )
     os.chmod(file, 0o640)
     assert run(str(file)) == 1
     assert "+apiVersion: resource.k8s.io/v1" in capsys.readouterr().out
@@ -278,15 +311,21 @@ def test_keep_requests_gives_the_classes_that_drivers_do_not_install(
 
 
 @pytest.mark.parametrize("keep", [[], ["--keep-requests"]])
-def test_the_json_has_its_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str], keep: list[str]) -> None:
+def test_the_json_has_its_schema(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keep: list[str]
+) -> None:
     for name, count in (("a.yaml", "2"), ("b.yaml", '"{{ n }}"')):
-        text = POD.format(more="restartPolicy: Never", resource="nvidia.com/mig-1g.10gb.me", count=count)
+        text = POD.format(
+            more="restartPolicy: Never", resource="nvidia.com/mig-1g.10gb.me", count=count
+        )
         (tmp_path / name).write_text(text)
     main(["migrate", str(tmp_path), "-o", "json", "-q", *keep])
     found = json.loads(capsys.readouterr().out)
     schema = json.loads((data_dir("schemas") / "dractl" / "migrate-v1.json").read_bytes())
     assert [error.message for error in Draft202012Validator(schema).iter_errors(found)] == []
-    assert [os.path.basename(item["file"]) for item in found["files"]] == ([] if keep else ["a.yaml"])
+    assert [os.path.basename(item["file"]) for item in found["files"]] == (
+        [] if keep else ["a.yaml"]
+    )
     assert {item["kind"] for item in found["classes"]} == ({"DeviceClass"} if keep else set())
 
 
@@ -299,7 +338,10 @@ kind: Node
 metadata: {name: node-1}
 spec: {taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]}
 """
-TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists"}  # admission.go of ExtendedResourceToleration
+TOLERATION = {
+    "key": "nvidia.com/gpu",
+    "operator": "Exists",
+}  # admission.go of ExtendedResourceToleration
 
 
 def tolerations(result: Migrated) -> Any:
@@ -317,15 +359,21 @@ def test_a_taint_of_a_node_in_the_input_is_tolerated() -> None:
 
 
 def test_tolerations_that_are_there_stay() -> None:
-    own = POD.format(resource="nvidia.com/gpu", count=1, more="tolerations: [{key: a, operator: Exists}]")
+    own = POD.format(
+        resource="nvidia.com/gpu", count=1, more="tolerations: [{key: a, operator: Exists}]"
+    )
     assert tolerations(migrated(own + TAINTED)) == [TOLERATION, {"key": "a", "operator": "Exists"}]
     own = POD.format(resource="nvidia.com/gpu", count=1, more="tolerations: [{operator: Exists}]")
     assert tolerations(migrated(own + TAINTED)) == [{"operator": "Exists"}]
 
 
-def test_every_resource_is_tolerated_if_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_resource_is_tolerated_if_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "a.yaml"
-    path.write_text(POD.format(resource="nvidia.com/mig-1g.5gb", count=1, more="restartPolicy: Never"))
+    path.write_text(
+        POD.format(resource="nvidia.com/mig-1g.5gb", count=1, more="restartPolicy: Never")
+    )
     assert run("--tolerate", str(path)) == 1
     captured = capsys.readouterr()
     assert "+  - key: nvidia.com/mig-1g.5gb\n+    operator: Exists\n" in captured.out
@@ -333,7 +381,9 @@ def test_every_resource_is_tolerated_if_asked_for(tmp_path: Path, capsys: pytest
 
 
 def test_a_map_that_loses_everything_else_has_no_comma() -> None:
-    flow = POD.format(resource="nvidia.com/gpu", count=1, more="restartPolicy: Never").replace("cpu: 1, ", "")
+    flow = POD.format(resource="nvidia.com/gpu", count=1, more="restartPolicy: Never").replace(
+        "cpu: 1, ", ""
+    )
     assert "resources: {claims: [{name: gpu}]}" in migrated(flow).after
 
 
@@ -369,23 +419,36 @@ def test_json_stays_json_and_keeps_its_layout(newline: str) -> None:
     made = json.loads(after)
     assert made["kind"] == "List"
     pod, template = made["items"]
-    assert pod["spec"]["containers"][0]["resources"] == {"limits": {"cpu": 1}, "claims": [{"name": "gpu"}]}
-    assert pod["spec"]["resourceClaims"] == [{"name": "gpu", "resourceClaimTemplateName": template["metadata"]["name"]}]
+    assert pod["spec"]["containers"][0]["resources"] == {
+        "limits": {"cpu": 1},
+        "claims": [{"name": "gpu"}],
+    }
+    assert pod["spec"]["resourceClaims"] == [
+        {"name": "gpu", "resourceClaimTemplateName": template["metadata"]["name"]}
+    ]
     assert template["spec"]["spec"]["devices"]["requests"][0]["exactly"]["count"] == 2
-    assert f'      "metadata": {{"name": "a", "annotations": {{"x": "\\u003cb\\u003e"}}}},{newline}' in after
+    assert (
+        f'      "metadata": {{"name": "a", "annotations": {{"x": "\\u003cb\\u003e"}}}},{newline}'
+        in after
+    )
     assert '{"limits": {"cpu": 1.0}, "claims": [{"name": "gpu"}]}' in after
     assert after.count("\n") == after.count(newline)
     assert migrated(after).after == after
 
 
 def test_json_without_spaces_gets_none() -> None:
-    pod = json.loads(POD_JSON) | {"metadata": {"name": "a", "annotations": {"x": '{"a": 1, "b": 2}'}}}
+    pod = json.loads(POD_JSON) | {
+        "metadata": {"name": "a", "annotations": {"x": '{"a": 1, "b": 2}'}}
+    }
     after = migrated(json.dumps(pod, separators=(",", ":"))).after
     assert after == json.dumps(json.loads(after), separators=(",", ":")) + "\n"
 
 
 def test_a_list_gets_the_template_as_an_item_and_a_stream_as_a_value() -> None:
-    whole = json.dumps({"apiVersion": "v1", "kind": "List", "items": [json.loads(POD_JSON)]}, indent=4) + "\n"
+    whole = (
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": [json.loads(POD_JSON)]}, indent=4)
+        + "\n"
+    )
     after = migrated(whole).after
     assert [item["kind"] for item in json.loads(after)["items"]] == ["Pod", "ResourceClaimTemplate"]
     assert after == json.dumps(json.loads(after), indent=4) + "\n"
@@ -415,30 +478,49 @@ def test_an_inline_patch_is_pointed_at(patch: str) -> None:
     )
     (remark,) = migrated(text).remarks
     assert "nvidia.com/gpu is left as it is: a patch" in remark.message
-    assert (remark.position.line, text.splitlines()[5][remark.position.column - 1 :][:10]) == (6, "nvidia.com")
+    assert (remark.position.line, text.splitlines()[5][remark.position.column - 1 :][:10]) == (
+        6,
+        "nvidia.com",
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "patch", "place"),
     [
-        ("p.yaml", "- op: add\n  path: /spec/template/spec/containers/0/resources/limits\n  value: {GPU: 1}\n", "3:11"),
-        ("p.json", '[{"op": "replace", "path": "/spec/containers/0/resources/limits/nvidia.com~1gpu"}]', "1:65"),
+        (
+            "p.yaml",
+            "- op: add\n  path: /spec/template/spec/containers/0/resources/limits\n  value: {GPU: 1}\n",
+            "3:11",
+        ),
+        (
+            "p.json",
+            '[{"op": "replace", "path": "/spec/containers/0/resources/limits/nvidia.com~1gpu"}]',
+            "1:65",
+        ),
     ],
 )
 def test_operations_in_a_file_are_pointed_at(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, patch: str, place: str
 ) -> None:
-    (tmp_path / "kustomization.yaml").write_text(f"patches: [{{path: {name}, target: {{kind: Deployment}}}}]\n")
+    (tmp_path / "kustomization.yaml").write_text(
+        f"patches: [{{path: {name}, target: {{kind: Deployment}}}}]\n"
+    )
     (tmp_path / name).write_text(patch.replace("GPU", "nvidia.com/gpu"))
     main(["migrate", str(tmp_path)])
     err = capsys.readouterr().err
     assert f"{name}:{place}: nvidia.com/gpu is left as it is: a patch" in err
 
 
-def test_files_outside_of_a_kustomization_are_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_outside_of_a_kustomization_are_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "app").mkdir()
-    (tmp_path / "app" / "kustomization.yaml").write_text("patches: [{path: ../p.yaml}, {path: missing.yaml}]\n")
-    (tmp_path / "p.yaml").write_text("- {op: add, path: /spec/containers/0/resources/limits/nvidia.com~1gpu}\n")
+    (tmp_path / "app" / "kustomization.yaml").write_text(
+        "patches: [{path: ../p.yaml}, {path: missing.yaml}]\n"
+    )
+    (tmp_path / "p.yaml").write_text(
+        "- {op: add, path: /spec/containers/0/resources/limits/nvidia.com~1gpu}\n"
+    )
     main(["migrate", str(tmp_path / "app")])
     assert "left as it is" not in capsys.readouterr().err
 
@@ -478,7 +560,9 @@ spec:
         ('rayStartParams: {num-gpus: "2"}', {"num-gpus": "2"}),
     ],
 )
-def test_ray_is_told_the_gpus_that_it_counted_by_the_limit(params: str, after: dict[str, str]) -> None:
+def test_ray_is_told_the_gpus_that_it_counted_by_the_limit(
+    params: str, after: dict[str, str]
+) -> None:
     made, template = values(migrated(RAY.replace("PARAMS", params)))
     assert made["spec"]["workerGroupSpecs"][0]["rayStartParams"] == after
     assert template["kind"] == "ResourceClaimTemplate"
@@ -504,9 +588,13 @@ data:
 """
 
 
-@pytest.mark.parametrize(("renamed", "resource"), [("false", "nvidia.com/gpu"), ("true", "nvidia.com/gpu.shared")])
+@pytest.mark.parametrize(
+    ("renamed", "resource"), [("false", "nvidia.com/gpu"), ("true", "nvidia.com/gpu.shared")]
+)
 def test_a_replica_of_the_plugin_is_a_part_of_a_device(renamed: str, resource: str) -> None:
-    text = SHARING.replace("RENAMED", renamed) + POD.format(resource=resource, count=1, more="restartPolicy: Never")
+    text = SHARING.replace("RENAMED", renamed) + POD.format(
+        resource=resource, count=1, more="restartPolicy: Never"
+    )
     (note,) = (item.message for item in migrated(text).remarks if "replica" in item.message)
     assert note.startswith(f"{resource} is one of 8 replicas of a device (ConfigMap sharing)")
     assert "consumableShares=8" in note
@@ -525,7 +613,9 @@ OTHERS = {
 @pytest.mark.parametrize(("other", "said"), OTHERS.items())
 def test_what_counts_or_hands_out_the_resource_is_named(other: str, said: str) -> None:
     version, kind, spec = other.split(" ", 2)
-    (remark,) = migrated(f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {spec}\n").remarks
+    (remark,) = migrated(
+        f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {spec}\n"
+    ).remarks
     assert said in remark.message
 
 
@@ -545,7 +635,9 @@ def test_nothing_to_convert_is_never_said_of_what_was_not_read(
     assert "nothing to convert" not in shown
 
 
-def test_the_order_of_steps_and_the_way_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_order_of_steps_and_the_way_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "a.yaml"
     file.write_text(POD.format(resource="nvidia.com/gpu", count=1, more="restartPolicy: Never"))
     run(str(file))
@@ -553,4 +645,7 @@ def test_the_order_of_steps_and_the_way_back(tmp_path: Path, capsys: pytest.Capt
     assert "order: 1. install gpu.nvidia.com with class gpu.nvidia.com" in shown
     assert "way back: the manifests as they were" in shown
     run("-o", "json", str(file))
-    assert [note.split(":")[0] for note in json.loads(capsys.readouterr().out)["notes"]] == ["order", "way back"]
+    assert [note.split(":")[0] for note in json.loads(capsys.readouterr().out)["notes"]] == [
+        "order",
+        "way back",
+    ]

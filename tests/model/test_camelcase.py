@@ -19,7 +19,11 @@ class Outer(Struct, frozen=True):
 
 
 def test_names() -> None:
-    assert [camel_case(name) for name in ("bdf", "numa_node", "pci_bus_id")] == ["bdf", "numaNode", "pciBusId"]
+    assert [camel_case(name) for name in ("bdf", "numa_node", "pci_bus_id")] == [
+        "bdf",
+        "numaNode",
+        "pciBusId",
+    ]
 
 
 def test_nothing_known_is_left_out_unless_it_is_always_there() -> None:

@@ -13,7 +13,9 @@ from dractl.model.releases import CHANGES, RELEASES, has_change
 
 
 def asked() -> set[str]:
-    text = "".join(path.read_text(encoding="utf-8") for path in Path(dractl.__file__).parent.rglob("*.py"))
+    text = "".join(
+        path.read_text(encoding="utf-8") for path in Path(dractl.__file__).parent.rglob("*.py")
+    )
     return set(re.findall(r'(?:target|features|self)\.has\("([a-z0-9.-]+)"\)', text))
 
 

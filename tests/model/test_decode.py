@@ -22,7 +22,13 @@ from dractl.model import (
 
 
 def resource(kind: str, spec: Any, version: str = "v1", **rest: Any) -> dict[str, Any]:
-    return {"apiVersion": f"resource.k8s.io/{version}", "kind": kind, "metadata": {"name": "it"}, "spec": spec, **rest}
+    return {
+        "apiVersion": f"resource.k8s.io/{version}",
+        "kind": kind,
+        "metadata": {"name": "it"},
+        "spec": spec,
+        **rest,
+    }
 
 
 BODY = {
@@ -36,15 +42,22 @@ BODY = {
 }
 REST = {
     "constraints": [{"requests": ["gpu"], "matchAttribute": "resource.kubernetes.io/pcieRoot"}],
-    "config": [{"requests": ["gpu"], "opaque": {"driver": "gpu.example.com", "parameters": {"a": 1}}}],
+    "config": [
+        {"requests": ["gpu"], "opaque": {"driver": "gpu.example.com", "parameters": {"a": 1}}}
+    ],
 }
 
 
 def claims() -> list[dict[str, Any]]:
     wrapped = [{"name": "gpu", "exactly": BODY}]
     return [
-        *(resource("ResourceClaim", {"devices": {"requests": wrapped, **REST}}, v) for v in ("v1", "v1beta2")),
-        resource("ResourceClaim", {"devices": {"requests": [{"name": "gpu", **BODY}], **REST}}, "v1beta1"),
+        *(
+            resource("ResourceClaim", {"devices": {"requests": wrapped, **REST}}, v)
+            for v in ("v1", "v1beta2")
+        ),
+        resource(
+            "ResourceClaim", {"devices": {"requests": [{"name": "gpu", **BODY}], **REST}}, "v1beta1"
+        ),
     ]
 
 
@@ -58,7 +71,11 @@ def test_a_claim_of_any_version_is_the_same(document: dict[str, Any]) -> None:
     assert request.first_available == ()
     exactly = request.exactly
     assert exactly is not None
-    assert (exactly.device_class_name, exactly.count, exactly.admin_access) == ("gpu.example.com", 2, False)
+    assert (exactly.device_class_name, exactly.count, exactly.admin_access) == (
+        "gpu.example.com",
+        2,
+        False,
+    )
     assert exactly.selectors[0].cel is not None
     assert exactly.selectors[0].cel.expression == "true"
     assert exactly.capacity is not None
@@ -82,18 +99,26 @@ def test_a_claim_of_any_version_is_the_same(document: dict[str, Any]) -> None:
 )
 def test_which_flat_fields_make_an_exact_request(flat: dict[str, Any], wrapped: bool) -> None:
     """pkg/apis/resource/v1beta1/conversion.go hasAnyMainRequestFieldsSet."""
-    claim = decode(resource("ResourceClaim", {"devices": {"requests": [{"name": "a", **flat}]}}, "v1beta1"))
+    claim = decode(
+        resource("ResourceClaim", {"devices": {"requests": [{"name": "a", **flat}]}}, "v1beta1")
+    )
     assert isinstance(claim, ResourceClaim)
     assert (claim.spec.devices.requests[0].exactly is not None) == wrapped
 
 
 def test_a_template_is_converted_as_a_claim() -> None:
-    spec = {"metadata": {"labels": {"a": "b"}}, "spec": {"devices": {"requests": [{"name": "gpu", **BODY}]}}}
+    spec = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"devices": {"requests": [{"name": "gpu", **BODY}]}},
+    }
     template = decode(resource("ResourceClaimTemplate", spec, "v1beta1"))
     assert template == decode(
         resource(
             "ResourceClaimTemplate",
-            {"metadata": {"labels": {"a": "b"}}, "spec": {"devices": {"requests": [{"name": "gpu", "exactly": BODY}]}}},
+            {
+                "metadata": {"labels": {"a": "b"}},
+                "spec": {"devices": {"requests": [{"name": "gpu", "exactly": BODY}]}},
+            },
         )
     )
 
@@ -107,7 +132,12 @@ DEVICE = {
         "numa": {"ints": [0, 1]},
         "gone": {},
     },
-    "capacity": {"memory": {"value": "80Gi", "requestPolicy": {"default": "1", "validRange": {"min": "1", "step": 2}}}},
+    "capacity": {
+        "memory": {
+            "value": "80Gi",
+            "requestPolicy": {"default": "1", "validRange": {"min": "1", "step": 2}},
+        }
+    },
     "consumesCounters": [{"counterSet": "s", "counters": {"c": {"value": "1"}, "d": None}}],
     "taints": [{"key": "k", "effect": "NoSchedule"}],
     "allowMultipleAllocations": True,
@@ -117,7 +147,9 @@ DEVICE = {
 def published(devices: Any, version: str = "v1", **spec: Any) -> dict[str, Any]:
     pool = {"name": "p", "generation": 3, "resourceSliceCount": 1}
     return resource(
-        "ResourceSlice", {"driver": "d", "pool": pool, "nodeName": "n", "devices": devices, **spec}, version
+        "ResourceSlice",
+        {"driver": "d", "pool": pool, "nodeName": "n", "devices": devices, **spec},
+        version,
     )
 
 
@@ -130,7 +162,9 @@ def test_devices_are_read_as_they_are_asked_for(document: dict[str, Any]) -> Non
     found: Any = decode(document)
     assert (found.spec.driver, found.spec.pool.generation, found.spec.node_name) == ("d", 3, "n")
     (device,) = found.spec.devices
-    types = {name: (attribute.type, attribute.value) for name, attribute in device.attributes.items()}
+    types = {
+        name: (attribute.type, attribute.value) for name, attribute in device.attributes.items()
+    }
     assert types == {
         "model": ("string", "x"),
         "index": ("int", 1),
@@ -159,7 +193,9 @@ def test_older_slices_mean_unset_where_v1_minds() -> None:
 
 
 def test_v1alpha3_capacities_are_plain_quantities() -> None:
-    found: Any = decode(published([{"name": "a", "basic": {"capacity": {"memory": "1Gi"}}}], "v1alpha3"))
+    found: Any = decode(
+        published([{"name": "a", "basic": {"capacity": {"memory": "1Gi"}}}], "v1alpha3")
+    )
     assert found.spec.devices[0].capacity["memory"].value == Quantity.parse("1Gi")
 
 
@@ -171,24 +207,55 @@ def test_what_is_v1_is_not_copied() -> None:
 def test_absent_is_none_or_empty() -> None:
     claim: Any = decode(resource("ResourceClaim", None))
     assert claim.spec.devices.requests == ()
-    claim = decode(resource("ResourceClaim", {"devices": {"requests": [{"name": "a", "exactly": {}}, None]}}))
+    claim = decode(
+        resource("ResourceClaim", {"devices": {"requests": [{"name": "a", "exactly": {}}, None]}})
+    )
     exactly = claim.spec.devices.requests[0].exactly
-    assert (exactly.count, exactly.allocation_mode, exactly.admin_access, exactly.capacity) == (None,) * 4
+    assert (exactly.count, exactly.allocation_mode, exactly.admin_access, exactly.capacity) == (
+        None,
+    ) * 4
     assert claim.spec.devices.requests[1].name == ""
 
 
 def test_an_allocated_claim() -> None:
-    result = {"request": "a", "driver": "d", "pool": "p", "device": "x", "shareID": "s", "consumedCapacity": {"m": "1"}}
-    selector = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}]}
+    result = {
+        "request": "a",
+        "driver": "d",
+        "pool": "p",
+        "device": "x",
+        "shareID": "s",
+        "consumedCapacity": {"m": "1"},
+    }
+    selector = {
+        "nodeSelectorTerms": [
+            {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}
+        ]
+    }
     status = {
-        "allocation": {"devices": {"results": [result], "config": [{"source": "FromClass"}]}, "nodeSelector": selector},
+        "allocation": {
+            "devices": {"results": [result], "config": [{"source": "FromClass"}]},
+            "nodeSelector": selector,
+        },
         "reservedFor": [{"resource": "pods", "name": "pod", "uid": "u"}],
-        "devices": [{"driver": "d", "pool": "p", "device": "x", "conditions": [{"type": "Ready", "status": "True"}]}],
+        "devices": [
+            {
+                "driver": "d",
+                "pool": "p",
+                "device": "x",
+                "conditions": [{"type": "Ready", "status": "True"}],
+            }
+        ],
     }
     claim: Any = decode(resource("ResourceClaim", {}, status=status))
     (found,) = claim.status.allocation.devices.results
-    assert (found.request, found.share_id, found.consumed_capacity) == ("a", "s", {"m": Quantity.parse("1")})
-    assert claim.status.allocation.node_selector.node_selector_terms[0].match_fields[0].values == ("n",)
+    assert (found.request, found.share_id, found.consumed_capacity) == (
+        "a",
+        "s",
+        {"m": Quantity.parse("1")},
+    )
+    assert claim.status.allocation.node_selector.node_selector_terms[0].match_fields[0].values == (
+        "n",
+    )
     assert claim.status.reserved_for[0].uid == "u"
     assert claim.status.devices[0].conditions[0].status == "True"
 
@@ -201,15 +268,28 @@ def test_pods_and_nodes() -> None:
             "metadata": {"name": "p", "labels": {"a": "b"}},
             "spec": {
                 "containers": [
-                    {"name": "c", "resources": {"claims": [{"name": "gpu", "request": "r"}], "limits": {"cpu": 1}}}
+                    {
+                        "name": "c",
+                        "resources": {
+                            "claims": [{"name": "gpu", "request": "r"}],
+                            "limits": {"cpu": 1},
+                        },
+                    }
                 ],
                 "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "t"}],
                 "affinity": {
-                    "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}]}}
+                    "nodeAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": {
+                            "nodeSelectorTerms": [{}]
+                        }
+                    }
                 },
                 "schedulingGates": [{"name": "g"}],
             },
-            "status": {"phase": "Pending", "resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "p-gpu-1"}]},
+            "status": {
+                "phase": "Pending",
+                "resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "p-gpu-1"}],
+            },
         }
     )
     assert isinstance(pod, Pod)
@@ -239,12 +319,18 @@ def test_pods_and_nodes() -> None:
 
 def test_classes_and_taint_rules() -> None:
     found = decode(
-        resource("DeviceClass", {"selectors": [{"cel": {"expression": "x"}}], "extendedResourceName": "a/b"})
+        resource(
+            "DeviceClass",
+            {"selectors": [{"cel": {"expression": "x"}}], "extendedResourceName": "a/b"},
+        )
     )
     assert isinstance(found, DeviceClass)
     assert found.spec.extended_resource_name == "a/b"
     spec = {"deviceSelector": {"pool": "p"}, "taint": {"key": "k", "effect": "NoExecute"}}
-    rules = [decode(resource("DeviceTaintRule", spec, version)) for version in ("v1", "v1beta2", "v1alpha3")]
+    rules = [
+        decode(resource("DeviceTaintRule", spec, version))
+        for version in ("v1", "v1beta2", "v1alpha3")
+    ]
     assert rules[0] == rules[1] == rules[2]
     assert isinstance(rules[0], DeviceTaintRule)
     selector = rules[0].spec.device_selector
@@ -275,7 +361,11 @@ def test_classes_and_taint_rules() -> None:
             "must be a number of 64 bits",
         ),
         (
-            resource("ResourceClaim", {"devices": {"requests": [{"name": "a", "adminAccess": "yes"}]}}, "v1beta1"),
+            resource(
+                "ResourceClaim",
+                {"devices": {"requests": [{"name": "a", "adminAccess": "yes"}]}},
+                "v1beta1",
+            ),
             "spec.devices.requests[0].exactly.adminAccess",
             "must be true or false, not a string",
         ),
@@ -291,7 +381,9 @@ def test_classes_and_taint_rules() -> None:
         ({"apiVersion": ["v1"], "kind": {}}, None, "no object that dractl reads"),
     ],
 )
-def test_what_cannot_be_is_told_with_its_place(document: dict[str, Any], place: str | None, message: str) -> None:
+def test_what_cannot_be_is_told_with_its_place(
+    document: dict[str, Any], place: str | None, message: str
+) -> None:
     with pytest.raises(DecodeError) as raised:
         decode(document)
     assert raised.value.place == place
@@ -299,7 +391,9 @@ def test_what_cannot_be_is_told_with_its_place(document: dict[str, Any], place: 
 
 
 def test_what_a_device_cannot_hold_is_told_when_it_is_read() -> None:
-    found: Any = decode(published([{"name": "a", "capacity": {"memory": {"value": "6 GiB"}}, "taints": {}}]))
+    found: Any = decode(
+        published([{"name": "a", "capacity": {"memory": {"value": "6 GiB"}}, "taints": {}}])
+    )
     (device,) = found.spec.devices
     with pytest.raises(DecodeError) as raised:
         device.capacity["memory"]

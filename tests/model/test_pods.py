@@ -25,15 +25,23 @@ def obj(kind: str, **fields: Any) -> dict[str, Any]:
             ["spec.jobTemplate.spec.template.spec"],
         ),
         (
-            obj("JobSet", spec={"replicatedJobs": [{"template": {"spec": {"template": TEMPLATE}}}] * 2}),
+            obj(
+                "JobSet",
+                spec={"replicatedJobs": [{"template": {"spec": {"template": TEMPLATE}}}] * 2},
+            ),
             [f"spec.replicatedJobs.{i}.template.spec.template.spec" for i in range(2)],
         ),
         (
             obj(
                 "LeaderWorkerSet",
-                spec={"leaderWorkerTemplate": {"leaderTemplate": TEMPLATE, "workerTemplate": TEMPLATE}},
+                spec={
+                    "leaderWorkerTemplate": {"leaderTemplate": TEMPLATE, "workerTemplate": TEMPLATE}
+                },
             ),
-            ["spec.leaderWorkerTemplate.leaderTemplate.spec", "spec.leaderWorkerTemplate.workerTemplate.spec"],
+            [
+                "spec.leaderWorkerTemplate.leaderTemplate.spec",
+                "spec.leaderWorkerTemplate.workerTemplate.spec",
+            ],
         ),
         (
             obj(
@@ -45,11 +53,21 @@ def obj(kind: str, **fields: Any) -> dict[str, Any]:
                     }
                 },
             ),
-            ["spec.rayClusterSpec.headGroupSpec.template.spec", "spec.rayClusterSpec.workerGroupSpecs.0.template.spec"],
+            [
+                "spec.rayClusterSpec.headGroupSpec.template.spec",
+                "spec.rayClusterSpec.workerGroupSpecs.0.template.spec",
+            ],
         ),
         ({"apiVersion": "v1", "kind": "PodTemplate", "template": TEMPLATE}, ["template.spec"]),
         ({"apiVersion": "v1", "kind": "Pod", "spec": SPEC}, ["spec"]),
-        ({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "spec": {"spec": {"devices": {}}}}, []),
+        (
+            {
+                "apiVersion": "resource.k8s.io/v1",
+                "kind": "ResourceClaimTemplate",
+                "spec": {"spec": {"devices": {}}},
+            },
+            [],
+        ),
         (obj("Deployment", spec={"template": {"spec": {"containers": "none"}}}), []),
         (obj("Deployment", status={"template": TEMPLATE}), []),
         (obj("X", spec=None), []),

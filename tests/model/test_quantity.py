@@ -16,7 +16,10 @@ from hypothesis import assume, given, settings, strategies as st
 from dractl.model import Quantity
 from dractl.model.quantity import FORMAT_ERROR, NUMERIC_ERROR, SUFFIX_ERROR
 
-ROWS = [json.loads(line) for line in (Path(__file__).parent / "quantities.jsonl").read_bytes().splitlines()]
+ROWS = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "quantities.jsonl").read_bytes().splitlines()
+]
 PARSED = [row for row in ROWS if isinstance(row["in"], str)]
 SUMS = [row for row in ROWS if isinstance(row["in"], list)]
 
@@ -58,7 +61,14 @@ def test_arithmetic_as_upstream(row: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(5, "5"), (1.5, "1500m"), (1e21, "1e+21"), (1e-7, "100e-9"), (-0.0, "0"), ("\u2003 1Gi\n", "1Gi")],
+    [
+        (5, "5"),
+        (1.5, "1500m"),
+        (1e21, "1e+21"),
+        (1e-7, "100e-9"),
+        (-0.0, "0"),
+        ("\u2003 1Gi\n", "1Gi"),
+    ],
 )
 def test_what_stands_in_json(value: Any, text: str) -> None:
     assert str(Quantity.parse(value)) == text
@@ -94,7 +104,11 @@ def test_numbers_beyond_all_measure_are_compared_without_being_written_out() -> 
 SUFFIXES = ["", "n", "u", "m", "k", "M", "G", "T", "P", "Ki", "Mi", "Gi", "Ti", "e3", "e-3"]
 POWERS = {
     **dict(
-        zip(["n", "u", "m", "", "k", "M", "G", "T", "P"], (Fraction(10) ** e for e in range(-9, 16, 3)), strict=True)
+        zip(
+            ["n", "u", "m", "", "k", "M", "G", "T", "P"],
+            (Fraction(10) ** e for e in range(-9, 16, 3)),
+            strict=True,
+        )
     ),
     **dict(zip(["Ki", "Mi", "Gi", "Ti"], (Fraction(1024) ** e for e in range(1, 5)), strict=True)),
     "e3": Fraction(1000),
@@ -154,7 +168,8 @@ def test_any_text_is_a_quantity_or_a_value_error(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["-" + "0" * 20_000 + "!", "0" * 20_000 + "." + "0" * 20_000 + "e+" + "0" * 20_000 + "x"]
+    "text",
+    ["-" + "0" * 20_000 + "!", "0" * 20_000 + "." + "0" * 20_000 + "e+" + "0" * 20_000 + "x"],
 )
 def test_thousands_of_zeros_that_are_no_quantity_end_at_once(text: str) -> None:
     """A pattern that goes back over them would not end while the tests run."""

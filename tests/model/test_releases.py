@@ -42,7 +42,9 @@ def test_since_when_a_gate_is_on_by_default(gate: str, since: str | None) -> Non
     assert on == (list(RELEASES[RELEASES.index(since) :]) if since else [])
 
 
-@pytest.mark.parametrize("text", ["1.36", "v1.36", "v1.36.3", "1.36.3+k3s1", "v1.36.0-rc.1", "1.36-gke.100"])
+@pytest.mark.parametrize(
+    "text", ["1.36", "v1.36", "v1.36.3", "1.36.3+k3s1", "v1.36.0-rc.1", "1.36-gke.100"]
+)
 def test_a_release_is_read_from_a_version(text: str) -> None:
     assert release_of(text) == "1.36"
 
@@ -63,7 +65,10 @@ def test_an_alpha_is_only_taken_if_it_is_named() -> None:
 
 def test_versions_that_are_gone_in_1_38() -> None:
     """k8s.io/api v0.38.0-alpha.2 resource/v1beta1/zz_generated.prerelease-lifecycle.go"""
-    assert served_versions("ResourceClaim", "1.38") == ("resource.k8s.io/v1", "resource.k8s.io/v1beta2")
+    assert served_versions("ResourceClaim", "1.38") == (
+        "resource.k8s.io/v1",
+        "resource.k8s.io/v1beta2",
+    )
     assert of_release("1.38").kind("resource.k8s.io/v1beta1", "ResourceClaim") is None
     assert of_release("1.38").kind("resource.k8s.io/v1", "ResourceClaim") is not None
 
@@ -79,19 +84,31 @@ def test_versions_that_are_gone_in_1_38() -> None:
         ("1.37", 1, True),
     ],
 )
-def test_a_patch_release_decides_if_it_is_known(release: str, patch: int | None, counted: bool) -> None:
+def test_a_patch_release_decides_if_it_is_known(
+    release: str, patch: int | None, counted: bool
+) -> None:
     """k8s.io/dynamic-resource-allocation v0.36.4, v0.36.5, v0.37.0 and v0.37.1: "adding N devices exceeds ..."."""
     assert has_change(release, "devices-counted-by-request", patch) is counted
 
 
 def test_a_change_that_ended_with_a_patch_release() -> None:
     """resourceslice/tracker/tracker.go of v0.37.0 and v0.37.1"""
-    assert [has_change("1.37", "empty-rule-taints-all", patch) for patch in (None, 0, 1)] == [False, True, False]
+    assert [has_change("1.37", "empty-rule-taints-all", patch) for patch in (None, 0, 1)] == [
+        False,
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "patch"),
-    [("v1.36.3", 3), ("1.36.12+k3s1", 12), ("v1.33.5-eks-113cf36", 5), ("1.36", None), ("v1.38.0-alpha.2", None)],
+    [
+        ("v1.36.3", 3),
+        ("1.36.12+k3s1", 12),
+        ("v1.33.5-eks-113cf36", 5),
+        ("1.36", None),
+        ("v1.38.0-alpha.2", None),
+    ],
 )
 def test_the_patch_in_a_version(text: str, patch: int | None) -> None:
     assert patch_of(text) == patch
@@ -121,9 +138,21 @@ def test_a_group_of_gates_is_switched_before_single_ones() -> None:
 @pytest.mark.parametrize(
     ("release", "gate", "value", "message", "hint"),
     [
-        ("1.37", "DRAListTypeAttribute", True, "is not known", "did you mean DRAListTypeAttributes?"),
+        (
+            "1.37",
+            "DRAListTypeAttribute",
+            True,
+            "is not known",
+            "did you mean DRAListTypeAttributes?",
+        ),
         ("1.35", "DRAListTypeAttributes", True, "1.35 has no feature gate", "it came with 1.36"),
-        ("1.37", "DRAControlPlaneController", True, "1.37 has no feature gate", "it ended with 1.32"),
+        (
+            "1.37",
+            "DRAControlPlaneController",
+            True,
+            "1.37 has no feature gate",
+            "it ended with 1.32",
+        ),
         ("1.37", "DRAPrioritizedList", False, "is locked to true", "leave it out"),
         ("1.36", "DRAAdminAccess", False, "is locked to true", "leave it out"),
     ],
@@ -148,7 +177,9 @@ def test_a_gate_that_the_api_server_would_not_start_with(
         ("1.36", {"DRAWorkloadResourceClaims": True}, "GenericWorkload"),
     ],
 )
-def test_a_gate_without_the_gate_that_it_needs(release: str, gates: dict[str, bool], needed: str) -> None:
+def test_a_gate_without_the_gate_that_it_needs(
+    release: str, gates: dict[str, bool], needed: str
+) -> None:
     """pkg/features/kube_features.go, defaultKubernetesFeatureGateDependencies of each release."""
     with pytest.raises(UsageError, match=f"{needed}.* off") as raised:
         Target.of(release, gates)
@@ -157,9 +188,13 @@ def test_a_gate_without_the_gate_that_it_needs(release: str, gates: dict[str, bo
 
 
 def test_gates_need_each_other_since_1_35() -> None:
-    assert Target.of("1.34", {"DRAResourceClaimDeviceStatus": False, "DRADeviceBindingConditions": True})
+    assert Target.of(
+        "1.34", {"DRAResourceClaimDeviceStatus": False, "DRADeviceBindingConditions": True}
+    )
     with pytest.raises(UsageError):
-        Target.of("1.35", {"DRAResourceClaimDeviceStatus": False, "DRADeviceBindingConditions": True})
+        Target.of(
+            "1.35", {"DRAResourceClaimDeviceStatus": False, "DRADeviceBindingConditions": True}
+        )
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -199,7 +234,9 @@ def test_asking_for_a_gate_that_does_not_exist_is_a_bug() -> None:
     ],
 )
 def test_served_versions(kind: str, release: str, versions: tuple[str, ...]) -> None:
-    assert served_versions(kind, release) == tuple(f"resource.k8s.io/{version}" for version in versions)
+    assert served_versions(kind, release) == tuple(
+        f"resource.k8s.io/{version}" for version in versions
+    )
 
 
 def test_what_is_served_without_being_asked_for() -> None:
@@ -217,14 +254,21 @@ def test_dropped_fields_follow_the_gates() -> None:
 
 def test_1_34_keeps_what_it_means_to_drop() -> None:
     """Seen on its API server: tolerations, and distinctAttribute (it clears a copy)."""
-    dropped = [{f.path.rpartition(".")[2] for f in dropped_fields("claim", Target.of(r))} for r in ("1.34", "1.35")]
+    dropped = [
+        {f.path.rpartition(".")[2] for f in dropped_fields("claim", Target.of(r))}
+        for r in ("1.34", "1.35")
+    ]
     assert {"tolerations", "distinctAttribute"}.isdisjoint(dropped[0])
     assert {"tolerations", "distinctAttribute"} < dropped[1]
 
 
 def test_unknown_fields() -> None:
-    assert "devices[].nodeAllocatableResourceMappings" in {field.path for field in unknown_fields("slice", "1.37")}
-    assert "devices[].nodeAllocatableResources" in {field.path for field in unknown_fields("slice", "1.36")}
+    assert "devices[].nodeAllocatableResourceMappings" in {
+        field.path for field in unknown_fields("slice", "1.37")
+    }
+    assert "devices[].nodeAllocatableResources" in {
+        field.path for field in unknown_fields("slice", "1.36")
+    }
 
 
 def test_the_tables_agree() -> None:

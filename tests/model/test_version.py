@@ -12,10 +12,15 @@ from hypothesis import given, settings, strategies as st
 from dractl.model import Version
 from dractl.model.version import SEMVER_ORG
 
-ROWS = [json.loads(line) for line in (Path(__file__).parent / "versions.jsonl").read_bytes().splitlines()]
+ROWS = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "versions.jsonl").read_bytes().splitlines()
+]
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if "cmp" not in row], ids=lambda row: row["in"] or "empty")
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if "cmp" not in row], ids=lambda row: row["in"] or "empty"
+)
 def test_parsing_as_upstream(row: dict[str, Any]) -> None:
     try:
         told = {"in": row["in"], "text": Version.parse(row["in"]).text}
@@ -24,7 +29,9 @@ def test_parsing_as_upstream(row: dict[str, Any]) -> None:
     assert told == row
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if "cmp" in row], ids=lambda row: " ".join(row["in"][1:]))
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if "cmp" in row], ids=lambda row: " ".join(row["in"][1:])
+)
 def test_precedence_as_upstream(row: dict[str, Any]) -> None:
     a, b = Version.parse(row["in"][1]), Version.parse(row["in"][2])
     assert (a > b) - (a < b) == row["cmp"]
@@ -39,7 +46,13 @@ def test_build_metadata_is_kept_but_does_not_count() -> None:
 
 @pytest.mark.parametrize(
     ("text", "version"),
-    [("v1.2.3", "1.2.3"), (" 1.2 ", "1.2.0"), ("1", "1.0.0"), ("550.08.1", "550.8.1"), ("01.02.03-a", "1.2.3-a")],
+    [
+        ("v1.2.3", "1.2.3"),
+        (" 1.2 ", "1.2.0"),
+        ("1", "1.0.0"),
+        ("550.08.1", "550.8.1"),
+        ("01.02.03-a", "1.2.3-a"),
+    ],
 )
 def test_tolerant_parsing(text: str, version: str) -> None:
     """blang/semver ParseTolerant."""
@@ -59,7 +72,9 @@ def test_the_api_takes_numbers_that_semver_does_not() -> None:
         Version.parse("99999999999999999999.0.0")
 
 
-identifier = st.from_regex(r"(0|[1-9][0-9]{0,3}|[0-9]{0,2}[a-zA-Z-][0-9a-zA-Z-]{0,3})", fullmatch=True)
+identifier = st.from_regex(
+    r"(0|[1-9][0-9]{0,3}|[0-9]{0,2}[a-zA-Z-][0-9a-zA-Z-]{0,3})", fullmatch=True
+)
 
 
 @settings(deadline=None)

@@ -25,7 +25,10 @@ def test_the_claims_of_a_controller_take_precedence_over_those_of_all() -> None:
             "defaultPodOptions": {"resourceClaims": [{"name": "all"}]},
             "controllers": {
                 "one": {"containers": {"app": container("all")}},
-                "two": {"pod": {"resourceClaims": [{"name": "own"}]}, "containers": {"app": container("own")}},
+                "two": {
+                    "pod": {"resourceClaims": [{"name": "own"}]},
+                    "containers": {"app": container("own")},
+                },
                 "three": {"pod": {"resourceClaims": []}, "containers": {"app": container()}},
             },
         }
@@ -58,7 +61,9 @@ def test_what_is_not_enabled_is_not_made() -> None:
 
 
 def test_values_of_a_subchart_are_found() -> None:
-    assert list(made({"server": {"controllers": {"main": {"containers": {"main": container("gpu")}}}}})) == ["main"]
+    assert list(
+        made({"server": {"controllers": {"main": {"containers": {"main": container("gpu")}}}}})
+    ) == ["main"]
 
 
 def test_values_that_are_added_from_elsewhere_are_unknown() -> None:

@@ -17,7 +17,10 @@ def claim(*requests: dict[str, Any], **devices: Any) -> Claim[str]:
 
 
 def test_a_request_has_one_shape_in_every_version() -> None:
-    exactly = {"name": "a", "exactly": {"deviceClassName": "gpu", "count": 2, "selectors": SELECTOR}}
+    exactly = {
+        "name": "a",
+        "exactly": {"deviceClassName": "gpu", "count": 2, "selectors": SELECTOR},
+    }
     flat = {"name": "a", "deviceClassName": "gpu", "count": 2, "selectors": SELECTOR}
     for written, path in ((exactly, ("exactly",)), (flat, ())):
         (request,) = claim(written).alternatives
@@ -27,7 +30,12 @@ def test_a_request_has_one_shape_in_every_version() -> None:
 
 
 def test_alternatives_are_requests_of_their_own() -> None:
-    found = claim({"name": "gpu", "firstAvailable": [{"name": "big"}, {"name": "small", "allocationMode": "All"}]})
+    found = claim(
+        {
+            "name": "gpu",
+            "firstAvailable": [{"name": "big"}, {"name": "small", "allocationMode": "All"}],
+        }
+    )
     assert [request.reference for request in found.alternatives] == ["gpu/big", "gpu/small"]
     assert [request.amount for request in found.alternatives] == [1, 0]
     assert found.request("gpu/small") == found.alternatives[1]
@@ -37,7 +45,13 @@ def test_alternatives_are_requests_of_their_own() -> None:
 
 def test_a_template_has_its_devices_one_level_deeper() -> None:
     value = {"spec": {"spec": {"devices": {"requests": [{"name": "a"}]}}}}
-    assert Claim.of(None, value, ("spec", "spec")).alternatives[0].path == ("spec", "spec", "devices", "requests", 0)
+    assert Claim.of(None, value, ("spec", "spec")).alternatives[0].path == (
+        "spec",
+        "spec",
+        "devices",
+        "requests",
+        0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,15 +67,30 @@ def test_what_is_of_the_wrong_type_reads_as_empty(value: Any) -> None:
 
 def test_only_the_newest_generation_of_a_pool_counts() -> None:
     def part(pool: str, generation: int, name: str) -> Slice:
-        return Slice({"driver": "d", "pool": {"name": pool, "generation": generation}, "nodeName": name})
+        return Slice(
+            {"driver": "d", "pool": {"name": pool, "generation": generation}, "nodeName": name}
+        )
 
-    old, new, other, second = part("p", 1, "a"), part("p", 2, "b"), part("q", 1, "c"), part("p", 2, "d")
+    old, new, other, second = (
+        part("p", 1, "a"),
+        part("p", 2, "b"),
+        part("q", 1, "c"),
+        part("p", 2, "d"),
+    )
     found = newest([old, new, other, second, part("p", 1, "e")], lambda item: item.identity)
     assert found == {("d", "p"): [new, second], ("d", "q"): [other]}
 
 
 def test_devices_of_v1beta1_are_under_basic() -> None:
-    found = Slice({"devices": [{"name": "a", "basic": {"attributes": {}}}, {"name": "b", "attributes": {}}, 3]})
+    found = Slice(
+        {
+            "devices": [
+                {"name": "a", "basic": {"attributes": {}}},
+                {"name": "b", "attributes": {}},
+                3,
+            ]
+        }
+    )
     assert [(device.name, device.path) for device in found.devices] == [
         ("a", ("spec", "devices", 0, "basic")),
         ("b", ("spec", "devices", 1)),

@@ -15,7 +15,9 @@ GATHERED = ("32intel64-2p8co2t+8ve", "2pa-pcidomain32bits", "40intel64-2g2n4c+pc
 
 
 @pytest.fixture(scope="session")
-def gathered(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, Path]]:
+def gathered(
+    whole: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], tuple[Path, Path]]:
     """The archive of a name and the tree that it holds; its folder is not always named like the archive."""
     trees: dict[str, Path] = {}
 

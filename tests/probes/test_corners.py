@@ -36,11 +36,18 @@ def test_hybrid_cpus(tmp_path: Path) -> None:
     cpus = {
         **CPUS,
         "online": "0-3",
-        "cores": [{"package": 0, "id": 0, "cpus": "0-1"}, *({"package": 0, "id": n * 4, "cpus": n} for n in (2, 3))],
+        "cores": [
+            {"package": 0, "id": 0, "cpus": "0-1"},
+            *({"package": 0, "id": n * 4, "cpus": n} for n in (2, 3)),
+        ],
         "types": {"cpu_core": "0-1", "cpu_atom": "2-3"},
     }
     found = machine(tmp_path, cpus=cpus, nodes=[{**NODE, "cpus": "0-3"}])
-    assert [(c.type, c.cpus) for c in found.cpus.cores] == [("p-core", "0-1"), ("e-core", "2"), ("e-core", "3")]
+    assert [(c.type, c.cpus) for c in found.cpus.cores] == [
+        ("p-core", "0-1"),
+        ("e-core", "2"),
+        ("e-core", "3"),
+    ]
 
 
 def test_cpu0_offline(tmp_path: Path) -> None:
@@ -162,7 +169,11 @@ def test_a_function_whose_facts_are_missing(tmp_path: Path) -> None:
     machine(tmp_path, pci=[])
     (base / "0000:17:00.0").symlink_to("../../../devices/pci0000:15/0000:15:01.0/0000:17:00.0")
     (device,) = probes.read(tmp_path).pci_devices
-    assert (device.pcie_root, device.bridges, device.class_code) == ("pci0000:15", ("0000:15:01.0",), None)
+    assert (device.pcie_root, device.bridges, device.class_code) == (
+        "pci0000:15",
+        ("0000:15:01.0",),
+        None,
+    )
 
 
 def test_a_kind_that_sysfs_does_not_name_is_said_to_be_unknown(tmp_path: Path) -> None:
@@ -172,9 +183,21 @@ def test_a_kind_that_sysfs_does_not_name_is_said_to_be_unknown(tmp_path: Path) -
 
 
 def test_intel_gpus_are_known_from_pci(tmp_path: Path) -> None:
-    pci = [{"path": "pci0000:00/0000:00:05.0", "is": "h100", "vendor": "0x8086", "device": "0x56c0", "driver": "xe"}]
+    pci = [
+        {
+            "path": "pci0000:00/0000:00:05.0",
+            "is": "h100",
+            "vendor": "0x8086",
+            "device": "0x56c0",
+            "driver": "xe",
+        }
+    ]
     found = machine(tmp_path, pci=pci)
-    assert (found.gpus[0].source, found.gpus[0].memory_bytes, found.pci_devices[0].driver) == ("pci", None, "xe")
+    assert (found.gpus[0].source, found.gpus[0].memory_bytes, found.pci_devices[0].driver) == (
+        "pci",
+        None,
+        "xe",
+    )
     assert "DRM driver" in notes(found)["0000:00:05.0"]
 
 
@@ -183,7 +206,11 @@ def test_software_rdma_has_no_function(tmp_path: Path) -> None:
     (tmp_path / "sys/class/infiniband").mkdir(parents=True)
     (tmp_path / "sys/class/infiniband/rxe0").symlink_to("../../devices/virtual/infiniband/rxe0")
     (device,) = machine(tmp_path, rdma).rdma_devices
-    assert (device.name, device.bdf, [(p.number, p.state) for p in device.ports]) == ("rxe0", None, [(1, "ACTIVE")])
+    assert (device.name, device.bdf, [(p.number, p.state) for p in device.ports]) == (
+        "rxe0",
+        None,
+        [(1, "ACTIVE")],
+    )
 
 
 def test_nvme_over_fabrics_has_no_function(tmp_path: Path) -> None:
@@ -211,9 +238,21 @@ def test_old_kernels_have_namespaces_below_the_function(tmp_path: Path) -> None:
         ("tpu-v5e", {}, "accelerator"),
         ("mi300x", {}, "gpu"),
         ("cx7", {"vendor": "0x10de", "class": "0x040300"}, "other"),  # a GPU's audio function
-        ("cx7", {"vendor": "0x1e52", "device": "0xb140", "class": "0x120000"}, "accelerator"),  # Tenstorrent
-        ("cx7", {"vendor": "0x10ee", "device": "0x5005", "class": "0x120000"}, "accelerator"),  # an FPGA
-        ("cx7", {"vendor": "0x1d0f", "device": "0x7264", "class": "0x088000"}, "accelerator"),  # Inferentia2
+        (
+            "cx7",
+            {"vendor": "0x1e52", "device": "0xb140", "class": "0x120000"},
+            "accelerator",
+        ),  # Tenstorrent
+        (
+            "cx7",
+            {"vendor": "0x10ee", "device": "0x5005", "class": "0x120000"},
+            "accelerator",
+        ),  # an FPGA
+        (
+            "cx7",
+            {"vendor": "0x1d0f", "device": "0x7264", "class": "0x088000"},
+            "accelerator",
+        ),  # Inferentia2
         ("cx7", {"class": "0x060401"}, "bridge"),
         ("cx7", {"class": "0x060100"}, "bridge"),
         ("cx7", {"class": "0x0c0600"}, "rdma"),
@@ -230,7 +269,9 @@ def test_a_card_with_many_virtual_functions_is_read_and_drawn_in_a_line(tmp_path
     from dractl.report.canvas import Canvas
 
     vfs = [{"bdf": f"0000:3b:{n // 8 + 1:02x}.{n % 8}", "is": "cx7-vf"} for n in range(120)]
-    pci = [{"path": "pci0000:3a/0000:3a:00.0/0000:3b:00.0", "is": "cx7", "totalVfs": 127, "vfs": vfs}]
+    pci = [
+        {"path": "pci0000:3a/0000:3a:00.0/0000:3b:00.0", "is": "cx7", "totalVfs": 127, "vfs": vfs}
+    ]
     found = machine(tmp_path, pci=pci)
     assert len(found.pci_devices) == 122
     assert snapshot.to_json(found)["affinity"] == []

@@ -60,5 +60,9 @@ def test_where_libudev_lists_nothing_the_walker_answers_with_a_note(
     monkeypatch.setattr(udev, "open_udev", lambda note: Silent())
     tree = DirectoryTree(str(machines.build(machines.describe("vmd"), tmp_path)))
     notes: dict[str, str] = {}
-    assert isinstance(_enumerator(SysRoot(tree, name="test", live=True), notes.__setitem__), SysfsWalker)
-    assert notes["udev"].startswith("libudev lists no PCI functions although /sys/bus/pci/devices has some")
+    assert isinstance(
+        _enumerator(SysRoot(tree, name="test", live=True), notes.__setitem__), SysfsWalker
+    )
+    assert notes["udev"].startswith(
+        "libudev lists no PCI functions although /sys/bus/pci/devices has some"
+    )

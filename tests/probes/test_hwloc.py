@@ -56,7 +56,9 @@ def _expected(a: str, b: str) -> str:
 
 
 @pytest.mark.parametrize("name", ANCESTORS)
-def test_levels_equal_hwlocs_ancestors(name: str, gathered: Callable[[str], tuple[Path, Path]]) -> None:
+def test_levels_equal_hwlocs_ancestors(
+    name: str, gathered: Callable[[str], tuple[Path, Path]]
+) -> None:
     archive, _ = gathered(name)
     levels = Levels.of(probes.read(archive), "snapshot")
     for (a, of_a), (b, of_b) in combinations(ANCESTORS[name].items(), 2):

@@ -41,12 +41,20 @@ def test_eight_gpus(tree: Path, library: Path) -> None:
     machine = nvml.probe(tree, library, bus_ids=BUS_IDS)
     assert [g.bdf for g in machine.gpus] == BUS_IDS.split(",")
     assert machine.nvidia is not None
-    assert (machine.nvidia.driver_version, machine.nvidia.cuda_driver_version) == ("580.65.06", "13.0")
+    assert (machine.nvidia.driver_version, machine.nvidia.cuda_driver_version) == (
+        "580.65.06",
+        "13.0",
+    )
     gpu = machine.gpus[1]
     assert (gpu.index, gpu.minor, gpu.uuid) == (1, 6, "GPU-00000000-0000-0000-0000-000000000001")
     assert (gpu.name, gpu.brand, gpu.architecture) == ("NVIDIA H100 80GB HBM3", "Nvidia", "Hopper")
     assert (gpu.cuda_compute_capability, gpu.memory_bytes) == ("9.0", 81559 << 20)
-    assert (gpu.addressing_mode, gpu.ecc, gpu.module_id, gpu.memory_numa_node) == ("HMM", True, 2, None)
+    assert (gpu.addressing_mode, gpu.ecc, gpu.module_id, gpu.memory_numa_node) == (
+        "HMM",
+        True,
+        2,
+        None,
+    )
     assert (gpu.source, gpu.partial, gpu.health, gpu.mig_mode) == ("nvml", False, "ok", None)
     assert not about(machine, "nvml")
 
@@ -106,10 +114,9 @@ def test_mig_on(tree: Path, library: Path) -> None:
     machine = nvml.probe(tree, library, bus_ids=BUS_IDS, mig="on")
     gpu = machine.gpus[0]
     assert gpu.mig_mode is True
-    assert [(d.profile, d.profile_id, d.placement.start, d.placement.size) for d in gpu.mig_devices] == [
-        ("3g.40gb", 9, 0, 4),
-        ("1g.10gb", 19, 4, 1),
-    ]
+    assert [
+        (d.profile, d.profile_id, d.placement.start, d.placement.size) for d in gpu.mig_devices
+    ] == [("3g.40gb", 9, 0, 4), ("1g.10gb", 19, 4, 1)]
     assert [d.uuid[:4] for d in gpu.mig_devices] == ["MIG-", "MIG-"]
     assert machine.gpus[1].mig_mode is False
 
@@ -124,7 +131,9 @@ def test_mig_on_without_devices_and_mig_pending_are_noted(tree: Path, library: P
 def test_a_lost_gpu_hides_no_other(tree: Path, library: Path) -> None:
     machine = nvml.probe(tree, library, bus_ids=BUS_IDS, lost=3)
     gpus = by_bdf(machine)
-    assert [b for b, g in gpus.items() if g.health == "ok"] == [b for b in BUS_IDS.split(",") if b != "0000:3c:00.0"]
+    assert [b for b, g in gpus.items() if g.health == "ok"] == [
+        b for b in BUS_IDS.split(",") if b != "0000:3c:00.0"
+    ]
     # NVML does not say which one it lost; PCI still lists it.
     assert (gpus["0000:3c:00.0"].health, gpus["0000:3c:00.0"].source) == ("lost", "pci")
     assert "GPU_IS_LOST" in about(machine, "NVML GPU 3")
@@ -153,7 +162,9 @@ def test_nvml_that_does_not_start_leaves_what_pci_knows(
     assert (machine.nvidia.failure if machine.nvidia else None) == failure
     assert not about(machine, "0000:19:00.0")
     assert message in about(machine, "nvml")
-    assert [(g.bdf, g.partial, g.uuid) for g in machine.gpus] == [(b, True, None) for b in BUS_IDS.split(",")]
+    assert [(g.bdf, g.partial, g.uuid) for g in machine.gpus] == [
+        (b, True, None) for b in BUS_IDS.split(",")
+    ]
 
 
 def test_no_library(tree: Path) -> None:
@@ -182,8 +193,12 @@ def test_an_old_driver_lacks_functions(tree: Path, tmp_path: Path) -> None:
     assert "addressing mode" in about(machine, "nvml")
 
 
-@pytest.mark.parametrize("function", ["nvmlDeviceGetUUID", "nvmlDeviceGetName", "nvmlDeviceGetMinorNumber"])
-def test_a_fact_that_is_refused_is_absent_and_noted(tree: Path, library: Path, function: str) -> None:
+@pytest.mark.parametrize(
+    "function", ["nvmlDeviceGetUUID", "nvmlDeviceGetName", "nvmlDeviceGetMinorNumber"]
+)
+def test_a_fact_that_is_refused_is_absent_and_noted(
+    tree: Path, library: Path, function: str
+) -> None:
     machine = nvml.probe(tree, library, bus_ids=BUS_IDS, refuse=function, refuse_with=4)
     assert all(g.partial for g in machine.gpus)
     assert "NO_PERMISSION" in about(machine, "0000:19:00.0")
@@ -199,13 +214,28 @@ def test_a_fact_that_is_refused_is_absent_and_noted(tree: Path, library: Path, f
         ("nvmlDeviceGetGpuInstanceProfileInfoV", 2, "off", (None, None)),
         ("nvmlDeviceGetGpuInstanceProfileInfoV", 999, "off", ("MIG profiles (UNKNOWN)", None)),
         # getMigDevices takes none.
-        ("nvmlDeviceGetGpuInstanceId", 3, "on", (None, "GPU instance of a MIG device (NOT_SUPPORTED)")),
-        ("nvmlDeviceGetMaxMigDeviceCount", 3, "on", (None, "number of MIG devices (NOT_SUPPORTED)")),
+        (
+            "nvmlDeviceGetGpuInstanceId",
+            3,
+            "on",
+            (None, "GPU instance of a MIG device (NOT_SUPPORTED)"),
+        ),
+        (
+            "nvmlDeviceGetMaxMigDeviceCount",
+            3,
+            "on",
+            (None, "number of MIG devices (NOT_SUPPORTED)"),
+        ),
         ("nvmlGpuInstanceGetInfo", 3, "on", (None, "GPU instance (NOT_SUPPORTED)")),
     ],
 )
 def test_errors_that_the_driver_does_not_tolerate(
-    tree: Path, library: Path, function: str, code: int, mig: str, refused: tuple[str | None, str | None]
+    tree: Path,
+    library: Path,
+    function: str,
+    code: int,
+    mig: str,
+    refused: tuple[str | None, str | None],
 ) -> None:
     machine = nvml.probe(tree, library, bus_ids=BUS_IDS, mig=mig, refuse=function, refuse_with=code)
     assert (machine.gpus[0].refused, machine.gpus[0].mig_refused) == refused
@@ -228,7 +258,13 @@ def test_memory_of_a_grace_gpu_is_a_numa_node(tmp_path: Path, library: Path) -> 
 # What the drivers' documentation and KEP-4815 call the profiles of an A100 40GB (40536 MiB).
 @pytest.mark.parametrize(
     ("slices", "mib", "name"),
-    [(1, 4864, "1g.5gb"), (1, 9856, "1g.10gb"), (2, 9856, "2g.10gb"), (3, 19968, "3g.20gb"), (7, 40192, "7g.40gb")],
+    [
+        (1, 4864, "1g.5gb"),
+        (1, 9856, "1g.10gb"),
+        (2, 9856, "2g.10gb"),
+        (3, 19968, "3g.20gb"),
+        (7, 40192, "7g.40gb"),
+    ],
 )
 def test_profile_names(slices: int, mib: int, name: str) -> None:
     assert profile_name(slices, mib, 40536 << 20) == name

@@ -34,7 +34,9 @@ def node(tmp_path: Path) -> Path:
     top = machines.build(machines.describe("plx-8gpu"), tmp_path / "host")
     files: dict[str, str] = {
         "etc/containerd/config.toml": 'version = 3\n[plugins."io.containerd.cri.v1.runtime"]\n',
-        "etc/cni/net.d/10-pods.conflist": json.dumps({"plugins": [{"type": "bridge", "ipam": {"type": "host-local"}}]}),
+        "etc/cni/net.d/10-pods.conflist": json.dumps(
+            {"plugins": [{"type": "bridge", "ipam": {"type": "host-local"}}]}
+        ),
         "opt/cni/bin/bridge": "",
         "opt/cni/bin/host-local": "",
         "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.580.65.06": "",
@@ -58,8 +60,12 @@ def look(top: Path, *drivers: str) -> dict[str, Check]:
     """The worst check of each name."""
     order = ["ok", "unknown", "warning", "missing"]
     found: dict[str, Check] = {}
-    for check in checks(probes.read(top), SysRoot.of(top), drivers or ("gpu.nvidia.com", "dra.net")):
-        if check.name not in found or order.index(check.state) > order.index(found[check.name].state):
+    for check in checks(
+        probes.read(top), SysRoot.of(top), drivers or ("gpu.nvidia.com", "dra.net")
+    ):
+        if check.name not in found or order.index(check.state) > order.index(
+            found[check.name].state
+        ):
             found[check.name] = check
     return found
 
@@ -69,7 +75,9 @@ def test_a_ready_node(node: Path) -> None:
     states = {name: check.state for name, check in found.items()}
     assert states == {**dict.fromkeys(states, "ok"), "PCIe links": "warning"}
     link = found["PCIe links"]  # the one that the description has with 8 of 16 lanes
-    assert link.evidence.startswith("gpu 0000:9b:00.0: the PCIe link runs at x8, although the device and its slot")
+    assert link.evidence.startswith(
+        "gpu 0000:9b:00.0: the PCIe link runs at x8, although the device and its slot"
+    )
     assert link.advice.startswith("check again under load")
     assert found["CDI"].evidence == "1 specification in /var/run/cdi"  # /run/cdi is the same folder
     assert "8 /dev/nvidiaN" in found["device nodes"].evidence
@@ -81,9 +89,14 @@ def test_a_driver_that_is_not_registered(node: Path) -> None:
 
 
 def test_library_and_kernel_module_of_different_versions(node: Path) -> None:
-    (node / "proc/driver/nvidia/version").write_text("NVRM version: NVIDIA UNIX Kernel Module  575.57.08  built\n")
+    (node / "proc/driver/nvidia/version").write_text(
+        "NVRM version: NVIDIA UNIX Kernel Module  575.57.08  built\n"
+    )
     check = look(node)["NVML"]
-    assert (check.state, check.evidence) == ("missing", "library 580.65.06, kernel module 575.57.08")
+    assert (check.state, check.evidence) == (
+        "missing",
+        "library 580.65.06, kernel module 575.57.08",
+    )
 
 
 def test_missing_device_nodes(node: Path) -> None:
@@ -112,14 +125,22 @@ def test_containerd(node: Path, text: str, state: str) -> None:
 def test_gpus_without_a_driver(tmp_path: Path) -> None:
     top = machines.build(machines.describe("single-root-vm"), tmp_path)
     found = look(top)
-    assert (found["kernel driver"].state, "0000:00:05.0" in found["kernel driver"].evidence) == ("missing", True)
+    assert (found["kernel driver"].state, "0000:00:05.0" in found["kernel driver"].evidence) == (
+        "missing",
+        True,
+    )
     assert found["device nodes"].state == "unknown"
     assert found["container runtime"].state == "unknown"
 
 
 def test_a_valid_cdi_specification() -> None:
     assert cdi_fault(json.dumps(SPEC).encode()) is None
-    assert cdi_fault(b"cdiVersion: 0.6.0\nkind: vendor.com/gpu\ndevices:\n- name: '0'\n  containerEdits: {}\n") is None
+    assert (
+        cdi_fault(
+            b"cdiVersion: 0.6.0\nkind: vendor.com/gpu\ndevices:\n- name: '0'\n  containerEdits: {}\n"
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,7 +162,8 @@ def test_faults_of_cdi_specifications(change: dict[str, Any], fault: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "data", [None, b"", b"\xff", b"{", b"a: [", b"[" * 100_000, b"a: &a [x]\nb: [*a, *a]\n", b"kind: 1\n"]
+    "data",
+    [None, b"", b"\xff", b"{", b"a: [", b"[" * 100_000, b"a: &a [x]\nb: [*a, *a]\n", b"kind: 1\n"],
 )
 def test_what_is_no_cdi_specification(data: bytes | None) -> None:
     assert cdi_fault(data)
@@ -164,7 +186,9 @@ def left_behind(path: Path) -> None:
         bound.bind(path.name)
 
 
-@pytest.mark.parametrize("name", ["gpu.nvidia.com-reg.sock", "lab.example.com-0ecc8920-f135-reg.sock"])
+@pytest.mark.parametrize(
+    "name", ["gpu.nvidia.com-reg.sock", "lab.example.com-0ecc8920-f135-reg.sock"]
+)
 def test_a_driver_that_died_leaves_its_socket(node: Path, name: str) -> None:
     left_behind(node / "var/lib/kubelet/plugins_registry" / name)
     (evidence,) = said(node, "kubelet registration")
@@ -216,7 +240,9 @@ def test_a_runtime_and_a_kubelet_that_do_not_run(node: Path) -> None:
     assert said(node, "container runtime") == [
         "containerd does not run: nobody listens on /run/containerd/containerd.sock"
     ]
-    assert said(node, "kubelet") == ["does not run: nobody listens on /var/lib/kubelet/device-plugins/kubelet.sock"]
+    assert said(node, "kubelet") == [
+        "does not run: nobody listens on /var/lib/kubelet/device-plugins/kubelet.sock"
+    ]
 
 
 def configure(node: Path, *lines: str) -> None:
@@ -270,8 +296,17 @@ def test_prepared_claims_whose_devices_are_gone(node: Path) -> None:
     """The form is that of kubelet 1.37.1: kubernetes pkg/kubelet/cm/dra/state/checkpoint.go."""
 
     def prepared(driver: str, identity: str) -> None:
-        device = {"PoolName": "node-1", "DeviceName": "gpu-0", "RequestNames": ["r"], "CDIDeviceIDs": [identity]}
-        claim = {"ClaimName": "train", "Namespace": "ml", "DriverState": {driver: {"Devices": [device]}}}
+        device = {
+            "PoolName": "node-1",
+            "DeviceName": "gpu-0",
+            "RequestNames": ["r"],
+            "CDIDeviceIDs": [identity],
+        }
+        claim = {
+            "ClaimName": "train",
+            "Namespace": "ml",
+            "DriverState": {driver: {"Devices": [device]}},
+        }
         data = json.dumps({"kind": "DRACheckpoint", "ClaimInfoStateList": [claim]})
         state = node / "var/lib/kubelet/dra_manager_state"
         state.write_text(json.dumps({"Data": data, "Checksum": 1}))
@@ -283,17 +318,31 @@ def test_prepared_claims_whose_devices_are_gone(node: Path) -> None:
         "claim ml/train: no specification has CDI device k8s.gpu.nvidia.com/claim=gpu-9"
     ]
     prepared("lab.example.com", "k8s.gpu.nvidia.com/claim=gpu-0")
-    assert said(node, "prepared claims") == ["claim ml/train: its driver lab.example.com is not registered"]
-    for data in ("", "[]", '{"Data": 7}', '{"Data": "[]"}', '{"Data": "{\\"ClaimInfoStateList\\": [7]}"}', "\0" * 9):
+    assert said(node, "prepared claims") == [
+        "claim ml/train: its driver lab.example.com is not registered"
+    ]
+    for data in (
+        "",
+        "[]",
+        '{"Data": 7}',
+        '{"Data": "[]"}',
+        '{"Data": "{\\"ClaimInfoStateList\\": [7]}"}',
+        "\0" * 9,
+    ):
         (node / "var/lib/kubelet/dra_manager_state").write_text(data)
         look(node)
 
 
 def test_what_kubelet_has_prepared_against_the_claims_of_the_cluster(node: Path) -> None:
     """As after a pod was deleted by force while its driver refused to unprepare (situation 15 on a real node)."""
-    claims = [{"ClaimUID": uid, "ClaimName": uid, "Namespace": "ml", "DriverState": {}} for uid in ("a", "b", "c")]
+    claims = [
+        {"ClaimUID": uid, "ClaimName": uid, "Namespace": "ml", "DriverState": {}}
+        for uid in ("a", "b", "c")
+    ]
     data = json.dumps({"kind": "DRACheckpoint", "ClaimInfoStateList": claims})
-    (node / "var/lib/kubelet/dra_manager_state").write_text(json.dumps({"Data": data, "Checksum": 1}))
+    (node / "var/lib/kubelet/dra_manager_state").write_text(
+        json.dumps({"Data": data, "Checksum": 1})
+    )
     known = [
         {"metadata": {"uid": "a"}, "status": {"allocation": {"devices": {}, "nodeSelector": {}}}},
         {"metadata": {"uid": "b"}, "status": {}},
@@ -307,7 +356,16 @@ def test_what_kubelet_has_prepared_against_the_claims_of_the_cluster(node: Path)
 
 def test_runtime_classes_against_the_handlers_of_the_runtime(node: Path) -> None:
     classes = [{"metadata": {"name": name}, "handler": name} for name in ("runc", "nvidia")]
-    assert not list(services.against_cluster(SysRoot.of(node), [], classes))  # its defaults are not known
-    configure(node, '[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]', 'runtime_type = "x"')
+    assert not list(
+        services.against_cluster(SysRoot.of(node), [], classes)
+    )  # its defaults are not known
+    configure(
+        node,
+        '[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]',
+        'runtime_type = "x"',
+    )
     (check,) = services.against_cluster(SysRoot.of(node), [], classes)
-    assert (check.state, check.evidence.partition(";")[0]) == ("warning", "RuntimeClass nvidia names handler nvidia")
+    assert (check.state, check.evidence.partition(";")[0]) == (
+        "warning",
+        "RuntimeClass nvidia names handler nvidia",
+    )

@@ -63,7 +63,9 @@ def test_winding_and_deep_links_end(root: tuple[SysRoot, Path]) -> None:
     assert view.real("sys/" + "x/" * 5000) is None
 
 
-def test_links_of_directories_are_followed_in_the_middle_of_a_path(root: tuple[SysRoot, Path]) -> None:
+def test_links_of_directories_are_followed_in_the_middle_of_a_path(
+    root: tuple[SysRoot, Path],
+) -> None:
     view, top = root
     (top / "sys/devices/card").mkdir()
     (top / "sys/devices/card/vendor").write_text("0x10de\n")
@@ -90,7 +92,13 @@ def test_hostile_files(root: tuple[SysRoot, Path]) -> None:
 
 def test_memory_and_directory_show_the_same(root: tuple[SysRoot, Path]) -> None:
     memory = SysRoot(
-        MemoryTree({"sys/devices/card/vendor": b"0x10de\n", "sys/class/card0": "../devices/card", "sys/empty": None}),
+        MemoryTree(
+            {
+                "sys/devices/card/vendor": b"0x10de\n",
+                "sys/class/card0": "../devices/card",
+                "sys/empty": None,
+            }
+        ),
         name="archive",
     )
     assert memory.names("sys") == ["class", "devices", "empty"]
@@ -100,7 +108,8 @@ def test_memory_and_directory_show_the_same(root: tuple[SysRoot, Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("none", "no such directory"), ("file", "not a directory"), ("empty", "neither sys/")]
+    ("name", "message"),
+    [("none", "no such directory"), ("file", "not a directory"), ("empty", "neither sys/")],
 )
 def test_what_is_no_tree_is_named(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "file").write_text("")

@@ -41,7 +41,9 @@ def by_readlink(tree: Path) -> dict[str, tuple[str, tuple[str, ...]]]:
     found = {}
     for name in os.listdir(base) if base.is_dir() else []:
         if (base / name).is_symlink():
-            parts = os.path.normpath(os.path.join("bus/pci/devices", os.readlink(base / name))).split("/")
+            parts = os.path.normpath(
+                os.path.join("bus/pci/devices", os.readlink(base / name))
+            ).split("/")
             last = max(i for i, part in enumerate(parts) if _HOST.match(part))
             found[name] = (parts[last], tuple(p for p in parts[last + 1 : -1] if _BDF.match(p)))
     return found
@@ -70,7 +72,9 @@ def test_roots_bridges_and_nodes_are_those_of_the_links(
 
 
 @pytest.mark.parametrize("name", machines.NAMES)
-def test_each_machine_shows_what_its_description_expects(name: str, read: dict[str, Machine]) -> None:
+def test_each_machine_shows_what_its_description_expects(
+    name: str, read: dict[str, Machine]
+) -> None:
     expect: dict[str, Any] = machines.describe(name)["expect"]
     machine = read[name]
     pci = machine.pci
@@ -81,7 +85,11 @@ def test_each_machine_shows_what_its_description_expects(name: str, read: dict[s
     assert {bdf: published(pci[bdf]) for bdf in expect["published"]} == expect["published"]
     assert {bdf: pci[bdf].pcie_root for bdf in expect.get("roots", {})} == expect.get("roots", {})
     assert {bdf: pci[bdf].kind for bdf in expect.get("kinds", {})} == expect.get("kinds", {})
-    vfs = {bdf: [s.physical_function, s.vf_index] for bdf in expect.get("vfs", {}) if (s := pci[bdf].sriov)}
+    vfs = {
+        bdf: [s.physical_function, s.vf_index]
+        for bdf in expect.get("vfs", {})
+        if (s := pci[bdf].sriov)
+    }
     assert vfs == expect.get("vfs", {})
     kinds = {n.id: n.memory_kind for n in machine.numa_nodes}
     assert {i: kinds[i] for i in expect.get("memoryKinds", {})} == expect.get("memoryKinds", {})
@@ -91,7 +99,9 @@ def test_each_machine_shows_what_its_description_expects(name: str, read: dict[s
 
 
 @pytest.mark.parametrize("name", GATHERED)
-def test_gathered_trees_agree_with_their_links(name: str, gathered: Callable[[str], tuple[Path, Path]]) -> None:
+def test_gathered_trees_agree_with_their_links(
+    name: str, gathered: Callable[[str], tuple[Path, Path]]
+) -> None:
     archive, tree = gathered(name)
     machine = probes.read(tree)
     agree(machine, tree)
@@ -108,7 +118,12 @@ def test_network_interfaces_of_hardware(read: dict[str, Machine]) -> None:
         "ether",
         "device",
     )
-    assert (eth0.rdma_device, eth0.speed_mbps, eth0.virtual, eth0.uplink) == ("mlx5_0", 400000, False, False)
+    assert (eth0.rdma_device, eth0.speed_mbps, eth0.virtual, eth0.uplink) == (
+        "mlx5_0",
+        400000,
+        False,
+        False,
+    )
     assert {name: n.kind for name, n in nets.items() if n.virtual} == {
         "lo": "device",
         "bond0": "bond",
@@ -117,9 +132,15 @@ def test_network_interfaces_of_hardware(read: dict[str, Machine]) -> None:
     assert nets["lo"].encapsulation == "loopback"
 
 
-def test_the_default_route_and_what_is_enslaved_to_it_is_the_uplink(read: dict[str, Machine]) -> None:
+def test_the_default_route_and_what_is_enslaved_to_it_is_the_uplink(
+    read: dict[str, Machine],
+) -> None:
     """dranet leaves out the interfaces of the default routes of lowest metric, and their slaves."""
-    assert {n.name for n in read["plx-8gpu"].net_interfaces if n.uplink} == {"bond0", "eno1", "eno2"}
+    assert {n.name for n in read["plx-8gpu"].net_interfaces if n.uplink} == {
+        "bond0",
+        "eno1",
+        "eno2",
+    }
 
 
 def test_an_interface_below_virtio_belongs_to_the_pci_function(read: dict[str, Machine]) -> None:
@@ -129,7 +150,10 @@ def test_an_interface_below_virtio_belongs_to_the_pci_function(read: dict[str, M
     assert not any(n.nested for n in read["sriov"].net_interfaces)
     assert machine.pci["0000:00:03.0"].names == ("eth0",)
     assert machine.pci["0000:00:04.0"].names == ("vda",)
-    assert (machine.pci["0000:00:06.0"].kind, machine.pci["0000:00:06.0"].names) == ("rdma", ("rdmap0s6",))
+    assert (machine.pci["0000:00:06.0"].kind, machine.pci["0000:00:06.0"].names) == (
+        "rdma",
+        ("rdmap0s6",),
+    )
 
 
 def test_sriov(read: dict[str, Machine]) -> None:
@@ -141,7 +165,9 @@ def test_sriov(read: dict[str, Machine]) -> None:
     assert (nets["ens1f0np0"].sriov_total_vfs, nets["ens1f0np0"].sriov_num_vfs) == (8, 4)
     assert nets["ens1f0v0"].virtual_function
     assert {n.name for n in machine.net_interfaces if n.representor} == {"eth_rep0"}
-    assert [g.bdf for g in machine.gpus] == ["0000:ca:00.0"]  # its virtual functions are not GPUs of their own
+    assert [g.bdf for g in machine.gpus] == [
+        "0000:ca:00.0"
+    ]  # its virtual functions are not GPUs of their own
     assert machine.pci["0000:3b:00.4"].iommu_group == 80
 
 
@@ -158,14 +184,20 @@ def test_cpus_sockets_caches_and_huge_pages(read: dict[str, Machine]) -> None:
     ]
     assert (machine.cpus.smt, machine.cpus.smt_control) == (True, "on")
     pages = machine.numa_nodes[0].huge_pages
-    assert [(h.size_bytes, h.total, h.free) for h in pages] == [(2 << 20, 512, 500), (1 << 30, 16, 16)]
+    assert [(h.size_bytes, h.total, h.free) for h in pages] == [
+        (2 << 20, 512, 500),
+        (1 << 30, 16, 16),
+    ]
     assert machine.host.iommu is True
     assert machine.pci["0000:19:00.0"].bars == (16 << 20, 128 << 30)
 
 
 def test_the_aliases_of_modules(tmp_path: Path) -> None:
     """A tree without lib/modules says nothing about the file; one with it does."""
-    for path, text in (("proc/sys/kernel/osrelease", "6.8.0"), ("sys/kernel/iommu_groups/1/type", "DMA")):
+    for path, text in (
+        ("proc/sys/kernel/osrelease", "6.8.0"),
+        ("sys/kernel/iommu_groups/1/type", "DMA"),
+    ):
         (tmp_path / path).parent.mkdir(parents=True)
         (tmp_path / path).write_text(text)
     assert probes.read(tmp_path).host.module_aliases is None
@@ -181,7 +213,9 @@ def test_offline_cpus_and_missing_cache_ids(read: dict[str, Machine]) -> None:
     assert (cxl.cpus.online, cxl.cpus.present) == ("0-2", "0-3")
     assert [n.cpus for n in cxl.numa_nodes] == ["0-1", "2", ""]
     grace = read["grace-hopper"]
-    assert [(c.id, c.cpus) for c in grace.cpus.l3] == [(0, "0-3")]  # arm64 gives no id: the lowest CPU stands for it
+    assert [(c.id, c.cpus) for c in grace.cpus.l3] == [
+        (0, "0-3")
+    ]  # arm64 gives no id: the lowest CPU stands for it
     assert grace.cpus.smt is False
 
 
@@ -200,7 +234,12 @@ def test_nvme_with_native_multipath_belongs_to_its_controller(read: dict[str, Ma
 
 def test_a_link_below_its_maximum_is_seen(read: dict[str, Machine]) -> None:
     slow = read["plx-8gpu"].pci["0000:9b:00.0"]
-    assert (slow.link_width, slow.max_link_width, slow.link_speed, slow.max_link_speed) == (8, 16, 32.0, 32.0)
+    assert (slow.link_width, slow.max_link_width, slow.link_speed, slow.max_link_speed) == (
+        8,
+        16,
+        32.0,
+        32.0,
+    )
 
 
 def test_no_tree_claims_more_than_pci_knows_of_an_nvidia_gpu(read: dict[str, Machine]) -> None:
@@ -224,7 +263,9 @@ def test_memory_that_no_numa_node_counts_is_noted(tmp_path: Path) -> None:
     (node / "meminfo").write_text("Node 0 MemTotal:        4681200 kB\n")
     (tmp_path / "proc/meminfo").write_text("MemTotal:       131981020 kB\n")
     notes = [note.message for note in probes.read(tmp_path).notes if note.about == "numa"]
-    assert notes == ["the NUMA nodes have 4.464 GiB, /proc/meminfo 125.9 GiB: the node of the rest is unknown"]
+    assert notes == [
+        "the NUMA nodes have 4.464 GiB, /proc/meminfo 125.9 GiB: the node of the rest is unknown"
+    ]
     (tmp_path / "proc/meminfo").write_text("MemTotal:       4681200 kB\n")
     assert not [note for note in probes.read(tmp_path).notes if note.about == "numa"]
 
@@ -241,7 +282,11 @@ def test_names_come_from_the_pci_ids_that_is_named(trees: dict[str, Path], tmp_p
         "10de  NVIDIA Corporation\n# a comment\n\t2330  GH100 [Test]\nC 03  Display controller\n\t02  3D controller\n"
     )
     gpu = probes.read(trees["plx-8gpu"], pci_ids=database).pci["0000:19:00.0"]
-    assert (gpu.vendor_name, gpu.device_name, gpu.class_name) == ("NVIDIA Corporation", "GH100 [Test]", "3D controller")
+    assert (gpu.vendor_name, gpu.device_name, gpu.class_name) == (
+        "NVIDIA Corporation",
+        "GH100 [Test]",
+        "3D controller",
+    )
     without = probes.read(trees["plx-8gpu"], pci_ids=tmp_path / "none")
     assert "pci.ids" in {note.about for note in without.notes}
     own = probes.read(trees["plx-8gpu"]).pci["0000:19:00.0"]
@@ -253,13 +298,31 @@ def test_amd_gpus_are_known_through_kfd(read: dict[str, Machine]) -> None:
     whole, partitioned, passed_through = read["mi300x"].gpus
     assert whole.amd is not None
     assert partitioned.amd is not None
-    assert (whole.source, whole.memory_bytes, whole.name) == ("kfd", 206141652992, "AMD Instinct MI300X OAM")
-    assert (whole.driver_version, whole.amd.card_index, whole.amd.render_minor) == ("6.12.12", 1, 128)
-    assert (whole.amd.simd_count, whole.amd.simd_per_cu, whole.amd.unique_id) == (1216, 4, "1f2e3d4c5b6a7988")
+    assert (whole.source, whole.memory_bytes, whole.name) == (
+        "kfd",
+        206141652992,
+        "AMD Instinct MI300X OAM",
+    )
+    assert (whole.driver_version, whole.amd.card_index, whole.amd.render_minor) == (
+        "6.12.12",
+        1,
+        128,
+    )
+    assert (whole.amd.simd_count, whole.amd.simd_per_cu, whole.amd.unique_id) == (
+        1216,
+        4,
+        "1f2e3d4c5b6a7988",
+    )
     assert (whole.amd.compute_partition, whole.amd.memory_partition) == ("spx", "nps1")
     assert (partitioned.amd.compute_partition, partitioned.memory_bytes) == ("cpx", 206141652992)
-    assert (passed_through.source, passed_through.partial, passed_through.amd) == ("pci", True, None)
-    assert [(x.a, x.b, x.kind, x.count) for x in read["mi300x"].links] == [("0000:05:00.0", "0000:26:00.0", "xgmi", 1)]
+    assert (passed_through.source, passed_through.partial, passed_through.amd) == (
+        "pci",
+        True,
+        None,
+    )
+    assert [(x.a, x.b, x.kind, x.count) for x in read["mi300x"].links] == [
+        ("0000:05:00.0", "0000:26:00.0", "xgmi", 1)
+    ]
     assert nearest(read["mi300x"])["0000:05:00.0", "0000:26:00.0"] == "XGMI"
 
 
@@ -268,7 +331,9 @@ def test_a_mounted_proc_shows_the_hosts_routes_and_mounts(tmp_path: Path) -> Non
     tree = machines.build(machines.describe("plx-8gpu"), tmp_path)
     head = (tree / "proc/net/route").read_text().splitlines()[0]
     (tree / "proc/1/net").mkdir(parents=True)
-    (tree / "proc/1/net/route").write_text(f"{head}\neth3\t00000000\t0102A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n")
+    (tree / "proc/1/net/route").write_text(
+        f"{head}\neth3\t00000000\t0102A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
+    )
     (tree / "proc/1/mounts").write_text("/dev/nvme0n1 /data ext4 rw 0 0\n")
     machine = probes.read(tree)
     assert {n.name for n in machine.net_interfaces if n.uplink} == {"eth3"}

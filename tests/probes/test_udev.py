@@ -43,7 +43,9 @@ json.dump(snapshot.to_json(probe(SysRoot.of(Path(sys.argv[1])), enumerator=open_
 def through_udev(tree: Path, script: str = _ENUMERATE) -> Machine:
     environment = {**os.environ, "UMOCKDEV_DIR": str(tree), "LD_PRELOAD": PRELOAD}
     command = [sys.executable, "-c", script, str(tree)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=environment, cwd=ROOT, check=False
+    )
     assert done.returncode == 0, done.stderr
     return snapshot.from_json(json.loads(done.stdout))
 

@@ -36,15 +36,26 @@ def test_mode_all_over_several_nodes_names_no_number_of_one_of_them() -> None:
 
     def said(*nodes: str, tainted: int) -> str:
         taints = (("x:NoSchedule", tainted),)
-        return AllNeedsUntainted(request=GPU, want=2, have=0, nodes=nodes, taints=taints).sentence(Names(), Scope.ONE)
+        return AllNeedsUntainted(request=GPU, want=2, have=0, nodes=nodes, taints=taints).sentence(
+            Names(), Scope.ONE
+        )
 
-    assert said("a", tainted=2).endswith("wants all 2 matching devices; 2 are tainted: x:NoSchedule ×2")
-    assert said("a", "b", tainted=3).endswith("wants all matching devices of a node; 3 are tainted: x:NoSchedule ×3")
+    assert said("a", tainted=2).endswith(
+        "wants all 2 matching devices; 2 are tainted: x:NoSchedule ×2"
+    )
+    assert said("a", "b", tainted=3).endswith(
+        "wants all matching devices of a node; 3 are tainted: x:NoSchedule ×3"
+    )
 
 
 def test_a_cause_of_several_nodes_has_what_each_has_instead() -> None:
     a, b = (
-        NodeFilter(plugin="NodeAffinity", unmet=(LabelUnmet("zone", "c"),), labels=(NodeLabel("zone", n),), nodes=(n,))
+        NodeFilter(
+            plugin="NodeAffinity",
+            unmet=(LabelUnmet("zone", "c"),),
+            labels=(NodeLabel("zone", n),),
+            nodes=(n,),
+        )
         for n in "ab"
     )
     assert merge(a, b).labels == (NodeLabel("zone", "a"), NodeLabel("zone", "b"))

@@ -13,7 +13,17 @@ from dractl.explain import Explainer, Explanation, everything, find, worst_first
 from dractl.explain.answer import Fix, Relief, Subject
 from dractl.report import explain_text
 from dractl.report.canvas import Canvas
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 GPU = device_class("gpu.example.com", "device.driver == 'gpu.example.com'")
 NOON = 1767268800.0  # 2026-01-01T12:00:00Z
@@ -26,24 +36,32 @@ def asked(cluster: list[dict[str, Any]], *names: str) -> list[Explanation]:
     return worst_first(explainer.explain(question) for question in questions)
 
 
-def shown(cluster: list[dict[str, Any]], name: str, width: int = 100, *, every: bool = False) -> str:
+def shown(
+    cluster: list[dict[str, Any]], name: str, width: int = 100, *, every: bool = False
+) -> str:
     return explain_text.render(asked(cluster, name), Canvas(width), now=NOON, every=every)
 
 
 def gpus(where: str, count: int, **attributes: Any) -> dict[str, Any]:
-    return slice_of("gpu.example.com", where, *(device(f"gpu-{i}", **attributes) for i in range(count)))
+    return slice_of(
+        "gpu.example.com", where, *(device(f"gpu-{i}", **attributes) for i in range(count))
+    )
 
 
 def two_nodes() -> list[dict[str, Any]]:
     held = claim(
-        "eval-x", request("r", "gpu.example.com"), status=allocation("b", ("gpu.example.com", "gpu-0"), pod="eval")
+        "eval-x",
+        request("r", "gpu.example.com"),
+        status=allocation("b", ("gpu.example.com", "gpu-0"), pod="eval"),
     )
     return [GPU, node("a"), node("b"), gpus("a", 2, model="x"), gpus("b", 4, model="y"), held]
 
 
 def test_requests_of_several_claims_are_told_apart() -> None:
     both = [claim(n, request("gpu", "gpu.example.com", 3)) for n in ("train-left", "train-right")]
-    user = pod("train", *({"name": n, "resourceClaimName": f"train-{n}"} for n in ("left", "right")))
+    user = pod(
+        "train", *({"name": n, "resourceClaimName": f"train-{n}"} for n in ("left", "right"))
+    )
     text = shown([*two_nodes(), *both, user], "train")
     assert "  request left/gpu   3 × gpu.example.com  6 devices on 2 nodes\n" in text
     assert "  request right/gpu  3 × gpu.example.com  6 devices on 2 nodes\n" in text
@@ -52,7 +70,9 @@ def test_requests_of_several_claims_are_told_apart() -> None:
 def test_an_extended_resource_is_called_as_the_pod_has_it() -> None:
     provider = {**GPU, "spec": {**GPU["spec"], "extendedResourceName": "example.com/gpu"}}
     init = {"name": "setup", "image": "x", "resources": {"requests": {"cpu": "1"}}}
-    user = pod("train", requests={"cpu": "1", "example.com/gpu": "5"}, spec={"initContainers": [init]})
+    user = pod(
+        "train", requests={"cpu": "1", "example.com/gpu": "5"}, spec={"initContainers": [init]}
+    )
     text = shown([provider, *two_nodes()[1:], user], "train")
     assert "example.com/gpu: 5 of container main wants 5 devices" in text
     assert "\n  example.com/gpu: 5 of container main\n    5 × gpu.example.com" in text
@@ -75,7 +95,9 @@ def test_the_heading_has_phase_age_claims_and_their_templates() -> None:
         metadata={"creationTimestamp": "2026-01-01T11:46:00Z"},
     )
     first, second = shown([*two_nodes(), template, user], "train").splitlines()[:2]
-    assert first.startswith("pod ml/train  Pending 14m  claim train-gpus (from template two-gpus)  ")
+    assert first.startswith(
+        "pod ml/train  Pending 14m  claim train-gpus (from template two-gpus)  "
+    )
     assert first.endswith("Kubernetes 1.37")
     assert second.startswith("✗ ")
 
@@ -84,7 +106,9 @@ def test_places_that_are_numbers_are_named() -> None:
     numa = [device(f"gpu-{i}", numa=i) for i in range(2)]
     alike = [{"matchAttribute": "gpu.example.com/numa"}]
     cluster = [GPU, node("a"), slice_of("gpu.example.com", "a", *numa)]
-    text = shown([*cluster, claim("c", request("gpu", "gpu.example.com", 2), constraints=alike)], "c")
+    text = shown(
+        [*cluster, claim("c", request("gpu", "gpu.example.com", 2), constraints=alike)], "c"
+    )
     assert "    a   numa 0   1 gpu    ← nearest\n    a   numa 1   1 gpu\n" in text
 
 
@@ -96,11 +120,18 @@ def test_holders_are_shown_with_their_pods() -> None:
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
 @pytest.mark.parametrize("unicode", [True, False])
 def test_no_line_is_wider_than_the_terminal_and_none_is_cut(width: int, unicode: bool) -> None:
-    selector = {"cel": {"expression": "device.attributes['gpu.example.com'].modelName == 'a model with a long name'"}}
+    selector = {
+        "cel": {
+            "expression": "device.attributes['gpu.example.com'].modelName == 'a model with a long name'"
+        }
+    }
     long = "no-such-template-of-a-rather-long-name"
     cluster = [
         *two_nodes(),
-        *(node(f"ip-10-0-12-{i}.eu-central-1.compute.internal", unschedulable=True) for i in range(9)),
+        *(
+            node(f"ip-10-0-12-{i}.eu-central-1.compute.internal", unschedulable=True)
+            for i in range(9)
+        ),
         claim("picky", request("accelerator", "gpu.example.com", 1, selectors=[selector])),
         claim("many", request("accelerator", "gpu.example.com", 40)),
         pod("lost", {"name": "gpus", "resourceClaimTemplateName": long}),
@@ -148,14 +179,21 @@ def test_the_table_has_a_line_for_each_subject_worst_first() -> None:
     head, *lines, blank, summary = explain_text.table(answers, Canvas(), now=NOON).splitlines()
     assert head.split() == ["SUBJECT", "AGE", "REASON", "WHY"]
     rows = [line for line in lines if not line.startswith("    fix: ")]
-    assert [row.split()[1:3] for row in rows] == [["pod", "ml/lost"], ["claim", "ml/never"], ["claim", "ml/fits"]]
+    assert [row.split()[1:3] for row in rows] == [
+        ["pod", "ml/lost"],
+        ["claim", "ml/never"],
+        ["claim", "ml/fits"],
+    ]
     assert lines[lines.index(rows[1]) + 1] == f"    fix: {answers[1].fixes[0].title}"
     assert rows[0].split()[3:5] == ["14m", "template-missing"]
     why = head.index("WHY")
     assert all(row[why - 2 : why] == "  " and row[why] != " " for row in rows)
     assert rows[1].endswith(" of class gpu.example.com")
     assert rows[2].endswith("fits on a, b")
-    assert (blank, summary) == ("", "3 subjects for Kubernetes 1.37: 1 blocked, 1 without a place, 1 fit")
+    assert (blank, summary) == (
+        "",
+        "3 subjects for Kubernetes 1.37: 1 blocked, 1 without a place, 1 fit",
+    )
 
 
 def test_a_narrow_screen_has_no_codes() -> None:
@@ -174,12 +212,19 @@ def waiting(name: str, fix: Fix, number: int = 1) -> Explanation:
     others = tuple(f"{name}-{i}" for i in range(1, number))
     workload = f"deployment ml/{name}" if others else ""
     subject = Subject("Pod", "ml", name)
-    return Explanation(subject, "unallocatable", "1.37", False, "no", fixes=(fix,), alike=others, workload=workload)
+    return Explanation(
+        subject, "unallocatable", "1.37", False, "no", fixes=(fix,), alike=others, workload=workload
+    )
 
 
 def test_one_line_for_a_fix_that_several_have_in_common() -> None:
     end, lower = Fix("delete pod ml/x", (), "ends it", relief=Relief(4, 5)), Fix("lower count", ())
-    answers = [waiting("infer", end, 4), waiting("ring", lower), waiting("serve", end), waiting("two", lower)]
+    answers = [
+        waiting("infer", end, 4),
+        waiting("ring", lower),
+        waiting("serve", end),
+        waiting("two", lower),
+    ]
     _, *lines = explain_text.table(answers, Canvas(unicode=True)).splitlines()
     assert [line.split("  ")[0] for line in lines[:6] if line[:1] == "✗"] == [
         "✗ deploy ml/infer ×4",
@@ -193,7 +238,10 @@ def test_one_line_for_a_fix_that_several_have_in_common() -> None:
 
 
 def test_what_lets_most_pods_start_is_said_even_if_it_comes_first_for_none() -> None:
-    lower, end = Fix("lower count", (), relief=Relief(1, 8)), Fix("delete pod ml/x", (), relief=Relief(7, 8))
+    lower, end = (
+        Fix("lower count", (), relief=Relief(1, 8)),
+        Fix("delete pod ml/x", (), relief=Relief(7, 8)),
+    )
     answer = replace(waiting("ring", lower, 8), fixes=(lower, end))
     lines = explain_text.table([answer, waiting("a", Fix("wait", ()))], Canvas()).splitlines()
     assert lines[2] == "    fix for 1 of 8 pods: lower count"
@@ -210,7 +258,8 @@ def test_an_empty_line_only_where_the_prompt_stays_on_the_screen(screen: int) ->
 
 def test_fixes_for_few_pods_give_way_where_the_screen_has_no_line_for_each() -> None:
     answers = [
-        waiting(name, Fix(f"end {name}", ()), number) for name, number in (("a", 1), ("b", 9), ("c", 1), ("d", 4))
+        waiting(name, Fix(f"end {name}", ()), number)
+        for name, number in (("a", 1), ("b", 9), ("c", 1), ("d", 4))
     ]
     lines = explain_text.table(answers, Canvas(80), screen=10).splitlines()
     assert len(lines) == 9  # and the prompt
@@ -219,31 +268,47 @@ def test_fixes_for_few_pods_give_way_where_the_screen_has_no_line_for_each() -> 
         "    fix: end d",
         "2 more fixes: -v shows each subject in full",
     ]
-    assert explain_text.table(answers, Canvas(80), screen=5).count("    fix: ") == 4  # it scrolls anyway
+    assert (
+        explain_text.table(answers, Canvas(80), screen=5).count("    fix: ") == 4
+    )  # it scrolls anyway
 
 
 def test_what_the_cluster_says_moves_no_cursor() -> None:
     selector = {"cel": {"expression": "device.attributes['gpu.example.com'].model == 'z'"}}
     cluster = [GPU, node("a"), gpus("a", 2, model="\x1b[2J\x1b[31mgone")]
-    text = shown([*cluster, claim("c", request("gpu", "gpu.example.com", 1, selectors=[selector]))], "c")
+    text = shown(
+        [*cluster, claim("c", request("gpu", "gpu.example.com", 1, selectors=[selector]))], "c"
+    )
     assert "\\x1b[31mgone ×2" in text
     assert "\x1b" not in text
 
 
 def test_what_only_waits_for_the_scheduler_has_a_mark_of_its_own() -> None:
     """Neither a tick nor a cross: nothing is wrong, and nothing has been placed."""
-    unscheduled = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes ..."}
+    unscheduled = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "0/2 nodes ...",
+    }
     user = pod("train", {"name": "g", "resourceClaimName": "c"}, metadata={"uid": "u"})
-    user["status"] |= {"conditions": [{**unscheduled, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
+    user["status"] |= {
+        "conditions": [{**unscheduled, "lastTransitionTime": "2026-01-01T00:00:00Z"}]
+    }
     text = shown([*two_nodes(), claim("c", request("gpu", "gpu.example.com", 2)), user], "train")
     assert any(line.startswith("… ") and "would fit" in line for line in text.splitlines()), text
 
 
 def test_a_selector_is_quoted_as_written_with_a_mark_below_what_is_false() -> None:
-    whole = "device.driver == 'gpu.example.com' && device.attributes['gpu.example.com'].model == 'z'"
+    whole = (
+        "device.driver == 'gpu.example.com' && device.attributes['gpu.example.com'].model == 'z'"
+    )
     asks = request("gpu", "gpu.example.com", 1, selectors=[{"cel": {"expression": whole}}])
     part = "device.attributes['gpu.example.com'].model == 'z'"
     for width in (100, 60):
         lines = shown([*two_nodes(), claim("c", asks)], "claim/c", width).splitlines()
         pairs = pairwise(lines)
-        assert "".join(above[at] for above, below in pairs for at, m in enumerate(below) if m == "^") == part
+        assert (
+            "".join(above[at] for above, below in pairs for at, m in enumerate(below) if m == "^")
+            == part
+        )

@@ -13,7 +13,14 @@ from dractl import probes
 from dractl.discovery.publication import Publication, publication
 from dractl.drivers import Options, render
 from dractl.model.releases import Target
-from dractl.report import machine_html, machine_matrix, machine_svg, machine_table, machine_text, machine_tree
+from dractl.report import (
+    machine_html,
+    machine_matrix,
+    machine_svg,
+    machine_table,
+    machine_text,
+    machine_tree,
+)
 from dractl.report.canvas import Canvas
 from dractl.topology.levels import endpoints
 from tests import machines, nvml
@@ -41,7 +48,9 @@ def plx(tmp_path_factory: pytest.TempPathFactory) -> Machine:
 
 @pytest.fixture(scope="module")
 def dgx(tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    return probes.read(machines.build(machines.describe("dgx-nvswitch"), tmp_path_factory.mktemp("dgx")))
+    return probes.read(
+        machines.build(machines.describe("dgx-nvswitch"), tmp_path_factory.mktemp("dgx"))
+    )
 
 
 def all_reports(machine: Machine, width: int) -> dict[str, str]:
@@ -85,7 +94,10 @@ def test_a_narrow_tree_loses_nothing(width: int, plx: Machine) -> None:
 def test_the_fabric_is_named(plx: Machine) -> None:
     names = {bdf: name for bdf in plx.pci if (name := published(plx).name_of(bdf))}
     mesh, clique = machine_text.fabric_lines(plx, names)
-    assert mesh == "NV18 from each to every other: gpu-7-mig-* gpu-6 gpu-5 gpu-4 gpu-3 gpu-2 gpu-1 gpu-0"
+    assert (
+        mesh
+        == "NV18 from each to every other: gpu-7-mig-* gpu-6 gpu-5 gpu-4 gpu-3 gpu-2 gpu-1 gpu-0"
+    )
     assert clique.startswith(
         "clique a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf.7 (label nvidia.com/gpu.clique): gpu-7-mig-* "
     )
@@ -95,7 +107,9 @@ def test_verbose_trees_have_uuids_and_profiles(plx: Machine) -> None:
     text = machine_tree.render(plx, Canvas(120), publication=published(plx), verbose=True)
     assert "GPU-00000000-0000-0000-0000-000000000000" in text
     profiles = next(line for line in text.splitlines() if "MIG profiles:" in line)
-    assert {"1g.10gb ×7", "2g.20gb ×3", "3g.40gb ×2"} <= set(profiles.partition(": ")[2].split(", "))
+    assert {"1g.10gb ×7", "2g.20gb ×3", "3g.40gb ×2"} <= set(
+        profiles.partition(": ")[2].split(", ")
+    )
 
 
 def test_a_gpu_that_is_not_published_has_its_index_and_the_reason(plx: Machine) -> None:
@@ -106,7 +120,9 @@ def test_a_gpu_that_is_not_published_has_its_index_and_the_reason(plx: Machine) 
         left_out={"0000:3b:00.0": "it is bound to vfio-pci"},
     )
     assert machine_text.labels(plx, endpoints(plx), without)["0000:3b:00.0"] == "GPU2"
-    assert "  0000:3b:00.0: it is bound to vfio-pci" in machine_tree.render(plx, Canvas(), publication=without)
+    assert "  0000:3b:00.0: it is bound to vfio-pci" in machine_tree.render(
+        plx, Canvas(), publication=without
+    )
     assert "not published: it is bound to vfio-pci" in machine_svg.render(plx, without)
     assert "not published: it is bound to vfio-pci" in machine_html.render(plx, without)
 
@@ -123,16 +139,27 @@ def test_a_lost_gpu_silences_its_driver(plx: Machine) -> None:
     """Neither of NVIDIA's drivers starts with a lost GPU, so no GPU is published, and none can be aligned."""
     lost = replace(plx, gpus=(replace(plx.gpus[0], health="lost"), *plx.gpus[1:]))
     text = machine_tree.render(lost, Canvas(200), publication=published(lost))
-    assert "  gpu.nvidia.com: publishes nothing: it does not start: GPU 0000:19:00.0 is lost" in text
+    assert (
+        "  gpu.nvidia.com: publishes nothing: it does not start: GPU 0000:19:00.0 is lost" in text
+    )
     assert text.count("gpu.nvidia.com: publishes nothing") == 1
     assert text.count("compute-domain.nvidia.com: publishes nothing") == 1
     assert "on one PCIe root" not in text
-    assert machine_html.render(lost, published(lost)).count("gpu.nvidia.com publishes nothing on this node") == 16
+    assert (
+        machine_html.render(lost, published(lost)).count(
+            "gpu.nvidia.com publishes nothing on this node"
+        )
+        == 16
+    )
 
 
 def test_every_block_of_a_matrix_has_devices(plx: Machine) -> None:
     text = machine_matrix.render(plx, Canvas(80), publication=published(plx))
-    heads = [line.split() for line in text.splitlines() if line.startswith("       ") and "gpu" + "-" not in line[:6]]
+    heads = [
+        line.split()
+        for line in text.splitlines()
+        if line.startswith("       ") and "gpu" + "-" not in line[:6]
+    ]
     blocks = [head for head in heads if head[0].startswith(("gpu-", "NIC", "NVME", "CPU"))]
     assert len(blocks) > 1
     assert all(any(name.startswith(("gpu-", "NIC", "NVME")) for name in block) for block in blocks)
@@ -141,7 +168,9 @@ def test_every_block_of_a_matrix_has_devices(plx: Machine) -> None:
 def test_pictures_have_every_numa_node(dgx: Machine) -> None:
     """Five of the eight nodes have no PCI function."""
     root = ElementTree.fromstring(machine_svg.render(dgx))
-    titles = {span.text for span in root.iter(f"{SVG}tspan") if (span.text or "").startswith("NUMA node")}
+    titles = {
+        span.text for span in root.iter(f"{SVG}tspan") if (span.text or "").startswith("NUMA node")
+    }
     assert titles == {f"NUMA node {number}" for number in range(8)}
     assert all(f"<h3>NUMA node {number}</h3>" in machine_html.render(dgx) for number in range(8))
 
@@ -162,7 +191,9 @@ def test_boxes_of_a_picture_say_how_far_apart_devices_are(plx: Machine) -> None:
     root = ElementTree.fromstring(machine_svg.render(plx, published(plx)))
     texts = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
     assert sum(text.endswith("within: PIX") for text in texts) == 4  # the switches
-    assert any(" and " in text and text.endswith(": PIX") for text in texts)  # a card with two ports, beside a BMC
+    assert any(
+        " and " in text and text.endswith(": PIX") for text in texts
+    )  # a card with two ports, beside a BMC
     assert sum(text.endswith("within: NODE") for text in texts) == 2
     assert "Between NUMA nodes: SYS" in texts
     assert not any(text.startswith("PXB") for text in texts)  # a legend of what is there
@@ -187,7 +218,9 @@ def test_a_page_names_the_node_only_with_identity(plx: Machine) -> None:
 def test_pictures_name_the_virtual_functions_that_are_published(tmp_path: Path) -> None:
     machine = probes.read(machines.build(machines.describe("sriov"), tmp_path))
     line = "+ 4 virtual functions of 0000:3b:00.0, published as pci-0000-3b-00-2, pci-0000-3b-00-3"
-    texts = ElementTree.fromstring(machine_svg.render(machine, published(machine))).iter(f"{SVG}text")
+    texts = ElementTree.fromstring(machine_svg.render(machine, published(machine))).iter(
+        f"{SVG}text"
+    )
     assert line in " ".join("".join(text.itertext()) for text in texts)
     assert line in machine_html.render(machine, published(machine))
 

@@ -7,7 +7,9 @@ from dractl.report.canvas import Canvas
 from dractl.upgrade import Finding, Plan, Step
 
 HOSTILE = Finding("refused", "breaks", "<b>*x*\n# y `z` [l](u)", ("Pod/<i>\n`q`",), fix="<script>")
-PLAN = Plan("1.36", "1.37", (Step("Kubernetes 1.37", ("change <b>",), (HOSTILE,)),), {}, ("<u>\n- no",))
+PLAN = Plan(
+    "1.36", "1.37", (Step("Kubernetes 1.37", ("change <b>",), (HOSTILE,)),), {}, ("<u>\n- no",)
+)
 
 
 def test_html_has_no_markup_of_others() -> None:
@@ -28,7 +30,10 @@ def test_markdown_has_no_markup_of_others() -> None:
 def test_what_breaks_comes_with_its_fix_and_what_is_before_it() -> None:
     lines = upgrade_text.render(PLAN, Canvas(width=80, unicode=False)).splitlines()
     assert lines[0] == "Kubernetes 1.36 -> 1.37: 1 BREAKS, 0 CHANGES, 0 INFO"
-    assert lines[3:5] == ["  before it: change <b>", "  BREAKS   Pod/<i> `q`: <b>*x* # y `z` [l](u)"]
+    assert lines[3:5] == [
+        "  before it: change <b>",
+        "  BREAKS   Pod/<i> `q`: <b>*x* # y `z` [l](u)",
+    ]
     assert lines[5] == "           fix: <script>"
 
 

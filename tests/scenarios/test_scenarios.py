@@ -24,17 +24,28 @@ import yaml
 
 from dractl.cli.main import main
 
-OPTIONS = {"namespace": "-n", "release": "--kubernetes-version", "gates": "--feature-gates", "node": "--node"}
+OPTIONS = {
+    "namespace": "-n",
+    "release": "--kubernetes-version",
+    "gates": "--feature-gates",
+    "node": "--node",
+}
 FOLDERS = sorted(path.parent for path in Path(__file__).parent.glob("*/expected.yaml"))
 
 
 def fits(shape: Any, found: Any) -> bool:
     """Whether ``found`` has all that ``shape`` gives."""
     if isinstance(shape, dict):
-        return isinstance(found, dict) and all(key in found and fits(part, found[key]) for key, part in shape.items())
+        return isinstance(found, dict) and all(
+            key in found and fits(part, found[key]) for key, part in shape.items()
+        )
     if isinstance(shape, list):
         return isinstance(found, list) and len(shape) == len(found) and all(map(fits, shape, found))
-    return shape in found if isinstance(shape, str) and isinstance(found, str) else bool(shape == found)
+    return (
+        shape in found
+        if isinstance(shape, str) and isinstance(found, str)
+        else bool(shape == found)
+    )
 
 
 def ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
@@ -42,11 +53,20 @@ def ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def explain(capsys: pytest.CaptureFixture[str], folder: Path, expected: dict[str, Any]) -> dict[str, Any]:
-    given = [text for key, option in OPTIONS.items() if key in expected for text in (option, expected[key])]
+def explain(
+    capsys: pytest.CaptureFixture[str], folder: Path, expected: dict[str, Any]
+) -> dict[str, Any]:
+    given = [
+        text
+        for key, option in OPTIONS.items()
+        if key in expected
+        for text in (option, expected[key])
+    ]
     network = folder / "network.yaml"
     given += ["--network-devices", str(network)] if network.exists() else []
-    answer: dict[str, Any] = ask(capsys, "explain", "-f", str(folder / "objects.yaml"), *given, expected["subject"])
+    answer: dict[str, Any] = ask(
+        capsys, "explain", "-f", str(folder / "objects.yaml"), *given, expected["subject"]
+    )
     return answer
 
 
@@ -81,5 +101,10 @@ def test_scenario(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if "lint" in expected:
         findings = ask(capsys, "lint", str(folder / "objects.yaml"))["findings"]
         assert expected["lint"] in [finding["code"] for finding in findings]
-        said.append(json.dumps([f["message"] for f in findings if f["code"] == expected["lint"]], ensure_ascii=False))
+        said.append(
+            json.dumps(
+                [f["message"] for f in findings if f["code"] == expected["lint"]],
+                ensure_ascii=False,
+            )
+        )
     assert [name for name in expected["names"] if not any(name in text for text in said)] == []

@@ -13,7 +13,9 @@ from dractl.scheduler.attempt import Scheduler
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import explain as clusters
 
-_OTHER = clusters.CLASS.replace("'gpu'", "'mig'")  # it reads the same attributes, and selects no device
+_OTHER = clusters.CLASS.replace(
+    "'gpu'", "'mig'"
+)  # it reads the same attributes, and selects no device
 _NONE = {"op": "replace", "path": "/spec/selectors/0/cel/expression", "value": _OTHER}
 
 

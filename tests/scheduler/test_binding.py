@@ -8,14 +8,26 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
 CLUSTER = (GPU, node("node-1"), slice_of("gpu.example.com", "node-1", device("gpu-0")))
 WHEN = "2026-11-21T02:21:34Z"
 
 
-def explain(*objects: dict[str, Any], release: str = "1.37", gates: dict[str, bool] | None = None) -> Explanation:
+def explain(
+    *objects: dict[str, Any], release: str = "1.37", gates: dict[str, bool] | None = None
+) -> Explanation:
     state = state_of(*objects)
     (question,) = find(state, "pod/p", None)
     return Explainer(state, Features.for_release(release, gates or {})).explain(question)
@@ -53,7 +65,9 @@ FIRST = pod(
         ("1.34", {"DRADeviceBindingConditions": True, "DRAResourceClaimDeviceStatus": True}, False),
     ],
 )
-def test_a_claim_allocated_without_a_time_cannot_be_joined(release: str, gates: dict[str, bool], joins: bool) -> None:
+def test_a_claim_allocated_without_a_time_cannot_be_joined(
+    release: str, gates: dict[str, bool], joins: bool
+) -> None:
     answer = explain(*CLUSTER, FIRST, shared(None), joining(), release=release, gates=gates)
     assert answer.fits is joins
     if not joins:
@@ -94,11 +108,15 @@ def test_a_pod_whose_device_is_not_ready_waits() -> None:
 
 @pytest.mark.parametrize(("status", "fits"), [("True", True), ("False", False), ("Unknown", False)])
 def test_only_a_true_condition_makes_a_device_ready(status: str, fits: bool) -> None:
-    assert explain(*CLUSTER, attached({"type": "Attached", "status": status}), joining()).fits is fits
+    assert (
+        explain(*CLUSTER, attached({"type": "Attached", "status": status}), joining()).fits is fits
+    )
 
 
 def test_conditions_are_not_read_while_the_gate_is_off() -> None:
-    assert explain(*CLUSTER, attached(), joining(), gates={"DRADeviceBindingConditions": False}).fits
+    assert explain(
+        *CLUSTER, attached(), joining(), gates={"DRADeviceBindingConditions": False}
+    ).fits
 
 
 def test_a_device_that_failed_is_given_back() -> None:
@@ -126,9 +144,9 @@ ONLY_2: dict[str, Any] = {"nodeSelector": {"kubernetes.io/hostname": "node-2"}}
 def test_an_allocation_in_the_way_that_no_other_pod_uses_is_released(user: str | None) -> None:
     answer = explain(*BOTH, shared(WHEN, user), joining(spec=ONLY_2))
     assert answer.verdict == "allocatable"
-    assert [(a.pool, a.device) for n in answer.nodes if n.name == "node-2" for a in n.allocation] == [
-        ("node-2", "gpu-0")
-    ]
+    assert [
+        (a.pool, a.device) for n in answer.nodes if n.name == "node-2" for a in n.allocation
+    ] == [("node-2", "gpu-0")]
     assert "ml/c is allocated on node-1" in answer.notes[0]
     assert "released and allocated again" in answer.notes[0]
 
@@ -136,14 +154,22 @@ def test_an_allocation_in_the_way_that_no_other_pod_uses_is_released(user: str |
 def test_an_allocation_that_another_pod_uses_is_not_released() -> None:
     answer = explain(*BOTH, FIRST, shared(WHEN), joining(spec=ONLY_2))
     assert answer.verdict == "unallocatable"
-    assert [r.code for n in answer.nodes if n.name == "node-2" for r in n.reasons] == ["pinned-node"]
+    assert [r.code for n in answer.nodes if n.name == "node-2" for r in n.reasons] == [
+        "pinned-node"
+    ]
 
 
 def test_what_is_released_may_still_not_fit() -> None:
-    full = claim("full", request("r", "gpu"), status=allocation("node-2", ("gpu.example.com", "gpu-0"), pod="x"))
+    full = claim(
+        "full",
+        request("r", "gpu"),
+        status=allocation("node-2", ("gpu.example.com", "gpu-0"), pod="x"),
+    )
     answer = explain(*BOTH, full, shared(WHEN, None), joining(spec=ONLY_2))
     assert answer.verdict == "unallocatable"
-    assert [r.code for n in answer.nodes if n.name == "node-2" for r in n.reasons] == ["device-in-use"]
+    assert [r.code for n in answer.nodes if n.name == "node-2" for r in n.reasons] == [
+        "device-in-use"
+    ]
     assert "released and allocated again" in answer.notes[0]
 
 
@@ -153,7 +179,10 @@ def test_what_is_released_may_still_not_fit() -> None:
 def test_a_device_that_the_pods_other_claim_holds() -> None:
     other = claim("d", request("r", "gpu"), metadata={"uid": "uid-d"})
     both = pod(
-        "p", {"name": "g", "resourceClaimName": "c"}, {"name": "h", "resourceClaimName": "d"}, metadata={"uid": "uid-p"}
+        "p",
+        {"name": "g", "resourceClaimName": "c"},
+        {"name": "h", "resourceClaimName": "d"},
+        metadata={"uid": "uid-p"},
     )
     answer = explain(*CLUSTER, shared(WHEN, "p"), other, both)
     assert (answer.reasons[0].code, answer.reasons[0].pod_claim) == ("device-in-use-same-pod", "h")
@@ -161,9 +190,15 @@ def test_a_device_that_the_pods_other_claim_holds() -> None:
 
 
 def test_two_requests_that_only_one_device_would_do_for() -> None:
-    devices = slice_of("gpu.example.com", "node-1", device("gpu-0", big=True), device("gpu-1"), device("gpu-2"))
+    devices = slice_of(
+        "gpu.example.com", "node-1", device("gpu-0", big=True), device("gpu-1"), device("gpu-2")
+    )
     big = [{"cel": {"expression": "device.attributes['gpu.example.com'].?big.orValue(false)"}}]
-    wanted = (request("a", "gpu", selectors=big), request("b", "gpu", selectors=big), request("x", "gpu"))
+    wanted = (
+        request("a", "gpu", selectors=big),
+        request("b", "gpu", selectors=big),
+        request("x", "gpu"),
+    )
     answer = explain(GPU, node("node-1"), devices, claim("c", *wanted), joining())
     assert answer.reasons[0].code == "device-in-use-same-pod"
     assert "a and b" in answer.reasons[0].message

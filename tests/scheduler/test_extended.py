@@ -21,19 +21,30 @@ def gpu_class(**spec: Any) -> dict[str, Any]:
 def claims(resource: str, release: str, **spec: Any) -> tuple[bool, list[str]]:
     """Whether a pod with the resource fits, and the names of the claims that the scheduler makes for it."""
     asking = pod("a", requests={resource: "1"})
-    state = state_of(asking, gpu_class(**spec), node("node-1"), slice_of("gpu.example.com", "node-1", device("gpu-0")))
+    state = state_of(
+        asking,
+        gpu_class(**spec),
+        node("node-1"),
+        slice_of("gpu.example.com", "node-1", device("gpu-0")),
+    )
     attempt = Scheduler(state, Features.for_release(release, GATE)).pod(asking)
     return attempt.fits, [c.key[1] for n in attempt.nodes for c in n.claims]
 
 
 @pytest.mark.parametrize("release", ["1.34", "1.35", "1.36", "1.37"])
 def test_a_resource_that_a_class_names(release: str) -> None:
-    assert claims("x.io/gpu", release, extendedResourceName="x.io/gpu") == (True, ["<extended-resources>"])
+    assert claims("x.io/gpu", release, extendedResourceName="x.io/gpu") == (
+        True,
+        ["<extended-resources>"],
+    )
 
 
 @pytest.mark.parametrize("release", ["1.35", "1.36", "1.37"])
 def test_the_implicit_name_of_a_class(release: str) -> None:
-    assert claims("deviceclass.resource.kubernetes.io/gpu", release) == (True, ["<extended-resources>"])
+    assert claims("deviceclass.resource.kubernetes.io/gpu", release) == (
+        True,
+        ["<extended-resources>"],
+    )
 
 
 def test_1_34_schedules_a_pod_with_an_implicit_name_without_a_claim() -> None:
@@ -45,6 +56,8 @@ def test_1_34_schedules_a_pod_with_an_implicit_name_without_a_claim() -> None:
 @pytest.mark.parametrize("release", ["1.34", "1.37"])
 def test_a_domain_that_holds_kubernetes_io_is_no_extended_resource(release: str) -> None:
     """v1helper.IsExtendedResourceName leaves out every name that contains kubernetes.io/: a class cannot provide it."""
-    fits, made = claims("notkubernetes.io/gpu", release, extendedResourceName="notkubernetes.io/gpu")
+    fits, made = claims(
+        "notkubernetes.io/gpu", release, extendedResourceName="notkubernetes.io/gpu"
+    )
     assert made == []
     assert fits

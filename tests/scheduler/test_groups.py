@@ -24,14 +24,15 @@ def selecting(expression: str) -> dict[str, Any]:
 
 def test_names_of_selectors_and_of_constraints() -> None:
     constraint = {"constraints": [{"matchAttribute": "resource.kubernetes.io/pcieRoot"}]}
-    assert names_read(compiled, selecting('device.attributes["x.io"].model == "a"'), constraint) == {
-        "model",
-        "pcieRoot",
-    }
+    assert names_read(
+        compiled, selecting('device.attributes["x.io"].model == "a"'), constraint
+    ) == {"model", "pcieRoot"}
 
 
 def test_a_selector_may_read_any_attribute() -> None:
-    assert names_read(compiled, selecting('device.attributes["x.io"].all(name, name != "a")')) is None
+    assert (
+        names_read(compiled, selecting('device.attributes["x.io"].all(name, name != "a")')) is None
+    )
 
 
 @pytest.mark.parametrize(("selector", "applies"), [(None, True), (object(), False)])
@@ -44,10 +45,19 @@ def test_rules_without_a_selector(selector: object, applies: bool) -> None:
 
 def claim(name: str, *devices: tuple[str, str], shares: bool = False) -> dict[str, Any]:
     """A claim that holds devices, each by pool and name, or shares of them."""
-    shared: dict[str, Any] = {"shareID": name, "consumedCapacity": {"memory": "1Gi"}} if shares else {}
-    results = [{"request": "r", "driver": "x.io", "pool": pool, "device": device, **shared} for pool, device in devices]
+    shared: dict[str, Any] = (
+        {"shareID": name, "consumedCapacity": {"memory": "1Gi"}} if shares else {}
+    )
+    results = [
+        {"request": "r", "driver": "x.io", "pool": pool, "device": device, **shared}
+        for pool, device in devices
+    ]
     metadata = {"name": name, "namespace": "a"}
-    value: dict[str, Any] = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata}
+    value: dict[str, Any] = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": metadata,
+    }
     allocation = {"status": {"allocation": {"devices": {"results": results}}}} if results else {}
     return {**value, "spec": {"devices": {"requests": []}}, **allocation}
 
@@ -60,7 +70,11 @@ def test_what_claims_hold_after_a_change_is_what_they_hold_read_anew() -> None:
     held = ClaimsHeld.of(state, features)
     for step in range(300):
         name = f"c{chance.randrange(8)}"
-        made = claim(name, *chance.sample(where, chance.randrange(4)), shares=step > 200 and chance.random() < 0.3)
+        made = claim(
+            name,
+            *chance.sample(where, chance.randrange(4)),
+            shares=step > 200 and chance.random() < 0.3,
+        )
         state = state.replace("ResourceClaim", ("a", name), made if chance.random() < 0.7 else None)
         held, anew = ClaimsHeld.of(state, features, held), ClaimsHeld.of(state, features)
         assert (held.devices, held.in_use) == (anew.devices, anew.in_use)

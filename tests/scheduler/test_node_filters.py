@@ -18,20 +18,29 @@ if TYPE_CHECKING:
 
 
 def filters(
-    asking: dict[str, Any], *others: dict[str, Any], release: str = "1.37", delegated: frozenset[str] = frozenset()
+    asking: dict[str, Any],
+    *others: dict[str, Any],
+    release: str = "1.37",
+    delegated: frozenset[str] = frozenset(),
 ) -> NodeFilters:
     snapshot = Snapshot.of(state_of(asking, *others))
-    return NodeFilters(snapshot, snapshot.pod(asking), Features.for_release(release), delegated=delegated)
+    return NodeFilters(
+        snapshot, snapshot.pod(asking), Features.for_release(release), delegated=delegated
+    )
 
 
-def reject(asking: dict[str, Any], target: dict[str, Any], *others: dict[str, Any], **more: Any) -> Rejection | None:
+def reject(
+    asking: dict[str, Any], target: dict[str, Any], *others: dict[str, Any], **more: Any
+) -> Rejection | None:
     """The first filter that refuses ``target``."""
     made = filters(asking, target, *others, **more)
     return made.first(made.snapshot.nodes[target["metadata"]["name"]])
 
 
 def running(name: str, where: str, **more: Any) -> dict[str, Any]:
-    return pod(name, spec={"nodeName": where, **more.pop("spec", {})}, status={"phase": "Running"}, **more)
+    return pod(
+        name, spec={"nodeName": where, **more.pop("spec", {})}, status={"phase": "Running"}, **more
+    )
 
 
 def test_a_plain_node_takes_a_plain_pod() -> None:
@@ -41,7 +50,10 @@ def test_a_plain_node_takes_a_plain_pod() -> None:
 def test_cordoned_unless_tolerated() -> None:
     rejection = reject(pod("a"), node("node-1", unschedulable=True))
     assert rejection is not None
-    assert (rejection.plugin, rejection.texts) == ("NodeUnschedulable", ("node(s) were unschedulable",))
+    assert (rejection.plugin, rejection.texts) == (
+        "NodeUnschedulable",
+        ("node(s) were unschedulable",),
+    )
     tolerating = pod("a", spec={"tolerations": [{"operator": "Exists"}]})
     assert reject(tolerating, node("node-1", unschedulable=True)) is None
 
@@ -65,11 +77,16 @@ def test_node_taints(toleration: dict[str, str], refused: bool) -> None:
 
 
 def test_prefer_no_schedule_refuses_nothing() -> None:
-    assert reject(pod("a"), node("node-1", taints=[{"key": "k", "effect": "PreferNoSchedule"}])) is None
+    assert (
+        reject(pod("a"), node("node-1", taints=[{"key": "k", "effect": "PreferNoSchedule"}]))
+        is None
+    )
 
 
 def test_node_selector_and_affinity_name_the_label() -> None:
-    rejection = reject(pod("a", spec={"nodeSelector": {"zone": "a"}}), node("node-1", labels={"zone": "b"}))
+    rejection = reject(
+        pod("a", spec={"nodeSelector": {"zone": "a"}}), node("node-1", labels={"zone": "b"})
+    )
     assert rejection is not None
     assert rejection.texts == ("node(s) didn't match Pod's node affinity/selector",)
     assert rejection.unmet == (LabelUnmet("zone", "a"),)
@@ -88,7 +105,11 @@ def test_node_selector_and_affinity_name_the_label() -> None:
 )
 def test_affinity_operators(operator: str, values: list[str], matches: bool) -> None:
     term = {"matchExpressions": [{"key": "zone", "operator": operator, "values": values}]}
-    required = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    required = {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}
+        }
+    }
     rejection = reject(pod("a", spec={"affinity": required}), node("node-1", labels={"zone": "a"}))
     assert (rejection is None) == matches
 
@@ -97,7 +118,11 @@ def test_resources_count_what_other_pods_ask_for() -> None:
     other = running("b", "node-1", requests={"cpu": "6"})
     rejection = reject(pod("a", requests={"cpu": "2500m"}), node("node-1"), other)
     assert rejection is not None
-    assert (rejection.texts, rejection.want, rejection.free) == (("Insufficient cpu",), "2500m", "2")
+    assert (rejection.texts, rejection.want, rejection.free) == (
+        ("Insufficient cpu",),
+        "2500m",
+        "2",
+    )
     assert not rejection.final  # ending the other pod would help
     assert reject(pod("a", requests={"cpu": "2"}), node("node-1"), other) is None
 
@@ -109,7 +134,9 @@ def test_more_than_the_node_has_is_final() -> None:
 
 
 def test_ended_pods_take_nothing() -> None:
-    ended = pod("b", requests={"cpu": "8"}, spec={"nodeName": "node-1"}, status={"phase": "Succeeded"})
+    ended = pod(
+        "b", requests={"cpu": "8"}, spec={"nodeName": "node-1"}, status={"phase": "Succeeded"}
+    )
     assert reject(pod("a", requests={"cpu": "8"}), node("node-1"), ended) is None
 
 
@@ -133,8 +160,13 @@ def test_host_ports() -> None:
 
 
 def test_pod_anti_affinity_names_the_pod() -> None:
-    term = {"labelSelector": {"matchLabels": {"app": "train"}}, "topologyKey": "kubernetes.io/hostname"}
-    wish = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    term = {
+        "labelSelector": {"matchLabels": {"app": "train"}},
+        "topologyKey": "kubernetes.io/hostname",
+    }
+    wish = {
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    }
     asking = pod("a", spec=wish, metadata={"labels": {"app": "train"}})
     other = running("b", "node-1", metadata={"labels": {"app": "train"}})
     rejection = reject(asking, node("node-1"), other)
@@ -171,7 +203,11 @@ def test_an_init_container_counts_only_where_it_is_the_larger() -> None:
 
 
 def test_hostile_values_end_in_an_answer() -> None:
-    odd = pod("a", requests={"cpu": {"x": 1}}, spec={"tolerations": "all", "affinity": [1], "nodeSelector": 3})
+    odd = pod(
+        "a",
+        requests={"cpu": {"x": 1}},
+        spec={"tolerations": "all", "affinity": [1], "nodeSelector": 3},
+    )
     assert reject(odd, node("node-1", taints={"a": 1})) is None
 
 
@@ -183,7 +219,12 @@ LABELLED = {"labels": {"app": "x"}}
 
 def spread(key: str, **more: Any) -> dict[str, Any]:
     selector = {"matchLabels": {"app": "x"}}
-    made = {"topologyKey": key, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
+    made = {
+        "topologyKey": key,
+        "maxSkew": 1,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": selector,
+    }
     return {**made, **more}
 
 
@@ -201,19 +242,26 @@ def test_spread_over_fewer_than_min_domains_counts_from_zero() -> None:
 
 
 def test_spread_leaves_out_nodes_without_all_keys_and_tainted_ones_where_asked() -> None:
-    target, there = node("node-1", labels={"zone": "a", "rack": "1"}), running("b", "node-1", metadata=LABELLED)
+    target, there = (
+        node("node-1", labels={"zone": "a", "rack": "1"}),
+        running("b", "node-1", metadata=LABELLED),
+    )
     empty = node("node-2", labels={"zone": "b"})
     assert reject(spreading(spread("zone")), target, there, empty) is not None
     assert reject(spreading(spread("zone"), spread("rack")), target, there, empty) is None
     tainted = node("node-2", labels={"zone": "b"}, taints=[{"key": "k", "effect": "NoSchedule"}])
     assert reject(spreading(spread("zone")), target, there, tainted) is not None
-    assert reject(spreading(spread("zone", nodeTaintsPolicy="Honor")), target, there, tainted) is None
+    assert (
+        reject(spreading(spread("zone", nodeTaintsPolicy="Honor")), target, there, tainted) is None
+    )
 
 
 def test_spread_without_a_selector_counts_no_pod() -> None:
     constraint = {k: v for k, v in spread("zone").items() if k != "labelSelector"}
     target, there = node("node-1", labels={"zone": "a"}), running("b", "node-1", metadata=LABELLED)
-    assert reject(spreading(constraint), target, there, node("node-2", labels={"zone": "b"})) is None
+    assert (
+        reject(spreading(constraint), target, there, node("node-2", labels={"zone": "b"})) is None
+    )
 
 
 def test_affinity_counts_only_pods_that_match_every_term() -> None:
@@ -223,12 +271,15 @@ def test_affinity_counts_only_pods_that_match_every_term() -> None:
     ]
     asking = pod("a", spec={"affinity": {"podAffinity": {REQUIRED: terms}}})
     x, one = (
-        running(n, "node-1", metadata={"labels": labels}) for n, labels in (("b", {"app": "x"}), ("c", {"tier": "1"}))
+        running(n, "node-1", metadata={"labels": labels})
+        for n, labels in (("b", {"app": "x"}), ("c", {"tier": "1"}))
     )
     rejection = reject(asking, node("node-1"), x, one)
     assert rejection is not None
     assert rejection.texts == ("node(s) didn't match pod affinity rules",)
-    assert rejection.final  # interpodaffinity/filtering.go: UnschedulableAndUnresolvable, eviction does not help
+    assert (
+        rejection.final
+    )  # interpodaffinity/filtering.go: UnschedulableAndUnresolvable, eviction does not help
     both = running("d", "node-1", metadata={"labels": {"app": "x", "tier": "1"}})
     assert reject(asking, node("node-1"), both) is None
 
@@ -285,7 +336,9 @@ def test_in_without_values_matches_nothing() -> None:
 
 
 def test_all_filters_that_refuse_a_node_in_order() -> None:
-    asking = pod("a", requests={"cpu": "9"}, spec={"nodeSelector": {"zone": "a"}, "nodeName": "other"})
+    asking = pod(
+        "a", requests={"cpu": "9"}, spec={"nodeSelector": {"zone": "a"}, "nodeName": "other"}
+    )
     target = node("node-1", unschedulable=True, taints=[{"key": "k", "effect": "NoSchedule"}])
     refusals = {r: [f.plugin for f in _all(asking, target, r)] for r in ("1.36", "1.37")}
     rest = ["TaintToleration", "NodeAffinity", "NodeResourcesFit"]
@@ -300,7 +353,9 @@ def _all(asking: dict[str, Any], target: dict[str, Any], release: str) -> list[R
     return list(made.refusals(made.snapshot.nodes["node-1"]))
 
 
-def test_resources_are_counted_as_the_scheduler_does_cpu_in_thousandths_and_the_rest_whole() -> None:
+def test_resources_are_counted_as_the_scheduler_does_cpu_in_thousandths_and_the_rest_whole() -> (
+    None
+):
     """framework/types.go Resource.Add rounds each pod's CPU up to thousandths."""
     others = [running(f"p{n}", "node-1", requests={"cpu": "100u"}) for n in range(3)]
     asking = pod("a", requests={"cpu": "7998m"})
@@ -314,11 +369,16 @@ def test_resources_are_counted_as_the_scheduler_does_cpu_in_thousandths_and_the_
     ("release", "allocatable", "fits"),
     [("1.34", {}, True), ("1.34", {"x.io/gpu": "0"}, False), ("1.35", {"x.io/gpu": "0"}, True)],
 )
-def test_which_extended_resources_are_left_to_dra(release: str, allocatable: dict[str, str], fits: bool) -> None:
+def test_which_extended_resources_are_left_to_dra(
+    release: str, allocatable: dict[str, str], fits: bool
+) -> None:
     """noderesources/fit.go: up to 1.34 a device plugin that offers none has the resource all the same."""
     asking = pod("a", requests={"x.io/gpu": "1"})
     rejection = reject(
-        asking, node("node-1", allocatable=allocatable), release=release, delegated=frozenset({"x.io/gpu"})
+        asking,
+        node("node-1", allocatable=allocatable),
+        release=release,
+        delegated=frozenset({"x.io/gpu"}),
     )
     assert (rejection is None) == fits
 
@@ -337,9 +397,13 @@ def test_which_extended_resources_are_left_to_dra(release: str, allocatable: dic
 def test_host_ports_are_taken_by_address(ours: str | None, theirs: str | None, free: bool) -> None:
     def listening(name: str, address: str | None, **spec: Any) -> dict[str, Any]:
         port = {"containerPort": 80, "hostPort": 80, **({"hostIP": address} if address else {})}
-        return pod(name, spec={"containers": [{"name": "c", "image": "x", "ports": [port]}], **spec})
+        return pod(
+            name, spec={"containers": [{"name": "c", "image": "x", "ports": [port]}], **spec}
+        )
 
     other = {**listening("b", theirs, nodeName="node-1"), "status": {"phase": "Running"}}
     rejection = reject(listening("a", ours), node("node-1"), other)
     assert (rejection is None) is free
-    assert rejection is None or rejection.texts == ("node(s) didn't have free ports for the requested pod ports",)
+    assert rejection is None or rejection.texts == (
+        "node(s) didn't have free ports for the requested pod ports",
+    )

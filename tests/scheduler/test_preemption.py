@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Features
 from dractl.scheduler.attempt import Scheduler
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 if TYPE_CHECKING:
     from dractl.scheduler.verdict import Attempt
@@ -42,7 +52,9 @@ def test_of_equal_priority_the_one_that_runs_longer_stays() -> None:
 
 
 def test_pods_of_the_same_priority_stay() -> None:
-    found = attempt(pod("p", requests={"cpu": "4"}, spec={"priority": 1}), node("node-1"), running("a", 1, "8"))
+    found = attempt(
+        pod("p", requests={"cpu": "4"}, spec={"priority": 1}), node("node-1"), running("a", 1, "8")
+    )
     assert not found.fits
     assert found.message is not None
     assert "No preemption victims found for incoming pod" in found.message
@@ -63,8 +75,14 @@ def test_a_disruption_budget_protects_a_less_important_pod() -> None:
 
 def test_no_pod_is_evicted_for_its_devices() -> None:
     gpu = device_class("gpu", "device.driver == 'gpu.example.com'")
-    held = claim("held", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="low"))
-    low = running("low", 1, "1", spec={"resourceClaims": [{"name": "g", "resourceClaimName": "held"}]})
+    held = claim(
+        "held",
+        request("r", "gpu"),
+        status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="low"),
+    )
+    low = running(
+        "low", 1, "1", spec={"resourceClaims": [{"name": "g", "resourceClaimName": "held"}]}
+    )
     asking = pod("p", {"name": "g", "resourceClaimName": "c"}, spec={"priority": 10})
     slices = slice_of("gpu.example.com", "node-1", device("gpu-0"))
     found = attempt(asking, node("node-1"), gpu, slices, held, low, claim("c", request("r", "gpu")))

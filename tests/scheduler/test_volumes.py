@@ -21,7 +21,13 @@ USES = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
 A, B = node("a-1", labels={ZONE: "a"}), node("b-1", labels={ZONE: "b"})
 
 
-def claim(name: str = "data", *, volume: str = "", modes: tuple[str, ...] = ("ReadWriteOnce",), **spec: Any) -> Any:
+def claim(
+    name: str = "data",
+    *,
+    volume: str = "",
+    modes: tuple[str, ...] = ("ReadWriteOnce",),
+    **spec: Any,
+) -> Any:
     bound = {"pv.kubernetes.io/bind-completed": "yes"} if volume else {}
     metadata = {
         "name": name,
@@ -36,8 +42,14 @@ def claim(name: str = "data", *, volume: str = "", modes: tuple[str, ...] = ("Re
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": made}
 
 
-def volume(name: str, *zones: str, size: str = "10Gi", phase: str = "Available", **more: Any) -> dict[str, Any]:
-    spec: dict[str, Any] = {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "storageClassName": "fast"}
+def volume(
+    name: str, *zones: str, size: str = "10Gi", phase: str = "Available", **more: Any
+) -> dict[str, Any]:
+    spec: dict[str, Any] = {
+        "capacity": {"storage": size},
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": "fast",
+    }
     if zones:
         term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": list(zones)}]}
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
@@ -51,7 +63,9 @@ def volume(name: str, *zones: str, size: str = "10Gi", phase: str = "Available",
     }
 
 
-def storage_class(mode: str = "WaitForFirstConsumer", provisioner: str = "csi.example.com", **more: Any) -> Any:
+def storage_class(
+    mode: str = "WaitForFirstConsumer", provisioner: str = "csi.example.com", **more: Any
+) -> Any:
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
@@ -83,20 +97,29 @@ def test_a_volume_in_another_zone() -> None:
 
 def test_a_claim_that_nobody_binds_stops_the_pod_everywhere() -> None:
     found = attempt(claim(), storage_class("Immediate"))
-    assert found.message == (
-        "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"  # recorded with 1.37
+    assert (
+        found.message
+        == (
+            "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"  # recorded with 1.37
+        )
     )
     assert not found.fits
 
 
 def test_a_claim_that_is_not_there() -> None:
     found = attempt(claim("other"), storage_class())
-    assert found.message == '0/2 nodes are available: persistentvolumeclaim "data" not found. not found'
+    assert (
+        found.message
+        == '0/2 nodes are available: persistentvolumeclaim "data" not found. not found'
+    )
 
 
 @pytest.mark.parametrize(
     ("allowed", "expected"),
-    [([], ["a-1", "b-1"]), ([{"matchLabelExpressions": [{"key": ZONE, "values": ["b"]}]}], ["b-1"])],
+    [
+        ([], ["a-1", "b-1"]),
+        ([{"matchLabelExpressions": [{"key": ZONE, "values": ["b"]}]}], ["b-1"]),
+    ],
 )
 def test_a_volume_is_made_where_the_class_may(allowed: list[Any], expected: list[str]) -> None:
     assert fits(claim(), storage_class(allowedTopologies=allowed)) == expected
@@ -105,7 +128,9 @@ def test_a_volume_is_made_where_the_class_may(allowed: list[Any], expected: list
 def test_a_class_without_provisioner_needs_a_volume() -> None:
     local = storage_class(provisioner="kubernetes.io/no-provisioner")
     assert fits(claim(), local, volume("pv", "b")) == ["b-1"]
-    assert fits(claim(), local, volume("pv", "b", phase="")) == ["b-1"]  # a manifest: it is Available once it is there
+    assert fits(claim(), local, volume("pv", "b", phase="")) == [
+        "b-1"
+    ]  # a manifest: it is Available once it is there
     assert not fits(claim(), local, volume("pv", "b", phase="Released"))
     found = attempt(claim(), local)
     assert found.message is not None
@@ -123,7 +148,9 @@ def test_a_volume_that_would_do_on_other_nodes_is_told() -> None:
     assert isinstance(unmet, NoVolume)
     assert unmet.wanted is not None
     assert unmet.wanted.node_selector_terms[0].match_expressions[0].values == ("b",)
-    (unmet,) = (u for n in attempt(claim(), local).nodes[:1] if n.rejection for u in n.rejection.unmet)
+    (unmet,) = (
+        u for n in attempt(claim(), local).nodes[:1] if n.rejection for u in n.rejection.unmet
+    )
     assert isinstance(unmet, NoVolume)
     assert unmet.wanted is None
 
@@ -153,20 +180,29 @@ def test_a_volume_meant_for_the_claim_comes_before_a_smaller_one() -> None:
 
 
 def test_a_claim_that_is_being_provisioned_for_a_node() -> None:
-    assert fits(claim(notes={"volume.kubernetes.io/selected-node": "b-1"}), storage_class()) == ["b-1"]
+    assert fits(claim(notes={"volume.kubernetes.io/selected-node": "b-1"}), storage_class()) == [
+        "b-1"
+    ]
 
 
 def test_a_claim_for_one_pod_only() -> None:
     spec = {"nodeName": "a-1", "volumes": USES}
     user = pod("user", spec=spec, status={"phase": "Running"})
-    found = attempt(claim(volume="pv", modes=("ReadWriteOncePod",)), volume("pv", phase="Bound"), storage_class(), user)
+    found = attempt(
+        claim(volume="pv", modes=("ReadWriteOncePod",)),
+        volume("pv", phase="Bound"),
+        storage_class(),
+        user,
+    )
     rejections = [n.rejection for n in found.nodes if n.rejection is not None]
     assert [r.plugin for r in rejections] == ["VolumeRestrictions"] * 2
     assert rejections[0].pods == ("ml/user",)
 
 
 def test_labels_of_a_volume_against_those_of_the_node() -> None:
-    labelled = volume("pv", phase="Bound", labels={"failure-domain.beta.kubernetes.io/zone": "b__c"})
+    labelled = volume(
+        "pv", phase="Bound", labels={"failure-domain.beta.kubernetes.io/zone": "b__c"}
+    )
     found = attempt(claim(volume="pv"), labelled, storage_class())
     assert [n.name for n in found.nodes if n.fits] == ["b-1"]
     (refused,) = [n.rejection for n in found.nodes if n.rejection is not None]
@@ -176,7 +212,10 @@ def test_labels_of_a_volume_against_those_of_the_node() -> None:
 def test_a_bound_volume_that_is_gone() -> None:
     found = attempt(claim(volume="pv"), volume("other"), storage_class())
     assert found.message is not None
-    assert "2 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)" in found.message
+    assert (
+        "2 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+        in found.message
+    )
 
 
 def test_a_cluster_that_has_no_storage_class() -> None:
@@ -185,11 +224,16 @@ def test_a_cluster_that_has_no_storage_class() -> None:
     read = state_of(asking, A, B, claim())
     state = read.only({"StorageClass": {}, "PersistentVolume": {}})
     message = Scheduler(state, Features.for_release("1.37")).pod(asking).message
-    assert message == "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"
+    assert (
+        message
+        == "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"
+    )
 
 
 @pytest.mark.parametrize("objects", [(), (claim(volume="pv"), storage_class()), (claim(),)])
-def test_without_the_objects_nothing_is_said_of_volumes(objects: tuple[dict[str, Any], ...]) -> None:
+def test_without_the_objects_nothing_is_said_of_volumes(
+    objects: tuple[dict[str, Any], ...],
+) -> None:
     asking = pod("p", spec={"volumes": USES})
     scheduler = Scheduler(state_of(asking, A, *objects), Features.for_release("1.37"))
     assert not scheduler.volumes(scheduler.snapshot.pod(asking)).known
@@ -200,12 +244,16 @@ def test_a_claim_of_an_ephemeral_volume_belongs_to_its_pod() -> None:
     """component-helpers/storage/ephemeral/ephemeral.go VolumeIsForPod."""
     ephemeral = [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]
     asking = pod(
-        "p", spec={"volumes": ephemeral}, metadata={"uid": "ours", "creationTimestamp": "2026-01-01T00:00:00Z"}
+        "p",
+        spec={"volumes": ephemeral},
+        metadata={"uid": "ours", "creationTimestamp": "2026-01-01T00:00:00Z"},
     )
 
     def message(owner: str) -> str | None:
         made = claim("p-v")
-        made["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "p", "uid": owner, "controller": True}]
+        made["metadata"]["ownerReferences"] = [
+            {"kind": "Pod", "name": "p", "uid": owner, "controller": True}
+        ]
         state = state_of(asking, A, B, made, storage_class())
         return Scheduler(state, Features.for_release("1.37")).pod(asking).message
 
@@ -229,9 +277,13 @@ def test_a_pod_that_is_still_to_be_made_gets_the_claims_of_its_ephemeral_volumes
     """The ephemeral volume controller makes them when the pod is there (pkg/controller/volume/ephemeral)."""
     named = {"storageClassName": "fast"}
     assert asked_for(named, storage_class()).fits
-    assert [n.name for n in asked_for(named, storage_class(allowedTopologies=ZONE_A)).nodes if n.fits] == ["a-1"]
+    assert [
+        n.name for n in asked_for(named, storage_class(allowedTopologies=ZONE_A)).nodes if n.fits
+    ] == ["a-1"]
     assert asked_for(named, storage_class("Immediate")).fits
-    created = asked_for(named, storage_class(), uid="ours", creationTimestamp="2026-01-01T00:00:00Z")
+    created = asked_for(
+        named, storage_class(), uid="ours", creationTimestamp="2026-01-01T00:00:00Z"
+    )
     assert 'waiting for ephemeral volume controller to create the persistentvolumeclaim "p-v"' in (
         created.message or ""
     )
@@ -248,7 +300,9 @@ def test_a_claim_to_be_made_without_a_class_gets_the_newest_default() -> None:
 
     def default(name: str, created: str, **more: Any) -> dict[str, Any]:
         made: dict[str, Any] = storage_class(**more)
-        return made | {"metadata": {"name": name, "annotations": marked, "creationTimestamp": created}}
+        return made | {
+            "metadata": {"name": name, "annotations": marked, "creationTimestamp": created}
+        }
 
     classes = [
         default("b", "2026-01-02T00:00:00Z"),

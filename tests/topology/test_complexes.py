@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def grace(tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    return probes.read(machines.build(machines.describe("data-direct"), tmp_path_factory.mktemp("grace")))
+    return probes.read(
+        machines.build(machines.describe("data-direct"), tmp_path_factory.mktemp("grace"))
+    )
 
 
 def inline(tmp_path: Path, **nic: Any) -> Machine:
@@ -29,7 +31,9 @@ def inline(tmp_path: Path, **nic: Any) -> Machine:
     description = machines.describe("single-root-vm")
     switch = {"vendor": "0x15b3", "device": "0x197c"}
     shared = "pci0000:10/0000:10:01.0/0000:11:00.0"
-    description["ports"] = {f"0000:{bdf}": switch for bdf in ("11:00.0", "12:00.0", "12:01.0", "14:00.0", "15:00.0")}
+    description["ports"] = {
+        f"0000:{bdf}": switch for bdf in ("11:00.0", "12:00.0", "12:01.0", "14:00.0", "15:00.0")
+    }
     description["pci"] = [
         {"path": f"{shared}/0000:12:00.0/0000:13:00.0", "is": "cx8", **nic},
         {"path": f"{shared}/0000:12:01.0/0000:14:00.0/0000:15:00.0/0000:16:00.0", "is": "gb200"},
@@ -64,21 +68,34 @@ def test_a_nic_and_a_gpu_below_one_connectx_switch(tmp_path: Path) -> None:
 
 def test_a_switch_of_another_vendor_makes_no_complex(tmp_path: Path) -> None:
     machine = inline(tmp_path)
-    devices = tuple(replace(d, vendor="0x10b5") if d.bdf == "0000:14:00.0" else d for d in machine.pci_devices)
+    devices = tuple(
+        replace(d, vendor="0x10b5") if d.bdf == "0000:14:00.0" else d for d in machine.pci_devices
+    )
     assert complexes(replace(machine, pci_devices=devices)) == ()
 
 
-@pytest.mark.parametrize("port", ["0009:00:00.0", "0009:01:00.0", "0009:02:00.0", "0009:02:01.0", "0009:05:00.0"])
+@pytest.mark.parametrize(
+    "port", ["0009:00:00.0", "0009:01:00.0", "0009:02:00.0", "0009:02:01.0", "0009:05:00.0"]
+)
 def test_a_path_that_rdma_topo_does_not_know_makes_no_complex(grace: Machine, port: str) -> None:
     """It refuses the whole machine then; the other complex is as it was."""
     devices = tuple(replace(d, device="0x1234") if d.bdf == port else d for d in grace.pci_devices)
-    assert [found.gpu for found in complexes(replace(grace, pci_devices=devices))] == ["0019:06:00.0"]
+    assert [found.gpu for found in complexes(replace(grace, pci_devices=devices))] == [
+        "0019:06:00.0"
+    ]
 
 
 def test_inline_complexes_count_only_without_data_direct(grace: Machine, tmp_path: Path) -> None:
     machine = inline(tmp_path)
     function = next(d for d in grace.pci_devices if d.bdf == "0009:03:00.0")
-    assert complexes(replace(machine, pci_devices=(*machine.pci_devices, replace(function, data_direct_of=())))) == ()
+    assert (
+        complexes(
+            replace(
+                machine, pci_devices=(*machine.pci_devices, replace(function, data_direct_of=()))
+            )
+        )
+        == ()
+    )
 
 
 def test_a_gpu_at_a_root_port_makes_it_a_matter_of_numa_nodes(tmp_path: Path) -> None:

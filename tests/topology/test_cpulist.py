@@ -8,7 +8,8 @@ from dractl.topology import cpulist
 
 
 @pytest.mark.parametrize(
-    ("text", "numbers"), [("", set()), ("0", {0}), ("0-3,8", {0, 1, 2, 3, 8}), ("0-1,4-5\n", {0, 1, 4, 5})]
+    ("text", "numbers"),
+    [("", set()), ("0", {0}), ("0-3,8", {0, 1, 2, 3, 8}), ("0-1,4-5\n", {0, 1, 4, 5})],
 )
 def test_lists(text: str, numbers: set[int]) -> None:
     assert cpulist.parse(text) == numbers

@@ -17,11 +17,16 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def plx(tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    return probes.read(machines.build(machines.describe("plx-8gpu"), tmp_path_factory.mktemp("plx")))
+    return probes.read(
+        machines.build(machines.describe("plx-8gpu"), tmp_path_factory.mktemp("plx"))
+    )
 
 
 def with_device(machine: Machine, bdf: str, /, **facts: Any) -> Machine:
-    return replace(machine, pci_devices=tuple(replace(d, **facts) if d.bdf == bdf else d for d in machine.pci_devices))
+    return replace(
+        machine,
+        pci_devices=tuple(replace(d, **facts) if d.bdf == bdf else d for d in machine.pci_devices),
+    )
 
 
 def test_a_machine_is_itself_with_and_without_identity(plx: Machine) -> None:
@@ -30,7 +35,10 @@ def test_a_machine_is_itself_with_and_without_identity(plx: Machine) -> None:
 
 
 def test_other_names_of_the_same_devices_are_no_difference(plx: Machine) -> None:
-    nets = tuple(replace(n, name=f"ens{i}", mac="02:00:00:00:00:99") for i, n in enumerate(plx.net_interfaces))
+    nets = tuple(
+        replace(n, name=f"ens{i}", mac="02:00:00:00:00:99")
+        for i, n in enumerate(plx.net_interfaces)
+    )
     gpus = tuple(replace(g, minor=7 - i, uuid=f"GPU-{i}") for i, g in enumerate(plx.gpus))
     devices = tuple(replace(d, names=()) for d in plx.pci_devices)
     assert differences(plx, replace(plx, net_interfaces=nets, gpus=gpus, pci_devices=devices)) == ()
@@ -61,10 +69,14 @@ def test_a_card_in_another_slot_has_moved(plx: Machine) -> None:
 
 def test_nodes_and_huge_pages(plx: Machine) -> None:
     first, second = plx.numa_nodes
-    pages = tuple(replace(h, total=h.total + 8) for h in first.huge_pages[:1]) + first.huge_pages[1:]
+    pages = (
+        tuple(replace(h, total=h.total + 8) for h in first.huge_pages[:1]) + first.huge_pages[1:]
+    )
     slightly = replace(second, memory_bytes=(second.memory_bytes or 0) - 4096)
     changed = replace(plx, numa_nodes=(replace(first, huge_pages=pages), slightly))
-    assert differences(plx, changed) == (Difference("NUMA node 0", "huge pages of 2 MiB", "512", "520"),)
+    assert differences(plx, changed) == (
+        Difference("NUMA node 0", "huge pages of 2 MiB", "512", "520"),
+    )
     assert Difference("NUMA node 1", "node", "CPUs 4-7,12-15", None) in differences(
         plx, replace(plx, numa_nodes=(first,))
     )
@@ -72,11 +84,15 @@ def test_nodes_and_huge_pages(plx: Machine) -> None:
 
 def test_a_lost_gpu_is_a_difference(plx: Machine) -> None:
     gpus = (replace(plx.gpus[0], health="lost"), *plx.gpus[1:])
-    assert differences(plx, replace(plx, gpus=gpus)) == (Difference("0000:19:00.0", "health", "unknown", "lost"),)
+    assert differences(plx, replace(plx, gpus=gpus)) == (
+        Difference("0000:19:00.0", "health", "unknown", "lost"),
+    )
 
 
 def test_what_a_gpu_says_is_compared_where_both_say_it(plx: Machine) -> None:
-    known = replace(plx, gpus=tuple(replace(gpu, partial=False, memory_bytes=1 << 30) for gpu in plx.gpus))
+    known = replace(
+        plx, gpus=tuple(replace(gpu, partial=False, memory_bytes=1 << 30) for gpu in plx.gpus)
+    )
     other = replace(known, gpus=tuple(replace(gpu, memory_bytes=2 << 30) for gpu in known.gpus))
     assert {found.what for found in differences(known, other)} == {"memory"}
     silent = replace(other, gpus=tuple(replace(gpu, partial=True) for gpu in other.gpus))

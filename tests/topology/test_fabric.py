@@ -10,7 +10,9 @@ _CLUSTER = "a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf"
 
 
 def machine(*links: Link, fabrics: dict[str, Fabric] | None = None) -> Machine:
-    return Machine(gpus=tuple(Gpu(bdf, fabric=(fabrics or {}).get(bdf)) for bdf in (_A, _B, _C)), links=links)
+    return Machine(
+        gpus=tuple(Gpu(bdf, fabric=(fabrics or {}).get(bdf)) for bdf in (_A, _B, _C)), links=links
+    )
 
 
 def test_equal_links_between_all_gpus_are_one_mesh() -> None:
@@ -19,7 +21,9 @@ def test_equal_links_between_all_gpus_are_one_mesh() -> None:
 
 
 def test_unequal_or_missing_links_are_pairs() -> None:
-    unequal = machine(Link(_A, _B, "nvlink", 2), Link(_A, _C, "nvlink", 1), Link(_B, _C, "nvlink", 2))
+    unequal = machine(
+        Link(_A, _B, "nvlink", 2), Link(_A, _C, "nvlink", 1), Link(_B, _C, "nvlink", 2)
+    )
     assert meshes(unequal) == (Mesh("NV2", (_A, _B)), Mesh("NV1", (_A, _C)), Mesh("NV2", (_B, _C)))
     assert meshes(machine(Link(_A, _B, "nvlink", 4), Link(_B, _C, "nvlink", 4))) == (
         Mesh("NV4", (_A, _B)),

@@ -13,13 +13,17 @@ _SWITCH = "pci0000:10/0000:10:01.0/0000:11:00.0"
 
 def device(path: str, numa: int | None = 0, kind: Kind = "gpu") -> PciDevice:
     root, *bridges, bdf = path.split("/")
-    return PciDevice(bdf=bdf, path=path, kind=kind, pcie_root=root, bridges=tuple(bridges), numa_node=numa)
+    return PciDevice(
+        bdf=bdf, path=path, kind=kind, pcie_root=root, bridges=tuple(bridges), numa_node=numa
+    )
 
 
 def machine(*devices: PciDevice, nodes: int = 2, sockets: int = 2) -> Machine:
     packages = tuple(Package(i, str(i)) for i in range(sockets))
     return Machine(
-        cpus=Cpus(packages=packages), numa_nodes=tuple(NumaNode(i) for i in range(nodes)), pci_devices=tuple(devices)
+        cpus=Cpus(packages=packages),
+        numa_nodes=tuple(NumaNode(i) for i in range(nodes)),
+        pci_devices=tuple(devices),
     )
 
 
@@ -41,7 +45,9 @@ def machine(*devices: PciDevice, nodes: int = 2, sockets: int = 2) -> Machine:
         ("pci0000:10/0000:10:01.0/0000:11:00.0", "pci0000:20/0000:20:01.0/0000:21:00.0", "NODE"),
     ],
 )
-def test_the_level_follows_from_the_two_paths_and_is_symmetric(a: str, b: str, expected: str) -> None:
+def test_the_level_follows_from_the_two_paths_and_is_symmetric(
+    a: str, b: str, expected: str
+) -> None:
     one, other = device(a), device(b)
     both = machine(one, other)
     assert level(one, other, both) == level(other, one, both) == expected
@@ -68,7 +74,10 @@ def test_an_unknown_node_is_said_to_be_unknown(
 
 
 def test_what_nvml_says_stands_beside_sysfs_and_wins_in_the_summary() -> None:
-    a, b = device("pci0000:10/0000:10:01.0/0000:11:00.0"), device("pci0000:20/0000:20:01.0/0000:21:00.0")
+    a, b = (
+        device("pci0000:10/0000:10:01.0/0000:11:00.0"),
+        device("pci0000:20/0000:20:01.0/0000:21:00.0"),
+    )
     told = Machine(
         numa_nodes=(NumaNode(0), NumaNode(1)),
         pci_devices=(a, b),
@@ -77,7 +86,11 @@ def test_what_nvml_says_stands_beside_sysfs_and_wins_in_the_summary() -> None:
             Link("0000:11:00.0", "0000:21:00.0", "nvlink", count=18),
         ),
     )
-    assert [(p.level, p.source) for p in affinity(told)] == [("NODE", "sysfs"), ("SYS", "nvml"), ("NV18", "nvml")]
+    assert [(p.level, p.source) for p in affinity(told)] == [
+        ("NODE", "sysfs"),
+        ("SYS", "nvml"),
+        ("NV18", "nvml"),
+    ]
     assert nearest(told)["0000:21:00.0", "0000:11:00.0"] == "NV18"
 
 
@@ -94,19 +107,26 @@ def test_bridges_and_virtual_functions_have_no_distances_of_their_own() -> None:
 
 _ADDRESSES = st.integers(0, 3).flatmap(
     lambda root: st.tuples(
-        st.just(root), st.lists(st.integers(0, 1), max_size=5), st.integers(0, 1), st.sampled_from([None, 0, 1])
+        st.just(root),
+        st.lists(st.integers(0, 1), max_size=5),
+        st.integers(0, 1),
+        st.sampled_from([None, 0, 1]),
     )
 )
 
 
 @settings(deadline=None)
 @given(st.lists(_ADDRESSES, min_size=2, max_size=2, unique_by=str))
-def test_any_two_functions_have_one_level_both_ways(places: list[tuple[int, list[int], int, int | None]]) -> None:
+def test_any_two_functions_have_one_level_both_ways(
+    places: list[tuple[int, list[int], int, int | None]],
+) -> None:
     """Any tree: symmetric, known to the legend, and never nearer across roots than within one."""
     devices = []
     for i, (root, bridges, slot, numa) in enumerate(places):
         parts = [f"0000:{root}{len(bridges[:n])}:{port:02x}.{n}" for n, port in enumerate(bridges)]
-        devices.append(device("/".join([f"pci0000:{root}0", *parts, f"0000:{root}f:{slot:02x}.{i}"]), numa))
+        devices.append(
+            device("/".join([f"pci0000:{root}0", *parts, f"0000:{root}f:{slot:02x}.{i}"]), numa)
+        )
     one, other = devices
     both = machine(one, other)
     found = level(one, other, both)

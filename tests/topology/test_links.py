@@ -9,7 +9,10 @@ from dractl.topology.machine import Kind, Machine, PciDevice
 
 
 def machine(
-    link: tuple[int, float], most: tuple[int, float], port: tuple[int, float] | None, kind: Kind = "nic"
+    link: tuple[int, float],
+    most: tuple[int, float],
+    port: tuple[int, float] | None,
+    kind: Kind = "nic",
 ) -> Machine:
     device = PciDevice(
         bdf="0000:11:00.0",
@@ -42,11 +45,19 @@ def machine(
         ((8, 32.0), (16, 32.0), None, "x8, although the device and its slot can do x16"),
         ((8, 32.0), (16, 32.0), (8, 32.0), None),  # the slot has no more lanes
         ((16, 16.0), (16, 32.0), (16, 16.0), None),  # the slot is of an older generation
-        ((16, 2.5), (16, 32.0), (16, 16.0), "2.5 GT/s, although the device and its slot can do 16 GT/s"),
+        (
+            (16, 2.5),
+            (16, 32.0),
+            (16, 16.0),
+            "2.5 GT/s, although the device and its slot can do 16 GT/s",
+        ),
     ],
 )
 def test_a_link_is_slow_only_where_both_ends_can_do_more(
-    link: tuple[int, float], most: tuple[int, float], port: tuple[int, float] | None, slow: str | None
+    link: tuple[int, float],
+    most: tuple[int, float],
+    port: tuple[int, float] | None,
+    slow: str | None,
 ) -> None:
     found = slow_links(machine(link, most, port))
     assert len(found) == (slow is not None)
@@ -62,5 +73,7 @@ def test_advice_depends_on_the_kind_of_device() -> None:
 
 
 def test_an_unknown_link_is_not_slow() -> None:
-    device = PciDevice(bdf="0000:11:00.0", path="pci0000:10/0000:11:00.0", kind="nvme", max_link_width=4)
+    device = PciDevice(
+        bdf="0000:11:00.0", path="pci0000:10/0000:11:00.0", kind="nvme", max_link_width=4
+    )
     assert slow_links(Machine(pci_devices=(device,))) == ()

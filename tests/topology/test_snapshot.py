@@ -51,7 +51,9 @@ def test_serial_numbers_are_identity(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["tar", "tar.gz", "tar.bz2", "tar.xz", "zip"])
 @pytest.mark.parametrize("folder", ["", "node-7", "gathered/2026/node-7"])
-def test_an_archive_at_any_top_folder_is_the_tree(tree: Path, tmp_path: Path, ending: str, folder: str) -> None:
+def test_an_archive_at_any_top_folder_is_the_tree(
+    tree: Path, tmp_path: Path, ending: str, folder: str
+) -> None:
     archive = machines.pack(tree, tmp_path / f"node.{ending}", folder=folder)
     assert probes.read(archive) == probes.read(tree)
 
@@ -93,8 +95,14 @@ def test_members_outside_the_tree_are_left_out(tmp_path: Path) -> None:
         ),
         (b'{"schema": "dractl/explain/v1"}', "not a machine snapshot"),
         (b'{"schema": "dractl/machine/v1", "pciDevices": {}}', "pciDevices must be a list"),
-        (b'{"schema": "dractl/machine/v1", "pciDevices": [{"bdf": "0000:00:01.0"}]}', "pciDevices[0].path is missing"),
-        (b'{"schema": "dractl/machine/v1", "numaNodes": [{"id": "0"}]}', "numaNodes[0].id must be an integer, not '0'"),
+        (
+            b'{"schema": "dractl/machine/v1", "pciDevices": [{"bdf": "0000:00:01.0"}]}',
+            "pciDevices[0].path is missing",
+        ),
+        (
+            b'{"schema": "dractl/machine/v1", "numaNodes": [{"id": "0"}]}',
+            "numaNodes[0].id must be an integer, not '0'",
+        ),
         (
             b'{"schema": "dractl/machine/v1", "numaNodes": [{"id": true}]}',
             "numaNodes[0].id must be an integer, not True",
@@ -135,7 +143,9 @@ def test_an_archive_that_unpacks_to_too_much_ends_at_once(tmp_path: Path) -> Non
 
 def test_zstd_that_is_damaged_in_its_midst_is_no_archive(tmp_path: Path) -> None:
     """tarfile reads zstd from Python 3.14 on, and lets its errors out; before, it is no archive that it knows."""
-    whole = machines.tar_of({"sys/devices/large": b"\0" * (1 << 20)}, tmp_path / "whole.tar").read_bytes()
+    whole = machines.tar_of(
+        {"sys/devices/large": b"\0" * (1 << 20)}, tmp_path / "whole.tar"
+    ).read_bytes()
     # RFC 8878: a frame without checksum whose window is 1 MiB; raw blocks (a header of 3 bytes, the size from bit 3
     # on); then a block of the reserved type.
     pieces = [whole[start : start + (1 << 17)] for start in range(0, len(whole) // 2, 1 << 17)]
@@ -177,7 +187,12 @@ def test_gpus_without_an_address_are_read_and_malformed_addresses_are_not() -> N
 
 def test_an_address_is_listed_once() -> None:
     """Drivers name their devices after their addresses."""
-    function = {"bdf": "0000:3b:00.0", "path": "pci0000:3a/0000:3b:00.0", "class": "0x030200", "vendor": "0x10de"}
+    function = {
+        "bdf": "0000:3b:00.0",
+        "path": "pci0000:3a/0000:3b:00.0",
+        "class": "0x030200",
+        "vendor": "0x10de",
+    }
     value = {"schema": "dractl/machine/v1", "host": {}, "pciDevices": [function, function]}
     with pytest.raises(InputError, match=r"pciDevices\[1\]\.bdf: 0000:3b:00\.0 is listed twice"):
         snapshot.from_json(value)

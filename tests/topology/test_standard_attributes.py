@@ -18,7 +18,11 @@ def device(path: str, numa: int | None = None) -> PciDevice:
         ("pci0000:15/0000:15:01.0/0000:16:00.0", "pci0000:15", "0000:16:00.0"),
         ("pci0009:00/0009:00:00.0/0009:01:00.0", "pci0009:00", "0009:01:00.0"),
         # Hyper-V: devices/LNXSYSTM:00/... does not start with devices/pci
-        ("LNXSYSTM:00/LNXSYBUS:00/ACPI0004:00/VMBUS:00/x/pci0001:00/0001:00:00.0", None, "0001:00:00.0"),
+        (
+            "LNXSYSTM:00/LNXSYBUS:00/ACPI0004:00/VMBUS:00/x/pci0001:00/0001:00:00.0",
+            None,
+            "0001:00:00.0",
+        ),
         # VMD: the address has five digits of domain
         ("pci0000:d7/0000:d7:05.5/pci10000:e0/10000:e0:02.0/10000:e1:00.0", None, None),
         ("platform/soc/pcie/pci0000:00/0000:00:00.0", None, "0000:00:00.0"),
@@ -34,14 +38,20 @@ def test_pcie_root_and_bus_id(path: str, root: str | None, address: str | None) 
 _NPS4 = Machine(
     cpus=Cpus(packages=(Package(0, "0-3"), Package(1, "4-7"))),
     numa_nodes=tuple(
-        NumaNode(i, str(i), distances=tuple(10 if i == j else 12 if i // 4 == j // 4 else 32 for j in range(8)))
+        NumaNode(
+            i,
+            str(i),
+            distances=tuple(10 if i == j else 12 if i // 4 == j // 4 else 32 for j in range(8)),
+        )
         for i in range(8)
     ),
 )
 
 
 @pytest.mark.parametrize(("node", "expected"), [(0, (0, 1, 2, 3)), (6, (6, 4, 5, 7)), (None, ())])
-def test_numa_nodes_of_a_function_nearest_first(node: int | None, expected: tuple[int, ...]) -> None:
+def test_numa_nodes_of_a_function_nearest_first(
+    node: int | None, expected: tuple[int, ...]
+) -> None:
     assert numa_nodes(device("pci0000:00/0000:00:01.0", node), _NPS4) == expected
 
 

@@ -30,23 +30,39 @@ def slices_of(name: str, answer: dict[str, Any]) -> list[dict[str, Any]]:
     pool = {"name": "node-1", "generation": 1, "resourceSliceCount": len(answer["slices"])}
     head = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice"}
     return [
-        {**head, "metadata": {"name": f"s{n}"}, "spec": {"driver": name, "nodeName": "node-1", "pool": pool, **each}}
+        {
+            **head,
+            "metadata": {"name": f"s{n}"},
+            "spec": {"driver": name, "nodeName": "node-1", "pool": pool, **each},
+        }
         for n, each in enumerate(answer["slices"])
     ]
 
 
 def devices_of(slices: Any) -> dict[str, dict[str, Any]]:
-    return {device["name"]: device for item in slices for device in item["spec"].get("devices") or ()}
+    return {
+        device["name"]: device for item in slices for device in item["spec"].get("devices") or ()
+    }
 
 
-def wrong(device: dict[str, Any], real: dict[str, Any], coming: tuple[drivers.ComingAttribute, ...]) -> list[str]:
+def wrong(
+    device: dict[str, Any], real: dict[str, Any], coming: tuple[drivers.ComingAttribute, ...]
+) -> list[str]:
     """What is predicted otherwise than it came: names, types, values; a value that is unknown is right."""
     unknown = {each.name: each for each in coming}
     had, has = device.get("attributes") or {}, real.get("attributes") or {}
-    found = [f"{name}: {had[name]} is {has.get(name)}" for name in had if had[name] != has.get(name)]
+    found = [
+        f"{name}: {had[name]} is {has.get(name)}" for name in had if had[name] != has.get(name)
+    ]
     found += [f"{name} is new" for name in has.keys() - had.keys() - unknown.keys()]
-    found += [f"{name} does not come" for name, each in unknown.items() if each.certain and name not in has]
-    found += [f"{n}: {each.type}" for n, each in unknown.items() if n in has and each.type not in has[n]]
+    found += [
+        f"{name} does not come"
+        for name, each in unknown.items()
+        if each.certain and name not in has
+    ]
+    found += [
+        f"{n}: {each.type}" for n, each in unknown.items() if n in has and each.type not in has[n]
+    ]
     if (device.get("capacity") or {}) != (real.get("capacity") or {}):
         found.append(f"capacity {device.get('capacity')} is {real.get('capacity')}")
     return found
@@ -66,8 +82,14 @@ def test_the_next_version_is_predicted_from_present_slices(
         if "error" in old or "error" in new:  # a driver that does not start has no slices
             continue
         if start == "25.12" and file.stem in UNDECIDED:
-            assert old["slices"][0]["sharedCounters"] or old["slices"][0]["devices"][0]["consumesCounters"]
-            assert any("can be partitioned now" in each.message for each in drivers.changes(name, start, to))
+            assert (
+                old["slices"][0]["sharedCounters"]
+                or old["slices"][0]["devices"][0]["consumesCounters"]
+            )
+            assert any(
+                "can be partitioned now" in each.message
+                for each in drivers.changes(name, start, to)
+            )
             continue
         slices = slices_of(name, old)
         assert start in drivers.present(name, slices, None)
@@ -77,13 +99,18 @@ def test_the_next_version_is_predicted_from_present_slices(
         bad = [f"device {each}" for each in ours.keys() ^ real.keys()]
         # An InfiniBand interface's stand-in has an address of its own (oracle/drivers/README.md).
         random = {(each, "dra.net/mac") for each in ours}
-        random |= {tuple(text.split("/", 1)) for side in (old, new) for text in side.get("random") or ()}
+        random |= {
+            tuple(text.split("/", 1)) for side in (old, new) for text in side.get("random") or ()
+        }
         for each in ours.keys() & real.keys():
             for one in random:
                 if one[0] == each:
                     ours[each].get("attributes", {}).pop(one[1], None)
                     real[each].get("attributes", {}).pop(one[1], None)
-            bad += [f"{each}: {text}" for text in wrong(ours[each], real[each], predicted.coming.get(each, ()))]
+            bad += [
+                f"{each}: {text}"
+                for text in wrong(ours[each], real[each], predicted.coming.get(each, ()))
+            ]
         if bad:
             found[file.stem] = (len(bad), bad[:4])
     record_property("cases", compared)
@@ -107,7 +134,10 @@ def test_slices_tell_the_versions_that_may_have_published_them(whole: Path) -> N
             for file in sorted((whole / "conformance" / "drivers" / folder).glob("*.json")):
                 answer = json.loads(file.read_bytes())
                 if "error" not in answer:
-                    assert version in drivers.present(name, slices_of(name, answer), None), (folder, file.stem)
+                    assert version in drivers.present(name, slices_of(name, answer), None), (
+                        folder,
+                        file.stem,
+                    )
 
 
 def test_a_version_is_never_judged_by_the_nearest_one() -> None:

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 # The planes' processes and their logs outlive the objects that started them.
 pytestmark = [
     pytest.mark.oracle,
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),
 ]
 API = "/apis/resource.k8s.io/v1"
 KINDS = "nodes,namespaces,deviceclasses,resourceslices,resourceclaims,resourceclaimtemplates,pods,deployments"
@@ -90,25 +92,39 @@ def pod(name: str, **source: str) -> dict[str, Any]:
         "metadata": {"name": name, "namespace": "ml"},
         "spec": {
             "terminationGracePeriodSeconds": 0,
-            "containers": [{"name": "c", "image": "example.com/i", "resources": {"claims": [{"name": "d"}]}}],
+            "containers": [
+                {"name": "c", "image": "example.com/i", "resources": {"claims": [{"name": "d"}]}}
+            ],
             "resourceClaims": [{"name": "d", **source}],
         },
     }
 
 
-def slice_of(node: str, *devices: dict[str, Any], number: int = 0, count: int = 1, **more: Any) -> dict[str, Any]:
+def slice_of(
+    node: str, *devices: dict[str, Any], number: int = 0, count: int = 1, **more: Any
+) -> dict[str, Any]:
     pool = {"name": f"{node}{more.pop('pool', '')}", "generation": 1, "resourceSliceCount": count}
-    spec = {"driver": more.pop("driver", "gpu.example.com"), "nodeName": node, "pool": pool, "devices": list(devices)}
+    spec = {
+        "driver": more.pop("driver", "gpu.example.com"),
+        "nodeName": node,
+        "pool": pool,
+        "devices": list(devices),
+    }
     return object_of("ResourceSlice", f"{node}-{pool['name']}-{number}", {**spec, **more})
 
 
 SPECS = {
     "one": claim_spec(request("r", "gpu")),
     "four": claim_spec(request("r", "gpu", 4)),
-    "all": claim_spec({"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": "All"}}),
+    "all": claim_spec(
+        {"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": "All"}}
+    ),
     "incomplete": claim_spec(request("r", "half")),
     "tolerating": claim_spec(
-        {"name": "r", "exactly": {"deviceClassName": "gpu", "tolerations": [{"operator": "Exists"}]}}
+        {
+            "name": "r",
+            "exactly": {"deviceClassName": "gpu", "tolerations": [{"operator": "Exists"}]},
+        }
     ),
     "alternatives": claim_spec(
         {
@@ -119,25 +135,42 @@ SPECS = {
             ],
         }
     ),
-    "apart": claim_spec(request("r", "gpu", 2), constraints=[{"distinctAttribute": "gpu.example.com/root"}]),
+    "apart": claim_spec(
+        request("r", "gpu", 2), constraints=[{"distinctAttribute": "gpu.example.com/root"}]
+    ),
     "amount": claim_spec(
         {
             "name": "r",
-            "exactly": {"deviceClassName": "gpu", "capacity": {"requests": {"gpu.example.com/memory": "1Gi"}}},
+            "exactly": {
+                "deviceClassName": "gpu",
+                "capacity": {"requests": {"gpu.example.com/memory": "1Gi"}},
+            },
         }
     ),
-    "same-root": claim_spec(request("r", "gpu", 2), constraints=[{"matchAttribute": "gpu.example.com/root"}]),
+    "same-root": claim_spec(
+        request("r", "gpu", 2), constraints=[{"matchAttribute": "gpu.example.com/root"}]
+    ),
     "error": claim_spec(
-        request("r", "gpu", selectors=[{"cel": {"expression": "device.attributes['gpu.example.com'].absent == 1"}}])
+        request(
+            "r",
+            "gpu",
+            selectors=[{"cel": {"expression": "device.attributes['gpu.example.com'].absent == 1"}}],
+        )
     ),
 }
 
 
 def objects() -> list[dict[str, Any]]:
     """What is stored by the oldest release."""
-    made: list[dict[str, Any]] = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}}]
+    made: list[dict[str, Any]] = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}}
+    ]
     made += [
-        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": n, "labels": {"kubernetes.io/hostname": n}}}
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": n, "labels": {"kubernetes.io/hostname": n}},
+        }
         for n in ("node-1", "node-2", "node-3")
     ]
     made += [
@@ -153,10 +186,15 @@ def objects() -> list[dict[str, Any]]:
     shared = copy.deepcopy(gpus[:1])
     shared[0] |= {"allowMultipleAllocations": True}
     made += [slice_of("node-3", *shared, driver="share.example.com", pool="-share")]
-    made += [object_of("ResourceClaimTemplate", name, {"spec": spec}) for name, spec in SPECS.items()]
+    made += [
+        object_of("ResourceClaimTemplate", name, {"spec": spec}) for name, spec in SPECS.items()
+    ]
     made += [object_of("ResourceClaim", f"own-{name}", spec) for name, spec in SPECS.items()]
     made += [object_of("ResourceClaim", "joined", SPECS["one"])]
-    made += [pod("first", resourceClaimName="joined"), pod("second", resourceClaimTemplateName="one")]
+    made += [
+        pod("first", resourceClaimName="joined"),
+        pod("second", resourceClaimTemplateName="one"),
+    ]
     return made
 
 
@@ -167,12 +205,18 @@ PROBES = [
 ]
 """Pods that are created and deleted again, in each release."""
 MANIFESTS = [
-    *(object_of("ResourceClaimTemplate", f"new-{name}", {"spec": spec}) for name, spec in SPECS.items()),
+    *(
+        object_of("ResourceClaimTemplate", f"new-{name}", {"spec": spec})
+        for name, spec in SPECS.items()
+    ),
     {**device_class("new-extended", SELECTOR), "spec": {"extendedResourceName": "example.com/new"}},
-    slice_of("node-1", device("Upper-0") | {"name": "upper-0"}, driver="GPU.example.com", pool="-upper"),
+    slice_of(
+        "node-1", device("Upper-0") | {"name": "upper-0"}, driver="GPU.example.com", pool="-upper"
+    ),
     slice_of(
         "node-2",
-        device("part-0") | {"consumesCounters": [{"counterSet": "set", "counters": {"x": {"value": "1"}}}]},
+        device("part-0")
+        | {"consumesCounters": [{"counterSet": "set", "counters": {"x": {"value": "1"}}}]},
         pool="-parts",
         sharedCounters=[{"name": "set", "counters": {"x": {"value": "1"}}}],
     ),
@@ -187,7 +231,9 @@ def test_everything_that_changed_had_been_told(plane: Any, record_property: Any)
         assert done.returncode == 0, (describe(value), done.stderr)
     _give_capacity(plane)
     for name in ("first", "second"):
-        plane.kubectl("wait", "-n", "ml", f"pod/{name}", "--for=condition=PodScheduled", "--timeout=60s")
+        plane.kubectl(
+            "wait", "-n", "ml", f"pod/{name}", "--for=condition=PodScheduled", "--timeout=60s"
+        )
     silent, changed = [], 0
     for before, after in pairwise(COMPARED):
         told = _told(plane, before, after)
@@ -208,10 +254,18 @@ def _give_capacity(plane: Any) -> None:
     capacity = {"status": {"capacity": {"cpu": "8", "memory": "8Gi", "pods": "110"}}}
     ready = [{"type": "Ready", "status": "True"}]
     for name in ("node-1", "node-2", "node-3"):
-        status = {"status": {**capacity["status"], "allocatable": capacity["status"]["capacity"], "conditions": ready}}
+        status = {
+            "status": {
+                **capacity["status"],
+                "allocatable": capacity["status"]["capacity"],
+                "conditions": ready,
+            }
+        }
         plane.kubectl("patch", "node", name, "--subresource=status", "-p", json.dumps(status))
     # The admission plugin TaintNodesByCondition adds it, and no node controller takes it away.
-    plane.kubectl("taint", "nodes", "--all", "node.kubernetes.io/not-ready:NoSchedule-", check=False)
+    plane.kubectl(
+        "taint", "nodes", "--all", "node.kubernetes.io/not-ready:NoSchedule-", check=False
+    )
 
 
 def _told(plane: Any, before: str, after: str) -> set[str]:
@@ -219,7 +273,13 @@ def _told(plane: Any, before: str, after: str) -> set[str]:
     dump = json.loads(plane.kubectl("get", "-A", KINDS, "-o", "json").stdout)["items"]
     manifests = tuple(Input(value) for value in (*MANIFESTS, *PROBES))
     found: Plan = plan(Compared(manifests, of_objects(dump)), before, after)
-    return {name for step in found.steps for one in step.findings if one.level != "info" for name in one.objects}
+    return {
+        name
+        for step in found.steps
+        for one in step.findings
+        if one.level != "info"
+        for name in one.objects
+    }
 
 
 def _seen(plane: Any) -> dict[str, Any]:
@@ -229,7 +289,9 @@ def _seen(plane: Any) -> dict[str, Any]:
     seen: dict[str, Any] = {}
     for value in dump:
         name, stays = describe(value), value["kind"] in ("ResourceClaim", "DeviceClass")
-        if not value["apiVersion"].startswith("resource") or value["metadata"].get("ownerReferences"):
+        if not value["apiVersion"].startswith("resource") or value["metadata"].get(
+            "ownerReferences"
+        ):
             continue
         code, spec = _created(plane, value)
         seen[name] = (value["spec"], code) if stays else (code, spec)
@@ -244,7 +306,12 @@ def _created(plane: Any, value: dict[str, Any]) -> tuple[int, Any]:
     if value["kind"] in SCOPED:
         metadata["namespace"], where = "ml", "/namespaces/ml"
     plural = PLURALS.get(value["kind"], f"{value['kind'].lower()}s")
-    body = {"apiVersion": "resource.k8s.io/v1", "kind": value["kind"], "metadata": metadata, "spec": value["spec"]}
+    body = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": value["kind"],
+        "metadata": metadata,
+        "spec": value["spec"],
+    }
     path = f"{API}{where}/{plural}?dryRun=All&fieldValidation=Strict"
     code, _, answer = plane.request("POST", path, json.dumps(body))
     return code, answer["spec"] if code < 300 else None
@@ -257,11 +324,19 @@ def _probed(plane: Any, value: dict[str, Any]) -> bool:
     wait = ["wait", "-n", "ml", f"pod/{name}", "--timeout=8s"]
     placed = plane.kubectl(*wait, "--for=condition=PodScheduled", check=False)
     plane.kubectl("delete", "-n", "ml", f"pod/{name}", "--force", "--grace-period=0", "--wait=true")
-    plane.kubectl("wait", "-n", "ml", "--for=delete", "--timeout=60s", *_claims_of(plane, name), check=False)
+    plane.kubectl(
+        "wait", "-n", "ml", "--for=delete", "--timeout=60s", *_claims_of(plane, name), check=False
+    )
     return placed.returncode == 0
 
 
 def _claims_of(plane: Any, name: str) -> list[str]:
-    claims = json.loads(plane.kubectl("get", "-n", "ml", "resourceclaims", "-o", "json").stdout)["items"]
-    owned = [c for c in claims if any(o["name"] == name for o in c["metadata"].get("ownerReferences") or ())]
+    claims = json.loads(plane.kubectl("get", "-n", "ml", "resourceclaims", "-o", "json").stdout)[
+        "items"
+    ]
+    owned = [
+        c
+        for c in claims
+        if any(o["name"] == name for o in c["metadata"].get("ownerReferences") or ())
+    ]
     return [f"resourceclaim/{claim['metadata']['name']}" for claim in owned]

@@ -27,11 +27,18 @@ GATES = {"DRAPartitionableDevices": True, "DRAConsumableCapacity": True}
 @pytest.mark.oracle
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: f"{step[1]}-{step[3]}")
 def test_both_sides_are_predicted_from_the_machine(
-    step: tuple[str, str, str, str, str], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    step: tuple[str, str, str, str, str],
+    whole: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.syspath_prepend(str(whole / "oracle" / "drivers"))
     ask, compare, trees = (importlib.import_module(name) for name in ("ask", "compare", "trees"))
-    if os.geteuid() != 0 or not shutil.which("unshare") or not (ask.folder() / "libnvidia-ml.so.1").exists():
+    if (
+        os.geteuid() != 0
+        or not shutil.which("unshare")
+        or not (ask.folder() / "libnvidia-ml.so.1").exists()
+    ):
         pytest.skip("needs root, unshare and the NVML stand-in: oracle/drivers/build.sh library")
     name, *sides = step
     folder = whole / "conformance" / "drivers"
@@ -42,7 +49,9 @@ def test_both_sides_are_predicted_from_the_machine(
         work = tmp_path / file.stem
         work.mkdir()
         archive = whole / "machines" / f"{file.stem}.tar.bz2"
-        tree = ask.Machine(str(archive if archive.exists() else trees.make(file.stem, work / "tree")), work)
+        tree = ask.Machine(
+            str(archive if archive.exists() else trees.make(file.stem, work / "tree")), work
+        )
         described = _described(tree, ask, work)
         target = Target.of(tree.case.get("kubernetes", "1.37"), GATES)
         for recorded, version in (sides[:2], sides[2:]):
@@ -64,7 +73,11 @@ def _described(tree: Any, ask: Any, work: Path) -> DescribedNode:
         environment = {"LD_LIBRARY_PATH": str(ask.folder()), **tree.nvml}
         done = tree.run(command, environment, hide_udev=True)
     else:
-        done = subprocess.run([*command, "--sysfs-root", str(tree.root)], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [*command, "--sysfs-root", str(tree.root)], capture_output=True, text=True, check=False
+        )
     assert snapshot.exists(), done.stderr
-    settings = dict(tree.case.get("options", {})) | dict.fromkeys(tree.case.get("gates", ()), "true")
+    settings = dict(tree.case.get("options", {})) | dict.fromkeys(
+        tree.case.get("gates", ()), "true"
+    )
     return DescribedNode("node-1", probes.read(snapshot), {"gpu.nvidia.com": settings})

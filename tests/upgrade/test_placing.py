@@ -12,7 +12,17 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.upgrade import Compared, plan
 from dractl.upgrade.placing import difference, emptied, outcome, subjects
 from dractl.upgrade.upgrade import gates_of, path_of, stored
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 BASE = (
     node("node-1"),
@@ -30,20 +40,29 @@ def told(
 
 
 @pytest.mark.parametrize(("users", "level"), [(2, "breaks"), (1, "changes")])
-def test_a_claim_allocated_before_binding_conditions_takes_no_further_pod(users: int, level: str) -> None:
+def test_a_claim_allocated_before_binding_conditions_takes_no_further_pod(
+    users: int, level: str
+) -> None:
     """tests/upgrade/test_live.py plays it: the scheduler of 1.36 writes allocationTimestamp beside the reservation, and
     the API server refuses to change an allocation."""
     pods = [
-        {**pod(f"p{n}", {"name": "d", "resourceClaimName": "joined"}), "status": {"phase": "Running"}}
+        {
+            **pod(f"p{n}", {"name": "d", "resourceClaimName": "joined"}),
+            "status": {"phase": "Running"},
+        }
         for n in range(users)
     ]
     for each in pods:
         each["spec"]["nodeName"] = "node-1"
     held = allocation("node-1", ("gpu.example.com", "gpu-0"))
-    held["reservedFor"] = [{"resource": "pods", "name": f"p{n}", "uid": f"u{n}"} for n in range(users)]
+    held["reservedFor"] = [
+        {"resource": "pods", "name": f"p{n}", "uid": f"u{n}"} for n in range(users)
+    ]
     held["allocation"].pop("allocationTimestamp", None)
     shared = claim("joined", request("r", "gpu"), status=held)
-    assert ("no-longer-fits", level, ("ResourceClaim/ml/joined",)) in told(*pods, shared, start="1.35", to="1.36")
+    assert ("no-longer-fits", level, ("ResourceClaim/ml/joined",)) in told(
+        *pods, shared, start="1.35", to="1.36"
+    )
 
 
 def test_pods_that_want_the_same_are_one_finding() -> None:
@@ -53,7 +72,12 @@ def test_pods_that_want_the_same_are_one_finding() -> None:
     claims = [claim(f"c{n}", request("r", "half")) for n in range(3)]
     pods = [pod(f"p{n}", {"name": "d", "resourceClaimName": f"c{n}"}) for n in range(3)]
     found = told(
-        device_class("half", "device.driver == 'half.example.com'"), half, *claims, *pods, start="1.34", to="1.35"
+        device_class("half", "device.driver == 'half.example.com'"),
+        half,
+        *claims,
+        *pods,
+        start="1.34",
+        to="1.35",
     )
     assert found == [("no-longer-fits", "breaks", ("Pod/ml/p0", "Pod/ml/p1", "Pod/ml/p2"))]
 
@@ -96,23 +120,45 @@ def test_a_gate_counts_in_the_releases_that_have_it_and_let_it_be_set(
 
 def nodes(**devices: tuple[str, ...]) -> list[dict[str, Any]]:
     """Nodes with devices of gpu.example.com."""
-    slices = [slice_of("gpu.example.com", name, *map(device, names)) for name, names in devices.items()]
+    slices = [
+        slice_of("gpu.example.com", name, *map(device, names)) for name, names in devices.items()
+    ]
     return [device_class("gpu", "device.driver == 'gpu.example.com'"), *map(node, devices), *slices]
 
 
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ({"a": ()}, {"a": ("g",)}, ("fits-now", "changes", "fits now, on a; before: 0/1 nodes are available")),
-        ({"a": ("g",)}, {"a": ()}, ("no-longer-fits", "breaks", "no longer fits: 0/1 nodes are available")),
+        (
+            {"a": ()},
+            {"a": ("g",)},
+            ("fits-now", "changes", "fits now, on a; before: 0/1 nodes are available"),
+        ),
+        (
+            {"a": ("g",)},
+            {"a": ()},
+            ("no-longer-fits", "breaks", "no longer fits: 0/1 nodes are available"),
+        ),
         (
             {"a": ()},
             {"a": (), "b": ()},
-            ("other-message", "info", "still does not fit; kube-scheduler says now: 0/2 nodes are available"),
+            (
+                "other-message",
+                "info",
+                "still does not fit; kube-scheduler says now: 0/2 nodes are available",
+            ),
         ),
         ({"a": ()}, {"a": ()}, None),
-        ({"a": ("g",), "b": ("g",)}, {"a": ("g",), "b": ()}, ("other-nodes", "changes", "fits no longer on b")),
-        ({"a": ("g",), "b": ()}, {"a": ("g",), "b": ("g",)}, ("other-nodes", "changes", "fits also on b")),
+        (
+            {"a": ("g",), "b": ("g",)},
+            {"a": ("g",), "b": ()},
+            ("other-nodes", "changes", "fits no longer on b"),
+        ),
+        (
+            {"a": ("g",), "b": ()},
+            {"a": ("g",), "b": ("g",)},
+            ("other-nodes", "changes", "fits also on b"),
+        ),
         (
             {"a": ("g",), "b": ()},
             {"a": (), "b": ("g",)},
@@ -121,18 +167,26 @@ def nodes(**devices: tuple[str, ...]) -> list[dict[str, Any]]:
         (
             {"a": ("g",)},
             {"a": ("h",)},
-            ("other-devices", "changes", "on a it gets r: gpu.example.com/a/h instead of r: gpu.example.com/a/g"),
+            (
+                "other-devices",
+                "changes",
+                "on a it gets r: gpu.example.com/a/h instead of r: gpu.example.com/a/g",
+            ),
         ),
         ({"a": ("g",)}, {"a": ("g",)}, None),
     ],
 )
 def test_what_differs_between_two_outcomes(
-    before: dict[str, tuple[str, ...]], after: dict[str, tuple[str, ...]], said: tuple[str, str, str] | None
+    before: dict[str, tuple[str, ...]],
+    after: dict[str, tuple[str, ...]],
+    said: tuple[str, str, str] | None,
 ) -> None:
     asked = (claim("c", request("r", "gpu")), pod("p", {"name": "d", "resourceClaimName": "c"}))
     features = Features.for_release("1.37")
     states = [state_of(*nodes(**each), *asked) for each in (before, after)]
-    found = difference(*(outcome(Scheduler(each, features), subjects(each, state_of())[0]) for each in states))
+    found = difference(
+        *(outcome(Scheduler(each, features), subjects(each, state_of())[0]) for each in states)
+    )
     if said is None:
         assert found is None
     else:
@@ -154,18 +208,20 @@ def test_an_empty_cluster_keeps_the_claims_that_outlive_their_pods() -> None:
     )
     left = emptied(state)
     assert not left.all("Pod")
-    assert {key[1]: "allocation" in value["status"] for key, value in left.all("ResourceClaim").items()} == {
-        "own": False,
-        "new": False,
-    }
+    assert {
+        key[1]: "allocation" in value["status"] for key, value in left.all("ResourceClaim").items()
+    } == {"own": False, "new": False}
 
 
 @pytest.mark.parametrize(
-    ("names", "where"), [(["node-1"], "node-1"), (["node-1", "node-2"], "2 nodes"), ([""], "several nodes")]
+    ("names", "where"),
+    [(["node-1"], "node-1"), (["node-1", "node-2"], "2 nodes"), ([""], "several nodes")],
 )
 def test_a_note_names_the_nodes_whose_hardware_is_guessed(names: list[str], where: str) -> None:
     slices = [slice_of("gpu.nvidia.com", name, device("gpu-0", type="gpu")) for name in names]
-    inputs = Compared((), state_of(*map(node, names), *slices), versions={"gpu.nvidia.com": "25.12..0.4"})
+    inputs = Compared(
+        (), state_of(*map(node, names), *slices), versions={"gpu.nvidia.com": "25.12..0.4"}
+    )
     notes = plan(inputs, "1.35", "1.36").not_compared
     assert any(note.startswith(f"gpu.nvidia.com on {where}: its present slices") for note in notes)
 
@@ -179,7 +235,10 @@ def test_a_driver_without_a_slice_is_not_upgraded_and_that_is_said() -> None:
 
 @pytest.mark.parametrize(
     ("start", "to", "said"),
-    [("1.35", "1.99", "1.99 is not known to upgrade"), ("1.36", "1.35", "1.36 to 1.35 is a downgrade")],
+    [
+        ("1.35", "1.99", "1.99 is not known to upgrade"),
+        ("1.36", "1.35", "1.36 to 1.35 is a downgrade"),
+    ],
 )
 def test_an_upgrade_goes_to_a_later_release_that_is_known(start: str, to: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
@@ -190,14 +249,18 @@ def test_slices_that_no_known_version_publishes_ask_for_the_present_one() -> Non
     """None of them has an attribute of this name."""
     slices = slice_of("gpu.nvidia.com", "node-1", device("gpu-0", type="gpu", colour="red"))
     inputs = Compared((), state_of(*BASE, slices), versions={"gpu.nvidia.com": "0.4"})
-    with pytest.raises(UsageError, match=r"the slices of gpu\.nvidia\.com fit no version that dractl knows") as error:
+    with pytest.raises(
+        UsageError, match=r"the slices of gpu\.nvidia\.com fit no version that dractl knows"
+    ) as error:
         plan(inputs, "1.35", "1.36")
     assert error.value.hint == "write gpu.nvidia.com=PRESENT..0.4"
 
 
 def test_what_an_api_server_judges_of_a_cluster() -> None:
     """Pods of a workload are made anew from its template, and a pod that runs is not made again."""
-    owned = pod("owned", metadata={"ownerReferences": [{"kind": "ReplicaSet", "name": "web", "uid": "w"}]})
+    owned = pod(
+        "owned", metadata={"ownerReferences": [{"kind": "ReplicaSet", "name": "web", "uid": "w"}]}
+    )
     ran = pod("ran", status={"phase": "Running"}, spec={"nodeName": "node-1"})
     web: dict[str, Any] = {
         "apiVersion": "apps/v1",

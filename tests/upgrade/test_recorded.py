@@ -43,12 +43,22 @@ def change(before: dict[str, Any], after: dict[str, Any]) -> tuple[str, str] | N
     """The level and the kind of what differs between two recorded verdicts; None if nothing does."""
     if before["accepted"] and after["accepted"]:
         old, new = (
-            {path for path in verdict.get("dropped") or () if path.startswith("spec")} for verdict in (before, after)
+            {path for path in verdict.get("dropped") or () if path.startswith("spec")}
+            for verdict in (before, after)
         )
-        return None if old == new else ("breaks", "field-dropped") if new - old else ("changes", "field-kept")
+        return (
+            None
+            if old == new
+            else ("breaks", "field-dropped")
+            if new - old
+            else ("changes", "field-kept")
+        )
     if before["accepted"] != after["accepted"]:
         return ("breaks", "refused") if before["accepted"] else ("changes", "accepted")
-    if "ServerPanic" in (before["reason"], after["reason"]):  # what dractl says there is what 1.37 says
+    if "ServerPanic" in (
+        before["reason"],
+        after["reason"],
+    ):  # what dractl says there is what 1.37 says
         return None
     return None if causes(before) == causes(after) else ("info", "refused-otherwise")
 
@@ -61,12 +71,20 @@ def causes(verdict: dict[str, Any]) -> set[tuple[str, str | None]]:
 
 @pytest.mark.parametrize("gates", ["default", "all"])
 @pytest.mark.parametrize("step", STEPS, ids="-".join)
-def test_what_servers_say_otherwise(step: tuple[str, str], gates: str, shared: Path, record_property: Any) -> None:
+def test_what_servers_say_otherwise(
+    step: tuple[str, str], gates: str, shared: Path, record_property: Any
+) -> None:
     folder = shared / "conformance" / "validation"
     switched = json.loads((folder / "gates.json").read_bytes()) if gates == "all" else {}
     targets = [Target.of(release, parse_gates(switched.get(release, ""))) for release in step]
-    recorded = ([json.loads(line) for line in (folder / f"verdicts-{r}.jsonl").read_bytes().splitlines()] for r in step)
-    verdicts = [{verdict["id"]: verdict for verdict in said if verdict["gates"] == gates} for said in recorded]
+    recorded = (
+        [json.loads(line) for line in (folder / f"verdicts-{r}.jsonl").read_bytes().splitlines()]
+        for r in step
+    )
+    verdicts = [
+        {verdict["id"]: verdict for verdict in said if verdict["gates"] == gates}
+        for said in recorded
+    ]
     counted: Counter[tuple[str, str] | None] = Counter()
     wrong = {}
     for case in map(json.loads, (folder / "cases.jsonl").read_bytes().splitlines()):
@@ -78,7 +96,11 @@ def test_what_servers_say_otherwise(step: tuple[str, str], gates: str, shared: P
             assert change(before, after) is None
             continue
         document = inputs.documents[-1]
-        labels = {d.name: d.value["metadata"].get("labels", {}) for d in inputs.documents if d.kind == "Namespace"}
+        labels = {
+            d.name: d.value["metadata"].get("labels", {})
+            for d in inputs.documents
+            if d.kind == "Namespace"
+        }
         item = server.Input(document.value, tuple(document.faults))
         found = list(server.differences([item], *targets, labels))
         expected = change(before, after)
@@ -92,21 +114,35 @@ def test_what_servers_say_otherwise(step: tuple[str, str], gates: str, shared: P
 
 @pytest.mark.parametrize("gates", ["default", "all"])
 @pytest.mark.parametrize("step", STEPS, ids="-".join)
-def test_what_servers_say_otherwise_to_updates(step: tuple[str, str], gates: str, shared: Path) -> None:
+def test_what_servers_say_otherwise_to_updates(
+    step: tuple[str, str], gates: str, shared: Path
+) -> None:
     """The changed object, as a manifest that is applied again, tells what the servers of both releases say."""
     folder = shared / "conformance" / "validation"
     switched = json.loads((folder / "gates.json").read_bytes()) if gates == "all" else {}
     targets = [Target.of(release, parse_gates(switched.get(release, ""))) for release in step]
-    recorded = ([json.loads(line) for line in (folder / f"verdicts-{r}.jsonl").read_bytes().splitlines()] for r in step)
-    verdicts = [{verdict["id"]: verdict for verdict in said if verdict["gates"] == gates} for said in recorded]
-    updates = [case for case in map(json.loads, (folder / "cases.jsonl").read_bytes().splitlines()) if "update" in case]
+    recorded = (
+        [json.loads(line) for line in (folder / f"verdicts-{r}.jsonl").read_bytes().splitlines()]
+        for r in step
+    )
+    verdicts = [
+        {verdict["id"]: verdict for verdict in said if verdict["gates"] == gates}
+        for said in recorded
+    ]
+    updates = [
+        case
+        for case in map(json.loads, (folder / "cases.jsonl").read_bytes().splitlines())
+        if "update" in case
+    ]
     wrong = {}
     for case in updates:
         before, after = (found.get(case["id"]) for found in verdicts)
         if before is None or after is None:
             continue
         (document,) = load(["-"], stdin=case["update"].encode()).documents
-        found = server.differences([server.Input(document.value, tuple(document.faults))], *targets, {})
+        found = server.differences(
+            [server.Input(document.value, tuple(document.faults))], *targets, {}
+        )
         said = {(one.level, one.code) for one in found}
         if said != _codes(change(before, after)):
             wrong[case["id"]] = (change(before, after), said)
@@ -125,13 +161,19 @@ def scheduled(recorded: dict[str, Any], outcome: placing.Outcome) -> bool:
         found = outcome.nodes.get(recorded["node"])
         if any(claim.allocated for claim in outcome.attempt.claims):
             return found is not None
-        return found is not None and want == {name.partition(": ")[2] for name in placing.taken(outcome, found.name)}
-    want_text, text = (re.sub(r"node-\d+", "node-N", said or "") for said in (recorded["message"], outcome.said))
+        return found is not None and want == {
+            name.partition(": ")[2] for name in placing.taken(outcome, found.name)
+        }
+    want_text, text = (
+        re.sub(r"node-\d+", "node-N", said or "") for said in (recorded["message"], outcome.said)
+    )
     return not want_text or want_text == text
 
 
 @pytest.mark.parametrize("step", STEPS, ids="-".join)
-def test_what_schedulers_do_otherwise(step: tuple[str, str], shared: Path, record_property: Any) -> None:
+def test_what_schedulers_do_otherwise(
+    step: tuple[str, str], shared: Path, record_property: Any
+) -> None:
     """From the objects of the older release alone: what the newer scheduler did with the pod."""
     counted: Counter[str] = Counter()
     wrong = {}
@@ -145,7 +187,9 @@ def test_what_schedulers_do_otherwise(step: tuple[str, str], shared: Path, recor
         objects = file.parent / before.get("objects", "objects.json")
         state = ClusterState.from_documents(load([str(objects)], relevant_only=False).documents)
         recorded = zip((before, after), step, strict=True)
-        outcomes = [found for each in recorded if (found := _outcome(state, expected, *each)) is not None]
+        outcomes = [
+            found for each in recorded if (found := _outcome(state, expected, *each)) is not None
+        ]
         if not outcomes:  # another scheduler's pod
             assert not before["message"]
             continue
@@ -155,16 +199,29 @@ def test_what_schedulers_do_otherwise(step: tuple[str, str], shared: Path, recor
         levels = {(True, False): "breaks", (False, True): "changes"}
         if change in levels and (found is None or found[1] != levels[change]):
             wrong[file.parent.name] = (change, found)
-        same_objects = before.get("objects") == after.get("objects")  # the same holders on the same nodes
-        if not (scheduled(after, outcomes[1]) if same_objects else after["scheduled"] == outcomes[1].fits):
-            wrong[file.parent.name] = (after["scheduled"], after["message"], outcomes[1].fits, outcomes[1].said)
+        same_objects = before.get("objects") == after.get(
+            "objects"
+        )  # the same holders on the same nodes
+        if not (
+            scheduled(after, outcomes[1])
+            if same_objects
+            else after["scheduled"] == outcomes[1].fits
+        ):
+            wrong[file.parent.name] = (
+                after["scheduled"],
+                after["message"],
+                outcomes[1].fits,
+                outcomes[1].said,
+            )
     record_property("cases", counted.total())
     assert not wrong
     assert counted["differs"] >= {"1.34": 6, "1.35": 2, "1.36": 1}[step[0]] * WHOLE
 
 
 @pytest.mark.parametrize("step", STEPS, ids="-".join)
-def test_a_scheduler_that_hangs_tells_nothing_of_a_release(step: tuple[str, str], shared: Path) -> None:
+def test_a_scheduler_that_hangs_tells_nothing_of_a_release(
+    step: tuple[str, str], shared: Path
+) -> None:
     """The pod fits for both; its recorded message is the same, but for words."""
     folder = shared / "conformance" / "scheduling" / "freed-but-not-tried-again"
     if not folder.is_dir():
@@ -172,17 +229,26 @@ def test_a_scheduler_that_hangs_tells_nothing_of_a_release(step: tuple[str, str]
     expected = json.loads((folder / "expected.json").read_bytes())
     recorded = [expected["releases"][release] for release in step]
     assert not any(one["scheduled"] for one in recorded)
-    state = ClusterState.from_documents(load([str(folder / "objects.json")], relevant_only=False).documents)
+    state = ClusterState.from_documents(
+        load([str(folder / "objects.json")], relevant_only=False).documents
+    )
     outcomes = [_outcome(state, expected, *each) for each in zip(recorded, step, strict=True)]
     assert [one is not None and one.fits for one in outcomes] == [True, True]
     assert placing.difference(*outcomes) is None
 
 
-def _outcome(state: ClusterState, expected: dict[str, Any], recorded: dict[str, Any], release: str) -> placing.Outcome:
-    gates = {**(recorded.get("featureGates") or {}), **(recorded.get("schedulerFeatureGates") or {})}
+def _outcome(
+    state: ClusterState, expected: dict[str, Any], recorded: dict[str, Any], release: str
+) -> placing.Outcome:
+    gates = {
+        **(recorded.get("featureGates") or {}),
+        **(recorded.get("schedulerFeatureGates") or {}),
+    }
     key = (expected["pod"]["namespace"], expected["pod"]["name"])
     name = f"Pod/{'/'.join(key)}"
-    subject = next((one for one in placing.subjects(state, ClusterState({})) if name in one.objects), None)
+    subject = next(
+        (one for one in placing.subjects(state, ClusterState({})) if name in one.objects), None
+    )
     if subject is None:
         return None
     subject = replace(subject, key=key, pod=state.get("Pod", key))
@@ -190,22 +256,33 @@ def _outcome(state: ClusterState, expected: dict[str, Any], recorded: dict[str, 
 
 
 @pytest.mark.parametrize("step", STEPS, ids="-".join)
-def test_what_allocators_do_otherwise(step: tuple[str, str], shared: Path, record_property: Any) -> None:
+def test_what_allocators_do_otherwise(
+    step: tuple[str, str], shared: Path, record_property: Any
+) -> None:
     """The cases that are the same objects for both releases: verdict, devices and text of the newer allocator."""
     before, after = (
         {case["name"]: case for case in map(json.loads, file.read_bytes().splitlines())}
-        for file in (shared / "conformance" / "allocator-random" / f"{release}.jsonl" for release in step)
+        for file in (
+            shared / "conformance" / "allocator-random" / f"{release}.jsonl" for release in step
+        )
     )
     counted: Counter[str] = Counter()
     wrong = {}
     for name in before.keys() & after.keys():
         old, new = before[name], after[name]
-        if any(old.get(part) != new.get(part) for part in ("node", "claims", "classes", "slices", *HELD)):
+        if any(
+            old.get(part) != new.get(part)
+            for part in ("node", "claims", "classes", "slices", *HELD)
+        ):
             continue
         differs = replayed(old) != replayed(new)
         counted["differs" if differs else "same"] += 1
-        found = placing.difference(_allocation(old, step[0]), _allocation(old | {"features": new["features"]}, step[1]))
-        if differs if found is None else not differs and found[0] != "other-message":  # which preemption is part of
+        found = placing.difference(
+            _allocation(old, step[0]), _allocation(old | {"features": new["features"]}, step[1])
+        )
+        if (
+            differs if found is None else not differs and found[0] != "other-message"
+        ):  # which preemption is part of
             wrong[name] = (old["expected"], new["expected"], found)
     record_property("cases", counted.total())
     assert not wrong
@@ -228,8 +305,14 @@ def replayed(case: dict[str, Any]) -> tuple[str, str | None, list[list[str]]]:
 
 def _allocation(case: dict[str, Any], release: str) -> placing.Outcome:
     claims = [replay.explicit(claim) for claim in case["claims"]]
-    entries = [{"name": f"c{n}", "resourceClaimName": claim["metadata"]["name"]} for n, claim in enumerate(claims)]
-    pod = {"metadata": {"name": "pod", "namespace": "ns", "uid": "u"}, "spec": {"resourceClaims": entries}}
+    entries = [
+        {"name": f"c{n}", "resourceClaimName": claim["metadata"]["name"]}
+        for n, claim in enumerate(claims)
+    ]
+    pod = {
+        "metadata": {"name": "pod", "namespace": "ns", "uid": "u"},
+        "spec": {"resourceClaims": entries},
+    }
     api = {"apiVersion": "resource.k8s.io/v1"}
     state = of_objects(
         [
@@ -241,7 +324,9 @@ def _allocation(case: dict[str, Any], release: str) -> placing.Outcome:
         ]
     )
     features = Features(
-        release, frozenset(case["features"]), case.get("celFeatures") and frozenset(case["celFeatures"])
+        release,
+        frozenset(case["features"]),
+        case.get("celFeatures") and frozenset(case["celFeatures"]),
     )
     scheduler = Scheduler(state, features)
     scheduler.allocator = scheduler.allocator.replace(state=replay.state_of(case))

@@ -37,12 +37,26 @@ def cluster() -> Iterator[dict[str, Any]]:
         yield from render(machine("dgx-h100"), options, ["gpu.nvidia.com"]).slices
         info = {"kubeletVersion": "v1.34.1", "containerRuntimeVersion": "containerd://1.7.29"}
         status = {"nodeInfo": info, "allocatable": {"cpu": "64", "memory": "512Gi", "pods": "110"}}
-        yield {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{number}"}, "status": status}
+        yield {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": f"n{number}"},
+            "status": status,
+        }
     yield device_class("gpu.nvidia.com", "device.driver == 'gpu.nvidia.com'")
     yield RULE
     for number in range(40):
-        node, name, namespace = f"n{number // 8}", f"c{number}", ("ml", "dev", "web", "batch")[number % 4]
-        result = {"request": "gpu", "driver": "gpu.nvidia.com", "pool": node, "device": f"gpu-{number % 8}"}
+        node, name, namespace = (
+            f"n{number // 8}",
+            f"c{number}",
+            ("ml", "dev", "web", "batch")[number % 4],
+        )
+        result = {
+            "request": "gpu",
+            "driver": "gpu.nvidia.com",
+            "pool": node,
+            "device": f"gpu-{number % 8}",
+        }
         user = {"resource": "pods", "name": f"p{number}", "uid": f"u{number}"}
         status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": [user]}
         selectors = [{"cel": {"expression": SELECTORS[number % 4]}}]
@@ -55,13 +69,20 @@ def cluster() -> Iterator[dict[str, Any]]:
 
 
 def test_a_cluster_of_forty_claims_fits_one_screen() -> None:
-    found = plan(Compared((), of_objects(cluster()), versions={"gpu.nvidia.com": "0.5.1"}), "1.34", "1.37")
+    found = plan(
+        Compared((), of_objects(cluster()), versions={"gpu.nvidia.com": "0.5.1"}), "1.34", "1.37"
+    )
     text = upgrade_text.render(found, Canvas(width=100, unicode=True))
     assert len(text.splitlines()) <= 40
     assert max(map(len, text.splitlines())) <= 100
     assert found.count("breaks") + found.count("changes") > 8
     for level in ("BREAKS", "CHANGES", "INFO"):
         shown = len(re.findall(rf"^  {level} ", text, re.MULTILINE))
-        hidden = sum(int(count) for count in re.findall(rf"(\d+) {level}[,;]", text.partition("\n")[2]))
+        hidden = sum(
+            int(count) for count in re.findall(rf"(\d+) {level}[,;]", text.partition("\n")[2])
+        )
         assert shown + hidden == found.count(level.lower())  # type: ignore[arg-type]
-    assert len(upgrade_text.render(found, Canvas(width=100, unicode=True), every=True).splitlines()) > 40
+    assert (
+        len(upgrade_text.render(found, Canvas(width=100, unicode=True), every=True).splitlines())
+        > 40
+    )

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-_BETA_1_36 = (
-    "DRAConsumableCapacity DRADeviceBindingConditions DRADeviceTaints DRAExtendedResource DRAPartitionableDevices"
-)
+_BETA_1_36 = "DRAConsumableCapacity DRADeviceBindingConditions DRADeviceTaints DRAExtendedResource DRAPartitionableDevices"
 ALL = {
     "1.34": _BETA_1_36,
     "1.35": _BETA_1_36,
@@ -23,7 +21,11 @@ ALL = {
 """The gates that these documents need and that are off by default."""
 
 INVALID, REQUIRED, DUPLICATE = "FieldValueInvalid", "FieldValueRequired", "FieldValueDuplicate"
-FORBIDDEN, NOT_SUPPORTED, NOT_FOUND = "FieldValueForbidden", "FieldValueNotSupported", "FieldValueNotFound"
+FORBIDDEN, NOT_SUPPORTED, NOT_FOUND = (
+    "FieldValueForbidden",
+    "FieldValueNotSupported",
+    "FieldValueNotFound",
+)
 TOO_LONG, TOO_MANY = "FieldValueTooLong", "FieldValueTooMany"
 
 
@@ -36,7 +38,12 @@ class Row(NamedTuple):
     gates: str
 
 
-def row(document: dict[str, Any], *causes: tuple[str, str, str], release: str = "1.37", gates: str = "all") -> Row:
+def row(
+    document: dict[str, Any],
+    *causes: tuple[str, str, str],
+    release: str = "1.37",
+    gates: str = "all",
+) -> Row:
     return Row(document, frozenset(causes), release, gates)
 
 
@@ -45,7 +52,12 @@ def row(document: dict[str, Any], *causes: tuple[str, str, str], release: str = 
 
 def obj(kind: str, spec: Any, version: str = "v1", **metadata: Any) -> dict[str, Any]:
     api_version = version if kind == "Pod" else f"resource.k8s.io/{version}"
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "it", **metadata}, "spec": spec}
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {"name": "it", **metadata},
+        "spec": spec,
+    }
 
 
 def exact(name: Any = "a", **fields: Any) -> dict[str, Any]:
@@ -57,7 +69,9 @@ def sub(name: str = "a", **fields: Any) -> dict[str, Any]:
 
 
 def claim(*requests: Any, version: str = "v1", **devices: Any) -> dict[str, Any]:
-    return obj("ResourceClaim", {"devices": {"requests": list(requests) or [exact()], **devices}}, version)
+    return obj(
+        "ResourceClaim", {"devices": {"requests": list(requests) or [exact()], **devices}}, version
+    )
 
 
 def selecting(expression: str) -> dict[str, Any]:
@@ -80,7 +94,9 @@ def published(*devices: Any, **spec: Any) -> dict[str, Any]:
         else {"nodeName": "node-1"}
     )
     listed = {"devices": list(devices)} if devices else {}
-    return obj("ResourceSlice", {"driver": "gpu.example.com", "pool": pool, **where, **listed, **spec})
+    return obj(
+        "ResourceSlice", {"driver": "gpu.example.com", "pool": pool, **where, **listed, **spec}
+    )
 
 
 def device(name: Any = "a", **fields: Any) -> dict[str, Any]:
@@ -89,7 +105,11 @@ def device(name: Any = "a", **fields: Any) -> dict[str, Any]:
 
 def shareable(**policy: Any) -> dict[str, Any]:
     """A slice with one device of 8 Gi that can be shared as ``policy`` says."""
-    return published(device(allowMultipleAllocations=True, capacity={"m": {"value": "8", "requestPolicy": policy}}))
+    return published(
+        device(
+            allowMultipleAllocations=True, capacity={"m": {"value": "8", "requestPolicy": policy}}
+        )
+    )
 
 
 def counted(**fields: Any) -> dict[str, Any]:
@@ -125,16 +145,28 @@ COSTLY = "[1,2,3,4].all(a, [1,2,3,4,5,6,7,8].all(b, " * 4 + "true" + "))" * 4
 ROWS = [
     # -- claims
     row(claim(*(exact(f"r{i}") for i in range(33))), ("RC-01", TOO_MANY, "spec.devices.requests")),
-    row(claim(constraints=[{"matchAttribute": "a/b"}] * 33), ("RC-01", TOO_MANY, "spec.devices.constraints")),
+    row(
+        claim(constraints=[{"matchAttribute": "a/b"}] * 33),
+        ("RC-01", TOO_MANY, "spec.devices.constraints"),
+    ),
     row(claim(config=[opaque()] * 33), ("RC-01", TOO_MANY, "spec.devices.config")),
     row(claim(exact(), exact()), ("RC-02", DUPLICATE, "spec.devices.requests[1]")),
-    row(claim(exact(), exact()), ("RC-02", DUPLICATE, "spec.devices.requests[1].name"), release="1.34"),
+    row(
+        claim(exact(), exact()),
+        ("RC-02", DUPLICATE, "spec.devices.requests[1].name"),
+        release="1.34",
+    ),
     row(claim(exact("")), ("RC-03", INVALID, "spec.devices.requests[0].name")),
     row(claim(exact("a.b")), ("RC-03", INVALID, "spec.devices.requests[0].name")),
     row(claim(exact(LONG)), ("RC-03", INVALID, "spec.devices.requests[0].name")),
     row(claim({"name": "a"}), ("RC-04", REQUIRED, "spec.devices.requests[0]")),
-    row(claim({"name": "a", "firstAvailable": []}), ("RC-04", REQUIRED, "spec.devices.requests[0]")),
-    row(claim({**exact(), "firstAvailable": [sub()]}), ("RC-05", INVALID, "spec.devices.requests[0]")),
+    row(
+        claim({"name": "a", "firstAvailable": []}), ("RC-04", REQUIRED, "spec.devices.requests[0]")
+    ),
+    row(
+        claim({**exact(), "firstAvailable": [sub()]}),
+        ("RC-05", INVALID, "spec.devices.requests[0]"),
+    ),
     row(
         claim({"name": "a", "deviceClassName": "a", "firstAvailable": [sub()]}, version="v1beta1"),
         ("RC-05", INVALID, "spec.devices.requests[0]"),
@@ -142,7 +174,12 @@ ROWS = [
     # Generated code looks into what code written by hand leaves alone, and spells the path as v1beta1 does.
     row(
         claim(
-            {"name": "a", "deviceClassName": "a", "tolerations": [{"effect": "x"}], "firstAvailable": [sub()]},
+            {
+                "name": "a",
+                "deviceClassName": "a",
+                "tolerations": [{"effect": "x"}],
+                "firstAvailable": [sub()],
+            },
             version="v1beta1",
         ),
         ("RC-05", INVALID, "spec.devices.requests[0]"),
@@ -168,25 +205,46 @@ ROWS = [
         ("RC-17", NOT_SUPPORTED, f"{EXACTLY}.allocationMode"),
     ),
     row(claim(exact(deviceClassName="A")), ("RC-09", INVALID, f"{EXACTLY}.deviceClassName")),
-    row(claim(exact(selectors=[selecting("true")] * 33)), ("RC-10", TOO_MANY, f"{EXACTLY}.selectors")),
+    row(
+        claim(exact(selectors=[selecting("true")] * 33)),
+        ("RC-10", TOO_MANY, f"{EXACTLY}.selectors"),
+    ),
     row(claim(exact(selectors=[{}])), ("RC-11", REQUIRED, f"{EXACTLY}.selectors[0].cel")),
     row(
         claim(exact(selectors=[selecting("true || " + "x" * 10240)])),
         ("RC-12", TOO_LONG, f"{EXACTLY}.selectors[0].cel.expression"),
     ),
-    row(claim(exact(selectors=[selecting("(")])), ("RC-13", INVALID, f"{EXACTLY}.selectors[0].cel.expression")),
-    row(claim(exact(selectors=[selecting("1")])), ("RC-13", INVALID, f"{EXACTLY}.selectors[0].cel.expression")),
-    row(claim(exact(selectors=[selecting(COSTLY)])), ("RC-14", FORBIDDEN, f"{EXACTLY}.selectors[0].cel.expression")),
+    row(
+        claim(exact(selectors=[selecting("(")])),
+        ("RC-13", INVALID, f"{EXACTLY}.selectors[0].cel.expression"),
+    ),
+    row(
+        claim(exact(selectors=[selecting("1")])),
+        ("RC-13", INVALID, f"{EXACTLY}.selectors[0].cel.expression"),
+    ),
+    row(
+        claim(exact(selectors=[selecting(COSTLY)])),
+        ("RC-14", FORBIDDEN, f"{EXACTLY}.selectors[0].cel.expression"),
+    ),
     row(claim(exact(allocationMode="All", count=1)), ("RC-15", INVALID, f"{EXACTLY}.count")),
     row(claim(exact(count=-1)), ("RC-16", INVALID, f"{EXACTLY}.count")),
     row(claim(exact(allocationMode="all")), ("RC-17", NOT_SUPPORTED, f"{EXACTLY}.allocationMode")),
-    row(claim(exact(tolerations=[{"key": "a b"}])), ("RC-18", INVALID, f"{EXACTLY}.tolerations[0].key")),
-    row(claim(exact(tolerations=[{"operator": "In"}])), ("RC-18", NOT_SUPPORTED, f"{EXACTLY}.tolerations[0].operator")),
+    row(
+        claim(exact(tolerations=[{"key": "a b"}])),
+        ("RC-18", INVALID, f"{EXACTLY}.tolerations[0].key"),
+    ),
+    row(
+        claim(exact(tolerations=[{"operator": "In"}])),
+        ("RC-18", NOT_SUPPORTED, f"{EXACTLY}.tolerations[0].operator"),
+    ),
     row(
         claim(exact(tolerations=[{"operator": "Exists", "value": "v"}])),
         ("RC-18", INVALID, f"{EXACTLY}.tolerations[0].value"),
     ),
-    row(claim(exact(tolerations=[{"value": LONG}])), ("RC-18", INVALID, f"{EXACTLY}.tolerations[0].value")),
+    row(
+        claim(exact(tolerations=[{"value": LONG}])),
+        ("RC-18", INVALID, f"{EXACTLY}.tolerations[0].value"),
+    ),
     row(
         claim(exact(tolerations=[{"effect": "PreferNoSchedule"}])),
         ("RC-18", NOT_SUPPORTED, f"{EXACTLY}.tolerations[0].effect"),
@@ -212,16 +270,21 @@ ROWS = [
     ),
     row(
         claim(
-            {"name": "a", "firstAvailable": [sub()]}, constraints=[{"requests": ["a", "a/a"], "matchAttribute": "a/b"}]
+            {"name": "a", "firstAvailable": [sub()]},
+            constraints=[{"requests": ["a", "a/a"], "matchAttribute": "a/b"}],
         )
     ),
-    row(claim(constraints=[{"matchAttribute": "b"}]), ("RC-22", INVALID, "spec.devices.constraints[0].matchAttribute")),
+    row(
+        claim(constraints=[{"matchAttribute": "b"}]),
+        ("RC-22", INVALID, "spec.devices.constraints[0].matchAttribute"),
+    ),
     row(
         claim(constraints=[{"matchAttribute": f"a/{LONG}"}]),
         ("RC-22", TOO_LONG, "spec.devices.constraints[0].matchAttribute"),
     ),
     row(
-        claim(constraints=[{"matchAttribute": "A/b"}]), ("RC-22", INVALID, "spec.devices.constraints[0].matchAttribute")
+        claim(constraints=[{"matchAttribute": "A/b"}]),
+        ("RC-22", INVALID, "spec.devices.constraints[0].matchAttribute"),
     ),
     row(claim(constraints=[{"matchAttribute": "A/b"}]), release="1.36"),
     row(claim(constraints=[{"matchAttribute": "a/b/c"}])),
@@ -241,22 +304,41 @@ ROWS = [
         release="1.35",
         gates="default",
     ),
-    row(claim(config=[{**opaque(), "requests": ["b"]}]), ("RC-25", INVALID, "spec.devices.config[0].requests[0]")),
     row(
-        claim(config=[{**opaque(), "requests": ["a", "a"]}]), ("RC-25", DUPLICATE, "spec.devices.config[0].requests[1]")
+        claim(config=[{**opaque(), "requests": ["b"]}]),
+        ("RC-25", INVALID, "spec.devices.config[0].requests[0]"),
+    ),
+    row(
+        claim(config=[{**opaque(), "requests": ["a", "a"]}]),
+        ("RC-25", DUPLICATE, "spec.devices.config[0].requests[1]"),
     ),
     row(claim(config=[{}]), ("RC-26", REQUIRED, "spec.devices.config[0].opaque")),
-    row(claim(config=[opaque(driver="")]), ("RC-27", REQUIRED, "spec.devices.config[0].opaque.driver")),
-    row(claim(config=[opaque(driver="a_b")]), ("RC-27", INVALID, "spec.devices.config[0].opaque.driver")),
-    row(claim(config=[opaque(driver=LONG)]), ("RC-27", TOO_LONG, "spec.devices.config[0].opaque.driver")),
+    row(
+        claim(config=[opaque(driver="")]),
+        ("RC-27", REQUIRED, "spec.devices.config[0].opaque.driver"),
+    ),
+    row(
+        claim(config=[opaque(driver="a_b")]),
+        ("RC-27", INVALID, "spec.devices.config[0].opaque.driver"),
+    ),
+    row(
+        claim(config=[opaque(driver=LONG)]),
+        ("RC-27", TOO_LONG, "spec.devices.config[0].opaque.driver"),
+    ),
     row(claim(config=[opaque(driver="GPU.example.com")])),
-    row(claim(config=[opaque(parameters=None)]), ("RC-28", REQUIRED, "spec.devices.config[0].opaque.parameters")),
+    row(
+        claim(config=[opaque(parameters=None)]),
+        ("RC-28", REQUIRED, "spec.devices.config[0].opaque.parameters"),
+    ),
     row(
         claim(config=[opaque(parameters={"a": "x" * 10233})]),
         ("RC-29", TOO_LONG, "spec.devices.config[0].opaque.parameters"),
     ),
     row(claim(config=[opaque(parameters={"a": "x" * 10232})])),
-    row(claim(config=[opaque(parameters=[])]), ("RC-30", INVALID, "spec.devices.config[0].opaque.parameters")),
+    row(
+        claim(config=[opaque(parameters=[])]),
+        ("RC-30", INVALID, "spec.devices.config[0].opaque.parameters"),
+    ),
     row(
         claim(
             exact(derivedAttributes=[{"name": "a/b", "expression": "{'a': 1}"}]),
@@ -270,15 +352,22 @@ ROWS = [
         ("RC-31", REQUIRED, f"{EXACTLY}.derivedAttributes[0].expression"),
     ),
     row(
-        claim(exact(derivedAttributes=[{"name": "a/b", "expression": "[1]"}]), constraints=[{"matchAttribute": "a/b"}])
+        claim(
+            exact(derivedAttributes=[{"name": "a/b", "expression": "[1]"}]),
+            constraints=[{"matchAttribute": "a/b"}],
+        )
     ),
     row(
-        claim(exact(derivedAttributes=[{"name": "a/b", "expression": "1"}]), constraints=[{"matchAttribute": "a/c"}]),
+        claim(
+            exact(derivedAttributes=[{"name": "a/b", "expression": "1"}]),
+            constraints=[{"matchAttribute": "a/c"}],
+        ),
         ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[0].name"),
     ),
     row(
         claim(
-            exact(derivedAttributes=[{"name": "a/b", "expression": COSTLY}]), constraints=[{"matchAttribute": "a/b"}]
+            exact(derivedAttributes=[{"name": "a/b", "expression": COSTLY}]),
+            constraints=[{"matchAttribute": "a/b"}],
         ),
         ("RC-33", FORBIDDEN, f"{EXACTLY}.derivedAttributes[0].expression"),
         ("RC-33", FORBIDDEN, "spec.devices"),
@@ -287,40 +376,79 @@ ROWS = [
     row(claim(exact(count=0))),
     row(obj("ResourceClaim", None)),
     row(
-        obj("ResourceClaimTemplate", {"metadata": {"name": "x", "labels": {"a": LONG}}, "spec": {}}),
+        obj(
+            "ResourceClaimTemplate", {"metadata": {"name": "x", "labels": {"a": LONG}}, "spec": {}}
+        ),
         ("OM-09", FORBIDDEN, "spec.metadata.name"),
         ("OM-04", INVALID, "spec.metadata.labels"),
     ),
     row(
-        obj("ResourceClaimTemplate", {"metadata": {"uid": "x"}, "spec": {"devices": {"requests": [exact("A")]}}}),
+        obj(
+            "ResourceClaimTemplate",
+            {"metadata": {"uid": "x"}, "spec": {"devices": {"requests": [exact("A")]}}},
+        ),
         ("OM-09", FORBIDDEN, "spec.metadata.uID"),
         ("RC-03", INVALID, "spec.spec.devices.requests[0].name"),
     ),
     # -- classes
     row(device_class(selectors=[selecting("true")] * 33), ("DC-01", TOO_MANY, "spec.selectors")),
     row(device_class(selectors=[{}]), ("DC-02", REQUIRED, "spec.selectors[0].cel")),
-    row(device_class(selectors=[selecting("x" * 10241)]), ("DC-03", TOO_LONG, "spec.selectors[0].cel.expression")),
-    row(device_class(selectors=[selecting("")]), ("DC-04", INVALID, "spec.selectors[0].cel.expression")),
-    row(device_class(selectors=[selecting(COSTLY)]), ("DC-05", FORBIDDEN, "spec.selectors[0].cel.expression")),
+    row(
+        device_class(selectors=[selecting("x" * 10241)]),
+        ("DC-03", TOO_LONG, "spec.selectors[0].cel.expression"),
+    ),
+    row(
+        device_class(selectors=[selecting("")]),
+        ("DC-04", INVALID, "spec.selectors[0].cel.expression"),
+    ),
+    row(
+        device_class(selectors=[selecting(COSTLY)]),
+        ("DC-05", FORBIDDEN, "spec.selectors[0].cel.expression"),
+    ),
     row(device_class(config=[opaque()] * 33), ("DC-06", TOO_MANY, "spec.config")),
     row(device_class(config=[{}]), ("DC-07", REQUIRED, "spec.config[0].opaque")),
-    row(device_class(config=[opaque(driver="a..b")]), ("DC-08", INVALID, "spec.config[0].opaque.driver")),
-    row(device_class(config=[{"opaque": {"driver": "a"}}]), ("DC-09", REQUIRED, "spec.config[0].opaque.parameters")),
+    row(
+        device_class(config=[opaque(driver="a..b")]),
+        ("DC-08", INVALID, "spec.config[0].opaque.driver"),
+    ),
+    row(
+        device_class(config=[{"opaque": {"driver": "a"}}]),
+        ("DC-09", REQUIRED, "spec.config[0].opaque.parameters"),
+    ),
     row(
         device_class(config=[opaque(parameters={"a": "<" * 1720})]),
         ("DC-10", TOO_LONG, "spec.config[0].opaque.parameters"),
     ),
-    row(device_class(config=[opaque(parameters="x")]), ("DC-11", INVALID, "spec.config[0].opaque.parameters")),
+    row(
+        device_class(config=[opaque(parameters="x")]),
+        ("DC-11", INVALID, "spec.config[0].opaque.parameters"),
+    ),
     row(device_class(extendedResourceName="gpu"), ("DC-12", INVALID, "spec.extendedResourceName")),
-    row(device_class(extendedResourceName="kubernetes.io/gpu"), ("DC-12", INVALID, "spec.extendedResourceName")),
-    row(device_class(extendedResourceName="requests.a/b"), ("DC-12", INVALID, "spec.extendedResourceName")),
+    row(
+        device_class(extendedResourceName="kubernetes.io/gpu"),
+        ("DC-12", INVALID, "spec.extendedResourceName"),
+    ),
+    row(
+        device_class(extendedResourceName="requests.a/b"),
+        ("DC-12", INVALID, "spec.extendedResourceName"),
+    ),
     row(device_class(extendedResourceName="example.com/gpu")),
     # -- slices
     row(published(driver=""), ("RS-01", REQUIRED, "spec.driver")),
     row(published(driver="a_b"), ("RS-01", INVALID, "spec.driver")),
-    row(published(driver=""), ("RS-01", REQUIRED, "spec.driver"), ("RS-01", INVALID, "spec.driver"), release="1.34"),
-    row(published(pool={"name": "a//b", "resourceSliceCount": 1}), ("RS-02", INVALID, "spec.pool.name")),
-    row(published(pool={"name": "", "resourceSliceCount": 1}), ("RS-02", REQUIRED, "spec.pool.name")),
+    row(
+        published(driver=""),
+        ("RS-01", REQUIRED, "spec.driver"),
+        ("RS-01", INVALID, "spec.driver"),
+        release="1.34",
+    ),
+    row(
+        published(pool={"name": "a//b", "resourceSliceCount": 1}),
+        ("RS-02", INVALID, "spec.pool.name"),
+    ),
+    row(
+        published(pool={"name": "", "resourceSliceCount": 1}), ("RS-02", REQUIRED, "spec.pool.name")
+    ),
     row(published(pool={"name": "a"}), ("RS-03", INVALID, "spec.pool.resourceSliceCount")),
     row(
         published(pool={"name": "a", "resourceSliceCount": 1, "generation": -1}),
@@ -365,7 +493,10 @@ ROWS = [
         ("RS-12", TOO_MANY, "spec.devices"),
     ),
     row(
-        published(*(device(f"d{i}", taints=[{"key": "a", "effect": "NoSchedule"}]) for i in range(65))), release="1.34"
+        published(
+            *(device(f"d{i}", taints=[{"key": "a", "effect": "NoSchedule"}]) for i in range(65))
+        ),
+        release="1.34",
     ),
     row(
         published(*(device(f"d{i}", attributes={"a": {"ints": [1]}}) for i in range(65))),
@@ -375,12 +506,25 @@ ROWS = [
     row(published(device(), device()), ("RS-13", DUPLICATE, "spec.devices[1]")),
     row(published(device("a.b")), ("RS-14", INVALID, "spec.devices[0].name")),
     row(
-        published(device(attributes={f"a{i}": {"int": 1} for i in range(32)}, capacity={"c": {"value": 1}})),
+        published(
+            device(
+                attributes={f"a{i}": {"int": 1} for i in range(32)}, capacity={"c": {"value": 1}}
+            )
+        ),
         ("RS-15", INVALID, "spec.devices[0]"),
     ),
-    row(published(device(attributes={"a": {"ints": [1] * 49}})), ("RS-16", INVALID, "spec.devices[0]")),
-    row(published(device(attributes={"a-b": {"int": 1}})), ("RS-17", INVALID, "spec.devices[0].attributes")),
-    row(published(device(capacity={"/b": {"value": 1}})), ("RS-17", INVALID, "spec.devices[0].capacity")),
+    row(
+        published(device(attributes={"a": {"ints": [1] * 49}})),
+        ("RS-16", INVALID, "spec.devices[0]"),
+    ),
+    row(
+        published(device(attributes={"a-b": {"int": 1}})),
+        ("RS-17", INVALID, "spec.devices[0].attributes"),
+    ),
+    row(
+        published(device(capacity={"/b": {"value": 1}})),
+        ("RS-17", INVALID, "spec.devices[0].capacity"),
+    ),
     row(
         published(device(attributes={"a-b": {"int": 1}})),
         ("RS-17", INVALID, "spec.devices[0].attributes[a-b]"),
@@ -391,8 +535,14 @@ ROWS = [
         ("RS-17", REQUIRED, "spec.devices[0].capacity[/b]"),
         release="1.34",
     ),
-    row(published(device(attributes={"a": {}})), ("RS-18", INVALID, "spec.devices[0].attributes[a]")),
-    row(published(device(attributes={"a": {}})), ("RS-18", REQUIRED, "spec.devices[0].attributes[a]"), release="1.34"),
+    row(
+        published(device(attributes={"a": {}})), ("RS-18", INVALID, "spec.devices[0].attributes[a]")
+    ),
+    row(
+        published(device(attributes={"a": {}})),
+        ("RS-18", REQUIRED, "spec.devices[0].attributes[a]"),
+        release="1.34",
+    ),
     row(
         published(device(attributes={"a": {"int": 1, "bool": True}})),
         ("RS-18", INVALID, "spec.devices[0].attributes[a]"),
@@ -425,26 +575,57 @@ ROWS = [
         published(device(capacity={"m": {"value": "8", "requestPolicy": {"default": "1"}}})),
         ("RS-22", FORBIDDEN, POLICY),
     ),
-    row(shareable(default="1", validValues=["1"], validRange={"min": "1"}), ("RS-23", FORBIDDEN, POLICY)),
+    row(
+        shareable(default="1", validValues=["1"], validRange={"min": "1"}),
+        ("RS-23", FORBIDDEN, POLICY),
+    ),
     row(shareable(validValues=["1"]), ("RS-24", REQUIRED, f"{POLICY}.default")),
-    row(shareable(default="1", validValues=["2", "1"]), ("RS-25", INVALID, f"{POLICY}.validValues[1]")),
-    row(shareable(default="1", validValues=["1", "1"]), ("RS-26", DUPLICATE, f"{POLICY}.validValues[1]")),
+    row(
+        shareable(default="1", validValues=["2", "1"]),
+        ("RS-25", INVALID, f"{POLICY}.validValues[1]"),
+    ),
+    row(
+        shareable(default="1", validValues=["1", "1"]),
+        ("RS-26", DUPLICATE, f"{POLICY}.validValues[1]"),
+    ),
     row(
         shareable(default="1", validValues=[f"{i}m" for i in range(1, 12)]),
         ("RS-26", TOO_MANY, f"{POLICY}.validValues"),
         ("RS-28", INVALID, f"{POLICY}.validValues"),
     ),
-    row(shareable(default="1", validValues=["1", "9"]), ("RS-27", INVALID, f"{POLICY}.validValues[1]")),
-    row(shareable(default="3", validValues=["1", "2"]), ("RS-28", INVALID, f"{POLICY}.validValues")),
-    row(shareable(default="1", validRange={}), ("RS-29", REQUIRED, f"{POLICY}.validRange.min")),
-    row(shareable(default="1", validRange={"min": "2"}), ("RS-29", INVALID, f"{POLICY}.validRange.default")),
     row(
-        shareable(default="1", validRange={"min": "2"}), ("RS-29", INVALID, f"{POLICY}.validRange.min"), release="1.36"
+        shareable(default="1", validValues=["1", "9"]),
+        ("RS-27", INVALID, f"{POLICY}.validValues[1]"),
     ),
-    row(shareable(default="1", validRange={"min": "1", "max": "9"}), ("RS-29", INVALID, f"{POLICY}.validRange.max")),
-    row(shareable(default="1", validRange={"min": "1", "step": "0"}), ("RS-30", INVALID, f"{POLICY}.validRange.step")),
-    row(shareable(default="2", validRange={"min": "1", "step": "2"}), ("RS-30", INVALID, f"{POLICY}.validRange.step")),
-    row(shareable(default="1", validRange={"min": "1", "step": "8"}), ("RS-30", INVALID, f"{POLICY}.validRange.step")),
+    row(
+        shareable(default="3", validValues=["1", "2"]), ("RS-28", INVALID, f"{POLICY}.validValues")
+    ),
+    row(shareable(default="1", validRange={}), ("RS-29", REQUIRED, f"{POLICY}.validRange.min")),
+    row(
+        shareable(default="1", validRange={"min": "2"}),
+        ("RS-29", INVALID, f"{POLICY}.validRange.default"),
+    ),
+    row(
+        shareable(default="1", validRange={"min": "2"}),
+        ("RS-29", INVALID, f"{POLICY}.validRange.min"),
+        release="1.36",
+    ),
+    row(
+        shareable(default="1", validRange={"min": "1", "max": "9"}),
+        ("RS-29", INVALID, f"{POLICY}.validRange.max"),
+    ),
+    row(
+        shareable(default="1", validRange={"min": "1", "step": "0"}),
+        ("RS-30", INVALID, f"{POLICY}.validRange.step"),
+    ),
+    row(
+        shareable(default="2", validRange={"min": "1", "step": "2"}),
+        ("RS-30", INVALID, f"{POLICY}.validRange.step"),
+    ),
+    row(
+        shareable(default="1", validRange={"min": "1", "step": "8"}),
+        ("RS-30", INVALID, f"{POLICY}.validRange.step"),
+    ),
     # Fractions are rounded up to whole numbers, unless their gate is on.
     row(
         shareable(default="1500m", validRange={"min": "1", "step": "1"}),
@@ -457,7 +638,8 @@ ROWS = [
         ("RS-30", INVALID, f"{POLICY}.validRange.min"),
     ),
     row(
-        published(device(consumesCounters=[counted()] * 2)), ("RS-32", DUPLICATE, "spec.devices[0].consumesCounters[1]")
+        published(device(consumesCounters=[counted()] * 2)),
+        ("RS-32", DUPLICATE, "spec.devices[0].consumesCounters[1]"),
     ),
     row(
         published(device(consumesCounters=[counted(counterSet=f"s{i}") for i in range(3)])),
@@ -495,7 +677,10 @@ ROWS = [
         ("RS-33", INVALID, "spec.devices[0]"),
     ),
     row(published(device(nodeName="a")), ("RS-34", INVALID, "spec.devices[0]")),
-    row(published(device(bindingConditions=["a"])), ("RS-35", INVALID, "spec.devices[0].bindingFailureConditions")),
+    row(
+        published(device(bindingConditions=["a"])),
+        ("RS-35", INVALID, "spec.devices[0].bindingFailureConditions"),
+    ),
     row(
         published(device(bindingConditions=["a", "a", "b c"], bindingFailureConditions=["a"])),
         ("RS-35", DUPLICATE, "spec.devices[0].bindingConditions[1]"),
@@ -528,7 +713,15 @@ ROWS = [
         release="1.34",
     ),
     row(
-        published(device(nodeAllocatableResources={"gpu": {"overhead": {}}, "cpu": {}, "memory": {"mapping": {}}})),
+        published(
+            device(
+                nodeAllocatableResources={
+                    "gpu": {"overhead": {}},
+                    "cpu": {},
+                    "memory": {"mapping": {}},
+                }
+            )
+        ),
         ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResources[gpu]"),
         ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResources[gpu].overhead"),
         ("RS-37", REQUIRED, "spec.devices[0].nodeAllocatableResources[cpu]"),
@@ -536,19 +729,40 @@ ROWS = [
     ),
     row(
         published(
-            device(nodeAllocatableResources={"cpu": {"mapping": {"capacityKey": "c", "capacityMultiplier": "0"}}})
+            device(
+                nodeAllocatableResources={
+                    "cpu": {"mapping": {"capacityKey": "c", "capacityMultiplier": "0"}}
+                }
+            )
         ),
         ("RS-37", NOT_FOUND, "spec.devices[0].nodeAllocatableResources[cpu].mapping.capacityKey"),
-        ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResources[cpu].mapping.capacityMultiplier"),
+        (
+            "RS-37",
+            INVALID,
+            "spec.devices[0].nodeAllocatableResources[cpu].mapping.capacityMultiplier",
+        ),
     ),
     row(
-        published(device(nodeAllocatableResourceMappings={"a/b": {"capacityKey": "", "allocationMultiplier": "-1"}})),
+        published(
+            device(
+                nodeAllocatableResourceMappings={
+                    "a/b": {"capacityKey": "", "allocationMultiplier": "-1"}
+                }
+            )
+        ),
         ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResourceMappings[a/b]"),
         ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResourceMappings[a/b].capacityKey"),
-        ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResourceMappings[a/b].allocationMultiplier"),
+        (
+            "RS-37",
+            INVALID,
+            "spec.devices[0].nodeAllocatableResourceMappings[a/b].allocationMultiplier",
+        ),
         release="1.36",
     ),
-    row(published(device(), partitionTypeAttribute="a/b"), ("RS-38", INVALID, "spec.partitionTypeAttribute")),
+    row(
+        published(device(), partitionTypeAttribute="a/b"),
+        ("RS-38", INVALID, "spec.partitionTypeAttribute"),
+    ),
     row(
         published(device(consumesCounters=[counted()]), partitionTypeAttribute="a/b"),
         ("RS-38", REQUIRED, "spec.devices[0].attributes[a/b]"),
@@ -560,7 +774,10 @@ ROWS = [
         ),
         ("RS-38", INVALID, "spec.devices[0].attributes[gpu.example.com/b]"),
     ),
-    row(published(skipNodeOperations=["NodePrepareResources"]), ("RS-39", INVALID, "spec.skipNodeOperations")),
+    row(
+        published(skipNodeOperations=["NodePrepareResources"]),
+        ("RS-39", INVALID, "spec.skipNodeOperations"),
+    ),
     row(
         published(skipNodeOperations=["*", "*", "x"]),
         ("RS-39", DUPLICATE, "spec.skipNodeOperations[1]"),
@@ -583,9 +800,13 @@ ROWS = [
         release="1.34",
     ),
     # -- taint rules and requests for the state of pools
-    row(taint_rule(deviceSelector={"driver": ""}), ("DT-01", REQUIRED, "spec.deviceSelector.driver")),
+    row(
+        taint_rule(deviceSelector={"driver": ""}), ("DT-01", REQUIRED, "spec.deviceSelector.driver")
+    ),
     row(taint_rule(deviceSelector={"pool": "A"}), ("DT-02", INVALID, "spec.deviceSelector.pool")),
-    row(taint_rule(deviceSelector={"device": ""}), ("DT-03", INVALID, "spec.deviceSelector.device")),
+    row(
+        taint_rule(deviceSelector={"device": ""}), ("DT-03", INVALID, "spec.deviceSelector.device")
+    ),
     row(
         obj(
             "DeviceTaintRule",
@@ -608,34 +829,57 @@ ROWS = [
     row(pool_status(driver=""), ("PS-01", REQUIRED, "spec.driver")),
     row(pool_status(poolName="a//b"), ("PS-02", INVALID, "spec.poolName")),
     row(pool_status(limit=1001), ("PS-03", INVALID, "spec.limit")),
-    row(pool_status(defaultPartitionTypeAttribute="b"), ("PS-04", INVALID, "spec.defaultPartitionTypeAttribute")),
+    row(
+        pool_status(defaultPartitionTypeAttribute="b"),
+        ("PS-04", INVALID, "spec.defaultPartitionTypeAttribute"),
+    ),
     # -- pods
     row(pod([{"resourceClaimName": "claim"}]), ("PC-01", REQUIRED, "spec.resourceClaims[0].name")),
     row(pod([named(), named()]), ("PC-02", DUPLICATE, "spec.resourceClaims[1].name")),
     row(pod([named("A")]), ("PC-03", INVALID, "spec.resourceClaims[0].name")),
-    row(pod([{**named(), "resourceClaimTemplateName": "t"}]), ("PC-04", INVALID, "spec.resourceClaims[0]")),
+    row(
+        pod([{**named(), "resourceClaimTemplateName": "t"}]),
+        ("PC-04", INVALID, "spec.resourceClaims[0]"),
+    ),
     row(pod([{"name": "a"}]), ("PC-05", INVALID, "spec.resourceClaims[0]")),
     row(
         pod([{"name": "a", "resourceClaimTemplateName": "A"}]),
         ("PC-06", INVALID, "spec.resourceClaims[0].resourceClaimTemplateName"),
     ),
-    row(pod([named()], {"request": "r"}), ("PC-07", REQUIRED, "spec.containers[0].resources.claims[0]")),
+    row(
+        pod([named()], {"request": "r"}),
+        ("PC-07", REQUIRED, "spec.containers[0].resources.claims[0]"),
+    ),
     row(
         pod([named()], {"name": "a", "request": "r"}, {"name": "a"}),
         ("PC-08", DUPLICATE, "spec.containers[0].resources.claims[1]"),
     ),
-    row(pod([named()], {"name": "b"}), ("PC-09", NOT_FOUND, "spec.containers[0].resources.claims[0]")),
+    row(
+        pod([named()], {"name": "b"}),
+        ("PC-09", NOT_FOUND, "spec.containers[0].resources.claims[0]"),
+    ),
     row(
         pod([named()], {"name": "a", "request": "r/s"}),
         ("PC-10", INVALID, "spec.containers[0].resources.claims[0].request"),
     ),
-    row(pod([named()], resources={"claims": [{"name": "a"}]}), ("PC-11", FORBIDDEN, "spec.resources.claims")),
     row(
-        pod([named()], ephemeralContainers=[{"name": "e", "image": "i", "resources": {"claims": [{"name": "a"}]}}]),
+        pod([named()], resources={"claims": [{"name": "a"}]}),
+        ("PC-11", FORBIDDEN, "spec.resources.claims"),
+    ),
+    row(
+        pod(
+            [named()],
+            ephemeralContainers=[
+                {"name": "e", "image": "i", "resources": {"claims": [{"name": "a"}]}}
+            ],
+        ),
         ("PC-12", FORBIDDEN, "spec.ephemeralContainers"),
         ("PC-12", FORBIDDEN, "spec.ephemeralContainers[0].resources"),
     ),
-    row(asking({"requests": {"a.com/b": "1"}}), ("PC-13", REQUIRED, "spec.containers[0].resources.limits")),
+    row(
+        asking({"requests": {"a.com/b": "1"}}),
+        ("PC-13", REQUIRED, "spec.containers[0].resources.limits"),
+    ),
     row(
         asking({"requests": {"a.com/b": "1"}, "limits": {"a.com/b": "2"}}),
         ("PC-13", INVALID, "spec.containers[0].resources.requests"),
@@ -646,12 +890,20 @@ ROWS = [
         ("PC-13", INVALID, "spec.containers[0].resources.requests[a.com/b]"),
     ),
     row(asking({"limits": {"deviceclass.resource.kubernetes.io/gpu": "500m"}})),
-    row(pod([], initContainers=[{"name": "a"}]), ("PC-17", REQUIRED, "spec.initContainers[0].image")),
-    row(pod([], initContainers=[{"name": "c", "image": "i"}]), ("PC-18", DUPLICATE, "spec.initContainers[0].name")),
+    row(
+        pod([], initContainers=[{"name": "a"}]), ("PC-17", REQUIRED, "spec.initContainers[0].image")
+    ),
+    row(
+        pod([], initContainers=[{"name": "c", "image": "i"}]),
+        ("PC-18", DUPLICATE, "spec.initContainers[0].name"),
+    ),
     # -- metadata
     row(obj("DeviceClass", {}, name=""), ("OM-01", REQUIRED, "metadata.name")),
     row(obj("ResourceClaim", {}, name="A"), ("OM-02", INVALID, "metadata.name")),
-    row(obj("ResourceClaim", {}, name="", generateName="a."), ("OM-03", INVALID, "metadata.generateName")),
+    row(
+        obj("ResourceClaim", {}, name="", generateName="a."),
+        ("OM-03", INVALID, "metadata.generateName"),
+    ),
     row(
         obj("ResourceClaim", {}, name="", generateName="A"),
         ("OM-03", INVALID, "metadata.generateName"),
@@ -659,15 +911,25 @@ ROWS = [
     ),
     row(obj("DeviceClass", {}, name="", generateName="A"), ("OM-03", INVALID, "metadata.name")),
     row(obj("ResourceClaim", {}, labels={"a b": ""}), ("OM-04", INVALID, "metadata.labels")),
-    row(obj("ResourceClaim", {}, annotations={"a b": ""}), ("OM-05", INVALID, "metadata.annotations")),
-    row(obj("ResourceClaim", {}, annotations={"a": "x" * 262144}), ("OM-05", TOO_LONG, "metadata.annotations")),
+    row(
+        obj("ResourceClaim", {}, annotations={"a b": ""}),
+        ("OM-05", INVALID, "metadata.annotations"),
+    ),
+    row(
+        obj("ResourceClaim", {}, annotations={"a": "x" * 262144}),
+        ("OM-05", TOO_LONG, "metadata.annotations"),
+    ),
     row(obj("ResourceClaim", {}, finalizers=["a"]), ("OM-06", INVALID, "metadata.finalizers[0]")),
     row(
-        obj("ResourceClaim", {}, ownerReferences=[{"apiVersion": "v1", "kind": "Pod", "name": "a"}]),
+        obj(
+            "ResourceClaim", {}, ownerReferences=[{"apiVersion": "v1", "kind": "Pod", "name": "a"}]
+        ),
         ("OM-07", REQUIRED, "metadata.ownerReferences[0].uid"),
     ),
     row(
-        obj("ResourceClaim", {}, ownerReferences=[{"apiVersion": "v1", "kind": "Pod", "name": "a"}]),
+        obj(
+            "ResourceClaim", {}, ownerReferences=[{"apiVersion": "v1", "kind": "Pod", "name": "a"}]
+        ),
         ("OM-07", INVALID, "metadata.ownerReferences.uid"),
         release="1.36",
     ),
@@ -692,7 +954,11 @@ ROWS = [
     ),
     row(
         claim({"name": "a", "firstAvailable": [sub(selectors=[selecting("x")])]}),
-        ("RC-13", INVALID, "spec.devices.requests[0].firstAvailable[0].selectors[0].cel.expression"),
+        (
+            "RC-13",
+            INVALID,
+            "spec.devices.requests[0].firstAvailable[0].selectors[0].cel.expression",
+        ),
     ),
     row(
         claim({"name": "a", "firstAvailable": [sub(allocationMode="All", count=1)]}),
@@ -709,7 +975,11 @@ ROWS = [
     row(
         claim({"name": "a", "firstAvailable": [sub(tolerations=[{"key": "a b", "effect": "x"}])]}),
         ("RC-18", INVALID, "spec.devices.requests[0].firstAvailable[0].tolerations[0].key"),
-        ("RC-18", NOT_SUPPORTED, "spec.devices.requests[0].firstAvailable[0].tolerations[0].effect"),
+        (
+            "RC-18",
+            NOT_SUPPORTED,
+            "spec.devices.requests[0].firstAvailable[0].tolerations[0].effect",
+        ),
     ),
     row(
         claim({"name": "a", "firstAvailable": [sub("")]}),
@@ -755,12 +1025,17 @@ ROWS = [
     row(claim(exact(tolerations=[{"operator": ""}, {"key": "a", "tolerationSeconds": -1}]))),
     row(claim(exact(tolerations=[{"key": "a", "effect": "None"}] * 17))),
     row(claim(exact(capacity={"requests": {"-": "-1", "": "0"}}))),
-    row(claim(constraints=[{"matchAttribute": ""}]), ("RC-22", INVALID, "spec.devices.constraints[0].matchAttribute")),
     row(
-        claim(constraints=[{"matchAttribute": "/b"}]), ("RC-22", INVALID, "spec.devices.constraints[0].matchAttribute")
+        claim(constraints=[{"matchAttribute": ""}]),
+        ("RC-22", INVALID, "spec.devices.constraints[0].matchAttribute"),
     ),
     row(
-        claim(constraints=[{"matchAttribute": "a/"}]), ("RC-22", INVALID, "spec.devices.constraints[0].matchAttribute")
+        claim(constraints=[{"matchAttribute": "/b"}]),
+        ("RC-22", INVALID, "spec.devices.constraints[0].matchAttribute"),
+    ),
+    row(
+        claim(constraints=[{"matchAttribute": "a/"}]),
+        ("RC-22", INVALID, "spec.devices.constraints[0].matchAttribute"),
     ),
     row(
         claim(constraints=[{"matchAttribute": f"{'d' * 64}/b"}]),
@@ -788,15 +1063,24 @@ ROWS = [
         ("RC-21", INVALID, "spec.devices.constraints[0].requests[0]"),
     ),
     row(claim(constraints=[{"matchAttribute": "a/b"}] * 32)),
-    row(claim(config=[{**opaque(), "requests": ["a"] * 33}]), ("RC-25", TOO_MANY, "spec.devices.config[0].requests")),
-    row(claim(config=[{**opaque(), "requests": ["a/b"]}]), ("RC-25", INVALID, "spec.devices.config[0].requests[0]")),
+    row(
+        claim(config=[{**opaque(), "requests": ["a"] * 33}]),
+        ("RC-25", TOO_MANY, "spec.devices.config[0].requests"),
+    ),
+    row(
+        claim(config=[{**opaque(), "requests": ["a/b"]}]),
+        ("RC-25", INVALID, "spec.devices.config[0].requests[0]"),
+    ),
     row(claim(config=[opaque(driver="x" * 63)])),
     row(
         claim(config=[{"opaque": {}}]),
         ("RC-27", REQUIRED, "spec.devices.config[0].opaque.driver"),
         ("RC-28", REQUIRED, "spec.devices.config[0].opaque.parameters"),
     ),
-    row(claim(config=[opaque(parameters=1)]), ("RC-30", INVALID, "spec.devices.config[0].opaque.parameters")),
+    row(
+        claim(config=[opaque(parameters=1)]),
+        ("RC-30", INVALID, "spec.devices.config[0].opaque.parameters"),
+    ),
     row(
         claim(exact(derivedAttributes=[{"name": f"a/b{i}", "expression": "1"} for i in range(33)])),
         ("RC-31", TOO_MANY, f"{EXACTLY}.derivedAttributes"),
@@ -836,17 +1120,24 @@ ROWS = [
     ),
     row(
         claim(
-            exact(derivedAttributes=[{"name": "a/b", "expression": "1"}] * 2), constraints=[{"matchAttribute": "a/b"}]
+            exact(derivedAttributes=[{"name": "a/b", "expression": "1"}] * 2),
+            constraints=[{"matchAttribute": "a/b"}],
         ),
         ("RC-31", DUPLICATE, f"{EXACTLY}.derivedAttributes[1]"),
     ),
     row(
-        claim(exact(derivedAttributes=[{"name": "b", "expression": "1"}]), constraints=[{"matchAttribute": "a/b"}]),
+        claim(
+            exact(derivedAttributes=[{"name": "b", "expression": "1"}]),
+            constraints=[{"matchAttribute": "a/b"}],
+        ),
         ("RC-31", INVALID, f"{EXACTLY}.derivedAttributes[0].name"),
         ("RC-32", INVALID, f"{EXACTLY}.derivedAttributes[0].name"),
     ),
     row(
-        claim(exact(derivedAttributes=[{"name": "a/b", "expression": "1.5"}]), constraints=[{"matchAttribute": "a/b"}]),
+        claim(
+            exact(derivedAttributes=[{"name": "a/b", "expression": "1.5"}]),
+            constraints=[{"matchAttribute": "a/b"}],
+        ),
         ("RC-31", INVALID, f"{EXACTLY}.derivedAttributes[0].expression"),
     ),
     row(
@@ -858,7 +1149,8 @@ ROWS = [
     ),
     row(
         claim(
-            exact(derivedAttributes=[{"name": "a/b", "expression": "("}]), constraints=[{"distinctAttribute": "a/b"}]
+            exact(derivedAttributes=[{"name": "a/b", "expression": "("}]),
+            constraints=[{"distinctAttribute": "a/b"}],
         ),
         ("RC-31", INVALID, f"{EXACTLY}.derivedAttributes[0].expression"),
     ),
@@ -879,7 +1171,12 @@ ROWS = [
     ),
     row(
         claim(
-            {"name": "a", "firstAvailable": [sub("s", derivedAttributes=[{"name": "a/b", "expression": "1"}])]},
+            {
+                "name": "a",
+                "firstAvailable": [
+                    sub("s", derivedAttributes=[{"name": "a/b", "expression": "1"}])
+                ],
+            },
             constraints=[{"requests": ["a/s"], "matchAttribute": "a/b"}],
         )
     ),
@@ -893,17 +1190,26 @@ ROWS = [
         ("RC-17", NOT_SUPPORTED, f"{EXACTLY}.allocationMode"),
     ),
     row(
-        claim({"name": "a", "deviceClassName": "a", "tolerations": [{"effect": "x"}]}, version="v1beta1"),
+        claim(
+            {"name": "a", "deviceClassName": "a", "tolerations": [{"effect": "x"}]},
+            version="v1beta1",
+        ),
         ("RC-18", NOT_SUPPORTED, "spec.devices.requests[0].tolerations[0].effect"),
     ),
     row(claim({"name": "a"}, version="v1beta1"), ("RC-04", REQUIRED, "spec.devices.requests[0]")),
     row(obj("ResourceClaimTemplate", {})),
     row(
-        obj("ResourceClaimTemplate", {"metadata": {"annotations": {"a b": ""}, "creationTimestamp": None}}),
+        obj(
+            "ResourceClaimTemplate",
+            {"metadata": {"annotations": {"a b": ""}, "creationTimestamp": None}},
+        ),
         ("OM-05", INVALID, "spec.metadata.annotations"),
     ),
     row(
-        obj("ResourceClaimTemplate", {"metadata": {"namespace": "x", "generateName": "a", "finalizers": ["a"]}}),
+        obj(
+            "ResourceClaimTemplate",
+            {"metadata": {"namespace": "x", "generateName": "a", "finalizers": ["a"]}},
+        ),
         ("OM-09", FORBIDDEN, "spec.metadata.finalizers"),
         ("OM-09", FORBIDDEN, "spec.metadata.generateName"),
         ("OM-09", FORBIDDEN, "spec.metadata.namespace"),
@@ -915,7 +1221,9 @@ ROWS = [
                 "metadata": {
                     "generation": 1,
                     "resourceVersion": "1",
-                    "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "b"}],
+                    "ownerReferences": [
+                        {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "b"}
+                    ],
                 }
             },
         ),
@@ -926,7 +1234,11 @@ ROWS = [
     row(
         obj(
             "ResourceClaimTemplate",
-            {"spec": {"devices": {"requests": [exact(count=-1)], "constraints": [{}], "config": [{}]}}},
+            {
+                "spec": {
+                    "devices": {"requests": [exact(count=-1)], "constraints": [{}], "config": [{}]}
+                }
+            },
         ),
         ("RC-16", INVALID, "spec.spec.devices.requests[0].exactly.count"),
         ("RC-24", REQUIRED, "spec.spec.devices.constraints[0]"),
@@ -936,15 +1248,39 @@ ROWS = [
     row(device_class()),
     row(obj("DeviceClass", None)),
     row(device_class(selectors=[selecting("true")] * 32, config=[opaque()] * 32)),
-    row(device_class(selectors=[selecting("1")]), ("DC-04", INVALID, "spec.selectors[0].cel.expression")),
-    row(device_class(config=[opaque(driver="")]), ("DC-08", REQUIRED, "spec.config[0].opaque.driver")),
-    row(device_class(config=[opaque(driver=LONG)]), ("DC-08", TOO_LONG, "spec.config[0].opaque.driver")),
-    row(device_class(config=[opaque(parameters=None)]), ("DC-09", REQUIRED, "spec.config[0].opaque.parameters")),
+    row(
+        device_class(selectors=[selecting("1")]),
+        ("DC-04", INVALID, "spec.selectors[0].cel.expression"),
+    ),
+    row(
+        device_class(config=[opaque(driver="")]),
+        ("DC-08", REQUIRED, "spec.config[0].opaque.driver"),
+    ),
+    row(
+        device_class(config=[opaque(driver=LONG)]),
+        ("DC-08", TOO_LONG, "spec.config[0].opaque.driver"),
+    ),
+    row(
+        device_class(config=[opaque(parameters=None)]),
+        ("DC-09", REQUIRED, "spec.config[0].opaque.parameters"),
+    ),
     row(device_class(extendedResourceName=""), ("DC-12", INVALID, "spec.extendedResourceName")),
-    row(device_class(extendedResourceName="a.kubernetes.io/gpu"), ("DC-12", INVALID, "spec.extendedResourceName")),
-    row(device_class(extendedResourceName=f"a.com/{LONG}"), ("DC-12", INVALID, "spec.extendedResourceName")),
-    row(device_class(extendedResourceName="A.com/gpu"), ("DC-12", INVALID, "spec.extendedResourceName")),
-    row(device_class(extendedResourceName="a.com/b/c"), ("DC-12", INVALID, "spec.extendedResourceName")),
+    row(
+        device_class(extendedResourceName="a.kubernetes.io/gpu"),
+        ("DC-12", INVALID, "spec.extendedResourceName"),
+    ),
+    row(
+        device_class(extendedResourceName=f"a.com/{LONG}"),
+        ("DC-12", INVALID, "spec.extendedResourceName"),
+    ),
+    row(
+        device_class(extendedResourceName="A.com/gpu"),
+        ("DC-12", INVALID, "spec.extendedResourceName"),
+    ),
+    row(
+        device_class(extendedResourceName="a.com/b/c"),
+        ("DC-12", INVALID, "spec.extendedResourceName"),
+    ),
     row(obj("DeviceClass", {}, name="A"), ("OM-02", INVALID, "metadata.name")),
     row(obj("DeviceClass", {}, name="x" * 254), ("OM-02", INVALID, "metadata.name")),
     row(published(driver="GPU.example.com")),
@@ -961,11 +1297,18 @@ ROWS = [
         ("RS-03", INVALID, "spec.pool.resourceSliceCount"),
     ),
     row(
-        published(pool=None), ("RS-02", REQUIRED, "spec.pool.name"), ("RS-03", INVALID, "spec.pool.resourceSliceCount")
+        published(pool=None),
+        ("RS-02", REQUIRED, "spec.pool.name"),
+        ("RS-03", INVALID, "spec.pool.resourceSliceCount"),
     ),
     row(published(nodeName="a" * 254), ("RS-06", INVALID, "spec.nodeName")),
-    row(published(allNodes=False), ("RS-07", INVALID, "spec.allNodes"), ("RS-09", REQUIRED, "spec")),
-    row(published(nodeName="a", perDeviceNodeSelection=False), ("RS-07", INVALID, "spec.perDeviceNodeSelection")),
+    row(
+        published(allNodes=False), ("RS-07", INVALID, "spec.allNodes"), ("RS-09", REQUIRED, "spec")
+    ),
+    row(
+        published(nodeName="a", perDeviceNodeSelection=False),
+        ("RS-07", INVALID, "spec.perDeviceNodeSelection"),
+    ),
     row(published(allNodes=True, perDeviceNodeSelection=True), ("RS-10", INVALID, "spec")),
     row(
         published(nodeSelector={"nodeSelectorTerms": [{}, {}]}),
@@ -978,34 +1321,48 @@ ROWS = [
     ),
     row(published(nodeSelector={"nodeSelectorTerms": [{}]})),
     row(
-        published(nodeSelector={"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Gt"}]}]}),
+        published(
+            nodeSelector={
+                "nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Gt"}]}]
+            }
+        ),
         ("RS-08", REQUIRED, "spec.nodeSelector.nodeSelectorTerms[0].matchExpressions[0].values"),
     ),
     row(
         published(
             nodeSelector={
-                "nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Lt", "values": ["x"]}]}]
+                "nodeSelectorTerms": [
+                    {"matchExpressions": [{"key": "a", "operator": "Lt", "values": ["x"]}]}
+                ]
             }
         )
     ),
     row(
         published(
             nodeSelector={
-                "nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "In", "values": ["a b"]}]}]
+                "nodeSelectorTerms": [
+                    {"matchExpressions": [{"key": "a", "operator": "In", "values": ["a b"]}]}
+                ]
             }
         ),
         ("RS-08", INVALID, "spec.nodeSelector.nodeSelectorTerms[0].matchExpressions[0].values[0]"),
     ),
     row(
         published(
-            nodeSelector={"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "Exists"}]}]}
+            nodeSelector={
+                "nodeSelectorTerms": [
+                    {"matchFields": [{"key": "metadata.name", "operator": "Exists"}]}
+                ]
+            }
         ),
         ("RS-08", INVALID, "spec.nodeSelector.nodeSelectorTerms[0].matchFields[0].operator"),
     ),
     row(
         published(
             nodeSelector={
-                "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["A"]}]}]
+                "nodeSelectorTerms": [
+                    {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["A"]}]}
+                ]
             }
         ),
         ("RS-08", INVALID, "spec.nodeSelector.nodeSelectorTerms[0].matchFields[0].values[0]"),
@@ -1013,7 +1370,9 @@ ROWS = [
     row(
         published(
             nodeSelector={
-                "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": []}]}]
+                "nodeSelectorTerms": [
+                    {"matchFields": [{"key": "metadata.name", "operator": "In", "values": []}]}
+                ]
             }
         ),
         ("RS-08", REQUIRED, "spec.nodeSelector.nodeSelectorTerms[0].matchFields[0].values"),
@@ -1030,12 +1389,27 @@ ROWS = [
     row(published(device(attributes={f"a{i}": {"int": 1} for i in range(32)}))),
     row(published(device(attributes={"a": {"strings": ["x"] * 48}}))),
     row(published(device(attributes={"a/b/c": {"int": 1}}))),
-    row(published(device(attributes={"": {"int": 1}})), ("RS-17", INVALID, "spec.devices[0].attributes")),
-    row(published(device(attributes={"a/": {"int": 1}})), ("RS-17", INVALID, "spec.devices[0].attributes")),
-    row(published(device(attributes={"x" * 33: {"int": 1}})), ("RS-17", TOO_LONG, "spec.devices[0].attributes")),
-    row(published(device(attributes={f"{'d' * 64}/a": {"int": 1}})), ("RS-17", TOO_LONG, "spec.devices[0].attributes")),
+    row(
+        published(device(attributes={"": {"int": 1}})),
+        ("RS-17", INVALID, "spec.devices[0].attributes"),
+    ),
+    row(
+        published(device(attributes={"a/": {"int": 1}})),
+        ("RS-17", INVALID, "spec.devices[0].attributes"),
+    ),
+    row(
+        published(device(attributes={"x" * 33: {"int": 1}})),
+        ("RS-17", TOO_LONG, "spec.devices[0].attributes"),
+    ),
+    row(
+        published(device(attributes={f"{'d' * 64}/a": {"int": 1}})),
+        ("RS-17", TOO_LONG, "spec.devices[0].attributes"),
+    ),
     row(published(device(attributes={"A.com/a": {"int": 1}}))),
-    row(published(device(attributes={"a": None})), ("RS-18", INVALID, "spec.devices[0].attributes[a]")),
+    row(
+        published(device(attributes={"a": None})),
+        ("RS-18", INVALID, "spec.devices[0].attributes[a]"),
+    ),
     row(
         published(device(attributes={"a": {"strings": ["x" * 65, ""]}})),
         ("RS-19", TOO_LONG, "spec.devices[0].attributes[a].strings[0]"),
@@ -1054,7 +1428,9 @@ ROWS = [
     ),
     row(published(device(attributes={"a": {"string": ""}}))),
     row(
-        published(device(attributes={"a": {"bools": []}, "b": {"strings": []}, "c": {"versions": []}})),
+        published(
+            device(attributes={"a": {"bools": []}, "b": {"strings": []}, "c": {"versions": []}})
+        ),
         ("RS-18", INVALID, "spec.devices[0].attributes[a]"),
         ("RS-18", INVALID, "spec.devices[0].attributes[b]"),
         ("RS-18", INVALID, "spec.devices[0].attributes[c]"),
@@ -1068,16 +1444,23 @@ ROWS = [
     row(shareable(default="1", validValues=[])),
     row(shareable(default="1", validValues=["1", "2", "4"])),
     row(shareable(validRange={"min": "1"}), ("RS-24", REQUIRED, f"{POLICY}.default")),
-    row(shareable(default="9", validRange={"min": "9"}), ("RS-29", INVALID, f"{POLICY}.validRange.min")),
+    row(
+        shareable(default="9", validRange={"min": "9"}),
+        ("RS-29", INVALID, f"{POLICY}.validRange.min"),
+    ),
     row(
         shareable(default="4", validRange={"min": "4", "max": "2"}),
         ("RS-29", INVALID, f"{POLICY}.validRange.default"),
         ("RS-29", INVALID, f"{POLICY}.validRange.max"),
     ),
     row(
-        shareable(default="8", validRange={"min": "1", "max": "4"}), ("RS-29", INVALID, f"{POLICY}.validRange.default")
+        shareable(default="8", validRange={"min": "1", "max": "4"}),
+        ("RS-29", INVALID, f"{POLICY}.validRange.default"),
     ),
-    row(shareable(default="1", validRange={"min": "1", "step": "-1"}), ("RS-30", INVALID, f"{POLICY}.validRange.step")),
+    row(
+        shareable(default="1", validRange={"min": "1", "step": "-1"}),
+        ("RS-30", INVALID, f"{POLICY}.validRange.step"),
+    ),
     row(
         shareable(default="1", validRange={"min": "1", "max": "4", "step": "2"}),
         ("RS-30", INVALID, f"{POLICY}.validRange.step"),
@@ -1129,12 +1512,23 @@ ROWS = [
         ("RS-33", INVALID, "spec.devices[0].allNodes"),
         ("RS-33", REQUIRED, "spec.devices[0]"),
     ),
-    row(published(device(nodeName="A"), perDeviceNodeSelection=True), ("RS-33", INVALID, "spec.devices[0].nodeName")),
-    row(published(device(nodeSelector={"nodeSelectorTerms": [{}, {}]}), perDeviceNodeSelection=True)),
+    row(
+        published(device(nodeName="A"), perDeviceNodeSelection=True),
+        ("RS-33", INVALID, "spec.devices[0].nodeName"),
+    ),
+    row(
+        published(device(nodeSelector={"nodeSelectorTerms": [{}, {}]}), perDeviceNodeSelection=True)
+    ),
     row(published(device(allNodes=True), perDeviceNodeSelection=True)),
     row(published(device(allNodes=True)), ("RS-34", INVALID, "spec.devices[0]")),
-    row(published(device(nodeSelector={"nodeSelectorTerms": [{}]})), ("RS-34", INVALID, "spec.devices[0]")),
-    row(published(device(bindingFailureConditions=["a"])), ("RS-35", INVALID, "spec.devices[0].bindingConditions")),
+    row(
+        published(device(nodeSelector={"nodeSelectorTerms": [{}]})),
+        ("RS-34", INVALID, "spec.devices[0]"),
+    ),
+    row(
+        published(device(bindingFailureConditions=["a"])),
+        ("RS-35", INVALID, "spec.devices[0].bindingConditions"),
+    ),
     row(
         published(device(bindingConditions=["a"], bindingFailureConditions=["a/b/c"])),
         ("RS-35", INVALID, "spec.devices[0].bindingFailureConditions[0]"),
@@ -1155,41 +1549,82 @@ ROWS = [
         ("RS-36", DUPLICATE, "spec.sharedCounters[1]"),
     ),
     row(
-        published(device(nodeAllocatableResources={"cpu": {"mapping": {"capacityKey": "c", "deviceMultiplier": "1"}}})),
+        published(
+            device(
+                nodeAllocatableResources={
+                    "cpu": {"mapping": {"capacityKey": "c", "deviceMultiplier": "1"}}
+                }
+            )
+        ),
         ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResources[cpu].mapping"),
         ("RS-37", NOT_FOUND, "spec.devices[0].nodeAllocatableResources[cpu].mapping.capacityKey"),
-        ("RS-37", REQUIRED, "spec.devices[0].nodeAllocatableResources[cpu].mapping.capacityMultiplier"),
+        (
+            "RS-37",
+            REQUIRED,
+            "spec.devices[0].nodeAllocatableResources[cpu].mapping.capacityMultiplier",
+        ),
     ),
     row(
-        published(device(nodeAllocatableResources={"cpu": {"mapping": {"capacityMultiplier": "1"}}})),
+        published(
+            device(nodeAllocatableResources={"cpu": {"mapping": {"capacityMultiplier": "1"}}})
+        ),
         ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResources[cpu].mapping"),
         ("RS-37", REQUIRED, "spec.devices[0].nodeAllocatableResources[cpu].mapping.capacityKey"),
     ),
     row(
         published(device(nodeAllocatableResources={"cpu": {"mapping": {"deviceMultiplier": "0"}}})),
-        ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResources[cpu].mapping.deviceMultiplier"),
-    ),
-    row(
-        published(
-            device(capacity={"c": {"value": "1"}}, nodeAllocatableResources={"cpu": {"mapping": {"capacityKey": "c"}}})
+        (
+            "RS-37",
+            INVALID,
+            "spec.devices[0].nodeAllocatableResources[cpu].mapping.deviceMultiplier",
         ),
-        ("RS-37", REQUIRED, "spec.devices[0].nodeAllocatableResources[cpu].mapping.capacityMultiplier"),
     ),
     row(
         published(
-            device(nodeAllocatableResources={"cpu": {"mapping": {"capacityKey": "", "capacityMultiplier": "1"}}})
+            device(
+                capacity={"c": {"value": "1"}},
+                nodeAllocatableResources={"cpu": {"mapping": {"capacityKey": "c"}}},
+            )
+        ),
+        (
+            "RS-37",
+            REQUIRED,
+            "spec.devices[0].nodeAllocatableResources[cpu].mapping.capacityMultiplier",
+        ),
+    ),
+    row(
+        published(
+            device(
+                nodeAllocatableResources={
+                    "cpu": {"mapping": {"capacityKey": "", "capacityMultiplier": "1"}}
+                }
+            )
         ),
         ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResources[cpu].mapping.capacityKey"),
     ),
     row(
         published(
-            device(nodeAllocatableResources={"hugepages-2Mi": {"overhead": {"perPod": "-1", "perContainer": "-1"}}})
+            device(
+                nodeAllocatableResources={
+                    "hugepages-2Mi": {"overhead": {"perPod": "-1", "perContainer": "-1"}}
+                }
+            )
         ),
-        ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResources[hugepages-2Mi].overhead.perContainer"),
-        ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResources[hugepages-2Mi].overhead.perPod"),
+        (
+            "RS-37",
+            INVALID,
+            "spec.devices[0].nodeAllocatableResources[hugepages-2Mi].overhead.perContainer",
+        ),
+        (
+            "RS-37",
+            INVALID,
+            "spec.devices[0].nodeAllocatableResources[hugepages-2Mi].overhead.perPod",
+        ),
     ),
     row(
-        published(device(nodeAllocatableResources={"ephemeral-storage": {"overhead": {"perPod": "1"}}})),
+        published(
+            device(nodeAllocatableResources={"ephemeral-storage": {"overhead": {"perPod": "1"}}})
+        ),
         ("RS-37", INVALID, "spec.devices[0].nodeAllocatableResources[ephemeral-storage]"),
     ),
     row(
@@ -1198,7 +1633,10 @@ ROWS = [
             partitionTypeAttribute="gpu.example.com/b",
         )
     ),
-    row(published(device(), partitionTypeAttribute="b"), ("RS-38", INVALID, "spec.partitionTypeAttribute")),
+    row(
+        published(device(), partitionTypeAttribute="b"),
+        ("RS-38", INVALID, "spec.partitionTypeAttribute"),
+    ),
     row(published(skipNodeOperations=["NodeUnprepareResources"])),
     row(published(skipNodeOperations=["NodePrepareResources", "*"])),
     row(
@@ -1235,9 +1673,20 @@ ROWS = [
         ("DT-02", INVALID, "spec.deviceSelector.pool"),
         ("DT-02", TOO_LONG, "spec.deviceSelector.pool"),
     ),
-    row(taint_rule(taint={"key": "a", "effect": "PreferNoSchedule"}), ("DT-07", NOT_SUPPORTED, "spec.taint.effect")),
-    row(taint_rule(taint=None), ("DT-05", INVALID, "spec.taint.key"), ("DT-07", REQUIRED, "spec.taint.effect")),
-    row(obj("DeviceTaintRule", None), ("DT-05", INVALID, "spec.taint.key"), ("DT-07", REQUIRED, "spec.taint.effect")),
+    row(
+        taint_rule(taint={"key": "a", "effect": "PreferNoSchedule"}),
+        ("DT-07", NOT_SUPPORTED, "spec.taint.effect"),
+    ),
+    row(
+        taint_rule(taint=None),
+        ("DT-05", INVALID, "spec.taint.key"),
+        ("DT-07", REQUIRED, "spec.taint.effect"),
+    ),
+    row(
+        obj("DeviceTaintRule", None),
+        ("DT-05", INVALID, "spec.taint.key"),
+        ("DT-07", REQUIRED, "spec.taint.effect"),
+    ),
     row(pool_status()),
     row(pool_status(driver="GPU.example.com")),
     row(pool_status(driver=f"{LONG}.a")),
@@ -1249,12 +1698,22 @@ ROWS = [
     row(pool_status(limit=0), ("PS-03", INVALID, "spec.limit")),
     row(pool_status(limit=-1), ("PS-03", INVALID, "spec.limit")),
     row(pool_status(limit=1000)),
-    row(pool_status(defaultPartitionTypeAttribute=""), ("PS-04", INVALID, "spec.defaultPartitionTypeAttribute")),
-    row(pod([{}]), ("PC-01", REQUIRED, "spec.resourceClaims[0].name"), ("PC-05", INVALID, "spec.resourceClaims[0]")),
+    row(
+        pool_status(defaultPartitionTypeAttribute=""),
+        ("PS-04", INVALID, "spec.defaultPartitionTypeAttribute"),
+    ),
+    row(
+        pod([{}]),
+        ("PC-01", REQUIRED, "spec.resourceClaims[0].name"),
+        ("PC-05", INVALID, "spec.resourceClaims[0]"),
+    ),
     row(pod([named("")]), ("PC-01", REQUIRED, "spec.resourceClaims[0].name")),
     row(pod([named(LONG)]), ("PC-03", INVALID, "spec.resourceClaims[0].name")),
     row(pod([named("a.b")]), ("PC-03", INVALID, "spec.resourceClaims[0].name")),
-    row(pod([{"name": "a", "resourceClaimName": ""}]), ("PC-06", INVALID, "spec.resourceClaims[0].resourceClaimName")),
+    row(
+        pod([{"name": "a", "resourceClaimName": ""}]),
+        ("PC-06", INVALID, "spec.resourceClaims[0].resourceClaimName"),
+    ),
     row(
         pod([{"name": "a", "resourceClaimName": "x" * 254}]),
         ("PC-06", INVALID, "spec.resourceClaims[0].resourceClaimName"),
@@ -1265,7 +1724,10 @@ ROWS = [
         ("PC-06", INVALID, "spec.resourceClaims[0].resourceClaimName"),
         ("PC-06", INVALID, "spec.resourceClaims[0].resourceClaimTemplateName"),
     ),
-    row(pod([named()], {"name": "a"}, {"name": "a"}), ("PC-08", DUPLICATE, "spec.containers[0].resources.claims[1]")),
+    row(
+        pod([named()], {"name": "a"}, {"name": "a"}),
+        ("PC-08", DUPLICATE, "spec.containers[0].resources.claims[1]"),
+    ),
     row(
         pod([named()], {"name": "a"}, {"name": "a", "request": "r"}),
         ("PC-08", DUPLICATE, "spec.containers[0].resources.claims[1]"),
@@ -1293,7 +1755,12 @@ ROWS = [
     row(pod([named()], None), ("PC-07", REQUIRED, "spec.containers[0].resources.claims[0]")),
     row(pod([named()])),
     row(
-        pod([named()], initContainers=[{"name": "i", "image": "i", "resources": {"claims": [{"name": "b"}, {}]}}]),
+        pod(
+            [named()],
+            initContainers=[
+                {"name": "i", "image": "i", "resources": {"claims": [{"name": "b"}, {}]}}
+            ],
+        ),
         ("PC-07", REQUIRED, "spec.initContainers[0].resources.claims[1]"),
         ("PC-09", NOT_FOUND, "spec.initContainers[0].resources.claims[0]"),
     ),
@@ -1301,7 +1768,13 @@ ROWS = [
         obj(
             "Pod",
             {
-                "containers": [{"name": "c", "image": "i", "resources": {"claims": [{"name": "a", "request": "r"}]}}],
+                "containers": [
+                    {
+                        "name": "c",
+                        "image": "i",
+                        "resources": {"claims": [{"name": "a", "request": "r"}]},
+                    }
+                ],
                 "resourceClaims": [{"name": "a", "resourceClaimTemplateName": "t"}],
             },
         )
@@ -1365,13 +1838,22 @@ ROWS = [
     ),
     row(asking({"limits": {"a.kubernetes.io/b": "500m"}})),
     row(
-        obj("Pod", {"containers": [{"name": "c", "image": "i"}], "resources": {"limits": {"a.com/b": "1"}}}),
+        obj(
+            "Pod",
+            {
+                "containers": [{"name": "c", "image": "i"}],
+                "resources": {"limits": {"a.com/b": "1"}},
+            },
+        ),
         ("PC-16", NOT_SUPPORTED, "spec.resources.limits[a.com/b]"),
     ),
     row(
         obj(
             "Pod",
-            {"containers": [{"name": "c", "image": "i"}], "resources": {"requests": {"a.com/b": "1"}, "claims": []}},
+            {
+                "containers": [{"name": "c", "image": "i"}],
+                "resources": {"requests": {"a.com/b": "1"}, "claims": []},
+            },
         ),
         ("PC-11", FORBIDDEN, "spec.resources.claims"),
         ("PC-13", REQUIRED, "spec.resources.limits"),
@@ -1382,7 +1864,9 @@ ROWS = [
             "Pod",
             {
                 "containers": [{"name": "c", "image": "i"}],
-                "initContainers": [{"name": "d", "image": "i", "resources": {"limits": {"a.com/b": "1500m"}}}],
+                "initContainers": [
+                    {"name": "d", "image": "i", "resources": {"limits": {"a.com/b": "1500m"}}}
+                ],
             },
         ),
         ("PC-13", INVALID, "spec.initContainers[0].resources.limits[a.com/b]"),
@@ -1397,7 +1881,11 @@ ROWS = [
         ("OM-06", INVALID, "metadata.finalizers[1]"),
     ),
     row(
-        obj("ResourceClaim", {}, ownerReferences=[{"apiVersion": "", "kind": "", "name": "", "uid": ""}]),
+        obj(
+            "ResourceClaim",
+            {},
+            ownerReferences=[{"apiVersion": "", "kind": "", "name": "", "uid": ""}],
+        ),
         ("OM-07", REQUIRED, "metadata.ownerReferences[0].apiVersion"),
         ("OM-07", REQUIRED, "metadata.ownerReferences[0].kind"),
         ("OM-07", REQUIRED, "metadata.ownerReferences[0].name"),
@@ -1504,7 +1992,13 @@ ROWS = [
     ),
     row(asking({"limits": {"kubernetes.io/B": "1500m"}, "requests": {"kubernetes.io/B": "1"}})),
     row(
-        obj("Pod", {"containers": [{"name": "c", "image": "i"}], "resources": {"requests": {"a.com/b": "1"}}}),
+        obj(
+            "Pod",
+            {
+                "containers": [{"name": "c", "image": "i"}],
+                "resources": {"requests": {"a.com/b": "1"}},
+            },
+        ),
         ("PC-13", REQUIRED, "spec.resources.limits"),
         ("PC-16", NOT_SUPPORTED, "spec.resources.requests[a.com/b]"),
     ),
@@ -1521,19 +2015,34 @@ ROWS = [
         ("PC-16", NOT_SUPPORTED, "spec.resources.requests[a.com/b]"),
     ),
     row(
-        obj("Pod", {"containers": [{"name": "c", "image": "i"}], "resources": {"limits": {"a.com/b": "-1"}}}),
-        ("PC-13", INVALID, "spec.resources.limits[a.com/b]"),
-        ("PC-16", NOT_SUPPORTED, "spec.resources.limits[a.com/b]"),
-    ),
-    row(
-        obj("Pod", {"containers": [{"name": "c", "image": "i"}], "resources": {"limits": {"a.com/b": "500m"}}}),
+        obj(
+            "Pod",
+            {
+                "containers": [{"name": "c", "image": "i"}],
+                "resources": {"limits": {"a.com/b": "-1"}},
+            },
+        ),
         ("PC-13", INVALID, "spec.resources.limits[a.com/b]"),
         ("PC-16", NOT_SUPPORTED, "spec.resources.limits[a.com/b]"),
     ),
     row(
         obj(
             "Pod",
-            {"containers": [{"name": "c", "image": "i"}], "resources": {"limits": {"A.com/b": "1", "a.com/b c": "1"}}},
+            {
+                "containers": [{"name": "c", "image": "i"}],
+                "resources": {"limits": {"a.com/b": "500m"}},
+            },
+        ),
+        ("PC-13", INVALID, "spec.resources.limits[a.com/b]"),
+        ("PC-16", NOT_SUPPORTED, "spec.resources.limits[a.com/b]"),
+    ),
+    row(
+        obj(
+            "Pod",
+            {
+                "containers": [{"name": "c", "image": "i"}],
+                "resources": {"limits": {"A.com/b": "1", "a.com/b c": "1"}},
+            },
         ),
         ("PC-15", INVALID, "spec.resources.limits[A.com/b]"),
         ("PC-15", INVALID, "spec.resources.limits[a.com/b c]"),
@@ -1542,7 +2051,9 @@ ROWS = [
         obj(
             "Pod",
             {
-                "containers": [{"name": "c", "image": "i", "resources": {"limits": {"a.com/b": "1"}}}],
+                "containers": [
+                    {"name": "c", "image": "i", "resources": {"limits": {"a.com/b": "1"}}}
+                ],
                 "resources": {"limits": {"cpu": "1"}},
             },
         )
@@ -1551,7 +2062,9 @@ ROWS = [
         obj(
             "Pod",
             {
-                "containers": [{"name": "c", "image": "i", "resources": {"limits": {"a.com/b": "1"}}}],
+                "containers": [
+                    {"name": "c", "image": "i", "resources": {"limits": {"a.com/b": "1"}}}
+                ],
                 "resources": {"limits": {"a.com/b": "1"}},
             },
         ),
@@ -1569,7 +2082,11 @@ ROWS = [
     ),
     row(
         obj(
-            "Pod", {"containers": [{"name": "c", "image": "i"}], "resources": {"limits": {"gpu": "1", "a.com/b": "1"}}}
+            "Pod",
+            {
+                "containers": [{"name": "c", "image": "i"}],
+                "resources": {"limits": {"gpu": "1", "a.com/b": "1"}},
+            },
         ),
         ("PC-15", INVALID, "spec.resources.limits[gpu]"),
         ("PC-16", NOT_SUPPORTED, "spec.resources.limits[a.com/b]"),
@@ -1579,7 +2096,9 @@ ROWS = [
             "Pod",
             {
                 "containers": [{"name": "c", "image": "i"}],
-                "initContainers": [{"name": "d", "image": "i", "resources": {"limits": {"gpus": "1"}}}],
+                "initContainers": [
+                    {"name": "d", "image": "i", "resources": {"limits": {"gpus": "1"}}}
+                ],
             },
         ),
         ("PC-15", INVALID, "spec.initContainers[0].resources.limits[gpus]"),
@@ -1711,7 +2230,9 @@ ROWS = [
         ("RC-27", REQUIRED, "spec.devices.config[0].opaque.driver"),
         release="1.34",
     ),
-    row(published(device(), device()), ("RS-13", DUPLICATE, "spec.devices[1].name"), release="1.34"),
+    row(
+        published(device(), device()), ("RS-13", DUPLICATE, "spec.devices[1].name"), release="1.34"
+    ),
     row(
         published(device(attributes={"": {"int": 1}})),
         ("RS-17", REQUIRED, "spec.devices[0].attributes[]"),
@@ -1728,9 +2249,15 @@ ROWS = [
         ("RS-36", DUPLICATE, "spec.sharedCounters[1].name"),
         release="1.34",
     ),
-    row(published(sharedCounters=[{"name": f"s{i}", "counters": {"c": {}}} for i in range(9)]), release="1.34"),
     row(
-        published(device(consumesCounters=[counted()] * 2), sharedCounters=[{"name": "s", "counters": {"c": {}}}]),
+        published(sharedCounters=[{"name": f"s{i}", "counters": {"c": {}}} for i in range(9)]),
+        release="1.34",
+    ),
+    row(
+        published(
+            device(consumesCounters=[counted()] * 2),
+            sharedCounters=[{"name": "s", "counters": {"c": {}}}],
+        ),
         ("RS-32", DUPLICATE, "spec.devices[0].consumesCounters[1].counterSet"),
         release="1.34",
     ),
@@ -1746,7 +2273,9 @@ ROWS = [
     row(
         published(
             *(
-                device(f"d{i}", consumesCounters=[counted(counters={f"c{j}": {} for j in range(32)})])
+                device(
+                    f"d{i}", consumesCounters=[counted(counters={f"c{j}": {} for j in range(32)})]
+                )
                 for i in range(33)
             ),
             sharedCounters=[{"name": "s", "counters": {f"c{i}": {} for i in range(32)}}],
@@ -1792,11 +2321,18 @@ ROWS = [
         ("RS-29", INVALID, f"{POLICY}.validRange.max"),
         release="1.34",
     ),
-    row(device_class(extendedResourceName="gpu"), ("DC-12", INVALID, "spec.extendedResourceName"), release="1.34"),
+    row(
+        device_class(extendedResourceName="gpu"),
+        ("DC-12", INVALID, "spec.extendedResourceName"),
+        release="1.34",
+    ),
     row(
         obj(
             "DeviceTaintRule",
-            {"taint": {"key": "a", "effect": "NoSchedule"}, "deviceSelector": {"driver": "", "pool": "", "device": ""}},
+            {
+                "taint": {"key": "a", "effect": "NoSchedule"},
+                "deviceSelector": {"driver": "", "pool": "", "device": ""},
+            },
             "v1alpha3",
         ),
         ("DT-01", INVALID, "spec.deviceSelector.driver"),

@@ -45,7 +45,13 @@ def with_status(status: dict[str, Any]) -> dict[str, Any]:
 
 
 def result(**fields: Any) -> dict[str, Any]:
-    return {"request": "a", "driver": "gpu.example.com", "pool": "node-1", "device": "gpu-0", **fields}
+    return {
+        "request": "a",
+        "driver": "gpu.example.com",
+        "pool": "node-1",
+        "device": "gpu-0",
+        **fields,
+    }
 
 
 def allocated(*results: Any, **devices: Any) -> dict[str, Any]:
@@ -64,7 +70,14 @@ def reported(**fields: Any) -> dict[str, Any]:
 
 def condition(kind: str = "Ready", **fields: Any) -> dict[str, Any]:
     when = "2026-01-01T00:00:00Z"
-    return {"type": kind, "status": "True", "reason": "Ok", "message": "", "lastTransitionTime": when, **fields}
+    return {
+        "type": kind,
+        "status": "True",
+        "reason": "Ok",
+        "message": "",
+        "lastTransitionTime": when,
+        **fields,
+    }
 
 
 def addressed(*addresses: Any) -> dict[str, Any]:
@@ -85,9 +98,15 @@ ROWS = [
     # -- reservedFor
     row(
         {**allocated(), "reservedFor": [{}]},
-        *(("CS-01", REQUIRED, f"status.reservedFor[0].{name}") for name in ("resource", "name", "uid")),
+        *(
+            ("CS-01", REQUIRED, f"status.reservedFor[0].{name}")
+            for name in ("resource", "name", "uid")
+        ),
     ),
-    row({**allocated(), "reservedFor": [consumer(), consumer()]}, ("CS-01", DUPLICATE, "status.reservedFor[1]")),
+    row(
+        {**allocated(), "reservedFor": [consumer(), consumer()]},
+        ("CS-01", DUPLICATE, "status.reservedFor[1]"),
+    ),
     row(
         {**allocated(), "reservedFor": [consumer(), consumer()]},
         ("CS-01", DUPLICATE, "status.reservedFor[1].uid"),
@@ -135,7 +154,11 @@ ROWS = [
         ("CS-05", INVALID, f"{RESULT}.shareID"),
     ),
     row(allocated(result(driver=LONG)), ("CS-05", TOO_LONG, f"{RESULT}.driver")),
-    row(allocated(result(pool="x" * 254)), ("CS-05", TOO_LONG, f"{RESULT}.pool"), ("CS-05", INVALID, f"{RESULT}.pool")),
+    row(
+        allocated(result(pool="x" * 254)),
+        ("CS-05", TOO_LONG, f"{RESULT}.pool"),
+        ("CS-05", INVALID, f"{RESULT}.pool"),
+    ),
     row(allocated(result(shareID=UUID, driver="GPU.example.com"))),
     row(allocated(result(shareID=UUID.upper())), ("CS-05", INVALID, f"{RESULT}.shareID")),
     row(allocated(result(shareID="")), ("CS-05", INVALID, f"{RESULT}.shareID")),
@@ -163,9 +186,21 @@ ROWS = [
         ("CS-06", NOT_SUPPORTED, f"{RESULT}.skipNodeOperations[2]"),
         ("CS-06", DUPLICATE, f"{RESULT}.skipNodeOperations[2]"),
     ),
-    row(allocated(config=[{}]), ("CS-07", REQUIRED, f"{CONFIG}.source"), ("CS-07", REQUIRED, f"{CONFIG}.opaque")),
     row(
-        allocated(config=[{"source": "x", "requests": ["a", "a", "c"], "opaque": {"driver": "", "parameters": None}}]),
+        allocated(config=[{}]),
+        ("CS-07", REQUIRED, f"{CONFIG}.source"),
+        ("CS-07", REQUIRED, f"{CONFIG}.opaque"),
+    ),
+    row(
+        allocated(
+            config=[
+                {
+                    "source": "x",
+                    "requests": ["a", "a", "c"],
+                    "opaque": {"driver": "", "parameters": None},
+                }
+            ]
+        ),
         ("CS-07", NOT_SUPPORTED, f"{CONFIG}.source"),
         ("CS-07", DUPLICATE, f"{CONFIG}.requests[1]"),
         ("CS-07", INVALID, f"{CONFIG}.requests[2]"),
@@ -173,7 +208,9 @@ ROWS = [
         ("CS-07", REQUIRED, f"{CONFIG}.opaque.parameters"),
     ),
     row(
-        allocated(config=[{"source": "FromClaim", **opaque(driver=LONG, parameters={"a": "x" * 10233})}]),
+        allocated(
+            config=[{"source": "FromClaim", **opaque(driver=LONG, parameters={"a": "x" * 10233})}]
+        ),
         ("CS-07", TOO_LONG, f"{CONFIG}.opaque.driver"),
         ("CS-07", TOO_LONG, f"{CONFIG}.opaque.parameters"),
     ),
@@ -187,12 +224,30 @@ ROWS = [
         ("CS-08", REQUIRED, "status.allocation.nodeSelector.nodeSelectorTerms"),
     ),
     row(
-        {"allocation": {"nodeSelector": {"nodeSelectorTerms": [{"matchFields": [{"key": "a", "operator": "In"}]}]}}},
-        ("CS-08", REQUIRED, "status.allocation.nodeSelector.nodeSelectorTerms[0].matchFields[0].values"),
-        ("CS-08", INVALID, "status.allocation.nodeSelector.nodeSelectorTerms[0].matchFields[0].key"),
+        {
+            "allocation": {
+                "nodeSelector": {
+                    "nodeSelectorTerms": [{"matchFields": [{"key": "a", "operator": "In"}]}]
+                }
+            }
+        },
+        (
+            "CS-08",
+            REQUIRED,
+            "status.allocation.nodeSelector.nodeSelectorTerms[0].matchFields[0].values",
+        ),
+        (
+            "CS-08",
+            INVALID,
+            "status.allocation.nodeSelector.nodeSelectorTerms[0].matchFields[0].key",
+        ),
     ),
     row(
-        allocated(result(), result(adminAccess=True, device="gpu-1"), result(adminAccess=True, device="gpu-2")),
+        allocated(
+            result(),
+            result(adminAccess=True, device="gpu-1"),
+            result(adminAccess=True, device="gpu-2"),
+        ),
         ("CS-09", FORBIDDEN, "status.allocation.devices.results[1].adminAccess"),
     ),
     # -- devices
@@ -206,7 +261,10 @@ ROWS = [
     ),
     row(reported(shareID="x"), ("CS-10", INVALID, f"{DEVICE}.shareID"), ("CS-11", INVALID, DEVICE)),
     row(reported(shareID=UUID), ("CS-11", INVALID, DEVICE)),
-    row({**allocated(), "devices": reported()["devices"] * 2}, ("CS-10", DUPLICATE, "status.devices[1]")),
+    row(
+        {**allocated(), "devices": reported()["devices"] * 2},
+        ("CS-10", DUPLICATE, "status.devices[1]"),
+    ),
     row(
         {**allocated(), "devices": reported()["devices"] * 2},
         ("CS-10", DUPLICATE, "status.devices[1].deviceID"),
@@ -214,8 +272,14 @@ ROWS = [
     ),
     row({"devices": reported()["devices"]}, ("CS-11", INVALID, DEVICE)),
     row(reported(device="gpu-1"), ("CS-11", INVALID, DEVICE)),
-    row(reported(conditions=[condition(f"c{i}") for i in range(9)]), ("CS-12", TOO_MANY, f"{DEVICE}.conditions")),
-    row(reported(conditions=[condition(), condition()]), ("CS-12", DUPLICATE, f"{DEVICE}.conditions[1]")),
+    row(
+        reported(conditions=[condition(f"c{i}") for i in range(9)]),
+        ("CS-12", TOO_MANY, f"{DEVICE}.conditions"),
+    ),
+    row(
+        reported(conditions=[condition(), condition()]),
+        ("CS-12", DUPLICATE, f"{DEVICE}.conditions[1]"),
+    ),
     row(
         reported(conditions=[condition(), condition()]),
         ("CS-12", DUPLICATE, f"{DEVICE}.conditions[1].type"),
@@ -237,7 +301,9 @@ ROWS = [
         release="1.36",
     ),
     row(
-        reported(conditions=[condition("a b", status="true", reason="no-go", observedGeneration=-1)]),
+        reported(
+            conditions=[condition("a b", status="true", reason="no-go", observedGeneration=-1)]
+        ),
         ("CS-12", INVALID, f"{DEVICE}.conditions[0].type"),
         ("CS-12", NOT_SUPPORTED, f"{DEVICE}.conditions[0].status"),
         ("CS-12", INVALID, f"{DEVICE}.conditions[0].reason"),
@@ -260,7 +326,11 @@ ROWS = [
         ("CS-14", TOO_LONG, f"{DEVICE}.networkData.hardwareAddress"),
     ),
     row(reported(networkData={"interfaceName": "é" * 128, "hardwareAddress": "x" * 128})),
-    row(addressed("10.9.8.7/24", "10.9.8.0/24", "2001:db8::1/64", "::/0", "fe80::1/128", "::102:304/96")),
+    row(
+        addressed(
+            "10.9.8.7/24", "10.9.8.0/24", "2001:db8::1/64", "::/0", "fe80::1/128", "::102:304/96"
+        )
+    ),
     row(addressed("10.9.8.7/24", "10.9.8.7/24"), ("CS-14", DUPLICATE, f"{IP}[1]")),
     row(addressed(*(f"10.9.8.{i}/24" for i in range(17))), ("CS-14", TOO_MANY, IP)),
     row(

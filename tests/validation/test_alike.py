@@ -13,11 +13,20 @@ from dractl.validation import validate
 
 def template(version: str, device_class: str, **more: Any) -> dict[str, Any]:
     asked: dict[str, Any] = {"deviceClassName": device_class}
-    request = {"name": "gpu", **(asked if version in ("v1beta1", "v1alpha3") else {"exactly": asked})}
+    request = {
+        "name": "gpu",
+        **(asked if version in ("v1beta1", "v1alpha3") else {"exactly": asked}),
+    }
     spec = {"spec": {"devices": {"requests": [request]}}, **more.pop("spec", {})}
     metadata = {"name": "t", "namespace": "ml", **more.pop("metadata", {})}
     api_version = f"resource.k8s.io/{version}"
-    return {"apiVersion": api_version, "kind": "ResourceClaimTemplate", "metadata": metadata, "spec": spec, **more}
+    return {
+        "apiVersion": api_version,
+        "kind": "ResourceClaimTemplate",
+        "metadata": metadata,
+        "spec": spec,
+        **more,
+    }
 
 
 WRONG: dict[str, dict[str, Any]] = {
@@ -37,7 +46,9 @@ WRONG: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_template_with_the_spec_of_a_claim(release: str, wrong: str) -> None:
     target = Target.of(release)
-    version = served_versions("ResourceClaim", release, by_default=True) or served_versions("ResourceClaim", release)
+    version = served_versions("ResourceClaim", release, by_default=True) or served_versions(
+        "ResourceClaim", release
+    )
     of_its_own = f"{wrong.replace(' ', '-')}.{release}"  # so that nothing is known of the spec yet
     value = template(version[0].rpartition("/")[2], of_its_own, **WRONG[wrong])
     alone = validate(value, target)

@@ -26,25 +26,34 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def check(name: str, value: Any) -> None:
-    errors = [f"{error.json_path}: {error.message}" for error in Draft202012Validator(schema(name)).iter_errors(value)]
+    errors = [
+        f"{error.json_path}: {error.message}"
+        for error in Draft202012Validator(schema(name)).iter_errors(value)
+    ]
     assert errors == []
 
 
 def dractl(*arguments: str | Path) -> Any:
     """What dractl prints as JSON."""
-    done = subprocess.run([sys.executable, "-m", "dractl", *arguments], capture_output=True, check=False, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-m", "dractl", *arguments], capture_output=True, check=False, cwd=ROOT
+    )
     assert done.returncode in (0, 1), done.stderr.decode()
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("path", sorted((data_dir("schemas") / "dractl").glob("*.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((data_dir("schemas") / "dractl").glob("*.json")), ids=lambda path: path.stem
+)
 def test_a_schema_is_one(path: Path) -> None:
     Draft202012Validator.check_schema(json.loads(path.read_bytes()))
 
 
 def test_the_machines_schema_is_as_the_tool_makes_it() -> None:
     tool = [sys.executable, ROOT / "tools" / "make_machine_schema.py", "--check"]
-    done = subprocess.run(tool, capture_output=True, text=True, check=False, cwd=ROOT, env={"PYTHONPATH": str(ROOT)})
+    done = subprocess.run(
+        tool, capture_output=True, text=True, check=False, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}
+    )
     assert (done.returncode, done.stdout) == (0, "")
 
 
@@ -74,8 +83,19 @@ def test_answers() -> None:
 @pytest.mark.conformance
 def test_answers_about_recorded_clusters(shared: Path) -> None:
     compared = 0
-    for folder in sorted(path for path in (shared / "conformance" / "scheduling").iterdir() if path.is_dir())[::4]:
-        arguments = [sys.executable, "-m", "dractl", "explain", "-o", "json", "-f", folder / "objects.json"]
+    for folder in sorted(
+        path for path in (shared / "conformance" / "scheduling").iterdir() if path.is_dir()
+    )[::4]:
+        arguments = [
+            sys.executable,
+            "-m",
+            "dractl",
+            "explain",
+            "-o",
+            "json",
+            "-f",
+            folder / "objects.json",
+        ]
         done = subprocess.run(arguments, capture_output=True, check=False, cwd=ROOT)
         if done.returncode == 3 and b"nothing to explain" in done.stderr:
             continue

@@ -21,11 +21,19 @@ from dractl.validation import validate
         ([{"name": "a"}, {"name": "a"}], {("FieldValueDuplicate", "spec.resources.claims[1]")}),
     ],
 )
-def test_the_entries_are_checked_too(release: str, claims: list[dict[str, Any]], more: set[tuple[str, str]]) -> None:
+def test_the_entries_are_checked_too(
+    release: str, claims: list[dict[str, Any]], more: set[tuple[str, str]]
+) -> None:
     spec = {
         "resourceClaims": [{"name": "a", "resourceClaimName": "b"}],
         "containers": [{"name": "c", "image": "i"}],
         "resources": {"claims": claims},
     }
-    found = validate({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}, Target.of(release))
-    assert {(v.type, v.field) for v in found} == {("FieldValueForbidden", "spec.resources.claims"), *more}
+    found = validate(
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec},
+        Target.of(release),
+    )
+    assert {(v.type, v.field) for v in found} == {
+        ("FieldValueForbidden", "spec.resources.claims"),
+        *more,
+    }

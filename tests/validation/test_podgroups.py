@@ -13,7 +13,9 @@ SERVED = [("1.36", "v1alpha2"), ("1.37", "v1alpha3"), ("1.37", "v1beta1")]
 GATES = {"GenericWorkload": True, "DRAWorkloadResourceClaims": True}
 
 
-def typed(kind: str, release: str, version: str, spec: dict[str, Any], **gates: bool) -> set[tuple[str, str | None]]:
+def typed(
+    kind: str, release: str, version: str, spec: dict[str, Any], **gates: bool
+) -> set[tuple[str, str | None]]:
     document = {
         "apiVersion": f"scheduling.k8s.io/{version}",
         "kind": kind,
@@ -30,34 +32,60 @@ def typed(kind: str, release: str, version: str, spec: dict[str, Any], **gates: 
         ([], set()),
         ([{"name": "a", "resourceClaimName": "x"}], set()),
         ([{"name": "a"}], {("FieldValueInvalid", "[0]")}),
-        ([{"name": "a", "resourceClaimName": "x", "resourceClaimTemplateName": "y"}], {("FieldValueInvalid", "[0]")}),
+        (
+            [{"name": "a", "resourceClaimName": "x", "resourceClaimTemplateName": "y"}],
+            {("FieldValueInvalid", "[0]")},
+        ),
         ([{}], {("FieldValueInvalid", "[0]"), ("FieldValueRequired", "[0].name")}),
         ([None], {("FieldValueInvalid", "[0]"), ("FieldValueRequired", "[0].name")}),
         ([{"name": "a.b", "resourceClaimName": "x"}], {("FieldValueInvalid", "[0].name")}),
-        ([{"name": "a", "resourceClaimName": ""}], {("FieldValueInvalid", "[0].resourceClaimName")}),
-        ([{"name": "a", "resourceClaimTemplateName": "X_"}], {("FieldValueInvalid", "[0].resourceClaimTemplateName")}),
         (
-            [{"name": "a", "resourceClaimName": "x"}, {"name": "a", "resourceClaimTemplateName": "x"}],
+            [{"name": "a", "resourceClaimName": ""}],
+            {("FieldValueInvalid", "[0].resourceClaimName")},
+        ),
+        (
+            [{"name": "a", "resourceClaimTemplateName": "X_"}],
+            {("FieldValueInvalid", "[0].resourceClaimTemplateName")},
+        ),
+        (
+            [
+                {"name": "a", "resourceClaimName": "x"},
+                {"name": "a", "resourceClaimTemplateName": "x"},
+            ],
             {("FieldValueDuplicate", "[1]")},
         ),
-        ([{"name": f"a{i}", "resourceClaimName": "X"} for i in range(5)], {("FieldValueTooMany", "")}),
+        (
+            [{"name": f"a{i}", "resourceClaimName": "X"} for i in range(5)],
+            {("FieldValueTooMany", "")},
+        ),
     ],
 )
-def test_claims(release: str, version: str, claims: list[Any], expected: set[tuple[str, str]]) -> None:
+def test_claims(
+    release: str, version: str, claims: list[Any], expected: set[tuple[str, str]]
+) -> None:
     for kind, spec, field in (
         ("PodGroup", {"resourceClaims": claims}, "spec.resourceClaims"),
         (
             "Workload",
-            {"podGroupTemplates": [{"name": "a", "schedulingPolicy": {"basic": {}}, "resourceClaims": claims}]},
+            {
+                "podGroupTemplates": [
+                    {"name": "a", "schedulingPolicy": {"basic": {}}, "resourceClaims": claims}
+                ]
+            },
             "spec.podGroupTemplates[0].resourceClaims",
         ),
     ):
-        assert typed(kind, release, version, spec, **GATES) == {(cause, f"{field}{at}") for cause, at in expected}
+        assert typed(kind, release, version, spec, **GATES) == {
+            (cause, f"{field}{at}") for cause, at in expected
+        }
 
 
 @pytest.mark.parametrize(("release", "version"), SERVED)
 def test_too_many_groups(release: str, version: str) -> None:
-    templates = [{"name": f"a{i}", "schedulingPolicy": {"basic": {}}, "resourceClaims": [{}]} for i in range(9)]
+    templates = [
+        {"name": f"a{i}", "schedulingPolicy": {"basic": {}}, "resourceClaims": [{}]}
+        for i in range(9)
+    ]
     found = typed("Workload", release, version, {"podGroupTemplates": templates}, **GATES)
     assert found == {("FieldValueTooMany", "spec.podGroupTemplates")}
 
@@ -77,4 +105,6 @@ def test_without_the_gate_claims_are_dropped(release: str, version: str) -> None
 
 def test_workloads_of_1_35_have_no_claims() -> None:
     spec = {"podGroups": [{"name": "a", "policy": {"basic": {}}, "resourceClaims": []}]}
-    assert typed("Workload", "1.35", "v1alpha1", spec) == {("BadRequest", "spec.podGroups[0].resourceClaims")}
+    assert typed("Workload", "1.35", "v1alpha1", spec) == {
+        ("BadRequest", "spec.podGroups[0].resourceClaims")
+    }

@@ -39,7 +39,14 @@ names = st.sampled_from(["a", "b", "gpu", "n", "1e3", "A", "", "a.b"])
 qualified = st.sampled_from(["example.com/a", "model", "a/b/c", "a-b", "/a", "", "A.com/x"])
 quantities = st.sampled_from(["1Gi", "0", "-1", "1e3", "500m", 4, 1.5])
 expressions = st.sampled_from(
-    ["true", "device.driver == 'gpu.example.com'", "1", "(", "device.capacity['a'].b == quantity('1Gi')", "a:\n  # b\n"]
+    [
+        "true",
+        "device.driver == 'gpu.example.com'",
+        "1",
+        "(",
+        "device.capacity['a'].b == quantity('1Gi')",
+        "a:\n  # b\n",
+    ]
 )
 parameters = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | texts,
@@ -63,28 +70,41 @@ body = {
     "allocationMode": st.sampled_from(["ExactCount", "All", ""]),
     "count": st.integers(-1, 3),
     "tolerations": few(
-        some(key=names, operator=st.sampled_from(["Exists", "Equal", "In"]), value=texts, effect=st.just("NoSchedule"))
+        some(
+            key=names,
+            operator=st.sampled_from(["Exists", "Equal", "In"]),
+            value=texts,
+            effect=st.just("NoSchedule"),
+        )
     ),
-    "capacity": st.just({}) | st.builds(lambda key, value: {"requests": {key: value}}, qualified, quantities),
+    "capacity": st.just({})
+    | st.builds(lambda key, value: {"requests": {key: value}}, qualified, quantities),
 }
 alternatives = few(st.fixed_dictionaries({"name": names}, optional=body))
 constraints = few(some(requests=few(names), matchAttribute=qualified, distinctAttribute=qualified))
 config = few(
     some(
         requests=few(names),
-        opaque=st.fixed_dictionaries({"driver": st.just("gpu.example.com") | names, "parameters": parameters}),
+        opaque=st.fixed_dictionaries(
+            {"driver": st.just("gpu.example.com") | names, "parameters": parameters}
+        ),
     )
 )
 attributes = st.dictionaries(
     qualified,
     some(
-        int=st.integers(-(2**63), 2**63 - 1), bool=st.booleans(), string=texts, version=st.sampled_from(["1.2.3", "1"])
+        int=st.integers(-(2**63), 2**63 - 1),
+        bool=st.booleans(),
+        string=texts,
+        version=st.sampled_from(["1.2.3", "1"]),
     ),
     max_size=2,
 )
 basic = some(
     attributes=attributes,
-    capacity=st.dictionaries(qualified, st.builds(lambda value: {"value": value}, quantities), max_size=2),
+    capacity=st.dictionaries(
+        qualified, st.builds(lambda value: {"value": value}, quantities), max_size=2
+    ),
     taints=few(st.fixed_dictionaries({"key": names, "effect": st.just("NoSchedule")})),
     nodeName=names,
 )
@@ -97,7 +117,9 @@ metadata = st.fixed_dictionaries(
 )
 
 
-def kind(name: str, version: str, spec: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+def kind(
+    name: str, version: str, spec: st.SearchStrategy[Any]
+) -> st.SearchStrategy[dict[str, Any]]:
     top = {
         "apiVersion": st.just(f"resource.k8s.io/{version}"),
         "kind": st.just(name),
@@ -109,11 +131,15 @@ def kind(name: str, version: str, spec: st.SearchStrategy[Any]) -> st.SearchStra
 
 def claims(version: str) -> st.SearchStrategy[dict[str, Any]]:
     flat = st.fixed_dictionaries({"name": names}, optional={**body, "firstAvailable": alternatives})
-    wrapped = st.fixed_dictionaries({"name": names}, optional={"exactly": some(**body), "firstAvailable": alternatives})
+    wrapped = st.fixed_dictionaries(
+        {"name": names}, optional={"exactly": some(**body), "firstAvailable": alternatives}
+    )
     requests = few(flat if version == "v1beta1" else wrapped)
     devices = some(requests=requests, constraints=constraints, config=config)
     spec = st.fixed_dictionaries({"devices": devices})
-    return kind("ResourceClaim", version, spec) | kind("ResourceClaimTemplate", version, some(spec=spec))
+    return kind("ResourceClaim", version, spec) | kind(
+        "ResourceClaimTemplate", version, some(spec=spec)
+    )
 
 
 def slices(version: str) -> st.SearchStrategy[dict[str, Any]]:
@@ -122,17 +148,23 @@ def slices(version: str) -> st.SearchStrategy[dict[str, Any]]:
         if version == "v1beta1"
         else st.builds(lambda name, fields: {"name": name, **fields}, names, basic)
     )
-    pool = st.fixed_dictionaries({"name": st.just("node-1"), "resourceSliceCount": st.sampled_from([1, 2, 0])})
+    pool = st.fixed_dictionaries(
+        {"name": st.just("node-1"), "resourceSliceCount": st.sampled_from([1, 2, 0])}
+    )
     anywhere = some(nodeName=names, allNodes=st.booleans(), perDeviceNodeSelection=st.booleans())
     required = {"driver": st.just("gpu.example.com"), "pool": pool}
     spec = st.fixed_dictionaries(required, optional={"devices": few(device)})
     where = st.just({"nodeName": "node-1"}) | anywhere
-    return kind("ResourceSlice", version, st.builds(lambda there, fields: {**fields, **there}, where, spec))
+    return kind(
+        "ResourceSlice", version, st.builds(lambda there, fields: {**fields, **there}, where, spec)
+    )
 
 
 def classes(version: str) -> st.SearchStrategy[dict[str, Any]]:
     return kind(
-        "DeviceClass", version, some(selectors=body["selectors"], config=config, extendedResourceName=qualified)
+        "DeviceClass",
+        version,
+        some(selectors=body["selectors"], config=config, extendedResourceName=qualified),
     )
 
 
@@ -166,9 +198,13 @@ def test_what_our_encoder_writes_gets_the_same_verdict(version: str, data: st.Da
 def test_in_v1_the_verdict_is_that_of_v1beta1(release: str, document: dict[str, Any]) -> None:
     converted = dict(to_v1(document))
     before, after = verdict(document, release), verdict(converted, release)
-    assume("wrong-type" not in {rule for rule, _, _ in before})  # what does not decode is not converted
+    assume(
+        "wrong-type" not in {rule for rule, _, _ in before}
+    )  # what does not decode is not converted
     assert converted["apiVersion"] == "resource.k8s.io/v1"
-    assert bool({type_ for _, type_, _ in before} - {None}) == bool({type_ for _, type_, _ in after} - {None})
+    assert bool({type_ for _, type_, _ in before} - {None}) == bool(
+        {type_ for _, type_, _ in after} - {None}
+    )
 
 
 @settings(max_examples=100, deadline=None)

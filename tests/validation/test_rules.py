@@ -15,11 +15,15 @@ from tests.validation.rule_table import ALL, ROWS, Row, claim, device, exact, op
 
 
 def target(row: Row) -> Target:
-    return Target.of(row.release, dict.fromkeys(ALL[row.release].split(), True) if row.gates == "all" else {})
+    return Target.of(
+        row.release, dict.fromkeys(ALL[row.release].split(), True) if row.gates == "all" else {}
+    )
 
 
 @pytest.mark.parametrize(
-    "row", ROWS, ids=[f"{i}-{'-'.join(sorted({c[0] for c in r.causes}))}" for i, r in enumerate(ROWS)]
+    "row",
+    ROWS,
+    ids=[f"{i}-{'-'.join(sorted({c[0] for c in r.causes}))}" for i, r in enumerate(ROWS)],
 )
 def test_the_server_says(row: Row) -> None:
     found = validate(row.document, target(row))
@@ -37,7 +41,11 @@ def test_a_path_leads_into_the_document(row: Row) -> None:
         missing = value is None or (isinstance(value, dict) and last not in value)
         assert missing or last is None or value[last] is not value
         if missing:
-            assert violation.type in {"FieldValueRequired", "FieldValueInvalid", "FieldValueNotSupported"}
+            assert violation.type in {
+                "FieldValueRequired",
+                "FieldValueInvalid",
+                "FieldValueNotSupported",
+            }
 
 
 def test_every_rule_has_a_row() -> None:
@@ -49,7 +57,8 @@ ADMIN = claim(exact("a"), exact("b", adminAccess=True), exact("c", adminAccess=T
 
 
 @pytest.mark.parametrize(
-    "labels", [{}, {"resource.kubernetes.io/admin-access": "True"}, {"resource.k8s.io/admin-access": "true"}]
+    "labels",
+    [{}, {"resource.kubernetes.io/admin-access": "True"}, {"resource.k8s.io/admin-access": "true"}],
 )
 def test_admin_access_wants_a_label_on_the_namespace(labels: dict[str, str]) -> None:
     """pkg/registry/resource/utils.go AuthorizedForAdmin: the first request that asks, with the path of v1beta1."""
@@ -70,7 +79,9 @@ def test_of_an_unknown_namespace_nothing_is_said() -> None:
 
 
 def test_nearest_request_is_offered() -> None:
-    document = claim(exact("gpus"), exact("nics"), constraints=[{"requests": ["gpu"], "matchAttribute": "a/b"}])
+    document = claim(
+        exact("gpus"), exact("nics"), constraints=[{"requests": ["gpu"], "matchAttribute": "a/b"}]
+    )
     (violation,) = validate(document, Target.of("1.37"))
     assert violation.allowed == ("gpus", "nics")
     assert violation.nearest == "gpus"
@@ -80,7 +91,10 @@ def test_the_supported_values_are_told() -> None:
     (violation,) = validate(claim(exact(allocationMode="exactcount")), Target.of("1.37"))
     assert violation.allowed == ("All", "ExactCount")
     assert violation.nearest == "ExactCount"
-    assert violation.message == 'Unsupported value: "exactcount": supported values: "All", "ExactCount"'
+    assert (
+        violation.message
+        == 'Unsupported value: "exactcount": supported values: "All", "ExactCount"'
+    )
 
 
 def test_a_wrong_key_is_pointed_at_not_its_value() -> None:
@@ -90,7 +104,9 @@ def test_a_wrong_key_is_pointed_at_not_its_value() -> None:
 
 
 def test_the_place_in_an_expression_is_told() -> None:
-    document = claim(exact(selectors=[{"cel": {"expression": 'device.driver == "a" &&\n  device.nme == "b"'}}]))
+    document = claim(
+        exact(selectors=[{"cel": {"expression": 'device.driver == "a" &&\n  device.nme == "b"'}}])
+    )
     (violation,) = validate(document, Target.of("1.37"))
     assert violation.offset == len('device.driver == "a" &&\n  device')
 
@@ -105,7 +121,9 @@ def test_a_long_key_is_cut_in_a_path() -> None:
 
 def test_a_hundred_thousand_values_take_no_time() -> None:
     """Nothing is quadratic in what a document holds."""
-    devices = [device(f"d{i}", attributes={f"a{j}": {"int": j} for j in range(100)}) for i in range(1000)]
+    devices = [
+        device(f"d{i}", attributes={f"a{j}": {"int": j} for j in range(100)}) for i in range(1000)
+    ]
     found = validate(published(*devices), Target.of("1.36"))
     assert [v.rule for v in found] == ["RS-12"]
 
@@ -121,7 +139,9 @@ def test_many_wrong_references_take_no_time() -> None:
 
 
 def attributes(version: str, count: int = 1) -> dict[str, Any]:
-    made = published(device(attributes={f"a{i}": {"int": 1} for i in range(count - 1)} | {"a-b": {"int": 1}}))
+    made = published(
+        device(attributes={f"a{i}": {"int": 1} for i in range(count - 1)} | {"a-b": {"int": 1}})
+    )
     made["apiVersion"] = f"resource.k8s.io/{version}"
     (only,) = made["spec"]["devices"]
     made["spec"]["devices"] = [{"name": only.pop("name"), "basic": only}]
@@ -132,7 +152,11 @@ def attributes(version: str, count: int = 1) -> dict[str, Any]:
     ("release", "document", "causes"),
     [
         # The types are those of each release's validation.go.
-        ("1.33", attributes("v1beta1"), {("FieldValueTypeInvalid", "spec.devices[0].attributes[a-b]")}),
+        (
+            "1.33",
+            attributes("v1beta1"),
+            {("FieldValueTypeInvalid", "spec.devices[0].attributes[a-b]")},
+        ),
         (
             "1.32",
             attributes("v1beta1", 33),
@@ -148,37 +172,60 @@ def attributes(version: str, count: int = 1) -> dict[str, Any]:
         ),
         (
             "1.32",
-            claim({"name": "a", "deviceClassName": "b", "allocationMode": "x", "selectors": [{}]}, version="v1beta1"),
+            claim(
+                {"name": "a", "deviceClassName": "b", "allocationMode": "x", "selectors": [{}]},
+                version="v1beta1",
+            ),
             {
                 ("FieldValueNotSupported", "spec.devices.requests[0].allocationMode"),
                 ("FieldValueRequired", "spec.devices.requests[0].selectors[0].cel"),
             },
         ),
-        ("1.33", claim({"name": "a"}, version="v1beta2"), {("FieldValueRequired", "spec.devices.requests[0]")}),
+        (
+            "1.33",
+            claim({"name": "a"}, version="v1beta2"),
+            {("FieldValueRequired", "spec.devices.requests[0]")},
+        ),
         (
             "1.31",
-            claim(*({"name": f"r{i}", "deviceClassName": "a"} for i in range(33)), version="v1alpha3"),
+            claim(
+                *({"name": f"r{i}", "deviceClassName": "a"} for i in range(33)), version="v1alpha3"
+            ),
             {("FieldValueTooLong", "spec.devices.requests")},
         ),
     ],
 )
-def test_older_releases(release: str, document: dict[str, Any], causes: set[tuple[str, str]]) -> None:
+def test_older_releases(
+    release: str, document: dict[str, Any], causes: set[tuple[str, str]]
+) -> None:
     assert {(v.type, v.field) for v in validate(document, Target.of(release)) if v.type} == causes
 
 
 WITHOUT_BASIC = [{"name": "a", "basic": {}}, {"name": "b"}, {"name": "c", "basic": None}]
 
 
-@pytest.mark.parametrize(("release", "version"), [("1.31", "v1alpha3"), ("1.32", "v1alpha3"), ("1.32", "v1beta1")])
+@pytest.mark.parametrize(
+    ("release", "version"), [("1.31", "v1alpha3"), ("1.32", "v1alpha3"), ("1.32", "v1beta1")]
+)
 def test_a_device_needs_basic_up_to_1_32(release: str, version: str) -> None:
     document = published(*WITHOUT_BASIC) | {"apiVersion": f"resource.k8s.io/{version}"}
-    assert [(v.rule, v.type, v.field, v.path, v.message) for v in validate(document, Target.of(release))] == [
-        ("RS-44", "FieldValueRequired", f"spec.devices[{i}].basic", ("spec", "devices", i, "basic"), "Required value")
+    assert [
+        (v.rule, v.type, v.field, v.path, v.message) for v in validate(document, Target.of(release))
+    ] == [
+        (
+            "RS-44",
+            "FieldValueRequired",
+            f"spec.devices[{i}].basic",
+            ("spec", "devices", i, "basic"),
+            "Required value",
+        )
         for i in (1, 2)
     ]
 
 
-@pytest.mark.parametrize(("release", "version"), [("1.33", "v1alpha3"), ("1.33", "v1beta1"), ("1.37", "v1beta1")])
+@pytest.mark.parametrize(
+    ("release", "version"), [("1.33", "v1alpha3"), ("1.33", "v1beta1"), ("1.37", "v1beta1")]
+)
 def test_a_device_needs_no_basic_since_1_33(release: str, version: str) -> None:
     """pkg/apis/resource/v1beta1/conversion.go Convert_v1beta1_Device_To_resource_Device skips a ``basic`` of nil."""
     document = published(*WITHOUT_BASIC) | {"apiVersion": f"resource.k8s.io/{version}"}
@@ -187,7 +234,14 @@ def test_a_device_needs_no_basic_since_1_33(release: str, version: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [{}, [], {"a": [1, 2.5, True, False, None, "x"]}, {"é": "<\u2028&>"}, {"a": {"b": []}, "c": ['"', "\n"]}, [[], {}]],
+    [
+        {},
+        [],
+        {"a": [1, 2.5, True, False, None, "x"]},
+        {"é": "<\u2028&>"},
+        {"a": {"b": []}, "c": ['"', "\n"]},
+        [[], {}],
+    ],
 )
 def test_the_length_of_parameters_is_that_of_their_json(value: Any) -> None:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -25,14 +25,19 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 def test_the_files_are_as_the_tool_makes_them() -> None:
     pytest.importorskip("kubernetes_validate", reason="development dependency")
     done = subprocess.run(
-        [sys.executable, ROOT / "tools" / "make_schemas.py", "--check"], capture_output=True, text=True, check=False
+        [sys.executable, ROOT / "tools" / "make_schemas.py", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_the_set_stays_small() -> None:
     sizes = {
-        path: path.stat().st_size for release in RELEASES for path in (data_dir("schemas") / like(release)).iterdir()
+        path: path.stat().st_size
+        for release in RELEASES
+        for path in (data_dir("schemas") / like(release)).iterdir()
     }
     assert sum(sizes.values()) < 1_000_000
     for path, size in sizes.items():
@@ -43,10 +48,14 @@ def test_the_set_stays_small() -> None:
 def test_a_release_has_the_versions_that_it_serves(release: str) -> None:
     schemas = of_release(release)
     ours = {row.kind for row in SERVED} - {"PodTemplate", "ReplicationController"}
-    assert {kind: schemas.versions(kind) for kind in ours} == {kind: served_versions(kind, release) for kind in ours}
+    assert {kind: schemas.versions(kind) for kind in ours} == {
+        kind: served_versions(kind, release) for kind in ours
+    }
 
 
-@pytest.mark.parametrize("name", ["../meta", "nosuch", "core", "x" * 5000, "resource.k8s.io/v1/x", "\0"])
+@pytest.mark.parametrize(
+    "name", ["../meta", "nosuch", "core", "x" * 5000, "resource.k8s.io/v1/x", "\0"]
+)
 def test_a_version_that_is_no_file_name_is_not_served(name: str) -> None:
     assert of_release("1.37").kind(name, "ResourceClaim") is None
 
@@ -65,7 +74,9 @@ def ours(release: str, name: str) -> dict[str, Any] | None:
     file = f"{group}{'.k8s.io' if group == 'resource' else ''}-{version}"
     if not package.startswith("io.k8s.api."):
         file = "meta-v1"
-    found = json.loads((data_dir("schemas") / release / f"{file}.json").read_bytes())["$defs"].get(kind)
+    found = json.loads((data_dir("schemas") / release / f"{file}.json").read_bytes())["$defs"].get(
+        kind
+    )
     assert found is None or isinstance(found, dict)
     return found
 
@@ -86,14 +97,18 @@ def type_of(schema: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("release", COMPARED)
-def test_the_fields_and_types_are_those_that_the_server_publishes(whole: Path, release: str) -> None:
+def test_the_fields_and_types_are_those_that_the_server_publishes(
+    whole: Path, release: str
+) -> None:
     compared = 0
     for name, schema in published(whole, release).items():
         mine = ours(release, name)
         if mine is None or "properties" not in schema:
             continue
         theirs = {field: type_of(value) for field, value in schema["properties"].items()}
-        assert {field: type_of(value) for field, value in mine["properties"].items()} == theirs, name
+        assert {field: type_of(value) for field, value in mine["properties"].items()} == theirs, (
+            name
+        )
         compared += 1
     assert compared > 150
 
@@ -104,7 +119,9 @@ def validator(release: str, reference: str) -> Any:
     from referencing import Registry, Resource
 
     paths = (data_dir("schemas") / like(release)).glob("*.json")
-    resources = [(path.name, Resource.from_contents(json.loads(path.read_bytes()))) for path in paths]
+    resources = [
+        (path.name, Resource.from_contents(json.loads(path.read_bytes()))) for path in paths
+    ]
     return Draft202012Validator({"$ref": reference}, registry=Registry().with_resources(resources))
 
 
@@ -115,7 +132,9 @@ def agrees(document: Any, release: str) -> bool | None:
         return None
     group, _, version = document.api_version.rpartition("/")
     reference = f"{group or 'core'}-{version}.json#/$defs/{document.kind}"
-    return bool(walk(document.value, shape)) is not validator(release, reference).is_valid(document.value)
+    return bool(walk(document.value, shape)) is not validator(release, reference).is_valid(
+        document.value
+    )
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -133,7 +152,11 @@ def test_the_walk_and_jsonschema_agree(shared: Path, release: str) -> None:
 def test_a_file_checks_a_whole_document() -> None:
     """So that editors can use the schemas too: the choice of kinds stands at the top of a file."""
     check = validator("1.37", "resource.k8s.io-v1.json")
-    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "spec": {"devices": {"requests": []}}}
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "spec": {"devices": {"requests": []}},
+    }
     assert check.is_valid(claim)
     assert not check.is_valid({**claim, "spec": {"devices": {"request": []}}})
     assert not check.is_valid({**claim, "kind": "ResourceClaims"})

@@ -12,14 +12,27 @@ from dractl.validation.defaults import apply
 from dractl.validation.place import Place
 from dractl.validation.status import canonical_interface_address, claim_status
 from tests.validation.rule_ids import RULE_IDS
-from tests.validation.status_table import ROWS, Row, allocated, condition, consumer, reported, result, with_status
+from tests.validation.status_table import (
+    ROWS,
+    Row,
+    allocated,
+    condition,
+    consumer,
+    reported,
+    result,
+    with_status,
+)
 
 
 @pytest.mark.parametrize(
-    "row", ROWS, ids=[f"{i}-{'-'.join(sorted({c[0] for c in r.causes}))}" for i, r in enumerate(ROWS)]
+    "row",
+    ROWS,
+    ids=[f"{i}-{'-'.join(sorted({c[0] for c in r.causes}))}" for i, r in enumerate(ROWS)],
 )
 def test_the_server_says_at_update_status(row: Row) -> None:
-    found = claim_status(Place(apply(row.document, "resource.k8s.io/v1")), {}, Target.of(row.release))
+    found = claim_status(
+        Place(apply(row.document, "resource.k8s.io/v1")), {}, Target.of(row.release)
+    )
     assert {(v.rule, v.type, v.field) for v in found} == row.causes
 
 
@@ -31,11 +44,16 @@ def test_at_creation_nothing_of_it_is_rejected(row: Row) -> None:
     assert {v.rule for v in found} == {rule for rule, _, _ in known}
     assert not [v for v in found if v.type]
     for rule, _, field in known:
-        assert any(v.rule == rule and v.field == field and v.message.startswith(f"{field}: ") for v in found)
+        assert any(
+            v.rule == rule and v.field == field and v.message.startswith(f"{field}: ")
+            for v in found
+        )
 
 
 def test_every_rule_has_a_row() -> None:
-    assert {rule for row in ROWS for rule, _, _ in row.causes} == {rule for rule in RULE_IDS if rule.startswith("CS-")}
+    assert {rule for row in ROWS for rule, _, _ in row.causes} == {
+        rule for rule in RULE_IDS if rule.startswith("CS-")
+    }
 
 
 def test_admin_access_wants_the_label() -> None:
@@ -63,7 +81,9 @@ def test_what_does_not_decode_is_rejected_in_a_status_too() -> None:
     assert (found.type, found.path) == ("BadRequest", ("status", "reservedFor", 0, "uid"))
 
 
-@pytest.mark.parametrize("place", [("allocation",), ("allocation", "devices", "results"), ("devices",)])
+@pytest.mark.parametrize(
+    "place", [("allocation",), ("allocation", "devices", "results"), ("devices",)]
+)
 def test_null_is_absent(place: tuple[str, ...]) -> None:
     status: Any = reported(conditions=[condition()])
     *way, last = place

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from dractl.validation.violation import Path, Violation
 
 
-def claim(api_version: str = "resource.k8s.io/v1", kind: str = "ResourceClaim", **fields: Any) -> dict[str, Any]:
+def claim(
+    api_version: str = "resource.k8s.io/v1", kind: str = "ResourceClaim", **fields: Any
+) -> dict[str, Any]:
     request = {"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com", **fields}}
     if api_version.endswith("v1beta1"):
         request = {"name": "gpu", "deviceClassName": "gpu.example.com", **fields}
@@ -55,7 +57,12 @@ def test_a_kind_that_is_not_served_names_the_one_that_is(
     api_version: str, kind: str, path: Path, nearest: str | None
 ) -> None:
     found = only(claim(api_version, kind))
-    assert (found.rule, found.type, found.path, found.nearest) == ("not-served", "NotServed", path, nearest)
+    assert (found.rule, found.type, found.path, found.nearest) == (
+        "not-served",
+        "NotServed",
+        path,
+        nearest,
+    )
     assert f'no matches for kind "{kind}" in version "{api_version}"' in found.said
 
 
@@ -68,7 +75,9 @@ def test_a_kind_that_is_not_served_names_the_one_that_is(
         ("apps/v1", "deployment", "Deployment"),
     ],
 )
-def test_a_kind_in_small_letters_is_refused_by_the_server_itself(api_version: str, kind: str, nearest: str) -> None:
+def test_a_kind_in_small_letters_is_refused_by_the_server_itself(
+    api_version: str, kind: str, nearest: str
+) -> None:
     """kubectl finds the resource of that name, as 1.37's said."""
     found = only(claim(api_version, kind))
     assert (found.type, found.path, found.nearest) == ("BadRequest", ("kind",), nearest)
@@ -114,14 +123,20 @@ def test_a_kind_of_others_is_not_our_business(api_version: str, kind: str) -> No
         ({"apiVersion": ["v1"]}, ("apiVersion",)),
     ],
 )
-def test_a_document_without_kind_or_version_is_told_once(change: dict[str, Any], path: Path) -> None:
+def test_a_document_without_kind_or_version_is_told_once(
+    change: dict[str, Any], path: Path
+) -> None:
     found = only({**claim(), **change})
     assert (found.type, found.path) == ("NotServed", path)
 
 
 def test_a_version_that_is_off_by_default_is_advice() -> None:
     found = only(claim("resource.k8s.io/v1beta1"))
-    assert (found.rule, found.type, found.nearest) == ("served-on-demand", None, "resource.k8s.io/v1")
+    assert (found.rule, found.type, found.nearest) == (
+        "served-on-demand",
+        None,
+        "resource.k8s.io/v1",
+    )
     assert rules(claim("resource.k8s.io/v1beta1"), "1.33") == []
 
 
@@ -145,7 +160,11 @@ def test_each_step_hides_the_later_ones() -> None:
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1", "v1beta2"])
 def test_paths_are_those_of_the_document_and_fields_those_of_v1(version: str) -> None:
-    found = [v for v in validate(claim(f"resource.k8s.io/{version}", count=-1), Target.of("1.36")) if v.type]
+    found = [
+        v
+        for v in validate(claim(f"resource.k8s.io/{version}", count=-1), Target.of("1.36"))
+        if v.type
+    ]
     wrapper: Path = () if version == "v1beta1" else ("exactly",)
     assert [v.path for v in found] == [("spec", "devices", "requests", 0, *wrapper, "count")]
     assert [v.field for v in found] == ["spec.devices.requests[0].exactly.count"]
@@ -161,7 +180,10 @@ def test_a_dropped_field_is_told_with_its_gate_and_not_validated() -> None:
 
 
 def test_a_field_that_is_dropped_in_many_places_is_told_once() -> None:
-    devices = [{"name": f"gpu-{i}", "basic": {"taints": [{"key": "a", "effect": "NoSchedule"}]}} for i in range(5)]
+    devices = [
+        {"name": f"gpu-{i}", "basic": {"taints": [{"key": "a", "effect": "NoSchedule"}]}}
+        for i in range(5)
+    ]
     spec = {
         "driver": "gpu.example.com",
         "nodeName": "node-1",
@@ -185,7 +207,9 @@ def test_what_is_dropped_and_empty_is_not_told() -> None:
 
 
 def test_a_document_is_left_as_it_is() -> None:
-    document = claim("resource.k8s.io/v1beta1", tolerations=[{"key": "a", "operator": "Exists"}], count=0)
+    document = claim(
+        "resource.k8s.io/v1beta1", tolerations=[{"key": "a", "operator": "Exists"}], count=0
+    )
     before = repr(document)
     validate(document, Target.of("1.35"))
     assert repr(document) == before
@@ -237,19 +261,28 @@ def test_v1alpha3_capacities_are_plain_quantities() -> None:
         ("1.37", "example.com/gpu", []),
     ],
 )
-def test_what_is_wrong_with_the_name_of_an_extended_resource(release: str, name: str, details: list[str]) -> None:
+def test_what_is_wrong_with_the_name_of_an_extended_resource(
+    release: str, name: str, details: list[str]
+) -> None:
     value = {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "DeviceClass",
         "metadata": {"name": "gpu.example.com"},
         "spec": {"extendedResourceName": name},
     }
-    found = [v for v in validate(value, Target.of(release, {"DRAExtendedResource": True})) if v.rule == "DC-12"]
+    found = [
+        v
+        for v in validate(value, Target.of(release, {"DRAExtendedResource": True}))
+        if v.rule == "DC-12"
+    ]
     assert [violation.message.rpartition(": ")[2] for violation in found] == details
 
 
 def test_a_key_that_is_wrong_is_found_at_the_key() -> None:
-    device = {"name": "gpu-0", "nodeAllocatableResourceMappings": {"example.com/gpu": {"allocationMultiplier": "1"}}}
+    device = {
+        "name": "gpu-0",
+        "nodeAllocatableResourceMappings": {"example.com/gpu": {"allocationMultiplier": "1"}},
+    }
     pool = {"name": "a", "generation": 1, "resourceSliceCount": 1}
     value = {
         "apiVersion": "resource.k8s.io/v1",
@@ -257,10 +290,14 @@ def test_a_key_that_is_wrong_is_found_at_the_key() -> None:
         "metadata": {"name": "a"},
         "spec": {"driver": "gpu.example.com", "nodeName": "a", "pool": pool, "devices": [device]},
     }
-    found = [v for v in validate(value, Target.of("1.36", {"DRANodeAllocatableResources": True})) if v.rule == "RS-37"]
-    assert [(v.path[-1], v.key) for v in found if "node allocatable resource name" in v.message] == [
-        ("example.com/gpu", True)
+    found = [
+        v
+        for v in validate(value, Target.of("1.36", {"DRANodeAllocatableResources": True}))
+        if v.rule == "RS-37"
     ]
+    assert [
+        (v.path[-1], v.key) for v in found if "node allocatable resource name" in v.message
+    ] == [("example.com/gpu", True)]
 
 
 def test_containers_need_an_image_and_names_of_their_own() -> None:

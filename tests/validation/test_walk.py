@@ -30,7 +30,11 @@ def violations(document: dict[str, Any], release: str = "1.37") -> list[Violatio
 
 def claim(request: dict[str, Any], version: str = "v1") -> dict[str, Any]:
     devices = {"requests": [{"name": "a"}, {"name": "gpu", **request}]}
-    return {"apiVersion": f"resource.k8s.io/{version}", "kind": "ResourceClaim", "spec": {"devices": devices}}
+    return {
+        "apiVersion": f"resource.k8s.io/{version}",
+        "kind": "ResourceClaim",
+        "spec": {"devices": devices},
+    }
 
 
 def exactly(**fields: Any) -> dict[str, Any]:
@@ -38,7 +42,11 @@ def exactly(**fields: Any) -> dict[str, Any]:
 
 
 def slice_with(device: dict[str, Any], version: str = "v1") -> dict[str, Any]:
-    return {"apiVersion": f"resource.k8s.io/{version}", "kind": "ResourceSlice", "spec": {"devices": [device]}}
+    return {
+        "apiVersion": f"resource.k8s.io/{version}",
+        "kind": "ResourceSlice",
+        "spec": {"devices": [device]},
+    }
 
 
 REQUEST = ("spec", "devices", "requests", 1)
@@ -56,7 +64,11 @@ REQUEST = ("spec", "devices", "requests", 1)
         (claim({"Exactly": {}}), (*REQUEST, "Exactly"), "exactly"),
         (exactly(name="x"), (*REQUEST, "exactly", "name"), "spec.devices.requests[1].name"),
         (exactly(counts=1), (*REQUEST, "exactly", "counts"), "count"),
-        ({"apiVersion": V1, "kind": "DeviceClass", "selectors": []}, ("selectors",), "spec.selectors"),
+        (
+            {"apiVersion": V1, "kind": "DeviceClass", "selectors": []},
+            ("selectors",),
+            "spec.selectors",
+        ),
         (
             {"apiVersion": V1, "kind": "ResourceClaim", "spec": {"constraints": []}},
             ("spec", "constraints"),
@@ -67,12 +79,23 @@ REQUEST = ("spec", "devices", "requests", 1)
             ("spec", "devices"),
             "spec.spec.devices",
         ),
-        ({"apiVersion": V1, "kind": "ResourceClaim", "metadata": {"nme": "x"}}, ("metadata", "nme"), "name"),
+        (
+            {"apiVersion": V1, "kind": "ResourceClaim", "metadata": {"nme": "x"}},
+            ("metadata", "nme"),
+            "name",
+        ),
     ],
 )
-def test_an_unknown_field_names_what_was_meant(document: dict[str, Any], path: Any, nearest: str) -> None:
+def test_an_unknown_field_names_what_was_meant(
+    document: dict[str, Any], path: Any, nearest: str
+) -> None:
     (found,) = violations(document)
-    assert (found.rule, found.type, found.path, found.key) == ("unknown-field", "BadRequest", path, True)
+    assert (found.rule, found.type, found.path, found.key) == (
+        "unknown-field",
+        "BadRequest",
+        path,
+        True,
+    )
     assert found.nearest == nearest
     assert nearest in found.said
 
@@ -81,8 +104,16 @@ def test_an_unknown_field_names_what_was_meant(document: dict[str, Any], path: A
     ("document", "release", "words"),
     [
         (claim({"exactly": {}}, "v1beta1"), "1.36", "v1beta1 has no such wrapper"),
-        (slice_with({"name": "a", "basic": {}}), "1.36", "write its fields next to the device's name"),
-        (slice_with({"name": "a", "nodeAllocatableResourceMappings": {}}), "1.37", "nodeAllocatableResources"),
+        (
+            slice_with({"name": "a", "basic": {}}),
+            "1.36",
+            "write its fields next to the device's name",
+        ),
+        (
+            slice_with({"name": "a", "nodeAllocatableResourceMappings": {}}),
+            "1.37",
+            "nodeAllocatableResources",
+        ),
         (claim({"firstAvailable": [{"adminAccess": True}]}), "1.37", "cannot ask for admin access"),
         (
             {
@@ -109,7 +140,8 @@ def test_a_field_that_used_to_be_right_says_what_became_of_it(
 
 
 @pytest.mark.parametrize(
-    ("release", "field"), [("1.36", "derivedAttributes"), ("1.33", "capacity"), ("1.32", "tolerations")]
+    ("release", "field"),
+    [("1.36", "derivedAttributes"), ("1.33", "capacity"), ("1.32", "tolerations")],
 )
 def test_a_field_of_a_later_release_says_since_when_it_is_known(release: str, field: str) -> None:
     version = {"1.36": "v1", "1.33": "v1beta2"}.get(release, "v1beta1")
@@ -152,7 +184,9 @@ def test_a_wrong_type_is_told_in_the_words_of_go(
 ) -> None:
     (found,) = violations(document)
     assert (found.rule, found.type) == ("wrong-type", "BadRequest")
-    assert found.said.endswith(f"json: cannot unmarshal {value} into Go struct field {field} of type {go_type}")
+    assert found.said.endswith(
+        f"json: cannot unmarshal {value} into Go struct field {field} of type {go_type}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -167,7 +201,10 @@ def test_a_wrong_type_is_told_in_the_words_of_go(
             {"taints": [{"timeAdded": "now"}]},
             'parsing time "now" as "2006-01-02T15:04:05Z07:00": cannot parse "now" as "2006"',
         ),
-        ({"taints": [{"timeAdded": "2026-02-29T00:00:00Z"}]}, 'parsing time "2026-02-29T00:00:00Z": day out of range'),
+        (
+            {"taints": [{"timeAdded": "2026-02-29T00:00:00Z"}]},
+            'parsing time "2026-02-29T00:00:00Z": day out of range',
+        ),
         (
             {"taints": [{"timeAdded": "2026-13-01T00:00:00Z"}]},
             'parsing time "2026-13-01T00:00:00Z": month out of range',
@@ -180,7 +217,10 @@ def test_a_wrong_type_is_told_in_the_words_of_go(
             {"taints": [{"timeAdded": "\u00e9"}]},
             r'parsing time "\xc3\xa9" as "2006-01-02T15:04:05Z07:00": cannot parse "\xc3\xa9" as "2006"',
         ),
-        ({"taints": [{"timeAdded": "2026-02-01T00:00:00Zx"}]}, 'parsing time "2026-02-01T00:00:00Zx": extra text: "x"'),
+        (
+            {"taints": [{"timeAdded": "2026-02-01T00:00:00Zx"}]},
+            'parsing time "2026-02-01T00:00:00Zx": extra text: "x"',
+        ),
     ],
 )
 def test_a_type_with_a_decoder_of_its_own_has_its_words(device: dict[str, Any], said: str) -> None:
@@ -200,9 +240,15 @@ def test_a_value_is_shown_on_one_line_and_not_in_full() -> None:
     [
         exactly(count=5.0),
         exactly(count=None, selectors=None, capacity=None, tolerations=[None]),
-        exactly(capacity={"requests": {"memory": 5, "a": 1.5, "b": "1e3", "c": None, "d": " 1Gi "}}),
+        exactly(
+            capacity={"requests": {"memory": 5, "a": 1.5, "b": "1e3", "c": None, "d": " 1Gi "}}
+        ),
         {"apiVersion": V1, "kind": "ResourceClaim", "metadata": None, "spec": None, "status": None},
-        {"apiVersion": V1, "kind": "DeviceClass", "spec": {"config": [{"opaque": {"parameters": "text"}}]}},
+        {
+            "apiVersion": V1,
+            "kind": "DeviceClass",
+            "spec": {"config": [{"opaque": {"parameters": "text"}}]},
+        },
         slice_with({"taints": [{"timeAdded": "2026-02-28T9:04:05,25+24:00"}]}),
     ],
 )
@@ -239,7 +285,11 @@ def test_depth_below_opaque_parameters_is_nobodys_business() -> None:
     deep: Any = "end"
     for _ in range(100_000):
         deep = [deep]
-    document = {"apiVersion": V1, "kind": "DeviceClass", "spec": {"config": [{"opaque": {"parameters": deep}}]}}
+    document = {
+        "apiVersion": V1,
+        "kind": "DeviceClass",
+        "spec": {"config": [{"opaque": {"parameters": deep}}]},
+    }
     assert violations(document) == []
 
 

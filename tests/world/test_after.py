@@ -12,7 +12,17 @@ from dractl.cluster.changes import Delete, Patch
 from dractl.scheduler.attempt import Scheduler
 from dractl.world import World, after
 from dractl.world.controllers import rolling
-from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 DRIVER = "gpu.example.com"
 GPU = device_class(DRIVER, f"device.driver == '{DRIVER}'")
@@ -29,7 +39,9 @@ def machine(name: str, *gpus: str, **more: Any) -> tuple[dict[str, Any], dict[st
     return node(name, **more), slice_of(DRIVER, name, *map(device, gpus))
 
 
-def replica(name: str, owner: str = "", on: str = "", gpu: str = "", **spec: Any) -> list[dict[str, Any]]:
+def replica(
+    name: str, owner: str = "", on: str = "", gpu: str = "", **spec: Any
+) -> list[dict[str, Any]]:
     """A pod of ``owner`` (Kind/name) with its claim; ``on`` a node it has ``gpu``."""
     metadata: dict[str, Any] = {"uid": f"uid-{name}", "creationTimestamp": "2026-01-01T00:00:00Z"}
     kind, _, of = owner.partition("/")
@@ -40,24 +52,40 @@ def replica(name: str, owner: str = "", on: str = "", gpu: str = "", **spec: Any
     own = claim(
         f"{name}-g",
         request("r", DRIVER),
-        metadata={"ownerReferences": [{"kind": "Pod", "name": name, "uid": f"uid-{name}"}], "uid": f"uid-{name}-g"},
+        metadata={
+            "ownerReferences": [{"kind": "Pod", "name": name, "uid": f"uid-{name}"}],
+            "uid": f"uid-{name}-g",
+        },
         status=allocation(on, (DRIVER, gpu), pod=name) if on else {},
     )
     reference = {"name": "g", "resourceClaimTemplateName": "t"}
     spec = {**spec, **({"nodeName": on} if on else {})}
-    return [pod(name, reference, metadata=metadata, status=status, spec=spec, requests={"cpu": "1"}), own]
+    return [
+        pod(name, reference, metadata=metadata, status=status, spec=spec, requests={"cpu": "1"}),
+        own,
+    ]
 
 
 def workload(kind: str, name: str, **spec: Any) -> dict[str, Any]:
     template = {"spec": {"containers": [{"name": "main", "image": "x"}]}}
     group = "batch/v1" if kind == "Job" else "apps/v1"
     metadata = {"name": name, "namespace": "ml", "uid": f"uid-{name}"}
-    return {"apiVersion": group, "kind": kind, "metadata": metadata, "spec": {"template": template, **spec}}
+    return {
+        "apiVersion": group,
+        "kind": kind,
+        "metadata": metadata,
+        "spec": {"template": template, **spec},
+    }
 
 
 def world(objects: list[Any], *changes: Any, of: str = "p", **more: Any) -> World:
     flat = [o for item in objects for o in (item if isinstance(item, list | tuple) else [item])]
-    return after(Scheduler(state_of(GPU, TEMPLATE, *flat), Features.for_release("1.37")), changes, ("ml", of), **more)
+    return after(
+        Scheduler(state_of(GPU, TEMPLATE, *flat), Features.for_release("1.37")),
+        changes,
+        ("ml", of),
+        **more,
+    )
 
 
 UNCORDON = Patch("Node/n-2", ({"op": "remove", "path": "/spec/unschedulable"},))
@@ -109,7 +137,9 @@ def test_a_replica_set_makes_a_deleted_pod_anew() -> None:
 def test_a_workload_that_becomes_smaller_makes_no_pod_anew() -> None:
     objects = [machine("n-1", "gpu-0"), workload("ReplicaSet", "other", replicas=1)]
     less = Patch("ReplicaSet/ml/other", ({"op": "replace", "path": "/spec/replicas", "value": 0},))
-    then = world([*objects, replica("holder", "ReplicaSet/other", "n-1", "gpu-0"), replica("p")], less)
+    then = world(
+        [*objects, replica("holder", "ReplicaSet/other", "n-1", "gpu-0"), replica("p")], less
+    )
     assert then.runs
     assert then.ended == (("ml", "holder"),)
 
@@ -128,9 +158,13 @@ def test_the_pods_that_a_quota_admits_stay() -> None:
     old = [replica(f"web-{i}", "ReplicaSet/web", "n-1", f"gpu-{i}") for i in range(2)]
     objects = [machine("n-1", "gpu-0", "gpu-1"), workload("ReplicaSet", "web", replicas=2), *old]
     two = {**ONE_POD, "spec": {"hard": {"requests.cpu": "2"}}}  # one for the pod that waits
-    then = world([*objects, two, replica("p", **NOWHERE)], Delete("Pod/ml/web-0"), Delete("Pod/ml/web-1"))
+    then = world(
+        [*objects, two, replica("p", **NOWHERE)], Delete("Pod/ml/web-0"), Delete("Pod/ml/web-1")
+    )
     pods = then.scheduler.state.all("Pod").values()
-    assert [pod["spec"].get("nodeName") for pod in pods if pod["metadata"]["name"] != "p"] == ["n-1"]
+    assert [pod["spec"].get("nodeName") for pod in pods if pod["metadata"]["name"] != "p"] == [
+        "n-1"
+    ]
     assert "exceeded quota: q" in then.refused[0]
 
 
@@ -140,7 +174,9 @@ def deployment(**strategy: Any) -> list[dict[str, Any]]:
 
 def _replica_set() -> list[dict[str, Any]]:
     value = workload("ReplicaSet", "web-abc", replicas=1)
-    value["metadata"]["ownerReferences"] = [{"kind": "Deployment", "name": "web", "controller": True}]
+    value["metadata"]["ownerReferences"] = [
+        {"kind": "Deployment", "name": "web", "controller": True}
+    ]
     return [value]
 
 
@@ -150,7 +186,9 @@ def of_web(name: str, **more: Any) -> list[dict[str, Any]]:
     return [waiting, own]
 
 
-CORRECTED = Patch("Deployment/ml/web", ({"op": "add", "path": "/spec/template/spec/hostname", "value": "web"},))
+CORRECTED = Patch(
+    "Deployment/ml/web", ({"op": "add", "path": "/spec/template/spec/hostname", "value": "web"},)
+)
 ONE_POD = {
     "apiVersion": "v1",
     "kind": "ResourceQuota",
@@ -170,7 +208,9 @@ def corrected(waiting: dict[str, Any]) -> dict[str, Any]:
     ("replicas", "surge", "unavailable", "fences"),
     [(3, 0, 0, (0, 1)), (3, "25%", "25%", (1, 0)), (1, "0%", "10%", (0, 1)), (8, 1, 2, (1, 2))],
 )
-def test_the_fences_of_a_rollout(replicas: int, surge: object, unavailable: object, fences: tuple[int, int]) -> None:
+def test_the_fences_of_a_rollout(
+    replicas: int, surge: object, unavailable: object, fences: tuple[int, int]
+) -> None:
     """pkg/controller/deployment/util ResolveFenceposts: surge is rounded up, unavailable down; one of them is not 0."""
     update = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
     assert rolling({"spec": {"replicas": replicas, "strategy": update}}) == fences
@@ -178,14 +218,20 @@ def test_the_fences_of_a_rollout(replicas: int, surge: object, unavailable: obje
 
 def test_a_rollout_makes_the_new_pod_beside_the_old_one() -> None:
     waiting = of_web("p", **NOWHERE)
-    then = world([machine("n-1", "gpu-0"), *deployment(), waiting], CORRECTED, spec=corrected(waiting[0]))
+    then = world(
+        [machine("n-1", "gpu-0"), *deployment(), waiting], CORRECTED, spec=corrected(waiting[0])
+    )
     assert then.runs
     assert [node for _, node in then.placed] == ["n-1"]
 
 
 def test_a_quota_that_the_old_pod_uses_up_stops_its_own_rollout() -> None:
     waiting = of_web("p", **NOWHERE)
-    then = world([machine("n-1", "gpu-0"), ONE_POD, *deployment(), waiting], CORRECTED, spec=corrected(waiting[0]))
+    then = world(
+        [machine("n-1", "gpu-0"), ONE_POD, *deployment(), waiting],
+        CORRECTED,
+        spec=corrected(waiting[0]),
+    )
     assert not then.runs
     assert "exceeded quota: q" in then.refused[0]
 
@@ -207,7 +253,9 @@ def test_a_finalizer_of_others_keeps_the_name_of_a_stateful_sets_pod() -> None:
 
 
 @pytest.mark.parametrize(("policy", "placed"), [("OrderedReady", []), ("Parallel", ["p-1"])])
-def test_a_replica_that_cannot_be_made_holds_up_those_after_it(policy: str, placed: list[str]) -> None:
+def test_a_replica_that_cannot_be_made_holds_up_those_after_it(
+    policy: str, placed: list[str]
+) -> None:
     """pkg/controller/statefulset processReplica, runForAll: only with the policy Parallel the others are made."""
     pods = [replica(f"p-{n}", "StatefulSet/p", "n-1", f"gpu-{n}") for n in range(2)]
     pods[0][0]["metadata"]["finalizers"] = ["example.com/flush"]
@@ -233,29 +281,62 @@ EVICTED = {"onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
         ),
         ([{"action": "Ignore", **KILLED}, {"action": "FailJob", **KILLED}], 0, ()),
         # kubectl delete sets no DisruptionTarget, so that the pod counts
-        ([{"action": "Ignore", **EVICTED}], 0, ("Job ml/train fails: backoffLimit 0, and 1 of its pods have ended",)),
-        ([{"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [137, 143]}}], 6, ()),
+        (
+            [{"action": "Ignore", **EVICTED}],
+            0,
+            ("Job ml/train fails: backoffLimit 0, and 1 of its pods have ended",),
+        ),
+        (
+            [{"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [137, 143]}}],
+            6,
+            (),
+        ),
     ],
 )
 def test_a_jobs_pod_failure_policy_decides_about_pods_that_are_deleted(
     rules: list[Any], limit: int, failed: tuple[str, ...]
 ) -> None:
-    job = workload("Job", "train", backoffLimit=limit, parallelism=2, completions=2, podFailurePolicy={"rules": rules})
+    job = workload(
+        "Job",
+        "train",
+        backoffLimit=limit,
+        parallelism=2,
+        completions=2,
+        podFailurePolicy={"rules": rules},
+    )
     worker = replica("w-0", "Job/train", "n-1", "gpu-0")
-    then = world([machine("n-1", "gpu-0"), job, worker, replica("p", "Job/train")], Delete("Pod/ml/w-0"))
+    then = world(
+        [machine("n-1", "gpu-0"), job, worker, replica("p", "Job/train")], Delete("Pod/ml/w-0")
+    )
     assert then.failed == failed
 
 
 def test_an_index_without_retries_is_not_made_anew() -> None:
-    job = workload("Job", "train", backoffLimitPerIndex=0, parallelism=2, completions=2, completionMode="Indexed")
+    job = workload(
+        "Job",
+        "train",
+        backoffLimitPerIndex=0,
+        parallelism=2,
+        completions=2,
+        completionMode="Indexed",
+    )
     worker = replica("w-0", "Job/train", "n-1", "gpu-0")
-    then = world([machine("n-1", "gpu-0"), job, worker, replica("p", "Job/other")], Delete("Pod/ml/w-0"))
+    then = world(
+        [machine("n-1", "gpu-0"), job, worker, replica("p", "Job/other")], Delete("Pod/ml/w-0")
+    )
     assert (then.failed, then.placed) == ((), ((("ml", "p"), "n-1"),))
 
 
-@pytest.mark.parametrize(("policy", "ended"), [({}, {"lws-0", "lws-0-1"}), ({"restartPolicy": "None"}, {"lws-0-1"})])
-def test_a_leader_worker_set_restarts_a_group_as_a_whole(policy: dict[str, str], ended: set[str]) -> None:
-    labels = {"leaderworkerset.sigs.k8s.io/name": "lws", "leaderworkerset.sigs.k8s.io/group-index": "0"}
+@pytest.mark.parametrize(
+    ("policy", "ended"), [({}, {"lws-0", "lws-0-1"}), ({"restartPolicy": "None"}, {"lws-0-1"})]
+)
+def test_a_leader_worker_set_restarts_a_group_as_a_whole(
+    policy: dict[str, str], ended: set[str]
+) -> None:
+    labels = {
+        "leaderworkerset.sigs.k8s.io/name": "lws",
+        "leaderworkerset.sigs.k8s.io/group-index": "0",
+    }
     template = {"spec": {"containers": [{"name": "main", "image": "x"}]}}
     owner = {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
@@ -291,7 +372,11 @@ TEMPLATE_OF_PODS = {"spec": {"containers": [{"name": "main", "image": "x"}]}}
 
 def job_set(policy: dict[str, Any] | None, **status: Any) -> list[Any]:
     """A JobSet of two Jobs with a worker each on a node, whose Jobs fail with the first pod that ends."""
-    spec = {"replicatedJobs": [{"name": "w", "replicas": 2, "template": {"spec": {"template": TEMPLATE_OF_PODS}}}]}
+    spec = {
+        "replicatedJobs": [
+            {"name": "w", "replicas": 2, "template": {"spec": {"template": TEMPLATE_OF_PODS}}}
+        ]
+    }
     if policy is not None:
         spec["failurePolicy"] = policy  # type: ignore[assignment]
     metadata = {"name": "llm", "namespace": "ml"}
@@ -320,12 +405,23 @@ EXCEEDED = {"onJobFailureReasons": ["BackoffLimitExceeded"]}
     ("policy", "status", "why"),
     [
         (None, {}, "it has no failurePolicy"),
-        ({"maxRestarts": 3}, {"restarts": 5, "restartsCountTowardsMax": 3}, "its restarts are used up"),
+        (
+            {"maxRestarts": 3},
+            {"restarts": 5, "restartsCountTowardsMax": 3},
+            "its restarts are used up",
+        ),
         ({}, {}, "its restarts are used up"),  # maxRestarts is 0 by default
-        ({"maxRestarts": 3, "rules": [{"action": "FailJobSet", **EXCEEDED}]}, {}, "its failurePolicy says FailJobSet"),
+        (
+            {"maxRestarts": 3, "rules": [{"action": "FailJobSet", **EXCEEDED}]},
+            {},
+            "its failurePolicy says FailJobSet",
+        ),
         # which message the Job will have is not known: the rule that ends all of it counts
         (
-            {"maxRestarts": 3, "rules": [{"action": "FailJobSet", "onJobFailureMessagePatterns": ["x"]}]},
+            {
+                "maxRestarts": 3,
+                "rules": [{"action": "FailJobSet", "onJobFailureMessagePatterns": ["x"]}],
+            },
             {},
             "its failurePolicy says FailJobSet",
         ),
@@ -336,7 +432,9 @@ EXCEEDED = {"onJobFailureReasons": ["BackoffLimitExceeded"]}
         ),
     ],
 )
-def test_a_job_set_fails_with_its_job(policy: dict[str, Any] | None, status: dict[str, Any], why: str) -> None:
+def test_a_job_set_fails_with_its_job(
+    policy: dict[str, Any] | None, status: dict[str, Any], why: str
+) -> None:
     """kubernetes-sigs/jobset pkg/controllers/failure_policy.go."""
     then = world(job_set(policy, **status), Delete("Pod/ml/w-0"))
     assert then.failed == (f"{FAILS}{why}",)
@@ -355,14 +453,23 @@ def test_a_job_set_fails_with_its_job(policy: dict[str, Any] | None, status: dic
         ),
         # the rule is about another replicated Job
         (
-            {"maxRestarts": 2, "rules": [{"action": "FailJobSet", "targetReplicatedJobs": ["other"]}]},
+            {
+                "maxRestarts": 2,
+                "rules": [{"action": "FailJobSet", "targetReplicatedJobs": ["other"]}],
+            },
             {"w-0", "w-1"},
             "restarts as a whole, with 1 restart left",
         ),
-        ({"rules": [{"action": "RestartJobAndIgnoreMaxRestarts"}]}, {"w-0"}, "restarts Job llm-w-0"),
+        (
+            {"rules": [{"action": "RestartJobAndIgnoreMaxRestarts"}]},
+            {"w-0"},
+            "restarts Job llm-w-0",
+        ),
     ],
 )
-def test_a_job_set_makes_its_jobs_anew(policy: dict[str, Any], ended: set[str], remark: str) -> None:
+def test_a_job_set_makes_its_jobs_anew(
+    policy: dict[str, Any], ended: set[str], remark: str
+) -> None:
     then = world(job_set(policy), Delete("Pod/ml/w-0"))
     said, left = then.remarks  # two devices for three pods
     assert (then.runs, then.failed, said) == (True, (), f"JobSet ml/llm {remark}")
@@ -380,10 +487,14 @@ def test_a_suspended_job_set_ends_the_pods_of_all_its_jobs() -> None:
 def test_that_an_unknown_kind_makes_its_pods_anew_is_said_to_be_assumed() -> None:
     worker = replica("w-0", "RayCluster/llm", "n-1", "gpu-0")
     then = world([machine("n-1", "gpu-0"), worker, replica("p", priority=5)], Delete("Pod/ml/w-0"))
-    assert then.remarks[0] == "assumed: RayCluster ml/llm, a kind that dractl does not know, makes its pods anew"
+    assert (
+        then.remarks[0]
+        == "assumed: RayCluster ml/llm, a kind that dractl does not know, makes its pods anew"
+    )
     objects = [machine("n-1", "gpu-0"), workload("ReplicaSet", "web", replicas=1)]
     then = world(
-        [*objects, replica("w-0", "ReplicaSet/web", "n-1", "gpu-0"), replica("p", priority=5)], Delete("Pod/ml/w-0")
+        [*objects, replica("w-0", "ReplicaSet/web", "n-1", "gpu-0"), replica("p", priority=5)],
+        Delete("Pod/ml/w-0"),
     )
     assert then.remarks == ("leaves 1 of the pods of ReplicaSet ml/web pending",)
 
@@ -395,7 +506,10 @@ def test_who_is_left_pending_is_said() -> None:
         [*objects, replica("web-0", "StatefulSet/web", "n-1", "gpu-0"), replica("p", priority=5)],
         Delete("Pod/ml/web-0"),
     )
-    assert (then.runs, then.remarks) == (True, ("leaves 1 of the pods of StatefulSet ml/web pending",))
+    assert (then.runs, then.remarks) == (
+        True,
+        ("leaves 1 of the pods of StatefulSet ml/web pending",),
+    )
     objects[0] = machine("n-1", "gpu-0", "gpu-1")
     then = world(
         [*objects, replica("web-0", "StatefulSet/web", "n-1", "gpu-0"), replica("p", priority=5)],

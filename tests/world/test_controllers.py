@@ -16,10 +16,14 @@ ONE_LESS = {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
 
 
 def deployment(image: str, replicas: int, strategy: dict[str, Any]) -> dict[str, Any]:
-    return {"spec": {"replicas": replicas, "template": {"spec": {"image": image}}, "strategy": strategy}}
+    return {
+        "spec": {"replicas": replicas, "template": {"spec": {"image": image}}, "strategy": strategy}
+    }
 
 
-def replica_set(name: str, revision: str, owner: str = "web", namespace: str = "ml") -> dict[str, Any]:
+def replica_set(
+    name: str, revision: str, owner: str = "web", namespace: str = "ml"
+) -> dict[str, Any]:
     metadata = {
         "name": name,
         "namespace": namespace,
@@ -49,7 +53,9 @@ def rollout(old: str, new: str, replicas: int, strategy: dict[str, Any]) -> tupl
     """The pods that end next and how many are made, after the template has changed."""
     was, now = (deployment(image, replicas, strategy) for image in ("a", "b"))
     active = (*pods(old), *pods(new))
-    owned = Owned("Deployment", ("ml", "web"), was, now, pods(old), (), active, made=frozenset(new.split()))
+    owned = Owned(
+        "Deployment", ("ml", "web"), was, now, pods(old), (), active, made=frozenset(new.split())
+    )
     return names(next_act(ClusterState({}), owned))
 
 
@@ -76,13 +82,22 @@ def test_a_rollout_keeps_as_many_pods_available_as_it_must(
 
 def changed_strategy(*sets: dict[str, Any], active: tuple[dict[str, Any], ...]) -> Act:
     was, now = (deployment("a", 2, strategy) for strategy in (ONE_MORE, ONE_LESS))
-    return next_act(state_of(*sets), Owned("Deployment", ("ml", "web"), was, now, active, (), active))
+    return next_act(
+        state_of(*sets), Owned("Deployment", ("ml", "web"), was, now, active, (), active)
+    )
 
 
 @pytest.mark.parametrize(
-    "others", [(), (replica_set("api-9", "9", owner="api"),), (replica_set("web-9", "9", namespace="other"),)]
+    "others",
+    [
+        (),
+        (replica_set("api-9", "9", owner="api"),),
+        (replica_set("web-9", "9", namespace="other"),),
+    ],
 )
-def test_the_pods_of_the_latest_revision_are_the_new_ones(others: tuple[dict[str, Any], ...]) -> None:
+def test_the_pods_of_the_latest_revision_are_the_new_ones(
+    others: tuple[dict[str, Any], ...],
+) -> None:
     """With another strategy the template stays: which revision a pod has is known by its ReplicaSet."""
     sets = (replica_set("web-1", "1"), replica_set("web-2", "2"), *others)
     assert names(changed_strategy(*sets, active=(*pods("a b"), *pods("c", "web-2")))) == ("a b", 0)

@@ -18,7 +18,9 @@ def _failed(source: str, target: str) -> CelError:
     return CelError(f"type conversion error from '{source}' to '{target}'")
 
 
-def _parsed(parse: Callable[[str], Any], target: str, made: Callable[[Any], Any] | None = None) -> Callable[[str], Any]:
+def _parsed(
+    parse: Callable[[str], Any], target: str, made: Callable[[Any], Any] | None = None
+) -> Callable[[str], Any]:
     """The conversion of a text: what ``parse`` reads, as ``made`` has it. ``target`` is upstream's name of the type."""
 
     def convert(text: str) -> Any:
@@ -111,7 +113,9 @@ def bytes_to_string(value: bytes) -> str:
 overload("double_to_string", float)(format_double)
 overload("int64_to_string", int)(str)
 overload("uint64_to_string", Uint)(str)
-duration_to_string = overload("duration_to_string", Duration)(lambda duration: duration_text(duration.nanoseconds))
+duration_to_string = overload("duration_to_string", Duration)(
+    lambda duration: duration_text(duration.nanoseconds)
+)
 overload("timestamp_to_string", Timestamp)(timestamp_text)
 overload("string_to_duration", str)(_parsed(parse_duration, "google.protobuf.Duration", Duration))
 

@@ -8,7 +8,17 @@ fit, as cel-go does for operands whose type is only known at run time.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dractl.cel.functions import conversion, formatting, kubernetes, lists, network, optionals, regex, strings, time  # noqa: F401
+from dractl.cel.functions import (
+    conversion,  # noqa: F401
+    formatting,  # noqa: F401
+    kubernetes,  # noqa: F401
+    lists,
+    network,
+    optionals,  # noqa: F401
+    regex,  # noqa: F401
+    strings,
+    time,  # noqa: F401
+)
 from dractl.cel.functions.registry import OVERLOADS, ListOf
 from dractl.cel.values import NO_OVERLOAD, CelError, Domains, Duration, Sum, Timestamp, type_name
 from dractl.model import Quantity
@@ -65,7 +75,9 @@ def _no_overload(function: str, operands: Sequence[Any]) -> CelError:
     if function in _BARE:
         return CelError(NO_OVERLOAD)
     if function in _NAMED:
-        return CelError(NO_OVERLOAD if isinstance(operands[0], _RECEIVERS) else f"{NO_OVERLOAD}: {function}")
+        return CelError(
+            NO_OVERLOAD if isinstance(operands[0], _RECEIVERS) else f"{NO_OVERLOAD}: {function}"
+        )
     if function == "flatten":
         name = type_name(operands[0])
         return CelError(f"{NO_OVERLOAD}: {name}{_PARAMETERS.get(name, '')}.flatten()")

@@ -71,7 +71,10 @@ def _parsed(precision: str | None, letter: str) -> Clause:
         return Clause(letter, fault=f"{_PRECISION}: {text}")
     if letter not in _LETTERS:
         byte = chr(letter.encode("utf-8", "surrogatepass")[0])
-        return Clause(letter, fault=f'could not parse formatting clause: unrecognized formatting clause "{byte}"')
+        return Clause(
+            letter,
+            fault=f'could not parse formatting clause: unrecognized formatting clause "{byte}"',
+        )
     return Clause(letter, None if precision is None else int(precision))
 
 
@@ -123,7 +126,9 @@ def _clause(letter: str, precision: int | None, value: Any) -> str:
         if type(value) is float:
             size = 6 if precision is None else precision
             text = _special(value) or _localized(value, letter, size)
-            return text if letter == "f" else text.rjust(size)  # upstream writes %6e where it means %.6e
+            return (
+                text if letter == "f" else text.rjust(size)
+            )  # upstream writes %6e where it means %.6e
     if letter == "b" and kind in (int, Uint, bool):
         return ("1" if value else "0") if kind is bool else f"{int(value):b}"
     if letter in "xX" and kind in (int, Uint, str, bytes):
@@ -184,11 +189,27 @@ def _text(value: Any) -> str:
 
 def _key(key: Any) -> str:
     if type(key) is float:
-        raise FormatError("error during formatting: no formatting function for map key of type double")
+        raise FormatError(
+            "error during formatting: no formatting function for map key of type double"
+        )
     return _inside(key)
 
 
-_WITHIN = {str, bytes, bool, int, Uint, float, type(None), TypeValue, Timestamp, Duration, list, dict, v.Domains}
+_WITHIN = {
+    str,
+    bytes,
+    bool,
+    int,
+    Uint,
+    float,
+    type(None),
+    TypeValue,
+    Timestamp,
+    Duration,
+    list,
+    dict,
+    v.Domains,
+}
 
 
 def _inside(value: Any) -> str:
@@ -203,5 +224,7 @@ def _inside(value: Any) -> str:
     if kind is float:
         return format(value, ".6f") if math.isfinite(value) else f'"{_text(value)}"'
     if kind not in _WITHIN:
-        raise FormatError(f"error during formatting: no formatting function for {v.type_name(value)}")
+        raise FormatError(
+            f"error during formatting: no formatting function for {v.type_name(value)}"
+        )
     return _text(value)

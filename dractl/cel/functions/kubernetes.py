@@ -32,7 +32,9 @@ overload("is_quantity_string", str)(accepts(quantity))
 def parse_quantity(text: str) -> Quantity:
     """resource.ParseQuantity, which accepts no space around the number (a JSON document's may have some)."""
     if text != text.strip():
-        raise ValueError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
+        raise ValueError(
+            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+        )
     return Quantity.parse(text)
 
 
@@ -111,13 +113,20 @@ for _kind, _prefix in ((Quantity, "quantity"), (Version, "semver")):
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
+_SUBDOMAIN = re.compile(
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
+)
 _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
-_UUID = re.compile(r"[a-fA-F0-9]{8}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{12}", re.ASCII)
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})", re.ASCII)
+_UUID = re.compile(
+    r"[a-fA-F0-9]{8}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{12}", re.ASCII
+)
+_BASE64 = re.compile(
+    r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})", re.ASCII
+)
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", re.ASCII)
 _DATE_TIME = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})", re.ASCII
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})",
+    re.ASCII,
 )
 
 _LABEL_TEXT = (
@@ -148,10 +157,16 @@ _NAME_TEXT = (
 
 
 def _too_long(text: str, limit: int) -> list[str]:
-    return [f"must be no more than {limit} bytes"] if len(text.encode("utf-8", "replace")) > limit else []
+    return (
+        [f"must be no more than {limit} bytes"]
+        if len(text.encode("utf-8", "replace")) > limit
+        else []
+    )
 
 
-def _matching(pattern: re.Pattern[str], limit: int, message: str, prefix: bool = False) -> Callable[[str], list[str]]:
+def _matching(
+    pattern: re.Pattern[str], limit: int, message: str, prefix: bool = False
+) -> Callable[[str], list[str]]:
     def check(text: str) -> list[str]:
         # apimachinery/pkg/api/validation maskTrailingDash: a prefix may end with a dash
         masked = text[:-1] + "a" if prefix and len(text) > 1 and text.endswith("-") else text
@@ -174,7 +189,9 @@ def _qualified_name(text: str) -> list[str]:
         if not parts[0]:
             found.append("prefix part must be non-empty")
         else:
-            found += [f"prefix part {m}" for m in _matching(_SUBDOMAIN, 253, _SUBDOMAIN_TEXT)(parts[0])]
+            found += [
+                f"prefix part {m}" for m in _matching(_SUBDOMAIN, 253, _SUBDOMAIN_TEXT)(parts[0])
+            ]
     name = parts[-1]
     if not name:
         found.append("name part must be non-empty")
@@ -208,7 +225,13 @@ def _is_date(text: str) -> bool:
 
 def _is_date_time(text: str) -> bool:
     match = _DATE_TIME.fullmatch(text)
-    return bool(match and _is_date(match[1]) and int(match[2]) < 24 and int(match[3]) < 60 and int(match[4]) < 60)
+    return bool(
+        match
+        and _is_date(match[1])
+        and int(match[2]) < 24
+        and int(match[3]) < 60
+        and int(match[4]) < 60
+    )
 
 
 def _when(valid: Callable[[str], object], message: str) -> Callable[[str], list[str]]:
@@ -221,8 +244,14 @@ _FORMATS: dict[str, tuple[str, Callable[[str], list[str]]]] = {
     "dns1035Label": ("DNS1035Label", _matching(_LABEL_1035, 63, _LABEL_1035_TEXT)),
     "qualifiedName": ("QualifiedName", _qualified_name),
     "dns1123LabelPrefix": ("DNS1123LabelPrefix", _matching(_LABEL, 63, _LABEL_TEXT, prefix=True)),
-    "dns1123SubdomainPrefix": ("DNS1123SubdomainPrefix", _matching(_SUBDOMAIN, 253, _SUBDOMAIN_TEXT, prefix=True)),
-    "dns1035LabelPrefix": ("DNS1035LabelPrefix", _matching(_LABEL_1035, 63, _LABEL_1035_TEXT, prefix=True)),
+    "dns1123SubdomainPrefix": (
+        "DNS1123SubdomainPrefix",
+        _matching(_SUBDOMAIN, 253, _SUBDOMAIN_TEXT, prefix=True),
+    ),
+    "dns1035LabelPrefix": (
+        "DNS1035LabelPrefix",
+        _matching(_LABEL_1035, 63, _LABEL_1035_TEXT, prefix=True),
+    ),
     "labelValue": ("LabelValue", _label_value),
     "uri": ("URI", _uri),
     "uuid": ("uuid", _when(_UUID.fullmatch, "does not match the UUID format")),
@@ -233,7 +262,9 @@ _FORMATS: dict[str, tuple[str, Callable[[str], list[str]]]] = {
 _CHECKS = dict(_FORMATS.values())
 
 
-overload("format-named", str)(lambda name: Optional(NamedFormat(_FORMATS[name][0])) if name in _FORMATS else NONE)
+overload("format-named", str)(
+    lambda name: Optional(NamedFormat(_FORMATS[name][0])) if name in _FORMATS else NONE
+)
 
 
 @overload("format-validate", NamedFormat, str)

@@ -144,7 +144,9 @@ def includes_bounded(target: Any, wanted: Any) -> bool:
     if type(target) is list:
         for i, element in enumerate(target):
             if i >= _INCLUDES_LONGEST:
-                raise CelError(f"'includes' function cannot be applied to lists longer than {_INCLUDES_LONGEST} values")
+                raise CelError(
+                    f"'includes' function cannot be applied to lists longer than {_INCLUDES_LONGEST} values"
+                )
             if _is(element, wanted):
                 return True
         return False
@@ -156,8 +158,12 @@ def sets_contains(whole: list[Any], part: list[Any]) -> bool:
     return all(v.contains(element, whole) for element in part)
 
 
-overload("list_sets_equivalent_list", list, list)(lambda a, b: sets_contains(a, b) and sets_contains(b, a))
-overload("list_sets_intersects_list", list, list)(lambda a, b: any(v.contains(element, b) for element in a))
+overload("list_sets_equivalent_list", list, list)(
+    lambda a, b: sets_contains(a, b) and sets_contains(b, a)
+)
+overload("list_sets_intersects_list", list, list)(
+    lambda a, b: any(v.contains(element, b) for element in a)
+)
 
 
 def _sum(elements: list[Any], zero: Any) -> Any:
@@ -179,8 +185,12 @@ _LONG_NAMES = {"duration": "google.protobuf.Duration", "timestamp": "google.prot
 for _name, (_kind, _zero) in _KINDS.items():
     _operand = (ListOf(_kind),)
     OVERLOADS[f"list_{_name}_is_sorted_bool"] = Overload(_operand, is_sorted)
-    OVERLOADS[f"list_{_name}_min_{_name}"] = Overload(_operand, partial(_extreme, name="min", replaced_when=1))
-    OVERLOADS[f"list_{_name}_max_{_name}"] = Overload(_operand, partial(_extreme, name="max", replaced_when=-1))
+    OVERLOADS[f"list_{_name}_min_{_name}"] = Overload(
+        _operand, partial(_extreme, name="min", replaced_when=1)
+    )
+    OVERLOADS[f"list_{_name}_max_{_name}"] = Overload(
+        _operand, partial(_extreme, name="max", replaced_when=-1)
+    )
     if _zero is not None:
         OVERLOADS[f"list_{_name}_sum_{_name}"] = Overload(_operand, partial(_sum, zero=_zero))
     _long = _LONG_NAMES.get(_name, _name)

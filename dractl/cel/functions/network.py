@@ -71,7 +71,11 @@ def _ipv6_fault(text: str) -> str:
                 break
     if rest:
         return f"trailing garbage after address (at {quoted(rest)})"
-    return "the :: must expand to at least one field of zeros" if fields == 8 else "address string too short"
+    return (
+        "the :: must expand to at least one field of zeros"
+        if fields == 8
+        else "address string too short"
+    )
 
 
 def _ipv4_fault(text: str) -> str:
@@ -101,7 +105,9 @@ def ip(text: str) -> IP:
     try:
         address = _parse_address(text)
     except ValueError as error:
-        raise CelError(f"IP Address {quoted(text)} parse error during conversion from string: {error}") from None
+        raise CelError(
+            f"IP Address {quoted(text)} parse error during conversion from string: {error}"
+        ) from None
     if "%" in text:
         raise CelError(f"IP address {quoted(text)} with zone value is not allowed")
     if _mapped(address):
@@ -124,13 +130,21 @@ overload("ip_is_loopback", IP)(lambda value: value.address.is_loopback)
 @overload("ip_is_link_local_multicast", IP)
 def is_link_local_multicast(value: IP) -> bool:
     packed = value.address.packed
-    return packed[:3] == b"\xe0\x00\x00" if len(packed) == 4 else packed[0] == 0xFF and packed[1] & 0x0F == 2
+    return (
+        packed[:3] == b"\xe0\x00\x00"
+        if len(packed) == 4
+        else packed[0] == 0xFF and packed[1] & 0x0F == 2
+    )
 
 
 @overload("ip_is_link_local_unicast", IP)
 def is_link_local_unicast(value: IP) -> bool:
     packed = value.address.packed
-    return packed[:2] == b"\xa9\xfe" if len(packed) == 4 else packed[0] == 0xFE and packed[1] & 0xC0 == 0x80
+    return (
+        packed[:2] == b"\xa9\xfe"
+        if len(packed) == 4
+        else packed[0] == 0xFE and packed[1] & 0xC0 == 0x80
+    )
 
 
 @overload("ip_is_global_unicast", IP)
@@ -150,7 +164,9 @@ def cidr(text: str) -> CIDR:
     try:
         return _parse_cidr(text)
     except ValueError as error:
-        raise CelError(f"network address parse error during conversion from string: {error}") from None
+        raise CelError(
+            f"network address parse error during conversion from string: {error}"
+        ) from None
 
 
 def _parse_cidr(text: str) -> CIDR:
@@ -189,7 +205,10 @@ def masked(value: CIDR) -> CIDR:
 def _within(value: CIDR, address: Address, length: int) -> bool:
     """True if the first ``length`` bits of both are equal."""
     spare = address.max_prefixlen - length
-    return address.version == value.address.version and int(address) >> spare == int(value.address) >> spare
+    return (
+        address.version == value.address.version
+        and int(address) >> spare == int(value.address) >> spare
+    )
 
 
 @overload("cidr_contains_ip_ip", CIDR, IP)
@@ -210,7 +229,9 @@ def contains_cidr(value: CIDR, other: CIDR) -> bool:
     return value.length <= other.length and _within(value, other.address, value.length)
 
 
-overload("cidr_contains_cidr_string", CIDR, str)(lambda value, text: contains_cidr(value, cidr(text)))
+overload("cidr_contains_cidr_string", CIDR, str)(
+    lambda value, text: contains_cidr(value, cidr(text))
+)
 
 
 # -- URLs -------------------------------------------------------------------------------------------------------------
@@ -227,7 +248,9 @@ def _url(text: str, *, strict: bool) -> URL:
         _parse_url(text, request=True, strict=strict)
         return _parse_url(text, request=False, strict=strict)
     except ValueError as error:
-        raise CelError(f"URL parse error during conversion from string: parse {quoted(text)}: {error}") from None
+        raise CelError(
+            f"URL parse error during conversion from string: parse {quoted(text)}: {error}"
+        ) from None
 
 
 def _is_url(text: str, *, strict: bool) -> bool:

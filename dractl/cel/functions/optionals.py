@@ -8,7 +8,9 @@ from dractl.cel.functions.registry import ListOf, overload
 from dractl.cel.values import NONE, CelError, Optional
 
 overload("optional_of", object)(Optional)
-overload("optional_ofNonZeroValue", object)(lambda value: NONE if v.is_zero(value) else Optional(value))
+overload("optional_ofNonZeroValue", object)(
+    lambda value: NONE if v.is_zero(value) else Optional(value)
+)
 overload("optional_none")(lambda: NONE)
 
 

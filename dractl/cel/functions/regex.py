@@ -88,7 +88,9 @@ def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     for match in compiled(pattern).finditer(text):
         if 0 <= limit <= len(found):
             break
-        if match.start() == match.end() == previous_end:  # Go skips an empty match right after another match
+        if (
+            match.start() == match.end() == previous_end
+        ):  # Go skips an empty match right after another match
             continue
         previous_end = match.end()
         found.append(match[0])

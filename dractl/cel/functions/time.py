@@ -12,7 +12,16 @@ from dractl.cel.numbers import parse_int
 from dractl.cel.values import CelError, Duration, Timestamp
 from dractl.model.go import quoted
 
-_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+_UNITS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "μs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
 _PART = re.compile(r"([0-9]*)(\.?)([0-9]*)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _RFC3339 = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))",
@@ -61,7 +70,11 @@ def duration_text(nanoseconds: int) -> str:
     seconds = whole + rest / v.GIGA  # a float64, as time.Duration.Seconds gives it
     digits = repr(seconds)
     # The shortest text that reads back as the same number, without an exponent.
-    text = format(seconds, ".9f").rstrip("0").rstrip(".") if "e" in digits else digits.removesuffix(".0")
+    text = (
+        format(seconds, ".9f").rstrip("0").rstrip(".")
+        if "e" in digits
+        else digits.removesuffix(".0")
+    )
     return f"{'-' if nanoseconds < 0 else ''}{text}s"
 
 
@@ -78,7 +91,9 @@ def parse_timestamp(text: str) -> tuple[int, int] | None:
         return None
     try:
         # The year 0 is a leap year that Python's calendar does not have; 2000 is another.
-        days = date(year or 2000, month, day).toordinal() - (0 if year else 2000 * 365 + 2000 // 4 - 15)
+        days = date(year or 2000, month, day).toordinal() - (
+            0 if year else 2000 * 365 + 2000 // 4 - 15
+        )
     except ValueError:
         return None
     offset = 0
@@ -100,7 +115,9 @@ def timestamp_text(timestamp: Timestamp) -> str:
     if timestamp.zone:
         hours, minutes = divmod(abs(timestamp.zone) // 60, 60)
         zone = f"{'-' if timestamp.zone < 0 else '+'}{hours:02}:{minutes:02}"
-    return f"{moment:%m-%dT%H:%M:%S}".join((f"{moment.year:04}-", f"{'.' + decimals if decimals else ''}{zone}"))
+    return f"{moment:%m-%dT%H:%M:%S}".join(
+        (f"{moment.year:04}-", f"{'.' + decimals if decimals else ''}{zone}")
+    )
 
 
 def _moment(seconds: int) -> datetime:

@@ -22,7 +22,9 @@ def machine(spec: str) -> Machine:
     try:
         return build.machine(layout)
     except UsageError as error:  # of the machine as a whole, so of no line
-        raise InputError(error.message.removeprefix("--hardware: "), place=spec, hint=error.hint) from error
+        raise InputError(
+            error.message.removeprefix("--hardware: "), place=spec, hint=error.hint
+        ) from error
 
 
 _NATIVE = ("cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "hugepages-1Gi", "pods")

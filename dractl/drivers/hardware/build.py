@@ -11,7 +11,15 @@ from msgspec.structs import replace
 
 from dractl.drivers.hardware import mig
 from dractl.drivers.hardware.labels import ARCHITECTURES, architecture_of
-from dractl.drivers.hardware.layout import KEYS, MAX_DEVICES, Layout, PlannedDevice, PlannedRoot, numbers, size
+from dractl.drivers.hardware.layout import (
+    KEYS,
+    MAX_DEVICES,
+    Layout,
+    PlannedDevice,
+    PlannedRoot,
+    numbers,
+    size,
+)
 from dractl.drivers.hardware.products import Product, mig_layout, mig_layouts, products
 from dractl.errors import UsageError
 from dractl.facts import hardware
@@ -39,7 +47,9 @@ from dractl.topology.machine import (
 
 _MAX_PER_ROOT = 15  # a root without a name is given 16 bus numbers, its own included
 _FIRST_ON_ROOT, _LAST_ON_ROOT = 0x10, 0x1F  # device numbers of functions on the root's own bus
-_NAMES = uuid.UUID("5d2f6f3e-6b0e-5e0a-9d53-0d7ac1d0b1a5")  # our own namespace: UUIDs are the same each time
+_NAMES = uuid.UUID(
+    "5d2f6f3e-6b0e-5e0a-9d53-0d7ac1d0b1a5"
+)  # our own namespace: UUIDs are the same each time
 _PAGE = 4096  # of x86, as which CPUs are numbered, too
 _HOSTS = {  # DMI's vendor and product on each cloud; EC2's product is the instance type
     "aws": ("Amazon EC2", None),
@@ -79,29 +89,41 @@ def machine(layout: Layout) -> Machine:
     given = numbers(settings)
     _check(layout, given)
     memory = _memory(settings.get("memory"), layout.numa)
-    cpus_of_nodes, processors = _processors(given.get("cpus", 0), layout.numa, given.get("threads", 2))
+    cpus_of_nodes, processors = _processors(
+        given.get("cpus", 0), layout.numa, given.get("threads", 2)
+    )
     plan = _Plan(settings, given.get("vfs", 0))
     placed = sorted(_placed(layout.roots, cpus_of_nodes), key=lambda place: place[0].bdf)
     parts = [_parts(function, slot, plan) for function, slot, _ in placed]
     bridges = [bridge for _, _, bridge in placed if bridge is not None]
     functions = [*bridges, *(function for part in parts for function in part.functions)]
-    twice = [bdf for bdf, count in Counter(function.bdf for function in functions).items() if count > 1]
+    twice = [
+        bdf for bdf, count in Counter(function.bdf for function in functions).items() if count > 1
+    ]
     if twice:
         raise UsageError(f"--hardware: two functions would have the address {twice[0]}")
     gpus = tuple(gpu for part in parts for gpu in part.gpus)
     cuda = any(gpu.source == "nvml" for gpu in gpus)
-    distances = [tuple(10 if a == b else 21 for b in range(layout.numa)) for a in range(layout.numa)]
+    distances = [
+        tuple(10 if a == b else 21 for b in range(layout.numa)) for a in range(layout.numa)
+    ]
     return Machine(
         host=_host(layout, memory),
         cpus=processors,
-        numa_nodes=tuple(NumaNode(n, cpus_of_nodes[n], memory, distances=distances[n]) for n in range(layout.numa)),
+        numa_nodes=tuple(
+            NumaNode(n, cpus_of_nodes[n], memory, distances=distances[n])
+            for n in range(layout.numa)
+        ),
         pci_devices=tuple(sorted(functions, key=lambda function: function.bdf)),
         net_interfaces=tuple(interface for part in parts for interface in part.interfaces),
         rdma_devices=tuple(rdma for part in parts for rdma in part.rdma),
         nvme_controllers=tuple(controller for part in parts for controller in part.controllers),
         gpus=gpus,
         links=_links(gpus, int(settings.get("nvlinks", 0))),
-        nvidia=Nvidia(_driver(settings), str(settings.get("cuda", hardware.products().modules["nvidia"]["cuda"])))
+        nvidia=Nvidia(
+            _driver(settings),
+            str(settings.get("cuda", hardware.products().modules["nvidia"]["cuda"])),
+        )
         if cuda
         else None,
         reported=layout.reported,
@@ -116,19 +138,24 @@ def _driver(settings: Mapping[str, Any]) -> str:
 
 
 def _nvml(settings: Mapping[str, Any]) -> Nvidia:
-    return Nvidia(_driver(settings), str(settings.get("cuda", hardware.products().modules["nvidia"]["cuda"])))
+    return Nvidia(
+        _driver(settings), str(settings.get("cuda", hardware.products().modules["nvidia"]["cuda"]))
+    )
 
 
 def _check(layout: Layout, given: Mapping[str, int]) -> None:
     held = layout.products
     if not (held or layout.reported or given.get("cpus")) and layout.settings.get("memory") is None:
         raise UsageError(
-            "--hardware describes nothing", hint=f"products are {', '.join(products())}; keys are {', '.join(KEYS)}"
+            "--hardware describes nothing",
+            hint=f"products are {', '.join(products())}; keys are {', '.join(KEYS)}",
         )
     asked = layout.settings.get("mig")
     if mig.is_on(asked) and not any(mig_layout(product) for product in held):
         said = "on" if asked in mig.ON else asked
-        drawn = ", ".join(dict.fromkeys(product.name for product in held if product.kind == "nvidia"))
+        drawn = ", ".join(
+            dict.fromkeys(product.name for product in held if product.kind == "nvidia")
+        )
         raise UsageError(
             f"--hardware: mig={said}, but the MIG profiles of {drawn or 'a machine without a GPU'} are not known",
             hint=f"they are known of {', '.join(mig_layouts())}; `dractl discover --save` keeps a real machine's",
@@ -140,7 +167,9 @@ def _check(layout: Layout, given: Mapping[str, int]) -> None:
 def _notes(layout: Layout) -> tuple[Note, ...]:
     """Values of the machine that are neither recorded nor documented, but derived."""
     notes = [
-        Note("hardware", f"assumed: {item.of} ({item.source})") for item in layout.evidence if item.sure == "derived"
+        Note("hardware", f"assumed: {item.of} ({item.source})")
+        for item in layout.evidence
+        if item.sure == "derived"
     ]
     partitioned = {product.name: mig_layout(product) for product in layout.products}
     for name, found in partitioned.items():
@@ -177,7 +206,9 @@ def _placed(
             domain, bus = divmod(unnamed, 15)
             host, unnamed = f"pci{domain:04x}:{bus * 16 + 16:02x}", unnamed + 1
             if len(root.slots) > _MAX_PER_ROOT:
-                raise UsageError(f"--hardware: at most {_MAX_PER_ROOT} devices share a root", hint="give roots=N")
+                raise UsageError(
+                    f"--hardware: at most {_MAX_PER_ROOT} devices share a root", hint="give roots=N"
+                )
         else:
             host = root.name
         folder = f"{root.behind}/{host}" if root.behind else host
@@ -214,11 +245,15 @@ def _next_address(host: str, number: int) -> str:
     if bus == "00":
         device = _FIRST_ON_ROOT + number
         if device > _LAST_ON_ROOT:
-            raise UsageError(f"--hardware: too many devices on {host}; give addresses, or other roots")
+            raise UsageError(
+                f"--hardware: too many devices on {host}; give addresses, or other roots"
+            )
         return f"{domain}:00:{device:02x}.0"
     secondary = int(bus, 16) + 1 + number
     if secondary > 0xFF:
-        raise UsageError(f"--hardware: no bus numbers are left below {host}; give addresses, or other roots")
+        raise UsageError(
+            f"--hardware: no bus numbers are left below {host}; give addresses, or other roots"
+        )
     return f"{domain}:{secondary:02x}:00.0"
 
 
@@ -234,10 +269,14 @@ def _processors(cpus: int, numa: int, threads: int) -> tuple[list[str], Cpus]:
     if not cpus:
         return [""] * numa, Cpus()
     if cpus % (numa * threads):
-        raise UsageError(f"--hardware: {cpus} CPUs do not make whole cores of {threads} threads on {numa} NUMA nodes")
+        raise UsageError(
+            f"--hardware: {cpus} CPUs do not make whole cores of {threads} threads on {numa} NUMA nodes"
+        )
     total = cpus // threads
     per_node = total // numa
-    members = [[cpu for cpu in range(cpus) if cpu % total // per_node == node] for node in range(numa)]
+    members = [
+        [cpu for cpu in range(cpus) if cpu % total // per_node == node] for node in range(numa)
+    ]
     shown = [cpulist.show(member) for member in members]
     cores = tuple(
         Core(
@@ -320,7 +359,11 @@ def _links(gpus: Sequence[Gpu], number: int) -> tuple[Link, ...]:
 
 def _fabric(said: Mapping[str, Any]) -> Fabric:
     """The NVLink fabric of a machine whose NVLinks leave it. The UUID only matters as a sign that there is one."""
-    return Fabric("completed", str(said.get("cluster", uuid.uuid5(_NAMES, "fabric"))), int(said.get("clique", 0)))
+    return Fabric(
+        "completed",
+        str(said.get("cluster", uuid.uuid5(_NAMES, "fabric"))),
+        int(said.get("clique", 0)),
+    )
 
 
 def _amd(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
@@ -376,7 +419,10 @@ def _intel(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
         sriov=SrIov(total_vfs=1, num_vfs=0, drivers_autoprobe=True) if facts.get("sriov") else None,
     )
     return _Parts(
-        (pci,), gpus=(Gpu(bdf=function.bdf, vendor="0x8086", source="pci", memory_bytes=product.memory_bytes),)
+        (pci,),
+        gpus=(
+            Gpu(bdf=function.bdf, vendor="0x8086", source="pci", memory_bytes=product.memory_bytes),
+        ),
     )
 
 
@@ -384,20 +430,32 @@ def _nvme(function: PciDevice, plan: _Plan) -> _Parts:
     name = f"nvme{plan.take('nvme')}"
     namespace = NvmeNamespace(f"{name}n1")
     controller = NvmeController(name, function.bdf, transport="pcie", namespaces=(namespace,))
-    pci = replace(function, class_code="0x010802", driver="nvme", kind="nvme", names=(name, namespace.name))
+    pci = replace(
+        function, class_code="0x010802", driver="nvme", kind="nvme", names=(name, namespace.name)
+    )
     return _Parts((pci,), controllers=(controller,))
 
 
 def _nic(function: PciDevice, slot: PlannedDevice, plan: _Plan) -> _Parts:
     product = slot.product
-    facts = product.facts if slot.subsystem is None else {**product.facts, "subsystem": slot.subsystem}
+    facts = (
+        product.facts if slot.subsystem is None else {**product.facts, "subsystem": slot.subsystem}
+    )
     vfs = plan.vfs if product.virtual_functions else 0
     physical = replace(_described(function, facts, "nic"), sriov=_physical(vfs))
     name = slot.interface or f"eth{plan.take('eth')}" if facts.get("interface", True) else None
     pf = _network(physical, facts, plan, name, vfs, virtual_function=bool(facts.get("virtual")))
-    found = [replace(pf, interfaces=tuple(_as_recorded(interface, slot, vfs) for interface in pf.interfaces))]
+    found = [
+        replace(
+            pf, interfaces=tuple(_as_recorded(interface, slot, vfs) for interface in pf.interfaces)
+        )
+    ]
     for number in range(vfs):
-        virtual = replace(_virtual(physical, number), device=facts["vf"]["device"], device_name=facts["vf"]["name"])
+        virtual = replace(
+            _virtual(physical, number),
+            device=facts["vf"]["device"],
+            device_name=facts["vf"]["name"],
+        )
         virtual = replace(virtual, driver=facts["vf"]["driver"])
         name = f"{found[0].interfaces[0].name}v{number}"
         found.append(_network(virtual, facts, plan, name, 0, virtual_function=True))
@@ -424,7 +482,13 @@ def _as_recorded(interface: NetInterface, slot: PlannedDevice, vfs: int) -> NetI
 
 
 def _network(
-    pci: PciDevice, facts: Mapping[str, Any], plan: _Plan, name: str | None, vfs: int, *, virtual_function: bool = False
+    pci: PciDevice,
+    facts: Mapping[str, Any],
+    plan: _Plan,
+    name: str | None,
+    vfs: int,
+    *,
+    virtual_function: bool = False,
 ) -> _Parts:
     """A function with its network interface and its RDMA device, if it has them."""
     rdma = _rdma_name(pci, facts["rdma"], plan) if facts.get("rdma") else None
@@ -446,7 +510,11 @@ def _network(
             ),
         )
     names = tuple(item for item in (name, rdma) if item is not None)
-    devices = (RdmaDevice(rdma, pci.bdf, (name,) if name is not None else ()),) if rdma is not None else ()
+    devices = (
+        (RdmaDevice(rdma, pci.bdf, (name,) if name is not None else ()),)
+        if rdma is not None
+        else ()
+    )
     return _Parts((replace(pci, names=names),), interfaces=interfaces, rdma=devices)
 
 
@@ -517,9 +585,12 @@ def as_node(original: Machine, node_name: str) -> Machine:
     gpus = tuple(
         replace(
             gpu,
-            uuid=f"GPU-{uuid.uuid5(_NAMES, f'{node_name} {gpu.uuid}')}" if gpu.uuid is not None else None,
+            uuid=f"GPU-{uuid.uuid5(_NAMES, f'{node_name} {gpu.uuid}')}"
+            if gpu.uuid is not None
+            else None,
             mig_devices=tuple(
-                replace(mig, uuid=f"MIG-{uuid.uuid5(_NAMES, f'{node_name} {mig.uuid}')}") for mig in gpu.mig_devices
+                replace(mig, uuid=f"MIG-{uuid.uuid5(_NAMES, f'{node_name} {mig.uuid}')}")
+                for mig in gpu.mig_devices
             ),
         )
         for gpu in original.gpus

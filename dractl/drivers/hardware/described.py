@@ -63,7 +63,9 @@ class _At:
     def __init__(self, document: Document) -> None:
         self.document = document
 
-    def error(self, path: tuple[str | int, ...], message: str, hint: str | None = None) -> InputError:
+    def error(
+        self, path: tuple[str | int, ...], message: str, hint: str | None = None
+    ) -> InputError:
         return InputError(message, place=str(self.document.locate(path)), hint=hint)
 
     def unknown(self, path: tuple[str | int, ...], known: tuple[str, ...]) -> InputError:
@@ -79,17 +81,24 @@ def read(path: str) -> Layout:
         raise InputError("is not a file; a machine file is one YAML file", place=path)
     inputs = load_documents([path], relevant_only=False)
     for broken in inputs.broken:
-        message = broken.message.replace("not a Kubernetes object", "not a map of a machine's settings")
+        message = broken.message.replace(
+            "not a Kubernetes object", "not a map of a machine's settings"
+        )
         hint = broken.hint if message == broken.message else f"keys are {', '.join(_TOP)}"
         raise InputError(message, place=str(broken.position), hint=hint)
     if len(inputs.documents) != 1:
-        raise InputError(f"has {len(inputs.documents)} documents; a machine file must have exactly one", place=path)
+        raise InputError(
+            f"has {len(inputs.documents)} documents; a machine file must have exactly one",
+            place=path,
+        )
     document = inputs.documents[0]
     at, value = _At(document), document.value
     for key in value:
         if key not in _TOP:
             raise at.unknown((key,), _TOP)
-    settings = {key: item for key, item in value.items() if key in (*KEYS, *FILE_KEYS) and key != "roots"}
+    settings = {
+        key: item for key, item in value.items() if key in (*KEYS, *FILE_KEYS) and key != "roots"
+    }
     for key, item in settings.items():
         _check_setting(at, key, item)
     roots = _roots(at, value.get("roots", []))
@@ -97,7 +106,8 @@ def read(path: str) -> Layout:
     for number, root in enumerate(roots):
         if asked and root.numa is not None and root.numa >= asked:
             raise at.error(
-                ("roots", number, "numa"), f"numa must be from 0 to {asked - 1}, as the machine's numa is {asked}"
+                ("roots", number, "numa"),
+                f"numa must be from 0 to {asked - 1}, as the machine's numa is {asked}",
             )
     return Layout(
         roots,
@@ -119,7 +129,9 @@ def _check_setting(at: _At, key: str, item: Any) -> None:
 
 def _roots(at: _At, value: Any) -> tuple[PlannedRoot, ...]:
     if not isinstance(value, list):
-        raise at.error(("roots",), "roots must be a list such as [{numa: 0, devices: [2xH100, nic]}]")
+        raise at.error(
+            ("roots",), "roots must be a list such as [{numa: 0, devices: [2xH100, nic]}]"
+        )
     found: list[PlannedRoot] = []
     seen: dict[str, tuple[str | int, ...]] = {}
     for number, item in enumerate(value):
@@ -131,9 +143,13 @@ def _roots(at: _At, value: Any) -> tuple[PlannedRoot, ...]:
                 raise at.unknown((*path, key), _ROOT_KEYS)
         node, name = item.get("numa", 0), item.get("root")
         if node is not None and (type(node) is not int or not 0 <= node < 1024):
-            raise at.error((*path, "numa"), f"numa must be a NUMA node from 0 to 1023, or null, not {node!r}")
+            raise at.error(
+                (*path, "numa"), f"numa must be a NUMA node from 0 to 1023, or null, not {node!r}"
+            )
         if name is not None and not _ROOT.match(str(name)):
-            raise at.error((*path, "root"), f"root must be a host bridge such as pci0000:44, not {name!r}")
+            raise at.error(
+                (*path, "root"), f"root must be a host bridge such as pci0000:44, not {name!r}"
+            )
         if name in seen:
             raise at.error((*path, "root"), f"root {name} is described twice")
         if name is not None:
@@ -144,26 +160,43 @@ def _roots(at: _At, value: Any) -> tuple[PlannedRoot, ...]:
     for number, root in enumerate(found):
         for slot in root.slots:
             if slot.address in taken:
-                raise at.error(("roots", number, "devices"), f"address {slot.address} is given to two devices")
+                raise at.error(
+                    ("roots", number, "devices"), f"address {slot.address} is given to two devices"
+                )
             taken |= {slot.address} if slot.address is not None else set()
     return tuple(found)
 
 
 def _slots(at: _At, path: tuple[str | int, ...], value: Any) -> tuple[PlannedDevice, ...]:
     if isinstance(value, list):
-        found = [_product(at, (*path, number), str(item), count=True) for number, item in enumerate(value)]
-        return tuple(PlannedDevice(product) for product, count in found for _ in range(min(count, MAX_DEVICES + 1)))
+        found = [
+            _product(at, (*path, number), str(item), count=True)
+            for number, item in enumerate(value)
+        ]
+        return tuple(
+            PlannedDevice(product)
+            for product, count in found
+            for _ in range(min(count, MAX_DEVICES + 1))
+        )
     if not isinstance(value, dict):
-        raise at.error(path, "devices must be a list such as [2xH100, nic], or a map from products to addresses")
+        raise at.error(
+            path,
+            "devices must be a list such as [2xH100, nic], or a map from products to addresses",
+        )
     slots: list[PlannedDevice] = []
     for name, places in value.items():
         product, _ = _product(at, (*path, name), name, count=False)
         if type(places) is int and 1 <= places <= MAX_DEVICES:
             slots += [PlannedDevice(product)] * places
         elif isinstance(places, list):
-            slots += [_slot(at, (*path, name, number), product, place) for number, place in enumerate(places)]
+            slots += [
+                _slot(at, (*path, name, number), product, place)
+                for number, place in enumerate(places)
+            ]
         else:
-            raise at.error((*path, name), f"{name} must be a number of devices or a list of addresses")
+            raise at.error(
+                (*path, name), f"{name} must be a number of devices or a list of addresses"
+            )
     return tuple(slots)
 
 
@@ -177,11 +210,15 @@ def _slot(at: _At, path: tuple[str | int, ...], product: Product, place: Any) ->
         pattern, wanted = _SLOT[key]
         if not pattern.match(str(value)):
             where = path if facts is not place else (*path, key)
-            raise at.error(where, f"{'an ' if key == 'address' else ''}{key} must {wanted}, not {value!r}")
+            raise at.error(
+                where, f"{'an ' if key == 'address' else ''}{key} must {wanted}, not {value!r}"
+            )
     return PlannedDevice(product, **facts)
 
 
-def _product(at: _At, path: tuple[str | int, ...], text: str, *, count: bool) -> tuple[Product, int]:
+def _product(
+    at: _At, path: tuple[str | int, ...], text: str, *, count: bool
+) -> tuple[Product, int]:
     try:
         if count:
             return counted(text)
@@ -196,13 +233,17 @@ def _product(at: _At, path: tuple[str | int, ...], text: str, *, count: bool) ->
 @cache
 def load(name: str) -> Layout:
     """The layout of a machine that names.canonical knows."""
-    with as_file(hardware.machines_folder().joinpath(f"{names.canonical(name) or name}.yaml")) as path:
+    with as_file(
+        hardware.machines_folder().joinpath(f"{names.canonical(name) or name}.yaml")
+    ) as path:
         return read(str(path))
 
 
 def _labels(at: _At, value: Any) -> dict[str, str]:
     if not isinstance(value, dict):
-        raise at.error(("labels",), "labels must be a map such as {topology.kubernetes.io/zone: us-east-1a}")
+        raise at.error(
+            ("labels",), "labels must be a map such as {topology.kubernetes.io/zone: us-east-1a}"
+        )
     for key, item in value.items():
         path = ("labels", key)
         if not is_key(key):
@@ -217,13 +258,18 @@ def _labels(at: _At, value: Any) -> dict[str, str]:
             allowed = "at most 63 letters, digits, '-', '_' or '.', and begin and end with a letter or digit"
             raise at.error(path, f"label {key} must be {allowed}")
         if key == ARCH and item not in ARCHITECTURES:
-            raise at.error(path, f"label {key} must be one of {', '.join(ARCHITECTURES)}, not {item!r}")
+            raise at.error(
+                path, f"label {key} must be one of {', '.join(ARCHITECTURES)}, not {item!r}"
+            )
     return dict(value)
 
 
 def _evidence(at: _At, value: Any) -> tuple[Provenance, ...]:
     if not isinstance(value, list):
-        raise at.error(("evidence",), "evidence must be a list such as [{of: roots, sure: recorded, source: ...}]")
+        raise at.error(
+            ("evidence",),
+            "evidence must be a list such as [{of: roots, sure: recorded, source: ...}]",
+        )
     found = []
     for number, item in enumerate(value):
         path = ("evidence", number)

@@ -19,12 +19,33 @@ MAX_CPUS = 4096
 MAX_VFS = 128
 MAX_NODES = 64
 
-NUMBERS = {"roots": MAX_DEVICES, "numa": MAX_NODES, "cpus": MAX_CPUS, "threads": 8, "vfs": MAX_VFS, "nvlinks": 36}
-KEYS = ("roots", "numa", "cpus", "threads", "memory", "vfs", "driver", "cuda", "mig", "addressingMode")
+NUMBERS = {
+    "roots": MAX_DEVICES,
+    "numa": MAX_NODES,
+    "cpus": MAX_CPUS,
+    "threads": 8,
+    "vfs": MAX_VFS,
+    "nvlinks": 36,
+}
+KEYS = (
+    "roots",
+    "numa",
+    "cpus",
+    "threads",
+    "memory",
+    "vfs",
+    "driver",
+    "cuda",
+    "mig",
+    "addressingMode",
+)
 """The settings of a line. A file has them too, and :data:`FILE_KEYS`."""
 
 FILE_KEYS = ("gpuMemory", "fabric", "cloud", "instanceType", "nvlinks")
-CHOICES = {"addressingMode": ("ATS", "HMM", "None"), "cloud": ("alibaba", "aws", "azure", "gce", "oke")}
+CHOICES = {
+    "addressingMode": ("ATS", "HMM", "None"),
+    "cloud": ("alibaba", "aws", "azure", "gce", "oke"),
+}
 """NVML's addressing modes, and the clouds that dranet knows."""
 
 MIN_MEMORY, MAX_MEMORY = 1 << 20, 1 << 50
@@ -104,7 +125,9 @@ def numbers(settings: Mapping[str, Any]) -> dict[str, int]:
         if key in NUMBERS:
             most = NUMBERS[key]
             if not str(value).isdecimal() or not 1 <= int(value) <= most:
-                raise UsageError(f"--hardware: {key} must be a number from 1 to {most}, not {value!r}")
+                raise UsageError(
+                    f"--hardware: {key} must be a number from 1 to {most}, not {value!r}"
+                )
             found[key] = int(value)
         elif key not in KEYS and key not in FILE_KEYS:
             raise unknown_key(key)
@@ -124,13 +147,25 @@ def _unfit(key: str, value: Any) -> str | None:
             else "on, off, or the MIG devices of each GPU, such as 7x1g.5gb or 3g.20gb+2x2g.10gb"
         )
     if key in ("memory", "gpuMemory"):
-        return None if MIN_MEMORY <= size(value) <= MAX_MEMORY else "a quantity such as 512Gi, from 1Mi to 1Pi"
+        return (
+            None
+            if MIN_MEMORY <= size(value) <= MAX_MEMORY
+            else "a quantity such as 512Gi, from 1Mi to 1Pi"
+        )
     if key in ("driver", "cuda"):
-        return None if _VERSION.match(str(value)) else f"a version such as {'13.0' if key == 'cuda' else '580.65.06'}"
+        return (
+            None
+            if _VERSION.match(str(value))
+            else f"a version such as {'13.0' if key == 'cuda' else '580.65.06'}"
+        )
     if key == "instanceType":
         return None if isinstance(value, str) and value else "a string such as p5.48xlarge"
     fits = isinstance(value, dict) and {"cluster", "clique"} >= set(value)
-    if not fits or not _UUID.match(str(value.get("cluster", _NO_UUID))) or not str(value.get("clique", 1)).isdecimal():
+    if (
+        not fits
+        or not _UUID.match(str(value.get("cluster", _NO_UUID)))
+        or not str(value.get("clique", 1)).isdecimal()
+    ):
         return "a map of cluster, a UUID, and clique, a number"
     return None
 
@@ -147,24 +182,36 @@ def unknown_key(key: str, known: tuple[str, ...] = KEYS) -> UsageError:
     """The error for a key that does not exist: the nearest one, and all of them."""
     counted = {name.lower(): name for name in products()}.get(key.lower().removesuffix("s"))
     if counted is not None:
-        return UsageError(f"--hardware: {key!r} is no key", hint=f"a count stands in front: 4x{counted}")
+        return UsageError(
+            f"--hardware: {key!r} is no key", hint=f"a count stands in front: 4x{counted}"
+        )
     near = nearest_names(key, known, most=1)
     suggestion = f"; did you mean {near[0]}?" if near else ""
-    return UsageError(f"--hardware: unknown key {key!r}{suggestion}", hint=f"keys are {', '.join(known)}")
+    return UsageError(
+        f"--hardware: unknown key {key!r}{suggestion}", hint=f"keys are {', '.join(known)}"
+    )
 
 
 def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
     """The error for a name that is neither a product nor a machine: the nearest ones."""
     known = {name.lower(): name for name in (*products(), *machines)}
-    family = [name for name in (*names.beginning(text), *beginning(text)) if name.lower() in known][:_NEAR]
+    family = [name for name in (*names.beginning(text), *beginning(text)) if name.lower() in known][
+        :_NEAR
+    ]
     if text[:1] in ("x", "X") and text[1:].lower() in known:
-        return UsageError(f"--hardware: {text!r} has no count", hint=f"write 8x{known[text[1:].lower()]}")
+        return UsageError(
+            f"--hardware: {text!r} has no count", hint=f"write 8x{known[text[1:].lower()]}"
+        )
     near = family or [known[name] for name in get_close_matches(text.lower(), known, 3, 0.6)]
     message = f"--hardware: unknown machine or product {text!r}"
     lists = "`dractl render --list-hardware` lists the machines"
     if near:
-        return UsageError(f"{message}; did you mean {' or '.join(near)}?", hint=f"{lists} and the products")
-    return UsageError(message, hint=f"products are {', '.join(products())}; keys are {', '.join(KEYS)}; {lists}")
+        return UsageError(
+            f"{message}; did you mean {' or '.join(near)}?", hint=f"{lists} and the products"
+        )
+    return UsageError(
+        message, hint=f"products are {', '.join(products())}; keys are {', '.join(KEYS)}; {lists}"
+    )
 
 
 def counted(text: str, machines: tuple[str, ...] = ()) -> tuple[Product, int]:
@@ -180,5 +227,7 @@ def counted(text: str, machines: tuple[str, ...] = ()) -> tuple[Product, int]:
         raise unknown_product(match[2] if match is not None else text, machines)
     count = (match[1] or "1").lstrip("0")
     if not count or len(count) > len(str(MAX_DEVICES)) or int(count) > MAX_DEVICES:
-        raise UsageError(f"--hardware: the count of {found.name} must be from 1 to {MAX_DEVICES}, not {match[1][:20]}")
+        raise UsageError(
+            f"--hardware: the count of {found.name} must be from 1 to {MAX_DEVICES}, not {match[1][:20]}"
+        )
     return found, int(count)

@@ -10,7 +10,9 @@ from dractl.topology.machine import MigDevice, MigProfile, Placement
 
 ON = ("on", True)
 _OFF = ("off", False)
-_PART = re.compile(r"(?:(?P<count>[1-8])[xX])?(?P<profile>[1-8]g\.[0-9]{1,4}gb(?:[+-][a-z.]{1,12})?)\Z")
+_PART = re.compile(
+    r"(?:(?P<count>[1-8])[xX])?(?P<profile>[1-8]g\.[0-9]{1,4}gb(?:[+-][a-z.]{1,12})?)\Z"
+)
 _BETWEEN = re.compile(r"\+(?=[0-9])")  # 1g.5gb+me is one profile
 _NAMES = uuid.UUID("6f6b9dc4-27f7-4f3a-8a0e-6a1f3a1d54a9")
 
@@ -18,7 +20,9 @@ _NAMES = uuid.UUID("6f6b9dc4-27f7-4f3a-8a0e-6a1f3a1d54a9")
 def fits(value: Any) -> bool:
     """True if a setting has the form of one."""
     return value in (*ON, *_OFF) or (
-        isinstance(value, str) and bool(value) and all(_PART.match(part) for part in _BETWEEN.split(value))
+        isinstance(value, str)
+        and bool(value)
+        and all(_PART.match(part) for part in _BETWEEN.split(value))
     )
 
 
@@ -35,21 +39,29 @@ def wanted(value: Any) -> tuple[str, ...]:
     return tuple(part["profile"] for part in parts for _ in range(int(part["count"] or 1)))
 
 
-def devices(value: Any, profiles: tuple[MigProfile, ...], gpu: str, bdf: str) -> tuple[MigDevice, ...]:
+def devices(
+    value: Any, profiles: tuple[MigProfile, ...], gpu: str, bdf: str
+) -> tuple[MigDevice, ...]:
     """The MIG devices of a GPU: each at the first place that is free, in the order in which they are named. Raises
     UsageError for a profile that the GPU does not have, and where there is no room."""
     return tuple(_devices(wanted(value), {profile.name: profile for profile in profiles}, gpu, bdf))
 
 
-def _devices(names: tuple[str, ...], known: dict[str, MigProfile], gpu: str, bdf: str) -> Iterator[MigDevice]:
+def _devices(
+    names: tuple[str, ...], known: dict[str, MigProfile], gpu: str, bdf: str
+) -> Iterator[MigDevice]:
     taken: set[int] = set()
     for index, name in enumerate(names):
         profile = known.get(name)
         if profile is None:
-            raise UsageError(f"--hardware: mig: {gpu} has no profile {name}", hint=f"it has {', '.join(known)}")
+            raise UsageError(
+                f"--hardware: mig: {gpu} has no profile {name}", hint=f"it has {', '.join(known)}"
+            )
         place = next((one for one in profile.placements if not taken & _slices(one)), None)
         if place is None:
-            raise UsageError(f"--hardware: mig: {gpu} has no room for {name} beside {', '.join(names[:index])}")
+            raise UsageError(
+                f"--hardware: mig: {gpu} has no room for {name} beside {', '.join(names[:index])}"
+            )
         taken |= _slices(place)
         own = f"MIG-{uuid.uuid5(_NAMES, f'{bdf} {index} {name}')}"
         yield MigDevice(own, name, profile.id, place, index + 1, 0, index, profile.slices)

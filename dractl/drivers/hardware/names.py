@@ -41,4 +41,6 @@ def canonical(name: str) -> str | None:
 def beginning(text: str) -> tuple[str, ...]:
     """The machines whose names begin like this: those of a family."""
     bare = _bare(text)
-    return tuple(name for spelling, name in _by_spelling().items() if bare and spelling.startswith(bare))
+    return tuple(
+        name for spelling, name in _by_spelling().items() if bare and spelling.startswith(bare)
+    )

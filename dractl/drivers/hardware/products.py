@@ -53,7 +53,10 @@ def products() -> dict[str, Product]:
 @cache
 def _by_bare_name() -> dict[str, Product]:
     found = {_bare(name): product for name, product in products().items()}
-    return {**{_bare(alias): products()[name] for alias, name in hardware.products().aliases.items()}, **found}
+    return {
+        **{_bare(alias): products()[name] for alias, name in hardware.products().aliases.items()},
+        **found,
+    }
 
 
 def _bare(name: str) -> str:
@@ -75,7 +78,9 @@ def beginning(text: str) -> tuple[str, ...]:
 def mig_layouts() -> dict[str, MigLayout]:
     """MIG layouts by name; a product names its own as ``mig``."""
     return {
-        name: MigLayout(tuple(map(_profile, table.profiles)), table.source, table.sure, table.derived)
+        name: MigLayout(
+            tuple(map(_profile, table.profiles)), table.source, table.sure, table.derived
+        )
         for name, table in hardware.mig_tables().layouts.items()
     }
 

@@ -14,7 +14,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from dractl.drivers.hardware import described, names
-from dractl.drivers.hardware.layout import Layout, PlannedDevice, PlannedRoot, counted, numbers, unknown_key
+from dractl.drivers.hardware.layout import (
+    Layout,
+    PlannedDevice,
+    PlannedRoot,
+    counted,
+    numbers,
+    unknown_key,
+)
 from dractl.drivers.hardware.products import Product, find
 from dractl.errors import UsageError
 
@@ -41,8 +48,12 @@ def parse(line: str) -> Layout:
     slots: list[list[PlannedDevice]] = [[] for _ in range(roots)]
     for found, count in counts.values():
         for number in range(count):
-            slots[number * roots // count if count <= roots else number % roots].append(PlannedDevice(found))
-    layout = tuple(PlannedRoot(tuple(held), number * numa // roots) for number, held in enumerate(slots))
+            slots[number * roots // count if count <= roots else number % roots].append(
+                PlannedDevice(found)
+            )
+    layout = tuple(
+        PlannedRoot(tuple(held), number * numa // roots) for number, held in enumerate(slots)
+    )
     return Layout(layout, numa, settings)
 
 
@@ -71,7 +82,9 @@ def machines(line: str) -> tuple[str, ...]:
 def _named(named: list[str], products: list[str], settings: dict[str, Any]) -> Layout:
     """A machine by its name, with settings of the line on top of its own."""
     if len(named) > 1:
-        raise UsageError(f"--hardware: {named[0]} and {named[1]} are two machines; render one at a time")
+        raise UsageError(
+            f"--hardware: {named[0]} and {named[1]} are two machines; render one at a time"
+        )
     if products:
         raise UsageError(
             f"--hardware: {named[0]} is a whole machine: {products[0]} cannot be added to it",
@@ -82,6 +95,15 @@ def _named(named: list[str], products: list[str], settings: dict[str, Any]) -> L
         raise UsageError(f"--hardware: {named[0]} has its own {fixed[0]}; leave {fixed[0]}= out")
     known = described.load(named[0])
     for key in settings:
-        if key not in ("cpus", "threads", "memory", "vfs", "driver", "cuda", "mig", "addressingMode"):
+        if key not in (
+            "cpus",
+            "threads",
+            "memory",
+            "vfs",
+            "driver",
+            "cuda",
+            "mig",
+            "addressingMode",
+        ):
             raise unknown_key(key)
     return replace(known, settings={**known.settings, **settings})

@@ -69,7 +69,9 @@ def explain_each(
         names = tuple(question.key[1] for question in group[1:])
         if names:
             kind, name = _together(explainer.state, group[0]) or ("", "")
-            answer = replace(answer, alike=names, workload=f"{kind.lower()} {group[0].key[0]}/{name}")
+            answer = replace(
+                answer, alike=names, workload=f"{kind.lower()} {group[0].key[0]}/{name}"
+            )
         answers.append(answer)
     if not alike:
         return worst_first(answers)
@@ -90,16 +92,27 @@ def _parted(explainer: Explainer, answer: Explanation) -> list[Explanation]:
     found = first_of(explainer.state, answer.subject.name, pods, explainer.features, len(pods))
     if found.pending is None or found.undecided or not found.fits:
         return [answer]
-    metadata = {key: v for key, v in map_at(found.pending, "metadata").items() if key not in ("uid", "ownerReferences")}
+    metadata = {
+        key: v
+        for key, v in map_at(found.pending, "metadata").items()
+        if key not in ("uid", "ownerReferences")
+    }
     spec = {key: v for key, v in map_at(found.pending, "spec").items() if key != "nodeName"}
     key = namespace, names[found.fits]
     beside = Explainer(found.state, explainer.features, replace(explainer.options, fixes=0))
-    other = beside.explain(Question("Pod", key, {**found.pending, "metadata": metadata, "spec": spec}), found.attempt)
+    other = beside.explain(
+        Question("Pod", key, {**found.pending, "metadata": metadata, "spec": spec}), found.attempt
+    )
     first, rest = names[1 : found.fits], names[found.fits + 1 :]
     number = f"{found.fits} of {len(pods)} pods of {answer.workload} fit{'s' * (found.fits == 1)} at once"
     return [
         replace(answer, alike=first, workload=answer.workload if first else ""),
-        replace(other, alike=rest, workload=answer.workload if rest else "", notes=(number, *other.notes)),
+        replace(
+            other,
+            alike=rest,
+            workload=answer.workload if rest else "",
+            notes=(number, *other.notes),
+        ),
     ]
 
 
@@ -112,7 +125,9 @@ def without_question(answer: Explanation, names: Sequence[str]) -> Explanation:
     if not (steps or answer.fixes):
         kind, _, name = names[0].partition("/")
         namespace = answer.subject.namespace
-        look = command("kubectl get {} {} -n {} -o yaml", f"{kind.lower()}s.scheduling.k8s.io", name, namespace)
+        look = command(
+            "kubectl get {} {} -n {} -o yaml", f"{kind.lower()}s.scheduling.k8s.io", name, namespace
+        )
         steps = (NextStep("see what the scheduler has written about the group", look),)
     return replace(answer, next=steps)
 
@@ -147,7 +162,10 @@ def _safely(explainer: Explainer, question: Question) -> Explanation:
     except DractlError as error:
         why, note = str(error), error.hint
     except Exception as error:
-        why, note = f"internal error: {type(error).__name__}: {error}", "please report it, with the objects"
+        why, note = (
+            f"internal error: {type(error).__name__}: {error}",
+            "please report it, with the objects",
+        )
     return Explanation(
         Subject(question.kind, *question.key),
         "undecided",
@@ -178,10 +196,19 @@ def _likeness(state: ClusterState, question: Question) -> Hashable:
         claims.append((claim is None, bool(deleted), repr(at(claim, "spec")), repr(reference)))
     spec = {key: value for key, value in map_at(pod, "spec").items() if key not in _OF_ONE}
     near = map_at(spec, "affinity")
-    by_labels = near.get("podAffinity") or near.get("podAntiAffinity") or spec.get("topologySpreadConstraints")
+    by_labels = (
+        near.get("podAffinity")
+        or near.get("podAntiAffinity")
+        or spec.get("topologySpreadConstraints")
+    )
     own = _LABELS if by_labels else (*_LABELS, *_LABELS_OF_PARTS)
-    labels = {key: value for key, value in map_at(pod, "metadata", "labels").items() if key not in own}
-    tried = any(condition.get("type") == "PodScheduled" for condition in maps_at(pod, "status", "conditions"))
+    labels = {
+        key: value for key, value in map_at(pod, "metadata", "labels").items() if key not in own
+    }
+    tried = any(
+        condition.get("type") == "PodScheduled"
+        for condition in maps_at(pod, "status", "conditions")
+    )
     return (question.key[0], owner, repr(spec), repr(labels), tuple(claims), tried)
 
 
@@ -189,37 +216,59 @@ def _likeness(state: ClusterState, question: Question) -> Hashable:
 
 
 def _with_relief(
-    explainer: Explainer, answers: Sequence[Explanation], tell: Callable[[str], None] = lambda _: None
+    explainer: Explainer,
+    answers: Sequence[Explanation],
+    tell: Callable[[str], None] = lambda _: None,
 ) -> list[Explanation]:
     """The answers, with :attr:`Fix.relief` for the fixes that several pods wait for."""
     waiting: dict[str, list[tuple[Explanation, Fix]]] = {}
     for answer in answers:
         for fix in answer.fixes if _alone(explainer.state, answer) else ():
-            if fix.changes and not _of_recreated(explainer.state, answer, fix):  # a driver's devices are not known
+            if fix.changes and not _of_recreated(
+                explainer.state, answer, fix
+            ):  # a driver's devices are not known
                 waiting.setdefault(_action(fix), []).append((answer, fix))
-    shared = sorted((action for action in waiting if _pods(waiting[action]) > 1), key=lambda a: -_pods(waiting[a]))
+    shared = sorted(
+        (action for action in waiting if _pods(waiting[action]) > 1),
+        key=lambda a: -_pods(waiting[a]),
+    )
     relief: dict[str, Relief] = {}
     for number, action in enumerate(shared[:_TRIED], 1):
         tell(f"counting the pods that fit after each fix ({number} of {min(len(shared), _TRIED)})")
         fitting = _fitting(explainer, waiting[action])
         if fitting is not None:
             relief[action] = Relief(fitting, _pods(waiting[action]))
-    return [replace(a, fixes=tuple(replace(f, relief=relief.get(_action(f))) for f in a.fixes)) for a in answers]
+    return [
+        replace(a, fixes=tuple(replace(f, relief=relief.get(_action(f))) for f in a.fixes))
+        for a in answers
+    ]
 
 
 def _of_recreated(state: ClusterState, answer: Explanation, fix: Fix) -> bool:
     """True if a fix ends replicas of the same workload, as a rollout does again and again."""
-    ended = (parse_target(c.target)[1] for c in fix.tried if isinstance(c, Delete) and c.target.startswith("Pod/"))
+    ended = (
+        parse_target(c.target)[1]
+        for c in fix.tried
+        if isinstance(c, Delete) and c.target.startswith("Pod/")
+    )
     own = workload(state.get("Pod", (answer.subject.namespace, answer.subject.name)) or {})
-    others = (state.get("Pod", key) for key in ended if key != (answer.subject.namespace, answer.subject.name))
+    others = (
+        state.get("Pod", key)
+        for key in ended
+        if key != (answer.subject.namespace, answer.subject.name)
+    )
     return own is not None and any(
-        pod is not None and workload(pod) == own and text_at(pod, "spec", "nodeName") for pod in others
+        pod is not None and workload(pod) == own and text_at(pod, "spec", "nodeName")
+        for pod in others
     )
 
 
 def _action(fix: Fix) -> str:
     """Equal for fixes that are one and the same change, whichever pods are recreated with it."""
-    return repr([c for c in fix.changes if not (isinstance(c, Delete) and c.target.startswith("Pod/"))] or fix.changes)
+    return repr(
+        [c for c in fix.changes if not (isinstance(c, Delete) and c.target.startswith("Pod/"))]
+        or fix.changes
+    )
 
 
 def _pods(waiting: Sequence[tuple[Explanation, Fix]]) -> int:

@@ -86,20 +86,30 @@ def groups(
         for key in named or [(space, name) for space in spaces]:
             for gang, pods, made in _parts(state, kind, key):
                 if len(pods) + len(made) > 1:
-                    found.append(_group(explainer, f"{kind}/{'/'.join(key)}", key[0], gang, pods, made, tell))
+                    found.append(
+                        _group(explainer, f"{kind}/{'/'.join(key)}", key[0], gang, pods, made, tell)
+                    )
     return found
 
 
-def _parts(state: ClusterState, kind: str, key: Key) -> list[tuple[tuple[str, ...], list[Raw], list[Raw]]]:
+def _parts(
+    state: ClusterState, kind: str, key: Key
+) -> list[tuple[tuple[str, ...], list[Raw], list[Raw]]]:
     """The pods of a workload by the gang that they are of, and those that its controller has not created yet."""
     value = state.get(kind, key)
     there = [(own, pod) for own, pod in owned_pods(state, kind, key) if not ended(pod)]
     parts: dict[tuple[str, ...], list[Raw]] = {}
     for _, pod in sorted(there, key=lambda item: (*_order(item[1]), item[0])):
         if not text_at(pod, "metadata", "deletionTimestamp"):
-            parts.setdefault(group_of(pod), []).append({**pod, "metadata": {**pod["metadata"], "namespace": key[0]}})
+            parts.setdefault(group_of(pod), []).append(
+                {**pod, "metadata": {**pod["metadata"], "namespace": key[0]}}
+            )
     refused = refusal(state, *key) is not None
-    made = [] if value is None or refused else _made(Question(kind, key, value), sum(map(len, parts.values())))
+    made = (
+        []
+        if value is None or refused
+        else _made(Question(kind, key, value), sum(map(len, parts.values())))
+    )
     if not parts and made:
         return [(group_of(made[0]), [], made)]
     return [(gang, pods, made if len(parts) == 1 else []) for gang, pods in parts.items()]
@@ -108,7 +118,9 @@ def _parts(state: ClusterState, kind: str, key: Key) -> list[tuple[tuple[str, ..
 def _order(pod: Raw) -> tuple[int, str]:
     """The higher priority first, then the older pod."""
     priority = at(pod, "spec", "priority")
-    return -priority if isinstance(priority, int) else 0, text_at(pod, "metadata", "creationTimestamp")
+    return -priority if isinstance(priority, int) else 0, text_at(
+        pod, "metadata", "creationTimestamp"
+    )
 
 
 def _made(workload: Question, there: int) -> list[Raw]:
@@ -119,7 +131,9 @@ def _made(workload: Question, there: int) -> list[Raw]:
         count = _replicas(workload.value, path)
         if there and len(paths) > 1:
             return []  # which of them are there cannot be told
-        name = text_at(question.value, "metadata", "name") + (f"-{path[-3]}" if len(paths) > 1 else "")
+        name = text_at(question.value, "metadata", "name") + (
+            f"-{path[-3]}" if len(paths) > 1 else ""
+        )
         for number in range(there, count):
             metadata = {**question.value["metadata"], "name": f"{name}-{number}"}
             found.append(with_volumes(workload.value, {**question.value, "metadata": metadata}))
@@ -168,7 +182,10 @@ def _group(
     topology = of_one.topology if of_one is not None else ""
     own = name.rpartition("/")[2]
     places = domains(explainer.state, topology, on_nodes) or {"": explainer.state}
-    reached = {where: together(nodes, own, waiting, explainer.features, tell) for where, nodes in places.items()}
+    reached = {
+        where: together(nodes, own, waiting, explainer.features, tell)
+        for where, nodes in places.items()
+    }
     where, found = max(reached.items(), key=lambda item: item[1].fits)
     return Group(
         name,
@@ -201,7 +218,11 @@ def _stops(explainer: Explainer, found: Together) -> tuple[Reason, ...]:
     """Why the next pod stays pending, in the cluster with those that fit."""
     if found.pending is None:
         return ()
-    metadata = {key: v for key, v in map_at(found.pending, "metadata").items() if key not in ("uid", "ownerReferences")}
+    metadata = {
+        key: v
+        for key, v in map_at(found.pending, "metadata").items()
+        if key not in ("uid", "ownerReferences")
+    }
     spec = {key: v for key, v in map_at(found.pending, "spec").items() if key != "nodeName"}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     key = text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")

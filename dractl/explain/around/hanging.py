@@ -22,7 +22,11 @@ def pods(scheduler: Scheduler, node: str) -> Iterator[Hanging]:
         if text_at(pod, "spec", "nodeName") == node and not ended(pod):
             claims = enter(scheduler.state, pod).claims
             conclusion, _ = settled.placed_pod(scheduler, Question("Pod", key, pod), claims)
-            node_itself = isinstance(conclusion.causes[0], (NodeSilent, NodeUnready)) if conclusion.causes else False
+            node_itself = (
+                isinstance(conclusion.causes[0], (NodeSilent, NodeUnready))
+                if conclusion.causes
+                else False
+            )
             if conclusion.verdict not in FITS and not node_itself:
                 yield Hanging("/".join(key), conclusion.headline.text(Names()))
 

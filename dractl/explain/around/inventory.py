@@ -10,7 +10,14 @@ from dractl.cluster.devices import Devices, ready_devices, result_device
 from dractl.cluster.paste import NextStep, command
 from dractl.cluster.state import at, key_of, maps_at, text_at
 from dractl.errors import InputError
-from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Hanging, Subject, reason_of
+from dractl.explain.answer import (
+    DeviceStatus,
+    DriverStatus,
+    Explanation,
+    Hanging,
+    Subject,
+    reason_of,
+)
 from dractl.explain.ask import Question
 from dractl.explain.diagnose.faults import unusable as unusable_pool
 from dractl.explain.selectors import text_of
@@ -27,14 +34,24 @@ from dractl.scheduler.rejection import Cordoned
 _MOST = 8  # pods that are named
 _HARMLESS = ("None",)  # effects of taints that keep nothing away
 # A claim without any wish, for a class that takes every device: what it cannot have, nobody can.
-_WISH = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": 1, "tolerations": [{"operator": "Exists"}]}
+_WISH = {
+    "deviceClassName": "any",
+    "allocationMode": "ExactCount",
+    "count": 1,
+    "tolerations": [{"operator": "Exists"}],
+}
 _ANY = {
     "apiVersion": "resource.k8s.io/v1",
     "kind": "ResourceClaim",
     "metadata": {"name": "any", "namespace": "any"},
     "spec": {"devices": {"requests": [{"name": "any", "exactly": _WISH}]}},
 }
-_ANY_CLASS = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "any"}, "spec": {}}
+_ANY_CLASS = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "any"},
+    "spec": {},
+}
 
 
 def node(
@@ -69,7 +86,8 @@ def node(
     if at(question.value, "spec", "unschedulable") is True:
         causes.append(NodeFilter(plugin="NodeUnschedulable", unmet=(Cordoned(),), nodes=here))
     drivers = tuple(
-        _driver(name, found, seen=not blind.parts) for name in sorted({DeviceID.parse(d.device).driver for d in found})
+        _driver(name, found, seen=not blind.parts)
+        for name in sorted({DeviceID.parse(d.device).driver for d in found})
     )
     counts = {
         status: sum(d.status == status for d in found)
@@ -77,15 +95,27 @@ def node(
     }
     counted = ", ".join(f"{n} {status}" for status, n in counts.items() if n) or "no devices"
     competing = (
-        "; the free devices share counters and cannot all be allocated at once" if _compete(devices, found) else ""
+        "; the free devices share counters and cannot all be allocated at once"
+        if _compete(devices, found)
+        else ""
     )
     if stuck:
-        counted += f"; {len(stuck)} pod{'' if len(stuck) == 1 else 's'} on it cannot start, run or end"
+        counted += (
+            f"; {len(stuck)} pod{'' if len(stuck) == 1 else 's'} on it cannot start, run or end"
+        )
     ready = "" if condition is None else f"{condition.sentence(Names(), Scope.ONE)}; "
-    headline = Headline(ready + counted + competing, before="based on what may be read: " if blind.parts else "")
+    headline = Headline(
+        ready + counted + competing, before="based on what may be read: " if blind.parts else ""
+    )
     return Explanation(
         Subject("Node", "", question.key[1]),
-        "blocked" if unusable or condition else "failing" if stuck else "undecided" if blind.parts else "allocatable",
+        "blocked"
+        if unusable or condition
+        else "failing"
+        if stuck
+        else "undecided"
+        if blind.parts
+        else "allocatable",
         scheduler.features.release,
         assumed,
         headline=headline.text(Names()),
@@ -102,13 +132,20 @@ def node(
 def _next(node: str, condition: Cause | None, stuck: Sequence[Hanging]) -> Iterator[NextStep]:
     """What to do about a node that does not answer, and where to read on about the pods that hang on it."""
     if condition is not None:
-        yield NextStep(f"start the kubelet of {node}, or mend what it names", command("kubectl describe node {}", node))
+        yield NextStep(
+            f"start the kubelet of {node}, or mend what it names",
+            command("kubectl describe node {}", node),
+        )
     for one in stuck[:_MOST]:
         namespace, pod = key_of(one.pod)
-        yield NextStep(f"see what helps pod {one.pod}", command("dractl explain pod/{} -n {}", pod, namespace))
+        yield NextStep(
+            f"see what helps pod {one.pod}", command("dractl explain pod/{} -n {}", pod, namespace)
+        )
 
 
-def of_node(scheduler: Scheduler, devices: Devices, name: str, survey: Survey) -> tuple[DeviceStatus, ...]:
+def of_node(
+    scheduler: Scheduler, devices: Devices, name: str, survey: Survey
+) -> tuple[DeviceStatus, ...]:
     """Every device of a node, with the requests of the survey that its selectors let through."""
     unusable = {(p.driver, p.pool): p for p in survey.pools if p.state != "usable"}
     wanted: dict[DeviceID, list[str]] = {}
@@ -132,7 +169,9 @@ def _out_of_reach(scheduler: Scheduler, devices: Devices, name: str) -> dict[Dev
         return {}
 
     allocator = scheduler.allocator.replace(classes=(cast("DeviceClass", decode(_ANY_CLASS)),))
-    (request,) = allocator.survey(scheduler.state.decode(node), [cast("ResourceClaim", decode(_ANY))]).requests
+    (request,) = allocator.survey(
+        scheduler.state.decode(node), [cast("ResourceClaim", decode(_ANY))]
+    ).requests
     lost = [loss for stage in request.stages if stage.name != "in-use" for loss in stage.lost]
     short: dict[tuple[str, str, str], str] = {}
     found = {}
@@ -165,7 +204,9 @@ def _published(
             identity = DeviceID(*pool, device.name)
             if id(item) not in current:
                 continue  # of an older generation
-            status = _status(devices, identity, device, unusable.get(pool), out_of_reach.get(identity))
+            status = _status(
+                devices, identity, device, unusable.get(pool), out_of_reach.get(identity)
+            )
             if status.status == "held":
                 status = replace(status, detail=_left(scheduler, identity, device))
             root, numa = (_attribute(devices, identity, name) for name in ("pcieRoot", "numaNode"))
@@ -199,7 +240,10 @@ def _left(scheduler: Scheduler, identity: DeviceID, device: Device) -> str:
     if taken is None or not device.allow_multiple_allocations:
         return ""
     amounts = ((name, capacity.value) for name, capacity in device.capacity.items())
-    left = [f"{name} {total - taken[name] if name in taken else total} of {total} left" for name, total in amounts]
+    left = [
+        f"{name} {total - taken[name] if name in taken else total} of {total} left"
+        for name, total in amounts
+    ]
     return "shared: " + ", ".join(left)
 
 
@@ -209,7 +253,9 @@ def _unpublished(scheduler: Scheduler, devices: Devices, name: str) -> Iterator[
     seen: set[DeviceID] = set()
     for claim in scheduler.state.all("ResourceClaim").values():
         terms = maps_at(claim, "status", "allocation", "nodeSelector", "nodeSelectorTerms")
-        here = any(name in (e.get("values") or ()) for t in terms for e in maps_at(t, "matchFields"))
+        here = any(
+            name in (e.get("values") or ()) for t in terms for e in maps_at(t, "matchFields")
+        )
         for result in maps_at(claim, "status", "allocation", "devices", "results") if here else ():
             identity = result_device(result)
             if devices.get(identity) is None and identity not in seen:

@@ -81,8 +81,14 @@ def compare(
 ) -> tuple[ByMachine, ...]:
     """A comparison for each question. Of ``state`` everything counts but nodes, volumes, and the ResourceSlices of
     single nodes: such devices are those of the machines."""
-    shared = {key: item for key, item in state.all("ResourceSlice").items() if not text_at(item, "spec", "nodeName")}
-    alone = state.only({"Node": {}, "ResourceSlice": shared, "PersistentVolume": {}, "PersistentVolumeClaim": {}})
+    shared = {
+        key: item
+        for key, item in state.all("ResourceSlice").items()
+        if not text_at(item, "spec", "nodeName")
+    }
+    alone = state.only(
+        {"Node": {}, "ResourceSlice": shared, "PersistentVolume": {}, "PersistentVolumeClaim": {}}
+    )
     columns = []
     for name, machine in machines.items():
         there = _Machine(name, machine, machine.published.merged(alone), features, options)
@@ -94,12 +100,18 @@ class _Machine:
     """A cluster of one node."""
 
     def __init__(
-        self, name: str, described: DescribedMachine, state: ClusterState, features: Features, options: Options
+        self,
+        name: str,
+        described: DescribedMachine,
+        state: ClusterState,
+        features: Features,
+        options: Options,
     ) -> None:
         self.name, self.described, self.state = name, described, state
         self.features, self.options = features, options
         self.node = next(
-            text_at(item, "spec", "nodeName") for item in described.published.all("ResourceSlice").values()
+            text_at(item, "spec", "nodeName")
+            for item in described.published.all("ResourceSlice").values()
         )
         self.explainers: dict[tuple[Needed, ...], Explainer] = {}
 
@@ -109,22 +121,31 @@ class _Machine:
             found, needs = self._assuming(question, ())
             return MachineAnswer(self.name, found, needs)
         question, unjudged = _by_itself(question)
-        unjudged = (*unknown(question.value, self.described.room, provided(self.state.classes)), *unjudged)
+        unjudged = (
+            *unknown(question.value, self.described.room, provided(self.state.classes)),
+            *unjudged,
+        )
         found, needs = self._assuming(question, of_pod(question.value, self.described.labels))
         return MachineAnswer(self.name, found, needs, self._set_by(question.value), unjudged)
 
-    def _assuming(self, question: Question, needs: tuple[Needed, ...]) -> tuple[Explanation, tuple[Needed, ...]]:
+    def _assuming(
+        self, question: Question, needs: tuple[Needed, ...]
+    ) -> tuple[Explanation, tuple[Needed, ...]]:
         """The answer on a node with further labels, and with those that pools which are not of one node need as well,
         where it does not fit without them."""
         found = self._explain(question, needs)
         if found.fits:
             return found, needs
-        wanted = list(of_slices(self.state.slices, with_needed(self.described.labels, needs)))[:_MOST]
+        wanted = list(of_slices(self.state.slices, with_needed(self.described.labels, needs)))[
+            :_MOST
+        ]
         together = _agreeing(wanted)
         for more in [together, *wanted] if len(wanted) > 1 else wanted:
             other = self._explain(question, (*needs, *more))
             if other.fits:
-                used = {f"pool {d.driver}/{d.pool}" for node in other.nodes[:1] for d in node.allocation}
+                used = {
+                    f"pool {d.driver}/{d.pool}" for node in other.nodes[:1] for d in node.allocation
+                }
                 return other, (*needs, *(each for each in more if each.by in used))
             if more is together or len(wanted) == 1:
                 only_there = found.reasons[:1] and found.reasons[0].code == "slice-node-mismatch"
@@ -147,9 +168,13 @@ class _Machine:
         affinity = at(pod, "spec", "affinity", "nodeAffinity", REQUIRED)
         asked = dict.fromkeys(map_at(pod, "spec", "nodeSelector"))
         for term in maps_at(affinity, "nodeSelectorTerms"):
-            asked |= dict.fromkeys(text_at(each, "key") for each in maps_at(term, "matchExpressions"))
+            asked |= dict.fromkeys(
+                text_at(each, "key") for each in maps_at(term, "matchExpressions")
+            )
         setters = self.described.setters
-        return {f"{key}={self.described.labels[key]}": setters[key] for key in asked if key in setters}
+        return {
+            f"{key}={self.described.labels[key]}": setters[key] for key in asked if key in setters
+        }
 
 
 def _agreeing(wanted: Iterable[tuple[Needed, ...]]) -> tuple[Needed, ...]:
@@ -173,8 +198,13 @@ def _by_itself(question: Question) -> tuple[Question, tuple[str, ...]]:
     if any(term.get("matchFields") for term in terms):
         gone.append("matchFields of node affinity")
         kept = [{key: item for key, item in term.items() if key != "matchFields"} for term in terms]
-        affinity["nodeAffinity"] = {REQUIRED: {"nodeSelectorTerms": kept}} if all(any(t.values()) for t in kept) else {}
-    if any("persistentVolumeClaim" in volume or "ephemeral" in volume for volume in maps_at(spec, "volumes")):
+        affinity["nodeAffinity"] = (
+            {REQUIRED: {"nodeSelectorTerms": kept}} if all(any(t.values()) for t in kept) else {}
+        )
+    if any(
+        "persistentVolumeClaim" in volume or "ephemeral" in volume
+        for volume in maps_at(spec, "volumes")
+    ):
         gone.append("volumes")
     if not gone:
         return question, ()
@@ -193,7 +223,9 @@ def of_pod(pod: Raw, labels: Labels) -> tuple[Needed, ...]:
     found = _needed([each for each in wanted if each.key not in labels], "nodeSelector") or ()
     affinity = at(pod, "spec", "affinity", "nodeAffinity", REQUIRED)
     if isinstance(affinity, dict):
-        found += of_selector(node_selector(affinity), with_needed(labels, found), "node affinity") or ()
+        found += (
+            of_selector(node_selector(affinity), with_needed(labels, found), "node affinity") or ()
+        )
     return found
 
 
@@ -202,7 +234,10 @@ def of_slices(slices: Iterable[ResourceSlice], labels: Labels) -> dict[tuple[Nee
     found: dict[tuple[Needed, ...], None] = {}
     for item in slices:
         by = f"pool {item.spec.driver}/{item.spec.pool.name}"
-        for selector in (item.spec.node_selector, *(device.node_selector for device in item.spec.devices)):
+        for selector in (
+            item.spec.node_selector,
+            *(device.node_selector for device in item.spec.devices),
+        ):
             needed = of_selector(selector, labels, by) if selector is not None else None
             if needed:
                 found[needed] = None
@@ -211,7 +246,10 @@ def of_slices(slices: Iterable[ResourceSlice], labels: Labels) -> dict[tuple[Nee
 
 def of_selector(selector: NodeSelector, labels: Labels, by: str) -> tuple[Needed, ...] | None:
     """What the first term that the node can meet needs; None if it can meet none."""
-    return next((n for t in selector.node_selector_terms if (n := _of_term(t, labels, by)) is not None), None)
+    return next(
+        (n for t in selector.node_selector_terms if (n := _of_term(t, labels, by)) is not None),
+        None,
+    )
 
 
 def _of_term(term: NodeSelectorTerm, labels: Labels, by: str) -> tuple[Needed, ...] | None:
@@ -239,7 +277,12 @@ def _candidates(wanted: Iterable[NodeSelectorRequirement]) -> tuple[str | None, 
     """Values to try: those that are named, the neighbours of bounds, none, and one that nobody names."""
     named = [value for each in wanted if each.operator == "In" for value in each.values]
     bounds = [value for each in wanted if each.operator in ("Gt", "Lt") for value in each.values]
-    beside = [str(int(bound) + step) for bound in bounds if bound.lstrip("-").isdecimal() for step in (1, -1)]
+    beside = [
+        str(int(bound) + step)
+        for bound in bounds
+        if bound.lstrip("-").isdecimal()
+        for step in (1, -1)
+    ]
     return (*named, None, *beside, "assumed")
 
 

@@ -22,14 +22,18 @@ def fatal(case: Case, verdict: NodeVerdict, survey: Survey) -> Cause:
     fault = verdict.outcome.fault
     claim = case.claims.get(fault.claim or "") or next(iter(case.claims.values()), None)
     match fault.kind:
-        case "pool-incomplete" | "pool-invalid" | "pool-reached" | "pools-invalid" if fault.pool is not None:
+        case "pool-incomplete" | "pool-invalid" | "pool-reached" | "pools-invalid" if (
+            fault.pool is not None
+        ):
             pool = next((p for p in survey.pools if (p.driver, p.pool) == fault.pool), None)
             if pool is not None:
                 return unusable(pool, fault.request, all_mode=fault.kind != "pool-reached")
         case "limit":
             mine = [r for r in survey.requests if claim and r.claim == claim.full_name]
             want = sum(r.wanted for r in mine if r.ref.alternative is None) or None
-            refs = tuple(r.ref for r in mine) or ((fault.request,) if fault.request is not None else ())
+            refs = tuple(r.ref for r in mine) or (
+                (fault.request,) if fault.request is not None else ()
+            )
             return ClaimLimit(claim=fault.claim or "", requests=refs, want=want)
         case "selector" | "selector-empty":
             return _selector(case, fault, survey)
@@ -37,7 +41,9 @@ def fatal(case: Case, verdict: NodeVerdict, survey: Survey) -> Cause:
             unmet = next((c for c in survey.constraints if not c.satisfiable), None)
             unmet = unmet or next(iter(survey.constraints), None)
             constraint = f"{unmet.kind} {unmet.attribute}" if unmet else None
-            return AllUnderConstraint(request=fault.request, constraint=constraint, devices=_devices(fault))
+            return AllUnderConstraint(
+                request=fault.request, constraint=constraint, devices=_devices(fault)
+            )
     return of_fault(case, fault, None)
 
 
@@ -55,7 +61,11 @@ def of_fault(case: Case, fault: Fault, request: RequestSurvey | None) -> Cause:
             return ClassMissing(request=ref, device_class=device_class, upstream=fault.text)
         case "gate-off":
             return GateOff(
-                request=ref, device_class=device_class, gate=fault.gate, upstream=fault.text, devices=_devices(fault)
+                request=ref,
+                device_class=device_class,
+                gate=fault.gate,
+                upstream=fault.text,
+                devices=_devices(fault),
             )
         case "selector" | "selector-empty":
             return SelectorError(request=ref, device_class=device_class, upstream=fault.text)
@@ -80,7 +90,11 @@ def of_fault(case: Case, fault: Fault, request: RequestSurvey | None) -> Cause:
             )
         case _:
             return SchedulerError(
-                pod_claim=pod_claim, claim=full_name, request=ref, upstream=fault.text, devices=_devices(fault)
+                pod_claim=pod_claim,
+                claim=full_name,
+                request=ref,
+                upstream=fault.text,
+                devices=_devices(fault),
             )
 
 
@@ -112,7 +126,11 @@ def _selector(case: Case, fault: Fault, survey: Survey) -> Cause:
 def nodes_of(case: Case, devices: Sequence[DeviceID]) -> tuple[str, ...]:
     """The nodes whose slices have the devices."""
     pools = {(device.driver, device.pool) for device in devices}
-    found = (s.spec.node_name for s in case.scheduler.slices if (s.spec.driver, s.spec.pool.name) in pools)
+    found = (
+        s.spec.node_name
+        for s in case.scheduler.slices
+        if (s.spec.driver, s.spec.pool.name) in pools
+    )
     return tuple(dict.fromkeys(name for name in found if name))
 
 
@@ -121,7 +139,11 @@ def _devices(fault: Fault) -> tuple[str, ...]:
 
 
 def unusable(
-    pool: PoolSurvey, request: RequestRef | None = None, *, device_class: str | None = None, all_mode: bool = False
+    pool: PoolSurvey,
+    request: RequestRef | None = None,
+    *,
+    device_class: str | None = None,
+    all_mode: bool = False,
 ) -> OfPool:
     """Why a pool is not used. ``all_mode``: it stops ``request``, which wants all devices."""
     facts: dict[str, Any] = {

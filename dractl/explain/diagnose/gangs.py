@@ -9,7 +9,13 @@ from dractl.cluster.state import ClusterState, key_of, text_at
 from dractl.explain.case import Case
 from dractl.model.nearest import nearest
 from dractl.reasons.base import Cause
-from dractl.reasons.gangs import GangHeldBack, GangIncomplete, GangTooSmall, PodGroupMissing, PodGroupRefused
+from dractl.reasons.gangs import (
+    GangHeldBack,
+    GangIncomplete,
+    GangTooSmall,
+    PodGroupMissing,
+    PodGroupRefused,
+)
 from dractl.reasons.headline import Headline
 from dractl.reasons.phrases import Names
 
@@ -35,7 +41,9 @@ def group_of(
 ) -> Gang:
     """The group, from why it waits, and the case, the causes and the headline of the pod at which it stops."""
     own = tuple(_in_cluster(cause, state) for cause in causes)
-    return Gang((_of_waiting(waiting, state, why, Names() if case is None else case.names), *own), case)
+    return Gang(
+        (_of_waiting(waiting, state, why, Names() if case is None else case.names), *own), case
+    )
 
 
 def _in_cluster(cause: Cause, state: ClusterState) -> Cause:
@@ -55,15 +63,21 @@ def _of_waiting(waiting: Waiting, state: ClusterState, why: Headline, called: Na
             namespace, _, own = name.partition("/")
             known = sorted(other for where, other in state.all(kind) if where == namespace)
             near = nearest(own, known)
-            return PodGroupMissing(group=group, nearest=near, known=tuple(known), unseen=waiting.unseen)
+            return PodGroupMissing(
+                group=group, nearest=near, known=tuple(known), unseen=waiting.unseen
+            )
         case gangs.TooFewPods():
             return GangIncomplete(group=group, want=waiting.minimum, have=waiting.pods)
         case gangs.HeldBack():
-            return GangHeldBack(group=group, pod=text_at(waiting.pod, "metadata", "name"), why=why, called=called)
+            return GangHeldBack(
+                group=group, pod=text_at(waiting.pod, "metadata", "name"), why=why, called=called
+            )
         case gangs.Unequal():
             return PodGroupRefused(group=group, text=waiting.text)
         case gangs.NoGroupDomain():
-            return PodGroupRefused(group=group, text=f"no node for them has the label {waiting.key}")
+            return PodGroupRefused(
+                group=group, text=f"no node for them has the label {waiting.key}"
+            )
         case gangs.TooFewFit():
             return GangTooSmall(
                 group=group,

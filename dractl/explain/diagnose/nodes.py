@@ -6,7 +6,15 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.allocation import IMPLICIT_PREFIX, Allocated, Fatal, NodeError, RequestSurvey, Survey, is_extended
+from dractl.allocation import (
+    IMPLICIT_PREFIX,
+    Allocated,
+    Fatal,
+    NodeError,
+    RequestSurvey,
+    Survey,
+    is_extended,
+)
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice, FunnelStage
 from dractl.explain.case import Case
@@ -66,26 +74,39 @@ def _together(found: NodeFindings, group: Sequence[NodeVerdict]) -> NodeFindings
     if len(group) == 1:
         return found
     names = tuple(verdict.name for verdict in group)
-    return replace(found, like=names[1:], causes=tuple(replace(cause, nodes=names) for cause in found.causes))
+    return replace(
+        found, like=names[1:], causes=tuple(replace(cause, nodes=names) for cause in found.causes)
+    )
 
 
 def _node(case: Case, verdict: NodeVerdict) -> NodeFindings:
-    before = (a for c in case.attempt.claims if c.allocated for a in allocation_of(c.value, c.full_name))
+    before = (
+        a for c in case.attempt.claims if c.allocated for a in allocation_of(c.value, c.full_name)
+    )
     allocation = (*before, *_allocation(case, verdict))
     survey = case.surveys.get(verdict.name)
-    stages = funnel(case.devices, survey.requests, case.names.request, case.false_part) if survey is not None else ()
+    stages = (
+        funnel(case.devices, survey.requests, case.names.request, case.false_part)
+        if survey is not None
+        else ()
+    )
     if verdict.fits:
         return NodeFindings(verdict.name, "allocatable", (), stages, allocation)
     causes: list[Cause] = []
     if verdict.rejection is not None:
-        causes += [_filtered(case, verdict, refused) for refused in case.refusals[verdict.name] or (verdict.rejection,)]
+        causes += [
+            _filtered(case, verdict, refused)
+            for refused in case.refusals[verdict.name] or (verdict.rejection,)
+        ]
     causes += [_pinned(case, claim, verdict) for claim in verdict.elsewhere]
     if not verdict.allocates and survey is not None:
         causes += _timeouts(verdict, _unallocatable(case, verdict, survey))
     kind = "filtered" if verdict.rejection is not None else "unallocatable"
     if verdict.asked and case.scheduler.is_fatal(verdict.outcome):
         kind = "error"
-    return NodeFindings(verdict.name, kind, tuple(causes), stages, allocation if verdict.allocates else ())
+    return NodeFindings(
+        verdict.name, kind, tuple(causes), stages, allocation if verdict.allocates else ()
+    )
 
 
 def _unallocatable(case: Case, verdict: NodeVerdict, survey: Survey) -> list[Cause]:
@@ -111,7 +132,9 @@ def _at(cause: Cause, verdict: NodeVerdict) -> Cause:
     """A cause as one of this node."""
     if isinstance(cause, SliceNodeMismatch) and cause.keys:
         labels = map_at(verdict.node, "metadata", "labels")
-        there = tuple(NodeLabel(key, str(labels[key]) if key in labels else None) for key in cause.keys)
+        there = tuple(
+            NodeLabel(key, str(labels[key]) if key in labels else None) for key in cause.keys
+        )
         return replace(cause, nodes=(verdict.name,), labels=there)
     return replace(cause, nodes=(verdict.name,))
 
@@ -125,7 +148,9 @@ def _by_request(requests: Iterable[RequestSurvey]) -> list[list[RequestSurvey]]:
 
 def everywhere(cause: Cause, found: Sequence[NodeFindings]) -> bool:
     """True if a cause is what keeps the subject from every node that has a device for it."""
-    return all(_lacks(node, cause) or (node.name in cause.nodes and not node.refused) for node in found)
+    return all(
+        _lacks(node, cause) or (node.name in cause.nodes and not node.refused) for node in found
+    )
 
 
 def _lacks(node: NodeFindings, cause: Cause) -> bool:
@@ -200,22 +225,33 @@ def _near_label(verdict: NodeVerdict, refused: Rejection) -> str | None:
     labels = map_at(verdict.node, "metadata", "labels")
     if wanted is None or wanted.key in labels:
         return None
-    near = nearest(wanted.key, [key for key, value in labels.items() if value == wanted.wanted], 0.8)
+    near = nearest(
+        wanted.key, [key for key, value in labels.items() if value == wanted.wanted], 0.8
+    )
     return f"{near}={wanted.wanted}" if near else None
 
 
 def _near_tolerations(case: Case, refused: Rejection) -> tuple[str, ...]:
     """Tolerations of the pod for the key of a taint that people set, in whatever case, that do not tolerate it."""
     keys = _keys(refused)
-    return tuple(toleration_text(t) for t in case.pod.tolerations if t.key and t.key.lower() in keys)
+    return tuple(
+        toleration_text(t) for t in case.pod.tolerations if t.key and t.key.lower() in keys
+    )
 
 
 def _tolerations_of_claims(case: Case, refused: Rejection) -> tuple[str, ...]:
     """Tolerations of the pod's requests for the key of such a taint, in whatever case."""
     keys = _keys(refused)
-    specs = [c.claim.spec.devices for c in case.claims.values() if c.claim is not None] if keys else []
+    specs = (
+        [c.claim.spec.devices for c in case.claims.values() if c.claim is not None] if keys else []
+    )
     asked = [option for spec in specs for request in spec.requests for option in options(request)]
-    near = [toleration_text(t) for option in asked for t in option.tolerations if t.key and t.key.lower() in keys]
+    near = [
+        toleration_text(t)
+        for option in asked
+        for t in option.tolerations
+        if t.key and t.key.lower() in keys
+    ]
     return tuple(dict.fromkeys(near))
 
 
@@ -228,10 +264,17 @@ def _keys(refused: Rejection) -> set[str]:
 def _users(case: Case, node: str, refused: Rejection) -> tuple[str, ...]:
     """The pods that use most of the resource of which the node has too little left."""
     info = case.scheduler.snapshot.nodes.get(node)
-    if refused.plugin != "NodeResourcesFit" or refused.final or info is None or refused.resource in (None, "pods"):
+    if (
+        refused.plugin != "NodeResourcesFit"
+        or refused.final
+        or info is None
+        or refused.resource in (None, "pods")
+    ):
         return ()
     used = [(pod.amounts.get(refused.resource or "", 0), pod.full_name) for pod in info.pods]
-    return tuple(name for amount, name in sorted(used, key=lambda u: (-u[0], u[1]))[:_MOST] if amount)
+    return tuple(
+        name for amount, name in sorted(used, key=lambda u: (-u[0], u[1]))[:_MOST] if amount
+    )
 
 
 def _pinned(case: Case, claim: PodClaim, verdict: NodeVerdict) -> Cause:
@@ -239,14 +282,19 @@ def _pinned(case: Case, claim: PodClaim, verdict: NodeVerdict) -> Cause:
     here = (verdict.name,)
     if failed is not None:
         return BindingFailed(
-            pod_claim=claim.name or None, claim=claim.full_name, failure=failure_text(failed), nodes=here
+            pod_claim=claim.name or None,
+            claim=claim.full_name,
+            failure=failure_text(failed),
+            nodes=here,
         )
     return PinnedNode(
         pod_claim=claim.name or None,
         claim=claim.full_name,
         places=tuple(
             str(value)
-            for term in maps_at(claim.value, "status", "allocation", "nodeSelector", "nodeSelectorTerms")
+            for term in maps_at(
+                claim.value, "status", "allocation", "nodeSelector", "nodeSelectorTerms"
+            )
             for e in [*maps_at(term, "matchFields"), *maps_at(term, "matchExpressions")]
             for value in e.get("values") or ()
         ),
@@ -271,17 +319,26 @@ def _unmapped(case: Case, verdict: NodeVerdict, resource: str) -> Cause | None:
     named = provided(scheduler.state.classes)
     if scheduler.features.has("implicit-extended-names"):
         named |= {
-            f"{IMPLICIT_PREFIX}{item.metadata.name}": item.metadata.name or "" for item in scheduler.state.classes
+            f"{IMPLICIT_PREFIX}{item.metadata.name}": item.metadata.name or ""
+            for item in scheduler.state.classes
         }
-    offered = {r for node in scheduler.nodes.values() for r in map_at(node, "status", "allocatable") if is_extended(r)}
+    offered = {
+        r
+        for node in scheduler.nodes.values()
+        for r in map_at(node, "status", "allocatable")
+        if is_extended(r)
+    }
     near = nearest(resource, named.keys() | offered)
     here = (verdict.name,)
     if near is not None and resource not in named.keys() | offered:
-        return ExtendedResourceUnmapped(resource=resource, nearest=near, device_class=named.get(near), nodes=here)
+        return ExtendedResourceUnmapped(
+            resource=resource, nearest=near, device_class=named.get(near), nodes=here
+        )
     for item in scheduler.state.classes:
         drivers = case.drivers_of(item.metadata.name or "")
         there = any(
-            s.spec.driver in drivers and s.spec.node_name == verdict.name and s.spec.devices for s in scheduler.slices
+            s.spec.driver in drivers and s.spec.node_name == verdict.name and s.spec.devices
+            for s in scheduler.slices
         )
         if there and not item.spec.extended_resource_name and of_vendor(resource, drivers):
             off = "DRAExtendedResource" not in scheduler.features.on
@@ -310,6 +367,12 @@ def _allocation(case: Case, verdict: NodeVerdict) -> tuple[AllocatedDevice, ...]
 
 def allocation_of(claim: Raw | None, name: str) -> tuple[AllocatedDevice, ...]:
     return tuple(
-        AllocatedDevice(name, text_at(r, "request"), text_at(r, "driver"), text_at(r, "pool"), text_at(r, "device"))
+        AllocatedDevice(
+            name,
+            text_at(r, "request"),
+            text_at(r, "driver"),
+            text_at(r, "pool"),
+            text_at(r, "device"),
+        )
         for r in maps_at(claim, "status", "allocation", "devices", "results")
     )

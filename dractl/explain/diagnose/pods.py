@@ -93,11 +93,17 @@ def outranked(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
             if holder.pod and not holder.finished:
                 users.setdefault(holder.claim, []).append(holder.pod)
     found = {n: case.state.get("Pod", key_of(n)) for names in users.values() for n in names}
-    below = {name for name, pod in found.items() if pod is not None and snapshot.pod(pod).priority < own}
+    below = {
+        name for name, pod in found.items() if pod is not None and snapshot.pod(pod).priority < own
+    }
     sharing = [names for names in users.values() if below.issuperset(names)]
     lower = list(dict.fromkeys(name for names in sharing for name in names))
     if lower:
-        those = f"pod {lower[0]} has" if len(lower) == 1 else f"pod {lower[0]} and {len(lower) - 1} more have"
+        those = (
+            f"pod {lower[0]} has"
+            if len(lower) == 1
+            else f"pod {lower[0]} and {len(lower) - 1} more have"
+        )
         end = "it" if len(lower) == 1 else "them" if len(sharing) == 1 else "one"
         yield (
             f"{those} a lower priority, but kube-scheduler does not preempt pods for their devices: end {end} yourself"
@@ -109,7 +115,9 @@ def rival_classes(case: Case) -> Iterator[str]:
     extendedresourcecache)."""
     classes, features = case.scheduler.state.classes, case.scheduler.features
     for resource in case.pod.extended:
-        named = sorted(c.metadata.name for c in classes if c.spec.extended_resource_name == resource)
+        named = sorted(
+            c.metadata.name for c in classes if c.spec.extended_resource_name == resource
+        )
         if len(named) > 1 and resource in (backing := backing_classes(classes, features)):
             yield (
                 f"classes {', '.join(named)} all have the extendedResourceName {resource}: the newest counts, "
@@ -119,7 +127,11 @@ def rival_classes(case: Case) -> Iterator[str]:
 
 def undeclared_features(case: Case) -> Iterator[str]:
     """Possible objections of NodeDeclaredFeatures, which the scheduler asks after DRA."""
-    needed = declared_features(case.question.value) if case.scheduler.features.has("declared-features") else []
+    needed = (
+        declared_features(case.question.value)
+        if case.scheduler.features.has("declared-features")
+        else []
+    )
     lacking = [
         name
         for name, node in case.scheduler.nodes.items()
@@ -163,7 +175,9 @@ def volumes_of(case: Case) -> Iterator[tuple[str, str]]:
     yield from sorted(found, key=lambda entry: entry[1] == "Bound")
 
 
-def volume_users(case: Case, nodes: Sequence[str], quotes: Sequence[str]) -> tuple[tuple[str, ...], int]:
+def volume_users(
+    case: Case, nodes: Sequence[str], quotes: Sequence[str]
+) -> tuple[tuple[str, ...], int]:
     """The pods that are in the way of a volume, and the number of volumes on the node if these are too many: users of
     the same ReadWriteOncePod claim (plugins/volumerestrictions), pods with volumes (plugins/nodevolumelimits)."""
     said = " ".join(quotes)
@@ -171,22 +185,32 @@ def volume_users(case: Case, nodes: Sequence[str], quotes: Sequence[str]) -> tup
     pods = case.state.all("Pod").items()
     on = [(key, pod) for key, pod in pods if text_at(pod, "spec", "nodeName") and not ended(pod)]
     claims = {
-        key: {text_at(v, "persistentVolumeClaim", "claimName") for v in maps_at(pod, "spec", "volumes")} - {""}
+        key: {
+            text_at(v, "persistentVolumeClaim", "claimName")
+            for v in maps_at(pod, "spec", "volumes")
+        }
+        - {""}
         for key, pod in on
     }
     if "ReadWriteOncePod" in said:
         namespace = case.question.key[0]
-        return tuple("/".join(key) for key, names in claims.items() if key[0] == namespace and names & own), 0
+        return tuple(
+            "/".join(key) for key, names in claims.items() if key[0] == namespace and names & own
+        ), 0
     if "max volume count" not in said:
         return (), 0
-    there = [key for key, pod in on if text_at(pod, "spec", "nodeName") in nodes[:1] and claims[key]]
+    there = [
+        key for key, pod in on if text_at(pod, "spec", "nodeName") in nodes[:1] and claims[key]
+    ]
     return tuple("/".join(key) for key in there), sum(len(claims[key]) for key in there)
 
 
 def asked_by(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
     """What of a pod asks for most of a resource that a node lacks, where that is not plain from its containers: an init
     container, the overhead of its RuntimeClass, its pod-level resources (component-helpers/resource PodRequests)."""
-    resource = next((c.resource for c in ranked[:1] if isinstance(c, NodeFilter) and c.resource), None)
+    resource = next(
+        (c.resource for c in ranked[:1] if isinstance(c, NodeFilter) and c.resource), None
+    )
     if resource is None:
         return
     spec = case.pod.spec
@@ -254,7 +278,12 @@ def _of_no_node(case: Case) -> dict[str, list[ResourceSlice]]:
 
 def failing(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
     """That pods which hold the devices do nothing with them."""
-    held = (h.pod for cause in ranked[:1] for h in getattr(cause, "holders", ()) if h.pod and not h.finished)
+    held = (
+        h.pod
+        for cause in ranked[:1]
+        for h in getattr(cause, "holders", ())
+        if h.pod and not h.finished
+    )
     found = {name: stuck(case.state.get("Pod", key_of(name))) for name in dict.fromkeys(held)}
     stopped = [f"{name} {why}" for name, why in found.items() if why]
     if stopped:
@@ -263,5 +292,7 @@ def failing(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
 
 def condition_of(pod: Raw) -> Raw:
     """The condition PodScheduled, if the scheduler could not place the pod; else nothing."""
-    found = next((c for c in maps_at(pod, "status", "conditions") if c.get("type") == "PodScheduled"), {})
+    found = next(
+        (c for c in maps_at(pod, "status", "conditions") if c.get("type") == "PodScheduled"), {}
+    )
     return found if at(found, "status") == "False" else {}

@@ -48,7 +48,10 @@ def alone(case: Case, survey: Survey, request: RequestSurvey) -> list[Cause]:
 
 def _hidden(case: Case, survey: Survey, request: RequestSurvey, need: int) -> Cause | None:
     """A pool of the request's driver that the scheduler does not use, where the visible devices are too few."""
-    visible = next((len(s.kept) for s in reversed(request.stages) if s.name == "class-selector"), len(request.offered))
+    visible = next(
+        (len(s.kept) for s in reversed(request.stages) if s.name == "class-selector"),
+        len(request.offered),
+    )
     if visible >= need:
         return None
     drivers = case.drivers_of(request.device_class)
@@ -65,7 +68,9 @@ def of_stage(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Cau
         case "request-selector":
             return _selector(case, request, stage, need)
         case "node":
-            return SliceNodeMismatch(**_where(request), devices=_texts(loss.device for loss in stage.lost))
+            return SliceNodeMismatch(
+                **_where(request), devices=_texts(loss.device for loss in stage.lost)
+            )
         case "in-use":
             return _in_use(case, request, stage, need)
         case "counters":
@@ -116,16 +121,24 @@ def _no_devices(case: Case, request: RequestSurvey, drivers: frozenset[str]) -> 
         return NoSlicesForDriver(**_where(request), driver=driver, none_known=True, listed=listed)
     if driver and not drivers & case.drivers:
         known = tuple(sorted(case.drivers))
-        return NoSlicesForDriver(**_where(request), driver=driver, known=known, nearest=_near_driver(driver, known))
+        return NoSlicesForDriver(
+            **_where(request), driver=driver, known=known, nearest=_near_driver(driver, known)
+        )
     for item in case.scheduler.slices:
-        if driver in (None, item.spec.driver) and item.spec.node_selector is not None and item.spec.devices:
+        if (
+            driver in (None, item.spec.driver)
+            and item.spec.node_selector is not None
+            and item.spec.devices
+        ):
             return SliceNodeMismatch(
                 **_where(request),
                 driver=item.spec.driver,
                 slice=item.metadata.name,
                 selectors=(labels_wanted(item.spec.node_selector),),
                 keys=tuple(
-                    e.key for term in item.spec.node_selector.node_selector_terms for e in term.match_expressions
+                    e.key
+                    for term in item.spec.node_selector.node_selector_terms
+                    for e in term.match_expressions
                 ),
             )
     return NoSlicesOnNode(**_where(request), driver=driver)
@@ -196,7 +209,11 @@ def _in_use(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Caus
 def _counters(case: Case, request: RequestSurvey, stage: Stage) -> Cause:
     losses = [loss for loss in stage.lost if loss.counter_set]
     first = losses[0] if losses else stage.lost[0]
-    drained = {(loss.device.driver, loss.device.pool, loss.counter_set) for loss in losses if loss.counter_set}
+    drained = {
+        (loss.device.driver, loss.device.pool, loss.counter_set)
+        for loss in losses
+        if loss.counter_set
+    }
     return CountersShort(
         **_where(request),
         driver=first.device.driver,
@@ -233,7 +250,11 @@ def _near_tolerations(case: Case, request: RequestSurvey, taint: str) -> tuple[s
     """Tolerations of the request for the same key, in whatever case, that do not tolerate the taint."""
     option = case.option(request.ref)
     key = taint.partition(":")[0].partition("=")[0].lower()
-    near = [t for t in option.tolerations if (t.key or "").lower() == key] if option is not None else []
+    near = (
+        [t for t in option.tolerations if (t.key or "").lower() == key]
+        if option is not None
+        else []
+    )
     return tuple(map(toleration_text, near))
 
 
@@ -244,7 +265,9 @@ def _sweeping(case: Case, rules: Sequence[str]) -> tuple[str, ...]:
         for rule in case.scheduler.state.taint_rules
         if rule.metadata.name in rules
         and (selector := rule.spec.device_selector) is not None
-        and not (selector.pool or selector.device or selector.device_class_name or selector.selectors)
+        and not (
+            selector.pool or selector.device or selector.device_class_name or selector.selectors
+        )
     )
 
 
@@ -253,8 +276,12 @@ def _rules(case: Case, taint: str, devices: Sequence[DeviceID]) -> tuple[str, ..
     scheduler = case.scheduler
     found = [(d, device) for d in devices if (device := case.devices.get(d)) is not None]
     names = []
-    for rule, reach in effective_taint_rules(scheduler.state.taint_rules, scheduler.features, scheduler.state.classes):
-        if taint_text(rule.spec.taint) == taint and any(reach.covers(d.driver, d.pool, at) for d, at in found):
+    for rule, reach in effective_taint_rules(
+        scheduler.state.taint_rules, scheduler.features, scheduler.state.classes
+    ):
+        if taint_text(rule.spec.taint) == taint and any(
+            reach.covers(d.driver, d.pool, at) for d, at in found
+        ):
             names.append(rule.metadata.name or "")
     return tuple(names)
 
@@ -306,7 +333,9 @@ def _rounded(case: Case, request: RequestSurvey, capacity: str, want: str | None
     option = case.option(request.ref)
     written = option.capacity.requests if option is not None and option.capacity is not None else {}
     short = capacity.rpartition("/")[2]
-    asked = next((amount for name, amount in written.items() if name.rpartition("/")[2] == short), None)
+    asked = next(
+        (amount for name, amount in written.items() if name.rpartition("/")[2] == short), None
+    )
     return str(asked) if asked is not None and _amount(str(asked)) != _amount(want) else None
 
 
@@ -314,7 +343,11 @@ def _allowed(policy: CapacityRequestPolicy) -> str:
     bounds = policy.valid_range
     if bounds is None:
         return ", ".join(map(str, policy.valid_values))
-    span = f"{bounds.min or 0} to {bounds.max}" if bounds.max is not None else f"{bounds.min or 0} and more"
+    span = (
+        f"{bounds.min or 0} to {bounds.max}"
+        if bounds.max is not None
+        else f"{bounds.min or 0} and more"
+    )
     return f"{span} in steps of {bounds.step}" if bounds.step is not None else span
 
 
@@ -339,7 +372,10 @@ def _gate(request: RequestSurvey, stage: Stage) -> Cause:
     loss = stage.lost[0]
     kind = BindingConditionsOff if loss.gate and "Binding" in loss.gate else GateOff
     return kind(
-        **_where(request), gate=loss.gate, detail=loss.message, devices=_texts(loss.device for loss in stage.lost)
+        **_where(request),
+        gate=loss.gate,
+        detail=loss.message,
+        devices=_texts(loss.device for loss in stage.lost),
     )
 
 

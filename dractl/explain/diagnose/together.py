@@ -22,7 +22,13 @@ def together(case: Case, survey: Survey) -> list[Cause]:
     """Why requests that each find enough devices cannot be allocated together."""
     unmet = [c for c in survey.constraints if not c.satisfiable]
     if unmet:
-        drained = [(r, s) for c in unmet for r in _covered(survey, c) for s in r.stages if s.name == "counters"]
+        drained = [
+            (r, s)
+            for c in unmet
+            for r in _covered(survey, c)
+            for s in r.stages
+            if s.name == "counters"
+        ]
         blocked = [of_stage(case, r, stage, max(r.wanted, 1)) for r, stage in drained if stage.lost]
         return [*(_constraint(case, survey, c) for c in unmet), *blocked]
     requests = [r for r in survey.requests if r.ref.alternative is None]
@@ -36,17 +42,30 @@ def together(case: Case, survey: Survey) -> list[Cause]:
     rivals = _rivals(case, requests)
     if rivals is not None:
         return [rivals]
-    groups = [[device] for device in requests[0].candidates] if len(requests) == 1 else [r.candidates for r in requests]
+    groups = (
+        [[device] for device in requests[0].candidates]
+        if len(requests) == 1
+        else [r.candidates for r in requests]
+    )
     shared = _shared_counters(case, groups)
     sets = tuple(sorted({name for (_, _, name) in shared}))
     apart = bool(sets) and _incompatible(case, union)
     holders = case.devices.holders(case.devices.drawing_on(shared)) if shared else ()
     if not survey.constraints:
-        return [SearchConflict(requests=refs, total=wanted, counter_sets=sets, incompatible=apart, holders=holders)]
+        return [
+            SearchConflict(
+                requests=refs, total=wanted, counter_sets=sets, incompatible=apart, holders=holders
+            )
+        ]
     constraint = f"{survey.constraints[0].kind} {survey.constraints[0].attribute}"
     return [
         ConstrainedSearch(
-            requests=refs, total=wanted, counter_sets=sets, incompatible=apart, holders=holders, constraint=constraint
+            requests=refs,
+            total=wanted,
+            counter_sets=sets,
+            incompatible=apart,
+            holders=holders,
+            constraint=constraint,
         )
     ]
 
@@ -61,7 +80,9 @@ def too_many(case: Case, survey: Survey) -> Cause | None:
         return None
     if any(len(devices) < r.wanted for r, devices in zip(requests, matching, strict=True)):
         return None
-    if any(d.allow_multiple_allocations for d in map(case.devices.get, union) if d) or _for_admins(case, requests):
+    if any(d.allow_multiple_allocations for d in map(case.devices.get, union) if d) or _for_admins(
+        case, requests
+    ):
         return None
     return NotEnoughTogether(requests=tuple(r.ref for r in requests), want=wanted, have=len(union))
 
@@ -70,7 +91,9 @@ def _for_admins(case: Case, requests: Sequence[RequestSurvey]) -> bool:
     """True if a request does not take its devices away from others."""
     claims = [case.claims.get(r.claim) for r in requests]
     specs = [c.claim.spec.devices for c in claims if c is not None and c.claim is not None]
-    return any(r.exactly.admin_access for spec in specs for r in spec.requests if r.exactly is not None)
+    return any(
+        r.exactly.admin_access for spec in specs for r in spec.requests if r.exactly is not None
+    )
 
 
 def _shared_counters(case: Case, groups: Sequence[Sequence[DeviceID]]) -> set[tuple[str, str, str]]:
@@ -98,8 +121,12 @@ def _incompatible(case: Case, devices: Iterable[DeviceID]) -> bool:
     for where in devices:
         device = case.devices.get(where)
         for c in device.consumes_counters if device is not None else ():
-            groups.setdefault((where.driver, where.pool, c.counter_set), set()).add(frozenset(c.compatibility_groups))
-    return any(not one & other for found in groups.values() for one, other in combinations(found, 2))
+            groups.setdefault((where.driver, where.pool, c.counter_set), set()).add(
+                frozenset(c.compatibility_groups)
+            )
+    return any(
+        not one & other for found in groups.values() for one, other in combinations(found, 2)
+    )
 
 
 def _rivals(case: Case, requests: Sequence[RequestSurvey]) -> Cause | None:
@@ -107,7 +134,9 @@ def _rivals(case: Case, requests: Sequence[RequestSurvey]) -> Cause | None:
     for one, other in combinations(requests, 2):
         devices = list(dict.fromkeys((*one.candidates, *other.candidates)))
         wanted = one.wanted + other.wanted
-        if len(devices) >= wanted or any(d.allow_multiple_allocations for d in map(case.devices.get, devices) if d):
+        if len(devices) >= wanted or any(
+            d.allow_multiple_allocations for d in map(case.devices.get, devices) if d
+        ):
             continue
         return Rivals(
             requests=(one.ref, other.ref),
@@ -128,7 +157,12 @@ def _constraint(case: Case, survey: Survey, constraint: ConstraintSurvey) -> Cau
     if len(kinds) > 1 and constraint.kind == "matchAttribute":
         lists = any(kind.endswith("s") for kind in kinds)
         off = lists and "DRAListTypeAttributes" not in case.scheduler.features.on
-        with_list = (d for r in covered for d in r.candidates if _is_list(case.devices, d, constraint.attribute))
+        with_list = (
+            d
+            for r in covered
+            for d in r.candidates
+            if _is_list(case.devices, d, constraint.attribute)
+        )
         first = next(with_list, None)
         return AttributeType(
             requests=refs,
@@ -150,14 +184,29 @@ def _constraint(case: Case, survey: Survey, constraint: ConstraintSurvey) -> Cau
             values=values,
         )
     held = [device for r in covered for device in _held(r)]
-    blocked = [loss for r in covered for stage in r.stages if stage.name == "counters" for loss in stage.lost]
-    drained = {(loss.device.driver, loss.device.pool, loss.counter_set) for loss in blocked if loss.counter_set}
+    blocked = [
+        loss
+        for r in covered
+        for stage in r.stages
+        if stage.name == "counters"
+        for loss in stage.lost
+    ]
+    drained = {
+        (loss.device.driver, loss.device.pool, loss.counter_set)
+        for loss in blocked
+        if loss.counter_set
+    }
     return ConstraintConflict(
         requests=refs,
         constraint=text,
         attribute=constraint.attribute,
         counts=tuple((r.request, r.wanted) for r in covered),
-        chosen=tuple(s.expression for r in covered for s in r.stages if s.name == "request-selector" and s.expression),
+        chosen=tuple(
+            s.expression
+            for r in covered
+            for s in r.stages
+            if s.name == "request-selector" and s.expression
+        ),
         holders=case.devices.holders(dict.fromkeys((*held, *case.devices.drawing_on(drained)))),
         devices=tuple(map(str, (*held, *(loss.device for loss in blocked)))),
         values=values,
@@ -169,7 +218,10 @@ def _exists(case: Case, covered: Sequence[RequestSurvey], attribute: str) -> boo
     """True if a value of the attribute has as many devices as every request wants, in use or not."""
     there = [_values(case, matching_devices(request), attribute) for request in covered]
     values = {value for counted in there for value in counted}
-    return any(all(counted[value] >= r.wanted for counted, r in zip(there, covered, strict=True)) for value in values)
+    return any(
+        all(counted[value] >= r.wanted for counted, r in zip(there, covered, strict=True))
+        for value in values
+    )
 
 
 def _values(case: Case, devices: Iterable[DeviceID], attribute: str) -> Counter[str]:
@@ -184,11 +236,17 @@ def _values(case: Case, devices: Iterable[DeviceID], attribute: str) -> Counter[
 
 
 def _held(request: RequestSurvey) -> list[DeviceID]:
-    return [loss.device for stage in request.stages if stage.name == "in-use" for loss in stage.lost]
+    return [
+        loss.device for stage in request.stages if stage.name == "in-use" for loss in stage.lost
+    ]
 
 
 def _covered(survey: Survey, constraint: ConstraintSurvey) -> list[RequestSurvey]:
-    return [r for r in survey.requests if r.claim_index == constraint.claim_index and r.request in constraint.requests]
+    return [
+        r
+        for r in survey.requests
+        if r.claim_index == constraint.claim_index and r.request in constraint.requests
+    ]
 
 
 def _types(case: Case, request: RequestSurvey, attribute: str) -> set[str]:
@@ -202,7 +260,9 @@ def conflict_on(case: Case, verdict: NodeVerdict, survey: Survey) -> Conflict | 
         if constraint.satisfiable:
             continue
         covered = _covered(survey, constraint)
-        free = {g.value: {name: len(found) for name, found in g.candidates} for g in constraint.groups}
+        free = {
+            g.value: {name: len(found) for name, found in g.candidates} for g in constraint.groups
+        }
         held = {r.request: _values(case, _held(r), constraint.attribute) for r in covered}
         values = sorted({*free, *(value for counted in held.values() for value in counted)})
         places = tuple(
@@ -210,11 +270,19 @@ def conflict_on(case: Case, verdict: NodeVerdict, survey: Survey) -> Conflict | 
                 constraint.attribute,
                 value,
                 tuple((r.request, free.get(value, {}).get(r.request, 0)) for r in covered),
-                tuple((r.request, free.get(value, {}).get(r.request, 0) + held[r.request][value]) for r in covered),
+                tuple(
+                    (r.request, free.get(value, {}).get(r.request, 0) + held[r.request][value])
+                    for r in covered
+                ),
             )
             for value in values
         )
-        return Conflict(verdict.name, constraint.requests, (f"{constraint.kind} {constraint.attribute}",), places)
+        return Conflict(
+            verdict.name,
+            constraint.requests,
+            (f"{constraint.kind} {constraint.attribute}",),
+            places,
+        )
     return None
 
 

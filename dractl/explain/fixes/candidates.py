@@ -101,7 +101,9 @@ class Candidate(Struct, frozen=True):
         operations = sum(len(c.operations) if isinstance(c, Patch) else 1 for c in self.changes)
         touched = max(map(touches, self.changes), default=SETTING if not self.corrects else OWN)
         ended = sum(isinstance(c, Delete) and c.target.startswith("Pod/") for c in self.trial)
-        ended = ended if self.preference in (Preference.END, Preference.LAST, Preference.OUTAGE) else 0
+        ended = (
+            ended if self.preference in (Preference.END, Preference.LAST, Preference.OUTAGE) else 0
+        )
         return (self.preference, ended, len(self.changes), operations, touched, self.degree)
 
 
@@ -119,7 +121,9 @@ def touches(change: Change) -> int:
 def own_first(parts: Iterable[Candidate]) -> list[Candidate]:
     """The parts of one fix in the order in which they are named: what the pod asks for before what keeps it from the
     nodes that have it."""
-    return sorted(parts, key=lambda c: (max(map(touches, c.changes), default=SETTING), -c.preference))
+    return sorted(
+        parts, key=lambda c: (max(map(touches, c.changes), default=SETTING), -c.preference)
+    )
 
 
 def joint(parts: Iterable[Candidate]) -> Candidate:
@@ -139,7 +143,9 @@ def joint(parts: Iterable[Candidate]) -> Candidate:
         changes,
         FixSlot(Topic.TOGETHER),
         max(part.preference for part in each),
-        effect="; ".join(dict.fromkeys(filter(None, (e for part in each for e in part.effect.split("; "))))),
+        effect="; ".join(
+            dict.fromkeys(filter(None, (e for part in each for e in part.effect.split("; "))))
+        ),
         unless=tuple(part.slot.topic for part in each),
         tried=tried if tried != changes else (),
         parts=tuple(each),
@@ -240,7 +246,11 @@ class FixProblem(Struct, frozen=True):
     def constraints(self, claim: PodClaim) -> list[Written[Constraint]]:
         """A claim's constraints as they are written; none where nobody can change them."""
         view = self._claim(claim)
-        return [] if view is None else [Written(view.subject, constraint) for constraint in view.constraints]
+        return (
+            []
+            if view is None
+            else [Written(view.subject, constraint) for constraint in view.constraints]
+        )
 
     def _claim(self, claim: PodClaim) -> Claim[str] | None:
         if claim.editable is None:
@@ -266,11 +276,15 @@ class Written(Struct, Generic[Part], frozen=True):
     def put(self, *field: str | int, value: Any) -> Patch:
         """A patch that sets a field, with the parents that it lacks."""
         operation = put(self.part.fields, field, value)
-        return Patch(self.target, ({**operation, "path": pointer(*self.part.path) + str(operation["path"])},))
+        return Patch(
+            self.target, ({**operation, "path": pointer(*self.part.path) + str(operation["path"])},)
+        )
 
     def add(self, *field: str | int, value: Any) -> Patch:
         """A patch that adds a field, or an item to a list at ``-``."""
-        return Patch(self.target, ({"op": "add", "path": pointer(*self.part.path, *field), "value": value},))
+        return Patch(
+            self.target, ({"op": "add", "path": pointer(*self.part.path, *field), "value": value},)
+        )
 
     def remove(self, *field: str | int) -> Patch:
         """A patch that removes a field."""

@@ -4,7 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from dractl.cluster.changes import Patch
 from dractl.cluster.state import maps_at, text_at
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, Written, fix_once_for
+from dractl.explain.fixes.candidates import (
+    Candidate,
+    FixProblem,
+    FixSlot,
+    Topic,
+    Written,
+    fix_once_for,
+)
 from dractl.explain.fixes.edits import Operation, remove
 from dractl.explain.fixes.preference import Preference
 from dractl.objects import Constraint
@@ -44,18 +51,26 @@ def relax(problem: FixProblem) -> Iterator[Candidate]:
                 (Patch(written.target, (remove(*removed), *_unused(claim, constraints, index))),),
                 FixSlot(Topic.CONSTRAINT, f"{where} removed"),
                 Preference.DROP,
-                effect="the devices may not be aligned" if kind == "matchAttribute" else "the devices may be alike",
+                effect="the devices may not be aligned"
+                if kind == "matchAttribute"
+                else "the devices may be alike",
             )
 
 
-def _unused(claim: PodClaim, constraints: Sequence[Written[Constraint]], index: int) -> Iterator[Operation]:
+def _unused(
+    claim: PodClaim, constraints: Sequence[Written[Constraint]], index: int
+) -> Iterator[Operation]:
     """Removals of the derived attributes that only this constraint reads: the API server wants each to be read."""
     own = constraints[index].part
     devices, attribute = own.path[:-2], own.attribute
-    if any(other.part.attribute == attribute for at, other in enumerate(constraints) if at != index):
+    if any(
+        other.part.attribute == attribute for at, other in enumerate(constraints) if at != index
+    ):
         return
     for number, request in enumerate(maps_at(claim.value, "spec", "devices", "requests")):
-        alternatives = (("firstAvailable", i) for i, _ in enumerate(maps_at(request, "firstAvailable")))
+        alternatives = (
+            ("firstAvailable", i) for i, _ in enumerate(maps_at(request, "firstAvailable"))
+        )
         for option in (("exactly",), *alternatives):
             path = (*devices, "requests", number, *option, "derivedAttributes")
             derived = maps_at(request, *option, "derivedAttributes")
@@ -66,15 +81,24 @@ def _unused(claim: PodClaim, constraints: Sequence[Written[Constraint]], index: 
 
 def _nearest(problem: FixProblem, attribute: str) -> list[str]:
     """The published names that a constraint's attribute was probably meant to be."""
-    missing = [c for c in problem.causes if isinstance(c, AttributeMissing) and c.attribute == attribute]
-    return [c.nearest for c in missing if c.nearest and all(o.nearest in (c.nearest, None) for o in missing)]
+    missing = [
+        c for c in problem.causes if isinstance(c, AttributeMissing) and c.attribute == attribute
+    ]
+    return [
+        c.nearest
+        for c in missing
+        if c.nearest and all(o.nearest in (c.nearest, None) for o in missing)
+    ]
 
 
 def _others(problem: FixProblem, attribute: str) -> Iterator[str]:
     """Attributes to constrain by instead."""
     yield from _COARSER.get(attribute, ())
     yield from _nearest(problem, attribute)
-    if any(isinstance(c, AttributeMissing | AttributeType) and c.attribute == attribute for c in problem.causes):
+    if any(
+        isinstance(c, AttributeMissing | AttributeType) and c.attribute == attribute
+        for c in problem.causes
+    ):
         for standard in ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode"):
             if standard != attribute:
                 yield standard

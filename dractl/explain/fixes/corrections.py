@@ -50,20 +50,32 @@ def corrections(devices: Devices, text: str, lost: Sequence[DeviceID]) -> Iterat
     compared = {found.lookup: found for found in program.comparisons if found.default is None}
     yield from _versions(text)
     yield from _anchors(text)
-    seen = [selectors.value_of(devices, device, lookup) for lookup in program.lookups if lookup.name for device in lost]
+    seen = [
+        selectors.value_of(devices, device, lookup)
+        for lookup in program.lookups
+        if lookup.name
+        for device in lost
+    ]
     yield from _cases(text, list(dict.fromkeys(v for v in seen if v is not None)))
     for found in program.comparisons:
         if found.lookup is None and found.operator in ("==", "in"):
             yield from _driver(text, found, lost)
     for lookup in program.lookups:
-        values = [selectors.value_of(devices, device, lookup) for device in lost] if lookup.name else []
+        values = (
+            [selectors.value_of(devices, device, lookup) for device in lost] if lookup.name else []
+        )
         present = [v for v in values if v is not None]
         if lookup.name and not present:
             yield from _other_map(devices, text, lookup, compared.get(lookup), lost)
         if present and len(present) == len(values) and lookup in compared:
             kind = _type(devices, lost, lookup)
             yield from _values(text, compared[lookup], lookup, kind, present)
-        if lookup.kind == "attributes" and lookup.name and not lookup.tested and len(present) < len(values):
+        if (
+            lookup.kind == "attributes"
+            and lookup.name
+            and not lookup.tested
+            and len(present) < len(values)
+        ):
             yield from _either_name(devices, text, lookup, lost)
             for guarded in _guarded(devices, text, lookup):
                 yield Rewrite(f"guard {lookup.name}, which some devices lack,", guarded, degree=1)
@@ -76,7 +88,10 @@ def renamed(text: str, wrong: Lookup, right: str) -> str:
         place
         for lookup in reading(text).lookups
         if (lookup.kind, lookup.full_name) == (wrong.kind, wrong.full_name)
-        for place in ((*lookup.domain_span, domain), *([(*lookup.name_span, name)] if name and lookup.name else []))
+        for place in (
+            (*lookup.domain_span, domain),
+            *([(*lookup.name_span, name)] if name and lookup.name else []),
+        )
     }
     for start, end, new in sorted(places, reverse=True):
         text = text[:start] + new + text[end:]
@@ -90,13 +105,22 @@ def _versions(text: str) -> Iterator[Rewrite]:
     """Semantic versions with all of their three parts."""
     tokens = tokenize(text)
     for name, opening, argument in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if name.text != "semver" or opening.text != "(" or argument.kind != "string" or argument.content is None:
+        if (
+            name.text != "semver"
+            or opening.text != "("
+            or argument.kind != "string"
+            or argument.content is None
+        ):
             continue
         whole = _whole(argument.content)
         if whole is not None and whole != argument.content:
             start = argument.content_start
             changed = text[:start] + whole + text[start + len(argument.content) :]
-            yield Rewrite(f"use semver('{whole}') instead of semver('{argument.content}')", changed, corrects=True)
+            yield Rewrite(
+                f"use semver('{whole}') instead of semver('{argument.content}')",
+                changed,
+                corrects=True,
+            )
 
 
 def _whole(version: str) -> str | None:
@@ -111,23 +135,45 @@ def _whole(version: str) -> str | None:
 def _anchors(text: str) -> Iterator[Rewrite]:
     """A pattern without the anchors at its ends, and a substring where a prefix or suffix was asked for."""
     tokens = tokenize(text)
-    for dot, name, opening, argument in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
-        if dot.text != "." or opening.text != "(" or argument.kind != "string" or not argument.content:
+    for dot, name, opening, argument in zip(
+        tokens, tokens[1:], tokens[2:], tokens[3:], strict=False
+    ):
+        if (
+            dot.text != "."
+            or opening.text != "("
+            or argument.kind != "string"
+            or not argument.content
+        ):
             continue
         content, start = argument.content, argument.content_start
-        if name.text == "matches" and (bare := content.removeprefix("^").removesuffix("$")) != content and bare:
+        if (
+            name.text == "matches"
+            and (bare := content.removeprefix("^").removesuffix("$")) != content
+            and bare
+        ):
             changed = text[:start] + bare + text[start + len(content) :]
             yield Rewrite(f"match '{bare}' instead of '{content}'", changed, corrects=True)
         elif name.text in ("startsWith", "endsWith"):
             changed = text[: name.start] + "contains" + text[name.end :]
-            yield Rewrite(f"use contains('{content}') instead of {name.text}('{content}')", changed, corrects=True)
+            yield Rewrite(
+                f"use contains('{content}') instead of {name.text}('{content}')",
+                changed,
+                corrects=True,
+            )
 
 
 def _cases(text: str, present: Sequence[str]) -> Iterator[Rewrite]:
     """A substring, prefix or pattern in the case in which the devices' values have it."""
     tokens = tokenize(text)
-    for dot, name, opening, argument in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
-        if dot.text != "." or opening.text != "(" or argument.kind != "string" or not argument.content:
+    for dot, name, opening, argument in zip(
+        tokens, tokens[1:], tokens[2:], tokens[3:], strict=False
+    ):
+        if (
+            dot.text != "."
+            or opening.text != "("
+            or argument.kind != "string"
+            or not argument.content
+        ):
             continue
         content, start = argument.content, argument.content_start
         for value in present if name.text in ("contains", "startsWith", "endsWith") else ():
@@ -135,17 +181,31 @@ def _cases(text: str, present: Sequence[str]) -> Iterator[Rewrite]:
             right = value[at : at + len(content)]
             if at >= 0 and right != content:
                 changed = text[:start] + right + text[start + len(content) :]
-                yield Rewrite(f"use {name.text}('{right}') instead of {name.text}('{content}')", changed, corrects=True)
-        if name.text == "matches" and not content.startswith("(?") and _differs_by_case(content, present):
+                yield Rewrite(
+                    f"use {name.text}('{right}') instead of {name.text}('{content}')",
+                    changed,
+                    corrects=True,
+                )
+        if (
+            name.text == "matches"
+            and not content.startswith("(?")
+            and _differs_by_case(content, present)
+        ):
             changed = f"{text[:start]}(?i){text[start:]}"
-            yield Rewrite(f"match '(?i){content}', in any case, instead of '{content}'", changed, corrects=True)
+            yield Rewrite(
+                f"match '(?i){content}', in any case, instead of '{content}'",
+                changed,
+                corrects=True,
+            )
 
 
 def _differs_by_case(pattern: str, present: Sequence[str]) -> bool:
     """True if a pattern of letters and dots matches a value in another case only."""
     plain = pattern.replace(".*", "").lower()
     return (
-        bool(plain) and plain.replace("-", "").replace(" ", "").isalnum() and any(plain in v.lower() for v in present)
+        bool(plain)
+        and plain.replace("-", "").replace(" ", "").isalnum()
+        and any(plain in v.lower() for v in present)
     )
 
 
@@ -190,11 +250,18 @@ def _with_unit(written: str, present: Sequence[str]) -> str:
     if not 0 < number < largest >> 20:
         return written
     return next(
-        (f"{written}{u}" for u in ("Gi", "G") if Quantity.parse(f"{written}{u}").milli_value() <= largest), written
+        (
+            f"{written}{u}"
+            for u in ("Gi", "G")
+            if Quantity.parse(f"{written}{u}").milli_value() <= largest
+        ),
+        written,
     )
 
 
-def _either_name(devices: Devices, text: str, lookup: Lookup, lost: Sequence[DeviceID]) -> Iterator[Rewrite]:
+def _either_name(
+    devices: Devices, text: str, lookup: Lookup, lost: Sequence[DeviceID]
+) -> Iterator[Rewrite]:
     """The condition on whichever of two names a device has: drivers rename attributes."""
     lacking = [d for d in lost if selectors.value_of(devices, d, lookup) is None]
     other = selectors.misfit(devices, text, lacking).nearest
@@ -269,7 +336,9 @@ def _values(
         yield Rewrite(title, changed(f" {operator} {best}"), Preference.LESS)
 
 
-def _equal(text: str, found: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str]) -> Iterator[Rewrite]:
+def _equal(
+    text: str, found: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str]
+) -> Iterator[Rewrite]:
     literal = found.literals[0]
     if kind in _LISTS:
         changed = f"{text[: found.start]}{literal.text} in {text[lookup.start : lookup.end]}{text[found.end :]}"
@@ -307,11 +376,19 @@ def _profile(value: str) -> tuple[int, int] | None:
 
 
 def _listed(
-    found: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str], changed: Callable[[str], str]
+    found: Comparison,
+    lookup: Lookup,
+    kind: str | None,
+    present: Sequence[str],
+    changed: Callable[[str], str],
 ) -> Iterator[Rewrite]:
     """The values that the entries of a list stand for."""
     known = list(dict.fromkeys(present))
-    meant = {value: None for literal in found.literals for value in _alike(str(literal.value), known, kind)}
+    meant = {
+        value: None
+        for literal in found.literals
+        for value in _alike(str(literal.value), known, kind)
+    }
     if meant:
         values = [_literal(value, kind, found.literals[0]) for value in meant]
         title = f"change the list for {lookup.name} to [{', '.join(values)}]"
@@ -319,7 +396,11 @@ def _listed(
 
 
 def _bound(
-    found: Comparison, lookup: Lookup, function: str, present: Sequence[str], changed: Callable[[str], str]
+    found: Comparison,
+    lookup: Lookup,
+    function: str,
+    present: Sequence[str],
+    changed: Callable[[str], str],
 ) -> Iterator[Rewrite]:
     """A bound that the best of the devices reaches."""
     op = found.operator
@@ -346,8 +427,14 @@ def _alike(written: str, known: Sequence[str], kind: str | None) -> list[str]:
         or [value for value in known if set(_words(value)) == words]
         or [value for value in known if plain and _has(value, plain)]
         or [value for value in known if words and words <= set(_words(value))]
-        or sorted((v for v in known if len(_plain(v)) > _SHORT and _begins(written, _plain(v))), key=len)[-1:]
-        or [v for v in [nearest(written, known, 0.8)] if v is not None and _numbers(v) == _numbers(written)]
+        or sorted(
+            (v for v in known if len(_plain(v)) > _SHORT and _begins(written, _plain(v))), key=len
+        )[-1:]
+        or [
+            v
+            for v in [nearest(written, known, 0.8)]
+            if v is not None and _numbers(v) == _numbers(written)
+        ]
     )
 
 

@@ -27,7 +27,11 @@ def put(value: Any, path: Path, new: Any) -> Operation:
             for part in reversed(path[depth:]):
                 new = {part: new}
             return {"op": "add", "path": pointer(*path[:depth]), "value": new}
-    return {"op": "add" if at(value, *path) is None else "replace", "path": pointer(*path), "value": new}
+    return {
+        "op": "add" if at(value, *path) is None else "replace",
+        "path": pointer(*path),
+        "value": new,
+    }
 
 
 def append(value: Any, path: Path, items: Sequence[Any]) -> tuple[Operation, ...]:
@@ -40,7 +44,11 @@ def append(value: Any, path: Path, items: Sequence[Any]) -> tuple[Operation, ...
 def drop(value: Any, path: Path) -> Operation:
     """The operation that removes the field at ``path``, and the mapping around it if it holds nothing else."""
     parent = at(value, *path[:-1]) if len(path) > 1 else None
-    if isinstance(parent, dict) and list(parent) == [path[-1]] and path[-2:-1] not in (("spec",), ("metadata",)):
+    if (
+        isinstance(parent, dict)
+        and list(parent) == [path[-1]]
+        and path[-2:-1] not in (("spec",), ("metadata",))
+    ):
         return drop(value, path[:-1])
     return remove(*path)
 
@@ -68,7 +76,9 @@ def moved(operation: Operation, source: Any, target: Any, prefix: Path) -> Opera
             return put(target, path, operation["value"])
 
 
-def _same_place(path: Sequence[str], source: Any, target: Any, prefix: Path) -> tuple[Path, bool] | None:
+def _same_place(
+    path: Sequence[str], source: Any, target: Any, prefix: Path
+) -> tuple[Path, bool] | None:
     """Where ``target`` has what ``source`` has at ``path``, and whether it is there; None where an item is missing."""
     found: list[str | int] = list(prefix)
     here, there = source, at(target, *prefix)
@@ -91,5 +101,7 @@ def _index(item: Any, items: Any) -> int | None:
     if not isinstance(items, list):
         return None
     name = item.get("name") if isinstance(item, dict) else None
-    same = (i for i, other in enumerate(items) if other == item or (name and at(other, "name") == name))
+    same = (
+        i for i, other in enumerate(items) if other == item or (name and at(other, "name") == name)
+    )
     return next(same, None)

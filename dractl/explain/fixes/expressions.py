@@ -10,7 +10,14 @@ from dractl.cel.conditions import Excerpt
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import text_at
 from dractl.explain import selectors
-from dractl.explain.fixes.candidates import SUCH, Candidate, FixProblem, FixSlot, Topic, fix_once_for
+from dractl.explain.fixes.candidates import (
+    SUCH,
+    Candidate,
+    FixProblem,
+    FixSlot,
+    Topic,
+    fix_once_for,
+)
 from dractl.explain.fixes.corrections import Rewrite, corrections, renamed
 from dractl.explain.fixes.preference import Preference
 from dractl.model.names import RequestRef
@@ -50,7 +57,9 @@ def repairs(problem: FixProblem) -> Iterator[Candidate]:
             for edit in _edits(problem, text, lost, meant=(request.ref, index) in met):
                 patch = written.put("selectors", index, "cel", "expression", value=edit.text)
                 will_do = SUCH if edit.preference is Preference.ADAPT else ""
-                beside = request.enough and not edit.corrects  # these devices are free: others are in the way
+                beside = (
+                    request.enough and not edit.corrects
+                )  # these devices are free: others are in the way
                 preferred = replace(edit, preference=Preference.DROP, degree=1) if beside else edit
                 yield _candidate(preferred, where, slot, patch, will_do)
             if key not in seen:
@@ -73,7 +82,9 @@ def class_repairs(problem: FixProblem) -> Iterator[Candidate]:
     for _, request in problem.requests():
         for stage in request.stages:
             if stage.name == "class-selector" and request.device_class:
-                offered.setdefault(request.device_class, []).extend(loss.device for loss in stage.lost)
+                offered.setdefault(request.device_class, []).extend(
+                    loss.device for loss in stage.lost
+                )
                 if stage.kept:
                     matched.add(request.device_class)
     for name, lost in offered.items():
@@ -95,7 +106,9 @@ def _published(problem: FixProblem, text: str) -> bool:
     return not named or bool(named & problem.case.drivers)
 
 
-def _candidate(edit: Rewrite, where: str, slot: FixSlot, patch: Patch, effect: str = "") -> Candidate:
+def _candidate(
+    edit: Rewrite, where: str, slot: FixSlot, patch: Patch, effect: str = ""
+) -> Candidate:
     return Candidate(
         f"{edit.title} in {where}",
         (patch,),
@@ -107,7 +120,9 @@ def _candidate(edit: Rewrite, where: str, slot: FixSlot, patch: Patch, effect: s
     )
 
 
-def _edits(problem: FixProblem, text: str, lost: Sequence[DeviceID], *, meant: bool = False) -> Iterator[Rewrite]:
+def _edits(
+    problem: FixProblem, text: str, lost: Sequence[DeviceID], *, meant: bool = False
+) -> Iterator[Rewrite]:
     """Other texts for an expression that is false, or fails, on the devices ``lost``. ``meant``: on others it is true,
     so that a condition that is false on these is no mistake."""
     for part in problem.scheduler.compile(text).conjuncts:
@@ -128,12 +143,18 @@ def _edits(problem: FixProblem, text: str, lost: Sequence[DeviceID], *, meant: b
             yield Rewrite(title, rest, Preference.RELAX, degree=1)
 
 
-def _instead(problem: FixProblem, text: str, part: Excerpt, lost: Sequence[DeviceID]) -> Iterator[Rewrite]:
+def _instead(
+    problem: FixProblem, text: str, part: Excerpt, lost: Sequence[DeviceID]
+) -> Iterator[Rewrite]:
     """Other devices than those meant: not of another type, which are no replacement."""
     if any(lookup.name == "type" for lookup in reading(part.text).lookups):
         return
     for edit in corrections(problem.case.devices, part.text, lost):
-        other = edit if not edit.corrects else replace(edit, preference=Preference.ADAPT, corrects=False)
+        other = (
+            edit
+            if not edit.corrects
+            else replace(edit, preference=Preference.ADAPT, corrects=False)
+        )
         yield other.within(text, part)
 
 

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from dractl.allocation import backing_classes
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import at, map_at, maps_at, text_at
-from dractl.explain.fixes.candidates import SUCH, Candidate, FixProblem, FixSlot, Topic, fix_for, fix_once_for
+from dractl.explain.fixes.candidates import (
+    SUCH,
+    Candidate,
+    FixProblem,
+    FixSlot,
+    Topic,
+    fix_for,
+    fix_once_for,
+)
 from dractl.explain.fixes.edits import drop, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.reasons.base import Cause
@@ -45,7 +53,13 @@ def _renamed(problem: FixProblem, resource: str, name: str) -> Iterator[Candidat
                 amounts = map_at(container, "resources", field)
                 if resource in amounts and name not in amounts:
                     path = ("spec", kind, index, "resources", field)
-                    operations.append({"op": "move", "from": pointer(*path, resource), "path": pointer(*path, name)})
+                    operations.append(
+                        {
+                            "op": "move",
+                            "from": pointer(*path, resource),
+                            "path": pointer(*path, name),
+                        }
+                    )
     if operations:
         same = _vendor(resource) == _vendor(name) or resource.startswith(_OF_CLASS)
         yield Candidate(
@@ -97,8 +111,13 @@ def less(problem: FixProblem) -> Iterator[Candidate]:
             for left in dict.fromkeys((best, amount - 1, 1)):
                 if container < 0 or not 0 < left < amount:
                     continue
-                paths = [("spec", "containers", container, "resources", f, resource) for f in ("requests", "limits")]
-                operations = tuple(replace(path, str(left)) for path in paths if at(problem.pod, *path) is not None)
+                paths = [
+                    ("spec", "containers", container, "resources", f, resource)
+                    for f in ("requests", "limits")
+                ]
+                operations = tuple(
+                    replace(path, str(left)) for path in paths if at(problem.pod, *path) is not None
+                )
                 yield Candidate(
                     f"lower {resource} from {amount} to {left}",
                     (problem.patch(*operations),),
@@ -120,12 +139,16 @@ def within(problem: FixProblem, cause: PodsNotCreated) -> Iterator[Candidate]:
         for field in ("limits", "requests"):
             amount = map_at(container, "resources", field).get(bound.resource)
             wrong = amount is not None and (
-                quantity(amount) < quantity(bound.amount) if bound.least else quantity(bound.amount) < quantity(amount)
+                quantity(amount) < quantity(bound.amount)
+                if bound.least
+                else quantity(bound.amount) < quantity(amount)
             )
             if wrong:
                 path = pointer(*_CONTAINERS, index, "resources", field, bound.resource)
                 operations.append({"op": "replace", "path": path, "value": bound.amount})
-                told.append(f"{field}.{bound.resource} of container {text_at(container, 'name')} from {amount}")
+                told.append(
+                    f"{field}.{bound.resource} of container {text_at(container, 'name')} from {amount}"
+                )
     if operations:
         ranges = " or ".join(_ranges(problem, key[0], bound.resource))
         yield Candidate(
@@ -133,7 +156,9 @@ def within(problem: FixProblem, cause: PodsNotCreated) -> Iterator[Candidate]:
             (Patch("/".join((kind, *key)), tuple(operations)),),
             FixSlot(Topic.AMOUNT, bound.resource),
             Preference.LESS,
-            effect=f"LimitRange {ranges} allows no {'less' if bound.least else 'more'}" if ranges else "",
+            effect=f"LimitRange {ranges} allows no {'less' if bound.least else 'more'}"
+            if ranges
+            else "",
         )
 
 
@@ -143,5 +168,8 @@ def _ranges(problem: FixProblem, namespace: str, resource: str) -> list[str]:
         "/".join(key)
         for key, value in problem.state.all("LimitRange").items()
         if key[0] == namespace
-        and any(resource in {**map_at(of, "min"), **map_at(of, "max")} for of in maps_at(value, "spec", "limits"))
+        and any(
+            resource in {**map_at(of, "min"), **map_at(of, "max")}
+            for of in maps_at(value, "spec", "limits")
+        )
     ]

@@ -20,7 +20,11 @@ _MINIMUM = ("spec", "schedulingPolicy", "gang", "minCount")
 def minimum(problem: FixProblem, cause: GangTooSmall | GangIncomplete) -> Iterator[Candidate]:
     """Fewer pods that start together: as many as fit."""
     kind, _, name = cause.group.partition(" ")
-    if kind != "PodGroup" or not cause.have or not problem.scheduler.features.has("minimum-mutable"):
+    if (
+        kind != "PodGroup"
+        or not cause.have
+        or not problem.scheduler.features.has("minimum-mutable")
+    ):
         return
     lower = {"op": "replace", "path": pointer(*_MINIMUM), "value": cause.have}
     yield Candidate(
@@ -36,4 +40,8 @@ def of_other_pod(fix: Fix, pod: Key) -> Fix:
     """A fix that says which pod it changes, where that is another one of the group that is asked about."""
     target = "/".join(("Pod", *pod))
     changed = {c.target for c in (*fix.changes, *fix.tried) if isinstance(c, Patch)}
-    return replace(fix, effect="; ".join(filter(None, (f"of pod {pod[1]}", fix.effect)))) if target in changed else fix
+    return (
+        replace(fix, effect="; ".join(filter(None, (f"of pod {pod[1]}", fix.effect))))
+        if target in changed
+        else fix
+    )

@@ -30,11 +30,16 @@ def release(problem: FixProblem) -> Iterator[Candidate]:
             held = by_claim.setdefault(holder.claim, [])
             if holder not in held:
                 held.append(holder)
-    ordered = sorted(by_claim.items(), key=lambda item: (not _idle(item[1]), -max(len(h.devices) for h in item[1])))
+    ordered = sorted(
+        by_claim.items(),
+        key=lambda item: (not _idle(item[1]), -max(len(h.devices) for h in item[1])),
+    )
     for position, (claim, holders) in enumerate(ordered[:_MOST]):
         yield from _end(problem, [(claim, holders)], degree=position)
     if len(ordered) > 1:
-        many = any(isinstance(cause, CountersShort) for cause in problem.causes)  # small partitions of one device
+        many = any(
+            isinstance(cause, CountersShort) for cause in problem.causes
+        )  # small partitions of one device
         for pair in combinations(ordered[: 9 if many else 5], 2):
             yield from _end(problem, list(pair), degree=20)
     for cause in problem.causes:
@@ -45,18 +50,26 @@ def release(problem: FixProblem) -> Iterator[Candidate]:
 
 def holders_of(cause: Cause) -> tuple[Holder, ...]:
     """Holders of the devices that a cause is about."""
-    return cause.holders if isinstance(cause, Held | ConstraintConflict | NotEnoughTogether | SearchConflict) else ()
+    return (
+        cause.holders
+        if isinstance(cause, Held | ConstraintConflict | NotEnoughTogether | SearchConflict)
+        else ()
+    )
 
 
 def _idle(holders: list[Holder]) -> bool:
     return all((h.pod is None and not h.consumer) or h.finished for h in holders)
 
 
-def _end(problem: FixProblem, claims: list[tuple[str, list[Holder]]], *, degree: int) -> Iterator[Candidate]:
+def _end(
+    problem: FixProblem, claims: list[tuple[str, list[Holder]]], *, degree: int
+) -> Iterator[Candidate]:
     if any(h.consumer for _, holders in claims for h in holders):
         return  # whoever it is reserved for has to give it back: a finalizer keeps it until then
     unused = [claim for claim, holders in claims if not any(h.pod for h in holders)]
-    left = [claim for claim, holders in claims if all(is_left_over(problem.state, h) for h in holders)]
+    left = [
+        claim for claim, holders in claims if all(is_left_over(problem.state, h) for h in holders)
+    ]
     pods = [h.pod for claim, holders in claims if claim not in left for h in holders if h.pod]
     ending = problem.owners.end(pods)
     if ending is None:
@@ -66,14 +79,21 @@ def _end(problem: FixProblem, claims: list[tuple[str, list[Holder]]], *, degree:
     titles = [
         *([ending.title] if pods else ()),
         *(f"delete claim {claim}, which nobody uses" for claim in unused),
-        *(f"wait until kube-controller-manager releases claim {claim}, whose pod has ended" for claim in left),
+        *(
+            f"wait until kube-controller-manager releases claim {claim}, whose pod has ended"
+            for claim in left
+        ),
     ]
     changes, gone = (*ending.changes, *deleted), (*ending.gone, *deleted, *released)
     devices = sum(max(len(h.devices) for h in holders) for _, holders in claims)
     more = len(ending.gone) - len(set(pods))  # that go besides, and free what was not looked for
     several = len(claims) > 1
     waits = not changes
-    slot = FixSlot(Topic.ENDINGS) if several else FixSlot(Topic.ENDING, ending.owner or str(degree % _SHOWN))
+    slot = (
+        FixSlot(Topic.ENDINGS)
+        if several
+        else FixSlot(Topic.ENDING, ending.owner or str(degree % _SHOWN))
+    )
     if left and waits and not pods:
         slot = FixSlot(Topic.WAIT)
     preference = ending.preference
@@ -86,7 +106,9 @@ def _end(problem: FixProblem, claims: list[tuple[str, list[Holder]]], *, degree:
         changes,
         slot,
         preference,
-        ending.effect if more else "; ".join(filter(None, (f"frees {plural(devices, 'device')}", ending.effect))),
+        ending.effect
+        if more
+        else "; ".join(filter(None, (f"frees {plural(devices, 'device')}", ending.effect))),
         degree=degree + more * _MOST,
         unless=(Topic.ENDING,) if several else (),
         tried=gone if gone != changes else (),
@@ -103,7 +125,11 @@ def recreated_anyway(problem: FixProblem) -> tuple[str, ...]:
         owner = workload_target(problem.state.get("Pod", key), key[0])
         if owner is not None:
             first.setdefault(owner, full_name)
-    kept = {owner: pod for owner, pod in list(first.items())[:_MOST] if problem.owners.end([pod]) is None}
+    kept = {
+        owner: pod
+        for owner, pod in list(first.items())[:_MOST]
+        if problem.owners.end([pod]) is None
+    }
     return tuple(
         f"deleting pod {pod} would not free its devices: {owner.replace('/', ' ', 1)} would recreate it"
         for owner, pod in list(kept.items())[:_SHOWN]
@@ -121,17 +147,33 @@ def watch(problem: FixProblem) -> Iterator[Candidate]:
     for owner in found:
         key = key_of(owner.partition(" ")[2])
         value, named = problem.state.get("DaemonSet", key), owner.replace(" ", "/", 1)
-        pods = ["/".join(k) for k, p in problem.state.all("Pod").items() if workload_target(p, k[0]) == named]
+        pods = [
+            "/".join(k)
+            for k, p in problem.state.all("Pod").items()
+            if workload_target(p, k[0]) == named
+        ]
         for reference in maps_at(value, "spec", "template", "spec", "resourceClaims"):
-            target = f"ResourceClaimTemplate/{key[0]}/{text_at(reference, 'resourceClaimTemplateName')}"
-            requests = maps_at(problem.state.get(*parse_target(target)), "spec", "spec", "devices", "requests")
+            target = (
+                f"ResourceClaimTemplate/{key[0]}/{text_at(reference, 'resourceClaimTemplateName')}"
+            )
+            requests = maps_at(
+                problem.state.get(*parse_target(target)), "spec", "spec", "devices", "requests"
+            )
             exact = [i for i, request in enumerate(requests) if request.get("exactly")]
             if not exact:
                 continue
-            paths = (pointer("spec", "spec", "devices", "requests", i, "exactly", "adminAccess") for i in exact)
-            admin = Patch(target, tuple({"op": "add", "path": path, "value": True} for path in paths))
+            paths = (
+                pointer("spec", "spec", "devices", "requests", i, "exactly", "adminAccess")
+                for i in exact
+            )
+            admin = Patch(
+                target, tuple({"op": "add", "path": path, "value": True} for path in paths)
+            )
             namespace = problem.state.get("Namespace", ("", key[0]))
-            label = Patch(f"Namespace/{key[0]}", (put(namespace, ("metadata", "labels", ADMIN_LABEL), "true"),))
+            label = Patch(
+                f"Namespace/{key[0]}",
+                (put(namespace, ("metadata", "labels", ADMIN_LABEL), "true"),),
+            )
             changes = (label, admin) if namespace is not None else (admin,)
             ended = tuple(Delete(f"Pod/{pod}") for pod in pods)
             yield Candidate(
@@ -154,7 +196,9 @@ def share(problem: FixProblem) -> Iterator[Candidate]:
         mine = next((c for c in problem.claims if c.name == text_at(reference, "name")), None)
         if mine is None or mine.claim is None or mine.allocated:
             continue
-        classes = {r.exactly.device_class_name for r in mine.claim.spec.devices.requests if r.exactly}
+        classes = {
+            r.exactly.device_class_name for r in mine.claim.spec.devices.requests if r.exactly
+        }
         for key, value in problem.state.all("ResourceClaim").items():
             if key[0] != namespace or maps_at(value, "metadata", "ownerReferences"):
                 continue
@@ -162,7 +206,9 @@ def share(problem: FixProblem) -> Iterator[Candidate]:
             if len(users) < 2:
                 continue
             theirs = problem.state.decode(value)
-            if {r.exactly.device_class_name for r in theirs.spec.devices.requests if r.exactly} == classes:
+            if {
+                r.exactly.device_class_name for r in theirs.spec.devices.requests if r.exactly
+            } == classes:
                 entry = {"name": mine.name, "resourceClaimName": key[1]}
                 change = replace(("spec", "resourceClaims", index), entry)
                 yield Candidate(

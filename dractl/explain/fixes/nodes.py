@@ -35,7 +35,12 @@ from dractl.scheduler.verdict import NodeVerdict
 
 _MOST = 6
 _NAMED = 3  # nodes
-_GIVEN = ("kubernetes.io", "topology.kubernetes.io", "failure-domain.beta.kubernetes.io", "beta.kubernetes.io")
+_GIVEN = (
+    "kubernetes.io",
+    "topology.kubernetes.io",
+    "failure-domain.beta.kubernetes.io",
+    "beta.kubernetes.io",
+)
 _HOSTNAME = "kubernetes.io/hostname"
 _ARCH = "kubernetes.io/arch"
 _BUILT = "the image must be built for {}"
@@ -52,7 +57,11 @@ def admit(problem: FixProblem) -> Iterator[Candidate]:
     refused = [(v, v.rejection) for v in problem.case.attempt.nodes if v.rejection is not None]
     refused.sort(key=lambda item: (not item[0].allocates, bool(item[0].elsewhere)))
     for verdict, rejection in refused[:_MOST]:
-        every = problem.scheduler.refusals(problem.case.pod, verdict.name) if problem.pod is not None else ()
+        every = (
+            problem.scheduler.refusals(problem.case.pod, verdict.name)
+            if problem.pod is not None
+            else ()
+        )
         # Uncordoning removes the taint of a cordon, too.
         alone = any(each.plugin == "NodeUnschedulable" for each in every) and all(
             text_at(taint, "key") == _CORDON for taint in _untolerated(problem, verdict)
@@ -73,8 +82,14 @@ def _of(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> list
 def _untolerated(problem: FixProblem, verdict: NodeVerdict) -> list[Raw]:
     """The taints of a node that keep the pod away."""
     tolerations = PodInfo(problem.question.value).tolerations
-    taints = zip(maps_at(verdict.node, "spec", "taints"), NodeInfo(verdict.node).taints, strict=True)
-    return [raw for raw, t in taints if t.effect in ("NoSchedule", "NoExecute") and not tolerated(t, tolerations)]
+    taints = zip(
+        maps_at(verdict.node, "spec", "taints"), NodeInfo(verdict.node).taints, strict=True
+    )
+    return [
+        raw
+        for raw, t in taints
+        if t.effect in ("NoSchedule", "NoExecute") and not tolerated(t, tolerations)
+    ]
 
 
 def _node_patch(verdict: NodeVerdict, *operations: Operation) -> Patch:
@@ -92,7 +107,9 @@ def _uncordon(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterat
         (_node_patch(verdict, *operations),),
         FixSlot(Topic.NODE, "uncordon"),
         Preference.RESTORE,
-        effect="; ".join(filter(None, ("if its maintenance is over", _or_others(problem, verdict)))),
+        effect="; ".join(
+            filter(None, ("if its maintenance is over", _or_others(problem, verdict)))
+        ),
     )
 
 
@@ -106,7 +123,8 @@ def _or_others(problem: FixProblem, verdict: NodeVerdict) -> str:
         and not v.elsewhere
         and v.rejection is not None
         and verdict.rejection is not None
-        and (v.rejection.plugin, v.rejection.texts) == (verdict.rejection.plugin, verdict.rejection.texts)
+        and (v.rejection.plugin, v.rejection.texts)
+        == (verdict.rejection.plugin, verdict.rejection.texts)
     ]
     more = f" +{len(others) - _NAMED}" if len(others) > _NAMED else ""
     return f"or {', '.join(others[:_NAMED])}{more}" if others else ""
@@ -119,7 +137,9 @@ def _taints(left: list[Raw]) -> Operation:
 def _untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     taints = maps_at(verdict.node, "spec", "taints")
     cordoned = bool(at(verdict.node, "spec", "unschedulable"))
-    bad = [t for t in _untolerated(problem, verdict) if not (cordoned and text_at(t, "key") == _CORDON)]
+    bad = [
+        t for t in _untolerated(problem, verdict) if not (cordoned and text_at(t, "key") == _CORDON)
+    ]
     found = [passing(text_at(t, "key")) for t in bad]
     if any(controller is not None and controller.leaving for controller in found):
         return  # the node goes away
@@ -128,8 +148,12 @@ def _untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterato
     if problem.pod is not None and own and len(own) == len(bad):
         keys = ", ".join(text_at(t, "key") for t in own)
         for index, written in enumerate(maps_at(problem.question.value, "spec", "tolerations")):
-            if len(own) == 1 and near_miss(written, text_at(own[0], "key"), text_at(own[0], "value")):
-                change = replace(("spec", "tolerations", index), corrected(written, with_effect(own[0])))
+            if len(own) == 1 and near_miss(
+                written, text_at(own[0], "key"), text_at(own[0], "value")
+            ):
+                change = replace(
+                    ("spec", "tolerations", index), corrected(written, with_effect(own[0]))
+                )
                 meant = "=".join(filter(None, (text_at(written, "key"), text_at(written, "value"))))
                 yield Candidate(
                     f"change the pod's toleration of {meant} to {names}",
@@ -137,7 +161,9 @@ def _untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterato
                     FixSlot(Topic.TOLERATION, keys),
                     Preference.CORRECT,
                 )
-        operations = append(problem.question.value, ("spec", "tolerations"), [with_effect(t) for t in own])
+        operations = append(
+            problem.question.value, ("spec", "tolerations"), [with_effect(t) for t in own]
+        )
         machine = map_at(verdict.node, "metadata", "labels").get(_ARCH)
         foreign = machine is not None and any(text_at(t, "key") == _ARCH for t in own)
         yield Candidate(
@@ -157,7 +183,9 @@ def _untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterato
         dead = any(text_at(t, "key") in _DEAD for t in bad)
         title = f"wait until {verdict.name} is {'back' if dead else 'ready'}: {names} goes away"
         said = _kubelet_says(verdict.node)
-        look = f"see kubectl describe node {verdict.name}, and its kubelet" + (f", which says: {said}" if said else "")
+        look = f"see kubectl describe node {verdict.name}, and its kubelet" + (
+            f", which says: {said}" if said else ""
+        )
         effect = "; ".join(filter(None, (look, also)))
         yield Candidate(title, (), slot, Preference.RESTORE, effect=effect, tried=untainted)
     else:
@@ -168,7 +196,9 @@ def _untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterato
 
 def _kubelet_says(node: Raw) -> str:
     """The message of the condition that a node is not ready; empty for nodes that are, and from other controllers."""
-    ready = next((c for c in maps_at(node, "status", "conditions") if c.get("type") == "Ready"), None)
+    ready = next(
+        (c for c in maps_at(node, "status", "conditions") if c.get("type") == "Ready"), None
+    )
     return text_at(ready, "message") if text_at(ready, "status") == "False" else ""
 
 
@@ -179,7 +209,9 @@ def _affinity(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterat
     terms = maps_at(problem.question.value, *_REQUIRED, "nodeSelectorTerms")
     wanted = PodInfo(problem.question.value).node_affinity
     fails = bool(terms) and wanted is not None and not NodeInfo(verdict.node).matches(wanted)
-    by_class = text_at(spec, "runtimeClassName") if wrong and _from_runtime_class(problem, wrong) else ""
+    by_class = (
+        text_at(spec, "runtimeClassName") if wrong and _from_runtime_class(problem, wrong) else ""
+    )
     if problem.pod is not None and not by_class:
         yield from _near_labels(problem, verdict, wrong, terms if fails else [])
         yield from _without_affinity(problem, wrong, fails, str(labels.get(_ARCH) or ""))
@@ -198,7 +230,9 @@ def _affinity(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterat
             (label(verdict, added),),
             FixSlot(Topic.LABEL),
             Preference.ADMIT if by_class else Preference.POLICY,
-            effect=f"RuntimeClass {by_class} wants it" if by_class else "if the label is correct for the node",
+            effect=f"RuntimeClass {by_class} wants it"
+            if by_class
+            else "if the label is correct for the node",
         )
 
 
@@ -254,15 +288,24 @@ def _near_labels(
         path = ("spec", "nodeSelector")
         right = nearest(str(value), [str(labels[key])], 0.75) if key in labels else None
         other = _key_now(key, [str(value)], labels) if key not in there else None
-        if right is not None and not _other_number(str(value), right) and not _other_place(key, str(value), right):
+        if (
+            right is not None
+            and not _other_number(str(value), right)
+            and not _other_place(key, str(value), right)
+        ):
             changed = problem.patch(replace((*path, key), right))
             yield _label_fix(f"change nodeSelector {key}={value} to {right}", changed, key)
         elif other is not None:
-            renamed = problem.patch(remove(*path, key), {"op": "add", "path": pointer(*path, other), "value": value})
+            renamed = problem.patch(
+                remove(*path, key), {"op": "add", "path": pointer(*path, other), "value": value}
+            )
             yield _label_fix(f"change nodeSelector {key} to {other}", renamed, key)
     for t, term in enumerate(terms):
         for e, expression in enumerate(maps_at(term, "matchExpressions")):
-            key, values = text_at(expression, "key"), [str(v) for v in list_at(expression, "values")]
+            key, values = (
+                text_at(expression, "key"),
+                [str(v) for v in list_at(expression, "values")],
+            )
             if expression.get("operator") != "In" or labels.get(key) in values:
                 continue
             where = (*_REQUIRED, "nodeSelectorTerms", t, "matchExpressions", e)
@@ -277,8 +320,14 @@ def _near_labels(
             typed = [v for v in typed if not _other_place(key, v, here)]
             near = [v for v in typed if nearest(v, [here], 0.75)]
             if near:
-                replaced = replace((*where, "values"), [labels[key] if v in near else v for v in values])
-                yield _label_fix(f"change node affinity {key}={near[0]} to {labels[key]}", problem.patch(replaced), key)
+                replaced = replace(
+                    (*where, "values"), [labels[key] if v in near else v for v in values]
+                )
+                yield _label_fix(
+                    f"change node affinity {key}={near[0]} to {labels[key]}",
+                    problem.patch(replaced),
+                    key,
+                )
 
 
 def _key_now(key: str, values: Sequence[str], labels: Mapping[str, Any]) -> str | None:
@@ -305,10 +354,14 @@ def _other_number(one: str, other: object) -> bool:
 
 
 def _label_fix(title: str, patch: Patch, key: str) -> Candidate:
-    return Candidate(title, (patch,), FixSlot(Topic.AFFINITY, key), Preference.CORRECT, corrects=True)
+    return Candidate(
+        title, (patch,), FixSlot(Topic.AFFINITY, key), Preference.CORRECT, corrects=True
+    )
 
 
-def _without_affinity(problem: FixProblem, wrong: Mapping[str, Any], fails: bool, machine: str) -> Iterator[Candidate]:
+def _without_affinity(
+    problem: FixProblem, wrong: Mapping[str, Any], fails: bool, machine: str
+) -> Iterator[Candidate]:
     selector = map_at(problem.question.value, "spec", "nodeSelector")
     if _ARCH in wrong and not fails and len(wrong) == 1 and machine:
         yield Candidate(
@@ -330,7 +383,10 @@ def _without_affinity(problem: FixProblem, wrong: Mapping[str, Any], fails: bool
     )
     if operations:
         yield Candidate(
-            f"remove {removed} from the pod", (problem.patch(*operations),), FixSlot(Topic.AFFINITY), Preference.RELAX
+            f"remove {removed} from the pod",
+            (problem.patch(*operations),),
+            FixSlot(Topic.AFFINITY),
+            Preference.RELAX,
         )
 
 
@@ -338,12 +394,16 @@ def _given(key: str) -> bool:
     """True if a label is set by the kubelet or the cloud and describes the node: nobody changes it
     (k8s.io/api core/v1 well_known_labels.go)."""
     domain, _, name = key.rpartition("/")
-    return domain in _GIVEN or (domain.endswith("kubernetes.io") and name in ("os", "arch", "instance-type"))
+    return domain in _GIVEN or (
+        domain.endswith("kubernetes.io") and name in ("os", "arch", "instance-type")
+    )
 
 
 def label(verdict: NodeVerdict, added: Mapping[str, str]) -> Patch:
     """A patch that sets labels of a node."""
-    return _node_patch(verdict, *(put(verdict.node, ("metadata", "labels", k), v) for k, v in added.items()))
+    return _node_patch(
+        verdict, *(put(verdict.node, ("metadata", "labels", k), v) for k, v in added.items())
+    )
 
 
 def _ports(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
@@ -353,7 +413,11 @@ def _ports(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> I
         for p, port in enumerate(maps_at(container, "ports"))
         if port.get("hostPort")
     ]
-    if problem.pod is not None and operations and not at(problem.question.value, "spec", "hostNetwork"):
+    if (
+        problem.pod is not None
+        and operations
+        and not at(problem.question.value, "spec", "hostNetwork")
+    ):
         yield Candidate(
             "remove hostPort from the pod's containers",
             (problem.patch(*operations),),
@@ -364,7 +428,9 @@ def _ports(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> I
     yield from _end_pods(problem, verdict, rejection.pods)
 
 
-def _end_pods(problem: FixProblem, verdict: NodeVerdict, pods: tuple[str, ...]) -> Iterator[Candidate]:
+def _end_pods(
+    problem: FixProblem, verdict: NodeVerdict, pods: tuple[str, ...]
+) -> Iterator[Candidate]:
     for position, pod in enumerate(pods[:_MOST]):
         ending = problem.owners.end([pod])
         if ending is not None:
@@ -379,7 +445,9 @@ def _end_pods(problem: FixProblem, verdict: NodeVerdict, pods: tuple[str, ...]) 
             )
 
 
-def _resources(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
+def _resources(
+    problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
+) -> Iterator[Candidate]:
     others = [
         p
         for p in problem.state.all("Pod").values()
@@ -387,7 +455,9 @@ def _resources(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) 
     ]
     resource = rejection.resource or ""
     if resource != "pods":
-        others.sort(key=lambda p: -pod_requests(map_at(p, "spec")).get(resource, quantity(0)).milli_value())
+        others.sort(
+            key=lambda p: -pod_requests(map_at(p, "spec")).get(resource, quantity(0)).milli_value()
+        )
         others = [p for p in others if resource in pod_requests(map_at(p, "spec"))]
         yield from _ask_less(problem, verdict, rejection)
     yield from _end_pods(problem, verdict, tuple(PodInfo(p).full_name for p in others))
@@ -410,7 +480,9 @@ def _without(problem: FixProblem, resource: str) -> Candidate:
     )
 
 
-def _ask_less(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
+def _ask_less(
+    problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
+) -> Iterator[Candidate]:
     """The largest request of a container cut to what is free on the node."""
     resource = rejection.resource or ""
     if problem.pod is None or rejection.free is None or rejection.want is None:
@@ -425,7 +497,9 @@ def _ask_less(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -
     index = max(range(len(amounts)), key=lambda i: amounts[i].milli_value())
     where: tuple[str | int, ...] = ("spec", kind, index, "resources")
     present, level = amounts[index], at(spec, "resources", "requests", resource)
-    if level is not None:  # what the pod asks for as a whole counts, whatever its containers ask for
+    if (
+        level is not None
+    ):  # what the pod asks for as a whole counts, whatever its containers ask for
         where, present, deciding = ("spec", "resources"), quantity(level), None
     try:
         left = present - (quantity(rejection.want) - quantity(rejection.free))
@@ -440,8 +514,13 @@ def _ask_less(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -
     if at(problem.question.value, *where, "limits", resource) is not None and "/" in resource:
         fields.append("limits")
     operations = tuple(replace((*where, f, resource), str(left)) for f in fields)
-    added = any(isinstance(c, AddedByAdmission) and c.what.startswith(f"{resource} ") for c in problem.causes)
-    whose = "the pod's request" if deciding is None else f"the request of init container {deciding[0]}"
+    added = any(
+        isinstance(c, AddedByAdmission) and c.what.startswith(f"{resource} ")
+        for c in problem.causes
+    )
+    whose = (
+        "the pod's request" if deciding is None else f"the request of init container {deciding[0]}"
+    )
     title = f"lower {whose} for {resource} from {present} to {left}"
     yield Candidate(
         f"set the pod's request for {resource} to {left}" if added else title,
@@ -452,9 +531,13 @@ def _ask_less(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -
     )
 
 
-def _pod_affinity(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
+def _pod_affinity(
+    problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
+) -> Iterator[Candidate]:
     affinity = map_at(problem.question.value, "spec", "affinity")
-    strangers = {unmet.stranger for unmet in rejection.unmet if isinstance(unmet, PodAffinityUnmet)} - {None}
+    strangers = {
+        unmet.stranger for unmet in rejection.unmet if isinstance(unmet, PodAffinityUnmet)
+    } - {None}
     if problem.pod is not None and strangers:
         yield from _namespaces(problem, {str(name).partition("/")[0] for name in strangers})
     for kind in ("podAntiAffinity", "podAffinity"):
@@ -490,7 +573,11 @@ def _namespaces(problem: FixProblem, namespaces: set[str]) -> Iterator[Candidate
 
 def _spread(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     spread = maps_at(problem.question.value, *_SPREAD)
-    hard = [i for i, c in enumerate(spread) if c.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"]
+    hard = [
+        i
+        for i, c in enumerate(spread)
+        if c.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
+    ]
     least = [i for i in hard if isinstance(spread[i].get("minDomains"), int)]
     if problem.pod is not None:
         yield from _fewer_domains(problem, {i: spread[i] for i in least})
@@ -526,7 +613,9 @@ def _fewer_domains(problem: FixProblem, constraints: Mapping[int, Raw]) -> Itera
 def _named(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     if problem.pod is not None:
         removed = problem.patch(remove("spec", "nodeName"))
-        yield Candidate("remove nodeName from the pod", (removed,), FixSlot(Topic.NODE_NAME), Preference.RELAX)
+        yield Candidate(
+            "remove nodeName from the pod", (removed,), FixSlot(Topic.NODE_NAME), Preference.RELAX
+        )
 
 
 _MAKERS: dict[str, Callable[[FixProblem, NodeVerdict, Rejection], Iterator[Candidate]]] = {
@@ -538,7 +627,9 @@ _MAKERS: dict[str, Callable[[FixProblem, NodeVerdict, Rejection], Iterator[Candi
     "NodeResourcesFit": _resources,
     "PodTopologySpread": _spread,
     "InterPodAffinity": _pod_affinity,
-    "VolumeRestrictions": lambda problem, verdict, rejection: _end_pods(problem, verdict, rejection.pods),
+    "VolumeRestrictions": lambda problem, verdict, rejection: _end_pods(
+        problem, verdict, rejection.pods
+    ),
 }
 
 
@@ -596,11 +687,18 @@ def add_node(problem: FixProblem) -> Iterator[Candidate]:
     if not any(map(problem.state.has, ("ResourceSlice", "DeviceClass", "Namespace"))):
         return
     needs = pod_requests(map_at(problem.question.value, "spec"))
-    allocatable = {"cpu": "4", "memory": "16Gi", "pods": "110", **{n: str(a) for n, a in needs.items()}}
+    allocatable = {
+        "cpu": "4",
+        "memory": "16Gi",
+        "pods": "110",
+        **{n: str(a) for n, a in needs.items()},
+    }
     node = {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": "node-1", "labels": {"kubernetes.io/hostname": "node-1"}},
         "status": {"allocatable": allocatable, "capacity": allocatable},
     }
-    yield Candidate("add a node", (), FixSlot(Topic.NODE), Preference.CLUSTER, tried=(Create(node),))
+    yield Candidate(
+        "add a node", (), FixSlot(Topic.NODE), Preference.CLUSTER, tried=(Create(node),)
+    )

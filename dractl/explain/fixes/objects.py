@@ -7,7 +7,14 @@ from typing import Any
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for, fix_once_for
+from dractl.explain.fixes.candidates import (
+    Candidate,
+    FixProblem,
+    FixSlot,
+    Topic,
+    fix_for,
+    fix_once_for,
+)
 from dractl.explain.fixes.edits import put, remove, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.settings import recreated
@@ -38,7 +45,9 @@ def reference(problem: FixProblem, cause: ClaimMissing | TemplateMissing) -> Ite
     if full is None or cause.pod_claim is None or entry is None or field not in entry[1]:
         return  # a generated claim: nobody names it
     namespace, _, name = full.partition("/")
-    if (cause.is_template if isinstance(cause, ClaimMissing) else cause.is_claim) and problem.pod is not None:
+    if (
+        cause.is_template if isinstance(cause, ClaimMissing) else cause.is_claim
+    ) and problem.pod is not None:
         meant = "resourceClaimTemplateName" if field == "resourceClaimName" else "resourceClaimName"
         new = {**{k: v for k, v in entry[1].items() if k != field}, meant: name}
         change = replace(("spec", "resourceClaims", entry[0]), new)
@@ -81,9 +90,15 @@ def reference(problem: FixProblem, cause: ClaimMissing | TemplateMissing) -> Ite
     yield from _new(problem, kind, namespace, name, cause.pod_claim)
 
 
-def _new(problem: FixProblem, kind: str, namespace: str, name: str, pod_claim: str) -> Iterator[Candidate]:
+def _new(
+    problem: FixProblem, kind: str, namespace: str, name: str, pod_claim: str
+) -> Iterator[Candidate]:
     """A claim for one device of the class whose name resembles what the pod calls it."""
-    words = [w for w in re.split(r"[^a-z0-9]+", f"{pod_claim} {name}".lower()) if len(w) > 1 and not w.isdigit()]
+    words = [
+        w
+        for w in re.split(r"[^a-z0-9]+", f"{pod_claim} {name}".lower())
+        if len(w) > 1 and not w.isdigit()
+    ]
     names = sorted(n for _, n in problem.state.all("DeviceClass"))
     names.sort(key=lambda n: -max((len(w) for w in words if w in n.lower()), default=0))
     for position, device_class in enumerate(names[:4]):
@@ -110,7 +125,12 @@ def _new(problem: FixProblem, kind: str, namespace: str, name: str, pod_claim: s
 def together(problem: FixProblem) -> Iterator[Candidate]:
     """All references that are missing, created at once."""
     missing = (c for c in problem.causes if isinstance(c, ClaimMissing | TemplateMissing))
-    makers = [c for cause in missing for c in reference(problem, cause) if isinstance(c.changes[0], Create)]
+    makers = [
+        c
+        for cause in missing
+        for c in reference(problem, cause)
+        if isinstance(c.changes[0], Create)
+    ]
     firsts = {c.slot: c for c in reversed(makers)}
     if len(firsts) > 1:
         changes: tuple[Change, ...] = tuple(c.changes[0] for c in firsts.values())
@@ -186,13 +206,23 @@ def _installed(problem: FixProblem, cause: ClassMissing) -> Iterator[Candidate]:
 def namespace(problem: FixProblem, cause: AdminAccessNamespace) -> Iterator[Candidate]:
     """The label for adminAccess."""
     value = problem.state.get("Namespace", ("", cause.namespace))
-    labelled = Patch(f"Namespace/{cause.namespace}", (put(value, ("metadata", "labels", ADMIN_LABEL), "true"),))
-    again = recreated(problem) if problem.pod is not None and text_at(problem.pod, "metadata", "uid") else ()
+    labelled = Patch(
+        f"Namespace/{cause.namespace}", (put(value, ("metadata", "labels", ADMIN_LABEL), "true"),)
+    )
+    again = (
+        recreated(problem)
+        if problem.pod is not None and text_at(problem.pod, "metadata", "uid")
+        else ()
+    )
     old = map_at(value, "metadata", "labels").get(_OLD_ADMIN_LABEL)
     effects = (
         "if this namespace may use adminAccess",
-        f"it has the label of Kubernetes 1.32, {_OLD_ADMIN_LABEL}, which is no longer read" if old else "",
-        "the pod is recreated: the claim controller would try again with growing delays only" if again else "",
+        f"it has the label of Kubernetes 1.32, {_OLD_ADMIN_LABEL}, which is no longer read"
+        if old
+        else "",
+        "the pod is recreated: the claim controller would try again with growing delays only"
+        if again
+        else "",
     )
     yield Candidate(
         f"label namespace {cause.namespace} with {ADMIN_LABEL}=true",
@@ -211,10 +241,20 @@ def quota(problem: FixProblem, cause: QuotaExceeded) -> Iterator[Candidate]:
         return
     change = replace(("spec", "hard", cause.resource), str(cause.want))
     raised = Patch(f"ResourceQuota/{cause.quotas[0]}", (change,))
-    counted = "devices" if cause.device_class else "claims" if cause.resource == CLAIMS else cause.resource
+    counted = (
+        "devices"
+        if cause.device_class
+        else "claims"
+        if cause.resource == CLAIMS
+        else cause.resource
+    )
     # The scheduler itself tries again to create the claim for extended resources, which is none of the pod's claims.
     again = recreated(problem) if problem.pod is not None and cause.pod_claim is not None else ()
-    delays = "the pod is recreated: the claim controller would try again with growing delays only" if again else ""
+    delays = (
+        "the pod is recreated: the claim controller would try again with growing delays only"
+        if again
+        else ""
+    )
     yield Candidate(
         f"raise quota {cause.quotas[0]} from {cause.have} to {cause.want} {counted}",
         (raised, *again),
@@ -234,12 +274,19 @@ def quota(problem: FixProblem, cause: QuotaExceeded) -> Iterator[Candidate]:
         if ending is not None:
             effect = "; ".join(filter(None, (ending.effect, delays)))
             yield Candidate(
-                ending.title, (*ending.changes, *again), slot, ending.preference, effect=effect, tried=ending.gone
+                ending.title,
+                (*ending.changes, *again),
+                slot,
+                ending.preference,
+                effect=effect,
+                tried=ending.gone,
             )
         elif not users:
             deleted = Delete("ResourceClaim/" + "/".join(key))
             title = f"delete claim {'/'.join(key)}, which nobody uses"
-            yield Candidate(title, (deleted, *again), slot, Preference.IDLE, effect=delays, tried=(deleted,))
+            yield Candidate(
+                title, (deleted, *again), slot, Preference.IDLE, effect=delays, tried=(deleted,)
+            )
 
 
 @fix_for(SchedulingGated)
@@ -262,9 +309,13 @@ def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
     owner = workload_target(problem.pod, problem.question.key[0])
     workload = problem.state.get(*parse_target(owner)) if owner is not None else None
     for value in (problem.pod, workload):
-        queue = text_at(value, "metadata", "labels", _QUEUE) or text_at(value, "metadata", "annotations", _QUEUE)
+        queue = text_at(value, "metadata", "labels", _QUEUE) or text_at(
+            value, "metadata", "annotations", _QUEUE
+        )
         if queue and any(gate.startswith("kueue.x-k8s.io/") for gate in gates):
-            return f"Kueue does, when LocalQueue {problem.question.key[0]}/{queue} admits its Workload"
+            return (
+                f"Kueue does, when LocalQueue {problem.question.key[0]}/{queue} admits its Workload"
+            )
     domains = dict.fromkeys(gate.partition("/")[0] for gate in gates if "/" in gate)
     return f"the controller of {', '.join(domains)} does" if domains else ""
 
@@ -294,7 +345,9 @@ def shared_claims(problem: FixProblem) -> Iterator[Candidate]:
         if not claim.allocated:
             continue
         users = [
-            text_at(c, "name") for c in maps_at(claim.value, "status", "reservedFor") if c.get("resource") == "pods"
+            text_at(c, "name")
+            for c in maps_at(claim.value, "status", "reservedFor")
+            if c.get("resource") == "pods"
         ]
         others = [f"{claim.key[0]}/{u}" for u in users if u != problem.question.key[1]]
         if len(users) >= RESERVED_LIMIT:
@@ -302,15 +355,31 @@ def shared_claims(problem: FixProblem) -> Iterator[Candidate]:
             ending = next((e for e in endings if e is not None), None)
             if ending is not None:
                 slot, effect = FixSlot(Topic.CLAIM, "reserved"), ending.effect
-                yield Candidate(ending.title, ending.changes, slot, ending.preference, effect=effect, tried=ending.gone)
+                yield Candidate(
+                    ending.title,
+                    ending.changes,
+                    slot,
+                    ending.preference,
+                    effect=effect,
+                    tried=ending.gone,
+                )
             yield from _own_claim(problem, claim.name, claim.key[1], claim.value)
             continue
         slot = FixSlot(Topic.CLAIM, "unpin")
         if others:
             ending = problem.owners.end(others)
             if ending is not None:
-                effect = "; ".join(filter(None, (f"claim {claim.key[1]} is allocated again", ending.effect)))
-                yield Candidate(ending.title, ending.changes, slot, ending.preference, effect=effect, tried=ending.gone)
+                effect = "; ".join(
+                    filter(None, (f"claim {claim.key[1]} is allocated again", ending.effect))
+                )
+                yield Candidate(
+                    ending.title,
+                    ending.changes,
+                    slot,
+                    ending.preference,
+                    effect=effect,
+                    tried=ending.gone,
+                )
         else:
             why = "only this pod is to use it" if users else "no pod uses it"
             deallocate = (remove("status", "allocation"),)
@@ -324,7 +393,9 @@ def shared_claims(problem: FixProblem) -> Iterator[Candidate]:
         yield from _own_claim(problem, claim.name, claim.key[1], claim.value)
 
 
-def _own_claim(problem: FixProblem, pod_claim: str, name: str, value: Mapping[str, Any] | None) -> Iterator[Candidate]:
+def _own_claim(
+    problem: FixProblem, pod_claim: str, name: str, value: Mapping[str, Any] | None
+) -> Iterator[Candidate]:
     """A claim of the pod's own, made from a template, instead of the shared one."""
     entry = problem.reference(pod_claim)
     if entry is None or problem.pod is None:
@@ -350,11 +421,23 @@ def _own_claim(problem: FixProblem, pod_claim: str, name: str, value: Mapping[st
 def consumer(problem: FixProblem, _: NoConsumer) -> Iterator[Candidate]:
     """A pod for a claim that no pod uses."""
     where, name = problem.question.key
-    container = {"name": "main", "image": "registry.k8s.io/pause:3.10", "resources": {"claims": [{"name": "claim"}]}}
+    container = {
+        "name": "main",
+        "image": "registry.k8s.io/pause:3.10",
+        "resources": {"claims": [{"name": "claim"}]},
+    }
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": f"use-{name}", "namespace": where},
-        "spec": {"containers": [container], "resourceClaims": [{"name": "claim", "resourceClaimName": name}]},
+        "spec": {
+            "containers": [container],
+            "resourceClaims": [{"name": "claim", "resourceClaimName": name}],
+        },
     }
-    yield Candidate(f"create a pod that uses claim {name}", (Create(pod),), FixSlot(Topic.CONSUMER), Preference.SUPPLY)
+    yield Candidate(
+        f"create a pod that uses claim {name}",
+        (Create(pod),),
+        FixSlot(Topic.CONSUMER),
+        Preference.SUPPLY,
+    )

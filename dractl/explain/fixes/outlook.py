@@ -31,7 +31,9 @@ class Outlook(Struct, frozen=True):
     behind: bool = False
 
 
-def outlook(problem: FixProblem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]) -> Outlook:
+def outlook(
+    problem: FixProblem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]
+) -> Outlook:
     """The outlook of a candidate after which the pod by itself fits on ``nodes``; ``changes`` are its changes where a
     person makes them."""
     for change in candidate.chance:
@@ -45,14 +47,22 @@ def outlook(problem: FixProblem, candidate: Candidate, changes: Sequence[Change]
         first_end = _end_first(problem, candidate, changes, nodes)
         if first_end is not None:
             return Outlook(first_end)
-    why = "; ".join((*world.failed, *(() if world.runs else (*world.refused, *_in_front(problem, world)))))
+    why = "; ".join(
+        (*world.failed, *(() if world.runs else (*world.refused, *_in_front(problem, world))))
+    )
     if world.failed or not world.runs:
         return Outlook(None, why, behind=not world.failed and not world.refused)
-    also = (*_besides(problem, candidate, world), *_quicker(problem, changes, nodes, world), *world.remarks)
+    also = (
+        *_besides(problem, candidate, world),
+        *_quicker(problem, changes, nodes, world),
+        *world.remarks,
+    )
     return Outlook(replace(candidate, effect="; ".join(filter(None, (candidate.effect, *also)))))
 
 
-def _world(problem: FixProblem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]) -> World | None:
+def _world(
+    problem: FixProblem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]
+) -> World | None:
     """The cluster after a candidate; None where only the pod itself can be looked at: for other subjects
     than pods, and workloads of kinds whose controllers are not known."""
     question = problem.asked
@@ -61,18 +71,32 @@ def _world(problem: FixProblem, candidate: Candidate, changes: Sequence[Change],
         return None
     if candidate.changes and by_hand(problem.state, question, changes) is not None:
         return None
-    scheduler = problem.scheduler if problem.group is None else problem.scheduler.after(problem.state)
+    scheduler = (
+        problem.scheduler if problem.group is None else problem.scheduler.after(problem.state)
+    )
     if candidate.features is not None:
         scheduler = Scheduler(problem.state, candidate.features)
     try:
         then = apply(problem.state, candidate.trial)
         if not candidate.changes:
             own = "/".join(("Pod", *question.key))
-            again = (question.key,) if any(getattr(c, "target", "") == own for c in candidate.trial) else ()
-            return after(scheduler, (), question.key, given=candidate.trial, again=again, fitting=nodes)
+            again = (
+                (question.key,)
+                if any(getattr(c, "target", "") == own for c in candidate.trial)
+                else ()
+            )
+            return after(
+                scheduler, (), question.key, given=candidate.trial, again=again, fitting=nodes
+            )
         patches = [c for c in changes if isinstance(c, Patch)]
-        renewing = dict.fromkeys(key for c in patches for key in renewed(problem.state, question, c))
-        bare = [key for key in renewing if workload_target(problem.state.get("Pod", key), key[0]) is None]
+        renewing = dict.fromkeys(
+            key for c in patches for key in renewed(problem.state, question, c)
+        )
+        bare = [
+            key
+            for key in renewing
+            if workload_target(problem.state.get("Pod", key), key[0]) is None
+        ]
         bare += [parse_target(c.target)[1] for c in patches if c.target.startswith("Pod/")]
         deleted = [f"Pod/{'/'.join(key)}" for key in renewing if key not in bare]
         named = {c.target for c in changes if isinstance(c, Delete)}
@@ -84,7 +108,9 @@ def _world(problem: FixProblem, candidate: Candidate, changes: Sequence[Change],
             question.key,
             spec=spec,
             again=bare,
-            given=tuple(c for c in candidate.trial if c not in changes and _kind(c) not in _SETTLED),
+            given=tuple(
+                c for c in candidate.trial if c not in changes and _kind(c) not in _SETTLED
+            ),
             fitting=nodes,
         )
     except PatchError:
@@ -92,7 +118,11 @@ def _world(problem: FixProblem, candidate: Candidate, changes: Sequence[Change],
 
 
 def _kind(change: Change) -> str:
-    return str(change.value.get("kind")) if isinstance(change, Create) else parse_target(change.target)[0]
+    return (
+        str(change.value.get("kind"))
+        if isinstance(change, Create)
+        else parse_target(change.target)[0]
+    )
 
 
 def _end_first(
@@ -108,7 +138,12 @@ def _end_first(
         candidate,
         title=f"{candidate.title}, with maxSurge 0 and maxUnavailable 1 in {owner.replace('/', ' ', 1)}",
         changes=(strategy, *candidate.changes),
-        effect="; ".join(filter(None, (candidate.effect, "the quota has no room for one pod more while it rolls out"))),
+        effect="; ".join(
+            filter(
+                None,
+                (candidate.effect, "the quota has no room for one pod more while it rolls out"),
+            )
+        ),
         tried=candidate.trial,
     )
     world = _world(problem, both, (strategy, *changes), nodes)
@@ -142,7 +177,8 @@ def _besides(problem: FixProblem, candidate: Candidate, world: World) -> list[st
     ended = [
         "/".join(key)
         for key in (world.ended if candidate.changes else ())
-        if "/".join(("Pod", *key)) not in named and (own is None or _apart(problem.state.get("Pod", key), key, own))
+        if "/".join(("Pod", *key)) not in named
+        and (own is None or _apart(problem.state.get("Pod", key), key, own))
     ]
     ahead = [
         "/".join(key)
@@ -150,11 +186,17 @@ def _besides(problem: FixProblem, candidate: Candidate, world: World) -> list[st
         if own is None or _apart(problem.state.get("Pod", key), key, own)
     ]
     found = [f"ends pod{'s' * (len(ended) > 1)} {first(ended)}"] if ended else []
-    found += [f"pod{'s' * (len(ahead) > 1)} {first(ahead)} run{'s' * (len(ahead) == 1)} before it"] if ahead else []
+    found += (
+        [f"pod{'s' * (len(ahead) > 1)} {first(ahead)} run{'s' * (len(ahead) == 1)} before it"]
+        if ahead
+        else []
+    )
     return found
 
 
-def _quicker(problem: FixProblem, changes: Sequence[Change], nodes: Sequence[str], world: World) -> tuple[str, ...]:
+def _quicker(
+    problem: FixProblem, changes: Sequence[Change], nodes: Sequence[str], world: World
+) -> tuple[str, ...]:
     """Who may take what the first of several pods frees, so that the others do not free enough: pods do not end at the
     same moment, and kube-scheduler tries the pods that wait whenever a claim is deallocated."""
     if len(world.ended) < 2 or problem.group is not None:
@@ -162,8 +204,12 @@ def _quicker(problem: FixProblem, changes: Sequence[Change], nodes: Sequence[str
     asked, gone = problem.asked.key, world.ended[0]
     there = frozenset((text_at(problem.state.get("Pod", gone), "spec", "nodeName"),))
     begun = problem.scheduler.after(apply(problem.state, (Delete("/".join(("Pod", *gone))),)))
-    others = [(key, pod) for key, pod in pending(begun.snapshot, begun.state) if key != asked][:_RIVALS]
-    taken = place(begun, [QueuedPod(key, pod.value, pod.lacks_claims, there) for key, pod in others], {}, gone)
+    others = [(key, pod) for key, pod in pending(begun.snapshot, begun.state) if key != asked][
+        :_RIVALS
+    ]
+    taken = place(
+        begun, [QueuedPod(key, pod.value, pod.lacks_claims, there) for key, pod in others], {}, gone
+    )
     try:
         if not taken.nodes or after(taken.scheduler, changes, asked, fitting=nodes).runs:
             return ()

@@ -35,7 +35,10 @@ from dractl.reasons.phrases import age
 
 _TEMPLATE = "/spec/template"
 _POD_TEMPLATE = ("spec", "template")
-_ROLLS_OUT = ("Deployment", "DaemonSet")  # replace their pods, the broken ones first, when the pod template changes
+_ROLLS_OUT = (
+    "Deployment",
+    "DaemonSet",
+)  # replace their pods, the broken ones first, when the pod template changes
 
 
 class Ending(Struct, frozen=True):
@@ -88,7 +91,9 @@ class Owners:
         if bare:
             gone = _deletions(bare)
             bare_effect = self._of_bare(bare)
-            endings.append(Ending(f"delete pod {', '.join(bare)}", gone, gone, bare_effect, Preference.LAST))
+            endings.append(
+                Ending(f"delete pod {', '.join(bare)}", gone, gone, bare_effect, Preference.LAST)
+            )
         for (kind, name, namespace), wanted in made.items():
             smaller = self._smaller(kind, (namespace, name), wanted)
             if smaller is None:
@@ -96,13 +101,19 @@ class Owners:
             endings.append(smaller)
         gone = tuple(c for e in endings for c in e.gone)
         idle = self._stuck(gone)
-        effects = [*([idle] if idle else []), *dict.fromkeys(e.effect for e in endings), *self._budgets(gone)]
+        effects = [
+            *([idle] if idle else []),
+            *dict.fromkeys(e.effect for e in endings),
+            *self._budgets(gone),
+        ]
         return Ending(
             " and ".join(e.title for e in endings),
             tuple(c for e in endings for c in e.changes),
             gone,
             "; ".join(filter(None, effects)),
-            Preference.IDLE if idle else max((e.preference for e in endings), default=Preference.END),
+            Preference.IDLE
+            if idle
+            else max((e.preference for e in endings), default=Preference.END),
         )
 
     def _of_bare(self, pods: Sequence[str]) -> str:
@@ -115,7 +126,11 @@ class Owners:
 
     def _stuck(self, gone: Iterable[Change]) -> str:
         """Why pods that end do nothing with what they hold; empty unless that is true of all."""
-        ending = [parse_target(c.target)[1] for c in gone if isinstance(c, Delete) and c.target.startswith("Pod/")]
+        ending = [
+            parse_target(c.target)[1]
+            for c in gone
+            if isinstance(c, Delete) and c.target.startswith("Pod/")
+        ]
         why = [stuck(self.state.get("Pod", key)) for key in ending]
         if not why or not all(why):
             return ""
@@ -124,13 +139,18 @@ class Owners:
     def _budgets(self, gone: Iterable[Change]) -> Iterator[str]:
         """The PodDisruptionBudgets that are exhausted and cover a pod that would end: eviction would respect them,
         deleting and scaling do not."""
-        ending = [parse_target(c.target)[1] for c in gone if isinstance(c, Delete) and c.target.startswith("Pod/")]
+        ending = [
+            parse_target(c.target)[1]
+            for c in gone
+            if isinstance(c, Delete) and c.target.startswith("Pod/")
+        ]
         for key, budget in self.state.all("PodDisruptionBudget").items():
             labels = map_at(budget, "spec", "selector", "matchLabels")
             covered = any(
                 labels
                 and pod[0] == key[0]
-                and labels.items() <= map_at(self.state.get("Pod", pod), "metadata", "labels").items()
+                and labels.items()
+                <= map_at(self.state.get("Pod", pod), "metadata", "labels").items()
                 for pod in ending
             )
             if covered and at(budget, "status", "disruptionsAllowed") == 0:
@@ -140,7 +160,10 @@ class Owners:
         """The end of a pod that is Terminating already: to delete it again does nothing."""
         namespace, name = key_of(full_name)
         pod = self.state.get("Pod", (namespace, name))
-        since, node = text_at(pod, "metadata", "deletionTimestamp"), text_at(pod, "spec", "nodeName")
+        since, node = (
+            text_at(pod, "metadata", "deletionTimestamp"),
+            text_at(pod, "spec", "nodeName"),
+        )
         title = f"wait for pod {full_name}, Terminating on {node} since {since}"
         effect = f"delete it by force only if {node} is gone for good"
         kept = [str(name) for name in list_at(pod, "metadata", "finalizers")]
@@ -157,9 +180,13 @@ class Owners:
         keys = [(key[0], text_at(p, "metadata", "name")) for p in active]
         if self.asking in keys or self.own == (kind, key) or not set(wanted) <= set(keys):
             return None
-        groups = {leader_group(p) for p in active if self._group is not None and key[0] == self.asking[0]}
+        groups = {
+            leader_group(p) for p in active if self._group is not None and key[0] == self.asking[0]
+        }
         if self._group in groups - {None}:
-            return None  # without its leader, or the others of its group, the waiting pod is of no use
+            return (
+                None  # without its leader, or the others of its group, the waiting pod is of no use
+            )
         target = f"{kind}/{key[0]}/{key[1]}"
         if kind == "Job":
             above = controller(self.state.get(kind, key))
@@ -173,7 +200,9 @@ class Owners:
             effect = f"ends its {len(keys)} pods" if len(keys) > 1 else "ends its pod"
             effect += "; or wait until it is done"
             gone = _deletions("/".join(k) for k in keys)
-            return Ending(f"suspend {kind} {'/'.join(key)}", (patch,), gone, effect, Preference.LAST)
+            return Ending(
+                f"suspend {kind} {'/'.join(key)}", (patch,), gone, effect, Preference.LAST
+            )
         if kind not in SCALED or len({text_at(controller(p), "name") for p in active}) > 1:
             return None  # a DaemonSet, somebody else's kind; or a rollout is under way
         rank = deletion_rank(kind, active)
@@ -186,7 +215,9 @@ class Owners:
             # A cost counts before how many pods are on a node (kubernetes pkg/controller/controller_utils.go
             # ActivePodsWithRanks): where that would end others first, those to go are marked as the cheapest.
             least = min(map(deletion_cost, active)) - 1
-            cheapest = sorted(active, key=lambda p: (*rank(p)[:3], least, 0) if p in chosen else rank(p))
+            cheapest = sorted(
+                active, key=lambda p: (*rank(p)[:3], least, 0) if p in chosen else rank(p)
+            )
             if (marking := 1 + max(map(cheapest.index, chosen))) < fewer:
                 order, fewer, cost = cheapest, marking, dict.fromkeys(cost, least)
         # Of pods that are alike the controller takes any: where one of them is to stay, those to go are marked.
@@ -203,7 +234,11 @@ class Owners:
         if left:
             return Ending(title, changes, gone)
         return Ending(
-            title, changes, gone, "its last replica" if fewer == 1 else "all of its replicas", Preference.OUTAGE
+            title,
+            changes,
+            gone,
+            "its last replica" if fewer == 1 else "all of its replicas",
+            Preference.OUTAGE,
         )
 
 
@@ -217,7 +252,11 @@ def cheaper(namespace: str, pod: Raw, cost: int | None = None) -> Patch:
     value = str(deletion_cost(pod) - 1 if cost is None else cost)
     operation = {"op": "add", "path": "/metadata/annotations", "value": {DELETION_COST: value}}
     if isinstance(annotations, dict):
-        operation = {"op": "add", "path": pointer("metadata", "annotations", DELETION_COST), "value": value}
+        operation = {
+            "op": "add",
+            "path": pointer("metadata", "annotations", DELETION_COST),
+            "value": value,
+        }
     return Patch(f"Pod/{namespace}/{text_at(pod, 'metadata', 'name')}", (operation,))
 
 
@@ -245,7 +284,12 @@ def renewed(state: ClusterState, question: Question, change: Patch) -> list[Key]
             waiting = [(k, pod) for k, pod in users_of(state, key) if is_pending(pod)]
             own = [k for k, pod in waiting if workload_target(pod, k[0]) == owner]
         return own or [question.key]
-    if change.target == owner and kind not in _ROLLS_OUT and kind != "Job" and "replicas" not in str(change):
+    if (
+        change.target == owner
+        and kind not in _ROLLS_OUT
+        and kind != "Job"
+        and "replicas" not in str(change)
+    ):
         return [question.key]
     return []
 
@@ -282,7 +326,11 @@ def _as_submitted(pod: Raw | None) -> Raw:
     """What stands in for a workload that the input lacks: its pod without the tolerations that admission adds
     (kubernetes plugin/pkg/admission/defaulttolerationseconds)."""
     spec = dict(map_at(pod, "spec"))
-    own = [t for t in maps_at(spec, "tolerations") if not text_at(t, "key").startswith("node.kubernetes.io/")]
+    own = [
+        t
+        for t in maps_at(spec, "tolerations")
+        if not text_at(t, "key").startswith("node.kubernetes.io/")
+    ]
     spec.pop("tolerations", None)
     return {"spec": {"template": {"spec": {**spec, **({"tolerations": own} if own else {})}}}}
 
@@ -292,6 +340,9 @@ def _defaulted(operation: Raw, written: Raw) -> bool:
     match parts(str(operation.get("from") or operation["path"])):
         case ["spec", "containers", index, "resources", "requests", resource] if "/" in resource:
             container = at(written, *_POD_TEMPLATE, "spec", "containers", int(index))
-            given = map_at(container, "resources", "requests"), map_at(container, "resources", "limits")
+            given = (
+                map_at(container, "resources", "requests"),
+                map_at(container, "resources", "limits"),
+            )
             return resource not in given[0] and resource in given[1]
     return False

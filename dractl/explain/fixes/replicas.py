@@ -6,7 +6,14 @@ from dractl.capacity.binding import bound
 from dractl.cluster.changes import Change, Delete, Patch, apply, parse_target
 from dractl.cluster.state import Key, at, key_of, map_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for, fix_once_for
+from dractl.explain.fixes.candidates import (
+    Candidate,
+    FixProblem,
+    FixSlot,
+    Topic,
+    fix_for,
+    fix_once_for,
+)
 from dractl.explain.fixes.holders import holders_of
 from dractl.explain.fixes.owners import users_of
 from dractl.explain.fixes.preference import Preference
@@ -27,10 +34,16 @@ def equal_counts(problem: FixProblem) -> Iterator[Candidate]:
     owner = workload_target(problem.pod, problem.question.key[0])
     if owner is None:
         return
-    holding = {key_of(h.pod) for cause in problem.causes for h in holders_of(cause) if h.pod} - {problem.question.key}
+    holding = {key_of(h.pod) for cause in problem.causes for h in holders_of(cause) if h.pod} - {
+        problem.question.key
+    }
     if not any(workload_target(problem.state.get("Pod", key), key[0]) == owner for key in holding):
         return
-    pods = [key for key, pod in problem.state.all("Pod").items() if workload_target(pod, key[0]) == owner]
+    pods = [
+        key
+        for key, pod in problem.state.all("Pod").items()
+        if workload_target(pod, key[0]) == owner
+    ]
     others = [key for key in pods if key != problem.question.key]
     if len(pods) > _MOST:
         return
@@ -39,9 +52,17 @@ def equal_counts(problem: FixProblem) -> Iterator[Candidate]:
         wanted[survey.ref] = max(wanted.get(survey.ref, 0), survey.wanted)
     for ref, count in wanted.items():
         written = problem.written(ref)
-        if written is None or not written.target.startswith("ResourceClaimTemplate/") or written.part.amount != count:
+        if (
+            written is None
+            or not written.target.startswith("ResourceClaimTemplate/")
+            or written.part.amount != count
+        ):
             continue
-        users = [key for key, _ in users_of(problem.state, parse_target(written.target)[1]) if key in others]
+        users = [
+            key
+            for key, _ in users_of(problem.state, parse_target(written.target)[1])
+            if key in others
+        ]
         for left in range(count - 1, max(count - 1 - _ATTEMPTS // (len(users) + 1), 0), -1):
             ended = (Delete("Pod/" + "/".join(key)) for key in users)
             changes: tuple[Change, ...] = (written.put("count", value=left), *ended)
@@ -67,7 +88,12 @@ def fewer(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
     own = _ordinal(problem.question.key[1])
     value = problem.state.get(kind, key_of(name))
     replicas, start = at(value, "spec", "replicas"), at(value, "spec", "ordinals", "start") or 0
-    if kind != "StatefulSet" or own is None or not isinstance(replicas, int) or not isinstance(start, int):
+    if (
+        kind != "StatefulSet"
+        or own is None
+        or not isinstance(replicas, int)
+        or not isinstance(start, int)
+    ):
         return
     later = {n: pod for pod in cause.pods if (n := _ordinal(pod)) is not None and n > own}
     for first in sorted(later, reverse=True):
@@ -75,7 +101,11 @@ def fewer(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
         gone = tuple(Delete(f"Pod/{pod}") for n, pod in later.items() if n >= first)
         yield Candidate(
             f"scale {cause.owner} from {replicas} to {left} replica{'' if left == 1 else 's'}",
-            (Patch(f"{kind}/{name}", ({"op": "replace", "path": "/spec/replicas", "value": left},)),),
+            (
+                Patch(
+                    f"{kind}/{name}", ({"op": "replace", "path": "/spec/replicas", "value": left},)
+                ),
+            ),
             FixSlot(Topic.ENDING, cause.owner),
             Preference.END,
             effect=f"ends pod {', '.join(sorted(pod for n, pod in later.items() if n >= first))}",

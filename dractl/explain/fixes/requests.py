@@ -7,7 +7,15 @@ from typing import Any
 
 from dractl.cluster.changes import Patch, pointer
 from dractl.explain.diagnose.together import matching_devices
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, Written, fix_for, fix_once_for
+from dractl.explain.fixes.candidates import (
+    Candidate,
+    FixProblem,
+    FixSlot,
+    Topic,
+    Written,
+    fix_for,
+    fix_once_for,
+)
 from dractl.explain.fixes.edits import remove, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.model import CapacityRequestPolicy, Quantity
@@ -59,7 +67,9 @@ def equal(ref: RequestRef) -> FixSlot:
     return FixSlot(Topic.COUNT, f"{ref!r} all")
 
 
-def _instead_of_all(problem: FixProblem, written: Written[Request], ref: RequestRef, most: int) -> Iterator[Candidate]:
+def _instead_of_all(
+    problem: FixProblem, written: Written[Request], ref: RequestRef, most: int
+) -> Iterator[Candidate]:
     for count in dict.fromkeys((*range(most, max(most - 8, 0), -1), 1)) if most else ():
         operations: list[Mapping[str, Any]] = [
             replace((*written.part.path, "allocationMode"), "ExactCount"),
@@ -83,13 +93,18 @@ def narrower_all(problem: FixProblem) -> Iterator[Candidate]:
             continue
         for attribute in ("resource.kubernetes.io/numaNode", "resource.kubernetes.io/pcieRoot"):
             domain, _, name = attribute.partition("/")
-            values = [problem.case.devices.attribute(device, attribute) for device in matching_devices(survey)]
+            values = [
+                problem.case.devices.attribute(device, attribute)
+                for device in matching_devices(survey)
+            ]
             if not values or any(v is None or v.type not in ("int", "string") for v in values):
                 continue
             there = Counter(v.value for v in values if v is not None)
             for value in sorted((value for value in there if there[value] > 1), key=str)[:4]:
                 literal = str(value) if isinstance(value, int) else f"'{value}'"
-                selector = {"cel": {"expression": f"device.attributes['{domain}'].{name} == {literal}"}}
+                selector = {
+                    "cel": {"expression": f"device.attributes['{domain}'].{name} == {literal}"}
+                }
                 patch = (
                     written.add("selectors", "-", value=selector)
                     if written.part.selectors
@@ -104,7 +119,9 @@ def narrower_all(problem: FixProblem) -> Iterator[Candidate]:
 
 
 @fix_for(ClassMissing, SelectorFalse, NoSlicesForDriver)
-def other_class(problem: FixProblem, cause: ClassMissing | SelectorFalse | NoSlicesForDriver) -> Iterator[Candidate]:
+def other_class(
+    problem: FixProblem, cause: ClassMissing | SelectorFalse | NoSlicesForDriver
+) -> Iterator[Candidate]:
     """Another class: the one that was probably meant, or one of which there are devices."""
     written = problem.written(cause.request)
     if written is None or cause.device_class is None or cause.request is None:
@@ -119,7 +136,9 @@ def other_class(problem: FixProblem, cause: ClassMissing | SelectorFalse | NoSli
     elif isinstance(cause, SelectorFalse):
         same = drivers(cause.device_class)
         wanted = _class_takes_none(problem, cause)
-        names = [n for n in classes if n != cause.device_class and drivers(n) & same] if wanted else []
+        names = (
+            [n for n in classes if n != cause.device_class and drivers(n) & same] if wanted else []
+        )
     else:
         names = [n for n in classes if drivers(n) & problem.case.drivers]
     slot = FixSlot(Topic.CLASS, repr(cause.request))
@@ -144,7 +163,8 @@ def _stands_in(problem: FixProblem, cause: ClassMissing, name: str) -> bool:
     if cause.driver or len(cause.known) == 1:
         return not cause.driver or cause.driver in problem.case.drivers_of(name)
     first, second = (
-        set(re.findall(r"[a-z0-9]+", text.lower())) - _EVERYWHERE for text in (cause.device_class or "", name)
+        set(re.findall(r"[a-z0-9]+", text.lower())) - _EVERYWHERE
+        for text in (cause.device_class or "", name)
     )
     return bool(first & second)
 
@@ -175,10 +195,14 @@ def capacities(problem: FixProblem) -> Iterator[Candidate]:
         if written is None:
             continue
         asked = written.part.capacity
-        for degree, amount in enumerate(sorted(amounts, key=lambda text: amounts[text], reverse=True)[:_AMOUNTS]):
+        for degree, amount in enumerate(
+            sorted(amounts, key=lambda text: amounts[text], reverse=True)[:_AMOUNTS]
+        ):
             title = f"ask for {amount} of {capacity} instead of the whole device in {problem.called(ref)}"
             if capacity in asked:
-                title = f"lower {capacity} of {problem.called(ref)} from {asked[capacity]} to {amount}"
+                title = (
+                    f"lower {capacity} of {problem.called(ref)} from {asked[capacity]} to {amount}"
+                )
             yield Candidate(
                 title,
                 (written.put("capacity", "requests", capacity, value=amount),),
@@ -198,7 +222,9 @@ def capacity_name(problem: FixProblem, cause: CapacityMissing) -> Iterator[Candi
     called = problem.called(cause.request)
     asked = dict(written.part.capacity)
     if cause.nearest is not None:
-        changed = {(cause.nearest if n == cause.capacity else n): amount for n, amount in asked.items()}
+        changed = {
+            (cause.nearest if n == cause.capacity else n): amount for n, amount in asked.items()
+        }
         yield Candidate(
             f"rename capacity {cause.capacity} of {called} to {cause.nearest}",
             (written.put("capacity", "requests", value=changed),),
@@ -207,7 +233,9 @@ def capacity_name(problem: FixProblem, cause: CapacityMissing) -> Iterator[Candi
         )
     rest = {n: amount for n, amount in asked.items() if n != cause.capacity}
     patch = written.put("capacity", "requests", value=rest) if rest else written.remove("capacity")
-    yield Candidate(f"remove capacity {cause.capacity} from {called}", (patch,), slot, Preference.DROP)
+    yield Candidate(
+        f"remove capacity {cause.capacity} from {called}", (patch,), slot, Preference.DROP
+    )
 
 
 @fix_for(GateOff)
@@ -230,7 +258,9 @@ def _most_allowed(policy: CapacityRequestPolicy | None, most: Quantity | None) -
         return most
     bounds = policy.valid_range
     if bounds is None:
-        return max((value for value in policy.valid_values if most is None or value <= most), default=None)
+        return max(
+            (value for value in policy.valid_values if most is None or value <= most), default=None
+        )
     top = min((q for q in (bounds.max, most) if q is not None), default=None)
     if top is None or bounds.min is None or bounds.step is None:
         return top

@@ -39,12 +39,18 @@ def recreate(problem: FixProblem, cause: OldTemplate | ClaimMissing) -> Iterator
     claim = cause.claim.rpartition("/")[2]
     why = f"its claim {claim} was deleted, and is not created again while the pod exists"
     if isinstance(cause, ClaimMissing) and cause.none_known:
-        why = f"if claim {claim} is gone from the cluster, too: the input has no ResourceClaim at all"
+        why = (
+            f"if claim {claim} is gone from the cluster, too: the input has no ResourceClaim at all"
+        )
     if isinstance(cause, OldTemplate):
         why = f"its claim {claim} was made from an earlier version of template {template}"
         others = _with_old_claims(problem, template)
         if others:
-            also = "that of 1 more pending pod" if others == 1 else f"those of {others} more pending pods"
+            also = (
+                "that of 1 more pending pod"
+                if others == 1
+                else f"those of {others} more pending pods"
+            )
             why += f", like {also}"
     yield Candidate(
         f"recreate pod {'/'.join(problem.question.key)}",
@@ -65,10 +71,14 @@ def _with_old_claims(problem: FixProblem, template: str) -> int:
         if key[0] != namespace or key == problem.question.key or not is_pending(pod):
             continue
         named = {
-            text_at(r, "name") for r in maps_at(pod, "spec", "resourceClaims") if template == text_at(r, _TEMPLATE)
+            text_at(r, "name")
+            for r in maps_at(pod, "spec", "resourceClaims")
+            if template == text_at(r, _TEMPLATE)
         }
         made = (
-            text_at(s, _CLAIM) for s in maps_at(pod, "status", "resourceClaimStatuses") if text_at(s, "name") in named
+            text_at(s, _CLAIM)
+            for s in maps_at(pod, "status", "resourceClaimStatuses")
+            if text_at(s, "name") in named
         )
         claims = (problem.state.get("ResourceClaim", (namespace, name)) for name in made)
         number += any(c is not None and at(c, "spec") != spec for c in claims)
@@ -83,12 +93,16 @@ def renew(problem: FixProblem, cause: OldRevision) -> Iterator[Candidate]:
     template = map_at(value, "spec", "template", "spec")
     if problem.pod is None or not template:
         return
-    claimed = {text_at(t, "metadata", "name") for t in maps_at(value, "spec", "volumeClaimTemplates")}
+    claimed = {
+        text_at(t, "metadata", "name") for t in maps_at(value, "spec", "volumeClaimTemplates")
+    }
     volumes = [v for v in maps_at(problem.pod, "spec", "volumes") if text_at(v, "name") in claimed]
     spec = {**template, "volumes": [*maps_at(template, "volumes"), *volumes]}
     resumed = Patch(cause.owner.replace(" ", "/", 1), ({"op": "remove", "path": "/spec/paused"},))
     yield Candidate(
-        f"resume {cause.owner}" if cause.paused else f"recreate pod {'/'.join(problem.question.key)}",
+        f"resume {cause.owner}"
+        if cause.paused
+        else f"recreate pod {'/'.join(problem.question.key)}",
         (resumed,) if cause.paused else recreated(problem),
         FixSlot(Topic.POD),
         Preference.RENEW,
@@ -151,7 +165,11 @@ def _marks(problem: FixProblem, deployment: str) -> dict[str, Patch]:
     old = sorted((pod for pod in pods if controller(pod) != newest), key=rank)
     equal = [pod for pod in old if rank(pod) == rank(old[0])]
     names = ["/".join((key[0], text_at(pod, "metadata", "name"))) for pod in equal]
-    return dict(zip(names, (cheaper(key[0], pod) for pod in equal), strict=True)) if len(equal) > 1 else {}
+    return (
+        dict(zip(names, (cheaper(key[0], pod) for pod in equal), strict=True))
+        if len(equal) > 1
+        else {}
+    )
 
 
 def with_strategy(problem: FixProblem, deployment: str, strategy: Mapping[str, Any]) -> Patch:
@@ -175,7 +193,9 @@ def turn(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
         if cause.earlier:
             job = f"{name.partition('/')[0]}/{cause.earlier}"
             title = f"wait until Job {job} is done"
-            effect = f"set concurrencyPolicy of {cause.owner} to Forbid, so that its runs do not overlap"
+            effect = (
+                f"set concurrencyPolicy of {cause.owner} to Forbid, so that its runs do not overlap"
+            )
             gone = _of_job(problem, f"Job/{job}")
         yield Candidate(
             title,
@@ -191,17 +211,27 @@ def turn(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
 
 def _of_job(problem: FixProblem, job: str) -> list[str]:
     pods = problem.state.all("Pod").items()
-    return ["/".join(key) for key, pod in pods if workload_target(pod, key[0]) == job and not ended(pod)]
+    return [
+        "/".join(key) for key, pod in pods if workload_target(pod, key[0]) == job and not ended(pod)
+    ]
 
 
 @fix_for(ClaimEach)
 def share(problem: FixProblem, cause: ClaimEach) -> Iterator[Candidate]:
     """One claim for all replicas, where the devices are configured to be shared and each replica has a claim of its
     own: sharing works among the pods of one claim (k8s-dra-driver-gpu, GpuConfig.sharing)."""
-    entry, owner = problem.reference(cause.pod_claim), workload_target(problem.pod, problem.question.key[0])
+    entry, owner = (
+        problem.reference(cause.pod_claim),
+        workload_target(problem.pod, problem.question.key[0]),
+    )
     namespace, _, template = cause.template.partition("/")
     value = problem.state.get("ResourceClaimTemplate", (namespace, template))
-    if entry is None or owner is None or value is None or owner.partition("/")[0] not in ("Deployment", "StatefulSet"):
+    if (
+        entry is None
+        or owner is None
+        or value is None
+        or owner.partition("/")[0] not in ("Deployment", "StatefulSet")
+    ):
         return
     name = f"{owner.rpartition('/')[2]}-shared"
     made = {
@@ -211,11 +241,19 @@ def share(problem: FixProblem, cause: ClaimEach) -> Iterator[Candidate]:
         "spec": at(value, "spec", "spec"),
     }
     written = {"name": text_at(entry[1], "name"), "resourceClaimName": name}
-    change = {"op": "replace", "path": pointer("spec", "resourceClaims", entry[0]), "value": written}
+    change = {
+        "op": "replace",
+        "path": pointer("spec", "resourceClaims", entry[0]),
+        "value": written,
+    }
     patch = problem.patch(change)
     # The old replicas hold what the new ones need. A Deployment can be told to end them all first.
     siblings = _siblings(problem, owner)
-    at_once = siblings if owner.startswith("StatefulSet/") else (with_strategy(problem, owner, {"type": "Recreate"}),)
+    at_once = (
+        siblings
+        if owner.startswith("StatefulSet/")
+        else (with_strategy(problem, owner, {"type": "Recreate"}),)
+    )
     yield Candidate(
         f"let all replicas of {owner.replace('/', ' ', 1)} share one ResourceClaim",
         (Create(made), patch, *at_once),
@@ -254,8 +292,12 @@ def survive(problem: FixProblem, cause: EvictionLoop) -> Iterator[Candidate]:
 
 def _siblings(problem: FixProblem, owner: str) -> tuple[Change, ...]:
     """The end of the pods of the same workload that hold what is wanted."""
-    holders = dict.fromkeys(h.pod for cause in problem.causes for h in holders_of(cause) if h.pod and not h.finished)
+    holders = dict.fromkeys(
+        h.pod for cause in problem.causes for h in holders_of(cause) if h.pod and not h.finished
+    )
     pods = ((name, problem.state.get("Pod", key_of(name))) for name in holders)
     return tuple(
-        Delete(f"Pod/{n}") for n, pod in pods if pod is not None and workload_target(pod, key_of(n)[0]) == owner
+        Delete(f"Pod/{n}")
+        for n, pod in pods
+        if pod is not None and workload_target(pod, key_of(n)[0]) == owner
     )

@@ -78,11 +78,15 @@ def find_fixes(problem: FixProblem, most: int, explain: Explain) -> Found:
     candidates = [c for c in candidates if only in (None, c.slot.topic)]
     done: set[FixSlot | Topic] = set()
     tried: set[str] = set()
-    failed: dict[FixSlot, tuple[Candidate, Explanation]] = {}  # corrections that are not enough, and what is left then
+    failed: dict[
+        FixSlot, tuple[Candidate, Explanation]
+    ] = {}  # corrections that are not enough, and what is left then
     around: set[FixSlot] = set()  # slots of which only corrections are left
     fixes: list[tuple[Candidate, tuple[str, ...]]] = []  # with the nodes that fit
     in_vain: Counter[FixSlot] = Counter()
-    vain: dict[str, tuple[Candidate, Outlook]] = {}  # after which the pod would fit by itself, and what comes of them
+    vain: dict[
+        str, tuple[Candidate, Outlook]
+    ] = {}  # after which the pod would fit by itself, and what comes of them
     for candidate in candidates:
         fingerprint = repr((candidate.trial, candidate.features))
         if candidate.slot in done or done.intersection(candidate.unless) or fingerprint in tried:
@@ -114,7 +118,9 @@ def find_fixes(problem: FixProblem, most: int, explain: Explain) -> Found:
                 continue
             failed[candidate.slot] = candidate, left
             if not left.reasons or left.reasons[0].code not in _SELECTOR:
-                around.add(candidate.slot)  # the selector is right then, and something else is in the way
+                around.add(
+                    candidate.slot
+                )  # the selector is right then, and something else is in the way
     shown = [(c, nodes) for c, nodes in fixes if not done.intersection(c.unless)]
     shown.sort(key=lambda item: item[0].reluctant)
     if shown and shown[0][0].reluctant:
@@ -126,14 +132,22 @@ def find_fixes(problem: FixProblem, most: int, explain: Explain) -> Found:
         c.preference >= Preference.RELAX and c.preference not in _ENDS for c, _ in shown
     ):  # what was meant comes before giving it up
         found = (*_one_after_the_other(problem, [c for c, _ in failed.values()], explain), *found)
-    found = found or _two_at_once(problem, [c for c in candidates if c.slot not in around and not c.corrects])
+    found = found or _two_at_once(
+        problem, [c for c in candidates if c.slot not in around and not c.corrects]
+    )
     open_ = [item for slot, item in failed.items() if slot not in done]
     wrong = tuple(f"not enough by itself: {c.title}. Then {then.headline}" for c, then in open_)
-    wrong += tuple(f"would not help: {title}: {then.why}" for title, (_, then) in list(vain.items())[:_VAIN])
+    wrong += tuple(
+        f"would not help: {title}: {then.why}" for title, (_, then) in list(vain.items())[:_VAIN]
+    )
     frees = {Topic.ENDING, Topic.ROLLOUT, Topic.WAIT, Topic.SHARING, Topic.POD}
     held = () if found or frees & done else holders.recreated_anyway(problem)
     others = () if found else _besides(problem, explain)
-    after = () if found else tuple(NextStep(f"{c.title}, which is needed and not enough") for c, _ in open_)
+    after = (
+        ()
+        if found
+        else tuple(NextStep(f"{c.title}, which is needed and not enough") for c, _ in open_)
+    )
     after += () if found else tuple(step for _, then in open_ for step in then.next)
     later = [c for c, then in vain.values() if then.behind]
     better = (c for c in later if not shown or c.preference < shown[0][0].preference)
@@ -146,11 +160,15 @@ def corrections(problem: FixProblem) -> tuple[NextStep, ...]:
     nodes there are may not be read."""
     found: dict[str, NextStep] = {}
     for candidate in sorted(candidates_for(problem), key=lambda c: c.size):
-        changes = written(problem, candidate) if candidate.preference is Preference.CORRECT else None
+        changes = (
+            written(problem, candidate) if candidate.preference is Preference.CORRECT else None
+        )
         if changes and candidate.corrects:
             how = _applied(problem, Fix(candidate.title, changes)).steps
             command = str(how[0]) if len(how) == 1 else ""
-            found.setdefault(candidate.slot.of, NextStep(f"{candidate.title}; not verified", command))
+            found.setdefault(
+                candidate.slot.of, NextStep(f"{candidate.title}; not verified", command)
+            )
     return tuple(found.values())
 
 
@@ -158,16 +176,25 @@ def _of_little_use(problem: FixProblem, candidate: Candidate) -> NextStep:
     """A change of which others have the use first."""
     how = steps(problem.state, problem.question, candidate.changes)
     command = how[-1].command if len(how) == 1 else ""
-    return NextStep(f"{candidate.title} helps once there is enough for those in front, too", command)
+    return NextStep(
+        f"{candidate.title} helps once there is enough for those in front, too", command
+    )
 
 
 def _fix(problem: FixProblem, candidate: Candidate, nodes: tuple[str, ...], rank: int) -> Fix:
     changes = written(problem, candidate)
     assert changes is not None
-    restarted = {problem.question.key, *(parse_target(c.target)[1] for c in changes if isinstance(c, Delete))}
-    concerned = dict.fromkeys(owners.concerned(problem.state, restarted, c) for c in changes if isinstance(c, Patch))
+    restarted = {
+        problem.question.key,
+        *(parse_target(c.target)[1] for c in changes if isinstance(c, Delete)),
+    }
+    concerned = dict.fromkeys(
+        owners.concerned(problem.state, restarted, c) for c in changes if isinstance(c, Patch)
+    )
     tried = candidate.trial if candidate.trial != changes else ()
-    return _applied(problem, Fix(candidate.title, changes, candidate.effect, nodes, rank, tried), concerned)
+    return _applied(
+        problem, Fix(candidate.title, changes, candidate.effect, nodes, rank, tried), concerned
+    )
 
 
 def _applied(problem: FixProblem, fix: Fix, remarks: Iterable[str] = ()) -> Fix:
@@ -176,7 +203,11 @@ def _applied(problem: FixProblem, fix: Fix, remarks: Iterable[str] = ()) -> Fix:
     managed = manager(problem.state, fix.changes)
     where = f"change it in {maker}" if maker else managed.advice if managed is not None else ""
     reverted = managed is not None and managed.reverts
-    effects = (*fix.effect.split("; "), *remarks, where if where not in fix.effect else "")  # a part may have remarks
+    effects = (
+        *fix.effect.split("; "),
+        *remarks,
+        where if where not in fix.effect else "",
+    )  # a part may have remarks
     return replace(
         fix,
         effect="; ".join(dict.fromkeys(filter(None, effects))),
@@ -205,7 +236,11 @@ def written(problem: FixProblem, candidate: Candidate) -> tuple[Change, ...] | N
             moved = placed
         changes.append(moved)
     features = problem.scheduler.features
-    present = [c for c in changes if not isinstance(c, Patch) or problem.state.get(*parse_target(c.target)) is not None]
+    present = [
+        c
+        for c in changes
+        if not isinstance(c, Patch) or problem.state.get(*parse_target(c.target)) is not None
+    ]
     try:
         refused = refusal(problem.state, present, Target(features.release, features.on))
     except PatchError:
@@ -213,7 +248,9 @@ def written(problem: FixProblem, candidate: Candidate) -> tuple[Change, ...] | N
     return tuple(changes) if refused is None else None
 
 
-def _one_after_the_other(problem: FixProblem, corrections: Sequence[Candidate], explain: Explain) -> tuple[Fix, ...]:
+def _one_after_the_other(
+    problem: FixProblem, corrections: Sequence[Candidate], explain: Explain
+) -> tuple[Fix, ...]:
     """A correction that is not enough by itself, together with what fixes the rest."""
     for correction in corrections[:_CORRECTED]:
         first = written(problem, correction)
@@ -221,12 +258,19 @@ def _one_after_the_other(problem: FixProblem, corrections: Sequence[Candidate], 
         if first is None or then is None:
             continue
         further = [fix for fix in then.fixes if fix.changes and not _undoes(fix.changes, first)]
-        further = [fix for fix in further if SUCH not in fix.effect or not _rewrites(fix.changes, first)]
+        further = [
+            fix for fix in further if SUCH not in fix.effect or not _rewrites(fix.changes, first)
+        ]
         rest = min(further, key=lambda fix: _rewrites(fix.changes, first), default=None)
         if rest is None:
             continue
         further_on = Candidate(
-            rest.title, rest.changes, correction.slot, correction.preference, effect=rest.effect, tried=rest.tried
+            rest.title,
+            rest.changes,
+            correction.slot,
+            correction.preference,
+            effect=rest.effect,
+            tried=rest.tried,
         )
         whole = joint((correction, further_on))
         fitting = verify(problem, whole)
@@ -237,7 +281,9 @@ def _one_after_the_other(problem: FixProblem, corrections: Sequence[Candidate], 
     return ()
 
 
-def _least(problem: FixProblem, candidate: Candidate, nodes: tuple[str, ...]) -> tuple[Candidate, tuple[str, ...]]:
+def _least(
+    problem: FixProblem, candidate: Candidate, nodes: tuple[str, ...]
+) -> tuple[Candidate, tuple[str, ...]]:
     """A joint candidate without each part that it helps without, the costliest dropped first, and where the subject
     fits then. What a later part writes again is no part by itself."""
     for part in sorted(candidate.parts, key=lambda part: part.size, reverse=True):
@@ -254,13 +300,22 @@ def _least(problem: FixProblem, candidate: Candidate, nodes: tuple[str, ...]) ->
 
 def _rewrites(later: Sequence[Change], earlier: Sequence[Change]) -> bool:
     written = {(c.target, o["path"]) for c in earlier if isinstance(c, Patch) for o in c.operations}
-    return any((c.target, o["path"]) in written for c in later if isinstance(c, Patch) for o in c.operations)
+    return any(
+        (c.target, o["path"]) in written
+        for c in later
+        if isinstance(c, Patch)
+        for o in c.operations
+    )
 
 
 def _undoes(later: Sequence[Change], earlier: Sequence[Change]) -> bool:
     """True if later changes remove the very part that earlier ones correct."""
     removed = {
-        (c.target, str(o["path"])) for c in later if isinstance(c, Patch) for o in c.operations if o["op"] == "remove"
+        (c.target, str(o["path"]))
+        for c in later
+        if isinstance(c, Patch)
+        for o in c.operations
+        if o["op"] == "remove"
     }
     return any(
         target == c.target and str(o["path"]).startswith(f"{path}/")
@@ -274,8 +329,14 @@ def _undoes(later: Sequence[Change], earlier: Sequence[Change]) -> bool:
 def _besides(problem: FixProblem, explain: Explain) -> tuple[str, ...]:
     """What else keeps the pod, where a class that does not exist ends the scheduler's attempt before any node: the
     headline without the requests of such classes."""
-    missing = [c.request for c in problem.causes if isinstance(c, ClassMissing) and c.request is not None]
-    places = {(w.target, _request_path(w.part.path)) for ref in missing if (w := problem.written(ref)) is not None}
+    missing = [
+        c.request for c in problem.causes if isinstance(c, ClassMissing) and c.request is not None
+    ]
+    places = {
+        (w.target, _request_path(w.part.path))
+        for ref in missing
+        if (w := problem.written(ref)) is not None
+    }
     if not places or problem.question.kind != "Pod":
         return ()
     # From the last one of a list to the first, so that indices stay true.
@@ -286,7 +347,9 @@ def _besides(problem: FixProblem, explain: Explain) -> tuple[str, ...]:
     if then is None or then.fits:
         return ()
     names = " and ".join(dict.fromkeys(f"request {ref.name}" for ref in missing))
-    more = [reason.message for reason in then.reasons[1:_REASONS] if reason.message not in then.headline]
+    more = [
+        reason.message for reason in then.reasons[1:_REASONS] if reason.message not in then.headline
+    ]
     return ("; ".join([f"that is not all: without {names}, {then.headline}", *more]),)
 
 
@@ -296,7 +359,9 @@ def _request_path(path: Sequence[str | int]) -> tuple[str | int, ...]:
     return tuple(path[: last + 2])
 
 
-def _after(problem: FixProblem, correction: Candidate, explain: Explain, *, fixes: int = 0) -> Explanation | None:
+def _after(
+    problem: FixProblem, correction: Candidate, explain: Explain, *, fixes: int = 0
+) -> Explanation | None:
     """The answer after a correction that is not enough by itself; None where it does not apply."""
     try:
         state = apply(problem.state, correction.trial)
@@ -316,16 +381,22 @@ def _of_workload(problem: FixProblem, state: ClusterState) -> Mapping[str, Any] 
     before, after = problem.state.get(kind, key), state.get(kind, key)
     if kind in GROUPS or before is None or after is None:
         return None
-    pods = zip(made_pods(Question(kind, key, before)), made_pods(Question(kind, key, after)), strict=False)
+    pods = zip(
+        made_pods(Question(kind, key, before)), made_pods(Question(kind, key, after)), strict=False
+    )
     return next((then.value for now, then in pods if now.value == asked), asked)
 
 
 def _two_at_once(problem: FixProblem, candidates: Sequence[Candidate]) -> tuple[Fix, ...]:
     """The smallest pair of changes that works, if no single change does."""
-    single = (c for c in reversed(candidates) if c.changes and c.features is None and not c.reluctant)
+    single = (
+        c for c in reversed(candidates) if c.changes and c.features is None and not c.reluctant
+    )
     firsts: dict[object, Candidate] = {}
     for c in single:
-        every = c.title if c.slot.topic is Topic.COUNT else ""  # of smaller numbers the largest is not always enough
+        every = (
+            c.title if c.slot.topic is Topic.COUNT else ""
+        )  # of smaller numbers the largest is not always enough
         firsts[c.slot.topic if c.slot.topic is Topic.ENDING else (c.slot, every)] = c
     ordered = sorted(firsts.values(), key=lambda c: c.size)[:_PAIRED]
     for a, b in combinations(ordered, 2):
@@ -346,14 +417,20 @@ def verify(problem: FixProblem, candidate: Candidate) -> tuple[str, ...]:
         state = apply(problem.state, candidate.trial)
     except PatchError:
         return ()
-    scheduler = problem.scheduler.after(state) if candidate.features is None else Scheduler(state, candidate.features)
+    scheduler = (
+        problem.scheduler.after(state)
+        if candidate.features is None
+        else Scheduler(state, candidate.features)
+    )
     attempt = _again(problem, scheduler, candidate)
     if attempt is None or not attempt.fits or written(problem, candidate) is None:
         return ()
     if problem.group is not None and not problem.group.starts(state, scheduler.features):
         return ()
     evictors = _evictors(scheduler)
-    return tuple(n.name for n in attempt.nodes if n.fits and evicted_by(n.outcome, evictors) is None)
+    return tuple(
+        n.name for n in attempt.nodes if n.fits and evicted_by(n.outcome, evictors) is None
+    )
 
 
 def _evictors(scheduler: Scheduler) -> Mapping[DeviceID, tuple[DeviceTaint, ...]]:
@@ -372,9 +449,18 @@ def _again(problem: FixProblem, scheduler: Scheduler, candidate: Candidate) -> A
         value = scheduler.state.get(question.kind, question.key)
         if value is None:
             return None
-        pod = next((c for c in scheduler.state.all("Pod").values() if c not in problem.state.all("Pod").values()), None)
+        pod = next(
+            (
+                c
+                for c in scheduler.state.all("Pod").values()
+                if c not in problem.state.all("Pod").values()
+            ),
+            None,
+        )
         if candidate.slot.topic is Topic.CONSUMER and pod is not None:
             return scheduler.pod(pod)
-        return scheduler.claim(claim_question(scheduler.state, Question(question.kind, question.key, value)))
+        return scheduler.claim(
+            claim_question(scheduler.state, Question(question.kind, question.key, value))
+        )
     pod = scheduler.state.get("Pod", question.key) or question.value
     return scheduler.pod(pod, recreated=True)

@@ -6,7 +6,14 @@ from dractl.allocation import Features
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target
 from dractl.cluster.state import at, maps_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for, fix_once_for
+from dractl.explain.fixes.candidates import (
+    Candidate,
+    FixProblem,
+    FixSlot,
+    Topic,
+    fix_for,
+    fix_once_for,
+)
 from dractl.explain.fixes.edits import replace
 from dractl.explain.fixes.preference import Preference
 from dractl.model.releases import DEPENDENCIES, GATES, NEWEST, stage
@@ -20,7 +27,14 @@ from dractl.reasons.scheduling import ExtendedResourceUnmapped, UpstreamBug, Wou
 
 _WAIT = FixSlot(Topic.WAIT)
 # What the API server adds to a pod, or writes for itself, and a new pod does not have.
-_GENERATED = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink")
+_GENERATED = (
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "generation",
+    "managedFields",
+    "selfLink",
+)
 
 
 @fix_for(WouldFitNow)
@@ -33,7 +47,9 @@ def next_attempt(_: FixProblem, cause: WouldFitNow) -> Iterator[Candidate]:
         title = f"wait until {', '.join(cause.unbound[:3])} on {cause.nodes[0]} is bound"
         effect = "if nothing happens for ten minutes the scheduler chooses again: see its events"
     else:
-        title = "wait until the scheduler tries again, for five minutes at most, or recreate the pod"
+        title = (
+            "wait until the scheduler tries again, for five minutes at most, or recreate the pod"
+        )
         effect = "if nothing happens: is kube-scheduler running?"
     yield _again(title, effect)
 
@@ -51,7 +67,10 @@ def creation(_: FixProblem, cause: ClaimNotCreated) -> Iterator[Candidate]:
     """Nothing to change: the claim controller has to try again, unless it was refused."""
     if cause.webhook:
         title = f"wait until admission webhook {cause.webhook} answers"
-        yield _again(title, "the claim controller tries again with growing delays; recreate the pod to have it at once")
+        yield _again(
+            title,
+            "the claim controller tries again with growing delays; recreate the pod to have it at once",
+        )
     elif not refused(cause.event):
         title = "wait until the claim controller tries again, or recreate the pod"
         yield _again(title, "if nothing happens: is kube-controller-manager running?")
@@ -100,7 +119,10 @@ def recreated(problem: FixProblem) -> tuple[Change, ...]:
     if pod is None or workload_target(pod, problem.question.key[0]) is not None:
         return gone
     metadata = {k: v for k, v in pod["metadata"].items() if k not in _GENERATED}
-    return (*gone, Create({**{k: v for k, v in pod.items() if k != "status"}, "metadata": metadata}))
+    return (
+        *gone,
+        Create({**{k: v for k, v in pod.items() if k != "status"}, "metadata": metadata}),
+    )
 
 
 @fix_once_for(GateOff, AttributeType, ExtendedResourceUnmapped)

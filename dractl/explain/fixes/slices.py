@@ -5,7 +5,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevice, PoolFault, RequestSurvey
+from dractl.allocation import (
+    DanglingCounter,
+    DanglingCounterSet,
+    DuplicateDevice,
+    PoolFault,
+    RequestSurvey,
+)
 from dractl.cel import reading
 from dractl.cluster.changes import Create, Delete, Patch, pointer
 from dractl.cluster.state import list_at, map_at, text_at
@@ -89,27 +95,40 @@ def one_publisher(problem: FixProblem, cause: PublishedTwice) -> Iterator[Candid
 def _fault(problem: FixProblem, driver: str, pool: str) -> PoolFault | None:
     """Faults that make a pool invalid, as the surveys found them."""
     pools = (p for survey in problem.case.refusing.values() for p in survey.pools)
-    return next((p.fault for p in pools if (p.driver, p.pool) == (driver, pool) and p.fault is not None), None)
+    return next(
+        (p.fault for p in pools if (p.driver, p.pool) == (driver, pool) and p.fault is not None),
+        None,
+    )
 
 
 def _current(slices: list[tuple[Any, Mapping[str, Any]]]) -> Sequence[Mapping[str, Any]]:
-    (current,) = newest((value for _, value in slices), lambda value: slice_of(value).identity).values()
+    (current,) = newest(
+        (value for _, value in slices), lambda value: slice_of(value).identity
+    ).values()
     return current
 
 
-def _restart(cause: OfPool, pool: str, slices: list[tuple[Any, Mapping[str, Any]]], missing: int) -> Candidate:
+def _restart(
+    cause: OfPool, pool: str, slices: list[tuple[Any, Mapping[str, Any]]], missing: int
+) -> Candidate:
     model = _current(slices)[0]
     announced = int(cause.want or 0)
     creates = []
     for number in range(missing):
-        spec = {k: v for k, v in map_at(model, "spec").items() if k not in ("devices", "sharedCounters")}
+        spec = {
+            k: v for k, v in map_at(model, "spec").items() if k not in ("devices", "sharedCounters")
+        }
         creates.append(
             Create(
                 {
                     "apiVersion": model.get("apiVersion"),
                     "kind": "ResourceSlice",
                     "metadata": {"name": f"zz-missing-{number + 1}-{pool.replace('/', '-')}"},
-                    "spec": {**spec, "pool": {**map_at(spec, "pool"), "resourceSliceCount": announced}, "devices": []},
+                    "spec": {
+                        **spec,
+                        "pool": {**map_at(spec, "pool"), "resourceSliceCount": announced},
+                        "devices": [],
+                    },
                 }
             )
         )
@@ -132,32 +151,48 @@ def _same_generation(cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]])
         if slice_of(value).generation != latest:
             operations.append({"op": "replace", "path": "/spec/pool/generation", "value": latest})
         if slice_of(value).announced != len(slices):
-            operations.append({"op": "replace", "path": "/spec/pool/resourceSliceCount", "value": len(slices)})
+            operations.append(
+                {"op": "replace", "path": "/spec/pool/resourceSliceCount", "value": len(slices)}
+            )
         if operations:
             changes.append(Patch(f"ResourceSlice/{name}", tuple(operations)))
-    title = (
-        f"restart driver {cause.driver}, so that it publishes all slices of pool {cause.pool} in generation {latest}"
+    title = f"restart driver {cause.driver}, so that it publishes all slices of pool {cause.pool} in generation {latest}"
+    return Candidate(
+        title, (), FixSlot(Topic.POOL, str(cause.pool)), Preference.RESTORE, tried=tuple(changes)
     )
-    return Candidate(title, (), FixSlot(Topic.POOL, str(cause.pool)), Preference.RESTORE, tried=tuple(changes))
 
 
-def _valid(cause: OfPool, fault: PoolFault | None, slices: list[tuple[Any, Mapping[str, Any]]]) -> Iterator[Candidate]:
+def _valid(
+    cause: OfPool, fault: PoolFault | None, slices: list[tuple[Any, Mapping[str, Any]]]
+) -> Iterator[Candidate]:
     """The pool without its fault: with the missing counter, or without the repeated device."""
     if isinstance(fault, DanglingCounter):
         for (_, name), value in slices:
             for i, shared in enumerate(list_at(value, "spec", "sharedCounters")):
                 if text_at(shared, "name") == fault.counter_set:
                     path = pointer("spec", "sharedCounters", i, "counters", fault.counter)
-                    change = {"op": "add", "path": path, "value": {"value": _most(slices, fault.counter)}}
+                    change = {
+                        "op": "add",
+                        "path": path,
+                        "value": {"value": _most(slices, fault.counter)},
+                    }
                     yield _published(cause, f"counter {fault.counter}", name, change)
     elif isinstance(fault, DanglingCounterSet):
         yield from _counter_set(cause, slices, fault.counter_set)
         for (_, name), value in slices:
             for i, device in enumerate(list_at(value, "spec", "devices")):
-                if any(text_at(c, "counterSet") == fault.counter_set for c in list_at(device, "consumesCounters")):
+                if any(
+                    text_at(c, "counterSet") == fault.counter_set
+                    for c in list_at(device, "consumesCounters")
+                ):
                     name_ = text_at(device, "name")
                     removed = remove("spec", "devices", i, "consumesCounters")
-                    yield _published(cause, f"device {name_} without counter set {fault.counter_set}", name, removed)
+                    yield _published(
+                        cause,
+                        f"device {name_} without counter set {fault.counter_set}",
+                        name,
+                        removed,
+                    )
     elif isinstance(fault, DuplicateDevice):
         found = [
             (name, i)
@@ -183,7 +218,9 @@ def _published(cause: OfPool, what: str, slice_name: str, change: Mapping[str, A
     )
 
 
-def _counter_set(cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]], name: str) -> Iterator[Candidate]:
+def _counter_set(
+    cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]], name: str
+) -> Iterator[Candidate]:
     uses = [
         use
         for _, value in slices
@@ -191,10 +228,17 @@ def _counter_set(cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]], nam
         for use in list_at(device, "consumesCounters")
         if text_at(use, "counterSet") == name
     ]
-    counters = {c: {"value": _most(slices, c)} for c in dict.fromkeys(c for u in uses for c in map_at(u, "counters"))}
+    counters = {
+        c: {"value": _most(slices, c)}
+        for c in dict.fromkeys(c for u in uses for c in map_at(u, "counters"))
+    }
     for (_, slice_name), value in slices:
         if counters and list_at(value, "spec", "sharedCounters"):
-            change = {"op": "add", "path": "/spec/sharedCounters/-", "value": {"name": name, "counters": counters}}
+            change = {
+                "op": "add",
+                "path": "/spec/sharedCounters/-",
+                "value": {"name": name, "counters": counters},
+            }
             yield _published(cause, f"counter set {name}", slice_name, change)
 
 
@@ -214,8 +258,15 @@ def _most(slices: list[tuple[Any, Mapping[str, Any]]], counter: str) -> str:
 def publish(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
     """A driver that publishes nothing in the whole cluster, with devices that match the class and the selectors."""
     wanted = _wanted(problem, cause)
-    node = next((v.name for v in problem.case.attempt.nodes if v.asked and v.name in cause.nodes), None)
-    if isinstance(problem.first, NoSlicesForDriver) and cause.driver and wanted is not None and node is not None:
+    node = next(
+        (v.name for v in problem.case.attempt.nodes if v.asked and v.name in cause.nodes), None
+    )
+    if (
+        isinstance(problem.first, NoSlicesForDriver)
+        and cause.driver
+        and wanted is not None
+        and node is not None
+    ):
         yield Candidate(
             f"make driver {cause.driver} publish devices",
             (),
@@ -230,7 +281,9 @@ def publish(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[Candidate
 @fix_for(DriverAbsent)
 def siblings(problem: FixProblem, cause: DriverAbsent) -> Iterator[Candidate]:
     """A driver on nodes that publish nothing, although they look like nodes that do."""
-    nodes = [v.name for v in problem.case.attempt.nodes if v.name in cause.nodes and v.rejection is None]
+    nodes = [
+        v.name for v in problem.case.attempt.nodes if v.name in cause.nodes and v.rejection is None
+    ]
     have = "it has" if len(nodes) == 1 else "they have"
     effect = f"like {cause.like[0]} {have} {cause.label}; " if cause.like else ""
     if cause.selector:
@@ -263,13 +316,20 @@ def asked_node(problem: FixProblem, cause: NoSlicesOnNode) -> Iterator[Candidate
     """A driver on the one node that is asked about."""
     nodes = problem.case.attempt.nodes
     if len(nodes) == 1 and cause.driver:
-        yield from _on_nodes(problem, cause.driver, [v.name for v in nodes if v.rejection is None], "")
+        yield from _on_nodes(
+            problem, cause.driver, [v.name for v in nodes if v.rejection is None], ""
+        )
 
 
-def _on_nodes(problem: FixProblem, driver: str, nodes: list[str], effect: str) -> Iterator[Candidate]:
+def _on_nodes(
+    problem: FixProblem, driver: str, nodes: list[str], effect: str
+) -> Iterator[Candidate]:
     causes = (c for c in problem.causes if isinstance(c, NoSlicesOnNode) and c.driver == driver)
     wanted = next((w for w in (_wanted(problem, c) for c in causes) if w is not None), None)
-    misnamed = any(isinstance(c, UnknownNodes) and c.driver == driver and c.nearest in nodes for c in problem.causes)
+    misnamed = any(
+        isinstance(c, UnknownNodes) and c.driver == driver and c.nearest in nodes
+        for c in problem.causes
+    )
     if wanted is None or not nodes or misnamed:
         return
     names = ", ".join(nodes[:_SHOWN]) + (f" +{len(nodes) - _SHOWN}" if len(nodes) > _SHOWN else "")
@@ -288,7 +348,9 @@ def misnamed_nodes(problem: FixProblem, cause: UnknownNodes) -> Iterator[Candida
     """Slices for a node of another name than the Node has, such as its fully qualified name."""
     nodes = [name for _, name in problem.state.all("Node")]
     changes = tuple(
-        Patch(f"ResourceSlice/{name}", ({"op": "replace", "path": "/spec/nodeName", "value": right},))
+        Patch(
+            f"ResourceSlice/{name}", ({"op": "replace", "path": "/spec/nodeName", "value": right},)
+        )
         for (_, name), value in problem.state.all("ResourceSlice").items()
         if text_at(value, "spec", "driver") == cause.driver
         for written in [text_at(value, "spec", "nodeName")]
@@ -318,9 +380,13 @@ def _made(problem: FixProblem, wanted: RequestSurvey, driver: str, node: str) ->
     attributes: dict[str, Any] = {}
     for expression in (s.expression or "" for s in wanted.stages):
         attributes |= _attributes(expression)
-    for selector in list_at(problem.state.get("DeviceClass", ("", wanted.device_class)), "spec", "selectors"):
+    for selector in list_at(
+        problem.state.get("DeviceClass", ("", wanted.device_class)), "spec", "selectors"
+    ):
         attributes |= _attributes(text_at(selector, "cel", "expression"))
-    devices = [{"name": f"device-{i}", "attributes": attributes} for i in range(max(wanted.wanted, 1))]
+    devices = [
+        {"name": f"device-{i}", "attributes": attributes} for i in range(max(wanted.wanted, 1))
+    ]
     return Create(
         {
             "apiVersion": "resource.k8s.io/v1",
@@ -341,7 +407,10 @@ def _attributes(expression: str) -> dict[str, Any]:
     return {
         found.lookup.full_name: {"string": literal.value}
         for found in reading(expression).comparisons
-        if found.lookup and found.lookup.kind == "attributes" and found.operator == "==" and not found.negated
+        if found.lookup
+        and found.lookup.kind == "attributes"
+        and found.operator == "=="
+        and not found.negated
         for literal in found.literals
         if literal.kind == "string"
     }

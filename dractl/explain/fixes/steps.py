@@ -23,8 +23,16 @@ from dractl.explain.fixes.tolerations import taint_name
 from dractl.manifests.dumping import dump
 from dractl.objects import Raw
 
-_REPLACED = ("ResourceClaim", "ResourceClaimTemplate", "Pod")  # their specs cannot be changed in place
-_ADMITS = ("Namespace", "ResourceQuota", "LimitRange")  # by them the API server takes an object, in a dry run, too
+_REPLACED = (
+    "ResourceClaim",
+    "ResourceClaimTemplate",
+    "Pod",
+)  # their specs cannot be changed in place
+_ADMITS = (
+    "Namespace",
+    "ResourceQuota",
+    "LimitRange",
+)  # by them the API server takes an object, in a dry run, too
 _RESTARTED = ("Deployment", "StatefulSet", "DaemonSet")
 _NAMED = 5  # pods that are deleted by name; more of them by a restart of their workload
 
@@ -41,7 +49,9 @@ class Command(Struct, frozen=True):
         return f"{self.command} <<'EOF'\n{self.stdin}EOF" if self.stdin else self.command
 
 
-def steps(state: ClusterState, question: Question, changes: Iterable[Change]) -> tuple[Command, ...]:
+def steps(
+    state: ClusterState, question: Question, changes: Iterable[Change]
+) -> tuple[Command, ...]:
     """The commands that apply ``changes`` one after the other; empty where one is :func:`by_hand`."""
     checks: list[Command] = []
     allows: list[Command] = []
@@ -77,7 +87,9 @@ def steps(state: ClusterState, question: Question, changes: Iterable[Change]) ->
     return (*prepared, *allows, *asked, *acts)
 
 
-def _same(state: ClusterState, acts: Iterable[Command], value: Raw) -> tuple[Command, Command] | None:
+def _same(
+    state: ClusterState, acts: Iterable[Command], value: Raw
+) -> tuple[Command, Command] | None:
     """The step that deletes what is created next, and the one that does both: the same object, recreated."""
     metadata = value["metadata"]
     target = "/".join(filter(None, (value["kind"], metadata.get("namespace"), metadata["name"])))
@@ -94,7 +106,10 @@ def _again(state: ClusterState, target: str) -> Command:
     if text_at(state.get(*parse_target(target)), "spec", "nodeName"):
         removed = _quoted([{"op": "remove", "path": "/spec/nodeName"}])
         without = f" | kubectl patch --local --type=json -o yaml -f - -p {removed}"
-    return Command(f"kubectl get {words(target)} -o yaml{without} | kubectl replace --force -f -", destroys=True)
+    return Command(
+        f"kubectl get {words(target)} -o yaml{without} | kubectl replace --force -f -",
+        destroys=True,
+    )
 
 
 def _merged(changes: Iterable[Change]) -> Iterator[Change]:
@@ -104,7 +119,9 @@ def _merged(changes: Iterable[Change]) -> Iterator[Change]:
     for change in changes:
         if isinstance(change, Patch):
             before = patches.get(change.target)
-            patches[change.target] = Patch(change.target, (*(before.operations if before else ()), *change.operations))
+            patches[change.target] = Patch(
+                change.target, (*(before.operations if before else ()), *change.operations)
+            )
             if before is None:
                 others.append(change)
         else:
@@ -133,11 +150,20 @@ def _maker(state: ClusterState, question: Question, target: str) -> str | None:
     if kind in (*WORKLOADS, "JobSet"):
         asked = kind == "Job" and target == owner
         references = maps_at(state.get(kind, key), "metadata", "ownerReferences")
-        above = (o for o in references if o.get("controller") is True and (asked or o.get("kind") != "CronJob"))
-        owned = next((f"{text_at(o, 'kind')}/{key[0]}/{text_at(o, 'name')}" for o in above), target if asked else None)
+        above = (
+            o
+            for o in references
+            if o.get("controller") is True and (asked or o.get("kind") != "CronJob")
+        )
+        owned = next(
+            (f"{text_at(o, 'kind')}/{key[0]}/{text_at(o, 'name')}" for o in above),
+            target if asked else None,
+        )
         if owned is None or not owned.startswith("Pod/"):
             return owned
-        leader = workload_target(state.get(*parse_target(owned)), key[0])  # of a LeaderWorkerSet's group
+        leader = workload_target(
+            state.get(*parse_target(owned)), key[0]
+        )  # of a LeaderWorkerSet's group
         return owned if leader is None else _maker(state, question, leader) or leader
     return owner if target == "/".join(("Pod", *question.key)) else None
 
@@ -148,7 +174,11 @@ def _patch(state: ClusterState, change: Patch) -> tuple[list[Command], list[Comm
     before = state.get(kind, key)
     after = _after(before, change)
     status = all(str(o["path"]).startswith("/status/") for o in change.operations)
-    if kind in _REPLACED and not status and (after is None or _changed(before, after) - {"metadata"}):
+    if (
+        kind in _REPLACED
+        and not status
+        and (after is None or _changed(before, after) - {"metadata"})
+    ):
         return _replaced(change, lost=_is_lost(state, change.target))
     command = _scale(change) or _short(change.target, before, after) or _json_patch(change, status)
     check = replace(command, command=f"{command.command} {_DRY}")
@@ -193,7 +223,9 @@ def _replaced(change: Patch, *, lost: bool) -> tuple[list[Command], list[Command
 
 
 def _json_patch(change: Patch, status: bool) -> Command:
-    where = f"kubectl patch {words(change.target)} --type=json" + (" --subresource=status" if status else "")
+    where = f"kubectl patch {words(change.target)} --type=json" + (
+        " --subresource=status" if status else ""
+    )
     text = json.dumps(list(map(dict, change.operations)))
     if "'" in text or len(text) > 120:
         return Command(f"{where} --patch-file=/dev/stdin", _lines(change.operations))
@@ -203,7 +235,9 @@ def _json_patch(change: Patch, status: bool) -> Command:
 def _scale(change: Patch) -> Command | None:
     kind, _, rest = words(change.target).partition(" ")
     match change.operations:
-        case [{"path": "/spec/replicas", "value": replicas}] if change.target.partition("/")[0] in WORKLOADS:
+        case [{"path": "/spec/replicas", "value": replicas}] if (
+            change.target.partition("/")[0] in WORKLOADS
+        ):
             return Command(f"kubectl scale {kind}/{rest} --replicas={replicas}")
     return None
 
@@ -213,7 +247,11 @@ def _short(target: str, before: Raw | None, after: Raw | None) -> Command | None
     if before is None or after is None:
         return None
     kind, name = target.partition("/")[0], words(target)
-    changed = {f"{top}.{k}" for top in _changed(before, after) for k in _changed(before.get(top), after.get(top))}
+    changed = {
+        f"{top}.{k}"
+        for top in _changed(before, after)
+        for k in _changed(before.get(top), after.get(top))
+    }
     if kind == "Node" and changed and changed <= {"spec.unschedulable", "spec.taints"}:
         return _node(target.rpartition("/")[2], before, after)
     for field, command in (("labels", "label"), ("annotations", "annotate")):
@@ -232,12 +270,16 @@ def _node(name: str, before: Raw, after: Raw) -> Command | None:
     """Cordon and taints of a node. Uncordoning removes the taint of a cordon, too."""
     old, new = maps_at(before, "spec", "taints"), maps_at(after, "spec", "taints")
     gone = [t for t in old if t not in new]
-    if map_at(before, "spec").get("unschedulable") and not map_at(after, "spec").get("unschedulable"):
+    if map_at(before, "spec").get("unschedulable") and not map_at(after, "spec").get(
+        "unschedulable"
+    ):
         others = [t for t in gone if text_at(t, "key") != "node.kubernetes.io/unschedulable"]
         return None if others else Command(f"kubectl uncordon {shlex.quote(name)}")
     if not gone or any(t not in old for t in new):
         return None
-    return Command(f"kubectl taint node {shlex.quote(name)} {' '.join(shlex.quote(f'{taint_name(t)}-') for t in gone)}")
+    return Command(
+        f"kubectl taint node {shlex.quote(name)} {' '.join(shlex.quote(f'{taint_name(t)}-') for t in gone)}"
+    )
 
 
 def _changed(before: Any, after: Any) -> set[str]:
@@ -249,13 +291,21 @@ def _siblings(state: ClusterState, question: Question, changes: Iterable[Change]
     """The pods of the asked pod's workload that are deleted together with it."""
     changes = tuple(changes)
     owner = workload_target(state.get("Pod", question.key), question.key[0])
-    if owner is None or not any(renewed(state, question, c) for c in changes if isinstance(c, Patch)):
+    if owner is None or not any(
+        renewed(state, question, c) for c in changes if isinstance(c, Patch)
+    ):
         return []
     deleted = [parse_target(c.target) for c in changes if isinstance(c, Delete)]
-    return [k for kind, k in deleted if kind == "Pod" and workload_target(state.get("Pod", k), k[0]) == owner]
+    return [
+        k
+        for kind, k in deleted
+        if kind == "Pod" and workload_target(state.get("Pod", k), k[0]) == owner
+    ]
 
 
-def _follow(state: ClusterState, question: Question, change: Patch, siblings: Sequence[Key]) -> Iterator[Command]:
+def _follow(
+    state: ClusterState, question: Question, change: Patch, siblings: Sequence[Key]
+) -> Iterator[Command]:
     """Commands that bring a change to the waiting pods: pods of a controller are deleted, others replaced."""
     pods = renewed(state, question, change)
     owner = workload_target(state.get("Pod", question.key), question.key[0])
@@ -272,7 +322,9 @@ def recreated(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[
     named, _, rest = words(owner).partition(" ")
     value = state.get(*parse_target(owner))
     alone = kind == "Job" and value is not None and controller(value) is None
-    if alone and all(k in pods for k, pod in state.all("Pod").items() if workload_target(pod, k[0]) == owner):
+    if alone and all(
+        k in pods for k, pod in state.all("Pod").items() if workload_target(pod, k[0]) == owner
+    ):
         suspend = f"kubectl patch {named} {rest} -p"
         yield Command(f"""{suspend} '{{"spec":{{"suspend":true}}}}'""", destroys=True)
         yield Command(f"kubectl wait --for=condition=Suspended {named} {rest} --timeout=60s")

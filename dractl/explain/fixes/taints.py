@@ -6,7 +6,14 @@ from typing import Any
 from dractl.allocation import DeviceID
 from dractl.cluster.changes import Delete, Patch
 from dractl.cluster.state import maps_at, text_at
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for, fix_once_for
+from dractl.explain.fixes.candidates import (
+    Candidate,
+    FixProblem,
+    FixSlot,
+    Topic,
+    fix_for,
+    fix_once_for,
+)
 from dractl.explain.fixes.edits import remove
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.tolerations import corrected, near_miss, parse, reports_damage, toleration
@@ -47,7 +54,9 @@ def tolerate(problem: FixProblem) -> Iterator[Candidate]:
                 (patch,),
                 FixSlot(Topic.TOLERATION, f"{ref!r} {taint}"),
                 Preference.ADMIT,
-                effect="the taint says that the device is broken" if damaged else "if the device may be used",
+                effect="the taint says that the device is broken"
+                if damaged
+                else "if the device may be used",
                 reluctant=damaged or effect == "NoExecute",
             )
 
@@ -115,8 +124,17 @@ def _untainted(problem: FixProblem, device: DeviceID, key: str) -> Patch | None:
         if pool != (device.driver, device.pool):
             continue
         for index, item in enumerate(maps_at(value, "spec", "devices")):
-            for number, taint in enumerate(maps_at(item, "taints") or maps_at(item, "basic", "taints")):
+            for number, taint in enumerate(
+                maps_at(item, "taints") or maps_at(item, "basic", "taints")
+            ):
                 if text_at(item, "name") == device.device and text_at(taint, "key") == key:
-                    path = ("spec", "devices", index, *(("basic",) if "basic" in item else ()), "taints", number)
+                    path = (
+                        "spec",
+                        "devices",
+                        index,
+                        *(("basic",) if "basic" in item else ()),
+                        "taints",
+                        number,
+                    )
                     return Patch(f"ResourceSlice/{name}", (remove(*path),))
     return None

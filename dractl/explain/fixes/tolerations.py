@@ -44,7 +44,12 @@ def reports_damage(key: str, value: str) -> bool:
 def evicting(slices: Iterable[ResourceSlice]) -> dict[DeviceID, tuple[DeviceTaint, ...]]:
     """The devices with a taint that evicts pods, and those taints."""
     found: dict[DeviceID, tuple[DeviceTaint, ...]] = {}
-    tainted = [(item.spec, device) for item in slices for device in item.spec.devices if device.mapping.get("taints")]
+    tainted = [
+        (item.spec, device)
+        for item in slices
+        for device in item.spec.devices
+        if device.mapping.get("taints")
+    ]
     for spec, device in tainted:
         taints = tuple(taint for taint in device.taints if taint.effect == _EVICTS)
         if taints:
@@ -52,7 +57,9 @@ def evicting(slices: Iterable[ResourceSlice]) -> dict[DeviceID, tuple[DeviceTain
     return found
 
 
-def evicted_by(outcome: Verdict | None, taints: Mapping[DeviceID, tuple[DeviceTaint, ...]]) -> DeviceTaint | None:
+def evicted_by(
+    outcome: Verdict | None, taints: Mapping[DeviceID, tuple[DeviceTaint, ...]]
+) -> DeviceTaint | None:
     """The taint of :func:`evicting` for which the pod would be evicted right after it is scheduled, if any."""
     for result in outcome.results if taints and isinstance(outcome, Allocated) else ():
         for given in result.devices.results:
@@ -69,7 +76,11 @@ def survives(tolerations: Iterable[Any], taint: DeviceTaint) -> bool:
 def patience(tolerations: Iterable[Any], taint: DeviceTaint) -> int | None:
     """The seconds after which a taint that pods do not survive ends them; None if no toleration names its effect
     (device_taint_eviction.go claimEvictionTime)."""
-    limits = [t.toleration_seconds for t in tolerations if _matches(t, taint) and t.toleration_seconds is not None]
+    limits = [
+        t.toleration_seconds
+        for t in tolerations
+        if _matches(t, taint) and t.toleration_seconds is not None
+    ]
     return max(0, min(limits)) if limits else None
 
 
@@ -89,7 +100,9 @@ def _matches(tolerated: Any, taint: DeviceTaint) -> bool:
 
 def with_effect(taint: Mapping[str, Any]) -> dict[str, str]:
     """The narrowest toleration of a node's taint."""
-    return toleration(str(taint.get("key") or ""), str(taint.get("value") or ""), str(taint.get("effect") or ""))
+    return toleration(
+        str(taint.get("key") or ""), str(taint.get("value") or ""), str(taint.get("effect") or "")
+    )
 
 
 def taint_name(taint: Mapping[str, Any]) -> str:
@@ -112,5 +125,9 @@ def near_miss(written: Mapping[str, Any], key: str, value: str) -> bool:
 def corrected(written: Mapping[str, Any], tolerated: Mapping[str, str]) -> dict[str, Any]:
     """A toleration that was meant for a taint, made to tolerate it as ``tolerated`` does."""
     if written.get("operator") == "Exists":
-        return {**written, "key": tolerated["key"], **({"effect": tolerated["effect"]} if "effect" in written else {})}
+        return {
+            **written,
+            "key": tolerated["key"],
+            **({"effect": tolerated["effect"]} if "effect" in written else {}),
+        }
     return {**written, **tolerated}

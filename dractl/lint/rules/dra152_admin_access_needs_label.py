@@ -42,8 +42,14 @@ FIELDS = ("adminAccess",)
 
 
 def check(run: Run) -> Found:
-    domain = "resource.kubernetes.io" if run.target.has("admin-access-kubernetes-io") else "resource.k8s.io"
-    lacking = bool(run.namespaces) and None not in run.namespaces  # and those of the input lack the label
+    domain = (
+        "resource.kubernetes.io"
+        if run.target.has("admin-access-kubernetes-io")
+        else "resource.k8s.io"
+    )
+    lacking = (
+        bool(run.namespaces) and None not in run.namespaces
+    )  # and those of the input lack the label
     for claim, request in run.requests if run.target.enabled("DRAAdminAccess") else ():
         namespace = claim.subject.namespace
         if request.fields.get("adminAccess") is True and namespace not in run.namespaces:

@@ -64,7 +64,10 @@ _DIGITS = str.maketrans("", "", "0123456789")
 _MAX_READ = 1024 * 1024
 _MAX_COMPARED = 100_000
 """Pairs of names: where so many are unknown, their objects are in the cluster, not misspelt."""
-_FIELDS = {"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": "ResourceClaimTemplate"}
+_FIELDS = {
+    "resourceClaimName": "ResourceClaim",
+    "resourceClaimTemplateName": "ResourceClaimTemplate",
+}
 
 
 def check(run: Run) -> Found:
@@ -90,7 +93,11 @@ def _may_define(file: str, kind: str, name: str, user: Manifest) -> bool:
 def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
     """Names that no object of the run has but one like it, each with the kind of object that it should be."""
     names = _Names(run)
-    classes = [(subject, path, name) for subject in run.of("") for path, name in class_mappings(subject.value)]
+    classes = [
+        (subject, path, name)
+        for subject in run.of("")
+        for path, name in class_mappings(subject.value)
+    ]
     for claim, request in run.requests if run.devices is None else ():  # else DRA755 knows better
         classes.append((claim.subject, (*request.path, "deviceClassName"), request.device_class))
     for subject, path, name in classes:
@@ -99,7 +106,11 @@ def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
                 yield advice, "DeviceClass", name
     for subject in run.of(""):
         for path, name in mapped_resources(subject.value):
-            near = nearest(name, run.evidence.quotas - {name}, alike=0.75) if name not in run.evidence.quotas else None
+            near = (
+                nearest(name, run.evidence.quotas - {name}, alike=0.75)
+                if name not in run.evidence.quotas
+                else None
+            )
             if near:
                 yield _no_quota(subject, path, name, near), "ClusterQueue", name
     made = _templates_of_compute_domains(run)
@@ -148,14 +159,26 @@ def _elsewhere(run: Run, subject: Manifest, path: Path, name: str, names: _Names
     if others := run.own(kind, name):
         found = min(others, key=lambda other: closeness(other, subject))
         where, here = namespace_of(found), namespace_of(subject)
-        message = f"{kind} {name} is in namespace {where}, the pod in {here}, where its claims must be"
-        yield _of_another(subject, path, message, f"create it in {here} too", found, f"{kind} {where}/{name}")
+        message = (
+            f"{kind} {name} is in namespace {where}, the pod in {here}, where its claims must be"
+        )
+        yield _of_another(
+            subject, path, message, f"create it in {here} too", found, f"{kind} {where}/{name}"
+        )
         return
-    yield from list(_nearest(subject, path, kind, name, names)) or _unused_beside(run, subject, path, kind, name)
+    yield from list(_nearest(subject, path, kind, name, names)) or _unused_beside(
+        run, subject, path, kind, name
+    )
 
 
 def _of_another(
-    subject: Manifest, path: Path, message: str, help_: str, other: Manifest, shown: str, fix: Replacement | None = None
+    subject: Manifest,
+    path: Path,
+    message: str,
+    help_: str,
+    other: Manifest,
+    shown: str,
+    fix: Replacement | None = None,
 ) -> Advice:
     """Advice on a name that an object of another kind or namespace has."""
     return Advice(
@@ -216,7 +239,11 @@ class _Names:
         """
         namespace = "" if kind == "DeviceClass" else namespace_of(user)
         if (kind, namespace) not in self._known:
-            near = (item for item in self._run.of(kind) if kind == "DeviceClass" or may_share_namespace(item, user))
+            near = (
+                item
+                for item in self._run.of(kind)
+                if kind == "DeviceClass" or may_share_namespace(item, user)
+            )
             names = frozenset(item.name for item in near if item.name)
             self._known[kind, namespace] = names, frozenset(one.translate(_DIGITS) for one in names)
         known, bare = self._known[kind, namespace]

@@ -42,19 +42,31 @@ from dractl.objects import number, text
 
 SEVERITY = "info"
 KINDS = ("DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet", "Pod template")
-_FOREIGN = ("JobSet", "LeaderWorkerSet", "RayCluster", "RayJob", "RayService", "MPIJob", "PyTorchJob")
+_FOREIGN = (
+    "JobSet",
+    "LeaderWorkerSet",
+    "RayCluster",
+    "RayJob",
+    "RayService",
+    "MPIJob",
+    "PyTorchJob",
+)
 
 
 def check(run: Run) -> Found:
     for subject in run.subjects:
         kind = subject.kind or subject.document.kind or ""
-        if kind != "DaemonSet" and (kind not in (*KINDS, *_FOREIGN) or not _is_replicated(subject, kind)):
+        if kind != "DaemonSet" and (
+            kind not in (*KINDS, *_FOREIGN) or not _is_replicated(subject, kind)
+        ):
             continue
         for pod in subject.pods:
             for path, claim in pod.claims:
                 name = text(claim.get("resourceClaimName"))
                 # Claims of IMEX channels exist to be shared.
-                if name and not any("imex" in request.device_class for request in requests_of(run, pod, claim)):
+                if name and not any(
+                    "imex" in request.device_class for request in requests_of(run, pod, claim)
+                ):
                     yield Advice(
                         subject,
                         (*path, "resourceClaimName"),

@@ -35,7 +35,9 @@ KINDS = ("DeviceTaintRule",)
 def check(run: Run) -> Found:
     for subject in run.of("DeviceTaintRule"):
         selector = subject.spec.get("deviceSelector")
-        if selector is not None and not any(value is not None for value in mapping(selector).values()):
+        if selector is not None and not any(
+            value is not None for value in mapping(selector).values()
+        ):
             yield Advice(
                 subject,
                 ("spec", "deviceSelector"),

@@ -56,7 +56,11 @@ def check(run: Run) -> Found:
         document = subject.document
         if document.file.endswith(SUFFIXES):  # examples, of which one is applied
             continue
-        if not subject.name or holds_placeholder(subject.name) or holds_placeholder(subject.namespace):
+        if (
+            not subject.name
+            or holds_placeholder(subject.name)
+            or holds_placeholder(subject.namespace)
+        ):
             continue
         apart = None if run.applied_together else document.file
         key = (group(document.value), document.kind, subject.namespace, subject.name, apart)
@@ -67,5 +71,7 @@ def check(run: Run) -> Found:
                 ("metadata", "name"),
                 f"{document.kind} {subject.name} is defined twice",
                 help="rename one of them, or remove it",
-                related=((f"the other {document.kind} {subject.name}", other, ("metadata", "name")),),
+                related=(
+                    (f"the other {document.kind} {subject.name}", other, ("metadata", "name")),
+                ),
             )

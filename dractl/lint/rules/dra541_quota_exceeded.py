@@ -72,8 +72,14 @@ def check(run: Run) -> Found:
             totals = list(accumulate(charge.used.get(key, 0) for charge in here))
             if hard is None or not totals or totals[-1] <= hard.value():
                 continue
-            first = next(charge for charge, total in zip(here, totals, strict=True) if total > hard.value())
-            what = f"devices of class {key.removesuffix(PER_CLASS)}" if key.endswith(PER_CLASS) else "claims"
+            first = next(
+                charge for charge, total in zip(here, totals, strict=True) if total > hard.value()
+            )
+            what = (
+                f"devices of class {key.removesuffix(PER_CLASS)}"
+                if key.endswith(PER_CLASS)
+                else "claims"
+            )
             yield Advice(
                 first.subject,
                 first.path,
@@ -103,7 +109,9 @@ def _charges(run: Run) -> Iterator[Usage]:
             template = referenced(run, pod, entry)
             if entry.get("resourceClaimTemplateName"):
                 usage = _usage(template.claim) if template and template.claim else {CLAIMS: 1}
-                yield Usage(subject, path, {key: amount * _replicas(pod) for key, amount in usage.items()})
+                yield Usage(
+                    subject, path, {key: amount * _replicas(pod) for key, amount in usage.items()}
+                )
 
 
 def _usage(claim: Claim) -> dict[str, int]:

@@ -49,7 +49,9 @@ FIELDS = ("distinctAttribute",)
 def check(run: Run) -> Found:
     for claim in run.claims:
         for constraint in claim.constraints:
-            if constraint.fields.get("matchAttribute") and constraint.fields.get("distinctAttribute"):
+            if constraint.fields.get("matchAttribute") and constraint.fields.get(
+                "distinctAttribute"
+            ):
                 yield Advice(
                     claim.subject,
                     (*constraint.path, "distinctAttribute"),
@@ -63,11 +65,18 @@ def check(run: Run) -> Found:
 
 def _opposed(claim: Claim) -> Found:
     """Constraints of which no devices satisfy both."""
-    single = [one for one in claim.constraints if len({"matchAttribute", "distinctAttribute"} & set(one.fields)) == 1]
+    single = [
+        one
+        for one in claim.constraints
+        if len({"matchAttribute", "distinctAttribute"} & set(one.fields)) == 1
+    ]
     for distinct in single:
         for match in single:
             kinds = (match.kind, distinct.kind)
-            if kinds != ("matchAttribute", "distinctAttribute") or match.attribute != distinct.attribute:
+            if (
+                kinds != ("matchAttribute", "distinctAttribute")
+                or match.attribute != distinct.attribute
+            ):
                 continue
             if match.attribute and _shared(claim, match, distinct) > 1:
                 yield Advice(
@@ -75,7 +84,9 @@ def _opposed(claim: Claim) -> Found:
                     (*distinct.path, "distinctAttribute"),
                     f"{distinct.attribute} has to differ here and to match in another constraint on the same devices",
                     help="remove one of them",
-                    related=(("the other constraint", claim.subject, (*match.path, "matchAttribute")),),
+                    related=(
+                        ("the other constraint", claim.subject, (*match.path, "matchAttribute")),
+                    ),
                 )
                 break
 

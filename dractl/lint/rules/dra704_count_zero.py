@@ -38,7 +38,12 @@ FIELDS = ("count",)
 def check(run: Run) -> Found:
     for claim, request in run.requests:
         count = request.fields.get("count")
-        if isinstance(count, int) and not isinstance(count, bool) and count == 0 and not request.takes_all:
+        if (
+            isinstance(count, int)
+            and not isinstance(count, bool)
+            and count == 0
+            and not request.takes_all
+        ):
             yield Advice(
                 claim.subject,
                 (*request.path, "count"),

@@ -51,7 +51,9 @@ def check(run: Run) -> Found:
         if len(tolerations) > MAX_TOLERATIONS:
             message = f"{len(tolerations)} tolerations: the API documents at most {MAX_TOLERATIONS}, unchecked so far"
             yield Advice(claim.subject, path, message, severity="info")
-        unkept = next((at for at, item in enumerate(tolerations) if _is_unkept(item, tolerations)), None)
+        unkept = next(
+            (at for at, item in enumerate(tolerations) if _is_unkept(item, tolerations)), None
+        )
         if unkept is not None:
             yield Advice(
                 claim.subject,
@@ -83,7 +85,9 @@ def _is_unkept(toleration: Mapping[str, Any], tolerations: list[Mapping[str, Any
     """Whether it is for every effect, and no other one of the effect NoExecute tolerates as much."""
     if toleration.get("effect") or toleration.get("tolerationSeconds") is not None:
         return False
-    return not any(item.get("effect") == "NoExecute" and _covers(item, toleration) for item in tolerations)
+    return not any(
+        item.get("effect") == "NoExecute" and _covers(item, toleration) for item in tolerations
+    )
 
 
 def _covers(item: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

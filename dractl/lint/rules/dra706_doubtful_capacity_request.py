@@ -43,9 +43,7 @@ FIELDS = ("capacity",)
 def check(run: Run) -> Found:
     less = "is negative"
     if run.target.has("strict-amounts"):
-        less += (
-            ': scheduling ends in an error ("capacity value is negative") unless the device has a policy with a minimum'
-        )
+        less += ': scheduling ends in an error ("capacity value is negative") unless the device has a policy with a minimum'
     for claim, request in run.requests:
         for key, written in request.capacity.items():
             amount = quantity(written)

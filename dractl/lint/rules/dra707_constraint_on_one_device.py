@@ -41,7 +41,9 @@ FIELDS = ("constraints",)
 def check(run: Run) -> Found:
     for claim, constraint in run.constraints:
         targets = claim.targets(constraint.requests)
-        if claim.binds_one(constraint) and len(targets) >= len(constraint.requests):  # not beside DRA121
+        if claim.binds_one(constraint) and len(targets) >= len(
+            constraint.requests
+        ):  # not beside DRA121
             name = targets[0].whole
             yield Advice(
                 claim.subject,

@@ -47,7 +47,9 @@ def check(run: Run) -> Found:
             continue  # they may fit the later alternative only
         for group in claim.requests:
             for at, later in enumerate(group):
-                earlier = next((request for request in group[:at] if _covers(run, request, later)), None)
+                earlier = next(
+                    (request for request in group[:at] if _covers(run, request, later)), None
+                )
                 if earlier:
                     yield Advice(
                         claim.subject,
@@ -60,7 +62,11 @@ def check(run: Run) -> Found:
 
 def _covers(run: Run, earlier: Request, later: Request) -> bool:
     plain = {"name", "deviceClassName", "selectors", "count", "allocationMode"}
-    if earlier.takes_all or later.takes_all or (earlier.fields.keys() | later.fields.keys()) - plain:
+    if (
+        earlier.takes_all
+        or later.takes_all
+        or (earlier.fields.keys() | later.fields.keys()) - plain
+    ):
         return False
     if earlier.amount > later.amount:
         return False
@@ -75,4 +81,6 @@ def _covers(run: Run, earlier: Request, later: Request) -> bool:
 
 def _conditions(run: Run, selectors: Iterable[Expression]) -> frozenset[str]:
     """The conditions that selectors require, without the layout."""
-    return frozenset(" ".join(part.text.split()) for item in selectors for part in run.program(item).conjuncts)
+    return frozenset(
+        " ".join(part.text.split()) for item in selectors for part in run.program(item).conjuncts
+    )

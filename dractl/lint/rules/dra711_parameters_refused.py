@@ -69,9 +69,17 @@ def check(run: Run) -> Found:
             continue
         for fault in faults:
             place = (*one.path, "parameters", *fault.path)
-            which = f"{driver} {known.newest}" if known is not None and (known.stated or fault.unreleased) else driver
+            which = (
+                f"{driver} {known.newest}"
+                if known is not None and (known.stated or fault.unreleased)
+                else driver
+            )
             meant = f"did you mean {fault.nearest}?" if fault.nearest else None
-            fix = Replacement(place, fault.nearest, f"write {fault.nearest}", key=fault.key) if fault.nearest else None
+            fix = (
+                Replacement(place, fault.nearest, f"write {fault.nearest}", key=fault.key)
+                if fault.nearest
+                else None
+            )
             advice = Advice(
                 one.subject,
                 place,
@@ -92,7 +100,9 @@ def _of_another_driver(fault: OpaqueFault, parameters: Mapping[str, Any]) -> boo
     """
     if fault.path != ("apiVersion",) or not fault.nearest:
         return False
-    written, wanted = (_domain(text(name)) for name in (parameters.get("apiVersion"), fault.nearest))
+    written, wanted = (
+        _domain(text(name)) for name in (parameters.get("apiVersion"), fault.nearest)
+    )
     return bool(written) and SequenceMatcher(None, written, wanted).ratio() < 0.8
 
 

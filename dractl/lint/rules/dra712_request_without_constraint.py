@@ -43,13 +43,31 @@ FIELDS = ("constraints",)
 
 def check(run: Run) -> Found:
     for claim in run.claims:
-        bound = {request.path: item for item in claim.constraints for request in claim.targets(item.requests)}
-        named = [group for group in claim.requests if any(request.path in bound for request in group)]
+        bound = {
+            request.path: item
+            for item in claim.constraints
+            for request in claim.targets(item.requests)
+        }
+        named = [
+            group for group in claim.requests if any(request.path in bound for request in group)
+        ]
         if len(named) < 2:
             continue
-        by_class = {request.device_class: request for group in named for request in group if request.path in bound}
+        by_class = {
+            request.device_class: request
+            for group in named
+            for request in group
+            if request.path in bound
+        }
         for number, group in enumerate(claim.requests):
-            like = next((by_class[request.device_class] for request in group if request.device_class in by_class), None)
+            like = next(
+                (
+                    by_class[request.device_class]
+                    for request in group
+                    if request.device_class in by_class
+                ),
+                None,
+            )
             if like is not None and group not in named:
                 yield Advice(
                     claim.subject,

@@ -60,7 +60,10 @@ def _versions(driver: KnownDriver, row: Row) -> tuple[str, Severity] | None:
     last = driver.last_with(row)
     which = f"{'this is judged as' if driver.stated else 'the newest is'} {driver.newest}, read on {driver.fact.read}"
     if last is not None:
-        return f"{driver.name} no longer publishes {row.name}: {last} was the last release with it; {which}", "warning"
+        return (
+            f"{driver.name} no longer publishes {row.name}: {last} was the last release with it; {which}",
+            "warning",
+        )
     if driver.is_later(row):
         only = f"{driver.name} publishes {row.name} only from {driver.first_with(row)} on"
         seen = driver.seen(row.since)

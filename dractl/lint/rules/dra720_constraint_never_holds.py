@@ -81,10 +81,15 @@ def _lacking(item: Constrained, reference: str, side: Wanted) -> tuple[str, str 
     if row is not None:
         if side.lacks(row):
             kinds = f"only devices of type {', '.join(row.devices)} have it, not those of type {', '.join(side.types)}"
-            return f"no device for request {reference} has {item.attribute}: {kinds}", driver.dated(shared)
+            return f"no device for request {reference} has {item.attribute}: {kinds}", driver.dated(
+                shared
+            )
         return None
     if item.attribute in driver.capacities:
-        return f"{item.attribute} is a capacity of {driver.name}: constraints compare attributes", shared
+        return (
+            f"{item.attribute} is a capacity of {driver.name}: constraints compare attributes",
+            shared,
+        )
     if not driver.fact.complete or domain.endswith(f".{driver.name}"):
         return None
     if domain == driver.name and nearest_published("attributes", domain, name):
@@ -120,7 +125,9 @@ def _identity(item: Constrained) -> tuple[str, str | None] | None:
     if item.field != "matchAttribute" or not item.whole or item.claim.binds_one(item.constraint):
         return None
     drivers = {side.driver.name for side in item.sides.values()}
-    own = len(drivers) > 1 or (drivers == {"gpu.nvidia.com"} and all(s.types in _WHOLE for s in item.sides.values()))
+    own = len(drivers) > 1 or (
+        drivers == {"gpu.nvidia.com"} and all(s.types in _WHOLE for s in item.sides.values())
+    )
     if item.attribute in _IDENTITY or (item.attribute == _ADDRESS and own):
         help_ = "compare pcieRoot or numaNode, or remove the constraint"
         return f"no two devices have the same {item.attribute}", help_
@@ -148,9 +155,21 @@ def _different(item: Constrained) -> tuple[str, str | None] | None:
     values = {reference: _value(item, side) for reference, side in item.sides.items()}
     known = {value for value in values.values() if value is not None}
     if item.field == "distinctAttribute":
-        if len(known) == 1 and None not in values.values() and item.whole and not item.claim.binds_one(item.constraint):
-            return f"every device for these requests has {item.attribute} {known.pop()}: no two differ", None
-    elif len(known) > 1 and not any("/" in reference for reference in values):  # of alternatives only one is taken
-        pairs = ", ".join(f"{value} for request {reference}" for reference, value in values.items() if value)
+        if (
+            len(known) == 1
+            and None not in values.values()
+            and item.whole
+            and not item.claim.binds_one(item.constraint)
+        ):
+            return (
+                f"every device for these requests has {item.attribute} {known.pop()}: no two differ",
+                None,
+            )
+    elif len(known) > 1 and not any(
+        "/" in reference for reference in values
+    ):  # of alternatives only one is taken
+        pairs = ", ".join(
+            f"{value} for request {reference}" for reference, value in values.items() if value
+        )
         return f"{item.attribute} is {pairs}: they never match", None
     return None

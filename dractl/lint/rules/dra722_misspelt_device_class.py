@@ -89,7 +89,9 @@ def _meant(name: str) -> str | None:
     """The one installed class that a name is a misspelling of, or lacks the first part of."""
     if f"gpu.{name}" in classes():
         return f"gpu.{name}"
-    near = [known for known in nearest_names(name, classes(), 0.9, 2) if _shape(known) == _shape(name)]
+    near = [
+        known for known in nearest_names(name, classes(), 0.9, 2) if _shape(known) == _shape(name)
+    ]
     return near[0] if len(name) >= _SHORTEST and near else None
 
 

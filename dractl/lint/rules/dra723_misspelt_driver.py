@@ -70,16 +70,24 @@ def check(run: Run) -> Found:
     for subject, expression in run.expressions:
         program = run.program(expression)
         for found in program.comparisons:
-            for literal in found.literals if found.lookup is None and found.operator in ("==", "in") else ():
+            for literal in (
+                found.literals if found.lookup is None and found.operator in ("==", "in") else ()
+            ):
                 name = str(literal.value)
                 meant = _meant(name, real)
                 if meant or not _is_name(name):
-                    what = f"unknown driver {name}" if _is_name(name) else f'no driver can have the name "{name}"'
+                    what = (
+                        f"unknown driver {name}"
+                        if _is_name(name)
+                        else f'no driver can have the name "{name}"'
+                    )
                     inside = (literal.start + 1, literal.end - 1)
                     advice = _unknown(subject, expression.path, what, meant, inside)
                     help_ = "device.driver is the name of the driver, as in the ResourceSlices"
                     yield replace(advice, span=literal.span, help=help_)
-        if driver_at(run, subject, expression) is None and all(_meant(name, real) for name in program.drivers):
+        if driver_at(run, subject, expression) is None and all(
+            _meant(name, real) for name in program.drivers
+        ):
             yield from _domains(subject, expression, program, real)
     for one in configurations(run):
         path = (*one.path, "driver")
@@ -94,7 +102,9 @@ def _for_another(run: Run, one: Configuration, path: Path) -> Advice | None:
     """Where the requests of a claim get the devices of another driver."""
     targets = one.subject.claim.targets(one.requests) if one.subject.claim is not None else ()
     known = [wanted(run, request) for request in targets]
-    installed = all(r.device_class in classes() and run.device_class(r.device_class) is None for r in targets)
+    installed = all(
+        r.device_class in classes() and run.device_class(r.device_class) is None for r in targets
+    )
     owners = sorted({side.driver.name for side in known if side is not None})
     if not (one.driver and installed and owners) or one.driver in owners:
         return None
@@ -119,12 +129,25 @@ def _domains(subject: Manifest, expression: Expression, program: Program, real: 
         said.add(lookup.domain)
         if meant := _meant(lookup.domain, real):
             meant = [name for name in meant if lookup.name in in_domain(name)[lookup.kind]] or meant
-            advice = _unknown(subject, expression.path, f"unknown domain {lookup.domain}", meant, lookup.domain_span)
-            yield replace(advice, help="attributes are in the domain of the driver, unless they have another one")
+            advice = _unknown(
+                subject,
+                expression.path,
+                f"unknown domain {lookup.domain}",
+                meant,
+                lookup.domain_span,
+            )
+            yield replace(
+                advice,
+                help="attributes are in the domain of the driver, unless they have another one",
+            )
 
 
 def _unknown(
-    subject: Manifest, path: Path, what: str, meant: Sequence[str], span: tuple[int, int] | None = None
+    subject: Manifest,
+    path: Path,
+    what: str,
+    meant: Sequence[str],
+    span: tuple[int, int] | None = None,
 ) -> Advice:
     """Advice on a name at ``path``, or in a part of it; with a fix if it is clear which is meant."""
     return Advice(
@@ -144,7 +167,9 @@ def _meant(name: str, real: set[str]) -> list[str]:
     if "/" in name:
         return list(drivers_of(name))
     near = nearest_names(name, drivers(), 0.9, 2)[:1]
-    return near or [known for known in drivers() if name.count(".") == 1 and known.endswith(f".{name}")]
+    return near or [
+        known for known in drivers() if name.count(".") == 1 and known.endswith(f".{name}")
+    ]
 
 
 def _is_name(name: str) -> bool:

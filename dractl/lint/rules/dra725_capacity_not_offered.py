@@ -69,7 +69,9 @@ def check(run: Run) -> Found:
                 )
                 continue
             row = same.get(without_domain(domain, key))
-            if row is not None and not (row.devices and selection.types and not {*row.devices} & {*selection.types}):
+            if row is not None and not (
+                row.devices and selection.types and not {*row.devices} & {*selection.types}
+            ):
                 continue
             meant = _meant(key, rows) if row is None else None
             advice = Advice(
@@ -84,7 +86,9 @@ def check(run: Run) -> Found:
             yield judged(run, known).soften(advice)
 
 
-def _why(driver: str, key: str, row: Capacity | None, meant: str | None, types: tuple[str, ...]) -> str:
+def _why(
+    driver: str, key: str, row: Capacity | None, meant: str | None, types: tuple[str, ...]
+) -> str:
     if row is not None:
         return f"{driver} publishes {key} of devices of type {', '.join(row.devices)}, not {', '.join(types)}"
     if meant is None:

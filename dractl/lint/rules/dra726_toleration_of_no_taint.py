@@ -46,7 +46,9 @@ SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 FIELDS = ("tolerations",)
 _OF_NODES = frozenset({"nvidia.com/gpu", "amd.com/gpu", "google.com/tpu", "aws.amazon.com/neuron"})
-_DOMAINS_OF_NODES = frozenset({"node.kubernetes.io", "node-role.kubernetes.io", "node.cloudprovider.kubernetes.io"})
+_DOMAINS_OF_NODES = frozenset(
+    {"node.kubernetes.io", "node-role.kubernetes.io", "node.cloudprovider.kubernetes.io"}
+)
 
 
 def check(run: Run) -> Found:
@@ -55,14 +57,22 @@ def check(run: Run) -> Found:
         for at, toleration in enumerate(request.tolerations):
             key = text(toleration.get("key"))
             if key and key not in set_here:
-                yield from _judged(claim.subject, (*request.path, "tolerations", at), key, toleration)
+                yield from _judged(
+                    claim.subject, (*request.path, "tolerations", at), key, toleration
+                )
 
 
 def _judged(subject: Manifest, path: Path, key: str, toleration: Mapping[str, Any]) -> Found:
     domain, place = key.partition("/")[0], (*path, "key")
     if key in _OF_NODES or domain in _DOMAINS_OF_NODES:
         message = f"{key} is a taint of nodes: a request tolerates taints of devices"
-        yield Advice(subject, place, message, help="add it to spec.tolerations of the pod", confidence="likely")
+        yield Advice(
+            subject,
+            place,
+            message,
+            help="add it to spec.tolerations of the pod",
+            confidence="likely",
+        )
         return
     if domain not in drivers():
         return
@@ -75,15 +85,24 @@ def _judged(subject: Manifest, path: Path, key: str, toleration: Mapping[str, An
     elif meant := next(iter(nearest_names(key, tuple(taints), 0.85, 1)), None):
         message = f"{domain} sets no taint {key}; did you mean {meant}?"
         fix = Replacement(place, meant)
-        yield Advice(subject, place, message, help=f"{domain} is {dated}", confidence="likely", fix=fix)
+        yield Advice(
+            subject, place, message, help=f"{domain} is {dated}", confidence="likely", fix=fix
+        )
     else:
         message = f"{domain} sets no taint {key}: only a DeviceTaintRule could"
         has = f"{domain} sets {', '.join(sorted(taints))}" if taints else f"{domain} sets no taints"
-        yield Advice(subject, place, message, help=f"{has} ({dated})", severity="info", confidence="possible")
+        yield Advice(
+            subject, place, message, help=f"{has} ({dated})", severity="info", confidence="possible"
+        )
 
 
 def _against(
-    subject: Manifest, path: Path, toleration: Mapping[str, Any], driver: str, taint: Taint, rests: str
+    subject: Manifest,
+    path: Path,
+    toleration: Mapping[str, Any],
+    driver: str,
+    taint: Taint,
+    rests: str,
 ) -> Found:
     effect, value = text(toleration.get("effect")), text(toleration.get("value"))
     if effect and effect not in taint.effects:

@@ -41,7 +41,9 @@ SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 ALONE = True
 FIELDS = ("selectors", "capacity")
-_BYTES = frozenset({"memory", "addressableMemory", "size"})  # of every known driver that publishes a capacity so named
+_BYTES = frozenset(
+    {"memory", "addressableMemory", "size"}
+)  # of every known driver that publishes a capacity so named
 _LEAST = Quantity.parse("1Mi")
 
 
@@ -51,7 +53,9 @@ def check(run: Run) -> Found:
             continue
         for found in read.program.comparisons:
             for literal in found.literals if found.lookup == read.lookup else ():
-                why = _why(read.row.name, str(literal.value)) if literal.kind == "quantity" else None
+                why = (
+                    _why(read.row.name, str(literal.value)) if literal.kind == "quantity" else None
+                )
                 if why:
                     yield read.advice(*why, span=literal.span)
     for selection in selections(run):
@@ -75,8 +79,14 @@ def _why(name: str, text: str) -> tuple[str, str] | None:
     if bare in _BYTES:
         if amount.sign() > 0 and amount < _LEAST:
             number = text.rstrip("mkKi")
-            return f"{text} is less than a mebibyte of {name}", f"{bare} is in bytes: write {number}Gi or {number}Mi"
+            return (
+                f"{text} is less than a mebibyte of {name}",
+                f"{bare} is in bytes: write {number}Gi or {number}Mi",
+            )
         return None
     if text.endswith("i"):
-        return f"{name} is a number, not an amount of bytes such as {text}", f"write {text.rstrip('KMGTPEi')}"
+        return (
+            f"{name} is a number, not an amount of bytes such as {text}",
+            f"write {text.rstrip('KMGTPEi')}",
+        )
     return None

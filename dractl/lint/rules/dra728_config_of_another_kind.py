@@ -55,18 +55,26 @@ def check(run: Run) -> Found:
         if known is not None:
             said = (_on_class if one.subject.claim is None else _on_claim)(run, one, *known)
             if said:
-                yield Advice(one.subject, (*one.path, "parameters", "kind"), said, confidence="likely")
+                yield Advice(
+                    one.subject, (*one.path, "parameters", "kind"), said, confidence="likely"
+                )
 
 
 def _on_claim(run: Run, one: Configuration, kind: str, wanted: str) -> str | None:
     claim = one.subject.claim
     assert claim is not None
     sides = {request.reference: narrowed(run, request) for request in claim.targets(one.requests)}
-    types = {name: set(side.types) for name, side in sides.items() if side and side.driver.name == _DRIVER}
+    types = {
+        name: set(side.types)
+        for name, side in sides.items()
+        if side and side.driver.name == _DRIVER
+    }
     others = [name for name, found in types.items() if found and wanted not in found]
     # The allocator of 1.37 clears `requests` of a configuration that names all requests, and the driver passes
     # over one of another kind that names none.
-    every = len(sides) == len(claim.targets([])) and run.target.has("configuration-of-all-names-none")
+    every = len(sides) == len(claim.targets([])) and run.target.has(
+        "configuration-of-all-names-none"
+    )
     if others and one.requests and not every:
         found = ", ".join(sorted(types[others[0]]))
         return f"gpu.nvidia.com refuses {kind} for request {others[0]}, whose devices are of type {found}"

@@ -48,7 +48,9 @@ FIELDS = ("config",)
 
 def check(run: Run) -> Found:
     for one in configurations(run):
-        if "bats" in one.subject.document.file.split("/"):  # its scripts install the driver with the gates they need
+        if "bats" in one.subject.document.file.split(
+            "/"
+        ):  # its scripts install the driver with the gates they need
             continue
         strategy = text(mapping(one.parameters.get("sharing")).get("strategy"))
         own = text(one.parameters.get("apiVersion")).startswith("resource.nvidia.com/")

@@ -35,7 +35,9 @@ def check(run: Run) -> Found:
         return
     said = _forgotten if target.has("distinct-kept-by-gate") else _not_compared
     for claim, constraint in run.constraints:
-        if constraint.fields.get("distinctAttribute") and not constraint.fields.get("matchAttribute"):
+        if constraint.fields.get("distinctAttribute") and not constraint.fields.get(
+            "matchAttribute"
+        ):
             found = said(_amounts(claim, constraint))
             if found:
                 yield Advice(claim.subject, (*constraint.path, "distinctAttribute"), *found)
@@ -45,7 +47,9 @@ def _amounts(claim: Claim, constraint: Constraint) -> list[tuple[Request, int]]:
     """The requests that a constraint binds, in the order of the claim, and how many devices each may get."""
     bound = {request.path for request in claim.targets(constraint.requests)}
     groups = [[request for request in group if request.path in bound] for group in claim.requests]
-    return [(group[0], max(request.amount or MOST for request in group)) for group in groups if group]
+    return [
+        (group[0], max(request.amount or MOST for request in group)) for group in groups if group
+    ]
 
 
 def _not_compared(amounts: list[tuple[Request, int]]) -> tuple[str, str] | None:

@@ -43,7 +43,9 @@ def test_all_53_types_are_there() -> None:
 def test_gpus(name: str) -> None:
     wanted = TYPES[name]["gpu"]
     found = devices(name, "gpu.nvidia.com")
-    assert [device["name"] for device in found] == [f"gpu-{number}" for number in range(len(wanted["pcieRoots"]))]
+    assert [device["name"] for device in found] == [
+        f"gpu-{number}" for number in range(len(wanted["pcieRoots"]))
+    ]
     for device, root in zip(found, wanted["pcieRoots"], strict=True):
         shown = values(device)
         assert shown["resource.kubernetes.io/pcieRoot"] == root
@@ -62,18 +64,29 @@ def test_memory_is_the_whole_gpus_or_that_of_its_largest_instance(name: str) -> 
         largest = {max((p.memory_bytes for p in gpu.mig_profiles), default=0) for gpu in node.gpus}
         unknown = {"NVIDIA B300 SXM6 AC"}  # whose MIG profiles are not published
         # The 40 GB A100 has 128 MiB less in the layout of an older driver.
-        assert largest == {wanted} or {gpu.name for gpu in node.gpus} == unknown or wanted - max(largest) == 128 << 20
+        assert (
+            largest == {wanted}
+            or {gpu.name for gpu in node.gpus} == unknown
+            or wanted - max(largest) == 128 << 20
+        )
 
 
 @pytest.mark.parametrize("name", [name for name in TYPES if "efa" in TYPES[name]])
 def test_elastic_fabric_adapters(name: str) -> None:
     wanted = TYPES[name]["efa"]
-    found = [shown for shown in map(values, devices(name, "dra.net")) if EFA.items() <= shown.items()]
+    found = [
+        shown for shown in map(values, devices(name, "dra.net")) if EFA.items() <= shown.items()
+    ]
     assert {(shown["dra.net/pciSubsystem"], shown["dra.net/rdma"]) for shown in found} == {
         (wanted["pciSubsystem"], wanted["rdma"])
     }
-    places = sorted((shown["resource.kubernetes.io/pcieRoot"], shown.get("dra.net/numaNode", -1)) for shown in found)
-    assert places == sorted((root, -1 if node is None else node) for root, node in wanted["devices"])
+    places = sorted(
+        (shown["resource.kubernetes.io/pcieRoot"], shown.get("dra.net/numaNode", -1))
+        for shown in found
+    )
+    assert places == sorted(
+        (root, -1 if node is None else node) for root, node in wanted["devices"]
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in TYPES if "efa" not in TYPES[name]])
@@ -82,7 +95,15 @@ def test_types_without_elastic_fabric_adapters(name: str) -> None:
 
 
 # aws/karpenter-provider-aws, tables captured from live nodes: PCI addresses, which its newer table leaves out.
-P5_EFA = ["4f 50 51 52", "60 61 62 63", "71 72 73 74", "82 83 84 85", "93 94 95 96", "a4 a5 a6 a7", "b5 b6 b7 b8"]
+P5_EFA = [
+    "4f 50 51 52",
+    "60 61 62 63",
+    "71 72 73 74",
+    "82 83 84 85",
+    "93 94 95 96",
+    "a4 a5 a6 a7",
+    "b5 b6 b7 b8",
+]
 ADDRESSES = {
     "p5.48xlarge": ["53", "64", "75", "86", "97", "a8", "b9", "ca"],
     "p6-b200.48xlarge": ["51", "52", "62", "63", "75", "76", "86", "87"],
@@ -91,7 +112,9 @@ ADDRESSES = {
 
 @pytest.mark.parametrize("name", ADDRESSES)
 def test_addresses_and_nodes_of_gpus(name: str) -> None:
-    found = [values(device) for device in devices(name, "gpu.nvidia.com", consumableShares="disabled")]
+    found = [
+        values(device) for device in devices(name, "gpu.nvidia.com", consumableShares="disabled")
+    ]
     assert [shown["resource.kubernetes.io/pciBusID"] for shown in found] == [
         f"0000:{bus}:00.0" for bus in ADDRESSES[name]
     ]
@@ -101,16 +124,30 @@ def test_addresses_and_nodes_of_gpus(name: str) -> None:
 
 
 def test_the_network_of_p5() -> None:
-    found = {shown["dra.net/pciAddress"]: shown for shown in map(values, devices("p5.48xlarge", "dra.net"))}
+    found = {
+        shown["dra.net/pciAddress"]: shown
+        for shown in map(values, devices("p5.48xlarge", "dra.net"))
+    }
     buses = " ".join([*P5_EFA, "c6 c7 c8 c9"]).split()
     assert sorted(found) == sorted(["0000:48:00.0", *(f"0000:{bus}:00.0" for bus in buses)])
     ena = found["0000:48:00.0"]
     assert ena["dra.net/pciDevice"] == "Elastic Network Adapter (ENA)"
-    assert (ena["dra.net/pciSubsystem"], ena["dra.net/rdma"], ena["dra.net/type"]) == ("ec20", False, "device")
+    assert (ena["dra.net/pciSubsystem"], ena["dra.net/rdma"], ena["dra.net/type"]) == (
+        "ec20",
+        False,
+        "device",
+    )
     assert all("dra.net/type" not in shown for shown in found.values() if shown["dra.net/rdma"])
 
 
 def test_the_rdma_devices_of_p4d() -> None:
     """kubernetes-sigs/dranet examples/aws_eks_examples/gpu-efa/resourceslice-dranet.yaml."""
-    found = [shown.get("dra.net/rdmaDevice") for shown in map(values, devices("p4d.24xlarge", "dra.net"))]
-    assert [name for name in found if name] == ["rdmap16s27", "rdmap32s27", "rdmap144s27", "rdmap160s27"]
+    found = [
+        shown.get("dra.net/rdmaDevice") for shown in map(values, devices("p4d.24xlarge", "dra.net"))
+    ]
+    assert [name for name in found if name] == [
+        "rdmap16s27",
+        "rdmap32s27",
+        "rdmap144s27",
+        "rdmap160s27",
+    ]

@@ -98,7 +98,11 @@ def test_who_sets_a_label() -> None:
         ("labels: {gpus: 8}", "label gpus must be a string, not 8", ":2:"),
         ("labels: {gpus: true}", "label gpus must be a string, not True", ":2:"),
         ("labels: {team: 'a b'}", "label team must be at most 63 letters", ":2:"),
-        ("labels: {kubernetes.io/arch: x86_64}", "must be one of amd64, arm64, not 'x86_64'", ":2:"),
+        (
+            "labels: {kubernetes.io/arch: x86_64}",
+            "must be one of amd64, arm64, not 'x86_64'",
+            ":2:",
+        ),
         ("labels: [a]", "labels must be a map", ":2:"),
         ("label: {a: b}", "unknown key 'label'; did you mean labels?", ":2:1"),
     ],
@@ -114,6 +118,8 @@ def test_impossible_labels_have_their_line(line: str, said: str, at: str, tmp_pa
 
 def test_labels_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "machine.yaml"
-    path.write_text("labels: {topology.kubernetes.io/zone: a, empty: ''}\nroots: [{devices: [H100]}]\n")
+    path.write_text(
+        "labels: {topology.kubernetes.io/zone: a, empty: ''}\nroots: [{devices: [H100]}]\n"
+    )
     found = labels_of(str(path))
     assert (found["topology.kubernetes.io/zone"], found["empty"]) == ("a", "")

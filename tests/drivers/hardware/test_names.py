@@ -32,7 +32,9 @@ def test_every_machine_can_be_read_and_its_evidence_is_complete(name: str) -> No
     node = machine(name)
     assert not render(node, NEWEST).unpublished
     assert len({function.bdf for function in node.pci_devices}) == len(node.pci_devices)
-    said = [note.message.removeprefix("assumed: ") for note in node.notes if "MIG" not in note.message]
+    said = [
+        note.message.removeprefix("assumed: ") for note in node.notes if "MIG" not in note.message
+    ]
     assert [message.partition(" (")[0] for message in said] == [
         item.of for item in layout.evidence if item.sure == "derived"
     ]
@@ -58,7 +60,12 @@ def test_machines_have_other_names(alias: str, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("alias", "product"),
-    [("A100-80GB", "A100"), ("H100-80GB", "H100"), ("connectx7", "ConnectX-7"), ("h100_nvl", "H100-NVL")],
+    [
+        ("A100-80GB", "A100"),
+        ("H100-80GB", "H100"),
+        ("connectx7", "ConnectX-7"),
+        ("h100_nvl", "H100-NVL"),
+    ],
 )
 def test_products_have_other_names(alias: str, product: str) -> None:
     assert machine(alias) == machine(product)
@@ -99,7 +106,10 @@ def test_a_machine_takes_settings() -> None:
     ("spec", "words"),
     [
         ("dgx-h10", "did you mean dgx-h100"),
-        ("a3-high", "did you mean a3-highgpu-1g or a3-highgpu-2g or a3-highgpu-4g or a3-highgpu-8g?"),
+        (
+            "a3-high",
+            "did you mean a3-highgpu-1g or a3-highgpu-2g or a3-highgpu-4g or a3-highgpu-8g?",
+        ),
         ("p4d", "did you mean p4d.24xlarge or p4de.24xlarge?"),
         ("V100", "did you mean V100-32GB or V100-16GB?"),
         ("2xp5.48xlarge", "p5.48xlarge is a whole machine, which takes no count"),
@@ -138,12 +148,19 @@ def test_grace_machines_are_on_a_fabric_and_use_ats() -> None:
         "pci0018:00",
         "pci0019:00",
     ]
-    assert [device["name"] for device in found.slices[1]["spec"]["devices"]] == ["channel-0", "daemon-0"]
+    assert [device["name"] for device in found.slices[1]["spec"]["devices"]] == [
+        "channel-0",
+        "daemon-0",
+    ]
 
 
-@pytest.mark.parametrize("name", [name for name, product in products().items() if product.facts.get("mig")])
+@pytest.mark.parametrize(
+    "name", [name for name, product in products().items() if product.facts.get("mig")]
+)
 def test_every_mig_layout_can_be_partitioned(name: str) -> None:
-    options = Options("node-1", Target.of("1.37"), settings={"gpu.nvidia.com": {"dynamicMIG": "true"}})
+    options = Options(
+        "node-1", Target.of("1.37"), settings={"gpu.nvidia.com": {"dynamicMIG": "true"}}
+    )
     found = render(machine(f"{name},mig=on"), options, ["gpu.nvidia.com"])
     counters = found.slices[0]["spec"]["sharedCounters"][0]["counters"]
     layout = mig_layouts()[products()[name].facts["mig"]]
@@ -164,7 +181,9 @@ def test_mig_profiles_fit_their_gpu(layout: str) -> None:
     for profile in profiles:
         assert profile.name.startswith(f"{profile.slices}g.")
         assert profile.multiprocessors <= largest.multiprocessors
-        assert all(place.start + place.size <= largest.placements[0].size for place in profile.placements)
+        assert all(
+            place.start + place.size <= largest.placements[0].size for place in profile.placements
+        )
         assert profile.decoders <= largest.decoders
 
 
@@ -174,33 +193,99 @@ def test_mig_profiles_fit_their_gpu(layout: str) -> None:
         ("title: a\ncolour: red\n", 2, "unknown key 'colour'"),
         ("rootz:\n- {devices: [H100]}\n", 1, "unknown key 'rootz'; did you mean roots?"),
         ("- H100\n", 1, "the document is a list, not a map of a machine's settings"),
-        ("roots:\n- {devices: [1000xH100]}\n", 2, "the count of H100 must be from 1 to 512, not 1000"),
-        ("title: a\nmemory: 12Qi\n", 2, "memory must be a quantity such as 512Gi, from 1Mi to 1Pi, not '12Qi'"),
+        (
+            "roots:\n- {devices: [1000xH100]}\n",
+            2,
+            "the count of H100 must be from 1 to 512, not 1000",
+        ),
+        (
+            "title: a\nmemory: 12Qi\n",
+            2,
+            "memory must be a quantity such as 512Gi, from 1Mi to 1Pi, not '12Qi'",
+        ),
         ("title: a\ngpuMemory: lots\n", 2, "gpuMemory must be a quantity"),
         ("title: a\ncuda: thirteen\n", 2, "cuda must be a version such as 13.0, not 'thirteen'"),
-        ("title: a\nfabric: {cluster: nope, clique: 1}\n", 2, "fabric must be a map of cluster, a UUID, and clique"),
-        ("title: a\nfabric: {clique: x}\n", 2, "fabric must be a map of cluster, a UUID, and clique, a number"),
+        (
+            "title: a\nfabric: {cluster: nope, clique: 1}\n",
+            2,
+            "fabric must be a map of cluster, a UUID, and clique",
+        ),
+        (
+            "title: a\nfabric: {clique: x}\n",
+            2,
+            "fabric must be a map of cluster, a UUID, and clique, a number",
+        ),
         ("title: a\ninstanceType: [1]\n", 2, "instanceType must be a string such as p5.48xlarge"),
-        ("title: a\ncloud: awz\n", 2, "cloud must be one of alibaba, aws, azure, gce, oke, not 'awz'"),
-        ("roots:\n- {devices: {nic: [{interface: a b}]}}\n", 2, "interface must be a name of at most 15 bytes"),
-        ("roots:\n- {devices: {nic: [{adress: '0000:53:00.0'}]}}\n", 2, "unknown key 'adress'; did you mean address?"),
+        (
+            "title: a\ncloud: awz\n",
+            2,
+            "cloud must be one of alibaba, aws, azure, gce, oke, not 'awz'",
+        ),
+        (
+            "roots:\n- {devices: {nic: [{interface: a b}]}}\n",
+            2,
+            "interface must be a name of at most 15 bytes",
+        ),
+        (
+            "roots:\n- {devices: {nic: [{adress: '0000:53:00.0'}]}}\n",
+            2,
+            "unknown key 'adress'; did you mean address?",
+        ),
         ("roots:\n- {devices: {H100: [{mtu: 9000}]}}\n", 2, "unknown key 'mtu'"),
-        ("roots:\n- {devices: {nic: [{link: token-ring}]}}\n", 2, "link must be ethernet or infiniband"),
-        ("reported:\n  tenstorrent.com:\n  - {name: tt-0, boardName: p151}\n", 3, "boardName must be one of e75, e150"),
-        ("roots:\n- {numa: 0, devices: [H1000]}\n", 2, "unknown machine or product 'H1000'; did you mean H100"),
-        ("roots:\n- {root: pci0, devices: [H100]}\n", 2, "root must be a host bridge such as pci0000:44"),
-        ("roots:\n- {devices: {H100: ['53:00.0']}}\n", 2, "an address must have the form 0000:53:00.0"),
-        ("roots:\n- {devices: {H100: many}}\n", 2, "H100 must be a number of devices or a list of addresses"),
+        (
+            "roots:\n- {devices: {nic: [{link: token-ring}]}}\n",
+            2,
+            "link must be ethernet or infiniband",
+        ),
+        (
+            "reported:\n  tenstorrent.com:\n  - {name: tt-0, boardName: p151}\n",
+            3,
+            "boardName must be one of e75, e150",
+        ),
+        (
+            "roots:\n- {numa: 0, devices: [H1000]}\n",
+            2,
+            "unknown machine or product 'H1000'; did you mean H100",
+        ),
+        (
+            "roots:\n- {root: pci0, devices: [H100]}\n",
+            2,
+            "root must be a host bridge such as pci0000:44",
+        ),
+        (
+            "roots:\n- {devices: {H100: ['53:00.0']}}\n",
+            2,
+            "an address must have the form 0000:53:00.0",
+        ),
+        (
+            "roots:\n- {devices: {H100: many}}\n",
+            2,
+            "H100 must be a number of devices or a list of addresses",
+        ),
         ("roots:\n- {numa: none, devices: []}\n", 2, "numa must be a NUMA node from 0 to 1023"),
-        ("numa: 2\nroots:\n- {numa: 2, devices: []}\n", 3, "numa must be from 0 to 1, as the machine's numa is 2"),
+        (
+            "numa: 2\nroots:\n- {numa: 2, devices: []}\n",
+            3,
+            "numa must be from 0 to 1, as the machine's numa is 2",
+        ),
         ("cpus: many\n", 1, "cpus must be a number from 1 to 4096"),
         ("addressingMode: ats\nroots: []\n", 1, "addressingMode must be one of ATS, HMM, None"),
-        ("evidence:\n- {of: a, sure: maybe, source: b}\n", 2, "sure must be recorded, documented, derived"),
+        (
+            "evidence:\n- {of: a, sure: maybe, source: b}\n",
+            2,
+            "sure must be recorded, documented, derived",
+        ),
         ("roots:\n- {root: 'pci0000:10'}\n- {root: 'pci0000:10'}\n", 3, "described twice"),
-        ("roots:\n- {devices: {H100: ['0000:01:00.0'], nic: ['0000:01:00.0']}}\n", 2, "given to two devices"),
+        (
+            "roots:\n- {devices: {H100: ['0000:01:00.0'], nic: ['0000:01:00.0']}}\n",
+            2,
+            "given to two devices",
+        ),
     ],
 )
-def test_a_file_with_a_mistake_is_answered_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
+def test_a_file_with_a_mistake_is_answered_with_its_line(
+    tmp_path: Path, text: str, line: int, words: str
+) -> None:
     path = tmp_path / "node.yaml"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
@@ -236,7 +321,9 @@ def test_what_is_derived_is_said_on_standard_error(capsys: pytest.CaptureFixture
     assert "p5e.48xlarge: assumed: addresses (numbered below each root)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("spec", "driver"), [("2xMI300X", "gpu.amd.com"), ("Max-1100,B580", "gpu.intel.com")])
+@pytest.mark.parametrize(
+    ("spec", "driver"), [("2xMI300X", "gpu.amd.com"), ("Max-1100,B580", "gpu.intel.com")]
+)
 def test_gpus_of_other_vendors(spec: str, driver: str) -> None:
     assert driver in names()
     found = render(machine(spec), NEWEST)
@@ -255,17 +342,28 @@ PUBLISHED = {
     },
     "BM.GPU.GB200-v3.4": {
         "pci-0000-03-00-0": {"dra.net/ifName": "rdma0", "dra.net/mtu": 9000, "dra.net/sriov": True},
-        "pci-0012-03-00-1": {"dra.net/ifName": "rdma7", "dra.net/sriovVfs": 0, "dra.net/numaNode": 1},
+        "pci-0012-03-00-1": {
+            "dra.net/ifName": "rdma7",
+            "dra.net/sriovVfs": 0,
+            "dra.net/numaNode": 1,
+        },
     },
     "BM.GPU.H100.8": {
         "pci-0000-0c-00-0": {"dra.net/ifName": "rdma0"},
         "pci-0000-d5-00-1": {"dra.net/ifName": "rdma15", "dra.net/rdma": True},
     },
     "Standard_ND128isr_GB300_v6": {
-        "pci-0104-00-00-0": {"dra.net/pciSubsystem": "0240", "dra.net/ifName": None, "dra.net/numaNode": 1}
+        "pci-0104-00-00-0": {
+            "dra.net/pciSubsystem": "0240",
+            "dra.net/ifName": None,
+            "dra.net/numaNode": 1,
+        }
     },
     "Standard_ND96isr_MI300X_v5": {
-        "pci-0101-00-00-0": {"dra.net/pciSubsystem": "0101", "resource.kubernetes.io/pcieRoot": None}
+        "pci-0101-00-00-0": {
+            "dra.net/pciSubsystem": "0101",
+            "resource.kubernetes.io/pcieRoot": None,
+        }
     },
     # NVIDIA DGX H100 user guide, table 6: the ports are InfiniBand's by default.
     "dgx-h100": {
@@ -308,7 +406,9 @@ def test_mig_devices_by_name(spec: str, names: list[str]) -> None:
     assert len(set(uuids)) == len(names)
 
 
-@pytest.mark.parametrize("text", ["mig=9x1g.5gb", "mig=1g", "mig=", "mig=1g.5gb++1g.5gb", "mig=" + "1g.5gb+" * 1000])
+@pytest.mark.parametrize(
+    "text", ["mig=9x1g.5gb", "mig=1g", "mig=", "mig=1g.5gb++1g.5gb", "mig=" + "1g.5gb+" * 1000]
+)
 def test_what_is_no_mig_layout(text: str) -> None:
     with pytest.raises(UsageError):
         machine(f"A100-40GB,{text}")
@@ -317,7 +417,15 @@ def test_what_is_no_mig_layout(text: str) -> None:
 def test_addressing_modes() -> None:
     """HMM with open kernel modules, which are the default; none where NVML has no such fact (Volta); None on GKE."""
     found = {}
-    for name in ("T4", "V100-32GB", "L4-6Q", "GH200", "T4,addressingMode=None", "a3-ultragpu-8g", "g4dn.xlarge"):
+    for name in (
+        "T4",
+        "V100-32GB",
+        "L4-6Q",
+        "GH200",
+        "T4,addressingMode=None",
+        "a3-ultragpu-8g",
+        "g4dn.xlarge",
+    ):
         found[name] = machine(name).gpus[0].addressing_mode
     assert found == {
         "T4": "HMM",
@@ -333,7 +441,9 @@ def test_addressing_modes() -> None:
 def test_an_amd_gpu_has_a_driver_version_in_every_release_of_the_driver() -> None:
     for version in ("0.1", "1.0.0", "1.0.1"):
         rendering = render(
-            machine("MI300X"), Options("n", Target.of("1.37"), {"gpu.amd.com": version}), ["gpu.amd.com"]
+            machine("MI300X"),
+            Options("n", Target.of("1.37"), {"gpu.amd.com": version}),
+            ["gpu.amd.com"],
         )
         (item,) = rendering.slices
         assert item["spec"]["devices"][0]["attributes"]["driverVersion"] == {"version": "6.12.12"}
@@ -341,8 +451,13 @@ def test_an_amd_gpu_has_a_driver_version_in_every_release_of_the_driver() -> Non
 
 def test_dynamic_mig_says_how_to_describe_mig_mode() -> None:
     options = Options("n", Target.of("1.37"), settings={"gpu.nvidia.com": {"dynamicMIG": "true"}})
-    assert any("mig=on" in notice for notice in render(machine("a2-highgpu-1g"), options, ["gpu.nvidia.com"]).notices)
-    assert not any("mig=on" in notice for notice in render(machine("T4"), options, ["gpu.nvidia.com"]).notices)
+    assert any(
+        "mig=on" in notice
+        for notice in render(machine("a2-highgpu-1g"), options, ["gpu.nvidia.com"]).notices
+    )
+    assert not any(
+        "mig=on" in notice for notice in render(machine("T4"), options, ["gpu.nvidia.com"]).notices
+    )
 
 
 def test_memory_of_an_intel_gpu() -> None:
@@ -353,17 +468,28 @@ def test_memory_of_an_intel_gpu() -> None:
 
 def test_virtual_functions_of_an_oracle_machine() -> None:
     """kubernetes-sigs/dranet examples/oci_oke_examples/BM.GPU.GB300.4/README.md: pods claim the VF of each NIC."""
-    rendering = render(machine("BM.GPU.GB300.4"), Options("n", Target.of("1.37"), {"dra.net": "main"}), ["dra.net"])
-    devices = {one["name"]: one["attributes"] for item in rendering.slices for one in item["spec"]["devices"]}
+    rendering = render(
+        machine("BM.GPU.GB300.4"), Options("n", Target.of("1.37"), {"dra.net": "main"}), ["dra.net"]
+    )
+    devices = {
+        one["name"]: one["attributes"]
+        for item in rendering.slices
+        for one in item["spec"]["devices"]
+    }
     found = devices["pci-0000-03-00-4"]
     assert found["dra.net/isSriovVf"] == {"bool": True}
     assert found["dra.net/ifName"] == {"string": "rdma_vf_rail0"}
     assert found["oke.dra.net/shape"] == {"string": "BM.GPU.GB300.4"}
-    assert [devices[f"pci-{root}-03-00-4"]["dra.net/numaNode"]["int"] for root in ("0002", "0010", "0012")] == [0, 1, 1]
+    assert [
+        devices[f"pci-{root}-03-00-4"]["dra.net/numaNode"]["int"]
+        for root in ("0002", "0010", "0012")
+    ] == [0, 1, 1]
     assert "dra.net/isSriovVf" not in devices["pci-0000-03-00-0"]
 
 
-@pytest.mark.parametrize(("line", "roots"), [("cpus=8", 1), ("nic", 1), ("8xH100,4xnic", 8), ("8xH100,roots=2", 2)])
+@pytest.mark.parametrize(
+    ("line", "roots"), [("cpus=8", 1), ("nic", 1), ("8xH100,4xnic", 8), ("8xH100,roots=2", 2)]
+)
 def test_a_line_has_as_many_roots_as_it_has_of_one_product(line: str, roots: int) -> None:
     assert len(parse(line).roots) == roots
 

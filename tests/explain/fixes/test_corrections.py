@@ -22,7 +22,9 @@ def explain(*objects: dict[str, Any]) -> Explanation:
 
 
 def gpu(name: str = "gpu-0") -> dict[str, Any]:
-    made = device(name, productName="NVIDIA H100 80GB HBM3", numaNode=1, capacity={"memory": "81559Mi"})
+    made = device(
+        name, productName="NVIDIA H100 80GB HBM3", numaNode=1, capacity={"memory": "81559Mi"}
+    )
     made["attributes"]["driverVersion"] = {"version": "550.90.7"}
     return made
 
@@ -41,14 +43,23 @@ def corrected(expression: str) -> str:
         # semver() wants three parts (Masterminds/semver StrictNewVersion): runtime error else
         (f"{ATTRIBUTE}.driverVersion.compareTo(semver('550.0')) >= 0", "semver('550.0.0')"),
         (f"{ATTRIBUTE}.driverVersion >= '540'", "driverVersion.compareTo(semver('540.0.0')) >= 0"),
-        (f"{ATTRIBUTE}.driverVersion.compareTo(semver('570.0.0')) >= 0", "compareTo(semver('550.90.7')) >= 0"),
+        (
+            f"{ATTRIBUTE}.driverVersion.compareTo(semver('570.0.0')) >= 0",
+            "compareTo(semver('550.90.7')) >= 0",
+        ),
         (f"{ATTRIBUTE}.productName == 'NVIDIA-H100-80GB-HBM3'", "'NVIDIA H100 80GB HBM3'"),
         (f"{ATTRIBUTE}.productName in ['H100', 'H200']", "in ['NVIDIA H100 80GB HBM3']"),
         (f"{ATTRIBUTE}.productName.matches('^H100')", "matches('H100')"),
         (f"{ATTRIBUTE}.productName.startsWith('H100')", "contains('H100')"),
         (f"{ATTRIBUTE}.numaNode == '1'", "numaNode == 1"),
-        (f"{ATTRIBUTE}.memory.compareTo(quantity('40Gi')) >= 0", f"device.capacity['{DRIVER}'].memory.compareTo"),
-        (f"device.capacity['{DRIVER}'].memory.compareTo(quantity('80Gi')) >= 0", "quantity('81559Mi')"),
+        (
+            f"{ATTRIBUTE}.memory.compareTo(quantity('40Gi')) >= 0",
+            f"device.capacity['{DRIVER}'].memory.compareTo",
+        ),
+        (
+            f"device.capacity['{DRIVER}'].memory.compareTo(quantity('80Gi')) >= 0",
+            "quantity('81559Mi')",
+        ),
         ("device.driver == 'nvidia.com'", f"'{DRIVER}'"),
     ],
 )
@@ -60,7 +71,11 @@ def test_the_driver_of_a_class_is_corrected_only_where_it_is_alike() -> None:
     def first(driver: str) -> str:
         misspelt = device_class("gpus", f"device.driver == '{driver}'")
         asked = claim("c", request("r", "gpus"))
-        return explain(misspelt, node("node-1"), slice_of(DRIVER, "node-1", gpu()), asked).fixes[0].title
+        return (
+            explain(misspelt, node("node-1"), slice_of(DRIVER, "node-1", gpu()), asked)
+            .fixes[0]
+            .title
+        )
 
     assert first("nvidia.com/gpu") == "change driver nvidia.com/gpu to gpu.nvidia.com in class gpus"
     assert "class gpus" not in first("gpu.amd.com")
@@ -90,8 +105,16 @@ def test_another_product_is_offered_for_a_class_only_where_it_differs_in_numbers
     written: str, titles: str | None
 ) -> None:
     """An H100 that a cluster lacks may be meant as the one it has; an L4 is another class."""
-    other = device_class("gpus", f"device.driver == '{DRIVER}' && {ATTRIBUTE}.productName == '{written}'")
-    found = explain(GPU, other, node("node-1"), slice_of(DRIVER, "node-1", gpu()), claim("c", request("r", "gpus")))
+    other = device_class(
+        "gpus", f"device.driver == '{DRIVER}' && {ATTRIBUTE}.productName == '{written}'"
+    )
+    found = explain(
+        GPU,
+        other,
+        node("node-1"),
+        slice_of(DRIVER, "node-1", gpu()),
+        claim("c", request("r", "gpus")),
+    )
     assert next((fix.title for fix in found.fixes if "in class gpus" in fix.title), None) == titles
     effects = [fix.effect for fix in found.fixes if "in class gpus" in fix.title]
     assert effects == ["for every claim of the class, if such devices will do"] * len(effects)
@@ -108,7 +131,9 @@ def test_a_selector_reads_whichever_name_a_device_has() -> None:
 
 
 def test_the_next_smaller_profile_is_asked_for() -> None:
-    profiles = [device(f"mig-{n}", profile=p) for n, p in enumerate(("1g.10gb", "1g.10gb", "3g.40gb"))]
+    profiles = [
+        device(f"mig-{n}", profile=p) for n, p in enumerate(("1g.10gb", "1g.10gb", "3g.40gb"))
+    ]
     expression = f"{ATTRIBUTE}.profile == '4g.40gb'"
     asked = claim("c", request("r", DRIVER, selectors=[{"cel": {"expression": expression}}]))
     answer = explain(GPU, node("node-1"), slice_of(DRIVER, "node-1", *profiles), asked)
@@ -116,11 +141,14 @@ def test_the_next_smaller_profile_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "there"), [("NVIDIA L4", "NVIDIA L40S"), ("NVIDIA L40S", "NVIDIA L4"), ("NVIDIA H100", "NVIDIA H200")]
+    ("written", "there"),
+    [("NVIDIA L4", "NVIDIA L40S"), ("NVIDIA L40S", "NVIDIA L4"), ("NVIDIA H100", "NVIDIA H200")],
 )
 def test_another_product_is_no_typing_error(written: str, there: str) -> None:
     selector = {"cel": {"expression": f"{ATTRIBUTE}.productName == '{written}'"}}
     asked = claim("c", request("r", DRIVER, selectors=[selector]))
-    answer = explain(GPU, node("node-1"), slice_of(DRIVER, "node-1", device("gpu-0", productName=there)), asked)
+    answer = explain(
+        GPU, node("node-1"), slice_of(DRIVER, "node-1", device("gpu-0", productName=there)), asked
+    )
     assert answer.fixes[0].title == f"change productName == '{written}' to '{there}' in request r"
     assert answer.fixes[0].effect == "if such devices will do"

@@ -27,12 +27,18 @@ def first(spec: dict[str, Any], *nodes: dict[str, Any]) -> str:
 def test_a_typing_error_in_a_node_selector_is_corrected() -> None:
     big = node("node-1", labels={"node.kubernetes.io/instance-type": "p5.48xlarge"})
     spec = {"nodeSelector": {"node.kubernetes.io/instance-type": "p5.48xlarg"}}
-    assert first(spec, big) == "change nodeSelector node.kubernetes.io/instance-type=p5.48xlarg to p5.48xlarge"
+    assert (
+        first(spec, big)
+        == "change nodeSelector node.kubernetes.io/instance-type=p5.48xlarg to p5.48xlarge"
+    )
 
 
 def test_a_typing_error_in_a_key_is_corrected() -> None:
     spec = {"nodeSelector": {"gpu-polo": "h100"}}
-    assert first(spec, node("node-1", labels={"gpu-pool": "h100"})) == "change nodeSelector gpu-polo to gpu-pool"
+    assert (
+        first(spec, node("node-1", labels={"gpu-pool": "h100"}))
+        == "change nodeSelector gpu-polo to gpu-pool"
+    )
 
 
 def test_a_typing_error_in_a_node_affinity_is_corrected() -> None:
@@ -53,7 +59,11 @@ def test_a_typing_error_in_a_node_affinity_is_corrected() -> None:
 def test_the_new_key_of_a_label(key: str, value: str, now: str) -> None:
     there = node("node-1", labels={now: value})
     assert first({"nodeSelector": {key: value}}, there) == f"change nodeSelector {key} to {now}"
-    required = {"nodeSelectorTerms": [{"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}]}
+    required = {
+        "nodeSelectorTerms": [
+            {"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}
+        ]
+    }
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
     assert first({"affinity": affinity}, there) == f"change node affinity {key} to {now}"
 
@@ -78,24 +88,33 @@ def test_what_admits_another_architecture_says_that_the_image_must_be_built_for_
     two = claim("c", request("r", DRIVER, 2))
     answer = explain("pod/p", GPU, there, other, gpus("gb-1", "gpu-0", "gpu-1"), two, spec)
     tolerate = "tolerate taint kubernetes.io/arch=arm64:NoSchedule"
-    assert titles(answer) == [f"{tolerate}, and change nodeSelector kubernetes.io/arch from amd64 to arm64"]
+    assert titles(answer) == [
+        f"{tolerate}, and change nodeSelector kubernetes.io/arch from amd64 to arm64"
+    ]
     assert answer.fixes[0].effect == "the image must be built for arm64"
 
 
 def test_another_node_is_no_typing_error() -> None:
-    assert first({"nodeSelector": {"rack": "rack-1"}}, node("node-1", labels={"rack": "rack-2"})).startswith("remove")
+    assert first(
+        {"nodeSelector": {"rack": "rack-1"}}, node("node-1", labels={"rack": "rack-2"})
+    ).startswith("remove")
 
 
 def test_a_node_is_never_labelled_as_something_else() -> None:
     a100 = node("node-1", labels={"pool": "a100"})
-    answer = explain("pod/p", GPU, a100, gpus("node-1", "gpu-0"), CLAIM, waiting(nodeSelector={"pool": "h100"}))
+    answer = explain(
+        "pod/p", GPU, a100, gpus("node-1", "gpu-0"), CLAIM, waiting(nodeSelector={"pool": "h100"})
+    )
     assert not any(title.startswith("label") for title in titles(answer))
 
 
 def test_the_value_of_a_toleration_is_corrected() -> None:
     tainted = node("node-1", taints=[{"key": "team", "value": "llm", "effect": "NoSchedule"}])
     mine = {"key": "team", "operator": "Equal", "value": "LLM", "effect": "NoSchedule"}
-    assert first({"tolerations": [mine]}, tainted) == "change the pod's toleration of team=LLM to team=llm:NoSchedule"
+    assert (
+        first({"tolerations": [mine]}, tainted)
+        == "change the pod's toleration of team=LLM to team=llm:NoSchedule"
+    )
 
 
 def test_a_taint_of_the_node_controller_is_waited_for() -> None:
@@ -117,9 +136,15 @@ def test_cordoned_nodes_share_a_line() -> None:
 def test_a_node_selector_of_a_runtime_class_goes_with_it() -> None:
     asked = waiting(runtimeClassName="nvidia", nodeSelector={"runtime": "nvidia"})
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, asked)
-    assert titles(answer) == ["label node-1 with runtime=nvidia", "remove runtimeClassName nvidia from the pod"]
+    assert titles(answer) == [
+        "label node-1 with runtime=nvidia",
+        "remove runtimeClassName nvidia from the pod",
+    ]
     paths = [o["path"] for o in changes(answer.fixes[1])[0]["json"]]
-    assert paths == ["/spec/runtimeClassName", "/spec/nodeSelector/runtime"]  # else admission adds it again
+    assert paths == [
+        "/spec/runtimeClassName",
+        "/spec/nodeSelector/runtime",
+    ]  # else admission adds it again
 
 
 def test_the_runtime_class_of_a_workload_is_removed_where_it_is_written() -> None:
@@ -132,12 +157,25 @@ def test_the_runtime_class_of_a_workload_is_removed_where_it_is_written() -> Non
         "metadata": {"name": "web", "namespace": "ml"},
         "spec": {"template": {"spec": written}},
     }
-    own = claim("web-0-g", request("r", DRIVER), metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]})
+    own = claim(
+        "web-0-g",
+        request("r", DRIVER),
+        metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]},
+    )
     answer = explain(
-        "pod/web-0", GPU, node("node-1"), gpus("node-1", "gpu-0"), template("t", request("r", DRIVER)), owner, own, made
+        "pod/web-0",
+        GPU,
+        node("node-1"),
+        gpus("node-1", "gpu-0"),
+        template("t", request("r", DRIVER)),
+        owner,
+        own,
+        made,
     )
     (fix,) = [fix for fix in answer.fixes if "runtimeClassName" in fix.title]
-    removed = Patch("Deployment/ml/web", ({"op": "remove", "path": "/spec/template/spec/runtimeClassName"},))
+    removed = Patch(
+        "Deployment/ml/web", ({"op": "remove", "path": "/spec/template/spec/runtimeClassName"},)
+    )
     assert fix.changes == (removed,)
 
 
@@ -150,21 +188,38 @@ def test_a_host_port_is_given_up_unless_the_pod_has_the_hosts_network(network: b
 
     other = serving("other", nodeName="node-1")
     other["spec"]["resourceClaims"] = []
-    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, other, serving("p"))
+    answer = explain(
+        "pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, other, serving("p")
+    )
     removed = [{"op": "remove", "path": "/spec/containers/0/ports/0/hostPort"}]
-    assert any(plain(c).get("json") == removed for fix in answer.fixes for c in fix.changes) is not network
+    assert (
+        any(plain(c).get("json") == removed for fix in answer.fixes for c in fix.changes)
+        is not network
+    )
 
 
 def test_everything_that_refuses_a_node_is_put_right_at_once() -> None:
-    far = node("node-1", labels={"pool": "a"}, taints=[{"key": "team", "value": "x", "effect": "NoSchedule"}])
-    answer = explain("pod/p", GPU, far, gpus("node-1", "gpu-0"), CLAIM, waiting(nodeSelector={"pool": "b"}))
+    far = node(
+        "node-1",
+        labels={"pool": "a"},
+        taints=[{"key": "team", "value": "x", "effect": "NoSchedule"}],
+    )
+    answer = explain(
+        "pod/p", GPU, far, gpus("node-1", "gpu-0"), CLAIM, waiting(nodeSelector={"pool": "b"})
+    )
     both = "remove nodeSelector pool=b from the pod, and add a toleration for team=x:NoSchedule to the pod"
     assert answer.fixes[0].title == both
     assert len([step for step in answer.fixes[0].steps if step.destroys]) == 1
 
 
 def test_a_node_gets_the_label_that_an_expression_asks_for() -> None:
-    terms = [{"matchExpressions": [{"key": "example.com/rack", "operator": "In", "values": ["r1", "r2"]}]}]
+    terms = [
+        {
+            "matchExpressions": [
+                {"key": "example.com/rack", "operator": "In", "values": ["r1", "r2"]}
+            ]
+        }
+    ]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     asking = waiting(affinity={"nodeAffinity": required})
     found = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, asking)

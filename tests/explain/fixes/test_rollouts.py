@@ -9,7 +9,19 @@ from dractl.cluster.changes import Create, Delete, Patch
 from dractl.explain import Explainer, everything, explain_each
 from dractl.explain.answer import plain
 from tests.explain.cluster import claim, node, pod, request, state_of
-from tests.explain.test_fixes import BUSY, DRIVER, GPU, TWO, explain, gpus, held, made, replica, template, titles
+from tests.explain.test_fixes import (
+    BUSY,
+    DRIVER,
+    GPU,
+    TWO,
+    explain,
+    gpus,
+    held,
+    made,
+    replica,
+    template,
+    titles,
+)
 
 
 def own(name: str, *requests: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -40,7 +52,9 @@ def test_pods_that_fit_after_one_step_of_a_rollout_are_not_counted() -> None:
     old = replica("web-0", "node-1"), replica("web-1", "node-1")
     new = new_replica("web-2"), new_replica("web-3")
     state = state_of(*BUSY, own("web-2"), own("web-3"), *old, *new)
-    (answer,) = explain_each(Explainer(state, Features.for_release("1.37")), everything(state, None), alike=True)
+    (answer,) = explain_each(
+        Explainer(state, Features.for_release("1.37")), everything(state, None), alike=True
+    )
     assert answer.alike == ("web-3",)
     assert answer.fixes[0].tried == (Delete("Pod/ml/web-0"),)
     assert answer.fixes[0].relief is None
@@ -60,9 +74,14 @@ def test_a_run_of_a_cron_job_waits_for_the_earlier_one() -> None:
         metadata = {"name": name, "namespace": "ml", "ownerReferences": cron}
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
-    running = made("web-0", "Job/nightly-1", where="node-1"), made("web-1", "Job/nightly-1", where="node-1")
+    running = (
+        made("web-0", "Job/nightly-1", where="node-1"),
+        made("web-1", "Job/nightly-1", where="node-1"),
+    )
     jobs = run("nightly-1"), run("nightly-2")
-    answer = explain("pod/web-2", *BUSY, *jobs, own("web-2"), *running, made("web-2", "Job/nightly-2"))
+    answer = explain(
+        "pod/web-2", *BUSY, *jobs, own("web-2"), *running, made("web-2", "Job/nightly-2")
+    )
     assert titles(answer)[0] == "wait until Job ml/nightly-1 is done"
     assert "concurrencyPolicy of CronJob ml/nightly" in answer.fixes[0].effect
 
@@ -76,8 +95,16 @@ def test_a_pod_whose_claim_is_older_than_its_template_is_recreated() -> None:
 
 
 def test_a_pod_of_nobody_is_deleted_and_created_again() -> None:
-    status = {"phase": "Pending", "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}]}
-    waiting = pod("p", {"name": "g", "resourceClaimTemplateName": "t"}, metadata={"uid": "uid-p"}, status=status)
+    status = {
+        "phase": "Pending",
+        "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}],
+    }
+    waiting = pod(
+        "p",
+        {"name": "g", "resourceClaimTemplateName": "t"},
+        metadata={"uid": "uid-p"},
+        status=status,
+    )
     answer = explain("pod/p", *TWO, claim("other", request("r", DRIVER)), waiting)
     delete, create = answer.fixes[0].changes
     assert delete == Delete("Pod/ml/p")
@@ -87,7 +114,10 @@ def test_a_pod_of_nobody_is_deleted_and_created_again() -> None:
 
 
 def test_replicas_that_are_to_share_a_device_get_one_claim() -> None:
-    sharing = {"driver": DRIVER, "parameters": {"kind": "GpuConfig", "sharing": {"strategy": "TimeSlicing"}}}
+    sharing = {
+        "driver": DRIVER,
+        "parameters": {"kind": "GpuConfig", "sharing": {"strategy": "TimeSlicing"}},
+    }
     shared = template("t", request("r", DRIVER))
     shared["spec"]["spec"]["devices"]["config"] = [{"opaque": sharing}]
     one = (GPU, node("node-1"), gpus("node-1", "gpu-0"), shared, held("web-0", "node-1", "gpu-0"))
@@ -99,15 +129,26 @@ def test_replicas_that_are_to_share_a_device_get_one_claim() -> None:
     assert create.value["kind"] == "ResourceClaim"
     name = create.value["metadata"]["name"]
     assert plain(patch)["json"][0]["value"] == {"name": "g", "resourceClaimName": name}
-    assert plain(at_once)["json"][0]["value"] == {"type": "Recreate"}  # the old replica holds the device
+    assert plain(at_once)["json"][0]["value"] == {
+        "type": "Recreate"
+    }  # the old replica holds the device
 
 
 def test_equal_replicas_get_the_same_smaller_count() -> None:
     three = template("t", request("r", DRIVER, 3))
-    nodes = [part for n in ("node-1", "node-2") for part in (node(n), gpus(n, "gpu-0", "gpu-1", "gpu-2", "gpu-3"))]
+    nodes = [
+        part
+        for n in ("node-1", "node-2")
+        for part in (node(n), gpus(n, "gpu-0", "gpu-1", "gpu-2", "gpu-3"))
+    ]
     holders = [held(f"web-{n}", f"node-{n + 1}", "gpu-0", "gpu-1", "gpu-2") for n in range(2)]
     pods = [made(f"web-{n}", "StatefulSet/web", where=f"node-{n + 1}") for n in range(2)]
     waiting = own("web-2", request("r", DRIVER, 3))
-    answer = explain("pod/web-2", GPU, *nodes, three, *holders, *pods, waiting, made("web-2", "StatefulSet/web"))
-    assert titles(answer)[0] == "lower count of request r from 3 to 2 in all 3 pods of StatefulSet ml/web"
+    answer = explain(
+        "pod/web-2", GPU, *nodes, three, *holders, *pods, waiting, made("web-2", "StatefulSet/web")
+    )
+    assert (
+        titles(answer)[0]
+        == "lower count of request r from 3 to 2 in all 3 pods of StatefulSet ml/web"
+    )
     assert answer.fixes[0].steps[-1].command == "kubectl delete pod web-2 web-0 web-1 -n ml"

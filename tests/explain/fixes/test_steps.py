@@ -16,7 +16,9 @@ from tests.explain.test_fixes import DRIVER, made, replica, request, template
 ASKED = pod("p", {"name": "g", "resourceClaimTemplateName": "t"}, metadata={"uid": "p"})
 
 
-def commands(*changes: Any, about: dict[str, Any] = ASKED, objects: tuple[dict[str, Any], ...] = ()) -> list[str]:
+def commands(
+    *changes: Any, about: dict[str, Any] = ASKED, objects: tuple[dict[str, Any], ...] = ()
+) -> list[str]:
     state = state_of(*objects, about)
     question = Question("Pod", ("ml", about["metadata"]["name"]), about)
     return [step.command for step in steps(state, question, changes)]
@@ -28,13 +30,21 @@ TAINTS = [{"key": "a", "value": "b", "effect": "NoSchedule"}, {"key": "c", "effe
 @pytest.mark.parametrize(
     ("value", "operation", "command"),
     [
-        (node("n", unschedulable=True), {"op": "remove", "path": "/spec/unschedulable"}, "kubectl uncordon n"),
+        (
+            node("n", unschedulable=True),
+            {"op": "remove", "path": "/spec/unschedulable"},
+            "kubectl uncordon n",
+        ),
         (
             node("n", taints=TAINTS),
             {"op": "replace", "path": "/spec/taints", "value": TAINTS[1:]},
             "kubectl taint node n a=b:NoSchedule-",
         ),
-        (node("n"), {"op": "add", "path": "/metadata/labels/rack", "value": "r 1"}, "kubectl label node n 'rack=r 1'"),
+        (
+            node("n"),
+            {"op": "add", "path": "/metadata/labels/rack", "value": "r 1"},
+            "kubectl label node n 'rack=r 1'",
+        ),
         (
             node("n", labels={"rack": "1"}),
             {"op": "replace", "path": "/metadata/labels/rack", "value": "2"},
@@ -42,25 +52,36 @@ TAINTS = [{"key": "a", "value": "b", "effect": "NoSchedule"}, {"key": "c", "effe
         ),
     ],
 )
-def test_a_command_says_what_it_does(value: dict[str, Any], operation: dict[str, Any], command: str) -> None:
+def test_a_command_says_what_it_does(
+    value: dict[str, Any], operation: dict[str, Any], command: str
+) -> None:
     assert commands(Patch("Node/n", (operation,)), objects=(value,)) == [command]
 
 
 def test_the_status_of_a_claim_is_patched_as_one() -> None:
-    (command,) = commands(Patch("ResourceClaim/ml/c", ({"op": "remove", "path": "/status/allocation"},)))
+    (command,) = commands(
+        Patch("ResourceClaim/ml/c", ({"op": "remove", "path": "/status/allocation"},))
+    )
     assert "--subresource=status" in command
 
 
 def test_two_patches_of_one_object_are_one() -> None:
     path = "/spec/spec/devices/requests/0/exactly"
-    patches = [Patch("ResourceClaimTemplate/ml/t", ({"op": "add", "path": f"{path}/{k}", "value": 1},)) for k in "ab"]
+    patches = [
+        Patch("ResourceClaimTemplate/ml/t", ({"op": "add", "path": f"{path}/{k}", "value": 1},))
+        for k in "ab"
+    ]
     found = commands(*patches, objects=(template("t", request("r", DRIVER)),))
     assert sum("replace --force -f resourceclaimtemplate-t.yaml" in c for c in found) == 1
 
 
 def test_pods_are_deleted_together_and_last() -> None:
     count = {"op": "replace", "path": "/spec/spec/devices/requests/0/exactly/count", "value": 2}
-    changes = (Patch("ResourceClaimTemplate/ml/t", (count,)), Delete("Pod/ml/web-0"), Delete("Pod/ml/web-1"))
+    changes = (
+        Patch("ResourceClaimTemplate/ml/t", (count,)),
+        Delete("Pod/ml/web-0"),
+        Delete("Pod/ml/web-1"),
+    )
     objects = (template("t", request("r", DRIVER)), made("web-0", "StatefulSet/web", where="n"))
     found = commands(*changes, about=made("web-1", "StatefulSet/web"), objects=objects)
     assert found[-1] == "kubectl delete pod web-1 web-0 -n ml"
@@ -71,7 +92,9 @@ def test_many_pods_of_a_deployment_are_restarted() -> None:
     count = {"op": "replace", "path": "/spec/spec/devices/requests/0/exactly/count", "value": 2}
     pods = tuple(replica(f"web-{n}") for n in range(1, 8))
     objects = (template("t", request("r", DRIVER)), *pods)
-    found = commands(Patch("ResourceClaimTemplate/ml/t", (count,)), about=replica("web-0"), objects=objects)
+    found = commands(
+        Patch("ResourceClaimTemplate/ml/t", (count,)), about=replica("web-0"), objects=objects
+    )
     assert found[-1] == "kubectl rollout restart deployment/web -n ml"
 
 
@@ -95,7 +118,14 @@ def test_a_job_is_suspended_where_all_its_pods_end() -> None:
 
 
 def test_the_extent_of_a_change() -> None:
-    targets = ("ResourceClaim/ml/c", "Pod/ml/p", "Deployment/ml/web", "DeviceClass/gpu", "Node/n", "ConfigMap/ml/c")
+    targets = (
+        "ResourceClaim/ml/c",
+        "Pod/ml/p",
+        "Deployment/ml/web",
+        "DeviceClass/gpu",
+        "Node/n",
+        "ConfigMap/ml/c",
+    )
     extents = [touches(Patch(target, ())) for target in targets]
     assert extents == sorted(set(extents))
 
@@ -106,7 +136,9 @@ def test_nothing_can_be_applied_to_what_an_operator_makes() -> None:
 
 
 def test_what_is_created_before_something_is_deleted_is_tried_first() -> None:
-    created = Create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "ml"}})
+    created = Create(
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "ml"}}
+    )
     assert commands(created, Delete("Pod/ml/x")) == [
         "kubectl create -f - --dry-run=server",
         "kubectl create -f -",
@@ -119,7 +151,11 @@ def test_what_is_created_before_something_is_deleted_is_tried_first() -> None:
     [
         (
             "Namespace/ml",
-            {"op": "add", "path": "/metadata/labels", "value": {"resource.kubernetes.io/admin-access": "true"}},
+            {
+                "op": "add",
+                "path": "/metadata/labels",
+                "value": {"resource.kubernetes.io/admin-access": "true"},
+            },
             "kubectl label namespace ml",
         ),
         (
@@ -133,7 +169,11 @@ def test_what_admits_an_object_is_changed_before_the_object_is_tried(
     kind: str, operation: dict[str, Any], command: str
 ) -> None:
     """Admission judges a dry run, too (refused by kube-apiserver 1.37 until the namespace has the label)."""
-    admin = {"op": "add", "path": "/spec/spec/devices/requests/0/exactly/adminAccess", "value": True}
+    admin = {
+        "op": "add",
+        "path": "/spec/spec/devices/requests/0/exactly/adminAccess",
+        "value": True,
+    }
     objects = (
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}},
         {
@@ -144,7 +184,9 @@ def test_what_admits_an_object_is_changed_before_the_object_is_tried(
         },
         template("t", request("r", DRIVER)),
     )
-    found = commands(Patch("ResourceClaimTemplate/ml/t", (admin,)), Patch(kind, (operation,)), objects=objects)
+    found = commands(
+        Patch("ResourceClaimTemplate/ml/t", (admin,)), Patch(kind, (operation,)), objects=objects
+    )
     dry = next(at for at, text in enumerate(found) if text.endswith("--dry-run=server"))
     assert [text.startswith(command) for text in found].index(True) < dry
     assert found[dry].startswith("kubectl patch --local")

@@ -11,16 +11,25 @@ EMPTY = API + "kind: ResourceClaim\nmetadata: {name: gpus}\n"
 
 @pytest.mark.parametrize(
     ("spec", "place"),
-    [("spec: {devices: {requests: []}}\n", "requests"), ("spec: {devices: {}}\n", "devices"), ("spec: {}\n", "spec")],
+    [
+        ("spec: {devices: {requests: []}}\n", "requests"),
+        ("spec: {devices: {}}\n", "devices"),
+        ("spec: {}\n", "spec"),
+    ],
 )
-def test_a_claim_without_requests_is_reported_at_what_there_is_of_them(spec: str, place: str) -> None:
+def test_a_claim_without_requests_is_reported_at_what_there_is_of_them(
+    spec: str, place: str
+) -> None:
     (finding,) = found(EMPTY + spec, "DRA151")
     assert (finding.severity, marked(finding)) == ("warning", place)
     assert "asks for no device" in finding.message
 
 
 def test_a_template_is_checked_too() -> None:
-    text = API + "kind: ResourceClaimTemplate\nmetadata: {name: gpus}\nspec: {spec: {devices: {requests: []}}}\n"
+    text = (
+        API
+        + "kind: ResourceClaimTemplate\nmetadata: {name: gpus}\nspec: {spec: {devices: {requests: []}}}\n"
+    )
     assert len(found(text, "DRA151")) == 1
 
 

@@ -24,11 +24,16 @@ def test_a_configuration_does_not_narrow_a_class() -> None:
 
 
 def test_a_class_with_a_selector_is_right() -> None:
-    assert found(device_class("gpu.example.com", 'device.driver == "gpu.example.com"'), "DRA210") == []
+    assert (
+        found(device_class("gpu.example.com", 'device.driver == "gpu.example.com"'), "DRA210") == []
+    )
 
 
 def test_a_prototype_of_the_api_has_no_spec() -> None:
     # kubernetes-sigs/wg-device-management dra-evolution/testdata/classes.yaml
-    text = BARE.replace("/v1", "/v1alpha2") + "requirements: [{deviceSelector: device.driverName == 'a'}]\n"
+    text = (
+        BARE.replace("/v1", "/v1alpha2")
+        + "requirements: [{deviceSelector: device.driverName == 'a'}]\n"
+    )
     report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"))
     assert [finding.code for finding in report.findings] == ["DRA801"]

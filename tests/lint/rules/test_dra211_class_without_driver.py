@@ -31,7 +31,9 @@ def test_any_condition_on_the_driver_in_any_selector_is_enough(selectors: tuple[
 
 
 def test_a_driver_in_a_string_or_comment_is_no_condition() -> None:
-    text = device_class("gpu", "'" + 'device.attributes["gpu.example.com"].model == "device.driver"' + "'")
+    text = device_class(
+        "gpu", "'" + 'device.attributes["gpu.example.com"].model == "device.driver"' + "'"
+    )
     assert len(found(text, "DRA211")) == 1
 
 

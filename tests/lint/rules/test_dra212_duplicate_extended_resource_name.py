@@ -6,16 +6,24 @@ from tests.lint.written import device_class, documents, found
 
 
 def named(name: str, resource: str) -> str:
-    return device_class(name, 'device.driver == "d.example.com"') + f"  extendedResourceName: {resource}\n"
+    return (
+        device_class(name, 'device.driver == "d.example.com"')
+        + f"  extendedResourceName: {resource}\n"
+    )
 
 
 def test_the_second_class_of_a_resource_is_reported() -> None:
-    (finding,) = found(documents(named("a", "example.com/gpu"), named("b", "example.com/gpu")), "DRA212")
+    (finding,) = found(
+        documents(named("a", "example.com/gpu"), named("b", "example.com/gpu")), "DRA212"
+    )
     assert finding.object is not None
     assert finding.object.name == "b"
     assert "class a has the extended resource name example.com/gpu" in finding.message
 
 
 def test_different_resources_and_one_class_alone() -> None:
-    assert found(documents(named("a", "example.com/gpu"), named("b", "example.com/nic")), "DRA212") == []
+    assert (
+        found(documents(named("a", "example.com/gpu"), named("b", "example.com/nic")), "DRA212")
+        == []
+    )
     assert found(named("a", "example.com/gpu"), "DRA212") == []

@@ -11,7 +11,10 @@ from tests.lint.written import found, published
 
 
 def test_counters_are_only_looked_up_where_devices_consume_them() -> None:
-    text = published("node-1", "gpu-0") + "    consumesCounters: [{counterSet: a, counters: {m: {value: 1}}}]\n"
+    text = (
+        published("node-1", "gpu-0")
+        + "    consumesCounters: [{counterSet: a, counters: {m: {value: 1}}}]\n"
+    )
     assert found(text, "DRA353", "1.37")
     assert not found(text, "DRA353", "1.35")
     assert found(text, "DRA353", "1.35", {"DRAPartitionableDevices": True})
@@ -34,7 +37,9 @@ def test_counters_are_only_looked_up_where_devices_consume_them() -> None:
         ),
     ],
 )
-def test_where_counters_belong_depends_on_the_release(release: str, lines: str, code: str, said: str) -> None:
+def test_where_counters_belong_depends_on_the_release(
+    release: str, lines: str, code: str, said: str
+) -> None:
     text = published("node-1", "").replace("devices:\n", lines + "\n")
     target = Target.of(release, {"DRAPartitionableDevices": True})
     (finding,) = lint(load(["-"], stdin=text.encode()), target).findings

@@ -20,7 +20,8 @@ def test_minus_one_is_no_numa_node(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("numaNode", "{int: 0}"), ("index", "{int: -1}"), ("numaNode", '{string: "-1"}')]
+    ("name", "value"),
+    [("numaNode", "{int: 0}"), ("index", "{int: -1}"), ("numaNode", '{string: "-1"}')],
 )
 def test_other_values_and_other_attributes(name: str, value: str) -> None:
     assert found(with_attribute(name, value), "DRA356") == []

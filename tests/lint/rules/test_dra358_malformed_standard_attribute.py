@@ -8,7 +8,10 @@ from tests.lint.written import found, published
 
 
 def with_attribute(name: str, value: str) -> str:
-    return published("node-1", "gpu-0") + f"    attributes: {{resource.kubernetes.io/{name}: {{{value}}}}}\n"
+    return (
+        published("node-1", "gpu-0")
+        + f"    attributes: {{resource.kubernetes.io/{name}: {{{value}}}}}\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,12 @@ def test_a_claim_that_is_not_in_the_input_is_an_info() -> None:
     assert [finding.severity for finding in found(unused(pod("gpu=gpus")), "DRA421")] == ["info"]
 
 
-@pytest.mark.parametrize("device_class", ["dranet", "rdma-nics", "sriovnetwork.k8snetworkplumbingwg.io"])
-def test_network_devices_are_moved_into_the_pod_and_named_by_no_container(device_class: str) -> None:
+@pytest.mark.parametrize(
+    "device_class", ["dranet", "rdma-nics", "sriovnetwork.k8snetworkplumbingwg.io"]
+)
+def test_network_devices_are_moved_into_the_pod_and_named_by_no_container(
+    device_class: str,
+) -> None:
     text = documents(claim(f"port {device_class}"), unused(pod("gpu=gpus")))
     assert found(text, "DRA421") == []
 
@@ -52,15 +56,22 @@ spec:
 def test_each_controller_of_a_chart_has_a_pod() -> None:
     text = documents(claim("gpu gpu.nvidia.com"), RELEASE.replace("CLAIM", "gpu"))
     (finding,) = found(text, "DRA421")
-    assert (finding.path, finding.severity) == ("spec.values.defaultPodOptions.resourceClaims[0].name", "warning")
+    assert (finding.path, finding.severity) == (
+        "spec.values.defaultPodOptions.resourceClaims[0].name",
+        "warning",
+    )
     assert finding.message.startswith("no container of controller server uses the claim gpu")
     assert "only in the controllers that use it" in (finding.help or "")
 
 
 def test_one_finding_for_a_list_that_several_controllers_share() -> None:
-    text = documents(claim("gpu gpu.nvidia.com"), RELEASE.replace("claims: [{name: CLAIM}]", "limits: {}"))
+    text = documents(
+        claim("gpu gpu.nvidia.com"), RELEASE.replace("claims: [{name: CLAIM}]", "limits: {}")
+    )
     (finding,) = found(text, "DRA421")
-    assert finding.message.startswith("no container of controllers server and learning uses the claim gpu")
+    assert finding.message.startswith(
+        "no container of controllers server and learning uses the claim gpu"
+    )
 
 
 def test_a_placeholder_may_be_the_name_of_the_claim() -> None:
@@ -70,5 +81,8 @@ def test_a_placeholder_may_be_the_name_of_the_claim() -> None:
 
 def test_a_misspelt_name_in_a_container_is_one_mistake() -> None:
     misspelt = pod("gpu=gpus").replace("claims: [{name: gpu}]", "claims: [{name: gp}]")
-    report = lint(load(["-"], stdin=documents(claim("gpu gpu.nvidia.com"), misspelt).encode()), Target.of("1.37"))
+    report = lint(
+        load(["-"], stdin=documents(claim("gpu gpu.nvidia.com"), misspelt).encode()),
+        Target.of("1.37"),
+    )
     assert [finding.code for finding in report.findings] == ["DRA409"]

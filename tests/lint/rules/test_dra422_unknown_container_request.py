@@ -10,7 +10,9 @@ def uses(request: str) -> str:
 
 
 def test_a_request_that_the_claim_lacks() -> None:
-    (finding,) = found(documents(claim("big gpu.example.com\nsmall gpu.example.com"), uses("huge")), "DRA422")
+    (finding,) = found(
+        documents(claim("big gpu.example.com\nsmall gpu.example.com"), uses("huge")), "DRA422"
+    )
     assert finding.path == "spec.containers[0].resources.claims[0].request"
     assert "big, small" in (finding.help or "")
 

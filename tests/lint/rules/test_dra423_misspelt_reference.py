@@ -31,7 +31,9 @@ def test_a_claim_is_no_template(made: str) -> None:
 
 
 def test_a_file_beside_those_that_a_hook_names_may_have_the_right_one(tmp_path: Path) -> None:
-    aligned, unaligned = (template(ONE).replace("name: gpu}", f"name: {name}}}") for name in ("aligned", "unaligned"))
+    aligned, unaligned = (
+        template(ONE).replace("name: gpu}", f"name: {name}}}") for name in ("aligned", "unaligned")
+    )
     (tmp_path / "pod.yaml").write_text(pod("a:aligned"))
     (tmp_path / "unaligned.yaml").write_text(unaligned)
 
@@ -46,7 +48,9 @@ def test_a_file_beside_those_that_a_hook_names_may_have_the_right_one(tmp_path: 
 
 def test_another_folder_of_the_repository_may_have_the_right_one(tmp_path: Path) -> None:
     # sympozium-ai/llmfit-dra: examples/ use classes of deploy/
-    one, other = (device_class(name, '"true"') for name in ("gpu.vendor.example", "gpu-any.vendor.example"))
+    one, other = (
+        device_class(name, '"true"') for name in ("gpu.vendor.example", "gpu-any.vendor.example")
+    )
     for folder in (".git", "deploy", "examples", "node_modules"):
         (tmp_path / folder).mkdir()
     (tmp_path / "examples" / "claim.yaml").write_text(claim("gpu gpu.vendor.example"))
@@ -71,7 +75,12 @@ def test_a_template_of_another_folder_is_not_that_of_the_pod(tmp_path: Path) -> 
     (tmp_path / "v1beta1" / "a.yaml").write_text(
         documents(there, here.replace("{name: p", "{namespace: here, name: p"))
     )
-    codes = {finding.code for finding in lint(load([str(tmp_path / "v1beta1" / "a.yaml")]), Target.of("1.37")).findings}
+    codes = {
+        finding.code
+        for finding in lint(
+            load([str(tmp_path / "v1beta1" / "a.yaml")]), Target.of("1.37")
+        ).findings
+    }
     assert "DRA423" in codes
 
 

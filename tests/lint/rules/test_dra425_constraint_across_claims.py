@@ -25,7 +25,9 @@ def test_a_constraint_does_not_reach_the_other_claims_of_a_pod() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        documents(PAIR, pod("a=pair", "b=pair")),  # each of them is aligned in itself, which is a purpose
+        documents(
+            PAIR, pod("a=pair", "b=pair")
+        ),  # each of them is aligned in itself, which is a purpose
         documents(ONE, NIC.replace("pcieRoot", "numaNode"), pod("a=gpu", "b=nic")),
         documents(ONE, NIC, pod("a=gpu")),
         documents(ONE, claim("nic nic.example.com", "", "nic"), pod("a=gpu", "b=nic")),

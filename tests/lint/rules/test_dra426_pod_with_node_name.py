@@ -17,7 +17,9 @@ def test_a_pod_that_bypasses_the_scheduler() -> None:
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
 def test_the_template_of_a_workload(kind: str) -> None:
-    text = pod("gpu:gpus", kind=kind).replace("    spec:\n", "    spec:\n      nodeName: node-1\n", 1)
+    text = pod("gpu:gpus", kind=kind).replace(
+        "    spec:\n", "    spec:\n      nodeName: node-1\n", 1
+    )
     assert len(found(text, "DRA426")) == 1
 
 

@@ -17,7 +17,11 @@ def user(resources: str) -> str:
 
 @pytest.mark.parametrize(
     ("device_class", "resource"),
-    [("gpu.nvidia.com", "nvidia.com/gpu"), ("mig.nvidia.com", "nvidia.com/mig-1g.5gb"), ("gpu.amd.com", "amd.com/gpu")],
+    [
+        ("gpu.nvidia.com", "nvidia.com/gpu"),
+        ("mig.nvidia.com", "nvidia.com/mig-1g.5gb"),
+        ("gpu.amd.com", "amd.com/gpu"),
+    ],
 )
 def test_one_container_asks_both(device_class: str, resource: str) -> None:
     text = documents(claim(f"gpu {device_class}"), user(f"limits: {{cpu: 1, {resource}: 1}}"))
@@ -31,7 +35,10 @@ def test_one_container_asks_both(device_class: str, resource: str) -> None:
     [
         ("gpu gpu.nvidia.com", "limits: {cpu: 1}"),
         ("gpu gpu.nvidia.com", "limits: {amd.com/gpu: 1}"),
-        ("gpu gpu.nvidia.com {allocationMode: All, adminAccess: true}", "limits: {nvidia.com/gpu: 1}"),
+        (
+            "gpu gpu.nvidia.com {allocationMode: All, adminAccess: true}",
+            "limits: {nvidia.com/gpu: 1}",
+        ),
         ("channel compute-domain-default-channel.nvidia.com", "limits: {nvidia.com/gpu: 4}"),
         ("nic dra.net", "limits: {rdma/hca: 1}"),  # perhaps another network
         ("gpu gpu.vendor.example", "limits: {nvidia.com/gpu: 1}"),

@@ -25,7 +25,10 @@ def test_the_second_document_is_reported_with_the_first() -> None:
 
 def test_kind_namespace_name_and_group_tell_objects_apart() -> None:
     elsewhere = claim("gpu gpu", name="a").replace("{name: a}", "{name: a, namespace: b}")
-    assert found(documents(claim("gpu gpu", name="a"), elsewhere, CLASS.replace("gpu", "a")), "DRA535") == []
+    assert (
+        found(documents(claim("gpu gpu", name="a"), elsewhere, CLASS.replace("gpu", "a")), "DRA535")
+        == []
+    )
 
 
 def test_versions_of_one_group_are_one_object() -> None:

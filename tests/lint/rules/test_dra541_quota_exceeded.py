@@ -29,8 +29,16 @@ MANY = "replicas: 3\n"
         (f"{DEVICES}: 31", claim("gpu gpu.example.com {allocationMode: All}"), "32 devices"),
         (f"{DEVICES}: 32", claim("gpu gpu.example.com {allocationMode: All}"), None),
         (f"{DEVICES}: 1", claim("gpu other.example.com {count: 2}"), None),
-        (f"{DEVICES}: 5", documents(template(TWO), pod("a:two", kind="Deployment", spec=MANY)), "6 devices"),
-        (f"{DEVICES}: 6", documents(template(TWO), pod("a:two", kind="Deployment", spec=MANY)), None),
+        (
+            f"{DEVICES}: 5",
+            documents(template(TWO), pod("a:two", kind="Deployment", spec=MANY)),
+            "6 devices",
+        ),
+        (
+            f"{DEVICES}: 6",
+            documents(template(TWO), pod("a:two", kind="Deployment", spec=MANY)),
+            None,
+        ),
         (f"{DEVICES}: 1", documents(TWO, pod("a=two")), "2 devices"),  # shared, not copied
         (f"{DEVICES}: 1", template(TWO), None),  # nobody has it made
         (f"{COUNT}: 1", documents(TWO, claim("gpu a", name="b")), "2 claims, its limit is 1"),
@@ -38,7 +46,9 @@ MANY = "replicas: 3\n"
         (f"{COUNT}: 0, cpu: 1", claim("gpu a"), "1 claims, its limit is 0"),
     ],
 )
-def test_what_the_manifests_ask_for_is_charged_as_the_server_does(hard: str, text: str, said: str | None) -> None:
+def test_what_the_manifests_ask_for_is_charged_as_the_server_does(
+    hard: str, text: str, said: str | None
+) -> None:
     advice = found(documents(quota(hard), text), "DRA541")
     assert [finding.severity for finding in advice] == (["warning"] if said else [])
     assert said is None or said in advice[0].message
@@ -56,10 +66,15 @@ def test_of_alternatives_the_most_of_each_class_is_charged() -> None:
 
 def test_quotas_of_other_namespaces_and_of_scopes_do_not_count() -> None:
     assert not found(documents(quota(f"{DEVICES}: 1", namespace="other"), TWO), "DRA541")
-    assert not found(documents(quota(f"{DEVICES}: 1", "  scopes: [NotTerminating]\n"), TWO), "DRA541")
+    assert not found(
+        documents(quota(f"{DEVICES}: 1", "  scopes: [NotTerminating]\n"), TWO), "DRA541"
+    )
 
 
 def test_claims_that_a_pod_has_already_are_counted_once() -> None:
-    made = TWO.replace("{name: two}", "{name: p-a-x, ownerReferences: [{apiVersion: v1, kind: Pod, name: p, uid: u}]}")
+    made = TWO.replace(
+        "{name: two}",
+        "{name: p-a-x, ownerReferences: [{apiVersion: v1, kind: Pod, name: p, uid: u}]}",
+    )
     text = documents(quota(f"{DEVICES}: 2"), template(TWO), pod("a:two"), made)
     assert not found(text, "DRA541")

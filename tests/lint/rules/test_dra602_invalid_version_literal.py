@@ -31,7 +31,15 @@ def test_what_semver_parse_refuses(arguments: str, written: str, help_: str) -> 
 
 
 @pytest.mark.parametrize(
-    "arguments", ['"1.2.3"', '"1.2.3-rc.1+build"', '"v1.02", true', '"1", true', "device.driver", '"v1.2.3", true']
+    "arguments",
+    [
+        '"1.2.3"',
+        '"1.2.3-rc.1+build"',
+        '"v1.02", true',
+        '"1", true',
+        "device.driver",
+        '"v1.2.3", true',
+    ],
 )
 def test_versions_and_what_is_normalized(arguments: str) -> None:
     assert found(selecting(newer_than(f"semver({arguments})")), "DRA602") == []

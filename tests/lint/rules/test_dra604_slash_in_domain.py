@@ -10,9 +10,21 @@ from tests.lint.written import found, marked, selecting
 @pytest.mark.parametrize(
     ("lookup", "of_class", "meant"),
     [
-        ('attributes["gpu.example.com/model"].string', "any", 'device.attributes["gpu.example.com"].string'),
-        ('attributes["nvidia.com/gpu"].memory', "gpu.nvidia.com", 'device.capacity["gpu.nvidia.com"].memory'),
-        ('attributes["nvidia.com/gpu-memory"].x', "gpu.nvidia.com", 'device.capacity["gpu.nvidia.com"].memory'),
+        (
+            'attributes["gpu.example.com/model"].string',
+            "any",
+            'device.attributes["gpu.example.com"].string',
+        ),
+        (
+            'attributes["nvidia.com/gpu"].memory',
+            "gpu.nvidia.com",
+            'device.capacity["gpu.nvidia.com"].memory',
+        ),
+        (
+            'attributes["nvidia.com/gpu-memory"].x',
+            "gpu.nvidia.com",
+            'device.capacity["gpu.nvidia.com"].memory',
+        ),
     ],
 )
 def test_a_domain_with_a_slash(lookup: str, of_class: str, meant: str) -> None:
@@ -34,7 +46,10 @@ def test_domain_and_name_apart() -> None:
 @pytest.mark.parametrize(
     ("expression", "written"),
     [
-        ('device.attributes["nvidia.com/gpu"].architecture == "x"', 'device.attributes["gpu.nvidia.com"].architecture'),
+        (
+            'device.attributes["nvidia.com/gpu"].architecture == "x"',
+            'device.attributes["gpu.nvidia.com"].architecture',
+        ),
         (
             'device.attributes["nvidia.com/gpu"].memory.compareTo(quantity("1Gi")) > 0',
             'device.capacity["gpu.nvidia.com"].memory',

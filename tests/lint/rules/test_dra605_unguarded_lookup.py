@@ -28,15 +28,32 @@ def test_a_lookup_fails_on_the_devices_of_another_driver() -> None:
         documents(GPU, NICS, device_class("b", MODEL)),  # DRA211 says so
         documents(
             NICS,
-            device_class("b", 'device.driver == "b" && device.attributes["resource.kubernetes.io"].pageSize == "4k"'),
+            device_class(
+                "b",
+                'device.driver == "b" && device.attributes["resource.kubernetes.io"].pageSize == "4k"',
+            ),
         ),
         documents(GPU, NICS, selecting(MODEL, "gpu.example.com")),  # the class asks for the driver
         documents(GPU, NICS, selecting(MODEL, "elsewhere")),
         documents(GPU, NICS, ANY, selecting('device.driver == "gpu.example.com" && ' + MODEL)),
-        documents(GPU, NICS, ANY, selecting('device.attributes["gpu.example.com"].?model.orValue("") == "A100"')),
-        documents(GPU, NICS, ANY, selecting('has(device.attributes["gpu.example.com"].model) && ' + MODEL)),
-        documents(GPU, NICS, ANY, selecting('device.attributes["resource.kubernetes.io"].pcieRoot == "pci0000:00"')),
-        documents(GPU, NICS, ANY, selecting('device.attributes["shared.example.com"].model == "A100"')),
+        documents(
+            GPU,
+            NICS,
+            ANY,
+            selecting('device.attributes["gpu.example.com"].?model.orValue("") == "A100"'),
+        ),
+        documents(
+            GPU, NICS, ANY, selecting('has(device.attributes["gpu.example.com"].model) && ' + MODEL)
+        ),
+        documents(
+            GPU,
+            NICS,
+            ANY,
+            selecting('device.attributes["resource.kubernetes.io"].pcieRoot == "pci0000:00"'),
+        ),
+        documents(
+            GPU, NICS, ANY, selecting('device.attributes["shared.example.com"].model == "A100"')
+        ),
     ],
 )
 def test_a_lookup_that_is_guarded_is_left_alone(text: str) -> None:

@@ -18,12 +18,23 @@ FIRST = 'device.attributes["gpu.example.com"].model == "A100"'
             (FIRST + ' && device.attributes["gpu.example.com"].model == "H100"',),
             'device.attributes["gpu.example.com"].model == "H',
         ),
-        ((FIRST, 'device.attributes["gpu.example.com"].model in ["H100", "H200"]'), "device.attributes"),
-        ((FIRST, 'device.attributes["gpu.example.com"].?model.orValue("") == "H100"'), "device.attributes"),
-        ((FIRST, 'true && (1 == 1 && device.attributes["gpu.example.com"].model == 1)'), "device.attributes"),
+        (
+            (FIRST, 'device.attributes["gpu.example.com"].model in ["H100", "H200"]'),
+            "device.attributes",
+        ),
+        (
+            (FIRST, 'device.attributes["gpu.example.com"].?model.orValue("") == "H100"'),
+            "device.attributes",
+        ),
+        (
+            (FIRST, 'true && (1 == 1 && device.attributes["gpu.example.com"].model == 1)'),
+            "device.attributes",
+        ),
     ],
 )
-def test_selectors_that_exclude_each_other_leave_no_device(expressions: tuple[str, ...], at: str) -> None:
+def test_selectors_that_exclude_each_other_leave_no_device(
+    expressions: tuple[str, ...], at: str
+) -> None:
     listed = ", ".join("{cel: {expression: '" + expression + "'}}" for expression in expressions)
     text = documents(GPU, claim("gpu gpu.example.com {selectors: [" + listed + "]}"))
     (advice,) = found(text, "DRA606")
@@ -40,19 +51,26 @@ def test_selectors_that_exclude_each_other_leave_no_device(expressions: tuple[st
         (FIRST, '!(device.attributes["gpu.example.com"].model == "H100")'),
         (FIRST, 'device.attributes["gpu.example.com"].model != "H100"'),
         (FIRST, 'device.attributes["gpu.example.com"].model in ["H100", "A100"]'),
-        ('device.attributes["gpu.example.com"].count == 1', 'device.attributes["gpu.example.com"].count in [1.0]'),
+        (
+            'device.attributes["gpu.example.com"].count == 1',
+            'device.attributes["gpu.example.com"].count in [1.0]',
+        ),
         # A device without the attribute satisfies both.
         (
             'device.attributes["gpu.example.com"].?model.orValue("A") == "A"',
             'device.attributes["gpu.example.com"].?model.orValue("B") == "B"',
         ),
         # The items of a list are different things.
-        ('device.attributes["a.example.com"].x[0] == "A" && device.attributes["a.example.com"].x[1] == "B"',),
+        (
+            'device.attributes["a.example.com"].x[0] == "A" && device.attributes["a.example.com"].x[1] == "B"',
+        ),
     ],
 )
 def test_selectors_that_may_hold_together_are_left_alone(expressions: tuple[str, ...]) -> None:
     listed = ", ".join("{cel: {expression: '" + expression + "'}}" for expression in expressions)
-    assert not found(documents(GPU, claim("gpu gpu.example.com {selectors: [" + listed + "]}")), "DRA606")
+    assert not found(
+        documents(GPU, claim("gpu gpu.example.com {selectors: [" + listed + "]}")), "DRA606"
+    )
 
 
 def test_a_class_that_contradicts_itself_is_reported_once() -> None:

@@ -17,7 +17,10 @@ MEMORY = 'device.capacity["gpu.example.com"].memory'
     [
         # What upstream's evaluator gives in 1.34 and 1.37 on a device with memory 3:
         (f'{MEMORY} == quantity("1").add(quantity("2"))', "error"),  # no such overload
-        (f'{MEMORY}.add(quantity("1")) == quantity("1").add(quantity("3"))', "error"),  # no such overload
+        (
+            f'{MEMORY}.add(quantity("1")) == quantity("1").add(quantity("3"))',
+            "error",
+        ),  # no such overload
         (f'{MEMORY} in [quantity("1").add(quantity("2"))]', "warning"),  # false
         (f'quantity("1").add(quantity("2")) == {MEMORY}', None),  # true
         (f'{MEMORY}.isGreaterThan(quantity("1").add(quantity("1")))', None),  # true
@@ -31,7 +34,10 @@ def test_a_sum_on_the_right_of_a_comparison(expression: str, severity: str | Non
 
 def test_what_costs_too_much_is_told_apart() -> None:
     """1.37's estimate: unbounded with ``!=``, 7 with ``!(a == b)``."""
-    report = lint(load(["-"], stdin=device_class("c", f"'{MEMORY} != quantity(\"4\")'").encode()), Target.of("1.37"))
+    report = lint(
+        load(["-"], stdin=device_class("c", f"'{MEMORY} != quantity(\"4\")'").encode()),
+        Target.of("1.37"),
+    )
     (finding,) = (finding for finding in report.findings if finding.code == "DRA114")
     assert finding.help is not None
     assert finding.help.endswith("write !(a == b)")

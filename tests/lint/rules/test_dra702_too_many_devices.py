@@ -20,11 +20,19 @@ def test_as_many_as_it_can_get() -> None:
 
 def test_one_request_beside_them_is_one_more() -> None:
     assert len(found(claim(f"a gpu {{count: {MOST}}}\nb gpu"), "DRA702")) == 1
-    assert len(found(claim(f"a gpu {{count: {MOST}}}\nb gpu {{allocationMode: All}}"), "DRA702")) == 1
+    assert (
+        len(found(claim(f"a gpu {{count: {MOST}}}\nb gpu {{allocationMode: All}}"), "DRA702")) == 1
+    )
 
 
 def test_of_alternatives_the_smallest_counts() -> None:
-    text = API + "kind: ResourceClaim\nmetadata: {name: c}\nspec: {devices: {requests: [{name: r, firstAvailable: ["
-    few, many = "{name: a, deviceClassName: gpu, count: 8}", "{name: b, deviceClassName: gpu, count: 40}"
+    text = (
+        API
+        + "kind: ResourceClaim\nmetadata: {name: c}\nspec: {devices: {requests: [{name: r, firstAvailable: ["
+    )
+    few, many = (
+        "{name: a, deviceClassName: gpu, count: 8}",
+        "{name: b, deviceClassName: gpu, count: 40}",
+    )
     assert found(f"{text}{few}, {many}]}}]}}}}\n", "DRA702") == []
     assert len(found(f"{text}{many}]}}]}}}}\n", "DRA702")) == 1

@@ -11,13 +11,18 @@ MATCH, DISTINCT = "matchAttribute: a.example.com/numa", "distinctAttribute: a.ex
 
 def test_both_in_one_constraint() -> None:
     # k8s.io/dynamic-resource-allocation/structured: `case constraint.MatchAttribute != nil` comes first
-    (finding,) = found(claim("a gpu {count: 2}", f"constraints: [{{{MATCH}, {DISTINCT}}}]"), "DRA703")
+    (finding,) = found(
+        claim("a gpu {count: 2}", f"constraints: [{{{MATCH}, {DISTINCT}}}]"), "DRA703"
+    )
     assert (finding.severity, marked(finding)) == ("error", "distinctAttribute")
     assert finding.message == "distinctAttribute is ignored beside matchAttribute"
 
 
 def test_each_in_its_own() -> None:
-    assert found(claim("a gpu {count: 2}", f"constraints: [{{{MATCH}}}, {{{DISTINCT}}}]"), "DRA703") == []
+    assert (
+        found(claim("a gpu {count: 2}", f"constraints: [{{{MATCH}}}, {{{DISTINCT}}}]"), "DRA703")
+        == []
+    )
 
 
 NAME = "gpu.example.com/model"
@@ -33,9 +38,11 @@ NAME = "gpu.example.com/model"
         ("gpu gpu.example.com {allocationMode: All}", "", False),  # perhaps one
     ],
 )
-def test_two_constraints_that_no_devices_satisfy(requests: str, matched: str, opposed: bool) -> None:
+def test_two_constraints_that_no_devices_satisfy(
+    requests: str, matched: str, opposed: bool
+) -> None:
     rest = f"constraints:\n- {{{matched}matchAttribute: {NAME}}}\n- {{distinctAttribute: {NAME}}}\n"
     findings = found(claim(requests, rest), "DRA703")
-    assert [(finding.path.endswith(".distinctAttribute"), marked(finding)) for finding in findings] == [
-        (True, NAME)
-    ] * opposed
+    assert [
+        (finding.path.endswith(".distinctAttribute"), marked(finding)) for finding in findings
+    ] == [(True, NAME)] * opposed

@@ -25,6 +25,8 @@ from tests.lint.written import claim, found
         ("{key: a, operator: Exists}, {key: b, operator: Exists}", ["info"]),
     ],
 )
-def test_a_toleration_of_every_effect_does_not_keep_a_pod(tolerations: str, severities: list[str]) -> None:
+def test_a_toleration_of_every_effect_does_not_keep_a_pod(
+    tolerations: str, severities: list[str]
+) -> None:
     text = claim(f"gpu gpu.example.com {{tolerations: [{tolerations}]}}")
     assert [finding.severity for finding in found(text, "DRA705")] == severities

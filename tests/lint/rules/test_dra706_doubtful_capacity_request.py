@@ -11,7 +11,9 @@ def wanting(amount: str) -> str:
     return claim(f"a gpu {{capacity: {{requests: {{memory: {amount}}}}}}}")
 
 
-@pytest.mark.parametrize(("amount", "message"), [('"0"', "0 of memory reserves nothing"), ("0Gi", "0Gi of memory")])
+@pytest.mark.parametrize(
+    ("amount", "message"), [('"0"', "0 of memory reserves nothing"), ("0Gi", "0Gi of memory")]
+)
 def test_nothing(amount: str, message: str) -> None:
     (finding,) = found(wanting(amount), "DRA706")
     assert (finding.severity, marked(finding)) == ("warning", amount)

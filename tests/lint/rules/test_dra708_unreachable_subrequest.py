@@ -28,12 +28,17 @@ SELECTED = "deviceClassName: gpu, selectors: [{cel: {expression: 'device.driver 
         ("deviceClassName: gpu", "deviceClassName: gpu, tolerations: [{operator: Exists}]", False),
     ],
 )
-def test_an_alternative_behind_one_that_always_fits(earlier: str, later: str, unreachable: bool) -> None:
+def test_an_alternative_behind_one_that_always_fits(
+    earlier: str, later: str, unreachable: bool
+) -> None:
     assert bool(found(alternatives(earlier, later), "DRA708")) == unreachable
 
 
 def test_a_constraint_may_fit_the_later_one_only() -> None:
-    assert found(alternatives("deviceClassName: gpu", "deviceClassName: gpu", rest=ROOT), "DRA708") == []
+    assert (
+        found(alternatives("deviceClassName: gpu", "deviceClassName: gpu", rest=ROOT), "DRA708")
+        == []
+    )
 
 
 DRIVER = "device.driver == 'd'"
@@ -48,8 +53,16 @@ CLASSES = (
 
 @pytest.mark.parametrize(
     ("earlier", "later", "unreachable"),
-    [("any", "l4", True), ("any", "h100", True), ("h100", "any", False), ("wide", "l4", False), ("any", "else", False)],
+    [
+        ("any", "l4", True),
+        ("any", "h100", True),
+        ("h100", "any", False),
+        ("wide", "l4", False),
+        ("any", "else", False),
+    ],
 )
 def test_a_class_that_requires_nothing_more(earlier: str, later: str, unreachable: bool) -> None:
-    text = documents(*CLASSES, alternatives(f"deviceClassName: {earlier}", f"deviceClassName: {later}"))
+    text = documents(
+        *CLASSES, alternatives(f"deviceClassName: {earlier}", f"deviceClassName: {later}")
+    )
     assert bool(found(text, "DRA708")) == unreachable

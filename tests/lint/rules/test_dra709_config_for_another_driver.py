@@ -27,4 +27,7 @@ def test_the_driver_of_the_requests_that_it_names(config: str, wrong: bool) -> N
 
 
 def test_a_class_that_is_not_there_may_be_of_any_driver() -> None:
-    assert found(documents(GPU, claim("gpu another-class", configured("other.example.com"))), "DRA709") == []
+    assert (
+        found(documents(GPU, claim("gpu another-class", configured("other.example.com"))), "DRA709")
+        == []
+    )

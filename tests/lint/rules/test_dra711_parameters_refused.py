@@ -18,7 +18,12 @@ def configured(parameters: str, driver: str = "gpu.nvidia.com") -> str:
     ("parameters", "place", "message", "nearest"),
     [
         # NVIDIA/k8s-dra-driver-gpu api/nvidia.com/resource/v1beta1: sharing.go, api.go (StrictDecoder)
-        (GPU + "sharing: {strategy: TimeSlice}}", "TimeSlice", "must be one of TimeSlicing, MPS", "TimeSlicing"),
+        (
+            GPU + "sharing: {strategy: TimeSlice}}",
+            "TimeSlice",
+            "must be one of TimeSlicing, MPS",
+            "TimeSlicing",
+        ),
         (
             GPU + "sharing: {strategy: TimeSlicing, timeSlicingConfig: {interval: Lang}}}",
             "Lang",
@@ -38,7 +43,9 @@ def test_what_the_driver_refuses(parameters: str, place: str, message: str, near
     (finding,) = found(configured(parameters), "DRA711")
     assert (finding.severity, finding.confidence, marked(finding)) == ("warning", "likely", place)
     assert finding.message.startswith(f"gpu.nvidia.com would refuse this: {message}")
-    assert (finding.help or "").startswith(f"did you mean {nearest}? (gpu.nvidia.com is known to v0.5.1, read on 20")
+    assert (finding.help or "").startswith(
+        f"did you mean {nearest}? (gpu.nvidia.com is known to v0.5.1, read on 20"
+    )
     assert finding.fix is not None
     assert (finding.fix.safe, [edit.text for edit in finding.fix.edits]) == (False, [nearest])
 

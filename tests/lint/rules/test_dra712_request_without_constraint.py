@@ -8,7 +8,9 @@ from tests.lint.written import claim, found
 
 
 def constrained(*names: str) -> str:
-    requests = "gpu-0 gpu.example.com\ngpu-1 gpu.example.com\nnic nic.example.com\ncpu cpu.example.com"
+    requests = (
+        "gpu-0 gpu.example.com\ngpu-1 gpu.example.com\nnic nic.example.com\ncpu cpu.example.com"
+    )
     listed = ", ".join(f"{{requests: [{name}], matchAttribute: a.example.com/x}}" for name in names)
     return claim(requests, f"constraints: [{listed}]")
 
@@ -19,6 +21,8 @@ def test_a_request_that_was_forgotten_is_named() -> None:
     assert "gpu-1" in advice.message
 
 
-@pytest.mark.parametrize("names", [("gpu-0, gpu-1",), ("gpu-0, nic", "gpu-1, cpu"), ("gpu-0, nic", ""), ("gpu-0",)])
+@pytest.mark.parametrize(
+    "names", [("gpu-0, gpu-1",), ("gpu-0, nic", "gpu-1, cpu"), ("gpu-0, nic", ""), ("gpu-0",)]
+)
 def test_requests_of_classes_without_constraints_are_left_alone(names: tuple[str, ...]) -> None:
     assert not found(constrained(*names), "DRA712")

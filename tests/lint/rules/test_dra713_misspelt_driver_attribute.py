@@ -15,7 +15,9 @@ from tests.lint.written import A100, GPU_SLICE, claim, found
 
 
 def looking(expression: str) -> str:
-    return claim("gpu any {selectors: [{cel: {expression: 'EXPRESSION'}}]}").replace("EXPRESSION", expression)
+    return claim("gpu any {selectors: [{cel: {expression: 'EXPRESSION'}}]}").replace(
+        "EXPRESSION", expression
+    )
 
 
 @pytest.mark.parametrize(
@@ -25,8 +27,14 @@ def looking(expression: str) -> str:
         ('attributes["gpu.nvidia.com"].productname == "H100"', "did you mean productName?"),
         ('attributes["gpu.nvidia.com"].arch == "Hopper"', "did you mean architecture?"),
         ('attributes["dra.net"].ifname == "eth0"', "did you mean ifName?"),
-        ('capacity["gpu.nvidia.com"].memroy.isGreaterThan(quantity("1Gi"))', "did you mean memory?"),
-        ('attributes["gpu.nvidia.com"].memory == "80Gi"', 'write device.capacity["gpu.nvidia.com"].memory'),
+        (
+            'capacity["gpu.nvidia.com"].memroy.isGreaterThan(quantity("1Gi"))',
+            "did you mean memory?",
+        ),
+        (
+            'attributes["gpu.nvidia.com"].memory == "80Gi"',
+            'write device.capacity["gpu.nvidia.com"].memory',
+        ),
     ],
 )
 def test_a_misspelt_attribute_of_a_known_driver(lookup: str, meant: str) -> None:
@@ -62,7 +70,9 @@ def test_published_devices_know_better_than_the_catalogue() -> None:
         "DEVICES", A100.replace("model", "architcture")
     )
     slices = [document.value for document in load(["-"], stdin=odd.encode()).documents]
-    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(map(decode, slices), {}))
+    report = lint(
+        load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(map(decode, slices), {})
+    )
     assert "DRA713" not in {finding.code for finding in report.findings}
 
 
@@ -73,7 +83,9 @@ def test_a_clean_claim_needs_no_driver() -> None:
         "print('dractl.drivers.nvidia' in sys.modules)"
     )
     text = looking('device.attributes["gpu.nvidia.com"].architecture == "Hopper"')
-    shown = subprocess.run([sys.executable, "-c", program], input=text.encode(), capture_output=True, check=True)
+    shown = subprocess.run(
+        [sys.executable, "-c", program], input=text.encode(), capture_output=True, check=True
+    )
     assert shown.stdout == b"False\n"
 
 
@@ -88,6 +100,8 @@ def test_a_name_that_a_slice_has_is_not_misspelt() -> None:
 
 def test_of_a_newer_driver_it_is_a_note() -> None:
     text = looking('device.attributes["gpu.nvidia.com"].productname == "H100"')
-    report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), versions={"gpu.nvidia.com": "0.9.0"})
+    report = lint(
+        load(["-"], stdin=text.encode()), Target.of("1.37"), versions={"gpu.nvidia.com": "0.9.0"}
+    )
     (finding,) = [finding for finding in report.findings if finding.code == "DRA713"]
     assert (finding.severity, finding.fix) == ("info", None)

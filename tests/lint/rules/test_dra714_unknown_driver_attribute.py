@@ -20,7 +20,9 @@ GPU = 'device.attributes["gpu.nvidia.com"]'
 def test_a_name_that_no_version_publishes(expression: str, effect: str) -> None:
     (finding,) = found(selecting(expression, "gpu.nvidia.com"), "DRA714")
     assert (finding.severity, finding.confidence, marked(finding)) == ("warning", "likely", "model")
-    assert finding.message == f"gpu.nvidia.com publishes no attribute gpu.nvidia.com/model: {effect}"
+    assert (
+        finding.message == f"gpu.nvidia.com publishes no attribute gpu.nvidia.com/model: {effect}"
+    )
     assert "productName" in (finding.help or "")
 
 
@@ -59,4 +61,6 @@ def test_a_driver_may_publish_attributes_in_the_domain_of_another() -> None:
     pods = device_class("pods", 'device.driver == "wormhole.tenstorrent.com"')
     text = selecting('device.attributes["tenstorrent.com"].physical_pod == "a"', "pods")
     assert found(documents(pods, text), "DRA714") == []
-    assert found(text, "DRA714") == []  # SliferSkyd/wh-dra-plugin deploy/test-scheduler.yaml, without the class
+    assert (
+        found(text, "DRA714") == []
+    )  # SliferSkyd/wh-dra-plugin deploy/test-scheduler.yaml, without the class

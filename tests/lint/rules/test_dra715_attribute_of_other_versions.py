@@ -22,7 +22,9 @@ def test_a_constraint_on_one() -> None:
 
 def test_a_guarded_one_is_for_older_drivers_too() -> None:
     assert found(selecting(f"{GPU}.?index.orValue(0) == 0", "gpu.nvidia.com"), "DRA715") == []
-    assert found(selecting(f'"index" in {GPU} && {GPU}.index == 0', "gpu.nvidia.com"), "DRA715") == []
+    assert (
+        found(selecting(f'"index" in {GPU} && {GPU}.index == 0', "gpu.nvidia.com"), "DRA715") == []
+    )
 
 
 def test_an_attribute_of_the_current_release() -> None:

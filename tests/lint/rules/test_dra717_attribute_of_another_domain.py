@@ -28,10 +28,16 @@ def test_domains_of_the_driver_and_of_unknown_classes() -> None:
     assert found(selecting(f'{GPU}.productName == "x"', "gpu.nvidia.com"), "DRA717") == []
     standard = 'device.attributes["resource.kubernetes.io"].pciBusID == "0000:17:00.0"'
     assert found(selecting(standard, "gpu.nvidia.com"), "DRA717") == []
-    assert found(selecting('device.attributes["nvidia.com"].productName == "x"', "mine"), "DRA717") == []
+    assert (
+        found(selecting('device.attributes["nvidia.com"].productName == "x"', "mine"), "DRA717")
+        == []
+    )
 
 
 def test_the_part_of_a_selector_that_is_for_another_driver() -> None:
     own = device_class("any", 'device.driver in ["gpu.nvidia.com", "gpu.amd.com"]')
-    text = selecting('device.driver == "gpu.amd.com" && device.attributes["gpu.amd.com"].productName == "x"', "any")
+    text = selecting(
+        'device.driver == "gpu.amd.com" && device.attributes["gpu.amd.com"].productName == "x"',
+        "any",
+    )
     assert found(documents(own, text), "DRA717") == []

@@ -10,9 +10,14 @@ GPU = 'device.attributes["gpu.nvidia.com"]'
 
 
 def test_case_counts() -> None:
-    (finding,) = found(selecting(f'{GPU}.architecture in ["Hopper", "blackwell"]', "gpu.nvidia.com"), "DRA719")
+    (finding,) = found(
+        selecting(f'{GPU}.architecture in ["Hopper", "blackwell"]', "gpu.nvidia.com"), "DRA719"
+    )
     assert (finding.severity, marked(finding)) == ("warning", '"blackwell"')
-    assert finding.message == 'gpu.nvidia.com/architecture is never "blackwell"; did you mean Blackwell?'
+    assert (
+        finding.message
+        == 'gpu.nvidia.com/architecture is never "blackwell"; did you mean Blackwell?'
+    )
     assert finding.fix is not None
     assert [edit.text for edit in finding.fix.edits] == ["Blackwell"]
 
@@ -32,11 +37,19 @@ def test_part_of_a_product_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ['startsWith("H100")', 'contains("h100")', 'matches("^H100")', 'lowerAscii().matches("^.*H100.*$")']
+    "call",
+    [
+        'startsWith("H100")',
+        'contains("h100")',
+        'matches("^H100")',
+        'lowerAscii().matches("^.*H100.*$")',
+    ],
 )
 def test_parts_that_no_product_name_has(call: str) -> None:
     (finding,) = found(selecting(f"{GPU}.productName.{call}", "gpu.nvidia.com"), "DRA719")
-    assert finding.message.startswith("this is true for no known gpu.nvidia.com/productName, such as NVIDIA H100")
+    assert finding.message.startswith(
+        "this is true for no known gpu.nvidia.com/productName, such as NVIDIA H100"
+    )
     assert finding.help == 'write .lowerAscii().contains("h100")'
 
 
@@ -55,14 +68,18 @@ def test_parts_that_a_product_name_may_have(condition: str) -> None:
     assert found(selecting(condition, "gpu.nvidia.com"), "DRA719") == []
 
 
-@pytest.mark.parametrize(("written", "meant"), [("1g5gb", "1g.5gb"), ("mig-3g.40gb", "3g.40gb"), ("small", None)])
+@pytest.mark.parametrize(
+    ("written", "meant"), [("1g5gb", "1g.5gb"), ("mig-3g.40gb", "3g.40gb"), ("small", None)]
+)
 def test_mig_profiles_have_one_form(written: str, meant: str | None) -> None:
     # NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go MigProfileInfo.String
     (finding,) = found(selecting(f'{GPU}.profile == "{written}"', "mig.nvidia.com"), "DRA719")
     assert [edit.text for edit in finding.fix.edits] == [meant] if finding.fix else meant is None
 
 
-@pytest.mark.parametrize("profile", ["1g.5gb", "1c.2g.10gb", "1g.10gb+me", "1g.12gb-me", "1g.24gb+me.all", "7g.80gb"])
+@pytest.mark.parametrize(
+    "profile", ["1g.5gb", "1c.2g.10gb", "1g.10gb+me", "1g.12gb-me", "1g.24gb+me.all", "7g.80gb"]
+)
 def test_mig_profiles(profile: str) -> None:
     assert found(selecting(f'{GPU}.profile == "{profile}"', "mig.nvidia.com"), "DRA719") == []
 
@@ -71,7 +88,13 @@ def test_models_of_intel_are_those_of_its_table() -> None:
     gpu = 'device.attributes["gpu.intel.com"]'
     (finding,) = found(selecting(f'{gpu}.model == "0x56c0"', "gpu.intel.com"), "DRA719")
     assert "Flex 170" in (finding.help or "")
-    assert found(selecting(f'{gpu}.model == "B580" && {gpu}.family == "Arc B-Series"', "gpu.intel.com"), "DRA719") == []
+    assert (
+        found(
+            selecting(f'{gpu}.model == "B580" && {gpu}.family == "Arc B-Series"', "gpu.intel.com"),
+            "DRA719",
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(

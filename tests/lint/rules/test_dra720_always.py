@@ -40,11 +40,18 @@ def test_one_device_has_nothing_to_differ_from(constraint: str) -> None:
         ('device.driver == "gpu.nvidia.com"', True),
         ('device.attributes["gpu.nvidia.com"].type == "gpu"', True),
         ('device.driver == "gpu.nvidia.com" || device.allowMultipleAllocations', True),
-        ('device.driver == "gpu.nvidia.com" && device.attributes["gpu.nvidia.com"].architecture == "Hopper"', False),
+        (
+            'device.driver == "gpu.nvidia.com" && device.attributes["gpu.nvidia.com"].architecture == "Hopper"',
+            False,
+        ),
         ('!(device.driver == "gpu.nvidia.com")', False),
     ],
 )
 def test_what_the_class_says_already_is_superfluous(expression: str, superfluous: bool) -> None:
     text = claim(f"gpu gpu.nvidia.com {{selectors: [{{cel: {{expression: '{expression}'}}}}]}}")
-    told = [finding for finding in found(text, "DRA721") if finding.message.startswith("the selector is true")]
+    told = [
+        finding
+        for finding in found(text, "DRA721")
+        if finding.message.startswith("the selector is true")
+    ]
     assert [finding.severity for finding in told] == (["info"] if superfluous else [])

@@ -17,15 +17,35 @@ BOTH = "gpu gpu.nvidia.com\nnic dranet"
 @pytest.mark.parametrize(
     ("attribute", "requests", "message"),
     [
-        ("gpu.nvidia.com/memory", "gpu gpu.nvidia.com {count: 2}", "is a capacity of gpu.nvidia.com"),
-        ("gpu.nvidia.com/parentUUID", BOTH, "only devices of type mig have it, not those of type gpu"),
-        ("gpu.nvidia.com/uuid", "gpu gpu.nvidia.com {count: 2}", "no two devices have the same gpu.nvidia.com/uuid"),
-        ("gpu.nvidia.com/productName", BOTH, "no device for request nic has gpu.nvidia.com/productName: dra.net does"),
+        (
+            "gpu.nvidia.com/memory",
+            "gpu gpu.nvidia.com {count: 2}",
+            "is a capacity of gpu.nvidia.com",
+        ),
+        (
+            "gpu.nvidia.com/parentUUID",
+            BOTH,
+            "only devices of type mig have it, not those of type gpu",
+        ),
+        (
+            "gpu.nvidia.com/uuid",
+            "gpu gpu.nvidia.com {count: 2}",
+            "no two devices have the same gpu.nvidia.com/uuid",
+        ),
+        (
+            "gpu.nvidia.com/productName",
+            BOTH,
+            "no device for request nic has gpu.nvidia.com/productName: dra.net does",
+        ),
     ],
 )
 def test_constraints_that_never_hold(attribute: str, requests: str, message: str) -> None:
     (finding,) = found(matching(attribute, requests), "DRA720")
-    assert (finding.severity, finding.confidence, marked(finding)) == ("warning", "likely", attribute)
+    assert (finding.severity, finding.confidence, marked(finding)) == (
+        "warning",
+        "likely",
+        attribute,
+    )
     assert message in finding.message
 
 
@@ -49,5 +69,7 @@ def test_constraints_that_can_hold(attribute: str, requests: str) -> None:
 
 
 def test_distinct_identities_are_no_mistake() -> None:
-    text = claim("gpu gpu.nvidia.com {count: 2}", "constraints: [{distinctAttribute: gpu.nvidia.com/uuid}]")
+    text = claim(
+        "gpu gpu.nvidia.com {count: 2}", "constraints: [{distinctAttribute: gpu.nvidia.com/uuid}]"
+    )
     assert found(text, "DRA720") == []

@@ -19,7 +19,9 @@ DATED = f"gpu.nvidia.com is {drivers()['gpu.nvidia.com'].known_to}"
         ("1 < 2", "info", "the selector is true for every device"),
     ],
 )
-def test_a_selector_that_reads_nothing_of_the_device(expression: str, severity: str, message: str) -> None:
+def test_a_selector_that_reads_nothing_of_the_device(
+    expression: str, severity: str, message: str
+) -> None:
     (finding,) = found(selecting(expression), "DRA721")
     assert (finding.severity, finding.message) == (severity, message)
     assert expression in marked(finding)
@@ -28,18 +30,30 @@ def test_a_selector_that_reads_nothing_of_the_device(expression: str, severity: 
 @pytest.mark.parametrize(
     ("expression", "message", "help_"),
     [
-        ('device.driver == "gpu.amd.com"', "the devices of class gpu.nvidia.com belong to driver gpu.nvidia.com", None),
+        (
+            'device.driver == "gpu.amd.com"',
+            "the devices of class gpu.nvidia.com belong to driver gpu.nvidia.com",
+            None,
+        ),
         (
             f'{GPU}.type == "mig"',
             "class gpu.nvidia.com has devices of type gpu only",
             "gpu.nvidia.com installs a class for them: mig.nvidia.com",
         ),
-        (f'{GPU}.architecture.startsWith("hop")', "gpu.nvidia.com/architecture is one of Kepler", DATED),
+        (
+            f'{GPU}.architecture.startsWith("hop")',
+            "gpu.nvidia.com/architecture is one of Kepler",
+            DATED,
+        ),
     ],
 )
 def test_what_an_installed_class_excludes(expression: str, message: str, help_: str | None) -> None:
     (finding,) = found(selecting(expression, "gpu.nvidia.com"), "DRA721")
-    assert (finding.severity, finding.confidence, marked(finding)) == ("warning", "likely", expression)
+    assert (finding.severity, finding.confidence, marked(finding)) == (
+        "warning",
+        "likely",
+        expression,
+    )
     assert finding.message.startswith(f"no device satisfies this: {message}")
     assert finding.help == help_
 
@@ -76,7 +90,9 @@ def test_what_the_class_requires_already_is_no_mistake(expression: str) -> None:
 
 def test_a_class_of_the_input_counts_before_the_installed_one() -> None:
     own = device_class("gpu.nvidia.com", 'device.driver == "gpu.amd.com"')
-    (finding,) = found(documents(own, selecting('device.driver == "gpu.amd.com"', "gpu.nvidia.com")), "DRA721")
+    (finding,) = found(
+        documents(own, selecting('device.driver == "gpu.amd.com"', "gpu.nvidia.com")), "DRA721"
+    )
     assert (finding.severity, finding.message) == (
         "info",
         "the selector is true for every device of class gpu.nvidia.com",
@@ -94,7 +110,9 @@ def test_a_class_of_the_input_counts_before_the_installed_one() -> None:
         (f'{GPU}.type == "gpu"', f'{GPU}.type == "gpu" && {GPU}.index == 0', False),
     ],
 )
-def test_what_a_class_of_the_input_requires_already(of_class: str, expression: str, follows: bool) -> None:
+def test_what_a_class_of_the_input_requires_already(
+    of_class: str, expression: str, follows: bool
+) -> None:
     findings = found(documents(device_class("any", of_class), selecting(expression)), "DRA721")
     assert [finding.severity for finding in findings] == (["info"] if follows else [])
 
@@ -117,7 +135,10 @@ def test_a_selector_that_the_class_of_the_input_excludes(of_class: str, expressi
 
 def test_a_selector_that_an_installed_class_excludes() -> None:
     (finding,) = found(selecting('device.driver != "gpu.nvidia.com"', "gpu.nvidia.com"), "DRA721")
-    assert finding.message == "no device satisfies this together with the selectors of class gpu.nvidia.com"
+    assert (
+        finding.message
+        == "no device satisfies this together with the selectors of class gpu.nvidia.com"
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,10 +146,15 @@ def test_a_selector_that_an_installed_class_excludes() -> None:
     [
         ('device.driver in ["a", "b"]', 'device.driver != "a"'),
         (f"(!has({GPU}.uuid))", f'{GPU}.type == "gpu"'),
-        ('device.driver != "a" && device.driver == "a"', 'device.driver == "b"'),  # the class is at fault
+        (
+            'device.driver != "a" && device.driver == "a"',
+            'device.driver == "b"',
+        ),  # the class is at fault
     ],
 )
-def test_a_selector_that_the_class_of_the_input_leaves_devices(of_class: str, expression: str) -> None:
+def test_a_selector_that_the_class_of_the_input_leaves_devices(
+    of_class: str, expression: str
+) -> None:
     findings = found(documents(device_class("any", of_class), selecting(expression)), "DRA721")
     assert [finding for finding in findings if expression in finding.excerpt] == []
 
@@ -137,7 +163,17 @@ def test_a_card_has_less_memory_than_its_name_says() -> None:
     # NVML reports 81559 MiB for it
     named = 'device.attributes["gpu.nvidia.com"].productName == "NVIDIA H100 80GB HBM3"'
     size = 'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("SIZE")) >= 0'
-    (finding,) = found(selecting(f"{named} && {size}".replace("SIZE", "80Gi"), "gpu.nvidia.com"), "DRA721")
-    assert finding.message == "no device satisfies this: NVIDIA H100 80GB HBM3 has 81559Mi, which is 79.6Gi"
-    assert found(selecting(f"{named} && {size}".replace("SIZE", "79Gi"), "gpu.nvidia.com"), "DRA721") == []
-    assert found(selecting(size.replace("SIZE", "80Gi"), "gpu.nvidia.com"), "DRA721") == []  # others have it
+    (finding,) = found(
+        selecting(f"{named} && {size}".replace("SIZE", "80Gi"), "gpu.nvidia.com"), "DRA721"
+    )
+    assert (
+        finding.message
+        == "no device satisfies this: NVIDIA H100 80GB HBM3 has 81559Mi, which is 79.6Gi"
+    )
+    assert (
+        found(selecting(f"{named} && {size}".replace("SIZE", "79Gi"), "gpu.nvidia.com"), "DRA721")
+        == []
+    )
+    assert (
+        found(selecting(size.replace("SIZE", "80Gi"), "gpu.nvidia.com"), "DRA721") == []
+    )  # others have it

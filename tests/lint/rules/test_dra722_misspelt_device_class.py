@@ -9,10 +9,17 @@ from tests.lint.written import claim, device_class, documents, found, marked
 
 def test_a_class_that_a_driver_nearly_installs() -> None:
     (finding,) = found(claim("gpu gpu.nvida.com"), "DRA722")
-    assert (finding.severity, finding.confidence, marked(finding)) == ("warning", "likely", "gpu.nvida.com")
+    assert (finding.severity, finding.confidence, marked(finding)) == (
+        "warning",
+        "likely",
+        "gpu.nvida.com",
+    )
     assert finding.message == "unknown device class gpu.nvida.com; did you mean gpu.nvidia.com?"
     assert finding.fix is not None
-    assert (finding.fix.safe, [edit.text for edit in finding.fix.edits]) == (False, ["gpu.nvidia.com"])
+    assert (finding.fix.safe, [edit.text for edit in finding.fix.edits]) == (
+        False,
+        ["gpu.nvidia.com"],
+    )
 
 
 def test_a_class_that_is_gone() -> None:
@@ -21,7 +28,9 @@ def test_a_class_that_is_gone() -> None:
     assert finding.fix is None
 
 
-@pytest.mark.parametrize("name", ["gpu.nvidia.com", "gpu.example.com", "dra.hugepages-4m", "my-gpus", "gpus"])
+@pytest.mark.parametrize(
+    "name", ["gpu.nvidia.com", "gpu.example.com", "dra.hugepages-4m", "my-gpus", "gpus"]
+)
 def test_names_that_may_be_right(name: str) -> None:
     assert found(claim(f"gpu {name}"), "DRA722") == []
 

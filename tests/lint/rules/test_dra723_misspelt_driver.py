@@ -47,7 +47,10 @@ def test_a_driver_of_the_input() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nvidia.com/gpu", 'no driver can have the name "nvidia.com/gpu"; did you mean gpu.nvidia.com?'),
+        (
+            "nvidia.com/gpu",
+            'no driver can have the name "nvidia.com/gpu"; did you mean gpu.nvidia.com?',
+        ),
         ("vendor.example/nic", 'no driver can have the name "vendor.example/nic"'),
         ("amd.com", "unknown driver amd.com; did you mean gpu.amd.com?"),
     ],
@@ -73,7 +76,10 @@ def test_the_configuration_of_a_class() -> None:
 @pytest.mark.parametrize(
     ("domain", "said"),
     [
-        ("nvidia.com", "unknown domain nvidia.com; did you mean gpu.nvidia.com?"),  # the one with a productName
+        (
+            "nvidia.com",
+            "unknown domain nvidia.com; did you mean gpu.nvidia.com?",
+        ),  # the one with a productName
         ("gpu.nvida.com", "unknown domain gpu.nvida.com; did you mean gpu.nvidia.com?"),
     ],
 )
@@ -82,7 +88,9 @@ def test_domains_of_attributes(domain: str, said: str) -> None:
     (finding,) = found(selecting(selector, "mine"), "DRA723")
     assert (finding.message, marked(finding)) == (said, domain)
     own = device_class("mine", "device.driver == 'gpu.vendor.example'")
-    assert found(documents(own, selecting(selector, "mine")), "DRA723") == []  # it may use any domain
+    assert (
+        found(documents(own, selecting(selector, "mine")), "DRA723") == []
+    )  # it may use any domain
     assert found(selecting(selector, "gpu.nvidia.com"), "DRA723") == []  # DRA717
 
 

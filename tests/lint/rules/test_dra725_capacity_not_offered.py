@@ -61,7 +61,9 @@ def test_from_1_38_on_the_domain_of_the_driver_can_be_written() -> None:
 
 def test_a_driver_that_is_newer_than_what_is_known_makes_it_a_note() -> None:
     text = asking("gpu.nvidia.com", "nosuch: 1Gi")
-    report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), versions={"gpu.nvidia.com": "0.9.0"})
+    report = lint(
+        load(["-"], stdin=text.encode()), Target.of("1.37"), versions={"gpu.nvidia.com": "0.9.0"}
+    )
     (finding,) = [finding for finding in report.findings if finding.code == "DRA725"]
     assert (finding.severity, finding.fix) == ("info", None)
     assert "known to v0.5.1" in finding.message

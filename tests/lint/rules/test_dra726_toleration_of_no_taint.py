@@ -30,11 +30,27 @@ LOST = "gpu.nvidia.com/gpu-lost"
 @pytest.mark.parametrize(
     ("toleration", "mark", "message"),
     [
-        ("key: gpu.nvidia.com/gpulost, operator: Exists", "gpu.nvidia.com/gpulost", f"did you mean {LOST}?"),
-        (f"key: {LOST}, operator: Exists, effect: NoExecute", "NoExecute", "the effect NoSchedule, never NoExecute"),
-        (f'key: {LOST}, value: "true", effect: NoSchedule', "true", "has no value: this tolerates only the value true"),
+        (
+            "key: gpu.nvidia.com/gpulost, operator: Exists",
+            "gpu.nvidia.com/gpulost",
+            f"did you mean {LOST}?",
+        ),
+        (
+            f"key: {LOST}, operator: Exists, effect: NoExecute",
+            "NoExecute",
+            "the effect NoSchedule, never NoExecute",
+        ),
+        (
+            f'key: {LOST}, value: "true", effect: NoSchedule',
+            "true",
+            "has no value: this tolerates only the value true",
+        ),
         ("key: nvidia.com/gpu, operator: Exists", "nvidia.com/gpu", "a taint of nodes"),
-        ("key: node.kubernetes.io/not-ready, operator: Exists", "node.kubernetes.io/not-ready", "a taint of nodes"),
+        (
+            "key: node.kubernetes.io/not-ready, operator: Exists",
+            "node.kubernetes.io/not-ready",
+            "a taint of nodes",
+        ),
     ],
 )
 def test_tolerations_without_effect(toleration: str, mark: str, message: str) -> None:

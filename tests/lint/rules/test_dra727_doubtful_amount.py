@@ -25,7 +25,10 @@ def selecting(device_class: str, expression: str) -> str:
 
 
 def memory(amount: str) -> str:
-    return selecting("gpu.nvidia.com", f'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("{amount}")) >= 0')
+    return selecting(
+        "gpu.nvidia.com",
+        f'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("{amount}")) >= 0',
+    )
 
 
 @pytest.mark.parametrize("amount", ["80", "81920", "80k", "80000m"])
@@ -42,7 +45,9 @@ def test_amounts_of_bytes(amount: str) -> None:
 
 
 def test_numbers_have_no_binary_suffix() -> None:
-    multiprocessors = 'device.capacity["gpu.nvidia.com"].multiprocessors.compareTo(quantity("{}")) >= 0'
+    multiprocessors = (
+        'device.capacity["gpu.nvidia.com"].multiprocessors.compareTo(quantity("{}")) >= 0'
+    )
     (finding,) = found(selecting("mig.nvidia.com", multiprocessors.format("14Gi")))
     assert "is a number, not an amount of bytes" in finding.message
     assert found(selecting("mig.nvidia.com", multiprocessors.format("14"))) == []

@@ -35,10 +35,20 @@ def configured(requests: str, kind: str, names: str = "") -> str:
 @pytest.mark.parametrize(
     ("device_class", "kind", "names", "message"),
     [
-        ("mig.nvidia.com", "GpuConfig", "a", "refuses GpuConfig for request a, whose devices are of type mig"),
+        (
+            "mig.nvidia.com",
+            "GpuConfig",
+            "a",
+            "refuses GpuConfig for request a, whose devices are of type mig",
+        ),
         ("mig.nvidia.com", "GpuConfig", "", "does not apply GpuConfig to devices of type mig"),
         ("gpu.nvidia.com", "MigDeviceConfig", "a", "refuses MigDeviceConfig for request a"),
-        ("gpu.nvidia.com", "VfioDeviceConfig", "", "does not apply VfioDeviceConfig to devices of type gpu"),
+        (
+            "gpu.nvidia.com",
+            "VfioDeviceConfig",
+            "",
+            "does not apply VfioDeviceConfig to devices of type gpu",
+        ),
     ],
 )
 def test_another_kind(device_class: str, kind: str, names: str, message: str) -> None:
@@ -51,7 +61,9 @@ def test_a_configuration_that_names_all_requests() -> None:
     """Seen with gpu.nvidia.com 0.4.1: on 1.37.1 the pod ran; with one of two requests named, the driver refused."""
     (finding,) = found(configured("a gpu.nvidia.com", "MigDeviceConfig", "a"), "1.37")
     assert "does not apply MigDeviceConfig" in finding.message
-    (finding,) = found(configured("a gpu.nvidia.com\nb gpu.nvidia.com", "MigDeviceConfig", "a"), "1.37")
+    (finding,) = found(
+        configured("a gpu.nvidia.com\nb gpu.nvidia.com", "MigDeviceConfig", "a"), "1.37"
+    )
     assert "refuses MigDeviceConfig for request a" in finding.message
 
 

@@ -29,7 +29,9 @@ def shared(strategy: str, version: str = "resource.nvidia.com/v1beta1") -> str:
     )
 
 
-@pytest.mark.parametrize(("strategy", "gate"), [("TimeSlicing", "TimeSlicingSettings"), ("MPS", "MPSSupport")])
+@pytest.mark.parametrize(
+    ("strategy", "gate"), [("TimeSlicing", "TimeSlicingSettings"), ("MPS", "MPSSupport")]
+)
 def test_strategies_and_their_gates(strategy: str, gate: str) -> None:
     (finding,) = found(shared(strategy))
     assert (finding.severity, marked(finding)) == ("info", strategy)

@@ -24,7 +24,11 @@ NAMELESS = "{name: b}"
             'device.attributes["gpu.example.com"].model == "A100"',
             [],
         ),  # the class may leave out b
-        (A100, 'device.attributes["other.example.com"].model == "A100"', []),  # of a driver that is not there
+        (
+            A100,
+            'device.attributes["other.example.com"].model == "A100"',
+            [],
+        ),  # of a driver that is not there
         (A100, 'device.driver == "other.example.com"', []),
     ],
 )
@@ -32,21 +36,30 @@ def test_of_an_unknown_class_is_said_what_is_so_for_all_devices(
     devices: str, expression: str, codes: list[str]
 ) -> None:
     text = selecting(expression, "our-own")
-    slices = load(["-"], stdin=documents(NIC_SLICE, GPU_SLICE.replace("DEVICES", devices)).encode()).documents
+    slices = load(
+        ["-"], stdin=documents(NIC_SLICE, GPU_SLICE.replace("DEVICES", devices)).encode()
+    ).documents
     values = [document.value for document in slices]
-    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(map(decode, values), {}))
-    assert [(finding.code, finding.severity, finding.confidence) for finding in report.findings] == [
-        (code, "warning", "possible") for code in codes
-    ]
+    report = lint(
+        load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(map(decode, values), {})
+    )
+    assert [
+        (finding.code, finding.severity, finding.confidence) for finding in report.findings
+    ] == [(code, "warning", "possible") for code in codes]
     known = {"gpu": load(["-"], stdin=GPU.encode()).documents[0].value}
-    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(map(decode, values), known))
+    report = lint(
+        load(["-"], stdin=text.encode()),
+        Target.of(),
+        devices=TriedDevices(map(decode, values), known),
+    )
     assert [finding.code for finding in report.findings] == ["DRA755"]
 
 
 def test_classes_are_taken_as_they_were_assumed() -> None:
     text = selecting('device.attributes["gpu.example.com"].model == "A100"', "gpu.example.com")
     slices = load(
-        ["-"], stdin=documents(NIC_SLICE, GPU_SLICE.replace("DEVICES", f"{A100}, {NAMELESS}")).encode()
+        ["-"],
+        stdin=documents(NIC_SLICE, GPU_SLICE.replace("DEVICES", f"{A100}, {NAMELESS}")).encode(),
     ).documents
     assumed = {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value}
     inventory = TriedDevices([decode(document.value) for document in slices], {}, assumed=assumed)
@@ -64,7 +77,11 @@ TYPED = (
 @pytest.mark.parametrize(
     ("expression", "code", "said"),
     [
-        ('version == "1.2.3"', "DRA751", "version has type version, such as 1.2.3: compare it with compareTo(semver("),
+        (
+            'version == "1.2.3"',
+            "DRA751",
+            "version has type version, such as 1.2.3: compare it with compareTo(semver(",
+        ),
         ('cores > "3"', "DRA751", "cores has type int, such as 4"),
         ("model", "DRA751", "model has type string, such as A100"),
         ('modell == "A100"', "DRA751", "did you mean model?"),
@@ -72,11 +89,14 @@ TYPED = (
         ("cores == 5", "DRA752", "cores: 4 ×1"),
     ],
 )
-def test_a_selector_that_meets_another_type_is_told_which(expression: str, code: str, said: str) -> None:
+def test_a_selector_that_meets_another_type_is_told_which(
+    expression: str, code: str, said: str
+) -> None:
     (slice_,) = load(["-"], stdin=TYPED.encode()).documents
     text = selecting(f'device.attributes["gpu.example.com"].{expression}', "gpu.example.com")
     inventory = TriedDevices(
-        [decode(slice_.value)], {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value}
+        [decode(slice_.value)],
+        {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value},
     )
     (finding,) = lint(load(["-"], stdin=text.encode()), Target.of(), devices=inventory).findings
     assert finding.code == code

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def found(expression: str, devices: str = A100) -> list[Finding]:
-    slices = [item.value for item in load(["-"], stdin=GPU_SLICE.replace("DEVICES", devices).encode()).documents]
+    slices = [
+        item.value
+        for item in load(["-"], stdin=GPU_SLICE.replace("DEVICES", devices).encode()).documents
+    ]
     classes = {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value}
     inputs = load(["-"], stdin=selecting(expression, "gpu.example.com").encode())
     report = lint(inputs, Target.of(), devices=TriedDevices(map(decode, slices), classes))
@@ -52,7 +55,11 @@ def on_a_dgx(expression: str) -> list[Finding]:
     classes = {item["metadata"]["name"]: item for item in rendering.device_classes}
     inputs = load(["-"], stdin=selecting(expression, "gpu.nvidia.com").encode())
     return list(
-        lint(inputs, Target.of(), devices=TriedDevices(map(decode, rendering.slices), {}, assumed=classes)).findings
+        lint(
+            inputs,
+            Target.of(),
+            devices=TriedDevices(map(decode, rendering.slices), {}, assumed=classes),
+        ).findings
     )
 
 
@@ -63,8 +70,12 @@ def on_a_dgx(expression: str) -> list[Finding]:
         ('device.attributes["gpu.nvidia.com"].architectur == "Hopper"', "DRA751", "architecture"),
     ],
 )
-def test_devices_take_nothing_from_what_is_known_without_them(expression: str, code: str, said: str) -> None:
-    without = lint(load(["-"], stdin=selecting(expression, "gpu.nvidia.com").encode()), Target.of()).findings[0]
+def test_devices_take_nothing_from_what_is_known_without_them(
+    expression: str, code: str, said: str
+) -> None:
+    without = lint(
+        load(["-"], stdin=selecting(expression, "gpu.nvidia.com").encode()), Target.of()
+    ).findings[0]
     (finding,) = on_a_dgx(expression)
     assert (finding.code, finding.position) == (code, without.position)
     assert without.message in finding.message
@@ -73,7 +84,9 @@ def test_devices_take_nothing_from_what_is_known_without_them(expression: str, c
 
 
 def test_an_amount_is_said_in_the_unit_of_the_devices() -> None:
-    (finding,) = on_a_dgx('device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("80Gi")) >= 0')
+    (finding,) = on_a_dgx(
+        'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("80Gi")) >= 0'
+    )
     assert finding.help == "memory: 81559Mi ×8; 80Gi is 81920Mi"
 
 
@@ -85,6 +98,8 @@ def test_an_amount_is_said_in_the_unit_of_the_devices() -> None:
         ("device.allowMultipleAllocations", None),
     ],
 )
-def test_without_a_value_the_drivers_are_named_where_they_decide(expression: str, help_: str | None) -> None:
+def test_without_a_value_the_drivers_are_named_where_they_decide(
+    expression: str, help_: str | None
+) -> None:
     (finding,) = found(expression)
     assert finding.help == help_

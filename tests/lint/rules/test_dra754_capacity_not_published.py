@@ -18,10 +18,17 @@ BIG = "{name: a, allowMultipleAllocations: true, capacity: {gpu.example.com/memo
 
 
 def found(capacity: str, devices: str = BIG) -> list[Finding]:
-    slices = [item.value for item in load(["-"], stdin=GPU_SLICE.replace("DEVICES", devices).encode()).documents]
+    slices = [
+        item.value
+        for item in load(["-"], stdin=GPU_SLICE.replace("DEVICES", devices).encode()).documents
+    ]
     classes = {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value}
     text = claim(f"gpu gpu.example.com {{capacity: {{requests: {capacity}}}}}")
-    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(map(decode, slices), classes))
+    report = lint(
+        load(["-"], stdin=text.encode()),
+        Target.of(),
+        devices=TriedDevices(map(decode, slices), classes),
+    )
     return [finding for finding in report.findings if finding.code == "DRA754"]
 
 
@@ -29,7 +36,10 @@ def test_a_capacity_that_no_device_has() -> None:
     (finding,) = found("{gpu.example.com/memroy: 1Gi}")
     assert (finding.severity, finding.confidence) == ("error", "likely")
     assert marked(finding) == "gpu.example.com/memroy"
-    assert finding.message == "no device for request gpu has a capacity gpu.example.com/memroy (1 checked)"
+    assert (
+        finding.message
+        == "no device for request gpu has a capacity gpu.example.com/memroy (1 checked)"
+    )
     assert "gpu.example.com/memory" in (finding.help or "")
 
 

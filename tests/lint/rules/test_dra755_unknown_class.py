@@ -15,9 +15,18 @@ if TYPE_CHECKING:
 
 
 def found(text: str, *, classes: bool = True) -> list[Finding]:
-    slices = [item.value for item in load(["-"], stdin=GPU_SLICE.replace("DEVICES", A100).encode()).documents]
-    known = {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value} if classes else {}
-    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(map(decode, slices), known))
+    slices = [
+        item.value
+        for item in load(["-"], stdin=GPU_SLICE.replace("DEVICES", A100).encode()).documents
+    ]
+    known = (
+        {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value} if classes else {}
+    )
+    report = lint(
+        load(["-"], stdin=text.encode()),
+        Target.of(),
+        devices=TriedDevices(map(decode, slices), known),
+    )
     return [finding for finding in report.findings if finding.code == "DRA755"]
 
 

@@ -18,7 +18,10 @@ ROOT = "constraints:\n- matchAttribute: resource.kubernetes.io/pcieRoot"
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (claim("gpu gpu.nvidia.com {count: 16}"), "request gpu wants 16 devices; the largest machine has 8 that match"),
+        (
+            claim("gpu gpu.nvidia.com {count: 16}"),
+            "request gpu wants 16 devices; the largest machine has 8 that match",
+        ),
         (
             claim("gpu gpu.nvidia.com {count: 2}", ROOT),
             "pcieRoot; a machine has at most 1 matching device with the same value",
@@ -31,7 +34,16 @@ def test_counts_and_constraints_on_a_described_machine(
     text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "claim.yaml").write_text(text, encoding="utf-8")
-    command = ["lint", "--isolated", "--hardware", "dgx-h100", "-o", "concise", "--select", "DRA756"]
+    command = [
+        "lint",
+        "--isolated",
+        "--hardware",
+        "dgx-h100",
+        "-o",
+        "concise",
+        "--select",
+        "DRA756",
+    ]
     code = main([*command, str(tmp_path / "claim.yaml")])
     out = capsys.readouterr().out
     assert (code == 1) == bool(said)
@@ -39,16 +51,32 @@ def test_counts_and_constraints_on_a_described_machine(
     assert ("DRA756" in out) == bool(said)
 
 
-def test_the_attribute_that_has_enough_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "claim.yaml").write_text(claim("gpu gpu.nvidia.com {count: 2}", ROOT), encoding="utf-8")
+def test_the_attribute_that_has_enough_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "claim.yaml").write_text(
+        claim("gpu gpu.nvidia.com {count: 2}", ROOT), encoding="utf-8"
+    )
     main(["lint", "--isolated", "--hardware", "dgx-h100", str(tmp_path / "claim.yaml")])
     assert "= help: resource.kubernetes.io/numaNode has 4" in capsys.readouterr().out
 
 
-def test_a_capacity_that_no_device_has_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_capacity_that_no_device_has_is_said_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     wanted = "gpu gpu.nvidia.com {capacity: {requests: {memory: 100Gi}}}"
     (tmp_path / "claim.yaml").write_text(claim(wanted), encoding="utf-8")
-    main(["lint", "--isolated", "--hardware", "dgx-h100", "-o", "concise", str(tmp_path / "claim.yaml")])
+    main(
+        [
+            "lint",
+            "--isolated",
+            "--hardware",
+            "dgx-h100",
+            "-o",
+            "concise",
+            str(tmp_path / "claim.yaml"),
+        ]
+    )
     out = capsys.readouterr().out
     assert "error DRA754" in out
     assert "DRA756" not in out

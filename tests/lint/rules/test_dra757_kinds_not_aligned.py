@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAIR = "gpu gpu.nvidia.com\nnic dranet"
-OVER_BOTH = "constraints:\n- {requests: [gpu, nic], matchAttribute: resource.kubernetes.io/pcieRoot}"
+OVER_BOTH = (
+    "constraints:\n- {requests: [gpu, nic], matchAttribute: resource.kubernetes.io/pcieRoot}"
+)
 OVER_ONE = "constraints:\n- {requests: [gpu], matchAttribute: resource.kubernetes.io/pcieRoot}"
 
 

@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 
 def found(text: str, *consumers: str) -> list[Finding]:
-    report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers))
+    report = lint(
+        load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
+    )
     return [finding for finding in report.findings if finding.code == "DRA761"]
 
 
-DISTINCT = claim("gpu gpu.example.org {count: 2}", "constraints: [{distinctAttribute: gpu.example.org/root}]")
+DISTINCT = claim(
+    "gpu gpu.example.org {count: 2}", "constraints: [{distinctAttribute: gpu.example.org/root}]"
+)
 
 
 def test_karpenter_launches_nothing_for_distinct_attributes() -> None:

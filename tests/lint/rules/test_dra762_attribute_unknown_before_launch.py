@@ -11,7 +11,9 @@ from tests.lint.written import claim, device_class
 
 
 def found(text: str, *consumers: str) -> list[Finding]:
-    report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers))
+    report = lint(
+        load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
+    )
     return [finding for finding in report.findings if finding.code.startswith("DRA76")]
 
 
@@ -31,7 +33,9 @@ def test_what_only_one_device_has_is_unknown_to_both_autoscalers() -> None:
     for consumer in ("karpenter", "cluster-autoscaler"):
         (finding,) = found(selecting(UUID), consumer)
         assert finding.code == "DRA762"
-        assert finding.excerpt[finding.position.column - 1 :].startswith('device.attributes["gpu.example.org"].uuid')
+        assert finding.excerpt[finding.position.column - 1 :].startswith(
+            'device.attributes["gpu.example.org"].uuid'
+        )
     assert found(selecting(UUID), "kueue") == []
 
 
@@ -47,9 +51,12 @@ def test_a_class_is_judged_too() -> None:
 
 def test_a_root_that_devices_share_may_be_declared() -> None:
     text = claim(
-        "gpu a.example.org\nnic b.example.org", "constraints:\n- matchAttribute: resource.kubernetes.io/pcieRoot"
+        "gpu a.example.org\nnic b.example.org",
+        "constraints:\n- matchAttribute: resource.kubernetes.io/pcieRoot",
     )
-    assert [(finding.code, finding.severity) for finding in found(text, "karpenter")] == [("DRA762", "info")]
+    assert [(finding.code, finding.severity) for finding in found(text, "karpenter")] == [
+        ("DRA762", "info")
+    ]
     assert found(text, "cluster-autoscaler") == []
 
 
@@ -68,13 +75,21 @@ GPU = 'device.attributes["gpu.nvidia.com"]'
 def test_karpenter_on_aws_knows_a_list(selector: str, codes: list[str]) -> None:
     """aws/karpenter-provider-aws website, Supported Attributes by Driver."""
     text = claim(f"gpu gpu.nvidia.com {{selectors: [{{cel: {{expression: '{selector}'}}}}]}}")
-    assert [finding.code for finding in found(text, "karpenter") if finding.severity == "warning"] == codes
+    assert [
+        finding.code for finding in found(text, "karpenter") if finding.severity == "warning"
+    ] == codes
 
 
 def test_versions_can_be_compared_with_each_other() -> None:
-    text = claim("gpu gpu.nvidia.com {count: 2}", "constraints:\n- matchAttribute: gpu.nvidia.com/driverVersion")
+    text = claim(
+        "gpu gpu.nvidia.com {count: 2}",
+        "constraints:\n- matchAttribute: gpu.nvidia.com/driverVersion",
+    )
     assert found(text, "karpenter") == []
-    text = claim("gpu gpu.nvidia.com {count: 2}", "constraints:\n- matchAttribute: gpu.nvidia.com/addressingMode")
+    text = claim(
+        "gpu gpu.nvidia.com {count: 2}",
+        "constraints:\n- matchAttribute: gpu.nvidia.com/addressingMode",
+    )
     assert [finding.severity for finding in found(text, "karpenter")] == ["info"]
 
 
@@ -83,7 +98,10 @@ def test_no_node_is_launched_for_compute_domains() -> None:
     assert "launches no node for devices of compute-domain.nvidia.com" in finding.message
 
 
-CLASS = device_class("gpu.nvidia.com", "device.driver == 'gpu.nvidia.com'") + "  extendedResourceName: nvidia.com/gpu\n"
+CLASS = (
+    device_class("gpu.nvidia.com", "device.driver == 'gpu.nvidia.com'")
+    + "  extendedResourceName: nvidia.com/gpu\n"
+)
 POD = """apiVersion: v1
 kind: Pod
 metadata: {name: p}

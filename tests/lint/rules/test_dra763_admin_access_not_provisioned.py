@@ -16,7 +16,9 @@ ADMIN = template(claim("gpu gpu.example.org {allocationMode: All, adminAccess: t
 
 
 def found(text: str, *consumers: str) -> list[Finding]:
-    report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers))
+    report = lint(
+        load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
+    )
     return [finding for finding in report.findings if finding.code.startswith("DRA76")]
 
 

@@ -14,12 +14,15 @@ if TYPE_CHECKING:
 
 
 def found(text: str, *consumers: str) -> list[Finding]:
-    report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers))
+    report = lint(
+        load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
+    )
     return [finding for finding in report.findings if finding.code == "DRA764"]
 
 
 ALTERNATIVES = (
-    API + "kind: ResourceClaim\nmetadata: {name: c}\nspec:\n  devices: {requests: [{name: gpu, firstAvailable: "
+    API
+    + "kind: ResourceClaim\nmetadata: {name: c}\nspec:\n  devices: {requests: [{name: gpu, firstAvailable: "
     "[{name: a, deviceClassName: large}, {name: b, deviceClassName: small}]}]}\n"
 )
 

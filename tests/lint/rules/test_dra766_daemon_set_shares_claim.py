@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def found(text: str, *consumers: str) -> list[Finding]:
-    report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers))
+    report = lint(
+        load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
+    )
     return [finding for finding in report.findings if finding.code == "DRA766"]
 
 
@@ -29,7 +31,10 @@ def test_a_daemon_set_whose_pods_share_a_claim() -> None:
 def test_admin_access_to_all_devices_is_what_monitors_use() -> None:
     monitoring = claim("gpu gpu.example.org {allocationMode: All, adminAccess: true}")
     assert found(documents(SHARED, monitoring), "cluster-autoscaler") == []
-    assert len(found(documents(SHARED, claim("a x {adminAccess: true}\nb x")), "cluster-autoscaler")) == 1
+    assert (
+        len(found(documents(SHARED, claim("a x {adminAccess: true}\nb x")), "cluster-autoscaler"))
+        == 1
+    )
 
 
 def test_a_claim_for_each_pod_and_other_workloads() -> None:

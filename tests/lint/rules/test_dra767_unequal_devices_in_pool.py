@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def found(text: str, *consumers: str) -> list[Finding]:
-    report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers))
+    report = lint(
+        load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
+    )
     return [finding for finding in report.findings if finding.code == "DRA767"]
 
 
@@ -45,7 +47,9 @@ def test_partitions_that_share_counters_differ_by_design() -> None:
 
 def test_devices_that_differ_in_what_identifies_them_are_equal() -> None:
     def gpu(uuid: str, memory: str) -> str:
-        return f"attributes: {{uuid: {{string: {uuid}}}}}, capacity: {{memory: {{value: {memory}}}}}"
+        return (
+            f"attributes: {{uuid: {{string: {uuid}}}}}, capacity: {{memory: {{value: {memory}}}}}"
+        )
 
     assert found(pool(gpu("x", "80Gi"), gpu("y", "80Gi")), "cluster-autoscaler") == []
     assert len(found(pool(gpu("x", "80Gi"), gpu("y", "40Gi")), "cluster-autoscaler")) == 1
@@ -54,7 +58,8 @@ def test_devices_that_differ_in_what_identifies_them_are_equal() -> None:
 def test_counter_sets_of_a_pool() -> None:
     def sets(*memory: str) -> str:
         listed = "".join(
-            f"  - {{name: gpu-{at}, counters: {{memory: {{value: {amount}}}}}}}\n" for at, amount in enumerate(memory)
+            f"  - {{name: gpu-{at}, counters: {{memory: {{value: {amount}}}}}}}\n"
+            for at, amount in enumerate(memory)
         )
         return published("node-1", "").replace("  devices:\n", "  sharedCounters:\n") + listed
 

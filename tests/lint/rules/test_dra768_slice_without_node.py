@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def found(text: str, *consumers: str) -> list[Finding]:
-    report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers))
+    report = lint(
+        load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
+    )
     return [finding for finding in report.findings if finding.code == "DRA768"]
 
 
@@ -25,7 +27,9 @@ def test_devices_of_all_nodes() -> None:
 
 def test_devices_of_nodes_by_selector() -> None:
     terms = "nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists}]}]}"
-    (finding,) = found(published("", "gpu-0").replace("allNodes: true", terms), "cluster-autoscaler")
+    (finding,) = found(
+        published("", "gpu-0").replace("allNodes: true", terms), "cluster-autoscaler"
+    )
     assert marked(finding) == "nodeSelector"
 
 
@@ -37,4 +41,7 @@ def test_devices_of_one_node_and_other_consumers() -> None:
 def test_a_slice_that_names_no_nodes_at_all() -> None:
     """Counters alone (1.36 on): there are no devices in it."""
     counters = "sharedCounters: [{name: a, counters: {b: {value: 1}}}]"
-    assert found(published("", "gpu-0").replace("allNodes: true", counters), "cluster-autoscaler") == []
+    assert (
+        found(published("", "gpu-0").replace("allNodes: true", counters), "cluster-autoscaler")
+        == []
+    )

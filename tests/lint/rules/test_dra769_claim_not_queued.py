@@ -14,14 +14,18 @@ if TYPE_CHECKING:
 
 
 def found(text: str, *consumers: str) -> list[Finding]:
-    report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers))
+    report = lint(
+        load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
+    )
     return [finding for finding in report.findings if finding.code == "DRA769"]
 
 
 def queued(text: str) -> str:
     name = "p" if "kind: Pod" in text else "w"
     labels = "{kueue.x-k8s.io/queue-name: team}"
-    return text.replace(f"metadata: {{name: {name}}}", f"metadata: {{name: {name}, labels: {labels}}}")
+    return text.replace(
+        f"metadata: {{name: {name}}}", f"metadata: {{name: {name}, labels: {labels}}}"
+    )
 
 
 def test_kueue_refuses_claims_by_name() -> None:

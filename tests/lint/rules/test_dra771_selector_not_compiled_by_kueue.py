@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def found(text: str, *consumers: str) -> list[Finding]:
-    report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers))
+    report = lint(
+        load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
+    )
     return [finding for finding in report.findings if finding.code == "DRA771"]
 
 
@@ -40,4 +42,7 @@ def test_what_kueue_does_not_compile(expression: str, name: str) -> None:
 
 def test_strings_and_other_names() -> None:
     assert found(template(selecting('device.driver == "allowMultipleAllocations"')), "kueue") == []
-    assert found(template(selecting('device.attributes["a.example.org"].includes == 1')), "kueue") == []
+    assert (
+        found(template(selecting('device.attributes["a.example.org"].includes == 1')), "kueue")
+        == []
+    )

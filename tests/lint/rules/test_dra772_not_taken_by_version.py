@@ -11,9 +11,13 @@ from dractl.manifests import load
 from dractl.model import Target
 from tests.lint.written import claim, template
 
-SELECTING = claim("gpu gpu.example.com {selectors: [{cel: {expression: 'device.driver == \"gpu.example.com\"'}}]}")
+SELECTING = claim(
+    "gpu gpu.example.com {selectors: [{cel: {expression: 'device.driver == \"gpu.example.com\"'}}]}"
+)
 WATCHING = claim("gpu gpu.example.com {adminAccess: true}")
-PAIRED = claim("gpu gpu.example.com", "constraints: [{requests: [gpu], matchAttribute: gpu.example.com/numa}]")
+PAIRED = claim(
+    "gpu gpu.example.com", "constraints: [{requests: [gpu], matchAttribute: gpu.example.com/numa}]"
+)
 SLICE = """
 apiVersion: resource.k8s.io/v1
 kind: ResourceSlice
@@ -49,7 +53,9 @@ def test_kueue_by_version(text: str, version: str | None, said: str | None) -> N
     assert found(template(text), "kueue", version) == ([said] if said else [])
 
 
-@pytest.mark.parametrize(("version", "number"), [("1.34", 1), ("1.35.2", 1), ("1.36", 0), (None, 0)])
+@pytest.mark.parametrize(
+    ("version", "number"), [("1.34", 1), ("1.35.2", 1), ("1.36", 0), (None, 0)]
+)
 def test_counters_and_cluster_autoscaler(version: str | None, number: int) -> None:
     """kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md, Additional KEP support"""
     assert len(found(SLICE, "cluster-autoscaler", version)) == number

@@ -7,7 +7,9 @@ import pytest
 from tests.lint.written import claim, found
 
 
-@pytest.mark.parametrize(("release", "said"), [("1.36", "every device"), ("1.37", "taints no device")])
+@pytest.mark.parametrize(
+    ("release", "said"), [("1.36", "every device"), ("1.37", "taints no device")]
+)
 def test_a_taint_rule_without_selector_says_what_the_release_does(release: str, said: str) -> None:
     version = "v1" if release == "1.37" else "v1beta2"
     text = f"apiVersion: resource.k8s.io/{version}\nkind: DeviceTaintRule\nmetadata: {{name: a}}\n"
@@ -16,7 +18,9 @@ def test_a_taint_rule_without_selector_says_what_the_release_does(release: str, 
 
 
 @pytest.mark.parametrize(("release", "fatal"), [("1.36", False), ("1.37", True)])
-def test_a_negative_amount_is_an_error_of_the_scheduler_from_1_37_on(release: str, fatal: bool) -> None:
+def test_a_negative_amount_is_an_error_of_the_scheduler_from_1_37_on(
+    release: str, fatal: bool
+) -> None:
     text = claim("gpu gpu.example.com {capacity: {requests: {memory: -1Gi}}}")
     (advice,) = found(text, "DRA706", release)
     assert ("capacity value is negative" in advice.message) == fatal

@@ -45,4 +45,9 @@ def check(run: Run) -> Found:
 
 def _of_another_form(subject: Manifest) -> bool:
     """True for prototypes of the API, whose classes have no ``spec``."""
-    return "spec" not in subject.value and not {*subject.value} <= {"apiVersion", "kind", "metadata", "status"}
+    return "spec" not in subject.value and not {*subject.value} <= {
+        "apiVersion",
+        "kind",
+        "metadata",
+        "status",
+    }

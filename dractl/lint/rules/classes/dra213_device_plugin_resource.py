@@ -58,7 +58,9 @@ def check(run: Run) -> Found:
                 severity="warning",
                 confidence="likely",
             )
-        elif chart_of(subject.document.file) is None:  # a chart brings the class to take the plugin's place
+        elif (
+            chart_of(subject.document.file) is None
+        ):  # a chart brings the class to take the plugin's place
             yield Advice(
                 subject,
                 path,

@@ -37,5 +37,7 @@ def check(run: Run) -> Found:
                             (*request.path, "deviceClassName"),
                             f"{one.driver} gets the configuration of class {name} for request {request.reference} too",
                             help="move the request to its own claim",
-                            related=((f"the configuration of class {name}", one.subject, one.path[:-1]),),
+                            related=(
+                                (f"the configuration of class {name}", one.subject, one.path[:-1]),
+                            ),
                         )

@@ -68,7 +68,11 @@ def check(run: Run) -> Found:
     for subject, expression in run.expressions:
         for lookup, driver in _lookups(run, expression):
             known = consumers()["karpenter"].drivers.get(driver) if karpenter else None
-            if known.selectors.count(lookup.full_name) if known else str(lookup.name).lower() not in unknown:
+            if (
+                known.selectors.count(lookup.full_name)
+                if known
+                else str(lookup.name).lower() not in unknown
+            ):
                 continue
             name = lookup.name
             knows = f"; of {driver} it compares {', '.join(known.selectors)}" if known else ""
@@ -91,7 +95,9 @@ def _constraints(run: Run, unknown: frozenset[str]) -> Found:
     accepted = {name for one in known.values() for name in (*one.selectors, *one.constraints)}
     for claim, constraint in run.constraints:
         name = constraint.attribute.rpartition("/")[2]
-        listed = constraint.attribute.partition("/")[0] in known and constraint.attribute not in accepted
+        listed = (
+            constraint.attribute.partition("/")[0] in known and constraint.attribute not in accepted
+        )
         if constraint.kind == "matchAttribute" and (name.lower() in unknown or listed):
             yield Advice(
                 claim.subject,
@@ -108,19 +114,31 @@ def _never_launched(run: Run) -> Found:
         known = wanted(run, request)
         if known is not None and known.driver.name in consumers()["karpenter"].never_launched:
             message = f"Karpenter launches no node for devices of {known.driver.name}"
-            yield Advice(claim.subject, (*request.path, "deviceClassName"), message, confidence="possible")
+            yield Advice(
+                claim.subject, (*request.path, "deviceClassName"), message, confidence="possible"
+            )
 
 
 def _extended(run: Run) -> Found:
     """Karpenter sees claims of pods only: that a class serves an extended resource it does not look at."""
-    classes = {text(subject.spec.get("extendedResourceName")): subject.name for subject in run.of("DeviceClass")}
+    classes = {
+        text(subject.spec.get("extendedResourceName")): subject.name
+        for subject in run.of("DeviceClass")
+    }
     for pod in run.pods:
         for at, container in enumerate(items(pod.fields.get("containers"))):
             limits = mapping(mapping(mapping(container).get("resources")).get("limits"))
             for name in sorted(set(map(str, limits)) & set(classes)):
                 message = f"{name} is served by class {classes[name]}, and Karpenter launches no node for that"
                 place = (*pod.at("containers", at), "resources", "limits", name)
-                yield Advice(pod.subject, place, message, help="write a claim", key=True, confidence="possible")
+                yield Advice(
+                    pod.subject,
+                    place,
+                    message,
+                    help="write a claim",
+                    key=True,
+                    confidence="possible",
+                )
 
 
 def _lookups(run: Run, expression: Expression) -> Iterator[tuple[Lookup, str]]:

@@ -39,7 +39,11 @@ FOR = ("kueue",)
 def check(run: Run) -> Found:
     for claim in run.claims:
         for request in claim.alternatives if claim.subject.kind == "ResourceClaimTemplate" else ():
-            if request.parent is None and request.takes_all and request.fields.get("adminAccess") is not True:
+            if (
+                request.parent is None
+                and request.takes_all
+                and request.fields.get("adminAccess") is not True
+            ):
                 yield Advice(
                     claim.subject,
                     (*request.path, "allocationMode"),

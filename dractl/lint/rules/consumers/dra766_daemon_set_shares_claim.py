@@ -48,7 +48,9 @@ def check(run: Run) -> Found:
         for path, entry in pod.claims if pod.subject.kind == "DaemonSet" else ():
             name = text(entry.get("resourceClaimName"))
             requests = requests_of(run, pod, entry)
-            admin = bool(requests) and all(request.fields.get("adminAccess") is True for request in requests)
+            admin = bool(requests) and all(
+                request.fields.get("adminAccess") is True for request in requests
+            )
             if name and not admin:
                 yield Advice(
                     pod.subject,

@@ -71,7 +71,9 @@ def check(run: Run) -> Found:
 def _counters(subject: Manifest) -> Iterator[tuple[str, int, str, Any]]:
     for at, item in enumerate(items(subject.spec.get("sharedCounters"))):
         counters = mapping(mapping(item).get("counters"))
-        amounts = {counter: str(mapping(amount).get("value")) for counter, amount in counters.items()}
+        amounts = {
+            counter: str(mapping(amount).get("value")) for counter, amount in counters.items()
+        }
         yield "sharedCounters", at, text(mapping(item).get("name")), amounts
 
 
@@ -85,6 +87,8 @@ def _devices(subject: Manifest) -> Iterator[tuple[str, int, str, Any]]:
 def _shape(device: Mapping[str, Any]) -> tuple[Any, ...]:
     """The properties by which devices of a pool are compared."""
     attributes, capacity = mapping(device.get("attributes")), mapping(device.get("capacity"))
-    models = [str(attributes[name]) for name in sorted(attributes) if name.rpartition("/")[2] in _MODELS]
+    models = [
+        str(attributes[name]) for name in sorted(attributes) if name.rpartition("/")[2] in _MODELS
+    ]
     amounts = [str(mapping(capacity[name]).get("value")) for name in sorted(capacity)]
     return sorted(attributes), sorted(capacity), models, amounts

@@ -50,7 +50,9 @@ def check(run: Run) -> Found:
         tokens = tokenize(expression.text)
         for before, name, after in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
             called = after is not None and after.text == "("
-            if before.text == "." and (name.text == "allowMultipleAllocations" or (name.text == "includes" and called)):
+            if before.text == "." and (
+                name.text == "allowMultipleAllocations" or (name.text == "includes" and called)
+            ):
                 yield Advice(
                     subject,
                     expression.path,

@@ -42,7 +42,10 @@ from dractl.manifests.documents import Path
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
 FOR = ("kueue", "cluster-autoscaler")
-_KINDS = {"kueue": ("ResourceClaimTemplate",), "cluster-autoscaler": ("ResourceClaim", "ResourceClaimTemplate")}
+_KINDS = {
+    "kueue": ("ResourceClaimTemplate",),
+    "cluster-autoscaler": ("ResourceClaim", "ResourceClaimTemplate"),
+}
 
 
 def check(run: Run) -> Found:
@@ -53,7 +56,9 @@ def check(run: Run) -> Found:
                     yield from _against(run, name, feature, claim.subject, path)
         for subject in run.of("ResourceSlice"):
             if subject.spec.get("sharedCounters"):
-                yield from _against(run, name, "sharedCounters", subject, ("spec", "sharedCounters"))
+                yield from _against(
+                    run, name, "sharedCounters", subject, ("spec", "sharedCounters")
+                )
 
 
 def _used(claim: Claim) -> Iterator[tuple[str, Path]]:
@@ -73,7 +78,11 @@ def _against(run: Run, name: str, feature: str, subject: Manifest, path: Path) -
     if first is None or feature in at.accepts:
         return
     judged = f"{known.title} {stated or at.since}"
-    since = f"main does, seen on {first.seen}" if first.seen else f"{first.since} is the first that does"
+    since = (
+        f"main does, seen on {first.seen}"
+        if first.seen
+        else f"{first.since} is the first that does"
+    )
     yield Advice(
         subject,
         path,

@@ -37,7 +37,9 @@ def check(run: Run) -> Found:
             yield Advice(claim.subject, path, message, help=advice, confidence="likely")
 
 
-def _found(run: Run, claim: Claim, constraint: Constraint, attribute: str) -> tuple[str, str | None] | None:
+def _found(
+    run: Run, claim: Claim, constraint: Constraint, attribute: str
+) -> tuple[str, str | None] | None:
     types: dict[str, set[str]] = {}
     for request in claim.targets(constraint.requests):
         tried = candidates(run, claim, request)

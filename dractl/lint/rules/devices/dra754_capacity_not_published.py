@@ -30,7 +30,11 @@ def check(run: Run) -> Found:
         for name, amount in wanted.items() if tried else ():
             found = [value for device in tried if (value := device.capacity(name)) is not None]
             path = (*request.path, "capacity", "requests", name)
-            if not found and run.devices is not None and not run.devices.knows(f"{tried[0].driver}/{name}"):
+            if (
+                not found
+                and run.devices is not None
+                and not run.devices.knows(f"{tried[0].driver}/{name}")
+            ):
                 continue
             if not found:
                 yield Advice(

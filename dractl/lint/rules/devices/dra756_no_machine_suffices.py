@@ -43,7 +43,11 @@ def check(run: Run) -> Found:
         if not left or not all(devices for _, devices in left) or not _comparable(claim, left):
             continue
         programs = [run.program(item) for request, _ in left for item in request.selectors]
-        if any(inventory.undecided(program, device.driver) for program in programs for device in left[0][1][:1]):
+        if any(
+            inventory.undecided(program, device.driver)
+            for program in programs
+            for device in left[0][1][:1]
+        ):
             continue
         if any(map(_too_small, left)):
             continue  # DRA754
@@ -52,7 +56,11 @@ def check(run: Run) -> Found:
             advice = _advice(claim, left, homes, without)
             wider = None if without else _wider(claim)
             fits = wider is not None and not inventory.refuses(_claim(claim, [wider]), own)
-            yield replace(advice, help=f"{_WIDER} has {_alike(left, homes, _WIDER)}") if fits else advice
+            yield (
+                replace(advice, help=f"{_WIDER} has {_alike(left, homes, _WIDER)}")
+                if fits
+                else advice
+            )
 
 
 def _too_small(left: tuple[Request, list[SliceDevice]]) -> bool:
@@ -60,7 +68,10 @@ def _too_small(left: tuple[Request, list[SliceDevice]]) -> bool:
     request, devices = left
     wanted = request.capacity
     return any(
-        all(value is None or value < least for value in (device.capacity(name) for device in devices))
+        all(
+            value is None or value < least
+            for value in (device.capacity(name) for device in devices)
+        )
         for name, amount in wanted.items()
         if (least := quantity(amount)) is not None
     )
@@ -73,7 +84,11 @@ def _wider(claim: Claim) -> Mapping[str, Any] | None:
     return {**constraint, "matchAttribute": _WIDER} if root else None
 
 
-def _alike(left: list[tuple[Request, list[SliceDevice]]], homes: Mapping[tuple[str, str], str], attribute: str) -> int:
+def _alike(
+    left: list[tuple[Request, list[SliceDevice]]],
+    homes: Mapping[tuple[str, str], str],
+    attribute: str,
+) -> int:
     """The most devices of a machine that have the same value of an attribute."""
     values = Counter(
         (homes[device.driver, device.pool], str(value and value.value))
@@ -100,14 +115,19 @@ def _comparable(claim: Claim, left: list[tuple[Request, list[SliceDevice]]]) -> 
     """False if a constraint is on an attribute that devices lack, or publish with several types (DRA753)."""
     for one in claim.constraints:
         name = text(one.fields.get("matchAttribute") or one.fields.get("distinctAttribute"))
-        values = [device.attribute(name) for _, devices in left for device in devices] if name else []
+        values = (
+            [device.attribute(name) for _, devices in left for device in devices] if name else []
+        )
         if None in values or len({value.type for value in values if value is not None}) > 1:
             return False
     return True
 
 
 def _advice(
-    claim: Claim, left: list[tuple[Request, list[SliceDevice]]], homes: Mapping[tuple[str, str], str], without: bool
+    claim: Claim,
+    left: list[tuple[Request, list[SliceDevice]]],
+    homes: Mapping[tuple[str, str], str],
+    without: bool,
 ) -> Advice:
     """``without``: the claim cannot be allocated without its constraints either."""
     for request, devices in left:
@@ -122,7 +142,11 @@ def _advice(
         attribute = text(constraint.fields.get(field))
         most = _alike(left, homes, attribute)
         one = "matching device" if most == 1 else "matching devices"
-        known = f"; a machine has at most {most} {one} with the same value" if field == "matchAttribute" else ""
+        known = (
+            f"; a machine has at most {most} {one} with the same value"
+            if field == "matchAttribute"
+            else ""
+        )
         message = f"no machine satisfies the constraint on {attribute}{known}"
         return Advice(claim.subject, (*constraint.path, field), message, confidence="likely")
     count = len(set(homes.values()))

@@ -78,12 +78,19 @@ def _belong_together(first: list[SliceDevice], second: list[SliceDevice]) -> boo
 
 def _kind(devices: list[SliceDevice]) -> str:
     """The kind of the first device; empty without one."""
-    words = (word for device in devices[:1] for word, drivers in hardware().items() if device.driver in drivers)
+    words = (
+        word
+        for device in devices[:1]
+        for word, drivers in hardware().items()
+        if device.driver in drivers
+    )
     return next(words, "")
 
 
 def _bound(claim: Claim, one: Request, other: Request) -> bool:
-    covered = [{request.path for request in claim.targets(item.requests)} for item in claim.constraints]
+    covered = [
+        {request.path for request in claim.targets(item.requests)} for item in claim.constraints
+    ]
     return any({one.path, other.path} <= paths for paths in covered)
 
 

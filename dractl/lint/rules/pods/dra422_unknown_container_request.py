@@ -62,8 +62,18 @@ def check(run: Run) -> Found:
             requests = target.claim.alternatives
             names = list(dict.fromkeys(request.parent or request.name for request in requests))
             if wanted not in names:
-                whole = [request.parent for request in requests if request.parent and request.name == wanted]
-                meant = whole[0] if len(whole) == 1 else names[0] if len(names) == 1 else nearest(wanted, names)
+                whole = [
+                    request.parent
+                    for request in requests
+                    if request.parent and request.name == wanted
+                ]
+                meant = (
+                    whole[0]
+                    if len(whole) == 1
+                    else names[0]
+                    if len(names) == 1
+                    else nearest(wanted, names)
+                )
                 yield Advice(
                     pod.subject,
                     (*path, "request"),

@@ -70,7 +70,9 @@ def check(run: Run) -> Found:
     for pod in run.pods:
         for attribute, found in _constraints(run, pod).items():
             entries = list(dict.fromkeys(at for at, _, _ in found))
-            if len(entries) > 1 and any(claim.binds_one(constraint) for _, claim, constraint in found):
+            if len(entries) > 1 and any(
+                claim.binds_one(constraint) for _, claim, constraint in found
+            ):
                 names = ", ".join(text(pod.claims[at][1].get("name")) for at in entries)
                 yield Advice(
                     pod.subject,
@@ -79,7 +81,11 @@ def check(run: Run) -> Found:
                     help="put the requests that belong together into one claim: constraints do not span claims",
                     confidence="likely",
                     related=tuple(
-                        (f"the constraint of {claim.subject.kind} {claim.subject.name}", claim.subject, constraint.path)
+                        (
+                            f"the constraint of {claim.subject.kind} {claim.subject.name}",
+                            claim.subject,
+                            constraint.path,
+                        )
                         for _, claim, constraint in found
                     ),
                 )

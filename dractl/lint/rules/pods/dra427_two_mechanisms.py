@@ -70,7 +70,9 @@ def check(run: Run) -> Found:
             drivers = _drivers(run, pod, resources) if asked else {}
             for resource, place in asked.items():
                 of_plugin = drivers_of(resource)
-                if len(of_plugin) == 1 and of_plugin[0] in drivers:  # others may be for other hardware
+                if (
+                    len(of_plugin) == 1 and of_plugin[0] in drivers
+                ):  # others may be for other hardware
                     yield Advice(
                         pod.subject,
                         place,

@@ -52,7 +52,10 @@ def check(run: Run) -> Found:
                 parse_quantity(literal.text)
             except ValueError as error:
                 meant, path = _meant(literal.text), expression.path
-                fix, help_ = None, "a quantity is a number with a suffix such as k, M, G, Ki, Mi, Gi"
+                fix, help_ = (
+                    None,
+                    "a quantity is a number with a suffix such as k, M, G, Ki, Mi, Gi",
+                )
                 if meant is not None:
                     # Another unit than the one that is written, such as 80g for 80G, is not safe.
                     safe = meant == literal.text.rstrip("B")

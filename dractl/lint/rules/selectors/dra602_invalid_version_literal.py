@@ -53,8 +53,14 @@ def check(run: Run) -> Found:
                 parse(literal.text)
             except ValueError as error:
                 meant, path = _meant(literal.text), expression.path
-                known = f"write {meant}" if meant else "a version has three numbers without leading zeros: 550.8.1"
-                fix = Replacement(path, meant, known, span=literal.span, safe=True) if meant else None
+                known = (
+                    f"write {meant}"
+                    if meant
+                    else "a version has three numbers without leading zeros: 550.8.1"
+                )
+                fix = (
+                    Replacement(path, meant, known, span=literal.span, safe=True) if meant else None
+                )
                 message = f'"{literal.text}" is not a semantic version: {error}'
                 yield Advice(subject, path, message, help=known, span=literal.span, fix=fix)
 

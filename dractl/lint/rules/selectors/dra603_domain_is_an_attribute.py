@@ -48,7 +48,9 @@ def check(run: Run) -> Found:
             name = found.domain
             if not name or "." in name:
                 continue
-            guarded = any(other.name is None and other.tested and other.domain == name for other in lookups)
+            guarded = any(
+                other.name is None and other.tested and other.domain == name for other in lookups
+            )
             if not guarded and name in _names(run):
                 driver = driver_at(run, subject, expression) or "the driver's name"
                 what = "capacity" if name in in_domain(driver).get("capacity", ()) else found.kind
@@ -65,7 +67,11 @@ def check(run: Run) -> Found:
 def _names(run: Run) -> set[str]:
     """Attributes and capacities of known drivers and of the slices of the run, without their domains. A driver may have
     a name without a dot, so that no other word is suspect."""
-    found = {name.partition("/")[2] for known in drivers().values() for name in (*known.attributes, *known.capacities)}
+    found = {
+        name.partition("/")[2]
+        for known in drivers().values()
+        for name in (*known.attributes, *known.capacities)
+    }
     for subject in run.of("ResourceSlice"):
         for device in subject.devices:
             for field in ("attributes", "capacity"):

@@ -49,11 +49,17 @@ def check(run: Run) -> Found:
             if not slash:
                 continue
             turned = f"{name.partition('-')[0]}.{domain}"  # nvidia.com/gpu, the resource of the device plugin
-            driver = driver_at(run, subject, expression) or (turned if in_domain(turned) else None) or domain
+            driver = (
+                driver_at(run, subject, expression)
+                or (turned if in_domain(turned) else None)
+                or domain
+            )
             names = (found.name or "", name, name.rpartition("-")[2])
             meant = _published(driver, found.kind, names)
             # what CEL can read at all
-            readable = f'device.{found.kind}["{driver}"].{next(filter(str.isidentifier, names), "NAME")}'
+            readable = (
+                f'device.{found.kind}["{driver}"].{next(filter(str.isidentifier, names), "NAME")}'
+            )
             fix = None
             if meant and found.name is not None and not found.tested and not found.optional:
                 fix = Replacement(expression.path, meant, f"write {meant}", span=found.span)
@@ -70,5 +76,7 @@ def check(run: Run) -> Found:
 def _published(domain: str, kind: str, names: Sequence[str]) -> str | None:
     """The lookup of what the driver publishes by one of the names."""
     kinds = (kind, "attributes", "capacity")
-    known = ((what, name) for what in kinds for name in names if name in in_domain(domain).get(what, ()))
+    known = (
+        (what, name) for what in kinds for name in names if name in in_domain(domain).get(what, ())
+    )
     return next((f'device.{what}["{domain}"].{name}' for what, name in known), None)

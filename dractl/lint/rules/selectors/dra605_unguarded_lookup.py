@@ -77,12 +77,16 @@ def check(run: Run) -> Found:
     for subject in run.of("DeviceClass"):
         # One that does not ask for a driver at all: DRA211.
         if any(run.program(selector).mentions_driver for selector in subject.selectors):
-            yield from _failing(run, drivers, subject, [], subject.selectors, "the selectors before it let")
+            yield from _failing(
+                run, drivers, subject, [], subject.selectors, "the selectors before it let"
+            )
     for claim, request in run.requests:
         of_class = run.device_class(request.device_class)
         if of_class is not None and request.selectors:
             passed = f"class {of_class.name} lets"
-            yield from _failing(run, drivers, claim.subject, of_class.selectors, request.selectors, passed)
+            yield from _failing(
+                run, drivers, claim.subject, of_class.selectors, request.selectors, passed
+            )
 
 
 def _failing(
@@ -94,11 +98,17 @@ def _failing(
     passed: str,
 ) -> Found:
     """The first selector that fails on a device of another driver which passes those ``before``."""
-    others = {driver: at for driver, at in drivers.items() if not any(driver in one.text for one in selectors)}
+    others = {
+        driver: at
+        for driver, at in drivers.items()
+        if not any(driver in one.text for one in selectors)
+    }
     if not others:
         return
     found = [lookup for selector in selectors for lookup in run.program(selector).lookups]
-    standard = [lookup for lookup in found if lookup.domain == STANDARD_DOMAIN and lookup.name in STANDARD]
+    standard = [
+        lookup for lookup in found if lookup.domain == STANDARD_DOMAIN and lookup.name in STANDARD
+    ]
     if any(lookup.domain not in drivers and lookup not in standard for lookup in found):
         return  # attributes of a domain that is no driver's may be anybody's
     device = _plain()
@@ -131,7 +141,9 @@ def _drivers(run: Run) -> dict[str, tuple[Manifest, Path]]:
     return found
 
 
-def _first(run: Run, selectors: Iterable[Expression], driver: str, device: Device) -> tuple[Expression, str] | None:
+def _first(
+    run: Run, selectors: Iterable[Expression], driver: str, device: Device
+) -> tuple[Expression, str] | None:
     """The first selector that a device does not satisfy, and the error if it fails; None if it satisfies all."""
     for selector in selectors:
         program = run.program(selector)
@@ -144,9 +156,15 @@ def _first(run: Run, selectors: Iterable[Expression], driver: str, device: Devic
 @cache
 def _plain() -> Device:
     """A device that has the standard attributes only."""
-    values = {"pcieRoot": {"string": "pci0000:00"}, "pciBusID": {"string": "0000:00:00.0"}, "numaNode": {"int": 0}}
+    values = {
+        "pcieRoot": {"string": "pci0000:00"},
+        "pciBusID": {"string": "0000:00:00.0"},
+        "numaNode": {"int": 0},
+    }
     attributes = {f"{STANDARD_DOMAIN}/{name}": value for name, value in values.items()}
     devices = [{"name": "device", "attributes": attributes}]
-    decoded = decode({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "spec": {"devices": devices}})
+    decoded = decode(
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "spec": {"devices": devices}}
+    )
     assert isinstance(decoded, ResourceSlice)
     return decoded.spec.devices[0]

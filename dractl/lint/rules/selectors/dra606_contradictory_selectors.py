@@ -76,9 +76,15 @@ def check(run: Run) -> Found:
             yield _advice(*pair)
     for claim, request in run.requests:
         of_class = run.device_class(request.device_class)
-        selectors = [(of_class, expression) for expression in of_class.selectors] if of_class else []
-        pair = _contradiction(run, [*selectors, *((claim.subject, expression) for expression in request.selectors)])
-        if pair and pair[1].subject is claim.subject:  # else the class is at fault, which has been said
+        selectors = (
+            [(of_class, expression) for expression in of_class.selectors] if of_class else []
+        )
+        pair = _contradiction(
+            run, [*selectors, *((claim.subject, expression) for expression in request.selectors)]
+        )
+        if (
+            pair and pair[1].subject is claim.subject
+        ):  # else the class is at fault, which has been said
             yield replace(_advice(*pair), severity="error" if request.parent is None else "warning")
 
 
@@ -87,7 +93,10 @@ def _advice(first: MustHold, second: MustHold) -> Advice:
     before = "the class" if first.subject is not second.subject else "another selector"
     if first.expression is second.expression:
         before = "the same selector"
-    there, here = (" or ".join(literal.text for literal in wanted.values.values()) for wanted in (first, second))
+    there, here = (
+        " or ".join(literal.text for literal in wanted.values.values())
+        for wanted in (first, second)
+    )
     return Advice(
         second.subject,
         second.expression.path,
@@ -98,9 +107,17 @@ def _advice(first: MustHold, second: MustHold) -> Advice:
     )
 
 
-def _contradiction(run: Run, selectors: list[tuple[Manifest, Expression]]) -> tuple[MustHold, MustHold] | None:
+def _contradiction(
+    run: Run, selectors: list[tuple[Manifest, Expression]]
+) -> tuple[MustHold, MustHold] | None:
     """The first two comparisons that have no value in common."""
-    if sum(expression.text.count("==") + expression.text.count(" in ") for _, expression in selectors) < 2:
+    if (
+        sum(
+            expression.text.count("==") + expression.text.count(" in ")
+            for _, expression in selectors
+        )
+        < 2
+    ):
         return None
     before: dict[str, list[MustHold]] = {}
     for subject, expression in selectors:

@@ -72,7 +72,11 @@ def check(run: Run) -> Found:
         if checked is None:
             continue  # the API server says why
         for node in checked.walk():
-            if isinstance(node, Call) and node.function in _ENDS and any(map(_is_sum, _right(node))):
+            if (
+                isinstance(node, Call)
+                and node.function in _ENDS
+                and any(map(_is_sum, _right(node)))
+            ):
                 yield Advice(
                     subject,
                     expression.path,
@@ -86,8 +90,16 @@ def check(run: Run) -> Found:
 def _right(comparison: Call) -> tuple[Node, ...]:
     """The right side of the comparison, or the elements of a list there."""
     right = comparison.args[1]
-    return tuple(right.elements) if comparison.function == "@in" and isinstance(right, ListLiteral) else (right,)
+    return (
+        tuple(right.elements)
+        if comparison.function == "@in" and isinstance(right, ListLiteral)
+        else (right,)
+    )
 
 
 def _is_sum(node: Node) -> bool:
-    return isinstance(node, Call) and node.function in ("add", "sub") and node.type == "kubernetes.Quantity"
+    return (
+        isinstance(node, Call)
+        and node.function in ("add", "sub")
+        and node.type == "kubernetes.Quantity"
+    )

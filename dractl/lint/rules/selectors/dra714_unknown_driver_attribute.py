@@ -50,15 +50,24 @@ def check(run: Run) -> Found:
     for read in reads(run):
         lookup, driver = read.lookup, read.driver
         place = (id(read.selection.subject), read.expression.path, lookup.kind, lookup.full_name)
-        if read.row is None and lookup.domain in driver.domains and place not in said and not _said_elsewhere(read):
+        if (
+            read.row is None
+            and lookup.domain in driver.domains
+            and place not in said
+            and not _said_elsewhere(read)
+        ):
             said.add(place)
             message = f"{driver.name} publishes no {_WORDS[lookup.kind]} {lookup.full_name}"
-            if not any(sign in read.program.text for sign in ("||", " ? ")):  # else other conditions may decide
+            if not any(
+                sign in read.program.text for sign in ("||", " ? ")
+            ):  # else other conditions may decide
                 message += f": the selector {'never matches' if read.guarded else 'fails on each of its devices'}"
             added = driver.fact.extension and lookup.kind == "attributes"
             message += f", unless {driver.fact.extension} adds it" if added else ""
             help_ = f"{_have(read)} ({driver.known_to}); `dractl rule {driver.name}` describes them"
-            yield driver.soften(read.advice(message, help_, severity="info" if added and read.guarded else None))
+            yield driver.soften(
+                read.advice(message, help_, severity="info" if added and read.guarded else None)
+            )
 
 
 def _said_elsewhere(read: Read) -> bool:
@@ -79,7 +88,9 @@ def _said_elsewhere(read: Read) -> bool:
 
 def _have(read: Read) -> str:
     domain = f"{read.lookup.domain}/"
-    rows = [row for name, row in read.driver.rows(read.lookup.kind).items() if name.startswith(domain)]
+    rows = [
+        row for name, row in read.driver.rows(read.lookup.kind).items() if name.startswith(domain)
+    ]
     current = [row.name.removeprefix(domain) for row in rows if read.driver.last_with(row) is None]
     if not current:
         return f"its devices have no {read.lookup.kind} in that domain"

@@ -74,7 +74,14 @@ def _test(read: Read) -> str:
 def _guard(read: Read) -> Replacement | None:
     """A test of the attribute before the condition that reads it."""
     lookup = read.lookup
-    part = next((one for one in read.program.conjuncts if one.start <= lookup.start and lookup.end <= one.end), None)
+    part = next(
+        (
+            one
+            for one in read.program.conjuncts
+            if one.start <= lookup.start and lookup.end <= one.end
+        ),
+        None,
+    )
     if part is None or part.text != read.program.text[part.start : part.end] or "||" in part.text:
         return None
     text, title = f"{_test(read)} && {part.text}", f"write {_test(read)} && before it"
@@ -85,7 +92,10 @@ def _narrowed(read: Read) -> bool:
     """True if other conditions come first: the devices that satisfy them may all have the attribute."""
     wanted = read.selection.wanted
     earlier = [found for found in read.program.lookups if found.start < read.lookup.start]
-    for program in (*(wanted.classes if wanted else ()), *(other for _, other in read.selection.selectors)):
+    for program in (
+        *(wanted.classes if wanted else ()),
+        *(other for _, other in read.selection.selectors),
+    ):
         if program is read.program:
             break
         earlier += program.lookups
@@ -98,7 +108,11 @@ def _missing(read: Read, row: Row) -> str:
     kinds = read.selection.types
     if row.when and not row.when.startswith("unless "):  # the exceptions of rare hardware
         condition = f"for {row.when[3:]}" if row.when.startswith("of ") else row.when
-        return f"set only {condition[4:]}" if condition.startswith("set by ") else f"published only {condition}"
+        return (
+            f"set only {condition[4:]}"
+            if condition.startswith("set by ")
+            else f"published only {condition}"
+        )
     if row.devices and wanted is not None and kinds and not set(kinds) <= set(row.devices):
         return f"published only for type {', '.join(row.devices)}"
     return ""
@@ -107,6 +121,12 @@ def _missing(read: Read, row: Row) -> str:
 def _implied(read: Read, row: Row) -> bool:
     """True if an earlier comparison of the selector is about the condition (``rdma`` for ``rdmaDevice``), or about the
     kind of device."""
-    names = {found.name for found in read.program.lookups if found.name and found.start < read.lookup.start}
+    names = {
+        found.name
+        for found in read.program.lookups
+        if found.name and found.start < read.lookup.start
+    }
     named = any(re.search(rf"\b{re.escape(name)}\b", row.when) for name in names)
-    return named or bool(row.devices and pinned(read.driver, (program for _, program in read.selection.selectors)))
+    return named or bool(
+        row.devices and pinned(read.driver, (program for _, program in read.selection.selectors))
+    )

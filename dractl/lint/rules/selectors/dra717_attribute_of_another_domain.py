@@ -45,11 +45,19 @@ ALONE = True
 def check(run: Run) -> Found:
     for read in reads(run):
         lookup, wanted = read.lookup, read.selection.wanted
-        if wanted is None or lookup.domain in wanted.driver.domains or read.program.drivers - {wanted.driver.name}:
+        if (
+            wanted is None
+            or lookup.domain in wanted.driver.domains
+            or read.program.drivers - {wanted.driver.name}
+        ):
             continue
         if not wanted.driver.fact.complete or lookup.domain.endswith(f".{wanted.driver.name}"):
             continue
-        if "." not in lookup.domain or "/" in lookup.domain or meant_standard(lookup.domain, lookup.name or ""):
+        if (
+            "." not in lookup.domain
+            or "/" in lookup.domain
+            or meant_standard(lookup.domain, lookup.name or "")
+        ):
             continue  # DRA603, DRA604, DRA701
         known, kind = wanted.driver, lookup.kind
         own = known.rows(kind).get(f"{known.name}/{lookup.name}")

@@ -61,7 +61,9 @@ def check(run: Run) -> Found:
             if (
                 found.lookup != read.lookup
                 or row is None
-                or all(_TYPES.get(literal.kind, literal.kind) == row.type for literal in found.literals)
+                or all(
+                    _TYPES.get(literal.kind, literal.kind) == row.type for literal in found.literals
+                )
             ):
                 continue
             result = _tried(run, read, row, found)
@@ -69,15 +71,23 @@ def check(run: Run) -> Found:
                 continue
             effect = "never true" if result is False else f"an error on every device ({result})"
             message = f"{row.name} {_typed(row)}: this comparison is {effect}"
-            yield read.advice(message, _help(row, found), span=found.span, fix=_fix(read, row, found))
+            yield read.advice(
+                message, _help(row, found), span=found.span, fix=_fix(read, row, found)
+            )
 
 
 def _called(run: Run, read: Read, row: Row) -> Found:
     """Conditions other than comparisons, such as ``version.startsWith("580")``."""
     sample = _SAMPLES.get(row.type)
     for part in read.program.conjuncts if sample is not None else ():
-        inside = [found for found in read.program.lookups if part.start <= found.start and found.end <= part.end]
-        if inside != [read.lookup] or any(found.lookup == read.lookup for found in read.program.comparisons):
+        inside = [
+            found
+            for found in read.program.lookups
+            if part.start <= found.start and found.end <= part.end
+        ]
+        if inside != [read.lookup] or any(
+            found.lookup == read.lookup for found in read.program.comparisons
+        ):
             continue
         program = environment(run.target, "stored").compile(part.text)
         device = Device({"name": "device", "attributes": {row.name: {row.type: sample}}})
@@ -123,11 +133,20 @@ def _fix(read: Read, row: Row, found: Comparison) -> Replacement | None:
     if len(found.literals) > 1:
         return None
     literal = found.literals[0]
-    value = _as(row, literal.value) if row.type in ("int", "bool") and literal.kind == "string" else None
+    value = (
+        _as(row, literal.value)
+        if row.type in ("int", "bool") and literal.kind == "string"
+        else None
+    )
     if value is not None:
         text = str(value).lower()
         return Replacement(read.expression.path, text, f"write {text}", span=literal.span)
-    if row.type == "version" and found.lookup is not None and found.operator != "in" and found.default is None:
+    if (
+        row.type == "version"
+        and found.lookup is not None
+        and found.operator != "in"
+        and found.default is None
+    ):
         text = _help(row, found).removeprefix("write ")
         return Replacement(read.expression.path, text, f"write {text}", span=found.span)
     return None

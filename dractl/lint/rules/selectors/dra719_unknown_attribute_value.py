@@ -81,7 +81,9 @@ def _value(read: Read, row: Row, literal: Literal) -> Found:
     if later is not None:
         when = read.driver.seen(later)
         since = f"{later} on{f', seen on {when} and not released yet' if when else ''}"
-        message = f'{row.name} is "{value}" only from {since}; this is judged as {read.driver.newest}'
+        message = (
+            f'{row.name} is "{value}" only from {since}; this is judged as {read.driver.newest}'
+        )
         yield _placed(read, literal, None, message, severity="info" if when else None)
     elif row.values and value not in row.values:
         values = [str(known) for known in row.values]
@@ -96,7 +98,9 @@ def _value(read: Read, row: Row, literal: Literal) -> Found:
         near = f"; did you mean {meant}?" if meant else ""
         help_ = "MIG profiles look like 1g.5gb, 3g.40gb or 1g.10gb+me"
         yield _placed(read, literal, meant, f'{row.name} is never "{value}"{near}', help_)
-    elif row.name == f"{read.driver.name}/productName" and (names := products().get(read.driver.name, ())):
+    elif row.name == f"{read.driver.name}/productName" and (
+        names := products().get(read.driver.name, ())
+    ):
         part = [known for known in names if value.lower() in known.lower() and value != known]
         if part and value not in names and len(value) > 1:
             yield _placed(
@@ -110,29 +114,49 @@ def _value(read: Read, row: Row, literal: Literal) -> Found:
 
 def _called(run: Run, read: Read, row: Row) -> Found:
     """Conditions on a part of the name that no known product meets, such as ``productName.startsWith("H100")``."""
-    known = products().get(read.driver.name, ()) if row.name == f"{read.driver.name}/productName" else ()
+    known = (
+        products().get(read.driver.name, ())
+        if row.name == f"{read.driver.name}/productName"
+        else ()
+    )
     for part in read.program.conjuncts if known else ():
-        inside = [found for found in read.program.lookups if part.start <= found.start and found.end <= part.end]
+        inside = [
+            found
+            for found in read.program.lookups
+            if part.start <= found.start and found.end <= part.end
+        ]
         call = _CALL.fullmatch(read.program.text[read.lookup.end : part.end])
         if inside != [read.lookup] or call is None or part.start != read.lookup.start:
             continue
         meant = [value for value in known if call["word"].lower() in value.lower()]
         if meant and _holds_for_none(part.text, run.target, read.driver.name, row.name, known):
             message = f"this is true for no known {row.name}, such as {meant[0]}"
-            yield read.advice(message, f'write .lowerAscii().contains("{call["word"].lower()}")', span=part.span)
+            yield read.advice(
+                message, f'write .lowerAscii().contains("{call["word"].lower()}")', span=part.span
+            )
 
 
 @lru_cache
-def _holds_for_none(text: str, target: Target, name: str, attribute: str, known: tuple[str, ...]) -> bool:
+def _holds_for_none(
+    text: str, target: Target, name: str, attribute: str, known: tuple[str, ...]
+) -> bool:
     """True if a condition is false for every device of a driver whose attribute has one of the known values."""
     program = environment(target, "stored").compile(text)
-    devices = (Device({"name": "device", "attributes": {attribute: {"string": value}}}) for value in known)
+    devices = (
+        Device({"name": "device", "attributes": {attribute: {"string": value}}}) for value in known
+    )
     return program.ok and all(program.evaluate(name, device) is False for device in devices)
 
 
-def _placed(read: Read, literal: Literal, meant: str | None, message: str, help_: str = "", **others: Any) -> Advice:
+def _placed(
+    read: Read, literal: Literal, meant: str | None, message: str, help_: str = "", **others: Any
+) -> Advice:
     """Advice at the literal, with a fix where one value was probably meant."""
     plain = len(literal.text) == len(str(literal.value)) + 2 and literal.text[0] in "'\""
     inside = (literal.start + 1, literal.end - 1)
-    fix = Replacement(read.expression.path, meant, span=inside) if meant is not None and plain else None
+    fix = (
+        Replacement(read.expression.path, meant, span=inside)
+        if meant is not None and plain
+        else None
+    )
     return read.advice(message, help_, span=literal.span, fix=fix, **others)

@@ -91,7 +91,10 @@ def _nominal(selection: Selectors) -> Found:
         str(literal.value)
         for _, program in selection.selectors
         for found in program.comparisons
-        if found.required and found.operator == "==" and found.lookup and found.lookup.full_name == name
+        if found.required
+        and found.operator == "=="
+        and found.lookup
+        and found.lookup.full_name == name
         for literal in found.literals
     }
     sizes = {product: memories(known.name).get(product) for product in named}
@@ -100,13 +103,22 @@ def _nominal(selection: Selectors) -> Found:
             return
         for expression, program in selection.selectors:
             for part in program.conjuncts:
-                inside = [item for item in program.lookups if part.start <= item.start and item.end <= part.end]
+                inside = [
+                    item
+                    for item in program.lookups
+                    if part.start <= item.start and item.end <= part.end
+                ]
                 condition = reading(part.text)
                 if {item.full_name for item in inside} != {memory} or not condition.ok:
                     continue
                 device = Device({"name": "device", "capacity": {memory: {"value": f"{size}Mi"}}})
                 if condition.evaluate(known.name, device) is False:
-                    yield _never(selection, expression, part, f"{product} has {size}Mi, which is {size / 1024:.1f}Gi")
+                    yield _never(
+                        selection,
+                        expression,
+                        part,
+                        f"{product} has {size}Mi, which is {size / 1024:.1f}Gi",
+                    )
 
 
 def _follows_from_class(run: Run, selection: Selectors, program: Program) -> bool:
@@ -125,7 +137,10 @@ def _together(run: Run, selection: Selectors) -> Found:
     request = selection.request
     of_class = run.device_class(request.device_class) if request else None
     before = [run.program(item) for item in of_class.selectors] if of_class else []
-    if not any("!" in program.text for program in (*before, *(program for _, program in selection.selectors))):
+    if not any(
+        "!" in program.text
+        for program in (*before, *(program for _, program in selection.selectors))
+    ):
         return  # without a negation it is DRA606, or was said of the class
     if request and selection.wanted and not before:
         before = list(selection.wanted.classes)
@@ -138,7 +153,9 @@ def _together(run: Run, selection: Selectors) -> Found:
                 others = "the other selectors"
                 if request and of_the_class == len(before):
                     others = f"the selectors of class {request.device_class}"
-                yield selection.advice(expression, f"no device satisfies this together with {others}")
+                yield selection.advice(
+                    expression, f"no device satisfies this together with {others}"
+                )
             return
         before.append(program)
 
@@ -148,9 +165,15 @@ def _constant(selection: Selectors, expression: Expression, program: Program) ->
     result = program.evaluate("driver", Device({"name": "device"}))
     if result is True:
         if selection.request is not None:
-            yield selection.advice(expression, "the selector is true for every device", "remove it", severity="info")
+            yield selection.advice(
+                expression, "the selector is true for every device", "remove it", severity="info"
+            )
         return
-    why = f"fails on every device: {result.text}" if isinstance(result, EvalError) else "is false for every device"
+    why = (
+        f"fails on every device: {result.text}"
+        if isinstance(result, EvalError)
+        else "is false for every device"
+    )
     yield selection.advice(expression, f"the selector {why}")
 
 
@@ -159,7 +182,9 @@ def _by_logic(selection: Selectors, expression: Expression, program: Program) ->
     if True not in program.outcomes:
         if _compare_twice(program):
             return None
-        return selection.advice(expression, "no device satisfies this: it is never true, whatever a device has")
+        return selection.advice(
+            expression, "no device satisfies this: it is never true, whatever a device has"
+        )
     if False in program.outcomes:
         return None
     message = "the selector is true for every device"
@@ -187,20 +212,32 @@ def _against_class(selection: Selectors, expression: Expression, program: Progra
             continue
         values = {str(literal.value) for literal in found.literals}
         if found.lookup is None and wanted.driver.name not in values:
-            said = f"the devices of class {request.device_class} belong to driver {wanted.driver.name}"
-        elif found.lookup and found.lookup.full_name == f"{wanted.driver.name}/type" and wanted.types:
+            said = (
+                f"the devices of class {request.device_class} belong to driver {wanted.driver.name}"
+            )
+        elif (
+            found.lookup and found.lookup.full_name == f"{wanted.driver.name}/type" and wanted.types
+        ):
             if values & set(wanted.types) or not pinned(wanted.driver, [program]):
                 continue
-            said = f"class {request.device_class} has devices of type {', '.join(wanted.types)} only"
+            said = (
+                f"class {request.device_class} has devices of type {', '.join(wanted.types)} only"
+            )
         else:
             continue
-        help_ = _other_class(wanted.driver, values) or (wanted.driver.dated() if found.lookup else None)
+        help_ = _other_class(wanted.driver, values) or (
+            wanted.driver.dated() if found.lookup else None
+        )
         message = f"no device satisfies this: {said}"
         yield selection.advice(expression, message, help_, span=found.span, confidence="likely")
 
 
 def _other_class(driver: KnownDriver, values: set[str]) -> str | None:
-    fitting = [name for name, one in classes().items() if one.driver == driver.name and set(one.types) & values]
+    fitting = [
+        name
+        for name, one in classes().items()
+        if one.driver == driver.name and set(one.types) & values
+    ]
     return f"{driver.name} installs a class for them: {', '.join(fitting)}" if fitting else None
 
 
@@ -210,7 +247,11 @@ def _values(selection: Selectors, expression: Expression, program: Program) -> F
     if known is None:
         return
     for part in program.conjuncts:
-        inside = [found for found in program.lookups if part.start <= found.start and found.end <= part.end]
+        inside = [
+            found
+            for found in program.lookups
+            if part.start <= found.start and found.end <= part.end
+        ]
         names = {found.full_name for found in inside if found.kind == "attributes"}
         row = known.attributes.get(names.pop()) if len(names) == 1 else None
         if row is None or not row.values or row.type != "string":
@@ -219,16 +260,24 @@ def _values(selection: Selectors, expression: Expression, program: Program) -> F
         fields = {field.kind for field in condition.reads or ()}
         if condition.comparisons or not condition.ok:
             continue
-        if fields <= {"attributes", "driver"} and not _holds(condition, known, row.name, row.values):
+        if fields <= {"attributes", "driver"} and not _holds(
+            condition, known, row.name, row.values
+        ):
             why = f"{row.name} is one of {', '.join(map(str, row.values))}"
             yield _never(selection, expression, part, why, known.dated())
 
 
-def _holds(condition: Program, known: KnownDriver, name: str, values: tuple[str | int | bool, ...]) -> bool:
-    devices = (Device({"name": "device", "attributes": {name: {"string": str(value)}}}) for value in values)
+def _holds(
+    condition: Program, known: KnownDriver, name: str, values: tuple[str | int | bool, ...]
+) -> bool:
+    devices = (
+        Device({"name": "device", "attributes": {name: {"string": str(value)}}}) for value in values
+    )
     return any(condition.evaluate(known.name, device) is True for device in devices)
 
 
-def _never(selection: Selectors, expression: Expression, part: Excerpt, why: str, rests: str | None = None) -> Advice:
+def _never(
+    selection: Selectors, expression: Expression, part: Excerpt, why: str, rests: str | None = None
+) -> Advice:
     message = f"no device satisfies this: {why}"
     return selection.advice(expression, message, rests, span=part.span, confidence="likely")

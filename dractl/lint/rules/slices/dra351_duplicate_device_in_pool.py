@@ -57,7 +57,9 @@ def check(run: Run) -> Found:
                 path = ("spec", "devices", device.path[2], "name")
                 other, where = first.setdefault(device.name, (subject, path))
                 # What different nodes publish is never seen together: DRA354.
-                together = node_of(other) == node_of(subject) or not (node_of(other) and node_of(subject))
+                together = node_of(other) == node_of(subject) or not (
+                    node_of(other) and node_of(subject)
+                )
                 if other is not subject and together:
                     yield Advice(
                         subject,

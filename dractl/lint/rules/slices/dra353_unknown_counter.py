@@ -53,7 +53,9 @@ KINDS = ("ResourceSlice",)
 
 def check(run: Run) -> Found:
     # Where the gate is off, the API server drops what devices consume (DRA802); 1.34 looks counters up itself (DRA332).
-    if not run.target.has("counters-apart-from-devices") or not run.target.enabled("DRAPartitionableDevices"):
+    if not run.target.has("counters-apart-from-devices") or not run.target.enabled(
+        "DRAPartitionableDevices"
+    ):
         return
     for pool in pools(run):
         if not pool.complete:
@@ -61,16 +63,28 @@ def check(run: Run) -> Found:
         counters: dict[str, set[str]] = {}
         for subject in pool.slices:
             for item in items(subject.spec.get("sharedCounters")):
-                counters[text(mapping(item).get("name"))] = set(mapping(mapping(item).get("counters")))
+                counters[text(mapping(item).get("name"))] = set(
+                    mapping(mapping(item).get("counters"))
+                )
         for subject in pool.slices:
             for device in subject.devices:
                 for at, item in enumerate(items(device.fields.get("consumesCounters"))):
                     used, path = mapping(item), (*device.path, "consumesCounters", at)
                     name = text(used.get("counterSet"))
                     if name and name not in counters:
-                        message, known = f"{pool} has no counter set {name}", ", ".join(sorted(counters)) or "none"
-                        yield Advice(subject, (*path, "counterSet"), message, help=f"its counter sets are {known}")
-                    for counter in mapping(used.get("counters")) if name and name in counters else ():
+                        message, known = (
+                            f"{pool} has no counter set {name}",
+                            ", ".join(sorted(counters)) or "none",
+                        )
+                        yield Advice(
+                            subject,
+                            (*path, "counterSet"),
+                            message,
+                            help=f"its counter sets are {known}",
+                        )
+                    for counter in (
+                        mapping(used.get("counters")) if name and name in counters else ()
+                    ):
                         if counter not in counters[name]:
                             yield Advice(
                                 subject,

@@ -47,7 +47,12 @@ def check(run: Run) -> Found:
                 value = _value(capacity)
                 # MIG devices have 0 encoders and 14 multiprocessors, and that is what their driver means to say.
                 if signs[name] < 0 or (signs[name] == 0 and max(signs.values()) == 0):
-                    path = (*device.path, "capacity", name, *(["value"] if isinstance(capacity, dict) else []))
+                    path = (
+                        *device.path,
+                        "capacity",
+                        name,
+                        *(["value"] if isinstance(capacity, dict) else []),
+                    )
                     yield Advice(
                         subject,
                         path,
@@ -63,4 +68,6 @@ def _value(capacity: object) -> object:
 
 def _sign(value: object) -> int:
     amount = quantity(value)
-    return amount.sign() if amount is not None else int(value is not None)  # the decoder says what is wrong
+    return (
+        amount.sign() if amount is not None else int(value is not None)
+    )  # the decoder says what is wrong

@@ -55,7 +55,9 @@ class Form(Struct, frozen=True):
 # Domains have more than four digits behind Intel VMD.
 FORMS = {
     "pcieRoot": Form(("string", "strings"), r"pci[0-9a-f]{4,}:[0-9a-f]{2}", "pci0000:17"),
-    "pciBusID": Form(("string", "strings"), r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]", "0000:3b:00.0"),
+    "pciBusID": Form(
+        ("string", "strings"), r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]", "0000:3b:00.0"
+    ),
     "numaNode": Form(("int", "ints"), r"-?[0-9]+", "0"),
 }
 
