@@ -177,7 +177,7 @@ FLOORS = (
     "scheduler",
     "alignment",
     "capacity",
-    "world",
+    "simulation",
     "upgrade",
     "reasons",
     "explain",

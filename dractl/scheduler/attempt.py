@@ -89,7 +89,7 @@ class Scheduler:
         before = before or state.derived.get(features)
         self.state = state
         self.features = features
-        # What pods came to, by what made other clusters of this one: see dractl.world.
+        # What pods came to, by what made other clusters of this one: see dractl.simulation.
         self.played: dict[Hashable, NodeVerdict | None] = {}
         self.slices: tuple[ResourceSlice, ...]
         # Only the DeviceTaintRules of 1.34 name classes.

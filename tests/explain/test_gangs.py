@@ -10,7 +10,7 @@ from dractl.cluster.changes import apply
 from dractl.explain import Explainer, Question, explain_each
 from dractl.explain.around.each import without_question
 from dractl.scheduler.attempt import Scheduler
-from dractl.world import after
+from dractl.simulation import after
 from tests.capacity.test_gangs import NODES, ONE, USES, gang, podgroup, ring
 from tests.capacity.test_placing import GPU
 from tests.explain.cluster import allocation, claim, pod, request, state_of

@@ -15,8 +15,8 @@ from dractl.explain.fixes.steps import by_hand
 from dractl.objects import Raw
 from dractl.reasons.phrases import first, plural
 from dractl.scheduler.attempt import Scheduler
-from dractl.world import World, after
-from dractl.world.queue import QueuedPod, pending, place
+from dractl.simulation import World, after
+from dractl.simulation.queue import QueuedPod, pending, place
 
 _RIVALS = 16  # pods that may take what another frees
 _SETTLED = ("Pod", *WORKLOADS)  # kinds whose changes controllers answer

@@ -18,7 +18,7 @@ from dractl.explain.fixes.settings import recreated
 from dractl.reasons.between import EvictionLoop, OldTemplate
 from dractl.reasons.claims import ClaimMissing
 from dractl.reasons.workloads import ClaimEach, OldReplicas, OldRevision, OwnReplicas
-from dractl.world.controllers import active
+from dractl.simulation.controllers import active
 
 _MOST = 8  # old replicas whose end is tried
 

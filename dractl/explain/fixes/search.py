@@ -40,7 +40,7 @@ from dractl.reasons.scheduling import NoConsumer, PodDeleting, WouldFitNow
 from dractl.reasons.selectors import SelectorError, SelectorFalse
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import Attempt
-from dractl.world.admission import refusal
+from dractl.simulation.admission import refusal
 
 Explain = Callable[[ClusterState, Question, int], Explanation]
 

@@ -10,9 +10,9 @@ from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
 from dractl.cluster.workloads import WORKLOADS, controller, leader_group, workload
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
-from dractl.world.admission import pod_refusal
-from dractl.world.controllers import KNOWN, Act, Owned, active, next_act, on_failed_job
-from dractl.world.queue import QueuedPod, entries, identity, pending, place
+from dractl.simulation.admission import pod_refusal
+from dractl.simulation.controllers import KNOWN, Act, Owned, active, next_act, on_failed_job
+from dractl.simulation.queue import QueuedPod, entries, identity, pending, place
 
 Workload = tuple[str, Key]
 

@@ -10,8 +10,8 @@ import pytest
 from dractl.allocation import Features
 from dractl.cluster.changes import Delete, Patch
 from dractl.scheduler.attempt import Scheduler
-from dractl.world import World, after
-from dractl.world.controllers import rolling
+from dractl.simulation import World, after
+from dractl.simulation.controllers import rolling
 from tests.explain.cluster import (
     allocation,
     claim,

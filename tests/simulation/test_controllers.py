@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dractl.cluster.state import ClusterState
-from dractl.world.controllers import REST, Act, Owned, next_act
+from dractl.simulation.controllers import REST, Act, Owned, next_act
 from tests.explain.cluster import state_of
 
 SPEC = {"template": {"spec": {"containers": [{"name": "main"}]}}}
