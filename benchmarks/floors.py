@@ -28,7 +28,7 @@ def look(value: Any) -> None:
 
 
 def many(step: str, folder: str) -> None:
-    import_module("dractl.cli.lint")
+    import_module("dractl.cli.commands.lint")
     import_module("dractl.cel.compiler")
     registry.checks()
     if step == "start":
@@ -52,7 +52,7 @@ def many(step: str, folder: str) -> None:
 
 
 def dump(step: str, file: str) -> None:
-    import_module("dractl.cli.explain")
+    import_module("dractl.cli.commands.explain")
     if step == "explain":
         return
     text = Path(file).read_text(encoding="utf-8")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.rendered_nodes import hyperv, mi300x, plx, rendered  # noqa: F401  (fixtures)
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typer.completion import get_completion_script
 
-from dractl.cli.completion import SHELLS, file_name
+from dractl.cli.commands.completion import SHELLS, file_name
 
 FOLDER = Path(__file__).resolve().parent.parent / "completions"
 

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import fields as fields_of
 
-from dractl.discovery.publication import Published
+from dractl.drivers.publication import Published
 from dractl.topology import wire
 from dractl.topology.complexes import Complex
 from dractl.topology.levels import Affinity

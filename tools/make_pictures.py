@@ -13,9 +13,9 @@ from dractl.alignment import Aligner
 from dractl.allocation import Features
 from dractl.cluster.sources import of_objects
 from dractl.drivers import Options, render
-from dractl.drivers.hardware import machine
+from dractl.machines import machine
 from dractl.model import Target
-from dractl.report import alignment_svg
+from dractl.report.alignment import svg as alignment_svg
 from dractl.scheduler.attempt import Scheduler
 
 ROOT = Path(__file__).resolve().parent.parent

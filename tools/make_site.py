@@ -89,7 +89,7 @@ def linked(text: str) -> str:
 
 
 def reasons() -> None:
-    from dractl.reasons.registry import REASONS
+    from dractl.explain.reasons.registry import REASONS
 
     index = [
         "# Reasons",

@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from dractl.discovery.publication import address
+from dractl.drivers.publication import address
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
 from dractl.facts.resources import hardware
 from dractl.model import Device

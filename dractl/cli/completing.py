@@ -64,8 +64,8 @@ def gates() -> list[str]:
 
 def machines() -> list[str]:
     """Machines and products that ``--hardware`` knows by name."""
-    from dractl.drivers.hardware.names import every
-    from dractl.drivers.hardware.products import products
+    from dractl.machines.names import every
+    from dractl.machines.products import products
 
     return [*every(), *products()]
 
@@ -93,7 +93,7 @@ def rules() -> list[str]:
 
 def pages() -> list[str]:
     """What `dractl rule` describes: rules, reasons and drivers."""
-    from dractl.reasons.registry import REASONS
+    from dractl.explain.reasons.registry import REASONS
 
     return [*rules(), *REASONS, *drivers()]
 

@@ -13,7 +13,7 @@ from dractl.errors import InputError, UsageError
 from dractl.explain import Options, Question, everything, find
 from dractl.explain.around.machines import ByMachine, DescribedMachine, compare as ask
 from dractl.model import Target
-from dractl.report import explain_machines, explain_text
+from dractl.report.explain import machines as explain_machines, text as explain_text
 
 
 def refuse(output: str, *, patch: bool, node: bool, devices: bool) -> None:
@@ -71,7 +71,7 @@ def compare(
 def _described(
     spec: str, classes: ClusterState, target: Target, configured: Configured
 ) -> DescribedMachine:
-    from dractl.drivers.hardware import labels_of, room_of, setter
+    from dractl.machines import labels_of, room_of, setter
 
     known = labels_of(spec)
     setters = {key: name for key in known if (name := setter(key)) is not None}

@@ -16,11 +16,11 @@ from dractl.cli.node import read_node
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import list_at, text_at
 from dractl.drivers import Options, find, names, render
-from dractl.drivers.hardware import labels_of, machine, room_of
-from dractl.drivers.hardware.names import every
-from dractl.drivers.hardware.spec import machines as of_line
 from dractl.drivers.network import read as of_files
 from dractl.errors import InputError, UsageError
+from dractl.machines import labels_of, machine, room_of
+from dractl.machines.names import every
+from dractl.machines.spec import machines as of_line
 from dractl.model import Target
 from dractl.objects import Claim, selectors_of
 from dractl.topology.machine import Machine

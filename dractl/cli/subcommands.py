@@ -32,7 +32,7 @@ SUBCOMMANDS = {
 def function(name: str) -> Callable[..., Any]:
     """The function of a subcommand, as typer reads it: a parameter that is a Struct, such as ``against``, stands for
     its fields, each of which is an option."""
-    command: Callable[..., Any] = import_module(f"dractl.cli.{name}").command
+    command: Callable[..., Any] = import_module(f"dractl.cli.commands.{name}").command
     parameters: list[Parameter] = []
     shared: dict[str, type[Struct]] = {}
     for parameter in signature(command, eval_str=True).parameters.values():

@@ -5,9 +5,9 @@ Source: Project-HAMi/k8s-dra-driver@ebeaad9 cmd/hami-kubelet-plugin/hami_core.go
 
 from typing import Any
 
-from dractl.drivers import nvidia_start
 from dractl.drivers.agent import shared, steps
-from dractl.drivers.nvidia_devices import product
+from dractl.drivers.nvidia import start as nvidia_start
+from dractl.drivers.nvidia.devices import product
 from dractl.drivers.profile import Inventory, Known, Options, one_slice
 from dractl.drivers.standard import pcie_root
 from dractl.drivers.values import binary_quantity, typed

@@ -9,19 +9,19 @@ from dractl.errors import UsageError
 
 # Driver name -> module, imported on demand.
 _MODULES = {
-    "gpu.nvidia.com": "nvidia",
-    "compute-domain.nvidia.com": "compute_domain",
-    "gpu.amd.com": "amd",
-    "gpu.intel.com": "intel",
-    "dra.net": "dranet",
+    "gpu.nvidia.com": "nvidia.gpu",
+    "compute-domain.nvidia.com": "nvidia.compute_domain",
+    "gpu.amd.com": "amd.gpu",
+    "gpu.intel.com": "intel.gpu",
+    "dra.net": "dranet.driver",
     "dra.cpu": "cpu",
     "sriovnetwork.k8snetworkplumbingwg.io": "sriov",
     "dra.memory": "memory",
     "dra.nvme": "nvme",
     "tpu.google.com": "tpu",
-    "neuron.aws.com": "neuron",
-    "gaudi.intel.com": "gaudi",
-    "qat.intel.com": "qat",
+    "neuron.aws.com": "neuron.driver",
+    "gaudi.intel.com": "intel.gaudi",
+    "qat.intel.com": "intel.qat",
     "spyre.ibm.com": "spyre",
     "npu.rebellions.ai": "rebellions",
     "dra.hygon.com": "hygon",
@@ -33,9 +33,9 @@ _MODULES = {
     "hami-core-gpu.project-hami.io": "hami_gpu",
     "ovsdpdk.k8snetworkplumbingwg.io": "ovsdpdk",
     "composite.dra.example.io": "composite",
-    "gpu.example.com": "example",
-    "net.example.com": "example_net",
-    "cpu.example.com": "example_cpu",
+    "gpu.example.com": "example.gpu",
+    "net.example.com": "example.net",
+    "cpu.example.com": "example.cpu",
 }
 
 # Drivers that few nodes run although most have the hardware, that show nothing without policies, or need no hardware.

@@ -10,8 +10,8 @@ from dractl.explain.answer import Explanation, Fix, NodeAnswer, Reason
 from dractl.explain.around.each import explain_each, worst_first
 from dractl.explain.ask import Question, everything, find, labelled
 from dractl.explain.explain import Explainer, Options
-from dractl.reasons.base import ReasonPage
-from dractl.reasons.registry import REASONS
+from dractl.explain.reasons.base import ReasonPage
+from dractl.explain.reasons.registry import REASONS
 
 __all__ = [
     "REASONS",

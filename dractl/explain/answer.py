@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from dractl.cluster.devices import Holder
     from dractl.cluster.paste import NextStep
     from dractl.explain.fixes.steps import Command
+    from dractl.explain.reasons.base import Cause
+    from dractl.explain.reasons.headline import Clauses
+    from dractl.explain.reasons.misfits import Evaluated
+    from dractl.explain.reasons.phrases import Names
     from dractl.explain.unread import Blind
-    from dractl.reasons.base import Cause
-    from dractl.reasons.headline import Clauses
-    from dractl.reasons.misfits import Evaluated
-    from dractl.reasons.phrases import Names
 
 
 Verdict = Literal[

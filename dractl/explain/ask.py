@@ -23,10 +23,10 @@ from dractl.cluster.state import (
 )
 from dractl.cluster.workloads import missing_pods, owned_pods, refused_owners, with_volumes
 from dractl.errors import InputError, UsageError
+from dractl.explain.reasons.phrases import first as some
 from dractl.facts.resources import drivers_of
 from dractl.model import pod_templates
 from dractl.objects import Raw
-from dractl.reasons.phrases import first as some
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import provided
 from dractl.scheduler.snapshot import PodInfo

@@ -23,13 +23,13 @@ from dractl.explain.diagnose.nodes import NodeFindings
 from dractl.explain.diagnose.together import conflict_on
 from dractl.explain.funnel import funnel, having, whole
 from dractl.explain.rank import ruled_out
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.between import PodsNotCreated
+from dractl.explain.reasons.constraints import ConstraintConflict
+from dractl.explain.reasons.next_step import AskedObject
+from dractl.explain.reasons.phrases import Names
 from dractl.explain.unread import Blindness
 from dractl.model import Target
-from dractl.reasons.base import Cause
-from dractl.reasons.between import PodsNotCreated
-from dractl.reasons.constraints import ConstraintConflict
-from dractl.reasons.next_step import AskedObject
-from dractl.reasons.phrases import Names
 from dractl.scheduler.attempt import Scheduler
 from dractl.validation import validate
 

@@ -11,6 +11,10 @@ from dractl.cluster.devices import Devices
 from dractl.cluster.state import ClusterState
 from dractl.explain.answer import Reason, reason_of
 from dractl.explain.ask import Question
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.limits import drivers_named
+from dractl.explain.reasons.misfits import Evaluated, Saw
+from dractl.explain.reasons.phrases import Names
 from dractl.model import (
     CapacityRequestPolicy,
     DeviceClass,
@@ -18,10 +22,6 @@ from dractl.model import (
     ExactDeviceRequest,
     RequestRef,
 )
-from dractl.reasons.base import Cause
-from dractl.reasons.limits import drivers_named
-from dractl.reasons.misfits import Evaluated, Saw
-from dractl.reasons.phrases import Names
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.rejection import Rejection, Unmet, Untolerated

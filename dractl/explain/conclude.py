@@ -17,16 +17,14 @@ from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.between import not_tried, siblings
 from dractl.explain.diagnose.nodes import NodeFindings, everywhere
 from dractl.explain.rank import Diagnosis, dominates, ruled_out
-from dractl.model.nearest import nearest
-from dractl.model.releases import CHANGES, RELEASES
-from dractl.reasons.base import STOPPED, Cause
-from dractl.reasons.between import EvictionLoop, NotReadable
-from dractl.reasons.devices import DeviceInUse, Tainted
-from dractl.reasons.gangs import GangTooSmall, PodGroupMissing
-from dractl.reasons.headline import Headline, Told
-from dractl.reasons.nodes import NodeFilter, PinnedNode, Unchecked
-from dractl.reasons.phrases import Scope, first
-from dractl.reasons.scheduling import (
+from dractl.explain.reasons.base import STOPPED, Cause
+from dractl.explain.reasons.between import EvictionLoop, NotReadable
+from dractl.explain.reasons.devices import DeviceInUse, Tainted
+from dractl.explain.reasons.gangs import GangTooSmall, PodGroupMissing
+from dractl.explain.reasons.headline import Headline, Told
+from dractl.explain.reasons.nodes import NodeFilter, PinnedNode, Unchecked
+from dractl.explain.reasons.phrases import Scope, first
+from dractl.explain.reasons.scheduling import (
     InputIncomplete,
     Mixed,
     NoConsumer,
@@ -34,8 +32,15 @@ from dractl.reasons.scheduling import (
     PodDeleting,
     WouldFitNow,
 )
-from dractl.reasons.selectors import SelectorFalse
-from dractl.reasons.workloads import HoldersEnded, HoldersTerminating, OldReplicas, OwnReplicas
+from dractl.explain.reasons.selectors import SelectorFalse
+from dractl.explain.reasons.workloads import (
+    HoldersEnded,
+    HoldersTerminating,
+    OldReplicas,
+    OwnReplicas,
+)
+from dractl.model.nearest import nearest
+from dractl.model.releases import CHANGES, RELEASES
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.condition import of_nodes, unchecked
 from dractl.scheduler.preemption import preempted

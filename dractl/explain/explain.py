@@ -29,10 +29,10 @@ from dractl.explain.fixes.gangs import of_other_pod
 from dractl.explain.fixes.owners import Owners
 from dractl.explain.inquire import Attempted, Inquiry
 from dractl.explain.rank import Diagnosis, diagnose, diagnosis_of
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.running import NotPrepared
+from dractl.explain.reasons.scheduling import PlacedByHand
 from dractl.objects import Raw
-from dractl.reasons.base import Cause
-from dractl.reasons.running import NotPrepared
-from dractl.reasons.scheduling import PlacedByHand
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import Attempt
 

@@ -10,9 +10,9 @@ from dractl.allocation import DeviceID, Loss, RequestSurvey, Stage, Survey
 from dractl.cluster.devices import Devices
 from dractl.explain import selectors
 from dractl.explain.answer import FunnelStage
+from dractl.explain.reasons.misfits import instead, readable
+from dractl.explain.reasons.phrases import held_by, tally
 from dractl.model import RequestRef
-from dractl.reasons.misfits import instead, readable
-from dractl.reasons.phrases import held_by, tally
 
 _NO_NODES: Mapping[tuple[int, str], int] = MappingProxyType({})
 _NAMES = {

@@ -15,12 +15,12 @@ from dractl.cluster.kubelet import ContainerStatus, Event, KubeletReport
 from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice
 from dractl.explain.fixes.tolerations import evicting, patience, survives
+from dractl.explain.reasons import running
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.refusals import taint_text
 from dractl.facts.parameters import kind_for, kind_of, sharing_gate
 from dractl.model import ResourceSlice
 from dractl.objects import Raw
-from dractl.reasons import running
-from dractl.reasons.base import Cause
-from dractl.reasons.refusals import taint_text
 from dractl.scheduler.claims import PodClaim
 
 if TYPE_CHECKING:

@@ -12,11 +12,20 @@ from dractl.explain.diagnose.between import spanning
 from dractl.explain.diagnose.gangs import NO_GANG, Gang
 from dractl.explain.diagnose.nodes import NodeFindings, findings, over_nodes
 from dractl.explain.inquire import Attempted
+from dractl.explain.reasons.base import (
+    HIDDEN,
+    NOTHING,
+    OUTSIDE,
+    STOPPED,
+    TAKEN,
+    Cause,
+    merge,
+    united,
+)
+from dractl.explain.reasons.nodes import NodeFilter, PinnedNode
+from dractl.explain.reasons.registry import of_stop
+from dractl.explain.reasons.scheduling import Mixed
 from dractl.model.names import RequestRef
-from dractl.reasons.base import HIDDEN, NOTHING, OUTSIDE, STOPPED, TAKEN, Cause, merge, united
-from dractl.reasons.nodes import NodeFilter, PinnedNode
-from dractl.reasons.registry import of_stop
-from dractl.reasons.scheduling import Mixed
 from dractl.scheduler.rejection import Rejection
 
 EVERYWHERE = (

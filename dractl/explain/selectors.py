@@ -7,8 +7,8 @@ from dractl.allocation import DeviceID
 from dractl.cel import Program, reading
 from dractl.cel.lookups import Lookup
 from dractl.cluster.devices import Devices
+from dractl.explain.reasons.misfits import Misfit
 from dractl.model.nearest import nearest
-from dractl.reasons.misfits import Misfit
 
 _SHORTEST = 3  # characters that may stand for a longer name
 

@@ -13,9 +13,9 @@ from dractl.explain.build import Parts
 from dractl.explain.conclude import Conclusion, of_cause
 from dractl.explain.diagnose.nodes import allocation_of
 from dractl.explain.placed import OnNode
-from dractl.reasons.claims import ClaimDeleting
-from dractl.reasons.headline import Headline
-from dractl.reasons.scheduling import PlacedByHand
+from dractl.explain.reasons.claims import ClaimDeleting
+from dractl.explain.reasons.headline import Headline
+from dractl.explain.reasons.scheduling import PlacedByHand
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import granted

@@ -8,7 +8,7 @@ spaces and without other signs (sanitise), the memory is in MiB, the family that
 import re
 from functools import cache
 
-from dractl.drivers.hardware.products import products
+from dractl.machines.products import products
 
 PREFIX = "nvidia.com/"
 _PRODUCT, _MEMORY = "nvidia.com/gpu.product", "nvidia.com/gpu.memory"

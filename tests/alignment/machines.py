@@ -8,7 +8,7 @@ from dractl.alignment import Aligner
 from dractl.allocation import Features
 from dractl.cluster import sources
 from dractl.drivers import Options, render
-from dractl.drivers.hardware import machine
+from dractl.machines import machine
 from dractl.model import Target
 from dractl.scheduler.attempt import Scheduler
 from tests.explain.cluster import claim, node, request

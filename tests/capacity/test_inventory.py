@@ -9,8 +9,8 @@ import pytest
 from dractl.allocation import Features
 from dractl.capacity import inventory, plugins, problems
 from dractl.capacity.plugins import handed_out
-from dractl.report import capacity_text
 from dractl.report.canvas import Canvas
+from dractl.report.capacity import text as capacity_text
 from tests.explain.cluster import (
     allocation,
     claim,

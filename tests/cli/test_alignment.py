@@ -11,11 +11,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dractl.cli.main import main
-from dractl.drivers.hardware import machine
+from dractl.machines import machine
 from dractl.topology import snapshot
 from tests.alignment.machines import cluster, holding
 from tests.explain.cluster import pod
-from tests.machines import build, describe
+from tests.sysfs_trees import build, describe
 
 NICS = [f"pci-0000-{bus}-00-0" for bus in ("18", "40", "4f", "5e", "9a", "c0", "ce", "dc")]
 GPUS = [f"gpu-{n}" for n in range(8)]

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from dractl.cli.main import main
-from dractl.drivers.hardware.spec import machines
+from dractl.machines.spec import machines
 from dractl.resources import data_dir
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dractl.cli.main import main
-from tests import machines
+from tests import sysfs_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def trees(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     top = tmp_path_factory.mktemp("machines")
-    return {name: machines.build(machines.describe(name), top / name) for name in machines.NAMES}
+    return {
+        name: sysfs_trees.build(sysfs_trees.describe(name), top / name)
+        for name in sysfs_trees.NAMES
+    }
 
 
 def run(*arguments: str | Path) -> int:
@@ -60,7 +63,7 @@ def test_the_tree_shows_roots_switches_devices_and_their_names(
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140, 200])
 @pytest.mark.parametrize("view", ["tree", "matrix"])
-@pytest.mark.parametrize("name", machines.NAMES)
+@pytest.mark.parametrize("name", sysfs_trees.NAMES)
 def test_no_line_is_wider_than_the_terminal(
     name: str,
     view: str,
@@ -197,7 +200,7 @@ def test_yaml_and_json_are_the_same(
     assert yaml.safe_load(capsys.readouterr().out) == value
 
 
-@pytest.mark.parametrize("name", machines.NAMES)
+@pytest.mark.parametrize("name", sysfs_trees.NAMES)
 def test_svg_is_well_formed_shows_every_device_and_loads_nothing(
     name: str, trees: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -231,7 +234,7 @@ def test_html_is_self_contained_and_escapes_names(
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
 
 
-@pytest.mark.parametrize("name", machines.NAMES)
+@pytest.mark.parametrize("name", sysfs_trees.NAMES)
 def test_what_is_written_fits_its_schema(
     name: str, trees: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

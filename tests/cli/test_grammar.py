@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dractl.cli.main import main
-from tests.machines import DESCRIPTIONS
+from tests.sysfs_trees import DESCRIPTIONS
 
 SNAPSHOT = str(DESCRIPTIONS / "h100-vm.json")
 HOPPER = 'device.attributes["gpu.nvidia.com"].architecture == "Hopper"'

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from dractl.cli.commands.render import Driver
 from dractl.cli.main import main
-from dractl.cli.render import Driver
 from dractl.drivers import by_default, names
 from dractl.manifests import load
-from tests import machines
+from tests import sysfs_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -198,7 +198,7 @@ def test_several_nodes(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_partial_gpus_are_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    top = machines.build(machines.describe("plx-8gpu"), tmp_path)
+    top = sysfs_trees.build(sysfs_trees.describe("plx-8gpu"), tmp_path)
     assert run("--root", top, "--driver", "gpu.nvidia.com") == 0
     captured = capsys.readouterr()
     assert "# gpu-0: 0000:19:00.0: partial, known from PCI alone." in captured.out
@@ -343,8 +343,8 @@ def test_drivers_that_must_be_named_are_clean_too(
 ) -> None:
     if source in ARCHIVES:
         where: list[object] = ["--from", request.getfixturevalue("whole") / "machines" / source]
-    elif source in machines.NAMES:
-        where = ["--sysfs-root", machines.build(machines.describe(source), tmp_path / "root")]
+    elif source in sysfs_trees.NAMES:
+        where = ["--sysfs-root", sysfs_trees.build(sysfs_trees.describe(source), tmp_path / "root")]
     else:
         where = ["--hardware", source]
     out = tmp_path / "slices.yaml"

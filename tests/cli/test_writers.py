@@ -107,9 +107,9 @@ def test_what_somebody_writes_meanwhile_stays(
     written = path.read_text()
     if moment == "read":  # by lint or migrate, before the bytes to be edited are looked at
         module = (
-            "dractl.cli.lint.report_on"
+            "dractl.cli.commands.lint.report_on"
             if command[0] == "lint"
-            else "dractl.cli.migrate.load_readable"
+            else "dractl.cli.commands.migrate.load_readable"
         )
         owner = import_module(module.rpartition(".")[0])
         after(monkeypatch, owner, module.rpartition(".")[2], lambda: change(path))

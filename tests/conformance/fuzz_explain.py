@@ -31,7 +31,7 @@ from dractl.allocation import Features  # noqa: E402
 from dractl.cluster import ClusterState  # noqa: E402
 from dractl.explain import Explainer, find  # noqa: E402
 from dractl.manifests import load  # noqa: E402
-from dractl.report.explain_json import as_json  # noqa: E402
+from dractl.report.explain.json import as_json  # noqa: E402
 from tests.conftest import whole_dir  # noqa: E402
 from tests.oracle import control_plane  # noqa: E402
 

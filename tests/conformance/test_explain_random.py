@@ -18,7 +18,7 @@ from dractl.cluster import ClusterState
 from dractl.cluster.changes import apply
 from dractl.cluster.state import add
 from dractl.explain import Explainer, Options, find
-from dractl.report.explain_json import plain
+from dractl.report.explain.json import plain
 from dractl.scheduler.preenqueue import enter
 from tests.conftest import SAMPLE, shared_dir
 

@@ -11,11 +11,11 @@ import pytest
 from msgspec.structs import replace
 
 from dractl.drivers import Options, network, registry, render, rendering, reported
-from dractl.drivers.hardware import machine, names
+from dractl.machines import machine, names
 from dractl.model.releases import COMPARED, Target
 from dractl.probes import read
 from dractl.topology import Machine, PciDevice, SrIov
-from tests import machines
+from tests import sysfs_trees
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -182,7 +182,7 @@ def test_drivers_that_must_be_named(
 ) -> None:
     accepted(*server, machine("2xnic,E810,4xnvme,numa=2,cpus=8,memory=512Gi,vfs=40"), (driver,))
     name = {"dra.memory": "cxl", "dra.nvme": "plx-8gpu"}.get(driver, "sriov")
-    accepted(*server, read(machines.build(machines.describe(name), tmp_path)), (driver,))
+    accepted(*server, read(sysfs_trees.build(sysfs_trees.describe(name), tmp_path)), (driver,))
 
 
 def test_a_virtual_function_whose_root_is_unknown(server: tuple[Any, Target]) -> None:
@@ -205,7 +205,7 @@ def test_gpus_that_are_shared_and_passed_through(
     accepted(*server, machine("2xH100,L40S"), ("gpu.nvidia.com",), **options)
     accepted(
         *server,
-        read(machines.build(machines.describe("plx-8gpu"), tmp_path)),
+        read(sysfs_trees.build(sysfs_trees.describe("plx-8gpu"), tmp_path)),
         ("gpu.nvidia.com",),
         **options,
     )
@@ -247,7 +247,8 @@ def test_every_driver_in_every_version_on_every_machine(
     cluster, target = server
     nodes = [machine(name) for name in names.every()]
     nodes += [
-        read(machines.build(machines.describe(name), tmp_path / name)) for name in machines.NAMES
+        read(sysfs_trees.build(sysfs_trees.describe(name), tmp_path / name))
+        for name in sysfs_trees.NAMES
     ]
     sent: set[str] = set()
     for node, driver in product(nodes, registry.names()):

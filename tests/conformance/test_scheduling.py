@@ -18,7 +18,7 @@ from dractl.allocation import Features
 from dractl.cluster import ClusterState
 from dractl.explain import Explainer, find
 from dractl.manifests import load
-from dractl.report.explain_json import as_json
+from dractl.report.explain.json import as_json
 from tests.conftest import SAMPLE, shared_dir
 
 RELEASES = ("1.34", "1.35", "1.36", "1.37")

@@ -13,7 +13,7 @@ from dractl.model.releases import Target
 from dractl.probes import read
 from dractl.topology import Gpu, Machine, NumaNode, PciDevice, SrIov
 from dractl.topology.machine import Amdgpu, AmdPartition
-from tests import machines
+from tests import sysfs_trees
 
 NAME = "gpu.amd.com"
 BDF = "0000:05:00.0"
@@ -193,7 +193,7 @@ def test_modes_are_of_no_release_yet(version: str) -> None:
 
 def test_partitions_in_sysfs(tmp_path: Any) -> None:
     """amdgpu makes a platform device for each partition that the GPU can have; KFD lists those of the current mode."""
-    description = machines.describe("mi300x")
+    description = sysfs_trees.describe("mi300x")
     kfd = "sys/class/kfd/kfd/topology/nodes/3"
     description["files"] |= {
         f"{kfd}/properties": "simd_count 152\nsimd_per_cu 4\nlocation_id 9729\ndomain 0\ndrm_render_minor 130\n",
@@ -203,7 +203,7 @@ def test_partitions_in_sysfs(tmp_path: Any) -> None:
         "sys/devices/platform/amdgpu_xcp_1/drm/card4/dev": "226:4\n",
         "sys/devices/platform/amdgpu_xcp_1/drm/renderD131/dev": "226:131\n",
     }
-    machine = read(machines.build(description, tmp_path))
+    machine = read(sysfs_trees.build(description, tmp_path))
     gpu = next(gpu for gpu in machine.gpus if gpu.bdf == "0000:26:00.0")
     assert gpu.amd is not None
     assert gpu.amd.partitions == (AmdPartition(3, 130, 152, 4, 24 << 30),)

@@ -6,7 +6,7 @@ from copy import deepcopy
 
 from dractl.drivers import Options, render
 from dractl.drivers.compare import DeviceDiff, differences, nodes
-from dractl.drivers.hardware import machine
+from dractl.machines import machine
 from dractl.model.releases import Target
 
 SLICES = render(machine("2xH100,nic"), Options("node-1", Target.of("1.37"))).slices

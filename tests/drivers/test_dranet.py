@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from dractl.drivers import Options, dranet, find
+from dractl.drivers import Options, find
+from dractl.drivers.dranet import driver as dranet
 from dractl.errors import UsageError
 from dractl.model.releases import Target
 from dractl.topology import Machine, NetInterface, NumaNode, PciDevice, RdmaDevice

@@ -12,7 +12,7 @@ from dractl.drivers import Inventory, Options, find, render
 from dractl.model.releases import Target
 from dractl.topology import Host, Machine, NumaNode
 from dractl.topology.machine import HugePages
-from tests import machines
+from tests import sysfs_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,7 +93,7 @@ def test_page_sizes_are_written_in_the_largest_unit(size: int, name: str) -> Non
 
 def test_nodes_are_numbered_by_their_place(tmp_path: Path) -> None:
     """processMachine publishes the index in the list of nodes, which ghw reads in the order of the folders' names."""
-    found = inventory(probes.read(machines.build(machines.describe("cxl"), tmp_path)))
+    found = inventory(probes.read(sysfs_trees.build(sysfs_trees.describe("cxl"), tmp_path)))
     assert [
         device["attributes"]["resource.kubernetes.io/numaNode"]["int"] for device in found.devices
     ] == [0, 1, 2]
@@ -112,7 +112,7 @@ def test_nodes_are_numbered_by_their_place(tmp_path: Path) -> None:
 def test_memory_without_cpus_is_published_and_empty_nodes_are_not(tmp_path: Path) -> None:
     """A GPU's memory, node 1 of Grace Hopper, is memory to the driver; nodes 2 to 8 are empty."""
     devices = inventory(
-        probes.read(machines.build(machines.describe("grace-hopper"), tmp_path))
+        probes.read(sysfs_trees.build(sysfs_trees.describe("grace-hopper"), tmp_path))
     ).devices
     assert [(device["name"], device["capacity"]["size"]["value"]) for device in devices] == [
         ("memory-0", "501000000Ki"),
@@ -133,7 +133,7 @@ def test_what_is_unknown_is_left_out() -> None:
 
 
 def test_the_size_of_pages_is_that_of_the_processor(tmp_path: Path) -> None:
-    top = machines.build(machines.describe("cxl"), tmp_path)
+    top = sysfs_trees.build(sysfs_trees.describe("cxl"), tmp_path)
     assert probes.read(top).host.page_bytes == 4096
     (top / "proc/cpuinfo").write_text(
         "processor\t: 0\nFeatures\t: fp asimd\n"

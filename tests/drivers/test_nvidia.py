@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from dractl.drivers import Options, find, render
-from dractl.drivers.hardware import machine as drawn
 from dractl.errors import UsageError
+from dractl.machines import machine as drawn
 from dractl.model.releases import Target
 from dractl.topology import Gpu, Machine, MigDevice, MigProfile, Nvidia, PciDevice
 from dractl.topology.machine import Placement

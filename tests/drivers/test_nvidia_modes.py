@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from dractl import probes
 from dractl.drivers import Inventory, Options, find
-from dractl.drivers.hardware import machine as drawn
 from dractl.errors import UsageError
+from dractl.machines import machine as drawn
 from dractl.model.releases import Target
 from dractl.topology import Gpu, Host, Machine, MigDevice, MigProfile, NumaNode, PciDevice, SrIov
 from dractl.topology.machine import Placement
-from tests import machines
+from tests import sysfs_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -175,7 +175,7 @@ def test_what_a_passed_gpu_is_called() -> None:
 
 
 def test_regions_of_memory_are_read_off_a_tree(tmp_path: Path) -> None:
-    machine = probes.read(machines.build(machines.describe("plx-8gpu"), tmp_path))
+    machine = probes.read(sysfs_trees.build(sysfs_trees.describe("plx-8gpu"), tmp_path))
     assert machine.pci["0000:19:00.0"].bars_64bit == (128 * GIB,)
     by_bus = {
         device["attributes"]["resource.kubernetes.io/pciBusID"]["string"]: device.get("capacity")

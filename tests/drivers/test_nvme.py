@@ -12,7 +12,7 @@ from dractl.drivers import Inventory, Options, find, render
 from dractl.model.releases import Target
 from dractl.topology import Machine, NumaNode, PciDevice
 from dractl.topology.machine import Cpus, NvmeController, NvmeNamespace, Package
-from tests import machines
+from tests import sysfs_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -151,14 +151,14 @@ def test_a_disk_whose_name_another_mounted_one_begins_with() -> None:
 
 def test_controllers_behind_vmd_are_not_published(tmp_path: Path) -> None:
     """GetPCIBusIDAttribute refuses their domain of five digits, and enumerateDevices goes on without them."""
-    found = inventory(probes.read(machines.build(machines.describe("vmd"), tmp_path)))
+    found = inventory(probes.read(sysfs_trees.build(sysfs_trees.describe("vmd"), tmp_path)))
     assert found.devices == ()
     assert found.left_out
     assert all("more than four digits" in why for why in found.left_out.values())
 
 
 def test_disks_are_read_off_a_tree(tmp_path: Path) -> None:
-    top = machines.build(machines.describe("plx-8gpu"), tmp_path)
+    top = sysfs_trees.build(sysfs_trees.describe("plx-8gpu"), tmp_path)
     (top / "proc/self/mounts").write_text("/dev/nvme1n1p2 /data xfs rw 0 0\n")
     switch = "pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:04.0/0000:1c:00.0"
     for base in (f"{switch}/nvme/nvme0/nvme0n1", "virtual/nvme-subsystem/nvme-subsys1/nvme1n1"):

@@ -6,10 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from dractl.drivers import Options, by_default, find, names, render
-from dractl.drivers.hardware import as_node, machine
 from dractl.drivers.rendering import Rendering
 from dractl.drivers.values import version
 from dractl.errors import InputError, Unsupported, UsageError
+from dractl.machines import as_node, machine
 from dractl.model.releases import Target
 from dractl.topology import Machine
 

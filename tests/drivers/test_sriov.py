@@ -15,7 +15,7 @@ from dractl.drivers import Inventory, Options, find, render
 from dractl.errors import UsageError
 from dractl.model.releases import Target
 from dractl.topology import Machine, NetInterface, PciDevice, RdmaDevice, SrIov
-from tests import machines
+from tests import sysfs_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -259,7 +259,7 @@ def test_more_devices_than_a_slice_can_have_are_refused() -> None:
 
 def test_a_tree_with_virtual_functions(tmp_path: Path) -> None:
     """A ConnectX-7 with four VFs, one of them bound to vfio-pci and one to nothing; the GPU's VFs are not published."""
-    machine = probes.read(machines.build(machines.describe("sriov"), tmp_path))
+    machine = probes.read(sysfs_trees.build(sysfs_trees.describe("sriov"), tmp_path))
     devices = inventory(machine).devices
     assert [device["name"] for device in devices] == [
         f"0000-3b-00-{number}" for number in (2, 3, 4, 5)
@@ -269,7 +269,7 @@ def test_a_tree_with_virtual_functions(tmp_path: Path) -> None:
 
 
 def test_it_is_rendered_only_when_it_is_named(tmp_path: Path) -> None:
-    machine = probes.read(machines.build(machines.describe("sriov"), tmp_path))
+    machine = probes.read(sysfs_trees.build(sysfs_trees.describe("sriov"), tmp_path))
     by_default = render(machine, Options("node-1", Target.of("1.37"))).slices
     assert NAME not in {item["spec"]["driver"] for item in by_default}
 

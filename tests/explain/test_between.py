@@ -9,7 +9,7 @@ import pytest
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
 from dractl.explain.around.groups import groups
-from dractl.report.explain_json import as_json
+from dractl.report.explain.json import as_json
 from tests.explain.cluster import (
     allocation,
     claim,

@@ -12,7 +12,7 @@ from dractl.allocation import Features
 from dractl.cluster.changes import Create, Delete, Patch, patched
 from dractl.explain import Explainer, Explanation, find
 from dractl.explain.answer import plain
-from dractl.report import explain_patch
+from dractl.report.explain import patch as explain_patch
 from tests.explain.cluster import (
     allocation,
     claim,

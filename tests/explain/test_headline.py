@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dractl.reasons.between import DriverAbsent, OldTemplate
-from dractl.reasons.headline import Headline, Told
-from dractl.reasons.phrases import Names
-from dractl.reasons.scheduling import NoConsumer
-from dractl.report import explain_opening
+from dractl.explain.reasons.between import DriverAbsent, OldTemplate
+from dractl.explain.reasons.headline import Headline, Told
+from dractl.explain.reasons.phrases import Names
+from dractl.explain.reasons.scheduling import NoConsumer
+from dractl.report.explain import opening as explain_opening
 
 UNUSED = NoConsumer(claim="ml/gpus")
 WHY = "no pod uses claim ml/gpus"

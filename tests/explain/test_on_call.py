@@ -12,7 +12,7 @@ from dractl.allocation import Features
 from dractl.cluster.state import ClusterState
 from dractl.explain import Explainer, find
 from dractl.explain.answer import plain
-from dractl.report import explain_patch
+from dractl.report.explain import patch as explain_patch
 from tests.explain.cluster import (
     allocation,
     claim,

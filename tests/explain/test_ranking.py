@@ -6,7 +6,7 @@ from typing import Any
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, Options, find
-from dractl.report.explain_json import as_json
+from dractl.report.explain.json import as_json
 from tests.explain.cluster import (
     allocation,
     claim,

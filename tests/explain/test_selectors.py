@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dractl.cluster.devices import Devices
+from dractl.explain.reasons.misfits import instead, readable
 from dractl.explain.selectors import misfit
-from dractl.reasons.misfits import instead, readable
 from tests.explain.cluster import device, slice_of, state_of
 
 HOPPER = "device.attributes['gpu.nvidia.com'].architecture == 'Hopper'"

@@ -11,8 +11,8 @@ from dractl.cluster.rights import Rights, Unread
 from dractl.cluster.state import ClusterState
 from dractl.errors import InputError
 from dractl.explain import Explainer, Explanation, find
-from dractl.report import explain_json, explain_text
 from dractl.report.canvas import Canvas
+from dractl.report.explain import json as explain_json, text as explain_text
 from tests.explain.cluster import (
     allocation,
     claim,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dractl.drivers import Options, render
-from dractl.drivers.hardware import machine
 from dractl.lint import lint
 from dractl.lint.inventory import TriedDevices
+from dractl.machines import machine
 from dractl.manifests import load
 from dractl.model import Target, decode
 from tests.lint.written import claim, found as found_at_newest, selecting

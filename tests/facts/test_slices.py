@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from dractl.drivers import Options, render
-from dractl.drivers.hardware import machine
 from dractl.lint import lint
+from dractl.machines import machine
 from dractl.manifests import load
 from dractl.model import Target
 

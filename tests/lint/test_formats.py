@@ -15,7 +15,12 @@ from dractl.lint import Report, lint, registry
 from dractl.lint.registry import rules
 from dractl.manifests import load
 from dractl.model import Target
-from dractl.report import lint_github, lint_gitlab, lint_junit, lint_sarif
+from dractl.report.lint import (
+    github as lint_github,
+    gitlab as lint_gitlab,
+    junit as lint_junit,
+    sarif as lint_sarif,
+)
 
 CLAIM = """\
 apiVersion: resource.k8s.io/v1

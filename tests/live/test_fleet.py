@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 import yaml
 
-from tests import machines, nvml
+from tests import nvml, sysfs_trees
 from tests.conftest import ROOT
 from tests.live import image
 from tests.live.node import CONTAINERD, Node, lacking
@@ -53,7 +53,7 @@ class Fleet(Node):
 
     def _accelerated(self) -> None:
         """A handler ``nvidia`` with NVML's stand-in, for pods that see the /sys of another machine."""
-        tree = machines.build(machines.describe("plx-8gpu"), self.folder / "tree")
+        tree = sysfs_trees.build(sysfs_trees.describe("plx-8gpu"), self.folder / "tree")
         (tree / "sys" / "fs" / "cgroup").mkdir(parents=True)
         library = nvml.build(self.folder / "nvml") / "libnvidia-ml.so.1"
         specification = json.loads(self.part("ctr", "oci", "spec").stdout)

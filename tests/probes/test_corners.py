@@ -8,7 +8,7 @@ import pytest
 
 from dractl import probes
 from dractl.topology import snapshot
-from tests import machines
+from tests import sysfs_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ NODE: dict[str, Any] = {"id": 0, "cpus": "0-1", "memoryKiB": 1024, "distance": [
 
 
 def machine(top: Path, files: dict[str, str] | None = None, **description: Any) -> Machine:
-    machines.build({"cpus": CPUS, "nodes": [NODE], "files": files or {}, **description}, top)
+    sysfs_trees.build({"cpus": CPUS, "nodes": [NODE], "files": files or {}, **description}, top)
     return probes.read(top)
 
 
@@ -127,8 +127,8 @@ def test_the_cores_of_a_module_are_siblings(tmp_path: Path) -> None:
 
 
 def test_ports_of_one_card_that_are_not_in_a_row(tmp_path: Path) -> None:
-    from dractl.report import machine_tree
     from dractl.report.canvas import Canvas
+    from dractl.report.machine import tree as machine_tree
 
     pci = [{"path": f"pci0000:00/0000:00:02.0/0000:02:00.{n}", "is": "e810"} for n in (0, 3)]
     assert "0000:02:00.0,3" in machine_tree.render(machine(tmp_path, pci=pci), Canvas(120))
@@ -265,8 +265,8 @@ def test_kinds(product: str, extra: dict[str, Any], kind: str, tmp_path: Path) -
 
 
 def test_a_card_with_many_virtual_functions_is_read_and_drawn_in_a_line(tmp_path: Path) -> None:
-    from dractl.report import machine_tree
     from dractl.report.canvas import Canvas
+    from dractl.report.machine import tree as machine_tree
 
     vfs = [{"bdf": f"0000:3b:{n // 8 + 1:02x}.{n % 8}", "is": "cx7-vf"} for n in range(120)]
     pci = [

@@ -10,7 +10,7 @@ from dractl.probes import udev
 from dractl.probes.enumerate import Scanned, SysfsWalker
 from dractl.probes.probe import _enumerator
 from dractl.probes.root import DirectoryTree, MemoryTree, SysRoot
-from tests import machines
+from tests import sysfs_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +58,7 @@ def test_where_libudev_lists_nothing_the_walker_answers_with_a_note(
 
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(udev, "open_udev", lambda note: Silent())
-    tree = DirectoryTree(str(machines.build(machines.describe("vmd"), tmp_path)))
+    tree = DirectoryTree(str(sysfs_trees.build(sysfs_trees.describe("vmd"), tmp_path)))
     notes: dict[str, str] = {}
     assert isinstance(
         _enumerator(SysRoot(tree, name="test", live=True), notes.__setitem__), SysfsWalker

@@ -10,7 +10,7 @@ from dractl.probes.nvml import profile_name
 from dractl.topology import snapshot
 from dractl.topology.levels import nearest
 from dractl.topology.machine import Fabric, Gpu, Machine
-from tests import machines, nvml
+from tests import nvml, sysfs_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return machines.build(machines.describe("plx-8gpu"), tmp_path_factory.mktemp("tree"))
+    return sysfs_trees.build(sysfs_trees.describe("plx-8gpu"), tmp_path_factory.mktemp("tree"))
 
 
 def by_bdf(machine: Machine) -> dict[str | None, Gpu]:
@@ -175,7 +175,7 @@ def test_no_library(tree: Path) -> None:
 
 
 def test_a_machine_without_nvidia_gpus_says_nothing_about_nvml(tmp_path: Path) -> None:
-    machine = nvml.probe(machines.build(machines.describe("vmd"), tmp_path), None)
+    machine = nvml.probe(sysfs_trees.build(sysfs_trees.describe("vmd"), tmp_path), None)
     assert not about(machine, "nvml")
 
 
@@ -248,7 +248,7 @@ def test_brands_and_architectures_newer_than_dractl(tree: Path, library: Path) -
 
 
 def test_memory_of_a_grace_gpu_is_a_numa_node(tmp_path: Path, library: Path) -> None:
-    tree = machines.build(machines.describe("grace-hopper"), tmp_path)
+    tree = sysfs_trees.build(sysfs_trees.describe("grace-hopper"), tmp_path)
     machine = nvml.probe(tree, library, bus_ids="0009:01:00.0", memory_node=1)
     assert machine.gpus[0].memory_numa_node == 1
     assert machine.pci["0009:01:00.0"].numa_node == 0

@@ -13,7 +13,7 @@ from dractl import probes
 from dractl.probes import SysRoot, services
 from dractl.probes.cdi import cdi_fault
 from dractl.probes.readiness import checks
-from tests import machines
+from tests import sysfs_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ SPEC: dict[str, Any] = {
 @pytest.fixture
 def node(tmp_path: Path) -> Path:
     """A host root with eight NVIDIA GPUs on which all is well."""
-    top = machines.build(machines.describe("plx-8gpu"), tmp_path / "host")
+    top = sysfs_trees.build(sysfs_trees.describe("plx-8gpu"), tmp_path / "host")
     files: dict[str, str] = {
         "etc/containerd/config.toml": 'version = 3\n[plugins."io.containerd.cri.v1.runtime"]\n',
         "etc/cni/net.d/10-pods.conflist": json.dumps(
@@ -123,7 +123,7 @@ def test_containerd(node: Path, text: str, state: str) -> None:
 
 
 def test_gpus_without_a_driver(tmp_path: Path) -> None:
-    top = machines.build(machines.describe("single-root-vm"), tmp_path)
+    top = sysfs_trees.build(sysfs_trees.describe("single-root-vm"), tmp_path)
     found = look(top)
     assert (found["kernel driver"].state, "0000:00:05.0" in found["kernel driver"].evidence) == (
         "missing",

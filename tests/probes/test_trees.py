@@ -11,7 +11,7 @@ import pytest
 from dractl import probes
 from dractl.topology.levels import level, nearest
 from dractl.topology.standard_attributes import published
-from tests import machines
+from tests import sysfs_trees
 from tests.probes.conftest import GATHERED
 
 if TYPE_CHECKING:
@@ -27,7 +27,10 @@ _HOST = re.compile(r"^pci[0-9a-f]{4,8}:[0-9a-f]{2}$")
 @pytest.fixture(scope="module")
 def trees(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     top = tmp_path_factory.mktemp("machines")
-    return {name: machines.build(machines.describe(name), top / name) for name in machines.NAMES}
+    return {
+        name: sysfs_trees.build(sysfs_trees.describe(name), top / name)
+        for name in sysfs_trees.NAMES
+    }
 
 
 @pytest.fixture(scope="module")
@@ -64,18 +67,18 @@ def agree(machine: Machine, tree: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("name", machines.NAMES)
+@pytest.mark.parametrize("name", sysfs_trees.NAMES)
 def test_roots_bridges_and_nodes_are_those_of_the_links(
     name: str, trees: dict[str, Path], read: dict[str, Machine]
 ) -> None:
     agree(read[name], trees[name])
 
 
-@pytest.mark.parametrize("name", machines.NAMES)
+@pytest.mark.parametrize("name", sysfs_trees.NAMES)
 def test_each_machine_shows_what_its_description_expects(
     name: str, read: dict[str, Machine]
 ) -> None:
-    expect: dict[str, Any] = machines.describe(name)["expect"]
+    expect: dict[str, Any] = sysfs_trees.describe(name)["expect"]
     machine = read[name]
     pci = machine.pci
     assert len(machine.gpus) == expect["gpus"]
@@ -328,7 +331,7 @@ def test_amd_gpus_are_known_through_kfd(read: dict[str, Machine]) -> None:
 
 def test_a_mounted_proc_shows_the_hosts_routes_and_mounts(tmp_path: Path) -> None:
     """A pod that mounts the host's /proc has its own routes and mounts under `self`; process 1 has the host's."""
-    tree = machines.build(machines.describe("plx-8gpu"), tmp_path)
+    tree = sysfs_trees.build(sysfs_trees.describe("plx-8gpu"), tmp_path)
     head = (tree / "proc/net/route").read_text().splitlines()[0]
     (tree / "proc/1/net").mkdir(parents=True)
     (tree / "proc/1/net/route").write_text(

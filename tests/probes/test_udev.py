@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from dractl import probes
 from dractl.topology import snapshot
-from tests import machines
+from tests import sysfs_trees
 from tests.probes.conftest import GATHERED
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ def _loads(library: str) -> bool:
     return library in probe.stdout
 
 
-@pytest.mark.parametrize("name", machines.NAMES)
+@pytest.mark.parametrize("name", sysfs_trees.NAMES)
 def test_generated_trees(name: str, tmp_path: Path) -> None:
-    tree = machines.build(machines.describe(name), tmp_path)
+    tree = sysfs_trees.build(sysfs_trees.describe(name), tmp_path)
     assert through_udev(tree) == probes.read(tree)
 
 
@@ -83,7 +83,7 @@ json.dump(snapshot.to_json(probes.read()), sys.stdout)
 
 def test_a_live_probe_asks_libudev(tmp_path: Path) -> None:
     """The whole way that `dractl discover` goes on a node, with this machine's /sys replaced."""
-    tree = machines.build(machines.describe("plx-8gpu"), tmp_path)
+    tree = sysfs_trees.build(sysfs_trees.describe("plx-8gpu"), tmp_path)
     live = through_udev(tree, _LIVE)
     # A live machine has its own pci.ids as well, whose spelling of a GPU's name may differ.
     named = [replace(device, installed_name=None) for device in live.pci_devices]

@@ -8,7 +8,7 @@ import pytest
 
 from dractl import probes
 from dractl.probes.vpd import keyword
-from tests import machines
+from tests import sysfs_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("data", "value"),
     [
-        (machines.vpd({"PN": "ABC", "V3": "7dd8"}), "7dd8"),
-        (machines.vpd({"PN": "ABC"}), None),
+        (sysfs_trees.vpd({"PN": "ABC", "V3": "7dd8"}), "7dd8"),
+        (sysfs_trees.vpd({"PN": "ABC"}), None),
         (b"", None),
         (b"\xff", None),
         (b"\x90\xff\xffV3", None),  # longer than the file
@@ -31,7 +31,7 @@ def test_a_keyword_of_the_read_only_resource(data: bytes, value: str | None) -> 
 
 
 def test_a_function_whose_vpd_is_missing_has_a_note(tmp_path: Path) -> None:
-    tree = machines.build(machines.describe("data-direct"), tmp_path)
+    tree = sysfs_trees.build(sysfs_trees.describe("data-direct"), tmp_path)
     (tree / "sys/bus/pci/devices/0009:03:00.0/vpd").unlink()
     machine = probes.read(tree)
     assert machine.pci["0009:03:00.0"].data_direct_of == ()

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, everything, find, worst_first
 from dractl.explain.answer import Fix, Relief, Subject
-from dractl.report import explain_text
 from dractl.report.canvas import Canvas
+from dractl.report.explain import text as explain_text
 from tests.explain.cluster import (
     allocation,
     claim,

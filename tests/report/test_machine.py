@@ -10,20 +10,20 @@ import pytest
 from msgspec.structs import replace
 
 from dractl import probes
-from dractl.discovery.publication import Publication, publication
 from dractl.drivers import Options, render
+from dractl.drivers.publication import Publication, publication
 from dractl.model.releases import Target
-from dractl.report import (
-    machine_html,
-    machine_matrix,
-    machine_svg,
-    machine_table,
-    machine_text,
-    machine_tree,
-)
 from dractl.report.canvas import Canvas
+from dractl.report.machine import (
+    html as machine_html,
+    matrix as machine_matrix,
+    svg as machine_svg,
+    table as machine_table,
+    text as machine_text,
+    tree as machine_tree,
+)
 from dractl.topology.levels import endpoints
-from tests import machines, nvml
+from tests import nvml, sysfs_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ def published(machine: Machine) -> Publication:
 @pytest.fixture(scope="module")
 def plx(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     """NVML lists the GPUs by address; the kernel gives them minor numbers the other way round."""
-    tree = machines.build(machines.describe("plx-8gpu"), tmp_path_factory.mktemp("plx"))
+    tree = sysfs_trees.build(sysfs_trees.describe("plx-8gpu"), tmp_path_factory.mktemp("plx"))
     addresses = [device.bdf for device in probes.read(tree).pci_devices if device.kind == "gpu"]
     library = nvml.build(tmp_path_factory.mktemp("nvml"))
     return nvml.probe(tree, library, bus_ids=",".join(addresses), mig="on", links="switch")
@@ -49,7 +49,7 @@ def plx(tmp_path_factory: pytest.TempPathFactory) -> Machine:
 @pytest.fixture(scope="module")
 def dgx(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     return probes.read(
-        machines.build(machines.describe("dgx-nvswitch"), tmp_path_factory.mktemp("dgx"))
+        sysfs_trees.build(sysfs_trees.describe("dgx-nvswitch"), tmp_path_factory.mktemp("dgx"))
     )
 
 
@@ -216,7 +216,7 @@ def test_a_page_names_the_node_only_with_identity(plx: Machine) -> None:
 
 
 def test_pictures_name_the_virtual_functions_that_are_published(tmp_path: Path) -> None:
-    machine = probes.read(machines.build(machines.describe("sriov"), tmp_path))
+    machine = probes.read(sysfs_trees.build(sysfs_trees.describe("sriov"), tmp_path))
     line = "+ 4 virtual functions of 0000:3b:00.0, published as pci-0000-3b-00-2, pci-0000-3b-00-3"
     texts = ElementTree.fromstring(machine_svg.render(machine, published(machine))).iter(
         f"{SVG}text"

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from dractl.report import upgrade_html, upgrade_json, upgrade_markdown, upgrade_text
 from dractl.report.canvas import Canvas
+from dractl.report.upgrade import (
+    html as upgrade_html,
+    json as upgrade_json,
+    markdown as upgrade_markdown,
+    text as upgrade_text,
+)
 from dractl.upgrade import Finding, Plan, Step
 
 HOSTILE = Finding("refused", "breaks", "<b>*x*\n# y `z` [l](u)", ("Pod/<i>\n`q`",), fix="<script>")

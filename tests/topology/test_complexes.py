@@ -11,7 +11,7 @@ from dractl import probes
 from dractl.topology import snapshot
 from dractl.topology.complexes import Complex, complexes
 from dractl.topology.levels import affinity, data_direct, nearest
-from tests import machines
+from tests import sysfs_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def grace(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     return probes.read(
-        machines.build(machines.describe("data-direct"), tmp_path_factory.mktemp("grace"))
+        sysfs_trees.build(sysfs_trees.describe("data-direct"), tmp_path_factory.mktemp("grace"))
     )
 
 
 def inline(tmp_path: Path, **nic: Any) -> Machine:
     """Root port, ConnectX switch, NIC; and a second ConnectX switch with the GPU below the first."""
-    description = machines.describe("single-root-vm")
+    description = sysfs_trees.describe("single-root-vm")
     switch = {"vendor": "0x15b3", "device": "0x197c"}
     shared = "pci0000:10/0000:10:01.0/0000:11:00.0"
     description["ports"] = {
@@ -38,7 +38,7 @@ def inline(tmp_path: Path, **nic: Any) -> Machine:
         {"path": f"{shared}/0000:12:00.0/0000:13:00.0", "is": "cx8", **nic},
         {"path": f"{shared}/0000:12:01.0/0000:14:00.0/0000:15:00.0/0000:16:00.0", "is": "gb200"},
     ]
-    return probes.read(machines.build(description, tmp_path))
+    return probes.read(sysfs_trees.build(description, tmp_path))
 
 
 def test_a_nic_and_a_gpu_are_paired_by_the_data_direct_function(grace: Machine) -> None:

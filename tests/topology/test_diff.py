@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dractl import probes
 from dractl.topology.diff import Difference, differences
-from tests import machines
+from tests import sysfs_trees
 
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def plx(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     return probes.read(
-        machines.build(machines.describe("plx-8gpu"), tmp_path_factory.mktemp("plx"))
+        sysfs_trees.build(sysfs_trees.describe("plx-8gpu"), tmp_path_factory.mktemp("plx"))
     )
 
 

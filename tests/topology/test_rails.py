@@ -8,14 +8,14 @@ from msgspec.structs import replace
 
 from dractl import probes
 from dractl.topology.rails import Rail, rails
-from tests import machines
+from tests import sysfs_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def test_gpus_of_one_switch_share_its_nics(tmp_path: Path) -> None:
-    machine = probes.read(machines.build(machines.describe("plx-8gpu"), tmp_path))
+    machine = probes.read(sysfs_trees.build(sysfs_trees.describe("plx-8gpu"), tmp_path))
     found = rails(machine)
     assert found[0] == Rail(
         ("0000:19:00.0", "0000:1a:00.0"), ("0000:18:00.0", "0000:1b:00.0"), "PIX"

@@ -11,7 +11,7 @@ from dractl import probes
 from dractl.errors import InputError
 from dractl.topology import snapshot
 from dractl.topology.machine import Machine
-from tests import machines
+from tests import sysfs_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return machines.build(machines.describe("sriov"), tmp_path_factory.mktemp("sriov"))
+    return sysfs_trees.build(sysfs_trees.describe("sriov"), tmp_path_factory.mktemp("sriov"))
 
 
 def test_a_snapshot_is_the_machine_again(tree: Path, tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_snapshot_holds_no_identity_unless_asked(tree: Path, tmp_path: Path) -
 
 
 def test_serial_numbers_are_identity(tmp_path: Path) -> None:
-    machine = probes.read(machines.build(machines.describe("vmd"), tmp_path / "vmd"))
+    machine = probes.read(sysfs_trees.build(sysfs_trees.describe("vmd"), tmp_path / "vmd"))
     assert machine.nvme_controllers[0].serial == "S3CR3TSERIAL"
     assert "S3CR3TSERIAL" not in json.dumps(snapshot.to_json(machine.without_identity()))
 
@@ -54,14 +54,14 @@ def test_serial_numbers_are_identity(tmp_path: Path) -> None:
 def test_an_archive_at_any_top_folder_is_the_tree(
     tree: Path, tmp_path: Path, ending: str, folder: str
 ) -> None:
-    archive = machines.pack(tree, tmp_path / f"node.{ending}", folder=folder)
+    archive = sysfs_trees.pack(tree, tmp_path / f"node.{ending}", folder=folder)
     assert probes.read(archive) == probes.read(tree)
 
 
 def test_members_outside_the_tree_are_left_out(tmp_path: Path) -> None:
     outside = tmp_path / "secret"
     outside.write_text("outside")
-    archive = machines.tar_of(
+    archive = sysfs_trees.tar_of(
         {
             "sys/devices/system/cpu/online": b"0",
             "sys/devices/system/node/node0/cpulist": b"0",
@@ -143,7 +143,7 @@ def test_an_archive_that_unpacks_to_too_much_ends_at_once(tmp_path: Path) -> Non
 
 def test_zstd_that_is_damaged_in_its_midst_is_no_archive(tmp_path: Path) -> None:
     """tarfile reads zstd from Python 3.14 on, and lets its errors out; before, it is no archive that it knows."""
-    whole = machines.tar_of(
+    whole = sysfs_trees.tar_of(
         {"sys/devices/large": b"\0" * (1 << 20)}, tmp_path / "whole.tar"
     ).read_bytes()
     # RFC 8878: a frame without checksum whose window is 1 MiB; raw blocks (a header of 3 bytes, the size from bit 3
@@ -156,7 +156,7 @@ def test_zstd_that_is_damaged_in_its_midst_is_no_archive(tmp_path: Path) -> None
 
 
 def test_an_archive_of_something_else_is_named(tmp_path: Path) -> None:
-    archive = machines.tar_of({"manifests/pod.yaml": b"kind: Pod"}, tmp_path / "manifests.tar")
+    archive = sysfs_trees.tar_of({"manifests/pod.yaml": b"kind: Pod"}, tmp_path / "manifests.tar")
     with pytest.raises(InputError, match="has no sys/ folder"):
         probes.read(archive)
 
@@ -173,7 +173,7 @@ def test_a_snapshot_of_a_newer_dractl_is_read_as_far_as_it_is_known() -> None:
 
 
 def test_amd_unique_ids_are_identity(tmp_path: Path) -> None:
-    machine = probes.read(machines.build(machines.describe("mi300x"), tmp_path / "mi300x"))
+    machine = probes.read(sysfs_trees.build(sysfs_trees.describe("mi300x"), tmp_path / "mi300x"))
     assert "1f2e3d4c5b6a7988" in json.dumps(snapshot.to_json(machine))
     assert "1f2e3d4c5b6a7988" not in json.dumps(snapshot.to_json(machine.without_identity()))
 

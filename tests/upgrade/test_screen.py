@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.sources import of_objects
 from dractl.drivers import Options, render
-from dractl.drivers.hardware import machine
+from dractl.machines import machine
 from dractl.model import Target
-from dractl.report import upgrade_text
 from dractl.report.canvas import Canvas
+from dractl.report.upgrade import text as upgrade_text
 from dractl.upgrade import Compared, plan
 from tests.explain.cluster import claim, device_class, pod, request
 

@@ -15,8 +15,8 @@ from dractl.errors import DractlError
 from dractl.explain.answer import SEVERITY, Explanation, Fix, Relief, Subject
 from dractl.explain.ask import Question
 from dractl.explain.explain import Explainer
+from dractl.explain.reasons.scheduling import NoConsumer, WouldFitNow
 from dractl.objects import Raw
-from dractl.reasons.scheduling import NoConsumer, WouldFitNow
 
 _TRIED = 12  # fixes, those that most pods wait for first
 _REPLICAS = 1000  # of one answer that are placed together

@@ -15,11 +15,11 @@ from dractl.cluster.workloads import owned_pods, refusal, with_volumes
 from dractl.explain.answer import Reason
 from dractl.explain.ask import Question, address, made_pods
 from dractl.explain.explain import Explainer, Options
+from dractl.explain.reasons.gangs import GangTooSmall
+from dractl.explain.reasons.phrases import Names
 from dractl.explain.unread import decided
 from dractl.model import pod_templates
 from dractl.objects import Raw
-from dractl.reasons.gangs import GangTooSmall
-from dractl.reasons.phrases import Names
 
 _MOST = 10_000  # replicas of one template that are placed
 _EACH_NODE = "DaemonSet"  # one pod a node: not replicas of which some could fit

@@ -8,9 +8,9 @@ from dractl.cluster.state import ClusterState, text_at
 from dractl.explain import settled
 from dractl.explain.answer import FITS, Hanging
 from dractl.explain.ask import Question
-from dractl.reasons.base import Cause
-from dractl.reasons.phrases import Names
-from dractl.reasons.running import NodeSilent, NodeUnready
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.phrases import Names
+from dractl.explain.reasons.running import NodeSilent, NodeUnready
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.preenqueue import enter
 

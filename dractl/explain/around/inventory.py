@@ -20,14 +20,14 @@ from dractl.explain.answer import (
 )
 from dractl.explain.ask import Question
 from dractl.explain.diagnose.faults import unusable as unusable_pool
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.headline import Headline
+from dractl.explain.reasons.nodes import NodeFilter
+from dractl.explain.reasons.phrases import Names, Scope, held_by
+from dractl.explain.reasons.refusals import taint_text
 from dractl.explain.selectors import text_of
 from dractl.explain.unread import blind_to, both
 from dractl.model import Device, DeviceClass, ResourceClaim, decode
-from dractl.reasons.base import Cause
-from dractl.reasons.headline import Headline
-from dractl.reasons.nodes import NodeFilter
-from dractl.reasons.phrases import Names, Scope, held_by
-from dractl.reasons.refusals import taint_text
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.rejection import Cordoned
 

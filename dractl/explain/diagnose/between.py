@@ -13,11 +13,9 @@ from dractl.cluster.state import Key, at, key_of, list_at, map_at, maps_at, text
 from dractl.cluster.workloads import controller, leader_group, workload
 from dractl.explain.case import Case
 from dractl.explain.diagnose.nodes import NodeFindings
-from dractl.model.nearest import nearest
-from dractl.objects import Raw
-from dractl.reasons.amounts import AllNeedsFree
-from dractl.reasons.base import TAKEN, Cause
-from dractl.reasons.between import (
+from dractl.explain.reasons.amounts import AllNeedsFree
+from dractl.explain.reasons.base import TAKEN, Cause
+from dractl.explain.reasons.between import (
     AddedByAdmission,
     DriverAbsent,
     EvictionLoop,
@@ -27,11 +25,11 @@ from dractl.reasons.between import (
     OldTemplate,
     UnknownNodes,
 )
-from dractl.reasons.capacity import CountersShort
-from dractl.reasons.devices import DeviceInUse
-from dractl.reasons.nodes import NodeFilter, PinnedNode
-from dractl.reasons.pools import NoSlicesOnNode, PoolIncomplete, PublishedTwice
-from dractl.reasons.workloads import (
+from dractl.explain.reasons.capacity import CountersShort
+from dractl.explain.reasons.devices import DeviceInUse
+from dractl.explain.reasons.nodes import NodeFilter, PinnedNode
+from dractl.explain.reasons.pools import NoSlicesOnNode, PoolIncomplete, PublishedTwice
+from dractl.explain.reasons.workloads import (
     ClaimEach,
     HoldersEnded,
     HoldersTerminating,
@@ -39,6 +37,8 @@ from dractl.reasons.workloads import (
     OldRevision,
     OwnReplicas,
 )
+from dractl.model.nearest import nearest
+from dractl.objects import Raw
 from dractl.scheduler.preenqueue import enter
 from dractl.scheduler.rejection import LabelUnmet, PortTaken, Repelled
 from dractl.scheduler.snapshot import PodInfo

@@ -6,13 +6,13 @@ from typing import Any
 from dractl.allocation import DeviceID, Fatal, Fault, PoolSurvey, RequestSurvey, Survey
 from dractl.explain import selectors
 from dractl.explain.case import Case
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.constraints import AllUnderConstraint
+from dractl.explain.reasons.limits import ClaimLimit, ClassMissing, GateOff
+from dractl.explain.reasons.pools import OfPool, PoolIncomplete, PoolInvalid, PoolObsolete
+from dractl.explain.reasons.scheduling import SchedulerError, UpstreamBug
+from dractl.explain.reasons.selectors import SelectorError
 from dractl.model import RequestRef
-from dractl.reasons.base import Cause
-from dractl.reasons.constraints import AllUnderConstraint
-from dractl.reasons.limits import ClaimLimit, ClassMissing, GateOff
-from dractl.reasons.pools import OfPool, PoolIncomplete, PoolInvalid, PoolObsolete
-from dractl.reasons.scheduling import SchedulerError, UpstreamBug
-from dractl.reasons.selectors import SelectorError
 from dractl.scheduler.verdict import NodeVerdict
 
 

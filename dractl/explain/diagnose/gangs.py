@@ -7,17 +7,17 @@ from dractl.capacity import gangs
 from dractl.capacity.gangs import Waiting
 from dractl.cluster.state import ClusterState, key_of, text_at
 from dractl.explain.case import Case
-from dractl.model.nearest import nearest
-from dractl.reasons.base import Cause
-from dractl.reasons.gangs import (
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.gangs import (
     GangHeldBack,
     GangIncomplete,
     GangTooSmall,
     PodGroupMissing,
     PodGroupRefused,
 )
-from dractl.reasons.headline import Headline
-from dractl.reasons.phrases import Names
+from dractl.explain.reasons.headline import Headline
+from dractl.explain.reasons.phrases import Names
+from dractl.model.nearest import nearest
 
 
 class Gang(Struct, frozen=True):

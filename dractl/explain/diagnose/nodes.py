@@ -23,17 +23,17 @@ from dractl.explain.diagnose.pods import failure_text
 from dractl.explain.diagnose.requests import alone, of_stage, of_vendor
 from dractl.explain.diagnose.together import together, too_many
 from dractl.explain.funnel import funnel, whole
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.binding import BindingFailed
+from dractl.explain.reasons.devices import DeviceInUse, Tainted
+from dractl.explain.reasons.nodes import NodeFilter, PinnedNode
+from dractl.explain.reasons.passing_taints import passing
+from dractl.explain.reasons.pools import SliceNodeMismatch
+from dractl.explain.reasons.refusals import toleration_text
+from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped, TimeoutRisk
+from dractl.explain.reasons.selectors import SelectorFalse
 from dractl.model.nearest import nearest
 from dractl.objects import Raw
-from dractl.reasons.base import Cause
-from dractl.reasons.binding import BindingFailed
-from dractl.reasons.devices import DeviceInUse, Tainted
-from dractl.reasons.nodes import NodeFilter, PinnedNode
-from dractl.reasons.passing_taints import passing
-from dractl.reasons.pools import SliceNodeMismatch
-from dractl.reasons.refusals import toleration_text
-from dractl.reasons.scheduling import ExtendedResourceUnmapped, TimeoutRisk
-from dractl.reasons.selectors import SelectorFalse
 from dractl.scheduler.binding import failure
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import provided

@@ -9,14 +9,14 @@ from dractl.cluster.state import at, key_of, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import refusal
 from dractl.explain.answer import AllocatedDevice
 from dractl.explain.case import Case
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.between import PodsNotCreated
+from dractl.explain.reasons.binding import BindingPending
+from dractl.explain.reasons.nodes import NodeFilter
+from dractl.explain.reasons.phrases import first, plural
+from dractl.explain.reasons.scheduling import UpstreamBug
 from dractl.model import ResourceSlice
 from dractl.objects import Raw
-from dractl.reasons.base import Cause
-from dractl.reasons.between import PodsNotCreated
-from dractl.reasons.binding import BindingPending
-from dractl.reasons.nodes import NodeFilter
-from dractl.reasons.phrases import first, plural
-from dractl.reasons.scheduling import UpstreamBug
 from dractl.scheduler import binding
 from dractl.scheduler.attempt import CANNOT_ALLOCATE
 from dractl.scheduler.binding import BindingFailure

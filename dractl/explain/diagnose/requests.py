@@ -8,18 +8,23 @@ from dractl.allocation import DeviceID, RequestSurvey, Stage, Survey, effective_
 from dractl.explain import selectors
 from dractl.explain.case import Case
 from dractl.explain.diagnose.faults import nodes_of, of_fault, unusable
+from dractl.explain.reasons.amounts import AllNeedsFree, AllNeedsUntainted, NotEnough
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.binding import BindingConditionsOff
+from dractl.explain.reasons.capacity import (
+    CapacityMissing,
+    CapacityPolicy,
+    CapacityShort,
+    CountersShort,
+)
+from dractl.explain.reasons.constraints import AttributeMissing
+from dractl.explain.reasons.devices import DeviceInUse, DeviceInUseSamePod, Tainted
+from dractl.explain.reasons.limits import GateOff
+from dractl.explain.reasons.pools import NoSlicesForDriver, NoSlicesOnNode, SliceNodeMismatch
+from dractl.explain.reasons.refusals import labels_wanted, taint_text, toleration_text
+from dractl.explain.reasons.selectors import SelectorError, SelectorFalse
 from dractl.model import CapacityRequestPolicy, Quantity
 from dractl.model.nearest import nearest
-from dractl.reasons.amounts import AllNeedsFree, AllNeedsUntainted, NotEnough
-from dractl.reasons.base import Cause
-from dractl.reasons.binding import BindingConditionsOff
-from dractl.reasons.capacity import CapacityMissing, CapacityPolicy, CapacityShort, CountersShort
-from dractl.reasons.constraints import AttributeMissing
-from dractl.reasons.devices import DeviceInUse, DeviceInUseSamePod, Tainted
-from dractl.reasons.limits import GateOff
-from dractl.reasons.pools import NoSlicesForDriver, NoSlicesOnNode, SliceNodeMismatch
-from dractl.reasons.refusals import labels_wanted, taint_text, toleration_text
-from dractl.reasons.selectors import SelectorError, SelectorFalse
 
 _TAKEN = ("in-use", "counters", "taints", "capacity")
 

@@ -10,11 +10,11 @@ from dractl.explain import selectors
 from dractl.explain.answer import Conflict, ConstraintGroup
 from dractl.explain.case import Case
 from dractl.explain.diagnose.requests import of_stage
+from dractl.explain.reasons.amounts import ConstrainedSearch, NotEnoughTogether, SearchConflict
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.constraints import AttributeType, ConstraintConflict
+from dractl.explain.reasons.devices import Rivals
 from dractl.model import RequestRef
-from dractl.reasons.amounts import ConstrainedSearch, NotEnoughTogether, SearchConflict
-from dractl.reasons.base import Cause
-from dractl.reasons.constraints import AttributeType, ConstraintConflict
-from dractl.reasons.devices import Rivals
 from dractl.scheduler.verdict import NodeVerdict
 
 

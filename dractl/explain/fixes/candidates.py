@@ -17,10 +17,10 @@ from dractl.explain.case import Case
 from dractl.explain.fixes.edits import Operation, put
 from dractl.explain.fixes.owners import Owners
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.scheduling import Mixed
 from dractl.model.names import RequestRef
 from dractl.objects import Claim, Constraint, Raw, Request
-from dractl.reasons.base import Cause
-from dractl.reasons.scheduling import Mixed
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.verdict import NodeVerdict

@@ -14,10 +14,10 @@ from dractl.explain.fixes.candidates import (
 )
 from dractl.explain.fixes.edits import Operation, remove
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.reasons.base import OfRequest, OfRequests
+from dractl.explain.reasons.constraints import AttributeMissing, AttributeType
+from dractl.explain.reasons.scheduling import SchedulerError, TimeoutRisk, UpstreamBug
 from dractl.objects import Constraint
-from dractl.reasons.base import OfRequest, OfRequests
-from dractl.reasons.constraints import AttributeMissing, AttributeType
-from dractl.reasons.scheduling import SchedulerError, TimeoutRisk, UpstreamBug
 from dractl.scheduler.claims import PodClaim
 
 _COARSER = {

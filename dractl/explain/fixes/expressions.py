@@ -20,10 +20,10 @@ from dractl.explain.fixes.candidates import (
 )
 from dractl.explain.fixes.corrections import Rewrite, corrections, renamed
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.misfits import readable
 from dractl.model.names import RequestRef
 from dractl.objects import items, selectors_of
-from dractl.reasons.base import Cause
-from dractl.reasons.misfits import readable
 
 
 @fix_once_for(Cause)

@@ -17,9 +17,9 @@ from dractl.explain.fixes.candidates import (
 )
 from dractl.explain.fixes.edits import drop, replace
 from dractl.explain.fixes.preference import Preference
-from dractl.reasons.base import Cause
-from dractl.reasons.between import PodsNotCreated
-from dractl.reasons.scheduling import ExtendedResourceUnmapped
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.between import PodsNotCreated
+from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped
 from dractl.scheduler.snapshot import PodInfo, quantity
 
 _CONTAINERS = ("spec", "template", "spec", "containers")

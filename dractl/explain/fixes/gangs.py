@@ -11,7 +11,7 @@ from dractl.cluster.state import Key
 from dractl.explain.answer import Fix
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
 from dractl.explain.fixes.preference import Preference
-from dractl.reasons.gangs import GangIncomplete, GangTooSmall
+from dractl.explain.reasons.gangs import GangIncomplete, GangTooSmall
 
 _MINIMUM = ("spec", "schedulingPolicy", "gang", "minCount")
 

@@ -10,11 +10,11 @@ from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_once_for
 from dractl.explain.fixes.edits import put, replace
 from dractl.explain.fixes.preference import Preference
-from dractl.reasons.amounts import NotEnoughTogether, SearchConflict
-from dractl.reasons.base import Cause, Held
-from dractl.reasons.capacity import CountersShort
-from dractl.reasons.constraints import ConstraintConflict
-from dractl.reasons.phrases import plural
+from dractl.explain.reasons.amounts import NotEnoughTogether, SearchConflict
+from dractl.explain.reasons.base import Cause, Held
+from dractl.explain.reasons.capacity import CountersShort
+from dractl.explain.reasons.constraints import ConstraintConflict
+from dractl.explain.reasons.phrases import plural
 from dractl.scheduler.admission import ADMIN_LABEL
 
 _MOST = 12  # holders that are tried one by one

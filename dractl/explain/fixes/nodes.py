@@ -20,14 +20,14 @@ from dractl.explain.fixes.candidates import (
 from dractl.explain.fixes.edits import Operation, append, drop, put, remove, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.tolerations import corrected, near_miss, taint_name, with_effect
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.between import AddedByAdmission
+from dractl.explain.reasons.nodes import NoNodes
+from dractl.explain.reasons.passing_taints import passing
+from dractl.explain.reasons.pools import SliceNodeMismatch
+from dractl.explain.reasons.scheduling import PlacedByHand
 from dractl.model.nearest import nearest
 from dractl.objects import Raw
-from dractl.reasons.base import Cause
-from dractl.reasons.between import AddedByAdmission
-from dractl.reasons.nodes import NoNodes
-from dractl.reasons.passing_taints import passing
-from dractl.reasons.pools import SliceNodeMismatch
-from dractl.reasons.scheduling import PlacedByHand
 from dractl.scheduler.node_filters import tolerated
 from dractl.scheduler.rejection import PodAffinityUnmet, Rejection
 from dractl.scheduler.snapshot import NodeInfo, PodInfo, init_request, pod_requests, quantity

@@ -18,11 +18,16 @@ from dractl.explain.fixes.candidates import (
 from dractl.explain.fixes.edits import put, remove, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.settings import recreated
-from dractl.reasons.base import Cause
-from dractl.reasons.binding import BindingPending
-from dractl.reasons.claims import ClaimMissing, ClaimNotOwned, SchedulingGated, TemplateMissing
-from dractl.reasons.limits import AdminAccessNamespace, ClassMissing, QuotaExceeded
-from dractl.reasons.scheduling import NoConsumer, OtherScheduler
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.binding import BindingPending
+from dractl.explain.reasons.claims import (
+    ClaimMissing,
+    ClaimNotOwned,
+    SchedulingGated,
+    TemplateMissing,
+)
+from dractl.explain.reasons.limits import AdminAccessNamespace, ClassMissing, QuotaExceeded
+from dractl.explain.reasons.scheduling import NoConsumer, OtherScheduler
 from dractl.scheduler.admission import ADMIN_LABEL
 from dractl.scheduler.prebind import RESERVED_LIMIT
 from dractl.scheduler.quota import CLAIMS

@@ -12,8 +12,8 @@ from dractl.explain.fixes.candidates import Candidate, FixProblem
 from dractl.explain.fixes.owners import renewed
 from dractl.explain.fixes.rollouts import END_FIRST, with_strategy
 from dractl.explain.fixes.steps import by_hand
+from dractl.explain.reasons.phrases import first, plural
 from dractl.objects import Raw
-from dractl.reasons.phrases import first, plural
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation import World, after
 from dractl.simulation.queue import QueuedPod, pending, place

@@ -30,8 +30,8 @@ from dractl.cluster.workloads import (
 from dractl.explain.ask import Question
 from dractl.explain.fixes.edits import moved
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.reasons.phrases import age
 from dractl.objects import Raw
-from dractl.reasons.phrases import age
 
 _TEMPLATE = "/spec/template"
 _POD_TEMPLATE = ("spec", "template")

@@ -18,11 +18,11 @@ from dractl.explain.fixes.holders import holders_of
 from dractl.explain.fixes.owners import users_of
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.requests import equal
+from dractl.explain.reasons.amounts import NotEnoughTogether, SearchConflict
+from dractl.explain.reasons.base import Held
+from dractl.explain.reasons.constraints import ConstraintConflict
+from dractl.explain.reasons.workloads import OwnReplicas
 from dractl.model.names import RequestRef
-from dractl.reasons.amounts import NotEnoughTogether, SearchConflict
-from dractl.reasons.base import Held
-from dractl.reasons.constraints import ConstraintConflict
-from dractl.reasons.workloads import OwnReplicas
 
 _MOST = 16  # replicas that are placed one after the other
 _ATTEMPTS = 32  # that all counts may take together

@@ -18,15 +18,15 @@ from dractl.explain.fixes.candidates import (
 )
 from dractl.explain.fixes.edits import remove, replace
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.capacity import CapacityMissing
+from dractl.explain.reasons.limits import ClassMissing, GateOff
+from dractl.explain.reasons.pools import NoSlicesForDriver
+from dractl.explain.reasons.selectors import SelectorFalse
+from dractl.explain.reasons.workloads import OwnReplicas
 from dractl.model import CapacityRequestPolicy, Quantity
 from dractl.model.names import RequestRef
 from dractl.objects import Request
-from dractl.reasons.base import Cause
-from dractl.reasons.capacity import CapacityMissing
-from dractl.reasons.limits import ClassMissing, GateOff
-from dractl.reasons.pools import NoSlicesForDriver
-from dractl.reasons.selectors import SelectorFalse
-from dractl.reasons.workloads import OwnReplicas
 
 _AMOUNTS = 4  # of one capacity that are tried
 _MOST = 32  # devices of a claim (resource.k8s.io AllocationResultsMaxSize)

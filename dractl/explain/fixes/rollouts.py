@@ -15,9 +15,9 @@ from dractl.explain.fixes.holders import holders_of
 from dractl.explain.fixes.owners import cheaper
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.settings import recreated
-from dractl.reasons.between import EvictionLoop, OldTemplate
-from dractl.reasons.claims import ClaimMissing
-from dractl.reasons.workloads import ClaimEach, OldReplicas, OldRevision, OwnReplicas
+from dractl.explain.reasons.between import EvictionLoop, OldTemplate
+from dractl.explain.reasons.claims import ClaimMissing
+from dractl.explain.reasons.workloads import ClaimEach, OldReplicas, OldRevision, OwnReplicas
 from dractl.simulation.controllers import active
 
 _MOST = 8  # old replicas whose end is tried

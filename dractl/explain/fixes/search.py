@@ -33,11 +33,11 @@ from dractl.explain.fixes.outlook import Outlook, outlook
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.steps import by_hand, steps
 from dractl.explain.fixes.tolerations import evicted_by, evicting
+from dractl.explain.reasons.gangs import PodGroupMissing
+from dractl.explain.reasons.limits import ClassMissing
+from dractl.explain.reasons.scheduling import NoConsumer, PodDeleting, WouldFitNow
+from dractl.explain.reasons.selectors import SelectorError, SelectorFalse
 from dractl.model import DeviceTaint, Target
-from dractl.reasons.gangs import PodGroupMissing
-from dractl.reasons.limits import ClassMissing
-from dractl.reasons.scheduling import NoConsumer, PodDeleting, WouldFitNow
-from dractl.reasons.selectors import SelectorError, SelectorFalse
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import Attempt
 from dractl.simulation.admission import refusal

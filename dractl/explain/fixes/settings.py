@@ -16,14 +16,14 @@ from dractl.explain.fixes.candidates import (
 )
 from dractl.explain.fixes.edits import replace
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.binding import BindingPending
+from dractl.explain.reasons.claims import ClaimNotCreated
+from dractl.explain.reasons.constraints import AttributeType
+from dractl.explain.reasons.limits import GateOff
+from dractl.explain.reasons.running import NotPrepared
+from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped, UpstreamBug, WouldFitNow
 from dractl.model.releases import DEPENDENCIES, GATES, NEWEST, stage
-from dractl.reasons.base import Cause
-from dractl.reasons.binding import BindingPending
-from dractl.reasons.claims import ClaimNotCreated
-from dractl.reasons.constraints import AttributeType
-from dractl.reasons.limits import GateOff
-from dractl.reasons.running import NotPrepared
-from dractl.reasons.scheduling import ExtendedResourceUnmapped, UpstreamBug, WouldFitNow
 
 _WAIT = FixSlot(Topic.WAIT)
 # What the API server adds to a pod, or writes for itself, and a new pod does not have.

@@ -18,10 +18,8 @@ from dractl.cluster.state import list_at, map_at, text_at
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
 from dractl.explain.fixes.edits import put, remove
 from dractl.explain.fixes.preference import Preference
-from dractl.model import Quantity
-from dractl.objects import newest, slice_of
-from dractl.reasons.between import DriverAbsent, UnknownNodes
-from dractl.reasons.pools import (
+from dractl.explain.reasons.between import DriverAbsent, UnknownNodes
+from dractl.explain.reasons.pools import (
     NoSlicesForDriver,
     NoSlicesOnNode,
     OfPool,
@@ -30,6 +28,8 @@ from dractl.reasons.pools import (
     PoolObsolete,
     PublishedTwice,
 )
+from dractl.model import Quantity
+from dractl.objects import newest, slice_of
 
 _SHOWN = 5
 _DELETED = "deleted-duplicates"  # the annotation of a slice that stays

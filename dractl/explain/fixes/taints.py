@@ -17,8 +17,8 @@ from dractl.explain.fixes.candidates import (
 from dractl.explain.fixes.edits import remove
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.tolerations import corrected, near_miss, parse, reports_damage, toleration
+from dractl.explain.reasons.devices import Tainted
 from dractl.model.names import RequestRef
-from dractl.reasons.devices import Tainted
 
 _MOST = 12  # rules
 _TAINTS = 4  # of one request

@@ -80,7 +80,7 @@ def test_a_clean_claim_needs_no_driver() -> None:
     program = (
         "import sys\nfrom dractl.lint import lint\nfrom dractl.manifests import load\nfrom dractl.model import Target\n"
         "report = lint(load(['-'], stdin=sys.stdin.buffer.read()), Target.of())\nassert not report.findings\n"
-        "print('dractl.drivers.nvidia' in sys.modules)"
+        "print('dractl.drivers.nvidia.gpu' in sys.modules)"
     )
     text = looking('device.attributes["gpu.nvidia.com"].architecture == "Hopper"')
     shown = subprocess.run(

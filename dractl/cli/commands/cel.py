@@ -1,0 +1,207 @@
+"""``dractl cel``: a device selector, compiled as the API server does and tried on devices as the scheduler does."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Annotated
+
+from typer import Argument, Exit, Option
+
+from dractl.cel import environment, require
+from dractl.cel.trials import ReleaseVerdict, TriedDevice, tried
+from dractl.cli import common, completing, driver_options, terminal
+from dractl.cluster import ClusterState
+from dractl.errors import UsageError
+from dractl.lint import lint
+from dractl.lint.cel_hints import help_of
+from dractl.manifests import load
+from dractl.model import Target
+from dractl.objects import identity, newest
+from dractl.report.canvas import Canvas
+from dractl.report.cel import json as cel_json, text as cel_text
+
+FORMATS = ("text", "json", "yaml")
+_MOST_INPUT = 1 << 20  # bytes of standard input; an expression may have 10,240 bytes
+
+Expression = Annotated[
+    str,
+    Argument(metavar="EXPRESSION|-", help="Expression; - for standard input.", show_default=False),
+]
+Files = Annotated[
+    list[str] | None,
+    Argument(
+        metavar="[FILE]...",
+        help="Files to read devices from, short for --devices.",
+        show_default=False,
+    ),
+]
+Devices = Annotated[
+    list[str] | None,
+    Option(
+        "--devices",
+        metavar="FILE|DIR|SNAPSHOT|local|cluster",
+        help="Try it on these devices; repeatable.",
+    ),
+]
+Hardware = Annotated[
+    list[str] | None,
+    Option(
+        "--hardware",
+        metavar="SPEC,...",
+        help="Try it on the devices of described machines, as in `dractl render`.",
+        autocompletion=completing.comma_list(completing.machines),
+    ),
+]
+Driver = Annotated[
+    list[str] | None,
+    Option(
+        "--driver",
+        metavar="NAME,...|all",
+        help="Try it on devices of these drivers only; without --devices and --hardware, on every machine that dractl "
+        "knows by name. Default: the drivers that the expression names, else all.",
+        autocompletion=completing.comma_list(completing.drivers),
+    ),
+]
+Output = Annotated[str, common.output_option(FORMATS)]
+
+
+def command(
+    expression: Expression,
+    files: Files = None,
+    devices: Devices = None,
+    hardware: Hardware = None,
+    driver_version: driver_options.DriverVersion = None,
+    driver_option: driver_options.DriverOption = None,
+    driver: Driver = None,
+    against: common.Against = common.Against(),
+    output: Output = "text",
+    printing: common.Printing = common.Printing(),
+) -> None:
+    """Compile a device selector, estimate its cost, and try it on devices.
+
+    Prints the API server's verdict with the place of each error, the type and the cost against the limit; for the
+    devices true, false or an error, with the part of the expression that decided and the values it saw.
+
+    Exits with 1 if the API server rejects the expression, if it fails on a device, or if it is true on none.
+
+    Example: `dractl cel 'device.attributes["gpu.nvidia.com"].architecture == "Hopper"' --hardware dgx-h100`
+    """
+    printing.settle()
+    common.choose_output(output, FORMATS)
+    settings, variables = against.settings()
+    target = common.target(*against.asked(settings, variables))
+    text = _read(expression)
+    drivers = driver_options.names(driver)
+    named = driver if drivers != ("all",) else None
+    configured = driver_options.configured(named, driver_version, driver_option, hardware)
+    answer = _answer(
+        text, target, [*(devices or ()), *(files or ())], hardware or (), drivers, configured
+    )
+    if common.kind_of(output) == "json":
+        common.write_answer(cel_json.render(answer), output, printing.output_file)
+    else:
+        canvas = Canvas(
+            terminal.width(sys.stdout),
+            terminal.use_unicode(sys.stdout),
+            color=not printing.to_file and terminal.use_color(sys.stdout),
+        )
+        origin = against.release_from(settings, variables)
+        release = answer.release + (f" ({origin})" if origin else "")
+        text = cel_text.render(answer, canvas, release, verbose=bool(printing.verbose))
+        common.write_report(text, printing.output_file)
+    raise Exit(1 if answer.fails else 0)
+
+
+def _read(expression: str) -> str:
+    if expression != "-":
+        return expression
+
+    content = sys.stdin.buffer.read(_MOST_INPUT + 1)
+    if len(content) > _MOST_INPUT:
+        raise UsageError(
+            f"standard input has more than {_MOST_INPUT} bytes", hint="pass one expression"
+        )
+    return content.decode("utf-8", "replace").rstrip("\n")
+
+
+def _answer(
+    text: str,
+    target: Target,
+    devices: Sequence[str],
+    hardware: Sequence[str],
+    drivers: Sequence[str],
+    configured: driver_options.Configured,
+) -> ReleaseVerdict:
+    from dractl.cli import published
+
+    require("dractl cel")
+    program = environment(target, "new").compile(text)
+    stored = environment(target, "stored").compile(text)
+    wanted = [] if list(drivers) == ["all"] else list(drivers)
+    states = [published.read(source, target) for source in devices]
+    states += [
+        published.described(spec, target, wanted, configured)
+        for spec in published.machines(hardware)
+    ]
+    if not states and drivers:
+        states = published.every_machine(target, wanted)
+    if program.admission == "tooComplex":  # nobody asks for its results, and they can take long
+        return ReleaseVerdict(
+            target.release,
+            program,
+            stored,
+            help_of(program, target),
+            remarks=_remarks(text, target),
+        )
+    found = list(_published(states))
+    if not drivers:
+        named = {*program.drivers, *(found.domain for found in program.lookups)}
+        wanted = sorted({device.driver for device in found} & named)
+    chosen = [device for device in found if not wanted or device.driver in wanted]
+    missing = published.unknown(
+        value for state in states for value in state.all("ResourceSlice").values()
+    )
+    error = published.undecided(
+        stored, {name for driver in wanted or missing for name in missing.get(driver, ())}
+    )
+    if error is not None:
+        raise error
+    return ReleaseVerdict(
+        target.release,
+        program,
+        stored,
+        help_of(program, target),
+        tried(stored, chosen) if stored.ok else (),
+        asked=bool(states),
+        untried=tuple(
+            sorted({device.driver for device in found} - {device.driver for device in chosen})
+        ),
+        remarks=_remarks(text, target),
+    )
+
+
+def _remarks(text: str, target: Target) -> tuple[tuple[str, str, str | None], ...]:
+    """What lint reports of the expression beyond the API server's verdict, such as names that no driver publishes."""
+    spec = {"selectors": [{"cel": {"expression": text}}]}
+    device_class = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "c"},
+        "spec": spec,
+    }
+    found = lint(load(["-"], stdin=json.dumps(device_class).encode()), target).findings
+    return tuple(
+        (finding.code, finding.message, finding.help)
+        for finding in found
+        if finding.api is None
+        and finding.severity != "info"
+        and finding.code.startswith(("DRA6", "DRA7"))
+    )
+
+
+def _published(states: Iterable[ClusterState]) -> Iterable[TriedDevice]:
+    for state in states:
+        for (driver, pool), slices in newest(state.slices, identity).items():
+            for item in slices:
+                for device in item.spec.devices:
+                    yield TriedDevice(driver, pool, device.name, device)

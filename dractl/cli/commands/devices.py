@@ -1,0 +1,471 @@
+"""``dractl devices``: every device of the cluster, its state and its holder, and what needs cleaning up."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Annotated, Any
+
+from msgspec.structs import replace
+from typer import Argument, Option
+
+from dractl.alignment import Alignment, Use, uses
+from dractl.capacity import (
+    DeviceRow,
+    Fit,
+    PluginRow,
+    Stock,
+    copies,
+    inventory,
+    place,
+    plugins,
+    problems,
+)
+from dractl.capacity.placing import BUDGET
+from dractl.capacity.problems import Problem
+from dractl.cel import environment
+from dractl.cli import common, completing, driver_options, published, source, terminal, watching
+from dractl.cli.source import Cluster
+from dractl.cluster import paste
+from dractl.cluster.devices import Devices
+from dractl.cluster.kubelet import newest_of
+from dractl.cluster.labels import LabelQuery, parse
+from dractl.cluster.sources import recognized, sort_out
+from dractl.cluster.state import ClusterState, key_of, map_at, maps_at, text_at
+from dractl.errors import DractlError, InputError, UsageError
+from dractl.explain.reasons.phrases import Names, Scope
+from dractl.lint.cel_hints import help_of
+from dractl.model import Target
+from dractl.model.nearest import nearest
+from dractl.report.alignment.text import fleet
+from dractl.report.canvas import Canvas
+from dractl.report.capacity import json as capacity_json, text as capacity_text
+from dractl.scheduler.attempt import Scheduler
+
+FORMATS = ("table", "wide", "name", "json", "yaml", "html", "openmetrics", "svg")
+GROUPS = ("node", "driver", "class", "model", "root")
+STATES = ("free", "unknown", "held", "shared", "blocked", "tainted", "incomplete", "stale", "gone")
+
+Arguments = Annotated[
+    list[str] | None,
+    Argument(
+        metavar="[FILE]...", help="Files to read objects from, short for -f.", show_default=False
+    ),
+]
+Node = Annotated[
+    str | None,
+    Option(
+        "--node", metavar="NAME", help="Only devices of this node.", autocompletion=completing.nodes
+    ),
+]
+Namespace = Annotated[
+    str | None,
+    Option(
+        "--namespace",
+        "-n",
+        metavar="NAME",
+        help="Only devices that claims of this namespace hold.",
+        autocompletion=completing.namespaces,
+    ),
+]
+AllNamespaces = Annotated[
+    bool, Option("--all-namespaces", "-A", help="Devices whoever holds them; the default.")
+]
+Labels = Annotated[
+    str | None,
+    Option(
+        "--labels", "-l", metavar="LABELS", help="Only devices that pods with these labels hold."
+    ),
+]
+Class = Annotated[
+    str | None, Option("--class", metavar="NAME", help="Only devices of this DeviceClass.")
+]
+Cel = Annotated[
+    str | None,
+    Option(
+        "--cel", metavar="EXPRESSION", help="Only devices for which this CEL expression is true."
+    ),
+]
+OldCel = Annotated[str | None, Option("--selector", metavar="CEL", hidden=True)]
+SortBy = Annotated[
+    str | None,
+    Option(
+        "--sort-by", metavar="COLUMN", help="Sort the table by a column: its header in lower case."
+    ),
+]
+NoHeaders = Annotated[bool, Option("--no-headers", help="Leave out the first line of the table.")]
+State = Annotated[
+    str | None,
+    Option(
+        "--state",
+        metavar="STATE,...",
+        help=f"Only devices in these states: {', '.join(STATES)}.",
+        autocompletion=completing.comma_list(lambda: STATES),
+    ),
+]
+By = Annotated[
+    str,
+    Option(
+        "--by",
+        metavar="GROUP",
+        help=f"Group the table by {', '.join(GROUPS)}.",
+        autocompletion=completing.one_of(*GROUPS),
+    ),
+]
+Output = Annotated[str, common.output_option(FORMATS)]
+ByAlignment = Annotated[
+    bool,
+    Option(
+        "--alignment",
+        help="Show what is allocated by its share of the best alignment, the worst first.",
+    ),
+]
+Watch = Annotated[bool, Option("--watch", help="Show the table again whenever something changes.")]
+
+
+def command(
+    arguments: Arguments = None,
+    files: source.Files = None,
+    devices: source.Devices = None,
+    hardware: source.Hardware = None,
+    driver_version: driver_options.DriverVersion = None,
+    driver_option: driver_options.DriverOption = None,
+    namespace: Namespace = None,
+    all_namespaces: AllNamespaces = False,
+    labels: Labels = None,
+    node: Node = None,
+    driver: driver_options.Driver = None,
+    device_class: Class = None,
+    cel: Cel = None,
+    selector: OldCel = None,
+    state: State = None,
+    by: By = "node",
+    alignment: ByAlignment = False,
+    sort_by: SortBy = None,
+    no_headers: NoHeaders = False,
+    watch: Watch = False,
+    access: source.Access = source.Access(),
+    against: common.Against = common.Against(),
+    output: Output = "table",
+    printing: common.Printing = common.Printing(),
+) -> None:
+    """List the devices of the cluster: which are free, who holds the others, and what needs cleaning up.
+
+    Objects come from the cluster of the kubeconfig, or from files. `-o wide` has a line for each device.
+
+    Examples: `dractl devices`, `dractl devices --class gpu.nvidia.com --state free -o wide`,
+    `dractl devices -f dump.yaml --by model`
+    """
+    printing.settle()
+    common.choose_output(output, FORMATS)
+    if printing.verbose and output == "table":
+        output = "wide"
+    common.choose("--by", by, GROUPS)
+    if selector is not None:
+        terminal.notice("--selector is called --cel, and goes with the next release")
+    if output == "svg" and not alignment:
+        raise UsageError(
+            "-o svg draws what is allocated", hint="add --alignment, or use -o html for all devices"
+        )
+    states = (
+        frozenset(common.choose("--state", one.strip(), STATES) for one in state.split(","))
+        if state
+        else None
+    )
+
+    if all_namespaces and namespace:
+        raise UsageError("-n and -A exclude each other")
+    where = namespace.removeprefix("=") if namespace else None  # -n=ml
+    wanted = parse(labels) if labels is not None else None
+    configured = driver_options.configured(driver, driver_version, driver_option, hardware)
+    described = published.added("--hardware", hardware or ())
+    names = sort_out(arguments or [], (), ()).names
+    if names:
+        raise InputError(
+            f"{names[0]}: no such file",
+            hint="devices takes files; --node, --driver and --class choose",
+        )
+
+    def once() -> str:
+        cluster = source.read(
+            arguments or [],
+            files or [],
+            devices or [],
+            access,
+            against,
+            namespace=None,
+            everywhere=True,
+            vital=frozenset({"ResourceSlice"}),
+            described=bool(hardware),
+        )
+        grown = published.grown(
+            cluster.state, described, Target.of(cluster.features.release), configured
+        )
+        cluster = replace(cluster, state=grown)
+        if not (cluster.sources.live or any(cluster.state.kinds)) and (
+            what := recognized(cluster.sources.files)
+        ):
+            raise InputError("no object of a cluster in the input", hint=what)
+        canvas = terminal.canvas(to_file=printing.output_file, unlimited=200)
+        canvas = replace(canvas, sort_by=sort_by, headers=not no_headers)
+        if alignment and output in ("table", "wide", "svg"):
+            return _alignment(_uses(cluster, node), output, printing.output_file)
+        shown = common.kind_of(output)
+        held = (
+            None
+            if where is None and wanted is None
+            else partial(_held, cluster.state, where, wanted)
+        )
+        return _report(
+            cluster,
+            node,
+            configured.drivers,
+            device_class,
+            cel or selector,
+            states,
+            held=held,
+            by=by,
+            output=shown,
+            canvas=canvas,
+        )
+
+    if watch:
+        if output not in ("table", "wide"):
+            raise UsageError("--watch shows a table", hint="omit -o, or give -o wide")
+
+        watching.repeat(watching.tolerant(once))
+        return
+    common.write_answer(once(), output, printing.output_file)
+
+
+def _report(
+    cluster: Cluster,
+    node: str | None,
+    drivers: tuple[str, ...],
+    device_class: str | None,
+    selector: str | None,
+    states: frozenset[str] | None,
+    *,
+    held: Callable[[DeviceRow], bool] | None = None,
+    by: str,
+    output: str,
+    canvas: Canvas,
+) -> str:
+    with terminal.progress() as tell:
+        stock = inventory(cluster.state, cluster.features, tell)
+    unread = cluster.state.rights.unread
+    offered = plugins(cluster.state)
+    faults = (
+        *(_hanging(cluster, node) if node is not None else ()),
+        *problems(cluster.state, stock, offered),
+    )
+    chosen = [
+        row
+        for row in stock.devices
+        if node in (None, row.node)
+        and (not drivers or row.id.driver in drivers)
+        and (device_class is None or device_class in row.classes)
+        and (states is None or row.state in states)
+        and (held is None or held(row))
+    ]
+    if selector is not None:
+        chosen = _selected(cluster, chosen, selector)
+    _check_names(cluster, stock, offered, node=node, drivers=drivers, device_class=device_class)
+    chose = drivers or device_class or held
+    others = not (chose or selector or states) and any(node in (None, p.node) for p in offered)
+    if not chosen and stock.devices and not others and output in ("table", "wide", "name"):
+        return f"none of {len(stock.devices)} devices matches these options\n"
+    filtered = len(chosen) < len(stock.devices)
+    pools = {(row.id.driver, row.id.pool) for row in chosen}
+    kept = tuple(row for row in stock.pools if not filtered or (row.driver, row.pool) in pools)
+    stock = replace(stock, devices=tuple(chosen), pools=kept)
+    offered = tuple(p for p in offered if node in (None, p.node)) if not chose else ()
+    if output == "json":
+        rights, assumed = cluster.state.rights, cluster.live_release_assumed
+        release, uses = cluster.features.release, _uses(cluster, node)
+        return capacity_json.devices(
+            stock, offered, faults, release, rights, uses=uses, assumed=assumed
+        )
+    if output == "openmetrics":
+        from dractl.report.capacity import openmetrics as capacity_openmetrics
+
+        return capacity_openmetrics.render(stock, offered, _uses(cluster, node))
+    if output == "html":
+        from dractl.report.capacity import html as capacity_html
+
+        templates = [] if unread else _templates(cluster)
+        return capacity_html.devices(
+            stock, offered, faults, templates, _hidden(cluster), cluster.about, _uses(cluster, node)
+        )
+
+    if output == "name":
+        return "\n".join(str(row.id) for row in stock.devices)
+    if output == "wide":
+        now = newest_of(cluster.state)
+        return capacity_text.wide(
+            stock, faults, canvas, _hidden(cluster), _uses(cluster, node), now
+        )
+    return capacity_text.devices(
+        stock, offered, faults, canvas, _hidden(cluster), by=by, release=cluster.release
+    )
+
+
+def _held(
+    state: ClusterState, namespace: str | None, labels: LabelQuery | None, row: DeviceRow
+) -> bool:
+    """True if a claim of the namespace, and a pod with the labels, holds the device."""
+    return any(
+        namespace in (None, holder.claim.partition("/")[0])
+        and (labels is None or labels.matches(_labels(state, holder.pod)))
+        for holder in row.holders
+        if labels is None or holder.pod
+    )
+
+
+def _labels(state: ClusterState, pod: str | None) -> Mapping[str, Any]:
+    space, _, name = (pod or "").partition("/")
+    return map_at(state.get("Pod", (space, name)), "metadata", "labels")
+
+
+_PANELS = 12  # of a picture
+
+
+def _alignment(found: tuple[Use, ...], output: str, to_file: object) -> str:
+    """Everything that is allocated, as text; as a picture the worst, with the kinds that are least aligned."""
+    if output != "svg":
+        return fleet(found, terminal.canvas(to_file=to_file, unlimited=100))
+    from dractl.report.alignment import svg as alignment_svg
+
+    panels = [
+        (use.pod or ", ".join(use.claims), min(use.alignments, key=_worst))
+        for use in found[:_PANELS]
+    ]
+    if not panels:
+        raise InputError("nothing is allocated whose devices belong together")
+    return alignment_svg.render(panels) + "\n"
+
+
+def _worst(found: Alignment) -> float:
+    return 2 if found.share is None else found.share[0]
+
+
+def _hanging(cluster: Cluster, node: str) -> Iterator[Problem]:
+    """What hangs on a node: itself, and pods on it."""
+    from dractl.explain.around import hanging
+
+    condition = hanging.condition(cluster.state, node)
+    if condition is not None:
+        look = paste.NextStep(
+            "see what its kubelet says", paste.command("kubectl describe node {}", node)
+        )
+        yield Problem(
+            "node-not-ready", condition.sentence(Names(), Scope.ONE), (f"Node/{node}",), (look,)
+        )
+    for one in hanging.pods(Scheduler(cluster.state, cluster.features), node):
+        namespace, name = key_of(one.pod)
+        read_on = paste.NextStep(
+            "see what helps", paste.command("dractl explain pod/{} -n {}", name, namespace)
+        )
+        yield Problem("pod-hangs", f"pod {one.pod}: {one.why}", (f"Pod/{one.pod}",), (read_on,))
+
+
+def _uses(cluster: Cluster, node: str | None) -> tuple[Use, ...]:
+    """The alignment of what is allocated, on one node or everywhere."""
+    with terminal.progress() as tell:
+        found = uses(Scheduler(cluster.state, cluster.features), tell)
+    return tuple(use for use in found if node in (None, use.node))
+
+
+def _check_names(
+    cluster: Cluster,
+    stock: Stock,
+    offered: tuple[PluginRow, ...],
+    *,
+    node: str | None,
+    drivers: tuple[str, ...],
+    device_class: str | None,
+) -> None:
+    """Raises InputError for a node, driver or class that the input does not have."""
+    state = cluster.state
+    nodes = {name for _, name in state.all("Node")} | {
+        row.node for row in stock.devices if row.node
+    }
+    nodes |= {p.node for p in offered}
+    published = {pool.driver for pool in stock.pools} | {row.id.driver for row in stock.devices}
+    classes = {name for _, name in state.all("DeviceClass")}
+    for option, plural, values, known in (
+        ("node", "nodes", (node,), nodes),
+        ("driver", "drivers", drivers, published),
+        ("class", "classes", (device_class,), classes),
+    ):
+        for value in values:
+            if value is not None and value not in known:
+                near = nearest(value, sorted(known))
+                there = ", ".join(sorted(known)[:8]) + (" ..." if len(known) > 8 else "")
+                listed = f"{plural}: {there}" if known else None
+                hint = f"did you mean {near}?" if near else listed
+                raise InputError(f"--{option} {value}: no such {option} in the input", hint=hint)
+
+
+def _hidden(cluster: Cluster) -> str:
+    """The notice if claims may not be read; empty if all may."""
+    rights = cluster.state.rights
+    found = [one for one in rights.unread if one.kind == "ResourceClaim"]
+    if not found:
+        return ""
+    where = f" outside of namespace {found[0].namespace}" if found[0].namespace else ""
+    return (
+        f"claims{where} may not be read: devices in state unknown are free, or held by claims that you may not read; "
+        f"an administrator can allow it: {rights.allowing('ResourceClaim')}"
+    )
+
+
+_TEMPLATES, _NODES = (
+    6,
+    6000,
+)  # templates whose copies are counted on a page, multiplied by nodes: a few seconds
+
+
+def _templates(cluster: Cluster) -> list[Fit]:
+    """How many more copies of the cluster's templates fit; if there are many, of those that most pods use."""
+    used = Counter(
+        (key[0], text_at(reference, "resourceClaimTemplateName"))
+        for key, pod in cluster.state.all("Pod").items()
+        for reference in maps_at(pod, "spec", "resourceClaims")
+    )
+    # Of a template without requests any number fits.
+    templates = cluster.state.all("ResourceClaimTemplate").items()
+    asking = [
+        key for key, value in templates if maps_at(value, "spec", "spec", "devices", "requests")
+    ]
+    keys = sorted(asking, key=lambda key: (-used[key], key))
+    found = []
+    with terminal.progress() as tell:
+        for key in keys[
+            : max(1, min(_TEMPLATES, _NODES // max(1, len(cluster.state.all("Node")))))
+        ]:
+            tell(f"placing copies of {key[1]}")
+            try:
+                subject = copies.of_object(cluster.state, "ResourceClaimTemplate", key)
+                found.append(place(subject, cluster.features, budget=BUDGET // _TEMPLATES))
+            except DractlError:
+                continue  # a template that no server would have accepted is left out of the page
+    return found
+
+
+def _selected(cluster: Cluster, rows: list[DeviceRow], selector: str) -> list[DeviceRow]:
+    """Rows for whose device a CEL expression is true. Raises UsageError if it does not compile."""
+    features = cluster.features
+    gates = features.on if features.cel_on is None else features.cel_on
+    program = environment(Target(features.release, gates), "stored").compile(selector)
+    if not program.ok:
+        why = program.issues[0].message if program.issues else program.error
+        raise UsageError(
+            f"--cel does not compile: {why}", hint=help_of(program, Target(features.release, gates))
+        )
+    index = Devices(cluster.state, cluster.state.slices)
+    found = []
+    for row in rows:
+        device = index.get(row.id)
+        if device is not None and program.evaluate(row.id.driver, device) is True:
+            found.append(row)
+    return found

@@ -1,0 +1,410 @@
+"""``dractl discover``: the hardware of this node, and how it is wired."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import yaml
+from msgspec import structs
+from typer import Argument, Exit, Option
+
+from dractl.capacity.suggest import largest, suggest
+from dractl.cli import common, terminal
+from dractl.cli.node import From, SysfsRoot, read_node
+from dractl.cluster.state import text_at
+from dractl.errors import InputError, Unsupported, UsageError
+from dractl.model.shapes import MIG, parse, split
+from dractl.report.canvas import Canvas
+from dractl.report.machine import (
+    matrix as machine_matrix,
+    table as machine_table,
+    tree as machine_tree,
+)
+from dractl.report.plain import inert
+from dractl.topology import snapshot as snapshots
+from dractl.topology.diff import differences
+from dractl.topology.wire import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dractl.capacity.suggest import Suggestion
+    from dractl.drivers.publication import Publication
+    from dractl.drivers.rendering import Rendering
+    from dractl.model import Target
+    from dractl.probes import SysRoot, services
+    from dractl.report.canvas import Canvas
+    from dractl.topology.machine import Machine
+
+FORMATS = ("tree", "matrix", "table", "json", "yaml", "svg", "html")
+_UNLIMITED = 10_000
+
+Output = Annotated[str, common.output_option(FORMATS)]
+File = Annotated[
+    Path | None,
+    Argument(
+        metavar="[FILE|DIR]",
+        help="A snapshot, an archive or a directory, short for --from or --root.",
+    ),
+]
+Hardware = Annotated[
+    str | None,
+    Option(
+        "--hardware",
+        metavar="SPEC",
+        help="Show a described machine, such as dgx-h100; as in `dractl render`.",
+    ),
+]
+Save = Annotated[
+    Path | None,
+    Option(
+        "--save", metavar="FILE", help="Also write a snapshot, which --from reads on any machine."
+    ),
+]
+Identity = Annotated[
+    bool,
+    Option(
+        "--with-identity",
+        help="Keep host name, MAC and IP addresses and serial numbers in reports and snapshots.",
+    ),
+]
+Suggest = Annotated[
+    str | None,
+    Option(
+        "--suggest",
+        metavar="SHAPE[;SHAPE...]",
+        help="Print the claim with the closest alignment for a shape such as gpu=2,nic=1 or mig=7x1g.10gb; `largest`; "
+        "or `all`, the usual shapes.",
+    ),
+]
+Diff = Annotated[
+    tuple[Path, Path] | None,
+    Option(
+        "--diff",
+        metavar="A B",
+        help="Compare two machines by meaning, not by name; each is a snapshot, an archive, a directory or `local`.",
+    ),
+]
+Check = Annotated[
+    bool,
+    Option(
+        "--check",
+        help="Check that this node has everything DRA needs; exit code 1 if something is missing.",
+    ),
+]
+Cluster = Annotated[
+    bool,
+    Option(
+        "--cluster",
+        help="With --check: check the cluster through kubectl, and this machine if it is a node of it.",
+    ),
+]
+
+
+def command(
+    file: File = None,
+    output: Output = "tree",
+    sysfs_root: SysfsRoot = None,
+    snapshot: From = None,
+    hardware: Hardware = None,
+    save: Save = None,
+    with_identity: Identity = False,
+    suggest: Suggest = None,
+    diff: Diff = None,
+    check: Check = False,
+    cluster: Cluster = False,
+    against: common.Against = common.Against(),
+    printing: common.Printing = common.Printing(),
+) -> None:
+    """Show this node's NUMA nodes, PCIe roots, switches and devices, and how far apart they are."""
+    printing.settle()
+    common.choose_output(output, FORMATS)
+    modes = {"--diff": diff is not None, "--check": check, "--suggest": suggest is not None}
+    _refuse_together([name for name, given in modes.items() if given])
+    if file is not None:
+        if sysfs_root is not None or snapshot is not None:
+            raise UsageError(
+                f"{file} names a machine, as --root and --from do: give only one of them"
+            )
+        sysfs_root, snapshot = (file, None) if os.path.isdir(file) else (None, file)
+    if cluster and not check:
+        raise UsageError("--cluster needs --check")
+    if save is not None and (diff is not None or check):
+        raise UsageError(
+            "--save writes the machine shown: it cannot be combined with --diff or --check"
+        )
+    if diff is not None:
+        if sysfs_root is not None or snapshot is not None or hardware is not None:
+            raise UsageError(
+                "--diff already names both machines: it cannot be combined with --root, --from or --hardware"
+            )
+        raise Exit(_diff(diff, output, printing.output_file))
+    if check:
+        raise Exit(_check(sysfs_root, snapshot, cluster, output, printing.output_file))
+    settings, variables = against.settings()
+    target = common.target(*against.asked(settings, variables))
+    if hardware is not None and (sysfs_root is not None or snapshot is not None):
+        raise UsageError(
+            "--hardware names a machine, as --root and --from do: give only one of them"
+        )
+    machine = read_node(sysfs_root, snapshot) if hardware is None else _described(hardware)
+    if save is not None:
+        snapshots.save(machine, save, identity=with_identity)
+        terminal.notice(
+            f"snapshot written to {save}; `dractl discover --from {save}` shows it again"
+        )
+    if suggest is not None:
+        _suggest(machine, suggest, target, hardware, printing.output_file)
+        return
+    shown = machine if with_identity else machine.without_identity()
+    common.write_report(_report(shown, output, target, printing.verbose), printing.output_file)
+
+
+def _refuse_together(modes: list[str]) -> None:
+    if len(modes) > 1:
+        raise UsageError(
+            f"{' and '.join(modes)} cannot be combined: each prints its own report",
+            hint="run dractl once per report",
+        )
+
+
+def _canvas(default: int = 100) -> Canvas:
+    """The capabilities of standard output; ``default`` columns if it is not a terminal."""
+    width = terminal.width(sys.stdout, default)
+    return Canvas(width, terminal.use_unicode(sys.stdout), terminal.use_color(sys.stdout))
+
+
+def _diff(sides: tuple[Path, Path], output: str, output_file: Path | None) -> int:
+    """Prints the differences; returns the exit code, 1 if there are any."""
+    from dractl.report.machine import diff as machine_diff
+
+    if output not in ("tree", "json"):
+        raise UsageError(f"--diff cannot print {output}; it prints text, or JSON with -o json")
+    changes = differences(
+        *(read_node(None, None if str(side) == "local" else side) for side in sides)
+    )
+    if output == "json":
+        text = json.dumps(
+            {"schema": "dractl/machine-diff/v1", "differences": [encode(d) for d in changes]},
+            indent=1,
+        )
+    else:
+        text = machine_diff.render(changes, (str(sides[0]), str(sides[1])), _canvas())
+    common.write_report(text, output_file)
+    return 1 if changes else 0
+
+
+def _check(
+    sysfs_root: Path | None,
+    snapshot: Path | None,
+    cluster: bool,
+    output: str,
+    output_file: Path | None,
+) -> int:
+    """Prints the checks; returns the exit code, 1 if something is missing."""
+    from dractl.report.machine import check as machine_check
+
+    if output not in ("tree", "json"):
+        raise UsageError(f"--check cannot print {output}; it prints text, or JSON with -o json")
+    if snapshot is not None:
+        raise UsageError(
+            "--check reads files that a snapshot does not have",
+            hint="run it on the node itself, or give the node's mounted root with --root DIR",
+        )
+    checks = _cluster_checks(sysfs_root) if cluster else _node_checks(sysfs_root)
+    if output == "json":
+        text = json.dumps(
+            {"schema": "dractl/check/v1", "checks": [encode(c) for c in checks]}, indent=1
+        )
+    else:
+        text = machine_check.render(checks, _canvas())
+    common.write_report(text, output_file)
+    return 1 if any(c.state == "missing" for c in checks) else 0
+
+
+def _node_checks(
+    sysfs_root: Path | None, publishing: Iterable[str] = ()
+) -> tuple[services.Check, ...]:
+    """The checks of the node. Drivers that publish for it have to be registered, as those with hardware on it."""
+    from dractl.drivers import by_default, find
+    from dractl.probes.readiness import checks
+
+    machine = read_node(sysfs_root, None)
+    present = (name for name in by_default() if find(name).present(machine))
+    return checks(machine, _root(sysfs_root), tuple(dict.fromkeys((*present, *publishing))))
+
+
+def _root(sysfs_root: Path | None) -> SysRoot:
+    from dractl.probes import SysRoot
+
+    return SysRoot.this_machine() if sysfs_root is None else SysRoot.of(sysfs_root)
+
+
+def _cluster_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
+    """The checks of the cluster, and those of this machine before them if it is one of its nodes."""
+    from dractl.cluster.conformance import cluster_checks
+    from dractl.cluster.kubectl import get, served
+    from dractl.probes import services
+
+    kinds = served("resource.k8s.io", "v1")
+    group = "resource.k8s.io"
+    classes, slices = (
+        get(f"{kind}.{group}") if kind in kinds else []
+        for kind in ("deviceclasses", "resourceslices")
+    )
+    nodes = get("nodes")
+    found = cluster_checks(kinds, classes, slices, nodes)
+    own = {os.environ.get("NODE_NAME"), _root(sysfs_root).text("proc/sys/kernel/hostname")}
+    here = [name for node in nodes if (name := text_at(node, "metadata", "name")) in own]
+    if not here:
+        return found
+    publishing = sorted(
+        {
+            text_at(item, "spec", "driver")
+            for item in slices
+            if text_at(item, "spec", "nodeName") in here
+        }
+    )
+    claims = get(f"resourceclaims.{group}") if "resourceclaims" in kinds else []
+    beside = services.against_cluster(_root(sysfs_root), claims, get("runtimeclasses.node.k8s.io"))
+    return (*_node_checks(sysfs_root, publishing), *beside, *found)
+
+
+def _report(machine: Machine, output: str, target: Target, verbose: int) -> str:
+    publication = _publication(machine, target)
+    if output in ("json", "yaml"):
+        return _data(machine, publication, output)
+    if output == "svg":
+        from dractl.report.machine import svg as machine_svg
+
+        return machine_svg.render(machine, publication)
+    if output == "html":
+        from dractl.report.machine import html as machine_html
+
+        return machine_html.render(machine, publication)
+
+    if output == "matrix":
+        return inert(machine_matrix.render(machine, _canvas(), publication=publication))
+    if output == "table":  # programs get every column
+        return inert(
+            machine_table.render(
+                machine, _canvas(_UNLIMITED), publication=publication, verbose=verbose > 0
+            )
+        )
+    return inert(
+        machine_tree.render(machine, _canvas(), publication=publication, verbose=verbose > 0)
+    )
+
+
+def _data(machine: Machine, publication: Publication, output: str) -> str:
+    value = snapshots.to_json(machine) | {
+        "publishedDevices": [encode(device) for device in publication.devices]
+    }
+    if output == "json":
+        return json.dumps(value, indent=1, ensure_ascii=False)
+
+    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _rendering(machine: Machine, target: Target) -> Rendering:
+    """Devices that the current releases of the drivers would publish for the machine."""
+    from dractl.drivers import Options, render
+
+    return render(machine, Options(machine.host.name or "node-1", target), device_classes=True)
+
+
+def _publication(machine: Machine, target: Target) -> Publication:
+    """Devices that the drivers would publish; none on releases for which dractl renders no ResourceSlices."""
+    from dractl.drivers.publication import NOTHING, publication
+
+    try:
+        return publication(_rendering(machine, target), machine)
+    except Unsupported as error:
+        terminal.notice(f"names of published devices are omitted: {error.message}")
+        return NOTHING
+
+
+_USUAL = "gpu=1; gpu=1,nic=1; gpu=2; gpu=2,nic=2; gpu=4; gpu=4,nic=4; gpu=8; gpu=8,nic=8; largest"
+
+
+def _described(spec: str) -> Machine:
+    """The machine that a line describes."""
+    from dractl.machines import machine
+
+    found = machine(spec)
+    return structs.replace(
+        found, host=structs.replace(found.host, name=found.host.name or "node-1")
+    )
+
+
+def _suggest(
+    machine: Machine, text: str, target: Target, hardware: str | None, output_file: Path | None
+) -> None:
+    """Prints the claims with the closest alignment that the node can satisfy, one for each shape."""
+    rendering = _rendering(machine, target)
+    usual = text.strip() == "all"
+    shapes = split(_USUAL if usual else text)
+    if not shapes:
+        raise UsageError("--suggest needs a shape, such as gpu=2,nic=1")
+    claims, missing = [], []
+    seen: list[dict[str, int]] = []
+    for one in shapes:
+        shape = largest(rendering, target) if one == "largest" else parse(one)
+        if shape is None or shape in seen:
+            continue
+        seen.append(shape)
+        try:
+            found = suggest(shape, _with_mig(shape, rendering, hardware, target), target)
+        except InputError:
+            if len(shapes) == 1:
+                raise
+            found = None
+        if found is None:
+            missing.append(one)
+            continue
+        claims.append(_claim_text(found))
+    if (missing and not usual) or not claims:
+        counted = Counter(
+            item["spec"]["driver"] for item in rendering.slices for _ in item["spec"]["devices"]
+        )
+        there = ", ".join(f"{count} of {driver}" for driver, count in counted.items())
+        terminal.complain(
+            f"this node's drivers would not publish enough devices for {'; '.join(missing) or text}",
+            hint=f"they would publish {there}; `dractl discover` shows them",
+        )
+    if claims:
+        common.write_report("---\n".join(claims), output_file)
+        terminal.notice(
+            "the comments list the devices that the scheduler would choose while all devices are free"
+        )
+    if (missing and not usual) or not claims:
+        raise Exit(1)
+
+
+def _with_mig(
+    shape: dict[str, int], rendering: Rendering, hardware: str | None, target: Target
+) -> Rendering:
+    """The node with the MIG devices of a shape on every GPU, if it is a described one without any."""
+    profiles = [
+        f"{count}x{kind.removeprefix(MIG)}" for kind, count in shape.items() if kind.startswith(MIG)
+    ]
+    if not profiles or hardware is None or "mig=" in hardware:
+        return rendering
+    return _rendering(_described(f"{hardware},mig={'+'.join(profiles)}"), target)
+
+
+def _claim_text(found: Suggestion) -> str:
+    """A claim, below what it gets and leaves."""
+    copies = "1 of these fits" if found.copies == 1 else f"{found.copies} of these fit"
+    left = ", ".join(f"{count} {driver}" for driver, count in found.left.items()) or "nothing"
+    lines = [
+        f"# {found.alignment}",
+        *(f"#   {device}" for device in found.devices),
+        f"# {copies} on the node; one leaves over: {left}",
+    ]
+    return "\n".join(lines) + "\n" + yaml.safe_dump(found.claim, sort_keys=False)

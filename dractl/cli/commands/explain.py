@@ -1,0 +1,437 @@
+"""``dractl explain``: why a claim or pod is not allocated, and what would make it fit."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec.structs import replace
+from typer import Argument, Exit, Option
+
+from dractl.cli import common, completing, driver_options, source, terminal, watching
+from dractl.cli.app import MOST
+from dractl.cli.source import Cluster
+from dractl.cluster import ClusterState
+from dractl.cluster.kinds import check_namespace
+from dractl.cluster.kubelet import newest_of
+from dractl.cluster.labels import parse
+from dractl.cluster.rights import Rights
+from dractl.cluster.sources import of_drivers, recognized
+from dractl.cluster.state import GROUPS, maps_at, text_at
+from dractl.cluster.workloads import WORKLOADS
+from dractl.errors import InputError, UsageError
+from dractl.explain import (
+    Explainer,
+    Explanation,
+    Options,
+    Question,
+    everything,
+    explain_each,
+    find,
+    labelled,
+)
+from dractl.explain.around.each import without_question
+from dractl.explain.around.groups import Group, groups
+from dractl.explain.unread import both, decided
+from dractl.facts import current
+from dractl.report.explain import (
+    groups as explain_groups,
+    json as explain_json,
+    text as explain_text,
+)
+
+_WAITING = ("Pod", "ResourceClaim")
+FORMATS = ("text", "name", "json", "yaml", "html")
+
+Names = Annotated[
+    list[str] | None,
+    Argument(
+        metavar="[KIND/]NAME | FILE",
+        help="Pod or claim by NAME, KIND/NAME (deploy/NAME, node/NAME ...), or a file. Default: everything pending.",
+        show_default=False,
+        autocompletion=completing.subjects,
+    ),
+]
+Selector = Annotated[
+    str | None,
+    Option(
+        "--selector",
+        "-l",
+        metavar="LABELS",
+        help="Only subjects with these labels, like `kubectl get pods -l`.",
+    ),
+]
+Node = Annotated[
+    str | None,
+    Option(
+        "--node", metavar="NAME", help="Answer for this node only.", autocompletion=completing.nodes
+    ),
+]
+Hardware = Annotated[
+    list[str] | None,
+    Option(
+        "--hardware",
+        metavar="SPEC,...",
+        help="Show which described machines would serve it, and why others would not; as in `dractl render`.",
+        autocompletion=completing.comma_list(completing.machines),
+    ),
+]
+NetworkDevices = Annotated[
+    list[str] | None,
+    Option("--network-devices", metavar="FILE", help="Add pools of network-attached devices."),
+]
+Patch = Annotated[
+    int,
+    Option(
+        "--patch",
+        metavar="[N]",
+        help="Print the first fix, or fix N, as a shell script of kubectl commands.",
+    ),
+]
+Output = Annotated[str, common.output_option(FORMATS)]
+Watch = Annotated[
+    bool, Option("--watch", help="Explain again whenever something that matters changes.")
+]
+ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 whatever the answer.")]
+
+
+def command(
+    names: Names = None,
+    files: source.Files = None,
+    devices: source.Devices = None,
+    hardware: Hardware = None,
+    driver: driver_options.Driver = None,
+    driver_version: driver_options.DriverVersion = None,
+    driver_option: driver_options.DriverOption = None,
+    network_devices: NetworkDevices = None,
+    namespace: source.Namespace = None,
+    all_namespaces: source.AllNamespaces = False,
+    selector: Selector = None,
+    node: Node = None,
+    patch: Patch = 0,
+    access: source.Access = source.Access(),
+    against: common.Against = common.Against(),
+    exit_zero: ExitZero = False,
+    watch: Watch = False,
+    output: Output = "text",
+    printing: common.Printing = common.Printing(),
+) -> None:
+    """Explain why a claim or pod is not allocated, node by node, and show the smallest change that makes it fit.
+
+    Objects come from the cluster of the kubeconfig, or from files. Several subjects are shown as a table; with -v those
+    that do not fit are also explained in full, and with -vv node by node, as one subject is with -v. The exit code is 1
+    if anything asked about does not fit.
+
+    Examples: `dractl explain train-0 -n ml`, `dractl explain -f dump.yaml pod/train-0`,
+    `dractl explain claim.yaml --devices local`,
+    `dractl explain claim.yaml --hardware p5.48xlarge,p4d.24xlarge,dgx-a100`
+    """
+    printing.settle()
+    common.choose_output(output, FORMATS)
+    if patch and output != "text":
+        raise UsageError(
+            f"--patch prints a shell script, not {output}",
+            hint="-o json has the changes and commands of every fix",
+        )
+    if len(names or ()) > MOST:
+        raise UsageError(
+            f"{len(names or ()):,} names are given, and at most {MOST:,} are taken",
+            hint="-A explains all",
+        )
+    if patch < 0:
+        raise UsageError(
+            f"--patch {patch}: fixes are counted from 1", hint="dractl explain lists them"
+        )
+    configured = driver_options.configured(driver, driver_version, driver_option, hardware)
+    if hardware:
+        from dractl.cli import described
+
+        described.refuse(output, patch=bool(patch), node=node is not None, devices=bool(devices))
+
+    def once(*, aged: bool = True) -> tuple[str, bool]:
+        cluster = source.read(
+            names or [],
+            files or [],
+            devices or [],
+            access,
+            against,
+            namespace=namespace,
+            everywhere=all_namespaces,
+            partly=True,
+            described=bool(hardware),
+        )
+        if not hardware:
+            cluster = replace(cluster, state=of_drivers(cluster.state, configured.drivers))
+        if hardware or network_devices:
+            from dractl.cli import described
+
+            gates = replace(against, kubernetes_version=None).asked(*against.settings())[1]
+            target = common.target(cluster.features.release, gates)
+            cluster = described.with_network(cluster, network_devices or [], target)
+            if hardware:
+                verbose, to_file = printing.verbose, printing.to_file
+                shown = common.kind_of(output)
+                return described.compare(
+                    cluster, hardware, configured, target, shown, verbose, to_file=to_file
+                )
+        verbose, to_file = printing.verbose, printing.to_file
+        shown = common.kind_of(output)
+        return _answer(
+            cluster,
+            selector,
+            node,
+            patch=patch,
+            output=shown,
+            verbose=verbose,
+            to_file=to_file,
+            aged=aged,
+        )
+
+    if watch:
+        if output != "text" or patch:
+            raise UsageError("--watch prints only text", hint="omit -o and --patch")
+
+        # In a pipe a report is printed only if it differs, and an age always does.
+        watching.repeat(watching.tolerant(lambda: once(aged=sys.stdout.isatty())[0]))
+        return
+    text, fits = once()
+    common.write_answer(text, output, printing.output_file)
+    if not exit_zero and not fits:
+        raise Exit(1)
+
+
+def _questions(cluster: Cluster, selector: str | None) -> tuple[list[Question], list[InputError]]:
+    """The named or labelled subjects, or everything that is pending; and the names, of several, that nothing has."""
+    state, names = cluster.state, cluster.sources.names
+    if selector is not None:
+        return labelled(state, names, parse(selector), cluster.namespace, cluster.kinds), []
+    if not names:
+        return everything(state, cluster.namespace, cluster.files), []
+    found: list[Question] = []
+    missing: list[InputError] = []
+    for name in names:
+        try:
+            found += find(state, name, cluster.namespace, cluster.kinds)
+        except InputError as error:
+            missing.append(error)
+    if missing and not found:
+        raise missing[0]
+    return found, missing
+
+
+def _answer(
+    cluster: Cluster,
+    selector: str | None,
+    node: str | None,
+    *,
+    patch: int,
+    output: str,
+    verbose: int,
+    to_file: bool,
+    aged: bool,
+) -> tuple[str, bool]:
+    """The report, with the ages of the subjects or without, and whether everything asked about fits."""
+    state, sources = cluster.state, cluster.sources
+    questions, missing = _questions(cluster, selector)
+    if not questions:
+        return _quiet(cluster, selector, output, patch=bool(patch)), _seen(cluster)
+    _tell_what_is_missing(cluster)
+    explainer = Explainer(
+        state,
+        cluster.features,
+        Options(cluster.release_assumed, node, notes=(cluster.caveat,) if cluster.caveat else ()),
+    )
+    known = list(explainer.scheduler.nodes)
+    if node is not None and node not in known:
+        raise InputError(
+            f"--node {node}: no such node", hint=f"nodes: {', '.join(known[:8]) or 'none'}"
+        )
+    with terminal.progress() as tell:
+        explanations = explain_each(explainer, questions, tell, alike=not patch)
+    explanations = [
+        replace(without_question(answer, sources.names), release_from=cluster.release_from)
+        for answer in explanations
+    ]
+    groups = [] if patch or selector else _groups(explainer, cluster, questions)
+    listed = len(sources.names) != 1 or len(questions) != 1
+    several = len(explanations) > max(1, len(sources.names))  # several were named
+    if verbose:
+        terminal.notice(current().title)
+    now = newest_of(state) if aged else None
+    if patch:
+        text = _patches(explanations, patch)
+    elif output == "name":
+        text = "".join(f"{e.subject.address}\n" for e in explanations)
+    elif output == "text":
+        text = _text(explanations, groups, verbose, several=several, to_file=to_file, now=now)
+        screen = terminal.height(sys.stdout)
+        if several and not verbose and (to_file or not screen or text.count("\n") + 2 <= screen):
+            terminal.notice("explain KIND/NAME -n NAMESPACE shows one of them in full, -v each")
+    else:
+        text = _render(explanations, groups, output, listed=listed, rights=state.rights, now=now)
+    for error in missing:
+        if output == "text" and not patch:
+            text += f"\n{error}\n"
+        else:
+            terminal.notice(str(error))
+    return text, not missing and all(e.fits for e in explanations) and all(
+        g.complete for g in groups
+    )
+
+
+def _groups(explainer: Explainer, cluster: Cluster, questions: Sequence[Question]) -> list[Group]:
+    """The named workloads and gangs, or without names the workloads of manifests, each as a whole; none if their
+    objects may not be read."""
+    if not decided(cluster.state.rights):
+        return []
+    workloads = (q for q in questions if q.kind in WORKLOADS)
+    manifests = (
+        q for q in workloads if not text_at(cluster.state.get(q.kind, q.key), "metadata", "uid")
+    )
+    names = cluster.sources.names or list(
+        dict.fromkeys("/".join((q.kind, *q.key)) for q in manifests)
+    )
+    with terminal.progress() as tell:
+        return groups(explainer, names, cluster.namespace, cluster.kinds, tell)
+
+
+def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) -> str:
+    """The report if nothing is pending. Raises InputError if the input has nothing that could be."""
+    state, where = cluster.state, cluster.namespace
+    if not (cluster.sources.live or any(state.has(kind) for kind in ("Pod", "ResourceClaim"))):
+        raise InputError(
+            _nothing(state), hint=recognized(cluster.sources.files) or _what_is_there(state)
+        )
+    check_namespace(state, where)
+    narrowed = where is not None and selector is None
+    waiting = sorted(question.key[0] for question in everything(state, None)) if narrowed else []
+    if waiting:
+        spaces = list(dict.fromkeys(waiting))
+        told = ", ".join(spaces[:4]) + (f" and {len(spaces) - 4} more" if len(spaces) > 4 else "")
+        count = f"{len(waiting)} {'is' if len(waiting) == 1 else 'are'} pending in {told}"
+        terminal.notice(f"{count}: -A shows all, -n NAMESPACE those in one namespace")
+    here = f" in namespace {where}" if where is not None else ""
+    if output == "json":
+        return explain_json.render([], listed=True, rights=state.rights)
+    among = f" of those with {selector}" if selector is not None else ""
+    said = f"nothing{among} is pending{here}: no pod waits for devices, and no claim is unallocated"
+    rights = state.rights
+    if rights.unread:
+        unread = both(list(dict.fromkeys(one.resource.partition(".")[0] for one in rights.unread)))
+        said = (
+            f"{said}, but {unread} may not be read"
+            if _seen(cluster)
+            else _undecided(rights, where, among + here)
+        )
+        if rights.grant:
+            said += f"\n{'# ' if patch else ''}an administrator can allow it: {rights.grant}"
+    if output == "html":
+        from dractl.report.explain import html as explain_html
+
+        return explain_html.render([], otherwise=said)
+    return f"{'# ' if patch else ''}{said}\n"
+
+
+def _seen(cluster: Cluster) -> bool:
+    """True if all pods and claims were read in which something may wait."""
+    rights, where = cluster.state.rights, cluster.namespace
+    if where is None:
+        return not any(one.kind in _WAITING for one in rights.unread)
+    return all(rights.sees(kind, where) for kind in _WAITING)
+
+
+def _undecided(rights: Rights, where: str | None, scope: str) -> str:
+    """The sentence if something may wait that cannot be seen."""
+    hidden = [
+        one
+        for one in rights.unread
+        if one.kind in _WAITING and (not where or one.namespace != where)
+    ]
+    names = both([one.resource.partition(".")[0] for one in hidden])
+    outside = hidden[0].namespace
+    unread = f"{names} may not be read{f' outside of namespace {outside}' if outside else ''}"
+    return f"whether anything{scope} is pending is not known: {unread}; of what may be read nothing waits"
+
+
+def _tell_what_is_missing(cluster: Cluster) -> None:
+    """A notice for dumps that have pods, but none of the objects that determine their devices."""
+    state = cluster.state
+    kinds = ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass")
+    if cluster.sources.live or any(state.has(kind) for kind in kinds):
+        return
+    if any(maps_at(pod, "spec", "resourceClaims") for pod in state.all("Pod").values()):
+        terminal.notice(
+            "the input has pods with claims and no DRA object (kubectl cluster-info dump writes none); add them: "
+            "kubectl get resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml > dra.yaml, "
+            "then -f dra.yaml"
+        )
+
+
+def _nothing(state: ClusterState) -> str:
+    """That a file has nothing to ask about; of one workload, why."""
+    workloads = [
+        (kind, key[1]) for kind in state.kinds if kind not in GROUPS for key in state.all(kind)
+    ]
+    if len(workloads) == 1:
+        return f"{workloads[0][0]} {workloads[0][1]} uses no claim"
+    return "no pod or claim in the input"
+
+
+def _what_is_there(state: ClusterState) -> str:
+    counts = ", ".join(f"{len(state.all(kind))} {kind}" for kind in state.kinds)
+    return f"the input has {counts}" if counts else "the input has no object that explain reads"
+
+
+def _render(
+    explanations: list[Explanation],
+    groups: list[Group],
+    output: str,
+    *,
+    listed: bool,
+    rights: Rights,
+    now: float | None,
+) -> str:
+    if output == "json":
+        return explain_json.render(explanations, listed=listed, groups=groups, rights=rights)
+    from dractl.report.explain import html as explain_html
+
+    return explain_html.render(explanations, groups, now=now)
+
+
+def _text(
+    explanations: list[Explanation],
+    groups: list[Group],
+    verbose: int,
+    *,
+    several: bool,
+    to_file: bool,
+    now: float | None,
+) -> str:
+    """One subject, or each named one, in full; otherwise a table, and with -v each subject that does not fit."""
+    canvas = terminal.canvas(to_file=to_file, most=120)
+    above = explain_groups.text(groups, canvas) + "\n" if groups else ""
+    if not several:
+        return above + explain_text.render(explanations, canvas, now=now, every=verbose > 0)
+    text = explain_text.table(
+        explanations, canvas, now=now, screen=0 if to_file else terminal.height(sys.stdout)
+    )
+    full = [e for e in explanations if not e.fits or e.subject.kind == "Node"] if verbose else []
+    if full:
+        text += "\n" + explain_text.render(full, canvas, now=now, every=verbose > 1)
+    return above + text
+
+
+def _patches(explanations: list[Explanation], number: int) -> str:
+    from dractl.report.explain import patch as explain_patch
+
+    terminal.write_utf8()
+    most = max(len(e.fixes) for e in explanations)
+    if not most:
+        raise InputError(
+            "no change was found to make it fit",
+            hint="dractl explain without --patch shows why it does not fit",
+        )
+    if number > most:
+        raise UsageError(
+            f"--patch {number}: there {'is 1 fix' if most == 1 else f'are {most} fixes'}"
+        )
+    return explain_patch.render([e for e in explanations if len(e.fixes) >= number], number)

@@ -1,0 +1,96 @@
+"""``dractl facts``: what dractl knows of the outside, to which version and of which date, and what runs beyond it."""
+
+import json
+import sys
+from collections.abc import Mapping
+from datetime import date
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from dractl import facts
+from dractl.cli import common, terminal
+from dractl.cli.source import Context, Kubeconfig
+from dractl.cluster.state import ClusterState
+from dractl.errors import UsageError
+from dractl.facts.summary import summary
+from dractl.manifests import load
+from dractl.model.releases import caveat
+from dractl.report.facts import text as facts_text
+
+FORMATS = ("text", "json", "yaml")
+
+Files = Annotated[
+    list[str] | None,
+    Argument(
+        metavar="[FILE]...",
+        help="Dumps and manifests whose drivers are compared.",
+        show_default=False,
+    ),
+]
+FromCluster = Annotated[
+    bool, Option("--cluster", help="Compare with what runs in the cluster of kubectl.")
+]
+AsOf = Annotated[
+    str | None,
+    Option(
+        "--as-of",
+        metavar="DATE",
+        help="Count ages from this date, such as 2026-11-22; default: today.",
+    ),
+]
+Output = Annotated[str, common.output_option(FORMATS)]
+
+
+def command(
+    files: Files = None,
+    cluster: FromCluster = False,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    as_of: AsOf = None,
+    output: Output = "text",
+    printing: common.Printing = common.Printing(),
+) -> None:
+    """List what dractl knows of drivers, releases and hardware: to which version, and when it was read.
+
+    With files or --cluster, says which drivers run there, which of them are newer, and what their ResourceSlices have
+    that is not known. -v lists every fact that is older than 90 days.
+
+    Examples: `dractl facts`, `dractl facts --cluster`, `kubectl get ds,resourceslices -A -o json | dractl facts -`,
+    `dractl facts --facts my-driver.json`
+    """
+    printing.settle()
+    common.choose_output(output, FORMATS)
+    read = sys.stdin.buffer.read() if "-" in (files or ()) else None
+    documents = load(files, stdin=read, relevant_only=False).documents if files else ()
+    objects: list[Mapping[str, Any]] = [document.value for document in documents]
+    release, unread = None, []
+    if cluster:
+        live = _live(context, kubeconfig)
+        objects += [value for kind in live.kinds for value in live.all(kind).values()]
+        release, unread = live.release, live.rights.as_json()
+    said = summary(facts.current(), _day(as_of), objects, release, caveat(release), unread)
+    if common.kind_of(output) == "json":
+        text = json.dumps(said.to_json(), indent=1, ensure_ascii=False)
+    else:
+        text = facts_text.render(said, terminal.canvas(), every=printing.verbose > 0)
+    common.write_answer(text, output, printing.output_file)
+
+
+def _live(context: str | None, kubeconfig: str | None) -> ClusterState:
+    """What may be read of a cluster."""
+    from dractl.cluster import live
+
+    with terminal.progress() as tell:
+        login = live.Login(context, kubeconfig, None, ())
+        found = live.read(login, everywhere=True, partly=True, vital=frozenset(), tell=tell)
+    for note in found.notes:
+        terminal.notice(note)
+    return found.state
+
+
+def _day(text: str | None) -> date:
+    try:
+        return date.today() if text is None else date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"--as-of must be a date such as 2026-11-22, not {text!r}") from None

@@ -1,0 +1,774 @@
+"""``dractl lint``: errors in manifests."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+from msgspec import Struct
+from msgspec.structs import replace
+from typer import Argument, Exit, Option
+
+from dractl.cel_library import why_not
+from dractl.cli import common, completing, driver_options, fixing, terminal, watching
+from dractl.cli.app import MOST
+from dractl.cli.rendering import kustomized, renderer
+from dractl.cli.terminal import notice
+from dractl.errors import InputError, Unsupported, UsageError
+from dractl.facts.consumers import named
+from dractl.lint import registry
+from dractl.lint.cache import Cache
+from dractl.lint.config import baseline as fingerprints
+from dractl.lint.finding import Report
+from dractl.lint.findings import Terms
+from dractl.lint.registry import CONSUMERS
+from dractl.lint.releases import combined
+from dractl.lint.repository import Repositories, is_whole, surrounded
+from dractl.lint.run import report_on
+from dractl.lint.selection import Selection
+from dractl.lint.size import is_large
+from dractl.lint.store import Store
+from dractl.manifests import Skipped, load_readable
+from dractl.manifests.content import MANIFEST_SUFFIXES
+from dractl.manifests.files import Entry, listed
+from dractl.manifests.kustomize import Kustomizations, is_kustomization
+from dractl.manifests.markdown import SUFFIXES
+from dractl.manifests.templates import chart_of, rendering_hint
+from dractl.report.canvas import Canvas
+from dractl.report.lint import summary as lint_summary
+from dractl.report.plain import harmless, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from dractl.cli.fixing import FileChange
+    from dractl.lint.config import Config
+    from dractl.lint.finding import Report, Severity
+    from dractl.lint.inventory import TriedDevices
+    from dractl.lint.selection import Selection
+    from dractl.manifests import Inputs, Skipped
+    from dractl.manifests.files import Entry
+    from dractl.model import Target
+
+FORMATS = ("full", "concise", "json", "yaml", "sarif", "junit", "github", "gitlab")
+SEVERITIES = ("error", "warning", "info")
+
+Paths = Annotated[
+    list[str] | None,
+    Argument(
+        metavar="[PATH]...",
+        help="Files, folders, archives; - for standard input. Default: .",
+        show_default=False,
+    ),
+]
+Files = Annotated[
+    list[str] | None, Option("--filename", "-f", metavar="PATH", help="Same as PATH.")
+]
+StdinName = Annotated[
+    str, Option("--stdin-filename", metavar="NAME", help="Name of standard input in reports.")
+]
+Exclude = Annotated[
+    list[str] | None,
+    Option("--exclude", metavar="PATTERN", help="Skip files, as in .gitignore; repeatable."),
+]
+ChangedFiles = Annotated[
+    bool,
+    Option(
+        "--changed-files",
+        help="PATHs are files that changed, as a hook passes them: skip what is excluded or not a Kubernetes object.",
+    ),
+]
+Render = Annotated[
+    bool,
+    Option(
+        "--render/--no-render",
+        help="Render charts with helm and kustomizations with kustomize or kubectl, if installed.",
+    ),
+]
+Gitignore = Annotated[
+    bool,
+    Option(
+        "--gitignore/--no-gitignore",
+        help="Skip what git ignores below folders, node_modules, and Go's vendor.",
+    ),
+]
+FailOnEmpty = Annotated[
+    bool, Option("--fail-on-empty", help="Exit with 1 if there are no manifests.")
+]
+ShowFiles = Annotated[
+    bool, Option("--show-files", help="List the files that would be linted and exit.")
+]
+Select = Annotated[
+    list[str] | None,
+    Option(
+        "--select",
+        metavar="CODES",
+        help="Check only these rules: codes, names or prefixes (DRA7), comma-separated.",
+        autocompletion=completing.comma_list(completing.rules),
+    ),
+]
+Ignore = Annotated[
+    list[str] | None,
+    Option(
+        "--ignore",
+        metavar="CODES",
+        help="Ignore these rules.",
+        autocompletion=completing.comma_list(completing.rules),
+    ),
+]
+FailOn = Annotated[
+    str | None,
+    Option(
+        "--fail-on",
+        metavar="SEVERITY",
+        help="Lowest severity that sets exit code 1: error (default), warning or info.",
+        autocompletion=completing.one_of(*SEVERITIES),
+    ),
+]
+FailOnSkipped = Annotated[
+    bool, Option("--fail-on-skipped", help="Exit with 1 if a file was skipped, such as a template.")
+]
+Baseline = Annotated[
+    Path | None,
+    Option(
+        "--baseline",
+        metavar="FILE",
+        help="Hide findings already present in an earlier JSON report.",
+    ),
+]
+Statistics = Annotated[bool, Option("--statistics", help="Count the findings of each rule.")]
+Devices = Annotated[
+    list[str] | None,
+    Option(
+        "--devices",
+        metavar="FILE|DIR|SNAPSHOT|local|cluster",
+        help="Try selectors, constraints and capacities on these devices; repeatable.",
+    ),
+]
+Hardware = Annotated[
+    list[str] | None,
+    Option(
+        "--hardware",
+        metavar="SPEC,...",
+        help="Try them on the devices of described machines, such as dgx-h100,p5.48xlarge; repeatable.",
+        autocompletion=completing.comma_list(completing.machines),
+    ),
+]
+For = Annotated[
+    list[str] | None,
+    Option(
+        "--for",
+        metavar="NAMES",
+        help="Report what these refuse or cannot provision for: karpenter, cluster-autoscaler, kueue; comma-separated.",
+        autocompletion=completing.comma_list(lambda: CONSUMERS),
+    ),
+]
+FixFiles = Annotated[
+    bool, Option("--fix", help="Write the safe fixes to the files; report what remains.")
+]
+UnsafeFixes = Annotated[
+    bool,
+    Option(
+        "--unsafe-fixes", help="With --fix or --diff: also apply fixes that may change the meaning."
+    ),
+]
+AddIgnore = Annotated[
+    bool,
+    Option(
+        "--add-ignore",
+        help="Write a comment `# dractl: ignore[CODE]` for each finding; report what remains.",
+    ),
+]
+Diff = Annotated[
+    bool, Option("--diff", help="Show what --fix or --add-ignore would change; change nothing.")
+]
+Watch = Annotated[
+    bool, Option("--watch", help="Lint again whenever a file changes, until interrupted.")
+]
+Jobs = Annotated[
+    int | None,
+    Option(
+        "--jobs",
+        "-j",
+        min=1,
+        metavar="N",
+        help="Processes for many files; default: one for each CPU.",
+    ),
+]
+NoCache = Annotated[bool, Option("--no-cache", help="Do not read or write cached reports.")]
+ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 even if there are findings.")]
+Output = Annotated[
+    list[str] | None,
+    Option(
+        "--output",
+        "-o",
+        metavar="FORMAT[=FILE]",
+        help=f"{', '.join(FORMATS)}; repeatable with =FILE.",
+        autocompletion=completing.one_of(*FORMATS),
+    ),
+]
+
+
+def command(
+    paths: Paths = None,
+    filename: Files = None,
+    stdin_filename: StdinName = "<stdin>",
+    exclude: Exclude = None,
+    changed_files: ChangedFiles = False,
+    gitignore: Gitignore = True,
+    render: Render = True,
+    show_files: ShowFiles = False,
+    devices: Devices = None,
+    hardware: Hardware = None,
+    driver: driver_options.Driver = None,
+    driver_version: driver_options.DriverVersion = None,
+    driver_option: driver_options.DriverOption = None,
+    for_: For = None,
+    select: Select = None,
+    ignore: Ignore = None,
+    fail_on: FailOn = None,
+    fail_on_skipped: FailOnSkipped = False,
+    fail_on_empty: FailOnEmpty = False,
+    baseline: Baseline = None,
+    fix: FixFiles = False,
+    unsafe_fixes: UnsafeFixes = False,
+    add_ignore: AddIgnore = False,
+    diff: Diff = False,
+    statistics: Statistics = False,
+    watch: Watch = False,
+    exit_zero: ExitZero = False,
+    jobs: Jobs = None,
+    no_cache: NoCache = False,
+    against: common.Against = common.Against(),
+    output: Output = None,
+    printing: common.Printing = common.Printing(),
+) -> None:
+    """Report what an API server would reject in manifests, and what it accepts although it can never work.
+
+    Looks at ResourceClaims, their templates, DeviceClasses, ResourceSlices, DeviceTaintRules, and pods that use claims.
+
+    Examples: `dractl lint manifests/`, `helm template chart | dractl lint -`, `dractl lint . -o sarif=dractl.sarif`
+    """
+    printing.settle()
+    settings, environment = against.settings()
+    of_output = common.origin("--output", output, environment, settings)
+    outputs = _outputs(
+        of_output, output or [environment.get("OUTPUT", "full")], printing, statistics=statistics
+    )
+    threshold = fail_on or environment.get("FAIL_ON") or settings.fail_on or "error"
+    common.choose(
+        common.origin("--fail-on", fail_on, environment, settings, "lint."), threshold, SEVERITIES
+    )
+    wanted = [*(paths or []), *(filename or [])] or ["."]
+    edits = Edits(fix, unsafe_fixes, add_ignore, diff)
+    edits.check()
+    if watch and (edits.asked or printing.output_file or len(outputs) > 1 or "-" in wanted):
+        asked_too = (
+            (fix, "--fix"),
+            (unsafe_fixes, "--unsafe-fixes"),
+            (add_ignore, "--add-ignore"),
+            (diff, "--diff"),
+            (printing.to_file, "--output-file"),
+            (len(outputs) > 1, "report files"),
+            ("-" in wanted, "standard input"),
+        )
+        raise UsageError(
+            f"--watch cannot be combined with {', '.join(name for given, name in asked_too if given)}"
+        )
+    configured = driver_options.configured(
+        driver, driver_version, driver_option, hardware, judges=True
+    )
+    asked = against.asked(settings, environment)
+    targets = [
+        common.target(release, asked[1]) for release in (_split([asked[0]]) if asked[0] else [None])
+    ]
+    target = targets[-1]
+    if len(targets) > 1 and (watch or edits.asked):
+        raise UsageError(
+            "several releases cannot be combined with --watch or with changes of files"
+        )
+    consumers = named(_split(for_) or settings.consumers)
+    cache = None if against.isolated or no_cache or environment.get("NO_CACHE") else cache_folder()
+    excluded = (*settings.exclude, *_split(exclude))
+    job = Job(
+        paths=wanted,
+        stdin=sys.stdin.buffer.read() if "-" in wanted else None,
+        stdin_name=stdin_filename,
+        exclude=excluded,
+        changed_files=changed_files,
+        gitignore=gitignore,
+        suffixes=(*MANIFEST_SUFFIXES, *SUFFIXES) if settings.markdown else MANIFEST_SUFFIXES,
+        render=render,
+        target=target,
+        assumed=asked[0] is None,
+        consumers=frozenset(consumers),
+        versions={
+            **configured.versions,
+            **{name: version for name, version in consumers.items() if version},
+        },
+        selection=selection(settings, environment, select, ignore, baseline),
+        inventory=None
+        if show_files
+        else _inventory(devices or list(settings.devices), hardware or [], configured, target),
+        jobs=jobs or _processors(),
+        cache=cache,
+        repositories=Repositories(
+            Store(cache, "index", "1") if cache else None, excluded, gitignore=gitignore
+        ),
+    )
+    if show_files:
+        _show_files(job, printing.output_file)
+    if watch:
+        _watch(job, outputs[0])
+    report, changes, errors = (
+        _changed(job, edits) if edits.asked else (job.of_releases(targets), [], [])
+    )
+    report = replace(report, release_from=against.release_from(settings, environment))
+    if diff:
+        changed = _show_diff(changes, printing.output_file)
+        _end(
+            report, failed=changed and not exit_zero, fail_on_skipped=fail_on_skipped, errors=errors
+        )
+    if edits.asked:
+        errors += _write(job, changes, done="suppressed" if add_ignore else "fixed")
+    if report.files or not any(item.unread for item in report.skipped):  # nothing to report on
+        for wanted_output in outputs:
+            wanted_output.write(report, to_stderr=edits.asked and job.stdin is not None)
+    failed = (report.reaches(threshold) or (fail_on_empty and not report.files)) and not exit_zero  # type: ignore[arg-type]
+    _end(report, failed=failed, fail_on_skipped=fail_on_skipped and not exit_zero, errors=errors)
+
+
+class Edits(Struct, frozen=True):
+    """The changes of the files that are asked for; with ``diff`` they are only shown."""
+
+    fix: bool
+    unsafe: bool
+    add_ignore: bool
+    diff: bool
+
+    @property
+    def asked(self) -> bool:
+        return self.fix or self.add_ignore or self.diff
+
+    def check(self) -> None:
+        """Raises UsageError for those that cannot be combined."""
+        if self.fix and self.diff:
+            raise UsageError(
+                "--fix and --diff cannot be combined", hint="--diff shows what --fix would do"
+            )
+        if self.add_ignore and self.fix:
+            raise UsageError(
+                "--fix and --add-ignore cannot be combined",
+                hint="run --fix first, then --add-ignore",
+            )
+        if self.unsafe and (self.add_ignore or not (self.fix or self.diff)):
+            raise UsageError("--unsafe-fixes needs --fix or --diff")
+
+
+class Job(Struct, frozen=True):
+    """The input, and the rules and options for linting it."""
+
+    paths: list[str]
+    stdin: bytes | None
+    stdin_name: str
+    exclude: tuple[str, ...]
+    changed_files: bool
+    gitignore: bool
+    suffixes: tuple[str, ...]
+    render: bool
+    target: Target
+    assumed: bool
+    consumers: frozenset[str]
+    versions: Mapping[str, str]
+    selection: Selection
+    inventory: TriedDevices | None
+    jobs: int
+    cache: str | None
+    repositories: Repositories
+
+    def load(self, overlay: Mapping[str, bytes]) -> Inputs:
+        """The input, with some files replaced."""
+        inputs = load_readable(
+            self.paths,
+            stdin=self.stdin,
+            stdin_name=self.stdin_name,
+            exclude=self.exclude,
+            changed_files=self.changed_files,
+            gitignore=self.gitignore,
+            suffixes=self.suffixes,
+            overlay=overlay,
+            render=renderer(self.target) if self.render else None,
+        )
+        inputs = self._surrounded(inputs)
+        if overlay:  # files that are not written yet cannot be built
+            return inputs
+        return self._built(inputs, listed(self.paths, self.exclude, gitignore=self.gitignore))
+
+    def _surrounded(self, inputs: Inputs) -> Inputs:
+        """The input with what its judgements depend on."""
+        whole = replace(inputs, folders=tuple(filter(os.path.isdir, self.paths)))
+        return surrounded(whole, self.repositories, renderer(self.target) if self.render else None)
+
+    def _built(self, inputs: Inputs, entries: Iterable[Entry | Skipped]) -> Inputs:
+        """The input with the objects of its kustomizations."""
+        files = [item.path for item in entries if not isinstance(item, Skipped)]
+        return kustomized(inputs, files) if self.render else inputs
+
+    def of_releases(self, targets: Sequence[Target]) -> Report:
+        """The report for one release, or for several, whose findings are marked."""
+        reports = [replace(self, target=target).lint() for target in targets]
+        return reports[0] if len(reports) == 1 else combined(reports)
+
+    def lint(self, overlay: Mapping[str, bytes] | None = None) -> Report:
+        """The report on the input, with some files replaced; notices about it the first time."""
+        report = None if overlay else self._of_many()
+        if report is None:
+            inputs = self.load(overlay or {})
+            if not overlay:
+                self._tell_of_devices(inputs)
+            report = report_on(inputs, self._terms, Kustomizations())
+        if not overlay:
+            _tell(report)
+        return report
+
+    @property
+    def _terms(self) -> Terms:
+        return Terms(
+            self.target, self.selection, self.inventory, self.assumed, self.consumers, self.versions
+        )
+
+    def _of_many(self) -> Report | None:
+        """The report on many files, by several processes or from the cache; None if neither pays off."""
+        if self.stdin is not None or self.inventory is not None:
+            return None
+        found = listed(
+            self.paths,
+            self.exclude,
+            force_exclude=self.changed_files,
+            gitignore=self.gitignore,
+            suffixes=self.suffixes,
+        )
+        entries = list(found)
+        if not is_large(entries):
+            return None
+        from dractl.lint.many import (
+            lint_listed,
+        )  # with multiprocessing: 15 ms that one file does not need
+
+        kustomized = self.render and any(
+            isinstance(item, Entry) and is_kustomization(item.path) for item in entries
+        )
+        # builds, and parts of repositories, depend on files that no digest covers, and no share has
+        whole = not kustomized and is_whole(self.paths)
+        named = len(self.paths) == 1 and not self.changed_files
+        return lint_listed(
+            entries,
+            self._terms,
+            named=named,
+            processes=self.jobs if whole else 1,
+            cache=Cache(self.cache) if whole and self.cache is not None else None,
+            completed=lambda inputs: self._built(self._surrounded(inputs), entries),
+        )
+
+    def _tell_of_devices(self, inputs: Inputs) -> None:
+        """A notice of the assumptions about the devices."""
+        devices = self.inventory
+        if (
+            devices
+            and not devices.classes
+            and not any(d.kind == "DeviceClass" for d in inputs.documents)
+        ):
+            names = ", ".join(devices.assumed)
+            known = f"{names} are assumed as their drivers install them; " if names else ""
+            notice(
+                f"no DeviceClasses came with the devices: {known}for other classes, only findings that hold "
+                "for all of a driver's devices are reported"
+            )
+
+
+def _tell(report: Report) -> None:
+    """Notices about skipped files, and about checks that cannot be done here."""
+    reason = why_not()
+    if reason is not None and report.documents:
+        notice(
+            f"selectors and derived attributes are not compiled, costed or tried on devices: {reason}"
+        )
+    alike: dict[tuple[str, str], list[Skipped]] = {}
+    for skipped in report.skipped:
+        if not skipped.unread:
+            chart = chart_of(skipped.file)
+            alike.setdefault(
+                (skipped.why, "" if chart is None else os.path.dirname(chart)), []
+            ).append(skipped)
+    for (why, folder), files in alike.items():
+        charts = {chart_of(item.file) for item in files} - {None}
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        what = (
+            f"{folder or '.'}: {len(files)} templates of {len(charts)} charts"
+            if len(charts) > 1
+            else files[0].file + more
+        )
+        hint = rendering_hint("CHART") if len(charts) > 1 else files[0].hint
+        notice(f"{what}: skipped, {why}" + (f"; {hint}" if hint else ""))
+    if any(skipped.unread for skipped in report.skipped) or report.documents or report.findings:
+        return
+    if not report.files:
+        notice("no manifests found: no file whose name ends in .yaml, .yml or .json")
+    else:
+        notice(
+            "no DRA objects found: no claim, class, slice or taint rule, and no pod that uses one"
+        )
+
+
+def cache_folder() -> str | None:
+    """The folder of this user's caches, by the platform's convention; None if there is no home."""
+    home = os.path.expanduser("~")
+    if sys.platform == "win32":
+        top = os.environ.get("LOCALAPPDATA")
+        return os.path.join(top, "dractl", "Cache") if top else None
+    if sys.platform == "darwin":
+        top = os.path.join(home, "Library", "Caches")
+    else:
+        named = os.environ.get("XDG_CACHE_HOME", "")
+        top = (
+            named if os.path.isabs(named) else os.path.join(home, ".cache")
+        )  # relative ones must be ignored
+    return os.path.join(top, "dractl") if os.path.isabs(top) else None
+
+
+def _processors() -> int:
+    """CPUs that this process may use, up to the number that the largest repositories can keep busy."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min(usable or 1, 8)
+
+
+class _Output(Struct, frozen=True):
+    """A report in a format, to a file or to standard output."""
+
+    format: str
+    file: Path | None
+    statistics: bool
+    quiet: bool
+
+    def write(self, report: Report, *, to_stderr: bool = False) -> None:
+        text = _render(report, self)
+        if to_stderr and self.file is None:
+            text = harmless(common.encoded(text, self.format))
+            sys.stderr.write(text if text.endswith("\n") or not text else text + "\n")
+        else:
+            common.write_answer(text, self.format, self.file)
+
+
+def _outputs(
+    origin: str, named: list[str], printing: common.Printing, *, statistics: bool
+) -> list[_Output]:
+    """The destinations of reports: ``FORMAT`` to standard output or ``--output-file``, ``FORMAT=FILE`` to a file."""
+    found: list[_Output] = []
+    for text in named:
+        name, equals, file = text.partition("=")
+        if "," in name and all(one in FORMATS for one in name.split(",")):
+            several = " ".join(f"-o {one}=FILE" for one in name.split(","))
+            raise UsageError(f"{origin}: {name} names several formats", hint=f"write {several}")
+        common.choose(origin, name, FORMATS)
+        if equals and not file:
+            raise UsageError(f"--output {text} names no file", hint=f"write {name}=FILE")
+        found.append(_Output(name, Path(file) if file else None, statistics, printing.quiet))
+    plain = [item for item in found if item.file is None]
+    if len(plain) > 1:
+        raise UsageError(
+            "only one --output can go to standard output", hint=f"write {plain[1].format}=FILE"
+        )
+    if plain:
+        common.choose_output(plain[0].format, FORMATS)
+    reports = [item for item in found if item.file is not None]
+    rest = _Output(
+        plain[0].format if plain else "full", printing.output_file, statistics, printing.quiet
+    )
+    return [*reports, rest]
+
+
+def _show_files(job: Job, output_file: Path | None) -> NoReturn:
+    inputs = job.load({})
+    names = {document.file for document in inputs.documents} | {
+        broken.file for broken in inputs.broken
+    }
+    common.write_report("\n".join(sorted(names)), output_file)
+    _end(Report((), job.target.release, skipped=inputs.skipped))
+
+
+def _watch(job: Job, output: _Output) -> NoReturn:
+    """Reports again whenever a file has changed, until interrupted."""
+    for _ in watching.changes(job.paths):
+        if sys.stdout.isatty():
+            sys.stdout.write("\x1b[2J\x1b[H")
+        report = job.lint()
+        output.write(report)
+        if output.format == "concise" and not output.quiet:
+            sys.stdout.write(f"-- {time.strftime('%H:%M:%S')}\n")
+        sys.stdout.flush()
+        _complain(report.skipped)  # an editor may be replacing the file just now
+    raise AssertionError("a watch never ends")
+
+
+def _changed(job: Job, edits: Edits) -> tuple[Report, list[FileChange], list[InputError]]:
+    """The findings left after the fixes or ignore comments, the changes, and the errors of files that are left
+    alone."""
+    stdin = _named_stdin(job)
+    done = (
+        fixing.ignored(job.lint, stdin)
+        if edits.add_ignore
+        else fixing.fixed(job.lint, stdin, unsafe=edits.unsafe)
+    )
+    return done.report, done.changes, done.errors
+
+
+def _show_diff(changes: Iterable[FileChange], output_file: Path | None) -> bool:
+    """Shows the changes; True if there are any."""
+    terminal.write_utf8()
+    shown = "".join(fixing.diff(change) for change in changes)
+    common.write_report(shown, output_file)
+    return bool(shown)
+
+
+def _write(job: Job, changes: Iterable[FileChange], *, done: str) -> list[InputError]:
+    """Writes the changes: to the files, and standard input to standard output. Returns the errors of files that are
+    left alone."""
+    stdin = _named_stdin(job)
+    errors = fixing.write(changes, stdin, lambda change: f"{change.made} {done}")
+    if stdin is not None:
+        sys.stdout.buffer.write(
+            next((change.after for change in changes if change.name == stdin[0]), stdin[1])
+        )
+        sys.stdout.flush()
+    return errors
+
+
+def _named_stdin(job: Job) -> tuple[str, bytes] | None:
+    return None if job.stdin is None else (job.stdin_name, job.stdin)
+
+
+def _complain(skipped: Iterable[Skipped]) -> bool:
+    """Reports unreadable files; True if there are any."""
+    unread = [item for item in skipped if item.unread]
+    terminal.complain_of(unread)
+    return bool(unread)
+
+
+def _end(
+    report: Report,
+    *,
+    failed: bool = False,
+    fail_on_skipped: bool = False,
+    errors: Iterable[InputError] = (),
+) -> NoReturn:
+    """Ends the run after the report, with its exit code, or another if not everything could be read and written."""
+    unread = _complain(report.skipped)
+    for error in errors:
+        terminal.complain(str(error), hint=error.hint)
+        unread = True
+    failed = failed or (fail_on_skipped and bool(report.skipped))
+    raise Exit(InputError.exit_code if unread else 1 if failed else 0)
+
+
+def _inventory(
+    sources: list[str], hardware: list[str], configured: driver_options.Configured, target: Target
+) -> TriedDevices | None:
+    """The devices that ``--devices`` and ``--hardware`` name, with the classes that came with the former."""
+    if not sources and not hardware:
+        return None
+    from dractl.cli import machines as machines_of, published
+    from dractl.cluster.sources import of_drivers
+    from dractl.lint.inventory import TriedDevices
+
+    if not target.has("served-by-default"):
+        option = "--devices" if sources else "--hardware"
+        raise Unsupported(
+            f"{option} needs Kubernetes 1.34 or later, not {target.release}", hint="remove it"
+        )
+    states = [of_drivers(published.read(source, target), configured.drivers) for source in sources]
+    machines = published.machines(hardware)
+    described = [published.described(spec, target, configured=configured) for spec in machines]
+    known = (*states, *described)
+    slices = [value for state in known for value in state.all("ResourceSlice").values()]
+    decoded = [item for state in known for item in state.slices]
+    classes = {
+        name: value for state in states for (_, name), value in state.all("DeviceClass").items()
+    }
+    assumed = {} if classes else published.installed(slices, target)
+    refuses = machines_of.refusal(decoded, classes or assumed, target)
+    return TriedDevices(
+        decoded, classes, assumed=assumed, refuses=refuses, unknown=published.unknown(slices)
+    )
+
+
+def _split(values: list[str] | None) -> list[str]:
+    """What comma-separated values name, each once. Raises UsageError for more than anybody types."""
+    found = list(
+        dict.fromkeys(
+            part.strip() for value in values or [] for part in value.split(",") if part.strip()
+        )
+    )
+    if len(found) > MOST:
+        raise UsageError(f"{found[0]},...: {len(found):,} values, and at most {MOST:,} are taken")
+    return found
+
+
+def selection(
+    settings: Config,
+    environment: Mapping[str, str],
+    select: list[str] | None = None,
+    ignore: list[str] | None = None,
+    baseline: Path | None = None,
+) -> Selection:
+    """The rules selected by options, DRACTL_* variables and the configuration, and a baseline's findings."""
+    chosen = _split(select) or _split([environment.get("SELECT", "")]) or list(settings.select)
+    left_out = [*settings.ignore, *_split([environment.get("IGNORE", "")]), *_split(ignore)]
+    path = baseline or environment.get("BASELINE") or settings.baseline
+    if not (chosen or left_out or settings.per_file_ignores or settings.severity or path):
+        return Selection()
+
+    of_select = common.origin("--select", select, environment, settings, "lint.")
+    of_ignore = common.origin("--ignore", ignore, environment, settings, "lint.")
+    codes = registry.expand(chosen, of_select) if chosen else frozenset(registry.rules())
+    return Selection(
+        codes - registry.expand(left_out, of_ignore),
+        tuple(
+            (pattern, registry.expand(c, pattern))
+            for pattern, c in settings.per_file_ignores.items()
+        ),
+        fingerprints(Path(path)) if path else {},
+        _severities(settings),
+    )
+
+
+def _severities(settings: Config) -> dict[str, Severity]:
+    """Severities from the configuration, by rule; longer selectors take precedence over shorter ones."""
+    ordered = sorted(settings.severity.items(), key=lambda row: len(row[0]))
+    return {
+        code: severity
+        for name, severity in ordered
+        for code in registry.expand([name], "lint.severity")
+    }
+
+
+def _render(report: Report, output: _Output) -> str:
+    module = import_module(f"dractl.report.lint.{common.kind_of(output.format)}")
+    if output.format not in ("full", "concise"):
+        return str(module.render(report))
+
+    color = terminal.use_color(sys.stdout) and output.file is None
+    canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout), color)
+    blocks = [module.render(report, canvas)]
+    if output.statistics:
+        blocks.append(lint_summary.statistics(report))
+    if output.format == "full" and not output.quiet:
+        blocks.append("\n".join(wrap(module.explained(report), canvas.width, "  ")))
+        blocks.append(lint_summary.summary(report, canvas))
+    text = "\n\n".join(block for block in blocks if block)
+    if output.format == "concise" and not output.quiet:
+        return "\n".join(filter(None, (text, lint_summary.summary(report, canvas))))
+    return text

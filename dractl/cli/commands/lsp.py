@@ -1,0 +1,329 @@
+"""``dractl lsp``: lint, hovers, completions and fixes in an editor, over the Language Server Protocol."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Struct, field
+from typer import Option
+
+from dractl import __version__, editing
+from dractl.cli import common
+from dractl.cli.commands.lint import cache_folder, selection
+from dractl.cli.rendering import kustomized
+from dractl.editing import Range
+from dractl.editing.places import split_lines
+from dractl.errors import DractlError, Unsupported
+from dractl.lint.repository import Repositories
+from dractl.lint.store import Store
+from dractl.manifests.ignored import excluding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lsprotocol import types
+    from pygls.lsp.server import LanguageServer
+    from pygls.workspace import TextDocument
+
+    from dractl import editing
+    from dractl.lint import Selection
+    from dractl.model import Target
+
+UnsafeFixes = Annotated[
+    bool,
+    Option("--unsafe-fixes", help="Also offer fixes that may change the meaning as quick fixes."),
+]
+
+Quiet = Annotated[bool, Option("--quiet", "-q", hidden=True)]
+Verbose = Annotated[int, Option("--verbose", "-v", count=True, hidden=True)]
+Color = Annotated[str, Option("--color", hidden=True)]
+
+
+def command(
+    unsafe_fixes: UnsafeFixes = False,
+    against: common.Against = common.Against(),
+    quiet: Quiet = False,
+    verbose: Verbose = 0,  # noqa: ARG001 - what editors pass to every subcommand
+    color: Color = "auto",
+) -> None:
+    """Serve editors over standard input and output, by the Language Server Protocol.
+
+    Shows lint's findings on open manifests, describes fields, classes and attributes, completes them in YAML and in
+    CEL, and offers lint's safe fixes. Needs the extra `lsp`: `pip install 'dractl[lsp]'`.
+
+    Examples: `dractl lsp`, `dractl lsp --kubernetes-version 1.36`
+    """
+    common.Printing(quiet=quiet, color=color).settle()
+
+    def editor() -> Editor:
+        """An editor with the configuration of the working directory."""
+        settings, environment = against.settings()
+        asked = against.asked(settings, environment)
+        cache = None if against.isolated else cache_folder()
+        return Editor(
+            common.target(*asked),
+            selection(settings, environment),
+            settings.exclude,
+            assumed=asked[0] is None,
+            unsafe=unsafe_fixes,
+            repositories=Repositories(
+                Store(cache, "index", "1") if cache else None, settings.exclude
+            ),
+        )
+
+    server = _server(editor, follows=against.config is None)
+    with open(os.dup(sys.stdout.fileno()), "wb") as output:  # pygls closes it at the end
+        server.start_io(stdout=output)
+
+
+class Editor(Struct):
+    """Open texts, and the diagnostics of their newest versions by address.
+
+    ``exclude``: patterns as in .gitignore of files that are not checked.
+    """
+
+    target: Target
+    selection: Selection
+    exclude: tuple[str, ...]
+    assumed: bool
+    unsafe: bool
+    repositories: Repositories
+    found: dict[str, tuple[editing.Diagnostic, ...]] = field(default_factory=dict)
+
+    def judge(self, document: TextDocument) -> tuple[editing.Diagnostic, ...]:
+        """The diagnostics of a text that was opened or changed."""
+        name = _name(document.path or document.uri)
+        try:
+            found = (
+                ()
+                if self._excludes(name)
+                else editing.diagnostics(
+                    document.source,
+                    name,
+                    self.target,
+                    self.selection,
+                    assumed=self.assumed,
+                    repositories=self.repositories,
+                    completed=kustomized if _is_saved(document) else lambda inputs: inputs,
+                )
+            )
+        except RecursionError:
+            start = editing.Range(0, 0, 0, 1)
+            found = (
+                editing.Diagnostic(start, "error", "DRA001", "the input is nested too deeply"),
+            )
+        self.found[document.uri] = found
+        return found
+
+    def _excludes(self, name: str) -> bool:
+        if not self.exclude:
+            return False
+
+        return excluding(self.exclude)(name.lstrip("/"))
+
+
+def _is_saved(document: TextDocument) -> bool:
+    """True if a text is that of its file: kustomize builds files."""
+    try:
+        return Path(document.path or "").read_bytes().decode("utf-8") == document.source
+    except (OSError, ValueError):
+        return False
+
+
+def _name(path: str) -> str:
+    """A file as `dractl lint` in the working directory names it, so that patterns of the configuration fit."""
+    file = Path(path)
+    return file.relative_to(Path.cwd()).as_posix() if file.is_relative_to(Path.cwd()) else str(file)
+
+
+def _server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
+    """A server with the settings of the working directory; one that ``follows`` changes to the editor's folder."""
+    try:
+        from lsprotocol import types
+        from pygls.lsp.server import LanguageServer
+    except ImportError:
+        raise Unsupported(
+            "lsp needs pygls 2, which is not installed", hint="pip install 'dractl[lsp]'"
+        ) from None
+
+    server = LanguageServer("dractl", __version__)
+    editor = make()
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        nonlocal editor
+        folder = _folder(params) if follows else None
+        if folder is None:
+            return
+        os.chdir(folder)
+        try:
+            editor = make()
+        except DractlError as error:
+            message = "; ".join(filter(None, (str(error), error.hint)))
+            server.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
+
+    def publish(uri: str) -> None:
+        document = server.workspace.get_text_document(uri)
+        shown = [_diagnostic(document, item) for item in editor.judge(document)]
+        server.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(uri, shown, document.version)
+        )
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenTextDocumentParams) -> None:
+        publish(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: types.DidChangeTextDocumentParams) -> None:
+        publish(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: types.DidSaveTextDocumentParams) -> None:
+        publish(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        editor.found.pop(uri, None)
+        server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    def hover(params: types.HoverParams) -> types.Hover | None:
+        document, line, column = _asked(server, params)
+        found = editing.hover(document.source, line, column, editor.target)
+        if found is None:
+            return None
+        where = _range(document, editing.Range(line, found.start, line, found.end))
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, found.text), where)
+
+    @server.feature(
+        types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=list("\"'./ "))
+    )
+    def completion(params: types.CompletionParams) -> list[types.CompletionItem]:
+        document, line, column = _asked(server, params)
+        found = editing.completions(document.source, line, column, editor.target)
+        return [_completion(document, item, line, column) for item in found]
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix]),
+    )
+    def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
+        document = server.workspace.get_text_document(params.text_document.uri)
+        return [
+            _action(document, item, item.fix)
+            for item in editor.found.get(document.uri, ())
+            if item.fix is not None and (item.fix.safe or editor.unsafe)
+            if _meet(_range(document, item.range), params.range)
+        ]
+
+    return server
+
+
+def _folder(params: types.InitializeParams) -> str | None:
+    """The first folder that is open in the editor, if it is on this machine."""
+    from pygls.uris import to_fs_path
+
+    opened = [folder.uri for folder in params.workspace_folders or ()]
+    uri = (*opened, params.root_uri)[0]
+    path = to_fs_path(uri) if uri else None
+    return path if path and os.path.isdir(path) else None
+
+
+def _asked(server: LanguageServer, params: Any) -> tuple[TextDocument, int, int]:
+    """The text, line and column (in code points) of a request about a position."""
+    document = server.workspace.get_text_document(params.text_document.uri)
+    position = document.position_codec.position_from_client_units(_lines(document), params.position)
+    return document, position.line, position.character
+
+
+def _lines(document: TextDocument) -> list[str]:
+    return split_lines(document.source)
+
+
+def _range(document: TextDocument, item: editing.Range) -> types.Range:
+    """A range in the units that the editor counts in (UTF-16 unless it says otherwise)."""
+    from lsprotocol import types
+
+    start, end = (
+        types.Position(item.line, item.column),
+        types.Position(item.end_line, item.end_column),
+    )
+    return document.position_codec.range_to_client_units(_lines(document), types.Range(start, end))
+
+
+def _diagnostic(document: TextDocument, item: editing.Diagnostic) -> types.Diagnostic:
+    from lsprotocol import types
+
+    levels = {
+        "error": types.DiagnosticSeverity.Error,
+        "warning": types.DiagnosticSeverity.Warning,
+        "info": types.DiagnosticSeverity.Information,
+    }
+    related = [
+        types.DiagnosticRelatedInformation(
+            types.Location(document.uri, _range(document, place)), message
+        )
+        for message, place in item.related
+    ]
+    return types.Diagnostic(
+        _range(document, item.range),
+        item.message,
+        severity=levels[item.level],
+        code=item.code,
+        code_description=types.CodeDescription(item.page) if item.page else None,
+        source="dractl",
+        related_information=related or None,
+    )
+
+
+def _completion(
+    document: TextDocument, item: editing.Completion, line: int, column: int
+) -> types.CompletionItem:
+    from lsprotocol import types
+
+    kinds = {
+        "field": types.CompletionItemKind.Field,
+        "class": types.CompletionItemKind.Class,
+        "driver": types.CompletionItemKind.Module,
+        "domain": types.CompletionItemKind.Module,
+        "attribute": types.CompletionItemKind.Property,
+        "value": types.CompletionItemKind.Value,
+    }
+    where = _range(document, Range(line, item.start, line, column))
+    return types.CompletionItem(
+        item.label,
+        kind=kinds[item.kind],
+        detail=item.detail or None,
+        documentation=types.MarkupContent(types.MarkupKind.Markdown, item.about)
+        if item.about
+        else None,
+        text_edit=types.TextEdit(where, item.label if item.text is None else item.text),
+    )
+
+
+def _action(
+    document: TextDocument, item: editing.Diagnostic, fix: editing.QuickFix
+) -> types.CodeAction:
+    from lsprotocol import types
+
+    edits = [types.TextEdit(_range(document, edit.range), edit.text) for edit in fix.edits]
+    return types.CodeAction(
+        fix.title,
+        kind=types.CodeActionKind.QuickFix,
+        diagnostics=[_diagnostic(document, item)],
+        is_preferred=fix.safe,
+        edit=types.WorkspaceEdit(changes={document.uri: edits}),
+    )
+
+
+def _meet(one: types.Range, other: types.Range) -> bool:
+    """True if two ranges overlap or touch."""
+
+    def at(position: types.Position) -> tuple[int, int]:
+        return position.line, position.character
+
+    return at(one.start) <= at(other.end) and at(other.start) <= at(one.end)

@@ -1,0 +1,164 @@
+"""``dractl rule``: describes a lint rule, a reason of explain or a driver's attributes."""
+
+import json
+import sys
+import textwrap
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from typer import Argument
+
+from dractl.cli import common, completing, terminal
+from dractl.errors import UsageError
+from dractl.explain.reasons.base import ReasonPage
+from dractl.explain.reasons.registry import REASONS
+from dractl.lint import registry
+from dractl.lint.registry import HEADINGS, Rule
+from dractl.model.nearest import nearest_names
+from dractl.report.facts import driver_catalogue
+
+FORMATS = ("text", "json", "yaml")
+_ALL = "`dractl rule` lists every code and name"
+
+Name = Annotated[
+    str | None,
+    Argument(
+        metavar="CODE|NAME|REASON|DRIVER",
+        help="A code (DRA116) or its beginning, a name (count-zero), a reason (device-in-use), a driver.",
+        autocompletion=completing.known(completing.pages),
+    ),
+]
+Output = Annotated[str, common.output_option(FORMATS)]
+
+
+def command(
+    name: Name = None, output: Output = "text", printing: common.Printing = common.Printing()
+) -> None:
+    """Explain a rule of `dractl lint` (what it finds, why that is bad, what to write instead), a reason of
+    `dractl explain` (what it means, how to see it, how to fix it), or the attributes that a driver's devices have.
+
+    Without an argument, lists every rule and every reason.
+
+    Examples: `dractl rule DRA701`, `dractl rule count-zero`, `dractl rule device-in-use`, `dractl rule gpu.nvidia.com`
+    """
+    printing.settle()
+    common.choose_output(output, FORMATS)
+    if name is not None and "." in name:  # no rule has a dot, and every driver's name has
+        common.write_answer(_driver(name, common.kind_of(output)), output, printing.output_file)
+        return
+
+    reasons = list(REASONS.values()) if name is None else [REASONS[name]] if name in REASONS else []
+    rules = [] if name in REASONS else _chosen(name)
+    if common.kind_of(output) == "json":
+        pages = {
+            "rules": [_json(rule) for rule in rules],
+            "reasons": [_reason_json(reason) for reason in reasons],
+        }
+        text = json.dumps({"schema": "dractl/rules/v1", **pages}, indent=1)
+    elif len(rules) + len(reasons) == 1:
+        text = _page(rules[0]) if rules else _reason_page(reasons[0])
+    else:
+        text = _list(rules, reasons)
+    common.write_answer(text, output, printing.output_file)
+
+
+def _driver(name: str, output: str) -> str:
+    from dractl.drivers import find
+
+    profile = find(name)
+    if output == "json":
+        return json.dumps(driver_catalogue.to_json(profile), indent=1, ensure_ascii=False)
+    return driver_catalogue.to_text(profile, terminal.canvas())
+
+
+def _chosen(name: str | None) -> list[Rule]:
+    """The rules for a code, a name or the beginning of a code; all without a name."""
+    known = registry.rules()
+    if name is None:
+        return list(known.values())
+    rule = registry.find(name)
+    if rule:
+        return [rule]
+    try:
+        return [known[code] for code in sorted(registry.expand([name], "rule"))]
+    except UsageError:
+        raise UsageError(f"unknown rule or reason {name!r}", hint=_near(name, known)) from None
+
+
+def _near(name: str, known: Mapping[str, Rule]) -> str:
+    """Suggestions for an unknown name: names that resemble it or contain it."""
+    from dractl.drivers import names
+
+    if name.upper().startswith("DRA") and name[3:].isdigit():
+        return registry.suggest(name)
+    there = [*names(), *REASONS, *(rule.name for rule in known.values())]
+    found = nearest_names(name, there, most=1) or [
+        one for one in there if name.lower() in one.lower()
+    ]
+    more = f" (and {len(found) - 6} more)" if len(found) > 6 else ""
+    return f"did you mean {', '.join(found[:6])}{more}?" if found else _ALL
+
+
+def _list(rules: list[Rule], reasons: list[ReasonPage]) -> str:
+    canvas = terminal.canvas()
+    wide = max((len(rule.name) for rule in rules), default=0)
+    lines = []
+    for rule in rules:
+        line = f"{rule.code}  {rule.severity:<7}  {rule.name:<{wide}}  {rule.section('')}"
+        lines.append(canvas.cut(line, canvas.width) if sys.stdout.isatty() else line)
+    wide = max((len(reason.code) for reason in reasons), default=0)
+    lines += ["", "Reasons of `dractl explain`", ""] if reasons else []
+    lines += [f"{reason.code:<{wide}}  {reason.title}" for reason in reasons]
+    return "\n".join(lines)
+
+
+def _page(rule: Rule) -> str:
+    title = terminal.paint(f"{rule.code} {rule.name}", "1", sys.stdout)
+    lines = [f"{title} ({rule.severity})", "", rule.section("")]
+    for heading in HEADINGS:
+        if body := rule.section(heading).replace("```yaml\n", "").replace("\n```", ""):
+            lines += [
+                "",
+                terminal.paint(heading, "1;36", sys.stdout),
+                *(f"  {line}" for line in body.splitlines()),
+            ]
+    return "\n".join(lines)
+
+
+def _reason_page(reason: ReasonPage) -> str:
+    width = min(100, terminal.width(sys.stdout))
+    lines = [f"{terminal.paint(reason.code, '1', sys.stdout)}: {reason.title}"]
+    for heading, body in (
+        ("What it means", reason.means),
+        ("How to see it", reason.see),
+        ("How to fix it", reason.mend),
+    ):
+        wrapped = textwrap.wrap(body, width - 2, break_on_hyphens=False)
+        lines += [
+            "",
+            terminal.paint(heading, "1;36", sys.stdout),
+            *(f"  {line}" for line in wrapped),
+        ]
+    return "\n".join(lines)
+
+
+def _json(rule: Rule) -> dict[str, Any]:
+    sections = {heading: rule.section(heading) for heading in HEADINGS if rule.section(heading)}
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": rule.severity,
+        "summary": rule.section(""),
+        "reports": list(rule.violations),
+        "sections": sections,
+    }
+
+
+def _reason_json(reason: ReasonPage) -> dict[str, Any]:
+    return {
+        "code": reason.code,
+        "title": reason.title,
+        "means": reason.means,
+        "see": reason.see,
+        "mend": reason.mend,
+    }

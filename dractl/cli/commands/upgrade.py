@@ -1,0 +1,288 @@
+"""``dractl upgrade``: what breaks or changes, at which step, with another release or driver version."""
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Annotated
+
+from msgspec.structs import replace
+from typer import Argument, Exit, Option
+
+from dractl.cel import require
+from dractl.cli import common, driver_options, source, terminal
+from dractl.cluster import ClusterState, sources
+from dractl.cluster.state import text_at
+from dractl.errors import InputError, UsageError
+from dractl.garbage import without_collecting
+from dractl.lint.finding import Report
+from dractl.manifests import load, load_readable
+from dractl.model import Target
+from dractl.model.releases import NEWEST
+from dractl.upgrade import (
+    Compared,
+    DescribedNode,
+    Finding,
+    Input,
+    Plan,
+    concerned,
+    gates_of,
+    path_of,
+    plan,
+)
+
+FORMATS = ("text", "json", "yaml", "name", "html", "markdown")
+
+Paths = Annotated[
+    list[str] | None,
+    Argument(
+        metavar="[PATH]...",
+        help="Manifests, which are created anew in each release; - for standard input.",
+    ),
+]
+To = Annotated[
+    str, Option("--to", metavar="1.NN", help="Release to upgrade to. Default: the newest known.")
+]
+From = Annotated[
+    str | None, Option("--from", metavar="1.NN", help="Present release. Default: the cluster's.")
+]
+Hardware = Annotated[
+    list[str] | None,
+    Option(
+        "--hardware",
+        metavar="SPEC",
+        help="Machine of a node, such as dgx-h100, or its snapshot; repeatable.",
+    ),
+]
+DriverVersion = Annotated[
+    list[str] | None,
+    Option(
+        "--driver-version",
+        metavar="DRIVER=VERSION",
+        help="Upgrade this driver, too; DRIVER=PRESENT..VERSION.",
+    ),
+]
+SafeFixes = Annotated[
+    bool,
+    Option(
+        "--fix", help="Write lint's safe fixes of what breaks to the manifests; report the rest."
+    ),
+]
+UnsafeFixes = Annotated[
+    bool, Option("--unsafe-fixes", help="With --fix: also apply fixes that may change the meaning.")
+]
+Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+
+
+def command(
+    paths: Paths = None,
+    files: source.Files = None,
+    to: To = NEWEST,
+    start: From = None,
+    driver_version: DriverVersion = None,
+    hardware: Hardware = None,
+    fix: SafeFixes = False,
+    unsafe_fixes: UnsafeFixes = False,
+    namespace: source.Namespace = None,
+    access: source.Access = source.Access(),
+    feature_gates: common.FeatureGates = None,
+    config: common.Config = None,
+    isolated: common.Isolated = False,
+    output: Output = "text",
+    printing: common.Printing = common.Printing(),
+) -> None:
+    """Tell what an upgrade breaks or changes, release by release, for the objects of a cluster and for manifests.
+
+    What `-f` or the cluster has is stored; manifests are created anew in each release. The cluster is not asked with
+    `-f`, nor for manifests with `--from`. The exit code is 1 if something breaks. `-o name` prints what breaks or
+    changes.
+
+    Examples: `dractl upgrade --to 1.37`, `dractl upgrade manifests/ --from 1.34 --to 1.37`,
+    `dractl upgrade -f dump.yaml -o json`
+    """
+    printing.settle()
+    common.choose_output(output, FORMATS)
+    require("this command")
+    path_of(start or to, to)
+    _check_fix(paths or [], fix=fix, unsafe=unsafe_fixes)
+    against = common.Against(None, feature_gates, config, isolated)
+    _, gates = against.asked(*against.settings())
+    wanted = driver_options.versions(driver_version or ())
+    manifests = _manifests(paths or [])
+    errors: list[InputError] = []
+    with without_collecting():
+        if files:
+            state = _of_files(files, namespace)
+        elif hardware or (manifests and start):
+            state = ClusterState({})
+        else:
+            state = _live(access)
+    first = start or state.release
+    if first is None:
+        raise UsageError(
+            "the input does not tell the present release",
+            hint="--from names it, such as --from 1.34",
+        )
+    if fix:
+        errors = _fix(
+            paths or [],
+            [Target.of(one, gates_of(one, gates)) for one in path_of(first, to)],
+            unsafe_fixes,
+        )
+        manifests = _manifests(paths or [])
+    state, machines = _with_machines(
+        state, hardware or [], Target.of(path_of(first, to)[0]), wanted
+    )
+    found = plan(Compared(manifests, state, gates, wanted, machines), first, to)
+    found = _with_fixes(found, paths or [], gates)
+    report = _report(found, common.kind_of(output), printing.verbose > 0, to_file=printing.to_file)
+    common.write_answer(report, output, printing.output_file)
+    if errors:
+        raise Exit(InputError.exit_code)
+    if found.count("breaks"):
+        raise Exit(1)
+
+
+def _check_fix(paths: list[str], *, fix: bool, unsafe: bool) -> None:
+    """Raises UsageError for fixes of nothing that can be written."""
+    if unsafe and not fix:
+        raise UsageError("--unsafe-fixes needs --fix")
+    if fix and (not paths or "-" in paths):
+        raise UsageError(
+            "--fix changes files", hint="name the manifests: dractl upgrade --fix PATH..."
+        )
+
+
+def _fix(paths: list[str], targets: list[Target], unsafe: bool) -> list[InputError]:
+    """Writes what lint fixes of that which a later release refuses and the present one does not. Returns the errors of
+    files that are left alone."""
+    from dractl.cli import fixing
+    from dractl.lint import lint
+    from dractl.lint.releases import combined
+    from dractl.lint.repository import Repositories
+
+    repositories = Repositories()
+
+    def linted(overlay: Mapping[str, bytes]) -> Report:
+        inputs = load_readable(paths, overlay=overlay)
+        reports = [lint(inputs, target, repositories=repositories) for target in targets]
+        later = [one for one in combined(reports).findings if one.api and one.releases]
+        kept = tuple(one for one in later if targets[0].release not in one.releases)
+        digests = {name: digest for report in reports for name, digest in report.digests.items()}
+        return replace(reports[-1], findings=kept, digests=digests)
+
+    done = fixing.fixed(linted, None, unsafe=unsafe)
+    errors = [
+        *done.errors,
+        *fixing.write(done.changes, None, lambda change: f"{change.made} fixed"),
+    ]
+    for error in errors:
+        terminal.complain(str(error), hint=error.hint)
+    return errors
+
+
+def _manifests(paths: list[str]) -> tuple[Input, ...]:
+    """Every object of the manifests. Raises InputError for a document that cannot be read."""
+    stdin = sys.stdin.buffer.read() if "-" in paths else None
+    inputs = load(paths, stdin=stdin) if paths else None
+    if inputs is None:
+        return ()
+    for item in inputs.broken:
+        place = f"{item.position.file}:{item.position.line}:{item.position.column}"
+        raise InputError(item.message, place=place, hint=item.hint)
+    for skipped in inputs.skipped:
+        terminal.notice(f"{skipped.file}: not compared, {skipped.why}")
+    return tuple(
+        Input(document.value, tuple(document.faults))
+        for document in inputs.documents
+        if isinstance(document.value, dict)
+    )
+
+
+def _with_machines(
+    state: ClusterState, specs: list[str], target: Target, wanted: Mapping[str, str]
+) -> tuple[ClusterState, tuple[DescribedNode, ...]]:
+    """The cluster with the nodes whose machines are described; those that it has keep their slices."""
+    from dractl.cli import published
+
+    present = {name: text.rpartition("..")[0] for name, text in wanted.items() if ".." in text}
+    found = []
+    for spec in specs:
+        described = published.a_machine(spec)
+        found.append(described)
+        if described.node not in {
+            text_at(value, "spec", "nodeName") for value in state.all("ResourceSlice").values()
+        }:
+            state = published.of_described(described, spec, target, present).merged(state)
+    return state, tuple(found)
+
+
+def _with_fixes(found: Plan, paths: list[str], gates: Mapping[str, bool]) -> Plan:
+    """What lint would change in the manifests of which something breaks."""
+    if not found.count("breaks") or not [path for path in paths if path != "-"]:
+        return found
+    from dractl.lint.run import lint
+
+    inputs = load([path for path in paths if path != "-"])
+    steps = []
+    for step in found.steps:
+        release = step.step.partition(" ")[2]
+        fixes: dict[str, dict[str, None]] = {}
+        if step.step.startswith("Kubernetes ") and any(
+            one.level == "breaks" for one in step.findings
+        ):
+            for finding in lint(inputs, Target.of(release, gates_of(release, gates))).findings:
+                if finding.fix is not None and finding.api is not None:
+                    ref = finding.object
+                    name = "/".join(filter(None, (ref.kind, ref.namespace, ref.name)))
+                    safe = (
+                        "dractl lint --fix"
+                        if finding.fix.safe
+                        else "dractl lint --fix --unsafe-fixes"
+                    )
+                    text = f"{finding.fix.title} ({safe} --kubernetes-version {release} {finding.position.file})"
+                    fixes.setdefault(name, {})[text] = None
+        steps.append(replace(step, findings=tuple(_with_fix(one, fixes) for one in step.findings)))
+    return replace(found, steps=tuple(steps))
+
+
+def _with_fix(finding: Finding, fixes: Mapping[str, Mapping[str, None]]) -> Finding:
+    known = list(dict.fromkeys(text for name in finding.objects for text in fixes.get(name, ())))
+    fits = finding.level == "breaks" and finding.fix is None and known
+    return replace(finding, fix="; ".join(known)) if fits else finding
+
+
+def _of_files(files: list[str], namespace: str | None) -> ClusterState:
+    stdin = sys.stdin.buffer.read() if "-" in files else None
+    with terminal.progress() as tell:
+        tell(f"reading {', '.join(files)}")
+        return sources.state_of(sources.Sources((), tuple(files)), namespace=namespace, stdin=stdin)
+
+
+def _live(access: source.Access) -> ClusterState:
+    from dractl.cluster import live
+
+    with terminal.progress() as tell:
+        cluster = live.read(access.login, everywhere=True, tell=tell)
+    for note in cluster.notes:
+        terminal.notice(note)
+    return cluster.state
+
+
+def _report(found: Plan, output: str, every: bool, *, to_file: bool) -> str:
+    if output == "json":
+        from dractl.report.upgrade import json as upgrade_json
+
+        return json.dumps(upgrade_json.value(found), indent=1, ensure_ascii=False)
+    if output == "name":
+        return "\n".join(concerned(found))
+    if output == "html":
+        from dractl.report.upgrade import html as upgrade_html
+
+        return upgrade_html.render(found)
+    if output == "markdown":
+        from dractl.report.upgrade import markdown as upgrade_markdown
+
+        return upgrade_markdown.render(found)
+    from dractl.report.upgrade import text as upgrade_text
+
+    return upgrade_text.render(found, terminal.canvas(to_file=to_file), every=every)

@@ -1,0 +1,1 @@
+"""AMD's driver: gpu.amd.com."""

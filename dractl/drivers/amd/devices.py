@@ -1,0 +1,143 @@
+"""Devices of ``gpu.amd.com``: whole GPUs and partitions that exist.
+
+Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin/deviceinfo.go (GetDevice), discovery.go, pkg/amdgpu/amdgpu.go.
+"""
+
+from typing import Any
+
+from msgspec import Struct
+
+from dractl.drivers.amd.names import GPU, NAME, PARTITION
+from dractl.drivers.profile import Options
+from dractl.drivers.standard import PCIE_ROOT, bus_id, numa_node, pcie_root
+from dractl.drivers.values import binary_quantity, typed, version
+from dractl.facts.drivers import driver
+from dractl.topology.machine import Amdgpu, Gpu, Machine, PciDevice
+
+_PRODUCT_NAME = str.maketrans({" ": "_", "(": None, ")": None})
+_UNKNOWN_MEMORY = {GPU: 80 << 30, PARTITION: 20 << 30}  # getMemoryBytes of 0.1
+
+
+class Unit(Struct, frozen=True):
+    """A GPU, or a partition of it, that has DRM nodes of its own. Numbers are None where KFD does not list it."""
+
+    gpu: Gpu
+    amd: Amdgpu
+    pci: PciDevice | None
+    card_index: int
+    render_minor: int
+    memory_bytes: int | None
+    simd_count: int | None
+    simd_per_cu: int | None
+
+    @property
+    def compute_units(self) -> int:
+        """Compute units; KFD's simd_count divided by simd_per_cu, which counts as 1 if it is missing."""
+        each = 1 if self.simd_per_cu is None else self.simd_per_cu
+        return self.simd_count // each if self.simd_count and each else 0
+
+
+def product_name(name: str | None) -> str:
+    """The product name as the driver spells it."""
+    return (name or "").strip().translate(_PRODUCT_NAME)
+
+
+def place(pci: PciDevice | None) -> dict[str, Any]:
+    """Where a function is, of 1.0.0 and later: the driver's own attribute and the standard ones."""
+    return {
+        "numaNode": -1 if pci is None or pci.numa_node is None else pci.numa_node,
+        **bus_id(pci),
+        **pcie_root(pci),
+        **numa_node(pci),
+    }
+
+
+def place_of_gpu(pci: PciDevice | None) -> dict[str, Any]:
+    """The place of a GPU of amdgpu: getPcieInfo (discovery.go) has none of the standard attributes if the PCIe root is
+    unknown."""
+    found = place(pci)
+    return found if found.get(PCIE_ROOT) else {"numaNode": found["numaNode"]}
+
+
+def module_version(gpu: Gpu, *, short: bool = True) -> dict[str, Any]:
+    """SemverDriverVersion: the API takes three parts of a version only. Before that (``short`` is false) all parts were
+    published (ROCm/gpu-operator#609)."""
+    full = gpu.driver_version
+    own = (
+        version(".".join(full.split(".")[:3]))
+        if full and short
+        else {"version": full}
+        if full
+        else None
+    )
+    return {"driverVersion": own, "driverVersionFull": full}
+
+
+def kfd_identities(machine: Machine) -> dict[str, str]:
+    """KFD's unique id of each GPU, decimal. For a GPU that KFD does not list, GetAMDGPUs of 0.1 keeps the id of the
+    GPU before.
+    """
+    found, last = {}, ""
+    for gpu in sorted(
+        (gpu for gpu in machine.gpus if gpu.amd is not None), key=lambda gpu: gpu.bdf or ""
+    ):
+        assert gpu.amd is not None
+        if gpu.amd.kfd_id and gpu.source == "kfd":
+            last = str(int(gpu.amd.kfd_id, 16))
+        found[gpu.bdf or ""] = last
+    return found
+
+
+def device(unit: Unit, options: Options, identity: str) -> dict[str, Any]:
+    """The device of a GPU or a partition that exists. ``identity`` is that of :func:`kfd_identities`."""
+    kind = GPU if unit.amd.compute_partition in (None, "spx") else PARTITION
+    current = options.has(NAME, "rewritten")
+    modes = (unit.amd.compute_partition, unit.amd.memory_partition)
+    found: dict[str, Any] = {
+        "type": kind,
+        "productName": product_name(unit.gpu.name),
+        "partitionProfile": "_".join(mode or "" for mode in modes)
+        if unit.amd.compute_partition
+        else None,
+    }
+    if current:
+        device_id = unit.pci.device if unit.pci is not None else None
+        short = options.has(NAME, "short-version")
+        found |= {
+            **module_version(unit.gpu, short=short),
+            "deviceID": device_id,
+            **place_of_gpu(unit.pci),
+        }
+    else:
+        found |= _of_0_1(unit, kind, identity)
+    memory = unit.memory_bytes or (0 if current else _UNKNOWN_MEMORY[kind])
+    capacity = {
+        "memory": memory,
+        "computeUnits": unit.compute_units,
+        "simdUnits": unit.simd_count or 0,
+    }
+    return {
+        "name": f"gpu-{unit.card_index}-{unit.render_minor}",
+        "attributes": typed(found),
+        "capacity": {name: {"value": binary_quantity(number)} for name, number in capacity.items()},
+    }
+
+
+def _of_0_1(unit: Unit, kind: str, identity: str) -> dict[str, Any]:
+    """The attributes that only 0.1 publishes. It publishes the module's version unchanged, and the API server
+    refuses it if it has four parts or is empty; GetDriverVersion has both versions or none."""
+    own, source = unit.gpu.driver_version, unit.amd.source_version
+    prefix = "parentPciAddr parentDeviceID" if kind == PARTITION else "pciAddr deviceID"
+    return {
+        **dict(zip(prefix.split(), (unit.gpu.bdf, identity), strict=True)),
+        "cardIndex": unit.card_index,
+        "renderIndex": unit.render_minor,
+        # libdrm reports the kernel's, by the version of the graphics core (drivers/gpu/drm/amd/amdgpu/
+        # amdgpu_discovery.c amdgpu_discovery_set_ip_blocks): AI for 9.4.3, 9.4.4 and 9.5.0, which KFD shows as these
+        # (amdkfd/kfd_device.c kgd2kfd_probe). No other GPU has partition files (amdgpu_gfx.c
+        # amdgpu_gfx_sysfs_xcp_init), which 0.1 needs.
+        "family": driver(NAME).table("families").get(str(unit.amd.gfx_version)),
+        "driverVersion": {"version": own if own and source else ""},
+        "driverSrcVersion": source if own and source else "",
+        **pcie_root(unit.pci),
+    }

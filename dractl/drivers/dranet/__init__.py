@@ -1,0 +1,1 @@
+"""DRANET: dra.net."""

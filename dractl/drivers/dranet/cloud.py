@@ -1,0 +1,74 @@
+"""Attributes that dranet adds on cloud machines, from metadata services; here, from a machine file or options.
+
+Source: kubernetes-sigs/dranet@f258477 pkg/cloudprovider/{gce,aws,azure,oke,alibaba}.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from dractl.drivers.neuron import groups as neuron_groups
+from dractl.drivers.profile import Options
+from dractl.errors import UsageError
+from dractl.facts import driver
+from dractl.topology.machine import Machine
+
+CLOUDS = ("aws", "azure", "gce", "oke", "alibaba")
+_DRIVER = "dra.net"
+_MAX_TEXT = 64
+
+_TYPES = {"gce": "machineType", "azure": "vmSize", "alibaba": "instanceType", "oke": "shape"}
+
+
+def _places(cloud: str | None) -> tuple[str, ...]:
+    """The attributes of a provider that all devices have and that are settings here, without the provider's domain."""
+    known = driver(_DRIVER)
+    published = {row.name for row in known.attributes}
+    return tuple(row.name for row in known.settings if f"{cloud}.dra.net/{row.name}" in published)
+
+
+def attributes(machine: Machine, options: Options) -> Callable[[str], dict[str, Any]]:
+    """A function that gives the attributes of a device, by its PCI address (empty: it has none)."""
+    by_dmi = (
+        "aws" if machine.host.vendor == "Amazon EC2" else None
+    )  # EC2 alone has the instance type in DMI, too
+    cloud = options.setting(_DRIVER, "cloud") or machine.host.cloud or by_dmi
+    if cloud is not None and cloud not in CLOUDS:
+        raise UsageError(
+            f"{_DRIVER}: cloud must be {', '.join(CLOUDS[:-1])} or {CLOUDS[-1]}, not {cloud!r}"
+        )
+    _refuse_other(cloud, options)
+    dmi = machine.host.product if cloud == "aws" else None
+    kind = options.setting(_DRIVER, "instanceType") or machine.host.instance_type or dmi
+    common = {f"{cloud}.dra.net/{name}": options.setting(_DRIVER, name) for name in _places(cloud)}
+    if cloud in _TYPES:
+        common[f"{cloud}.dra.net/{_TYPES[cloud]}"] = kind
+    drivers = {pci.bdf: pci.driver for pci in machine.pci_devices}
+    erdma = {device.bdf for device in machine.rdma_devices if device.name.startswith("erdma")}
+
+    def of_device(bdf: str) -> dict[str, Any]:
+        found: dict[str, Any] = dict(common)
+        if cloud == "aws" and drivers.get(bdf) == "efa" and (kind or "").startswith(("trn", "inf")):
+            found |= neuron_groups.of_adapter(kind, bdf)
+        if cloud == "alibaba" and bdf in erdma:
+            found["alibaba.dra.net/erdma"] = True
+        return {name: value for name, value in found.items() if value is not None}
+
+    return of_device
+
+
+def _refuse_other(cloud: str | None, options: Options) -> None:
+    for owner in CLOUDS:
+        for name in _places(owner):
+            value = options.setting(_DRIVER, name)
+            if value is not None and owner != cloud:
+                found = (
+                    f"the machine is on {cloud}" if cloud else "the machine is on no known cloud"
+                )
+                raise UsageError(
+                    f"{_DRIVER}: {name} is an attribute on {owner}, and {found}",
+                    hint=f"cloud={owner}",
+                )
+            if value is not None and len(value) > _MAX_TEXT:
+                raise UsageError(
+                    f"{_DRIVER}: {name} has {len(value)} characters; at most {_MAX_TEXT} are allowed"
+                )

@@ -1,0 +1,1 @@
+"""The example driver in its three kinds."""

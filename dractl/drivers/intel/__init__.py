@@ -1,0 +1,1 @@
+"""Intel's drivers: GPU, Gaudi, QAT."""

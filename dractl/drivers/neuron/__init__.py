@@ -1,0 +1,1 @@
+"""AWS Neuron's driver: neuron.aws.com."""

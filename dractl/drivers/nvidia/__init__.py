@@ -1,0 +1,1 @@
+"""NVIDIA's drivers: gpu.nvidia.com and compute-domain.nvidia.com."""

@@ -1,0 +1,70 @@
+"""``compute-domain.nvidia.com``: IMEX channels of NVLink domains that span nodes.
+
+Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/compute-domain-kubelet-plugin, deployments/helm.
+"""
+
+from dractl.drivers.nvidia import start as nvidia_start
+from dractl.drivers.profile import Inventory, Known, Options, one_slice
+from dractl.drivers.values import typed
+from dractl.topology.machine import Machine
+
+NAME, VENDOR = "compute-domain.nvidia.com", "0x10de"
+# Feature gates that are on by default, and the version that each came with.
+_DNS_NAMES, _CRASH = "IMEXDaemonsWithDNSNames", "CrashOnNVLinkFabricErrors"
+_OLDEST_DRIVER = "570.158.01"  # main.go, IMEXDaemonsWithDNSNamesMinDriverVersion
+
+
+class _ComputeDomain(Known, frozen=True):
+    def present(self, machine: Machine) -> bool:
+        """The chart runs it on every GPU node (values.yaml resources.computeDomains), with NVLink fabric or without."""
+        return any(gpu.vendor == VENDOR for gpu in machine.gpus)
+
+    def found(self, machine: Machine, options: Options) -> Inventory:
+        why = _why_not(machine, options)
+        if why is not None:
+            return Inventory(unpublished=f"it does not start: {why}")
+        devices = (
+            {"name": f"{kind}-0", "attributes": typed({"type": kind, "id": 0})}
+            for kind in ("channel", "daemon")
+        )
+        return Inventory(one_slice(devices))
+
+
+PROFILE = _ComputeDomain(NAME)
+
+
+def _why_not(machine: Machine, options: Options) -> str | None:
+    """NewDeviceState: the version of NVIDIA's driver, then the GPUs' place in the NVLink fabric (getCliqueID)."""
+    why = nvidia_start.unreachable(machine)
+    if why is not None:
+        return why
+    driver = machine.nvidia.driver_version if machine.nvidia is not None else None
+    if (
+        options.has(NAME, "dns-names")
+        and options.flag(NAME, _DNS_NAMES, default=True)
+        and driver
+        and _older(driver)
+    ):
+        return (
+            f"NVIDIA's driver {driver} is older than {_OLDEST_DRIVER}, which the feature gate {_DNS_NAMES} needs "
+            f"({_DNS_NAMES}=false switches it off)"
+        )
+    gpus = [gpu for gpu in machine.gpus if gpu.vendor == VENDOR and gpu.source == "nvml"]
+    fabrics = [(gpu, gpu.fabric) for gpu in gpus if gpu.fabric is not None]
+    strict = options.flag(NAME, _CRASH, default=True) and options.has(NAME, "fabric-errors")
+    for gpu, fabric in fabrics:
+        if strict and fabric.state != "completed":
+            return f"GPU {gpu.bdf} is not registered with its NVLink fabric: {fabric.state}"
+    if len({fabric.cluster_uuid for _, fabric in fabrics} - {None}) > 1:
+        return "its GPUs are of several NVLink clusters"
+    if len({fabric.clique_id for _, fabric in fabrics} - {None}) > 1:
+        return "its GPUs are of several NVLink cliques"
+    return None
+
+
+def _older(driver: str) -> bool:
+    numbers = [
+        [int(part) for part in text.split(".") if part.isdecimal()]
+        for text in (driver, _OLDEST_DRIVER)
+    ]
+    return numbers[0] < numbers[1]

@@ -1,0 +1,147 @@
+"""Devices of ``gpu.nvidia.com``: full GPUs, GPUs known from PCI alone, MIG devices that exist.
+
+Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/{deviceinfo,mig}.go.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from dractl.drivers.nvidia.names import FABRIC_MANAGER, LIST_ATTRIBUTES, NAME
+from dractl.drivers.profile import Options
+from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, numa_node, pcie_root
+from dractl.drivers.values import binary_quantity, typed, version
+from dractl.topology.machine import Gpu, Machine, MigDevice, MigProfile, PciDevice
+
+
+def place(bdf: str, pci: PciDevice | None, options: Options) -> dict[str, Any]:
+    """The GPU's place. Its address is NVML's own; the rest is in sysfs, which may not show the function."""
+    address = _short(bdf)
+    return {PCI_BUS_ID: address, "pcieBusID": address, **pcie_root(pci), **numa(pci, options)}
+
+
+def _short(bdf: str) -> str:
+    """go-nvlib GetPCIBusID: four digits of domain where they are enough, else NVML's eight."""
+    domain, _, rest = bdf.partition(":")
+    return f"{int(domain, 16):0{4 if len(domain) == 4 else 8}x}:{rest}"
+
+
+def numa(pci: PciDevice | None, options: Options) -> dict[str, Any]:
+    """addNumaNodeAttribute: with the gate a list of one node."""
+    found = numa_node(pci)
+    if not options.flag(NAME, LIST_ATTRIBUTES) or found[NUMA_NODE] is None:
+        return found
+    return {NUMA_NODE: (found[NUMA_NODE],)}
+
+
+def fabric_manager(gpu: Gpu | None, options: Options) -> dict[str, Any]:
+    """addFabricManagerAttributes, without the partitions, which only Fabric Manager knows."""
+    if gpu is None or not options.flag(NAME, FABRIC_MANAGER):
+        return {}
+    return {"gpuModuleID": gpu.module_id or None}
+
+
+def common(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) -> dict[str, Any]:
+    """Attributes that full GPUs and MIG devices share."""
+    return {
+        **product(gpu, machine),
+        "addressingMode": gpu.addressing_mode,
+        **place(str(gpu.bdf), pci, options),
+    }
+
+
+def product(gpu: Gpu, machine: Machine) -> dict[str, Any]:
+    """What a GPU and its software are, in the words that HAMi's driver shares."""
+    nvidia = machine.nvidia
+    return {
+        "productName": gpu.name,
+        "brand": gpu.brand,
+        "architecture": gpu.architecture,
+        "cudaComputeCapability": version(gpu.cuda_compute_capability),
+        "driverVersion": version(gpu.driver_version or (nvidia.driver_version if nvidia else None)),
+        "cudaDriverVersion": version(nvidia.cuda_driver_version if nvidia else None),
+    }
+
+
+def full(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) -> dict[str, Any]:
+    numbers = {"minor": gpu.minor, "index": gpu.index}
+    found = {"type": "gpu", "uuid": gpu.uuid, **common(gpu, machine, pci, options), **numbers}
+    device: dict[str, Any] = {
+        "name": f"gpu-{gpu.minor}",
+        "attributes": typed({**found, **fabric_manager(gpu, options)}),
+    }
+    if gpu.memory_bytes is not None:
+        device["capacity"] = {"memory": {"value": binary_quantity(gpu.memory_bytes)}}
+    return device
+
+
+def partial(number: int, gpu: Gpu, pci: PciDevice | None, options: Options) -> dict[str, Any]:
+    """A full GPU known from PCI alone."""
+    return {
+        "name": f"gpu-{number}",
+        "attributes": typed({"type": "gpu", **place(str(gpu.bdf), pci, options)}),
+    }
+
+
+def static_mig(
+    gpu: Gpu, mig: MigDevice, machine: Machine, pci: PciDevice | None, options: Options
+) -> dict[str, Any]:
+    profile = next((p for p in gpu.mig_profiles if p.id == mig.profile_id), None)
+    start, size = mig.placement.start, mig.placement.size
+    name = mig_name(gpu, mig.profile or "", mig.profile_id, start)
+    if not options.has(NAME, "canonical-mig-names"):
+        name = f"gpu-{gpu.minor}-mig-{mig.profile_id}-{start}-{size}"
+    numbers = {"index": mig.index, "parentIndex": gpu.index}
+    found = {
+        "type": "mig",
+        "uuid": mig.uuid,
+        "parentUUID": gpu.uuid,
+        "profile": mig.profile,
+        **common(gpu, machine, pci, options),
+        **numbers,
+    }
+    capacity = (
+        {name: binary_quantity(count) for name, count in counts(profile).items()}
+        if profile is not None
+        else {}
+    )
+    capacity |= {f"memorySlice{number}": "1" for number in range(start, start + size)}
+    return {"name": name, "attributes": typed(found), "capacity": amounts(capacity)}
+
+
+def mig_name(gpu: Gpu, profile: str, profile_id: int, start: int) -> str:
+    """MigSpecTuple.ToCanonicalName: ``1g.5gb+me`` becomes ``gpu-0-mig-1g5gb-me-20-3``."""
+    shown = re.sub("[^a-z0-9-]", "-", profile.lower().replace(".", "")).strip("-")
+    return f"gpu-{gpu.minor}-mig-{shown}-{profile_id}-{start}"
+
+
+def known_profiles(gpu: Gpu, options: Options) -> tuple[MigProfile, ...]:
+    """The GPU instance profiles that the driver asks for. Up to 0.4 go-nvml ends before the one of 3 graphics slices
+    (GPU_INSTANCE_PROFILE_COUNT is 17).
+    """
+    if options.has(NAME, "graphics-profiles"):
+        return gpu.mig_profiles
+    return tuple(profile for profile in gpu.mig_profiles if not is_unnamed(profile))
+
+
+def is_unnamed(profile: MigProfile) -> bool:
+    """True for the profile of 3 graphics slices, which go-nvlib NewMigProfile refuses."""
+    return profile.slices == 3 and profile.name.endswith("+gfx")
+
+
+def counts(profile: MigProfile) -> dict[str, int]:
+    """CommonCapacitiesMig: the capacities of a profile's instance, by name."""
+    return {
+        "multiprocessors": profile.multiprocessors,
+        "copyEngines": profile.copy_engines,
+        "decoders": profile.decoders,
+        "encoders": profile.encoders,
+        "jpegEngines": profile.jpeg_engines,
+        "ofaEngines": profile.ofa_engines,
+        "memory": profile.memory_bytes,
+    }
+
+
+def amounts(quantities: Mapping[str, str]) -> dict[str, Any]:
+    """Capacities or counters of a device."""
+    return {name: {"value": quantity} for name, quantity in quantities.items()}

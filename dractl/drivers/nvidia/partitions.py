@@ -1,0 +1,121 @@
+"""``gpu.nvidia.com`` with feature gate DynamicMIG: every MIG device that a GPU could have, as partitions with counters.
+
+Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/{nvlib,partitions,driver}.go (KEP 4815).
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from dractl.drivers.nvidia.devices import amounts, common, counts, full, known_profiles, mig_name
+from dractl.drivers.nvidia.names import NAME
+from dractl.drivers.profile import Options
+from dractl.drivers.standard import PCIE_ROOT
+from dractl.drivers.values import binary_quantity, typed
+from dractl.topology.machine import Gpu, Machine, PciDevice
+
+Device = dict[str, Any]
+
+# supportsMIGModeToggle: from Hopper on MIG mode can be switched without resetting the GPU.
+_RESET_NEEDED = ("Kepler", "Maxwell", "Pascal", "Volta", "Turing", "Ampere", "Ada Lovelace")
+
+
+def is_partitionable(gpu: Gpu, options: Options) -> bool:
+    """isDynamicMIGCapable: a GPU that needs a reset to change its MIG mode must be in that mode, and a vGPU keeps the
+    partition that it has. 25.12 tries every GPU.
+    """
+    if not options.has(NAME, "dynamic-mig-checks"):
+        return True
+    return (
+        gpu.mig_mode is not None
+        and gpu.virtualization != "vgpu"
+        and (gpu.mig_mode or _toggles(gpu))
+    )
+
+
+def _toggles(gpu: Gpu) -> bool:
+    return gpu.architecture not in _RESET_NEEDED
+
+
+def partitions(
+    gpu: Gpu,
+    machine: Machine,
+    pci: PciDevice | None,
+    options: Options,
+    shared: Callable[[Device], Device],
+) -> tuple[list[Device], dict[str, Any] | None]:
+    """The GPU's devices by name, and its counter set if there is one. ``shared`` applies consumableShares to a device.
+
+    A GPU without profiles has no counters (partitions.go PartSharedCounterSets); in 25.12 it has an empty set.
+    """
+    name = f"gpu-{gpu.minor}-counter-set"
+    profiles = known_profiles(gpu, options)
+    largest: dict[str, int] = {}
+    for profile in profiles:
+        for capacity, count in counts(profile).items():
+            largest[capacity] = max(largest.get(capacity, 0), count)
+    slices = max((place.size for profile in profiles for place in profile.placements), default=0)
+    everything = _counters(largest, 0, slices)
+    offered = dict(everything)
+    devices = []
+    if gpu.mig_mode is not True or _toggles(gpu) or not options.has(NAME, "dynamic-mig-checks"):
+        whole = full(gpu, machine, pci, options)
+        whole["attributes"] = _of_part(whole["attributes"], options, keep_root=True)
+        if profiles or not options.has(NAME, "dynamic-mig-checks"):
+            whole["capacity"] = amounts(
+                {capacity: binary_quantity(count) for capacity, count in largest.items()}
+            )
+            whole["consumesCounters"] = [{"counterSet": name, "counters": everything}]
+        devices.append(shared(whole))
+        # applyConsumableShares writes into the map of capacities that the counter set is then made of.
+        added = devices[0]["capacity"].keys() - whole["capacity"].keys()
+        offered |= {
+            capacity: {"value": devices[0]["capacity"][capacity]["value"]} for capacity in added
+        }
+    for profile in profiles:
+        own = counts(profile)
+        facts = {
+            "type": "mig",
+            "parentUUID": gpu.uuid,
+            "profile": profile.name,
+            **common(gpu, machine, pci, options),
+        }
+        devices += [
+            shared(
+                {
+                    "name": mig_name(gpu, profile.name, profile.id, place.start),
+                    "attributes": _of_part(typed(facts), options, keep_root=False),
+                    "capacity": amounts(
+                        {capacity: binary_quantity(count) for capacity, count in own.items()}
+                    ),
+                    "consumesCounters": [
+                        {"counterSet": name, "counters": _counters(own, place.start, place.size)}
+                    ],
+                }
+            )
+            for place in profile.placements
+        ]
+    found = (
+        {"name": name, "counters": offered}
+        if devices and (profiles or not options.has(NAME, "dynamic-mig-checks"))
+        else None
+    )
+    return sorted(devices, key=lambda device: str(device["name"])), found
+
+
+def _of_part(attributes: Device, options: Options, *, keep_root: bool) -> Device:
+    """25.12 has its own list of attributes for these devices (PartDevAttributes, PartAttributes)."""
+    if options.has(NAME, "dynamic-mig-checks"):
+        return attributes
+    gone = {"addressingMode"} if keep_root else {"addressingMode", PCIE_ROOT}
+    return {name: value for name, value in attributes.items() if name not in gone}
+
+
+def _counters(amount: dict[str, int], start: int, size: int) -> dict[str, Any]:
+    """Capacities as counters, whose names have hyphens, and one counter for each memory slice."""
+    found = {
+        re.sub("([a-z])([A-Z])", r"\1-\2", name).lower(): binary_quantity(count)
+        for name, count in amount.items()
+    }
+    found |= {f"memory-slice-{number}": "1" for number in range(start, start + size)}
+    return amounts(found)

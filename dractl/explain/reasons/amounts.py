@@ -1,0 +1,143 @@
+"""Reasons in the number of devices: all of them, more than there are, or more than fit together."""
+
+from dractl.cluster.devices import Holder
+from dractl.explain.reasons.base import (
+    APART,
+    SEE_POD_CLAIMS,
+    TAKEN,
+    InUse,
+    OfRequest,
+    OfRequests,
+    ReasonPage,
+)
+from dractl.explain.reasons.constraints import ConstraintConflict
+from dractl.explain.reasons.devices import Tainted
+from dractl.explain.reasons.phrases import Names, Scope, plural
+
+
+class AllNeedsFree(InUse, frozen=True, kw_only=True):
+    """A request for all devices, ``taken`` of which are held."""
+
+    page = ReasonPage(
+        "all-needs-free",
+        "allocationMode All needs every matching device",
+        "All means all devices that match on the node; one that is in use or tainted makes the request fail there.",
+        "kubectl get resourceclaims -A -o wide",
+        "Free the device, exclude it with a selector, tolerate its taint, or ask for a number.",
+        TAKEN,
+    )
+
+    want: int
+    have: int
+    free: int
+    taken: int = 0
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        taken = f"{self.taken} {'is' if self.taken == 1 else 'are'} in use"
+        return f"{self.who(names)} wants all {self.want} matching devices; {taken}"
+
+
+class AllNeedsUntainted(Tainted, frozen=True, kw_only=True):
+    """A request for all devices, some of which are tainted."""
+
+    page = AllNeedsFree.page
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        number = sum(number for _, number in self.taints)
+        tainted = f"{number} {'is' if number == 1 else 'are'} tainted: {self.listed()}"
+        every = (
+            f"all {self.want} matching devices"
+            if len(self.nodes) < 2
+            else "all matching devices of a node"
+        )
+        return f"{self.who(names)} wants {every}; {tainted}"
+
+
+class NotEnough(OfRequest, frozen=True, kw_only=True):
+    """A request wants more devices than the node has."""
+
+    page = ReasonPage(
+        "not-enough",
+        "the node has fewer devices than wanted",
+        "A pod's devices all come from one node (or are reachable from it), and it has fewer than the requests add up "
+        "to.",
+        "kubectl get resourceslices --field-selector spec.nodeName=NODE",
+        "Ask for fewer devices, or spread the work over several pods.",
+        3,
+    )
+
+    want: int
+    have: int
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        there = (
+            f"the node has {self.have}"
+            if scope is Scope.ONE
+            else f"no node has more than {self.have}"
+        )
+        return f"{self.who(names)} wants {plural(self.want, 'device')}; {there} of class {self.device_class}"
+
+
+class NotEnoughTogether(OfRequests, frozen=True, kw_only=True):
+    """Requests together want more devices than the node has that match."""
+
+    page = NotEnough.page
+
+    want: int
+    have: int
+    holders: tuple[Holder, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        where = "the node has" if scope is Scope.ONE else "no node has more than"
+        return f"{names.requests(self.requests)} want {self.want} devices together; {where} {self.have} that match"
+
+
+class SearchConflict(OfRequests, frozen=True, kw_only=True):
+    """Each request alone would fit, or one device of a request; together they do not. ``counter_sets`` are counters
+    that their devices share, with ``holders`` of others that do; ``incompatible``: some have compatibility groups
+    that exclude each other."""
+
+    page = ReasonPage(
+        "search-conflict",
+        "each request fits alone, but not all together",
+        "The requests compete for devices, or one claim's choice leaves nothing for another.",
+        SEE_POD_CLAIMS,
+        "Relax one of the requests that explain names.",
+        APART,
+    )
+
+    total: int = 0
+    counter_sets: tuple[str, ...] = ()
+    incompatible: bool = False
+    holders: tuple[Holder, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        if len(self.requests) == 1:
+            why = f"{names.request(self.requests[0])}: one device would fit; {self.total} together do not"
+        else:
+            why = (
+                f"each of the {names.requests(self.requests)} would fit alone; together they do not"
+            )
+        if not self.counter_sets:
+            return why
+        sets = ", ".join(self.counter_sets[:3]) + (" …" if len(self.counter_sets) > 3 else "")
+        used = ", which are in use in part" if self.holders else ""
+        apart = ", and some have no compatibility group in common" if self.incompatible else ""
+        return f"{why}: their devices draw on the same counters, of {sets}{used}{apart}"
+
+    @property
+    def blamed(self) -> tuple[Holder, ...]:
+        return self.holders
+
+
+class ConstrainedSearch(SearchConflict, frozen=True, kw_only=True):
+    """The same under a constraint that could be satisfied by itself."""
+
+    page = ConstraintConflict.page
+    identity = ("requests", "constraint")
+
+    constraint: str
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        why = super().sentence(names, scope)
+        return why if self.counter_sets else f"{why} with {self.constraint}"

@@ -1,0 +1,167 @@
+"""Reasons in constraints: attributes that devices lack or publish with other types, and values that do not meet."""
+
+from collections.abc import Iterator
+
+from dractl.cluster.devices import Holder
+from dractl.cluster.paste import NextStep
+from dractl.explain.reasons.base import APART, SEE_SLICES, OfRequest, OfRequests, ReasonPage
+from dractl.explain.reasons.misfits import readable
+from dractl.explain.reasons.next_step import DAEMONSETS, AskedObject
+from dractl.explain.reasons.phrases import Names, Scope, plural
+from dractl.facts import driver, names
+
+
+class AttributeMissing(OfRequest, frozen=True, kw_only=True):
+    """``devices`` lack the attribute of a constraint; ``have`` of ``of`` publish it."""
+
+    page = ReasonPage(
+        "attr-missing",
+        "devices lack the attribute of a constraint",
+        "matchAttribute and distinctAttribute refuse a device that does not publish the attribute under exactly that "
+        "name.",
+        SEE_SLICES + " (attributes of the devices)",
+        "Use an attribute that all drivers of the constraint publish, update the driver, or leave the request out of "
+        "the constraint.",
+        APART,
+    )
+    identity = ("request", "constraint")
+    beside_fixes = True  # another version of the driver helps without giving up anything
+
+    constraint: str
+    attribute: str
+    driver: str | None = None
+    nearest: str | None = None
+    devices: tuple[str, ...] = ()
+    publish: int = 0
+    of: int = 0
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        why = f"attribute {self.attribute} exists on {self.publish} of {plural(self.of, 'device')} of {self.who(names)}"
+        return f"{why}; there is {self.nearest}" if self.nearest else why
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        """What the driver's catalogue says of the attribute."""
+        if self.driver is None or self.driver not in names() or self.publish:
+            return
+        known = driver(self.driver)
+        own = self.attribute.removeprefix(f"{self.driver}/")
+        row = next(
+            (a for a in known.attributes if a.name in (self.attribute, own) and a.removed is None),
+            None,
+        )
+        if row is not None:
+            told = [f"from {row.since} on"] * bool(row.since) + [row.when] * bool(row.when)
+            yield NextStep(
+                f"upgrade driver {self.driver} if it is older than {known.newest}, or see why its devices lack "
+                f"{own.rpartition('/')[2]}: it publishes that{' ' if told else ''}{', '.join(told)}",
+                DAEMONSETS,
+            )
+
+
+class AttributeType(OfRequests, frozen=True, kw_only=True):
+    """The devices publish a constrained attribute with different types. ``types`` lists them by request; ``gate`` would
+    have to be on for lists."""
+
+    page = ReasonPage(
+        "attr-type",
+        "the attribute has another type",
+        'matchAttribute needs values of the same type: the string "1" is not the int 1; a list matches only with the '
+        "gate DRAListTypeAttributes.",
+        SEE_SLICES + " (attributes of the devices)",
+        "Constrain by an attribute that has one type in all drivers.",
+        APART,
+    )
+    identity = ("requests", "constraint")
+    found = "kinds"
+
+    constraint: str
+    attribute: str
+    types: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    kinds: tuple[str, ...] = ()
+    gate: str | None = None
+    driver: str | None = None
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        types = ", ".join(f"{request}: {'/'.join(kinds)}" for request, kinds in self.types)
+        short = self.attribute.rpartition("/")[2]
+        why = (
+            f"{self.constraint} over {names.among(self.requests)}: the devices publish {short} with different types "
+            f"({types})"
+        )
+        return (
+            f"{why}; lists are matched only with the feature gate {self.gate}" if self.gate else why
+        )
+
+
+class ConstraintConflict(OfRequests, frozen=True, kw_only=True):
+    """No set of devices satisfies a constraint. ``counts`` is the number of devices that each request wants, ``chosen``
+    are their selectors, ``values`` the attribute's values among the free candidates; ``devices`` are matching ones
+    that ``holders`` hold, or whose counters they use up. ``exists``: with all of them free it could be satisfied."""
+
+    page = ReasonPage(
+        "constraint-conflict",
+        "no set of devices satisfies the constraint",
+        "Each request finds devices, but no combination shares (matchAttribute) or differs in (distinctAttribute) the "
+        "value.",
+        "dractl explain prints what each PCIe root or NUMA node holds",
+        "Ask for fewer devices, relax to a coarser attribute (pcieRoot to numaNode), or free the device that stands in "
+        "the way.",
+        APART,
+    )
+    identity = ("requests", "constraint")
+    found = "values"
+
+    constraint: str | None = None
+    attribute: str | None = None
+    counts: tuple[tuple[str, int], ...] = ()
+    chosen: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    want: int | None = None
+    have: int | None = None
+    devices: tuple[str, ...] = ()
+    holders: tuple[Holder, ...] = ()
+    exists: bool = True
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        if self.want is not None:
+            over = names.among(self.requests)
+            there = f"there {'is' if self.have == 1 else 'are'} {self.have}"
+            return f"{self.constraint} over {over}: {self.want} different values wanted, {there}"
+        short = (self.attribute or "").rpartition("/")[2]
+        free = "free " if self.devices and self.exists else ""
+        wanted: dict[str, list[str]] = {}  # by request: its alternatives exclude each other
+        for request, number in self.counts:
+            wanted.setdefault(request.partition("/")[0], []).append(f"{number} {free}{request}")
+        each = [" or ".join(alternatives) for alternatives in wanted.values()]
+        wants = (" and " if len(each) == len(self.counts) else ", and ").join(each)
+        wants = wants or f"{free}{names.among(self.requests)}"
+        # A PCIe root or a NUMA node is a place that has devices; other attributes are values that devices share.
+        place = (self.attribute or "").startswith("resource.kubernetes.io/")
+        only = (
+            f" with {readable(self.chosen[0], 44)}"
+            if len(self.chosen) == len(self.counts) == 1
+            else ""
+        )
+        why = (
+            f"no {short} has {wants}"
+            if place
+            else f"no value of {short} is shared by {wants}{only}"
+        )
+        return f"{why}, in use or not" if self.devices and not self.exists else why
+
+    @property
+    def blamed(self) -> tuple[Holder, ...]:
+        return self.holders if self.exists else ()
+
+
+class AllUnderConstraint(OfRequest, frozen=True, kw_only=True):
+    """A request for all devices, for all of which a constraint does not hold."""
+
+    page = ConstraintConflict.page
+    identity = ("request", "constraint")
+
+    constraint: str | None = None
+    devices: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return f"{self.who(names)} wants all devices, and not all of them satisfy {self.constraint or 'a constraint'}"

@@ -1,0 +1,177 @@
+"""Reasons in the group that kube-scheduler places a pod with: PodGroups, and the Workloads of 1.35 (kubernetes
+pkg/scheduler/framework/plugins/gangscheduling, pkg/scheduler/schedule_one_podgroup.go)."""
+
+from collections.abc import Iterator
+
+from dractl.cluster.paste import NextStep, command
+from dractl.explain.reasons.base import STOPPED, Cause, ReasonPage
+from dractl.explain.reasons.headline import Headline
+from dractl.explain.reasons.next_step import AskedObject
+from dractl.explain.reasons.phrases import Names, Scope
+
+_SEE = (
+    "kubectl get podgroups.scheduling.k8s.io -n NS NAME -o yaml; dractl explain podgroup/NAME -n NS"
+)
+
+
+class PodGroupMissing(Cause, frozen=True, kw_only=True):
+    """The PodGroup (or Workload) that the pod names does not exist."""
+
+    page = ReasonPage(
+        "podgroup-missing",
+        "the PodGroup that the pod names does not exist",
+        "spec.schedulingGroup of the pod names a PodGroup (in 1.35 spec.workloadRef a Workload) that is not in its "
+        "namespace. The scheduler does not try the pod until it is created: the pod has no condition and no event.",
+        "kubectl get podgroups.scheduling.k8s.io -n NS",
+        "Create the PodGroup. The group of a pod cannot be changed: recreate pods that name the wrong one.",
+        STOPPED,
+    )
+    identity = ("group",)
+    found = "known"
+
+    group: str
+    nearest: str | None = None
+    known: tuple[str, ...] = ()
+    unseen: bool = False
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        if self.unseen:
+            return f"{self.group} is not in the input, and the scheduler has not tried the pod: does it exist?"
+        near = f"; there is {self.nearest}" if self.nearest else ""
+        return f"{self.group} does not exist, so the scheduler tries none of its pods{near}"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        resource = _word(self.group).partition("/")[0]
+        yield NextStep(
+            f"create {self.group}, or see why its controller has not",
+            command("kubectl get {}s.scheduling.k8s.io -n {}", resource, asked.namespace),
+        )
+
+
+class PodGroupRefused(Cause, frozen=True, kw_only=True):
+    """kube-scheduler tries no pod of ``group``: ``text`` is its message."""
+
+    page = ReasonPage(
+        "podgroup-refused",
+        "kube-scheduler tries no pod of the PodGroup",
+        "All pods of a PodGroup must have its priority, and one schedulerName and preemptionPolicy (from 1.37 on). A "
+        "topology constraint names a node label, and the pods only run on nodes that have it.",
+        "kubectl get podgroups.scheduling.k8s.io -n NS NAME -o yaml (condition PodGroupInitiallyScheduled)",
+        "Give PodGroup and pods the same priorityClassName and recreate them; label the nodes.",
+        STOPPED,
+    )
+    identity = ("group",)
+
+    group: str
+    text: str
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return f"the scheduler tries no pod of {self.group}: {self.text}"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        name = self.group.rpartition("/")[2]
+        yield NextStep(
+            "compare the group with its pods",
+            command(
+                "kubectl get podgroups.scheduling.k8s.io {} -n {} -o yaml", name, asked.namespace
+            ),
+        )
+
+
+class GangTooSmall(Cause, frozen=True, kw_only=True):
+    """Of the gang ``group`` (``PodGroup namespace/name``) ``have`` pods fit and ``want`` start at once. ``placed`` of
+    them have a node. The next one is ``pod``, which stops at ``why``; ``called`` are its names for requests. ``domain``
+    (``key=value``) is where they fit, if a topology constraint keeps them together."""
+
+    page = ReasonPage(
+        "gang-waits",
+        "the pod fits, but not with its gang",
+        "The pods of a gang start together or not at all: spec.schedulingPolicy.gang.minCount of a PodGroup says how "
+        "many. kube-scheduler places one after the other, and if fewer than minCount have a node in the end, it takes "
+        "all back. From 1.37 on a single pod that is held back before scheduling (a gate, a claim that does not "
+        "exist) holds back its whole PodGroup, gang or not.",
+        _SEE,
+        "Free devices or add nodes until minCount pods fit, let each pod ask for less, or lower minCount (from 1.37 "
+        "on it can be changed). Create the pods that are missing, and release those that are held back.",
+        STOPPED,
+    )
+    identity = ("group",)
+    beside_fixes = True
+
+    group: str
+    want: int
+    have: int
+    placed: int = 0
+    pod: str
+    why: Headline
+    called: Names
+    domain: str = ""
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        more = self.have - self.placed
+        here = f" ({self.placed} on nodes, {more} more)" if self.placed else ""
+        together = f" on nodes with {self.domain}" if self.domain else ""
+        fit = "fits" if self.have == 1 else "fit"
+        if self.want == 1:
+            lead = f"no {'other ' if self.placed else ''}pod of {self.group} fits{together}"
+        else:
+            lead = f"{self.group} starts with {self.want} pods at once or none, and {self.have} {fit}{together}{here}"
+        return f"{lead}; the next one, {self.pod}: {self.why.text(self.called)}"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        yield NextStep(
+            f"see how many pods of {self.group} fit, and whether another order or shape would place all",
+            command("dractl explain {} -n {}", _word(self.group), asked.namespace),
+        )
+
+
+class GangIncomplete(Cause, frozen=True, kw_only=True):
+    """The gang ``group`` has ``have`` pods, and ``want`` start at once."""
+
+    page = GangTooSmall.page
+    identity = ("group",)
+    beside_fixes = True
+
+    group: str
+    want: int
+    have: int
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        exist = f"only {self.have} exist{'s' if self.have == 1 else ''}"
+        return f"{self.group} starts with {self.want} pods at once or none, and {exist}; the scheduler tries none before"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        missing = self.want - self.have
+        yield NextStep(
+            f"find what creates the pods of {self.group}, and why {missing} {'is' if missing == 1 else 'are'} missing",
+            command(
+                "kubectl get events -n {} --field-selector reason=FailedCreate", asked.namespace
+            ),
+        )
+
+
+class GangHeldBack(Cause, frozen=True, kw_only=True):
+    """``pod`` of ``group`` is held back before scheduling, by ``why``, and the others wait for it. ``called`` are its
+    names for requests."""
+
+    page = GangTooSmall.page
+    identity = ("group",)
+    beside_fixes = True
+
+    group: str
+    pod: str
+    why: Headline
+    called: Names
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        why = self.why.text(self.called)
+        return f"{self.group} waits for its pod {self.pod}, which is held back before scheduling: {why}"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        ask = command("dractl explain {} -n {}", f"pod/{self.pod}", asked.namespace)
+        yield NextStep(f"see what holds back pod {self.pod}", ask)
+
+
+def _word(group: str) -> str:
+    """``podgroup/NAME`` of ``PodGroup namespace/NAME``."""
+    return f"{group.partition(' ')[0].lower()}/{group.rpartition('/')[2]}"

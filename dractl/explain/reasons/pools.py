@@ -1,0 +1,277 @@
+"""Reasons in what drivers publish: slices that are missing, pools that cannot be used."""
+
+from collections.abc import Iterator
+
+from dractl.cluster.paste import NextStep, command
+from dractl.explain.reasons.base import HIDDEN, NOTHING, SEE_SLICES, Cause, OfRequest, ReasonPage
+from dractl.explain.reasons.next_step import DAEMONSETS, MORE_NODES, AskedObject, pods_on
+from dractl.explain.reasons.phrases import Names, Scope, first, plural
+from dractl.explain.reasons.refusals import labels_text
+from dractl.scheduler.rejection import NodeLabel
+
+
+class NoSlicesForDriver(OfRequest, frozen=True, kw_only=True):
+    """The driver publishes nothing. ``known`` are the drivers that publish something; ``none_known``: there is no
+    ResourceSlice at all, in the cluster (``listed``) or in the input, which may lack those of the cluster."""
+
+    page = ReasonPage(
+        "no-slices-for-driver",
+        "the driver publishes no ResourceSlice",
+        "The class's driver has no ResourceSlice: it is not installed, does not run, or is too old for this API.",
+        "kubectl get resourceslices; kubectl get daemonsets -A | grep -i dra",
+        "Look at the driver's pods and their logs; check that its version supports the API versions of the cluster.",
+        1,
+    )
+    found = "known"
+
+    driver: str | None = None
+    known: tuple[str, ...] = ()
+    nearest: str | None = None
+    none_known: bool = False
+    listed: bool = False
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        if self.none_known:
+            where = "cluster" if self.listed else "input"
+            why = f"{self.lead(names)}the {where} has no ResourceSlice at all"
+            return f"{why}; driver {self.driver} publishes nothing" if self.driver else why
+        why = f"{self.lead(names)}driver {self.driver} publishes no ResourceSlice"
+        if self.nearest:
+            why += f"; there is {self.nearest}"
+        why = f"{why} (class {self.device_class})" if self.device_class else why
+        return f"{why}; {first(self._siblings)} of the same vendor does" if self._siblings else why
+
+    @property
+    def _siblings(self) -> tuple[str, ...]:
+        """Drivers of the same vendor that publish: parts of a driver can be switched off where it is installed."""
+        vendor = (self.driver or "").partition(".")[2]
+        return tuple(
+            name
+            for name in self.known
+            if name != self.driver and vendor and name.endswith(f".{vendor}")
+        )
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        if self.none_known:
+            yield MORE_NODES
+        if self._siblings:
+            switch = (
+                " (resources.gpus.enabled of its chart)" if self.driver == "gpu.nvidia.com" else ""
+            )
+            yield NextStep(
+                f"see whether the part that publishes {self.driver} is enabled{switch}", DAEMONSETS
+            )
+        driver = f"driver {self.driver}" if self.driver else "a DRA driver"
+        yield NextStep(f"see whether {driver} is installed and running", DAEMONSETS)
+
+
+class NoSlicesOnNode(OfRequest, frozen=True, kw_only=True):
+    """The driver publishes no device on the node."""
+
+    page = ReasonPage(
+        "no-slices-on-node",
+        "the driver publishes nothing on this node",
+        "Other nodes may have devices of the driver; this one has none, or its slice is empty.",
+        "kubectl get resourceslices --field-selector spec.nodeName=NODE",
+        "If the node should have devices, look at the driver's pod on it; after a kubelet restart the slices may take "
+        "a while.",
+        NOTHING,
+    )
+
+    driver: str | None = None
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        where = "this node" if scope is Scope.ONE else "any of these nodes"
+        if self.driver is None:
+            return f"{self.lead(names)}no driver publishes a device on {where}"
+        return f"{self.lead(names)}{self.driver} publishes no device on {where}"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        node = self.nodes[0] if self.nodes else "NODE"
+        yield NextStep(
+            f"see whether driver {self.driver or ''} runs on {node}, if that has the hardware",
+            pods_on(node),
+        )
+        yield MORE_NODES
+
+
+class SliceNodeMismatch(OfRequest, frozen=True, kw_only=True):
+    """The slice is for nodes that match ``selectors`` (one, as text), or its ``devices`` are for other nodes."""
+
+    page = ReasonPage(
+        "slice-node-mismatch",
+        "the slice is for other nodes",
+        "A slice that is not bound to one node has a node selector, and this node's labels do not match it.",
+        SEE_SLICES + " (spec.nodeSelector); kubectl get nodes --show-labels",
+        "Label the node to match the selector, if the device can really be reached from there.",
+        3,
+    )
+    found = "selectors"
+
+    driver: str | None = None
+    slice: str | None = None
+    selectors: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    labels: tuple[NodeLabel, ...] = ()
+    devices: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        if self.selectors:
+            there = labels_text(self.labels, len(self.nodes) < 2)
+            why = f"{self.lead(names)}slice {self.slice} is only for nodes with {self.selectors[0]}"
+            return f"{why}; {there}" if there else why
+        are = "is" if len(self.devices) == 1 else "are"
+        return f"{self.lead(names)}{plural(len(self.devices), 'device')} of the slice {are} for other nodes"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        if self.slice is None:
+            return
+        yield NextStep(
+            f"see which nodes slice {self.slice} is for: add such a node, or let its driver name these",
+            command("kubectl get nodes -L {}", ",".join(self.keys))
+            if self.keys
+            else "kubectl get nodes",
+        )
+
+
+class OfPool(OfRequest, frozen=True, kw_only=True):
+    """A pool (``driver/name``) whose devices the scheduler does not use. ``have`` of ``want`` slices of ``generation``
+    exist. With ``all_mode`` it stops a request for all devices, whichever driver's devices that wants.
+    ``upstream`` is the scheduler's sentence, where that is all that is known."""
+
+    driver: str
+    pool: str
+    have: int | None = None
+    want: int | None = None
+    generation: int = 0
+    all_mode: bool = False
+    upstream: str = ""
+
+    def faulty(self, names: Names, fault: str) -> str:
+        """The sentence, with what is wrong with the pool."""
+        if self.upstream:
+            return self.upstream
+        if self.all_mode and self.request is not None:
+            return f"{names.request(self.request)} wants all devices, and pool {self.pool} {fault}"
+        return f"pool {self.pool} {fault}"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        yield NextStep(
+            f"look at the slices of pool {self.pool}, then restart driver {self.driver} where it lags",
+            command("kubectl get resourceslices --field-selector spec.driver={}", self.driver),
+        )
+
+
+class PoolIncomplete(OfPool, frozen=True, kw_only=True):
+    """Slices of the pool are missing."""
+
+    page = ReasonPage(
+        "pool-incomplete",
+        "slices of the pool are missing",
+        "The pool announces a different number of slices than it has: devices of an incomplete pool are not used, and "
+        "a request with allocationMode All fails while any pool of the node is incomplete, whatever its driver.",
+        SEE_SLICES + " (spec.pool: name, generation, resourceSliceCount)",
+        "Wait a moment; if it persists, the driver is at fault: restart it. A dead node's slices go away with its "
+        "Node object.",
+        HIDDEN,
+    )
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        have, want = self.have or 0, self.want or 0
+        if have > want:
+            exist = f"{plural(have, 'slice')} of generation {self.generation} exist"
+            return self.faulty(names, f"is incomplete: {exist}, and each announces {want}")
+        return self.faulty(
+            names, f"is incomplete: {have} of {want} slices of generation {self.generation} exist"
+        )
+
+
+class PublishedTwice(Cause, frozen=True, kw_only=True):
+    """The pool has more slices than each of them says. ``slices`` are their names with the time of their creation, the
+    oldest first; ``both`` are devices that several of them have."""
+
+    page = ReasonPage(
+        "pool-published-twice",
+        "two installations of a driver publish the same pool",
+        "Each slice of a pool says how many there are. More than that are there: an earlier installation of the driver "
+        "has left its slices behind, or two run side by side. The scheduler takes the pool to be incomplete and uses "
+        "none of its devices.",
+        SEE_SLICES + " (metadata.creationTimestamp); kubectl get daemonsets -A",
+        "Uninstall the driver that is not wanted, and delete the slices that it has left.",
+        HIDDEN,
+    )
+    found = "both"
+    beside_fixes = True
+    underlying = True
+    asks = True
+
+    driver: str
+    pool: str
+    generation: int = 0
+    slices: tuple[tuple[str, str], ...] = ()
+    both: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        slices = " and ".join(
+            f"{name} (created {when})" if when else name for name, when in self.slices[:3]
+        )
+        more = f" and {len(self.slices) - 3} more" if len(self.slices) > 3 else ""
+        both = (
+            f"; {'all' if len(self.slices) > 2 else 'both'} have {first(self.both)}"
+            if self.both
+            else ""
+        )
+        return (
+            f"pool {self.pool} is published twice, by slices {slices}{more}{both}: do two installations of the driver "
+            "run, or has an earlier one left its slices?"
+        )
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        yield NextStep(
+            f"see which DaemonSets of driver {self.driver} run, and uninstall the other one",
+            DAEMONSETS,
+        )
+        yield NextStep(
+            "look at the slices; a stale one is older than the start of the driver that runs",
+            command(
+                "kubectl get resourceslices --field-selector spec.driver={} --sort-by=.metadata.creationTimestamp",
+                self.driver,
+            ),
+        )
+
+
+class PoolObsolete(OfPool, frozen=True, kw_only=True):
+    """A newer generation of the pool exists."""
+
+    page = ReasonPage(
+        "pool-obsolete",
+        "a newer generation of the pool has replaced the slice",
+        "Only slices of the newest generation of a pool count; older ones are dropped silently.",
+        SEE_SLICES + " (spec.pool.generation)",
+        "The driver must publish all slices of the pool in the same generation: restart it on the node that lags.",
+        HIDDEN,
+    )
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return self.faulty(
+            names, f"is ignored: here it has generation {self.generation}, elsewhere a newer one"
+        )
+
+
+class PoolInvalid(OfPool, frozen=True, kw_only=True):
+    """The pool contradicts itself; ``fault`` says how, in the scheduler's words."""
+
+    page = ReasonPage(
+        "pool-invalid",
+        "the pool contradicts itself",
+        "Two devices or counter sets have the same name, or a device consumes a counter that no counter set of the "
+        "pool has. No device of the pool is used. Up to 1.37 the scheduler does not say which fault it is.",
+        SEE_SLICES,
+        "This is a bug in the driver: report it, or use a version without it.",
+        HIDDEN,
+    )
+
+    fault: str = ""
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return self.faulty(names, f"is invalid: {self.fault}")

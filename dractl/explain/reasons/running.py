@@ -1,0 +1,647 @@
+"""Reasons after the scheduler: what keeps a pod that is on its node from running there."""
+
+from collections.abc import Iterator
+
+from dractl.cluster.kubelet import ContainerStatus, Health, Obstacle, Prepare, obstacle_of
+from dractl.cluster.paste import NextStep, command
+from dractl.explain.reasons.base import STOPPED, Cause, ReasonPage
+from dractl.explain.reasons.next_step import (
+    AskedObject,
+    delete_by_force,
+    pods_on,
+    see_kubelet,
+    see_node,
+)
+from dractl.explain.reasons.phrases import Names, Scope, first
+
+# kubernetes-sigs/dra-driver-nvidia-gpu cmd/compute-domain-kubelet-plugin/device_state.go
+_DOMAIN_NOT_READY = "asserting ComputeDomain Ready"
+
+
+def _check(node: str, why: str) -> NextStep:
+    return NextStep(f"run dractl discover --check on {node}: {why}", "dractl discover --check")
+
+
+def _log(asked: AskedObject, container: ContainerStatus) -> NextStep:
+    previous = (
+        " --previous" if container.state != "terminated" and container.last is not None else ""
+    )
+    read = command(
+        f"kubectl logs {{}} -n {{}} -c {{}}{previous}", asked.name, asked.namespace, container.name
+    )
+    return NextStep(f"read the log of container {container.name}", read)
+
+
+def _describe(asked: AskedObject) -> NextStep:
+    return NextStep(
+        "see what the kubelet says of the pod",
+        command("kubectl describe pod {} -n {}", asked.name, asked.namespace),
+    )
+
+
+class NotPrepared(Cause, frozen=True, kw_only=True):
+    """The pod is on its node, and the kubelet cannot prepare its devices: ``prepare`` is what it says. ``faults`` are
+    what the driver would find in the configuration of a claim: pod claim, path, and why. ``drivers`` are those of its
+    devices, ``configured`` those of them for which a claim has a configuration, ``lost`` those that publish nothing on
+    the node any more. ``devices`` are those of the claims, ``gates`` the driver's feature gates that a corrected
+    configuration needs."""
+
+    page = ReasonPage(
+        "not-prepared",
+        "the kubelet cannot prepare the pod's devices",
+        "The scheduler has done its part. The kubelet asks the driver on the node to prepare the devices, and it does "
+        "not answer, is not registered, or refuses the claim's configuration or the device; or the container runtime "
+        "does not find what the driver wrote for it (CDI). Containers do not start until it succeeds; the kubelet "
+        "tries again by itself.",
+        "kubectl describe pod -n NS NAME (FailedPrepareDynamicResources, Failed); dractl discover --check on the node",
+        "Start the driver where it does not run. Where it refuses, its words are the cause: correct the configuration "
+        "in the claim or its template, switch on the driver's feature gate, or reset the device. Where CDI files that "
+        "were there are gone, recreate the pod.",
+        STOPPED,
+    )
+    beside_fixes = True
+
+    prepare: Prepare
+    faults: tuple[tuple[str, str, str], ...] = ()
+    drivers: tuple[str, ...] = ()
+    configured: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        where = f"scheduled on {self.nodes[0]}, where the kubelet cannot prepare its devices: {self.prepare.words}"
+        faults = "; ".join(f"{path} of claim {claim}: {why}" for claim, path, why in self.faults)
+        if faults and self.prepare.answer == "refused":
+            return f"{where}; the driver refuses {faults}"
+        lost = ", ".join(self.lost)
+        return (
+            f"{where}; driver {lost} publishes nothing on {self.nodes[0]} any more"
+            if lost
+            else where
+        )
+
+    @property
+    def driver(self) -> str:
+        """The driver that the kubelet names, or the only one of the pod."""
+        one = self.prepare.driver or (self.drivers[0] if len(self.drivers) == 1 else "")
+        return f"driver {one}" if one else "the DRA driver"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        node = self.nodes[0]
+        if self.prepare.answer == "unregistered":
+            yield NextStep(
+                f"see whether {self.driver} runs on {node} and is registered with the kubelet; restart it",
+                pods_on(node),
+            )
+            yield _check(node, "it says which drivers listen and are registered")
+        elif self.prepare.answer == "silent":
+            yield NextStep(
+                f"see whether {self.driver} runs on {node}, and why it does not answer; restart it",
+                pods_on(node),
+            )
+        elif _DOMAIN_NOT_READY in self.prepare.words:
+            yield from _domain(asked, node)
+        elif self.prepare.answer == "refused":
+            yield from self._refused(asked, node)
+        yield _describe(asked)
+
+    def _refused(self, asked: AskedObject, node: str) -> Iterator[NextStep]:
+        """What to do where the driver itself has answered: another start of it would answer the same."""
+        if self.prepare.gate is not None:
+            yield self._switch_on(self.prepare.gate, "the kubelet then tries again")
+        elif self.faults or (self.configured and not self.prepare.libraries):
+            yield NextStep(
+                "correct the parameters in the config of the claim or its template, and recreate the pod",
+                command(
+                    "kubectl get resourceclaims,resourceclaimtemplates -n {} -o yaml",
+                    asked.namespace,
+                ),
+            )
+            for gate in self.gates:
+                yield self._switch_on(
+                    gate, "off by default, it would refuse the corrected configuration as well"
+                )
+        elif self.prepare.libraries:
+            yield NextStep(
+                f"see whether the vendor's libraries and programs are complete under the driver root that "
+                f"{self.driver} has on {node} (Helm: nvidiaDriverRoot), and install what its words name",
+                pods_on(node),
+            )
+            yield _check(node, "it looks for the vendor's libraries")
+        else:
+            device = f"device {first(self.devices)}" if self.devices else "the device"
+            yield NextStep(
+                f"reset or replace {device} on {node}; or keep others away from it with a taint, and recreate the "
+                "pod so that it gets another device",
+                see_node(node).command,
+            )
+        yield NextStep(
+            f"read the log of {self.driver} on {node}: it refuses to prepare the claim",
+            pods_on(node),
+        )
+
+    def _switch_on(self, gate: str, why: str) -> NextStep:
+        return NextStep(
+            f"switch on feature gate {gate} of {self.driver} (Helm: featureGates.{gate}=true), or leave what needs it "
+            f"out of the claim's configuration: {why}",
+            "helm list -A",
+        )
+
+
+def _domain(asked: AskedObject, node: str) -> Iterator[NextStep]:
+    yield NextStep(
+        "see which nodes the ComputeDomain waits for: a pod starts when the domain's daemon on its node is ready",
+        command("kubectl get computedomains -n {} -o yaml", asked.namespace),
+    )
+    yield NextStep(
+        f"see whether the ComputeDomain's daemon runs on {node}",
+        command(
+            "kubectl get pods -A -o wide -l resource.nvidia.com/computeDomain --field-selector spec.nodeName={}",
+            node,
+        ),
+    )
+
+
+class NotInjected(Cause, frozen=True, kw_only=True):
+    """The container runtime cannot give a container its CDI devices; ``why`` are its words. ``begun``: a container of
+    the pod has run before, so that the devices were there. ``host``: the path on the node that is absent."""
+
+    page = NotPrepared.page
+    beside_fixes = True
+
+    container: str
+    why: str
+    begun: bool = False
+    host: str = ""
+    drivers: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        node = self.nodes[0]
+        what = f"container {self.container}: {self.why}" if self.container else self.why
+        if self.host:
+            return f"scheduled on {node}, where {self.host}, which its CDI devices need, does not exist: {what}"
+        if self.begun:
+            return f"started on {node}, where the container runtime no longer knows its devices: {what}"
+        return f"scheduled on {node}, where the container runtime does not find its CDI devices, and never has: {what}"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        node = self.nodes[0]
+        driver = f"driver {self.drivers[0]}" if len(self.drivers) == 1 else "the driver"
+        if self.host:
+            yield NextStep(
+                f"see why device node {self.host} is absent on {node}: the kernel driver creates it, and the CDI file "
+                f"of {driver} names it",
+                see_node(node).command,
+            )
+            yield _check(node, "it compares the device nodes of CDI files with /dev")
+            return
+        if self.begun:
+            yield NextStep(
+                "recreate the pod: its driver then prepares the devices again",
+                command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
+            )
+        yield _check(
+            node,
+            f"the CDI file (specification) of {driver} may be broken, name another kind, or lie where the runtime does "
+            "not look (cdi_spec_dirs)",
+        )
+
+
+class NotStarted(Cause, frozen=True, kw_only=True):
+    """The kubelet cannot start the pod for a reason outside DRA; ``what`` it tries, ``why`` are its words."""
+
+    page = ReasonPage(
+        "not-started",
+        "the kubelet cannot start the pod's containers",
+        "The pod is on its node, and its sandbox, network, volumes, image or a container cannot be made. Nothing of it "
+        "runs; the kubelet tries again by itself.",
+        "kubectl describe pod -n NS NAME (FailedCreatePodSandBox, FailedMount, Failed)",
+        "Mend what the kubelet's words name: the network plugin, the runtime handler, the Secret or ConfigMap, the "
+        "volume, the image. The pod then starts without being recreated.",
+        STOPPED,
+    )
+    beside_fixes = True
+
+    what: str
+    why: str
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return f"scheduled on {self.nodes[0]}, where the kubelet cannot {self.what}: {self.why}"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        node = self.nodes[0]
+        cure = _cure(obstacle_of(self.why), node, asked)
+        if cure is not None:
+            yield cure
+        elif "image" in self.what:
+            yield NextStep(
+                "correct the name of the image where the pod is written, or let the node pull it (imagePullSecrets, "
+                "imagePullPolicy)",
+                command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
+            )
+        yield _describe(asked)
+
+
+def _cure(lacks: Obstacle, node: str, asked: AskedObject) -> NextStep | None:
+    """What to do about what kubelet or the container runtime lacks."""
+    name, namespace = lacks.name, asked.namespace
+    match lacks.lack:
+        case "runtime":
+            text = f"see whether the container runtime (containerd or CRI-O) runs on {node}, and start it"
+            return NextStep(text, command("kubectl describe node {}", node))
+        case "handler":
+            text = f"configure handler {name} of the pod's RuntimeClass in the runtime of {node}, or leave "
+            return NextStep(text + "runtimeClassName out of the pod", "kubectl get runtimeclasses")
+        case "runtimeclass":
+            text = f"create RuntimeClass {name}, or leave runtimeClassName out of the pod"
+            return NextStep(text, "kubectl get runtimeclasses")
+        case "plugin":
+            text = f"install CNI plugin {name} on {node} in one of {', '.join(lacks.where.split())}, or correct the CNI "
+            return NextStep(text + "configuration in /etc/cni/net.d", pods_on(node))
+        case "network":
+            text = f"see whether the network add-on runs on {node} and has written its CNI configuration to "
+            return NextStep(text + "/etc/cni/net.d", pods_on(node))
+        case "object":
+            kind = "ConfigMap" if lacks.kind.lower() == "configmap" else "Secret"
+            text = f"create {kind} {name} in namespace {namespace}, or correct its name where the pod is written"
+            return NextStep(text, command("kubectl get {}s -n {}", kind.lower(), namespace))
+        case "key":
+            text = "add the key to the Secret or ConfigMap, or correct its name where the pod is written"
+            return NextStep(text, command("kubectl get secrets,configmaps -n {}", namespace))
+        case "space":
+            return NextStep(f"free disk space on {node}", command("kubectl describe node {}", node))
+        case "volume":
+            text = f"see why the volume cannot be mounted: whether it exists, and whether its driver runs on {node}"
+            return NextStep(text, command("kubectl get pvc,volumeattachments -n {}", namespace))
+        case "command":
+            text = "correct the container's command, or its image"
+            return NextStep(
+                text, command("kubectl get pod {} -n {} -o yaml", asked.name, namespace)
+            )
+    return None
+
+
+class ContainerFailed(Cause, frozen=True, kw_only=True):
+    """A container has ended with an error, or ends again and again. ``over``: the pod has ended with it. ``claims`` are
+    those of the pod, ``without`` the sentences about devices that reach no container."""
+
+    page = ReasonPage(
+        "container-failed",
+        "a container has ended with an error",
+        "The devices are prepared and the container was started: its program ended with an error, was killed for "
+        "memory, or is restarted again and again.",
+        "kubectl logs -n NS NAME -c CONTAINER --previous; kubectl describe pod -n NS NAME",
+        "Correct the program, its arguments or its limits. A program that does not find its device: see whether the "
+        "container lists the claim in resources.claims, and dractl discover --check on the node (CDI).",
+        STOPPED,
+    )
+
+    container: ContainerStatus
+    over: bool = False
+    why: str = ""
+    claims: bool = False
+    without: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        where = f"failed on {self.nodes[0]}" if self.over else f"started on {self.nodes[0]}"
+        parts = [f"{where}, where {ended(self.container)}"]
+        if self.why:
+            parts.append(self.why)
+        return "; ".join(parts)
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        container, node = self.container, self.nodes[0]
+        kind = "init container" if container.init else "container"
+        if self.without:
+            yield NextStep(
+                "list the pod's claim in resources.claims of the container that uses it, and recreate the pod",
+                command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
+            )
+        if out_of_memory(container):
+            yield NextStep(
+                f"raise the memory limit of {kind} {container.name}, or have it use less",
+                command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
+            )
+        yield _log(asked, container)
+        if self.claims and not out_of_memory(container):
+            yield _check(
+                node,
+                "if the program does not find its devices, CDI may be off in the runtime (enable_cdi)",
+            )
+
+
+def out_of_memory(container: ContainerStatus) -> bool:
+    return any(
+        part is not None and part.reason == "OOMKilled" for part in (container, container.last)
+    )
+
+
+def ended(container: ContainerStatus) -> str:
+    """``container main ended with exit code 1 (Error), restarts: 3: CrashLoopBackOff (back-off 40s …)``."""
+    kind = "init container" if container.init else "container"
+    over = container if container.state == "terminated" else container.last
+    said = f"{kind} {container.name}"
+    if over is not None:
+        reason = f" ({over.reason})" if over.reason not in ("", "Error") else ""
+        said += f" ended with exit code {over.code}{reason}"
+        if over.message:
+            said += f": {_line(over.message)}"
+    if container.restarts:
+        said += f", {container.restarts} restart{'' if container.restarts == 1 else 's'}"
+    if container.state == "waiting":
+        message = f" ({_line(container.message)})" if container.message else ""
+        said += (
+            f"; waits: {container.reason}{message}"
+            if over is not None
+            else f" waits: {container.reason}{message}"
+        )
+    elif container.state == "running" and over is not None:
+        said += "; started again" + ("" if container.ready else ", not ready")
+    return said
+
+
+def _line(text: str) -> str:
+    """The last line of a termination message, which says most, in bounded length."""
+    return " ".join(text.strip().splitlines()[-1:])[-300:]
+
+
+class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
+    """The kubelet reports devices of the pod as unhealthy. ``stopped`` is a container that does not run."""
+
+    page = ReasonPage(
+        "device-unhealthy",
+        "a device of the pod is unhealthy",
+        "The driver tells the kubelet about the health of its devices, and says of one that the pod has that it is "
+        "unhealthy. The container keeps running until somebody ends it.",
+        "kubectl get pod -n NS NAME -o jsonpath='{.status.containerStatuses[*].allocatedResourcesStatus}'",
+        "Drain the device: delete the pod, keep others away with a DeviceTaintRule, and reset or replace the device.",
+        STOPPED,
+    )
+    beside_fixes = True
+
+    health: tuple[Health, ...]
+    devices: tuple[str, ...] = ()
+    stopped: ContainerStatus | None = None
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        one = self.health[0]
+        name = f"device {self.devices[0]}" if self.devices else f"device {one.device}"
+        more = f" and {len(self.health) - 1} more" if len(self.health) > 1 else ""
+        verb = "are" if more else "is"
+        why = f": {one.message}" if one.message else ""
+        state = f"; {ended(self.stopped)}" if self.stopped is not None else ""
+        return f"on {self.nodes[0]}, where {name} of claim {one.claim}{more} {verb} unhealthy{why}{state}"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        device = self.devices[0] if self.devices else self.health[0].device
+        yield NextStep(
+            f"keep other pods away from device {device} with a taint (DeviceTaintRule, NoSchedule), then delete the "
+            "pod: a new one gets another device",
+            command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
+        )
+        yield NextStep(
+            f"reset or replace device {device}: drain {self.nodes[0]} for it",
+            see_node(self.nodes[0]).command,
+        )
+
+
+class DeviceNotReady(Cause, frozen=True, kw_only=True):
+    """The driver has written to the claim's status that a device is not ready; ``why`` are its words."""
+
+    page = ReasonPage(
+        "device-not-ready",
+        "a driver says that a device of the pod is not ready",
+        "Drivers write conditions of allocated devices to the claim's status.devices. One of them says Ready: False.",
+        "kubectl get resourceclaim -n NS NAME -o jsonpath='{.status.devices}'",
+        "Its message is the driver's: mend what it names; the driver's log on the node says more.",
+        STOPPED,
+    )
+
+    claim: str
+    device: str
+    driver: str
+    why: str
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return f"on {self.nodes[0]}, where driver {self.driver} says that device {self.device} is not ready: {self.why}"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        yield NextStep(
+            f"read the log of driver {self.driver} on {self.nodes[0]}", pods_on(self.nodes[0])
+        )
+
+
+class ProbeFails(Cause, frozen=True, kw_only=True):
+    """A container runs and fails its probe; ``why`` are the kubelet's words."""
+
+    page = ContainerFailed.page
+
+    container: str
+    why: str
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return (
+            f"started on {self.nodes[0]}, where container {self.container} is not ready: {self.why}"
+        )
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        read = command("kubectl logs {} -n {} -c {}", asked.name, asked.namespace, self.container)
+        yield NextStep(
+            f"read the log of container {self.container}, and see whether its probe asks the right thing",
+            read,
+        )
+
+
+class Evicted(Cause, frozen=True, kw_only=True):
+    """The pod was ended by others: the kubelet for lack of a resource, or a controller for a taint."""
+
+    page = ReasonPage(
+        "pod-evicted",
+        "the pod was evicted",
+        "The kubelet ended the pod because its node ran out of disk, memory or process numbers, or a controller ended "
+        "it for a taint of its node or device.",
+        "kubectl describe pod -n NS NAME (Evicted, condition DisruptionTarget); kubectl describe node NODE",
+        "Free what the node ran out of, or tolerate or remove the taint; then recreate the pod.",
+        STOPPED,
+    )
+
+    why: str
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return f"evicted from {self.nodes[0]}: {self.why}" if self.nodes else f"evicted: {self.why}"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        node, why = self.nodes[0], self.why.lower()
+        if "disk" in why or "ephemeral-storage" in why or "inodes" in why:
+            yield NextStep(
+                f"free disk space on {node}, then recreate the pod",
+                command("kubectl describe node {}", node),
+            )
+        elif "memory" in why:
+            yield NextStep(
+                f"free memory on {node}, or give the pod a memory request, then recreate it",
+                command("kubectl describe node {}", node),
+            )
+        elif "taint" in why:
+            yield NextStep(
+                "remove the taint when the device or the node is in order again, or tolerate it (effect NoExecute), "
+                "and recreate the pod",
+                "kubectl get devicetaintrules",
+            )
+        else:
+            yield see_node(node)
+
+
+class Failed(Cause, frozen=True, kw_only=True):
+    """The pod has failed, and no container of it tells why: the kubelet did not admit it, or ended it."""
+
+    page = NotStarted.page
+
+    why: str
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        where = f"failed on {self.nodes[0]}" if self.nodes else "failed"
+        return f"{where}: {self.why}" if self.why else where
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        yield _describe(asked)
+
+
+class NodeSilent(Cause, frozen=True, kw_only=True):
+    """Nobody answers on the pod's node. ``why`` is what its Ready condition says, ``since`` when it changed (RFC 3339).
+    ``lead`` is how the sentence begins."""
+
+    page = ReasonPage(
+        "node-not-ready",
+        "the node of the pod does not answer",
+        "The kubelet of the node has stopped reporting, so nobody knows whether the pod still runs, and nobody starts "
+        "or ends it.",
+        "kubectl describe node NODE (condition Ready)",
+        "Start the kubelet or the node. Only where the node is gone for good, delete the pod by force.",
+        STOPPED,
+    )
+    underlying = True
+
+    why: str
+    since: str = ""
+    leaving: str = ""
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        since = f" since {self.since}" if self.since else ""
+        lead = f"is Terminating on {self.nodes[0]}" if self.leaving else f"on {self.nodes[0]}"
+        return f"{lead}, which does not answer{since}: {self.why}"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        node = self.nodes[0]
+        yield NextStep(f"start the kubelet of {node}, or the node", see_node(node).command)
+        if self.leaving:
+            yield delete_by_force(f"{asked.namespace}/{asked.name}")
+
+
+class NodeUnready(Cause, frozen=True, kw_only=True):
+    """The kubelet of the pod's node answers, and says that the node is not ready."""
+
+    page = NodeSilent.page
+
+    why: str
+    state: str = ""
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        state = f"; {self.state}" if self.state else ""
+        return f"on {self.nodes[0]}, which is not ready: {self.why}{state}"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        yield from NotStarted(what="start it", why=self.why, nodes=self.nodes).steps(asked)
+
+
+class KubeletSilent(Cause, frozen=True, kw_only=True):
+    """The node counts as ready, and its kubelet has said nothing of the pod for ``seconds``."""
+
+    page = NodeSilent.page
+
+    seconds: int
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        node = self.nodes[0]
+        return f"scheduled on {node}, whose kubelet has said nothing of it for {self.seconds} s: it may not run"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        yield see_kubelet(self.nodes[0])
+
+
+class Stuck(Cause, frozen=True, kw_only=True):
+    """The pod is Terminating on its node. ``until`` is when its containers had to be gone (RFC 3339), ``late``: that
+    has passed. ``running`` are containers that have not ended; ``known``: its kubelet has told of containers.
+    ``drivers`` are those that must unprepare its claims, ``lost`` those of them that publish nothing on the node;
+    ``finalizers`` and ``reported`` tell what else keeps it."""
+
+    page = ReasonPage(
+        "pod-terminating",
+        "the pod is being deleted and is not gone",
+        "A pod keeps its devices until the kubelet has ended its containers and the driver has unprepared its claims.",
+        "kubectl get pod -n NS NAME -o yaml (metadata.deletionTimestamp, finalizers, status.containerStatuses); the "
+        "log of the kubelet on the node (NodeUnprepareResources failed for ResourceClaim)",
+        "Start the driver of the claims; if it refuses, its words stand in the kubelet's log. Deleting by force gives "
+        "the devices to the next pod while they may be in use.",
+        STOPPED,
+    )
+
+    until: str
+    late: bool = False
+    running: tuple[str, ...] = ()
+    known: bool = True
+    drivers: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    finalizers: tuple[str, ...] = ()
+    reported: str = ""
+
+    @property
+    def passing(self) -> bool:
+        return not self.late
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        node = self.nodes[0]
+        lead = f"is Terminating on {node}, "
+        lead += f"was to be gone by {self.until}" if self.late else f"to be gone by {self.until}"
+        if not self.known:
+            why = "its kubelet has not said that it has stopped"
+        elif self.running:
+            why = f"container {', '.join(self.running)} still runs"
+        elif self.lost:
+            lost = ", ".join(self.lost)
+            why = "its containers have ended; "
+            why += f"driver {lost}, which must unprepare its claim, publishes nothing on {node}"
+        elif self.finalizers:
+            why = f"its containers have ended; finalizers: {', '.join(self.finalizers)}"
+        elif self.drivers:
+            drivers = ", ".join(self.drivers)
+            why = f"its containers have ended; driver {drivers} has to unprepare its claim, or a volume is still in use"
+        else:
+            why = "its containers have ended"
+        said = f" ({self.reported})" if self.reported else ""
+        return f"{lead}: {why}{said}; until it is gone it keeps its devices"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        node = self.nodes[0]
+        if self.known and not self.running and (self.lost or self.drivers):
+            yield NextStep(
+                f"start driver {first(self.lost or self.drivers)} on {node}: the pod is then gone",
+                pods_on(node),
+            )
+            yield NextStep(
+                f"read the kubelet's log on {node}, as no event tells it: NodeUnprepareResources failed for "
+                "ResourceClaim",
+                f"journalctl -u kubelet | grep NodeUnprepareResources   # on {node}",
+            )
+        elif self.finalizers:
+            yield NextStep(
+                f"ask the owner of finalizer {self.finalizers[0]}",
+                command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
+            )
+        else:
+            yield see_kubelet(node)
+            yield NextStep(
+                f"see whether a DRA driver on {node} fails to unprepare its claims", pods_on(node)
+            )
+        yield delete_by_force(f"{asked.namespace}/{asked.name}")

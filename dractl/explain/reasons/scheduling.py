@@ -1,0 +1,366 @@
+"""Reasons in the scheduler itself and in other schedulers."""
+
+from collections.abc import Iterator
+
+from dractl.cluster.paste import NextStep, command
+from dractl.explain.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
+from dractl.explain.reasons.next_step import AskedObject, twice_wanted
+from dractl.explain.reasons.phrases import Names, Scope, first
+from dractl.model.names import RequestRef
+from dractl.scheduler import prebind
+from dractl.scheduler.attempt import Scheduler
+
+
+class OtherScheduler(Cause, frozen=True, kw_only=True):
+    """``spec.schedulerName`` names another scheduler."""
+
+    page = ReasonPage(
+        "scheduler-bypass",
+        "kube-scheduler does not schedule this pod",
+        "spec.schedulerName names another scheduler, or spec.nodeName was set by hand: nobody allocates the claims, "
+        "or a scheduler does that explain does not know.",
+        "kubectl get pod -n NS NAME -o jsonpath='{.spec.schedulerName} {.spec.nodeName}'",
+        "Use the default scheduler, and let it choose the node (nodeSelector instead of nodeName).",
+        STOPPED,
+    )
+    found = "schedulers"
+
+    plugin: str
+    schedulers: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return (
+            f"spec.schedulerName is {self.plugin}: kube-scheduler ignores the pod, and the input does not show whether "
+            f"{self.plugin} runs or supports DRA; the rest is what kube-scheduler would say"
+        )
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        yield NextStep(f"see whether scheduler {self.plugin} runs", "kubectl get pods -A")
+
+
+class PlacedByHand(OfClaim, frozen=True, kw_only=True):
+    """``spec.nodeName`` was set without the scheduler having allocated the claim. ``exists``: there is such a node."""
+
+    page = OtherScheduler.page
+
+    exists: bool = True
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        where = ", ".join(self.nodes) + ("" if self.exists else ", which does not exist,")
+        return (
+            f"the pod was put on node {where} before claim {self.claim} was allocated: "
+            "spec.nodeName was set by hand or by another controller"
+        )
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        node = self.nodes[0] if self.nodes else "NODE"
+        yield NextStep(
+            f"remove spec.nodeName from the pod's manifest, select the node with nodeSelector "
+            f"kubernetes.io/hostname: {node} instead, and recreate the pod",
+            command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
+        )
+
+
+class TimeoutRisk(OfClaim, frozen=True, kw_only=True):
+    """The scheduler gives up before it has an answer. ``because`` is what cannot be satisfied."""
+
+    page = ReasonPage(
+        "timeout-risk",
+        "the scheduler's search takes too long",
+        "kube-scheduler tries combinations one after the other and gives up after 10 seconds per node.",
+        "kubectl describe pod -n NS NAME (timed out trying to allocate devices)",
+        "Fix the request that cannot be satisfied; narrow the selectors of the large one.",
+        STOPPED,
+    )
+    identity = ("pod_claim", "requests")
+
+    requests: tuple[RequestRef, ...] = ()
+    because: Cause | None = None
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        why = (
+            "the scheduler would try combinations for more than 10 seconds and give up "
+            "(timed out trying to allocate devices)"
+        )
+        if self.because is None:
+            return why
+        return f"{why}; the part that cannot be satisfied: {self.because.said(names, scope)}"
+
+
+class SchedulerError(OfClaim, frozen=True, kw_only=True):
+    """The allocator fails with an error that has no code of its own; ``upstream`` is its sentence."""
+
+    page = ReasonPage(
+        "scheduler-error",
+        "the scheduler fails with an error",
+        "The structured allocator of kube-scheduler ends the attempt with an error for which dractl has no separate "
+        "reason: an amount that the device's range arithmetic cannot represent, a derived attribute that cannot be "
+        "evaluated, a field that this release does not know. It stops the pod on every node.",
+        "kubectl describe pod -n NS NAME (event FailedScheduling)",
+        "Change what the error names; the message is quoted as the scheduler prints it.",
+        STOPPED,
+    )
+    identity = ("claim", "request")
+
+    request: RequestRef | None = None
+    upstream: str = ""
+    devices: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return self.upstream
+
+
+class UpstreamBug(OfClaim, frozen=True, kw_only=True):
+    """A known bug of the release stops the pod. ``effect`` is what goes wrong; ``fits_without``: on ``nodes`` it would
+    fit if the release did not have the bug."""
+
+    stops = (prebind.NoAllocationTime, prebind.EmptyMapping, prebind.Miscounted)
+    page = ReasonPage(
+        "upstream-bug",
+        "a known bug of this Kubernetes release",
+        "Without the bug the pod would be allocated; explain names the issue.",
+        "the issue that explain names",
+        "Upgrade kube-scheduler, or avoid the combination that the issue names.",
+        STOPPED,
+    )
+    found = "names"
+
+    effect: str = ""
+    fits_without: bool = False
+    issue: str | None = None
+    pool: str | None = None
+    counter_set: str | None = None
+    names: tuple[str, ...] = ()
+    request: RequestRef | None = None
+    devices: tuple[str, ...] = ()
+
+    @classmethod
+    def of_stop(
+        cls,
+        stop: prebind.NoAllocationTime | prebind.EmptyMapping | prebind.Miscounted,
+        scheduler: Scheduler,
+    ) -> Cause:
+        match stop:
+            case prebind.NoAllocationTime(claim):
+                effect = (
+                    f"claim {claim.full_name} was allocated without allocationTimestamp, by Kubernetes 1.35 or before, "
+                    "or with DRADeviceBindingConditions off: no further pod can join it until its pods end and it is "
+                    "allocated again"
+                )
+                users = (
+                    tuple(c.name for c in claim.claim.status.reserved_for)
+                    if claim.claim is not None
+                    else ()
+                )
+                return cls(
+                    pod_claim=claim.name or None, claim=claim.full_name, effect=effect, names=users
+                )
+            case prebind.EmptyMapping(_, nodes):
+                effect = (
+                    "the pod has claims and wants an extended resource that a device class provides, and the device "
+                    f"plugin of node {nodes[0]} has it: the scheduler makes an empty claim for it and fails to bind "
+                    "the pod"
+                )
+                return cls(effect=effect, nodes=nodes)
+            case prebind.Miscounted():
+                claim = stop.open_claims[0]
+                effect = (
+                    "one claim of the pod is allocated already and another has alternatives (firstAvailable): scoring "
+                    "counts allocations wrongly in this release"
+                )
+                return cls(
+                    pod_claim=claim.name, claim=claim.full_name, effect=effect, issue=stop.issue
+                )
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        if not self.fits_without:
+            return self.effect
+        issue = f" ({self.issue})" if self.issue else ""
+        return f"it would fit on {first(self.nodes)}, but for a known bug in the scheduler: {self.effect}{issue}"
+
+
+class NoConsumer(OfClaim, frozen=True, kw_only=True):
+    """No pod uses the claim."""
+
+    page = ReasonPage(
+        "no-consumer",
+        "no pod uses the claim",
+        "A claim is allocated when a pod that uses it is scheduled; until then pending is its normal state.",
+        SEE_CLAIM + " (status.reservedFor); kubectl get pods -n NS",
+        "Create a pod that refers to it.",
+        STOPPED,
+    )
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return (
+            f"no pod uses claim {self.claim}: a claim is allocated when a pod that uses it is scheduled, until then "
+            "pending is its normal state"
+        )
+
+
+class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
+    """Nothing provides the extended resource. ``nearest`` is a similar one (of ``device_class``, if set); else
+    ``device_class`` has devices of the vendor and does not provide it. ``gate_off``: DRAExtendedResource is off."""
+
+    page = ReasonPage(
+        "extended-resource-unmapped",
+        "no DeviceClass provides the extended resource",
+        "The pod asks for a resource by name. Nodes with a device plugin offer it themselves; nodes with a DRA driver "
+        "only through a class with that extendedResourceName.",
+        "kubectl get deviceclasses -o yaml; kubectl describe node NODE (Allocatable)",
+        "Set spec.extendedResourceName in the driver's class (feature gate DRAExtendedResource), or use a claim.",
+        OUTSIDE,
+    )
+    identity = ("resource",)
+
+    resource: str
+    device_class: str | None = None
+    nearest: str | None = None
+    gate_off: bool = False
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        if self.nearest:
+            by = f", of class {self.device_class}" if self.device_class else ""
+            return f"nothing provides {self.resource}; there is {self.nearest}{by}"
+        why = (
+            f"the node offers no {self.resource}; its DRA driver has devices of class {self.device_class}, which does "
+            f"not provide {self.resource} (spec.extendedResourceName)"
+        )
+        return f"{why}; the feature gate DRAExtendedResource is off, too" if self.gate_off else why
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        yield twice_wanted(self.resource, asked)
+
+
+class PodDeleting(Cause, frozen=True, kw_only=True):
+    """The pod is being deleted ``since`` (RFC 3339), without ever having had a node: ``finalizers`` keep it."""
+
+    page = ReasonPage(
+        "pod-deleting",
+        "the pod is being deleted, and will not be scheduled",
+        "The pod was deleted and never had a node. Finalizers keep it until the controllers that set them remove them; "
+        "the scheduler does not try it, and nothing of the same name can be created until then.",
+        "kubectl get pod -n NS NAME -o jsonpath='{.metadata.deletionTimestamp} {.metadata.finalizers}'",
+        "See whether the controller of the finalizer runs. If it is gone for good, remove the finalizer.",
+        STOPPED,
+    )
+    found = "finalizers"
+
+    pod: str
+    since: str
+    finalizers: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        kept = f"; finalizer {first(self.finalizers)} keeps it" if self.finalizers else ""
+        return (
+            f"pod {self.pod} is being deleted since {self.since}, and will not be scheduled{kept}"
+        )
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        pod = asked.name, asked.namespace
+        if not self.finalizers:
+            yield NextStep("wait until it is gone", command("kubectl get pod {} -n {}", *pod))
+            return
+        yield NextStep(
+            f"see why the controller that set finalizer {first(self.finalizers)} does not remove it",
+            command("kubectl get pod {} -n {} -o yaml", *pod),
+        )
+        yield NextStep(
+            "only if that controller is gone for good, remove the pod's finalizers; a pod that replaces it can be "
+            "created then",
+            command(
+                "kubectl patch pod {} -n {} --type=merge -p {}",
+                *pod,
+                '{"metadata":{"finalizers":null}}',
+            ),
+        )
+
+
+class InputIncomplete(Cause, frozen=True, kw_only=True):
+    """The scheduler has said why (``said_by``) the pod does not fit, and by the input it would: the input is
+    without (``absent``) nodes, or the objects of all namespaces but one."""
+
+    page = ReasonPage(
+        "input-incomplete",
+        "the scheduler saw more than the input has",
+        "By what the input has, the pod fits; the scheduler says that it does not. It saw nodes, or claims of other "
+        "namespaces, that the input lacks.",
+        "kubectl get pod -n NS NAME -o jsonpath='{.status.conditions}'",
+        "Believe the scheduler's message, and add to the input what is missing.",
+        STOPPED,
+    )
+
+    said_by: str
+    absent: str
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        what = "nodes, so node filters could not be checked"
+        if self.absent == "namespaces":
+            what = "the claims of other namespaces, so the devices that they hold look free"
+        return f"the scheduler says: {self.said_by}; the input lacks {what}"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        kinds = "nodes" if self.absent == "nodes" else "namespaces,pods,resourceclaims"
+        where = "" if self.absent == "nodes" else " of all namespaces"
+        dump = command("kubectl get {} -A -o yaml", kinds)
+        yield NextStep(f"add the {kinds.replace(',', ', ')}{where} to the input", dump)
+
+
+class WouldFitNow(Cause, frozen=True, kw_only=True):
+    """The pod fits now, and the scheduler has not tried again since ``since`` (RFC 3339). ``leaving`` are the pods that
+    it preempts on the node, and waits for; ``unbound`` the PersistentVolumeClaims that it waits for (kubernetes
+    pkg/scheduler/framework/plugins/volumebinding PreBind, BindPodVolumes)."""
+
+    page = ReasonPage(
+        "would-fit-now",
+        "the pod would fit now, and has not been tried again",
+        "Its condition is older than a change that helps. The scheduler tries again at an event that concerns the pod, "
+        "or after five minutes.",
+        "kubectl get pod -n NS NAME -o yaml (status.conditions[].lastTransitionTime)",
+        "Wait a few minutes; if nothing happens, see whether kube-scheduler runs, or delete and recreate the pod.",
+        STOPPED,
+    )
+
+    pod_claim: str | None = None
+    devices: tuple[str, ...] = ()
+    since: str = ""
+    leaving: tuple[str, ...] = ()
+    unbound: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        since = f" at {self.since}" if self.since else ""
+        if self.leaving:
+            pods = first(self.leaving)
+            return f"kube-scheduler preempts pods of lower priority on {self.nodes[0]}, and waits until they end: {pods}"
+        if self.unbound:
+            which = f"PersistentVolumeClaim {first(self.unbound)}"
+            return f"kube-scheduler has chosen {self.nodes[0]}, and waits for {which} to be bound there"
+        return (
+            f"it fits now (on {self.nodes[0]}), but the scheduler's last attempt{since} failed and it has not tried "
+            "again; it does so at an event that concerns the pod, or after five minutes"
+        )
+
+
+class Mixed(Cause, frozen=True, kw_only=True):
+    """Nodes have different causes, and none holds on most of them. ``codes`` are theirs; ``nearest_node`` and
+    ``nearest_cause`` are those of the node that is nearest to fitting."""
+
+    page = ReasonPage(
+        "mixed",
+        "every node has a different reason",
+        "No single reason stops the pod on most nodes; explain lists them node by node.",
+        "dractl explain -o json (nodes[].reasons)",
+        "Pick the smallest fix: one node is enough.",
+        OUTSIDE,
+    )
+    found = "codes"
+
+    codes: tuple[str, ...] = ()
+    nearest_node: str = ""
+    nearest_cause: Cause | None = None
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        why = "no common reason"
+        if self.nearest_cause is None:
+            return why
+        return f"{why}; nearest is {self.nearest_node}: {self.nearest_cause.said(names)}"

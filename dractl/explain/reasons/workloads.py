@@ -1,0 +1,271 @@
+"""Reasons in workloads: who holds the devices, and why they stay. They never change the verdict."""
+
+from collections.abc import Iterator, Sequence
+
+from dractl.cluster.paste import NextStep, command
+from dractl.explain.reasons.base import OUTSIDE, SEE_CLAIM, Cause, OfClaim, ReasonPage
+from dractl.explain.reasons.next_step import (
+    CONTROLLERS,
+    AskedObject,
+    delete_by_force,
+    pods_on,
+    see_kubelet,
+)
+from dractl.explain.reasons.phrases import Names, Scope, first, plural
+
+_PODS = "kubectl get pods -n NS -o wide"
+
+
+def _hold(pods: Sequence[str]) -> str:
+    return f"{'holds' if len(pods) == 1 else 'hold'} the devices"
+
+
+def _keep_away(pods: Sequence[str], other: str) -> str:
+    return (
+        f"keeps {other} away from its node"
+        if len(pods) == 1
+        else f"keep {other} away from their nodes"
+    )
+
+
+class OldReplicas(Cause, frozen=True, kw_only=True):
+    """The pod is a new replica of a rolling update, and ``pods``, its old replicas, hold the devices; or they keep it
+    ``apart`` from their nodes by anti-affinity or a host port."""
+
+    page = ReasonPage(
+        "rollout-waits",
+        "a rolling update waits for its own old replicas",
+        "The old replicas of the Deployment hold the devices that the new one needs, or keep it away from their nodes "
+        "by anti-affinity or a host port, and the Deployment ends an old one only when a new one is ready: with "
+        "maxUnavailable 0 that never happens.",
+        "kubectl rollout status -n NS deployment/NAME; " + _PODS,
+        "Set maxSurge to 0 and maxUnavailable to 1, or use the strategy Recreate.",
+        OUTSIDE,
+    )
+    found = "pods"
+
+    owner: str  # Kind namespace/name
+    pods: tuple[str, ...] = ()
+    surge: str = ""
+    unavailable: str = ""
+    apart: bool = False
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        how = ", ".join(
+            f"{k} {v}"
+            for k, v in (("maxSurge", self.surge), ("maxUnavailable", self.unavailable))
+            if v
+        )
+        what = (
+            _keep_away(self.pods, "the new one")
+            if self.apart
+            else f"{_hold(self.pods)} that the new one needs"
+        )
+        old = f"{plural(len(self.pods), 'old replica')} {what}"
+        why = f"the rolling update of {self.owner} waits for itself: its {old}"
+        return f"{why} ({how})" if how else why
+
+
+class OldRevision(Cause, frozen=True, kw_only=True):
+    """The pod was made from an earlier version of ``owner``, a StatefulSet or a ``paused`` Deployment, which does not
+    replace it."""
+
+    page = ReasonPage(
+        "pod-of-old-revision",
+        "the pod was made from an earlier version of its workload",
+        "A StatefulSet with podManagementPolicy OrderedReady does nothing further while one of its pods is not ready, "
+        "so a correction of its pod template does not reach a pod that is pending (kubernetes#67250). With the update "
+        "strategy OnDelete it never replaces pods itself. A Deployment with spec.paused makes no pods of a changed "
+        "template either.",
+        "kubectl get statefulset -n NS NAME -o jsonpath='{.status.updateRevision}'; "
+        "kubectl get pods -n NS -L controller-revision-hash",
+        "Delete the pod: the next one is made from the StatefulSet as it is now. Resume a paused Deployment: kubectl "
+        "rollout resume.",
+        OUTSIDE,
+    )
+
+    owner: str
+    paused: bool = False
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        if self.paused:
+            return f"{self.owner} is paused, so its changes do not reach the pod, which is of an earlier version of it"
+        return (
+            f"the pod was made from an earlier version of {self.owner}, whose changes do not reach it until it is "
+            "deleted"
+        )
+
+
+class OwnReplicas(Cause, frozen=True, kw_only=True):
+    """Other ``pods`` of the same workload hold the devices, or keep the pod ``apart`` from their nodes by
+    anti-affinity or a host port. ``ends``: such pods end by themselves (a Job's), so that waiting is the answer;
+    ``together``: unless they wait for each other, as those of a JobSet or an Indexed Job may."""
+
+    page = ReasonPage(
+        "own-replicas",
+        "other pods of the same workload hold the devices",
+        "The workload wants more pods than there are devices, or, where anti-affinity or a host port keeps them apart, "
+        "than there are nodes. Pods of a Job end, and the next one gets its turn; replicas of other workloads do not "
+        "end by themselves.",
+        _PODS,
+        "Wait, if it is a Job; else lower the replicas, ask for fewer devices per pod, or add devices.",
+        OUTSIDE,
+    )
+    found = "pods"
+    underlying = True
+
+    owner: str
+    pods: tuple[str, ...] = ()
+    apart: bool = False
+    ends: bool = False
+    together: bool = False
+    earlier: str = ""  # the run of the same CronJob that holds them
+    autoscaler: str = ""  # that writes the replicas
+    where: str = ""  # the labels of the nodes on which all of a group have to be
+    nodes_there: int = 0  # that have such devices
+    size: int = 0  # of the group
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        if self.earlier:
+            return f"Job {self.earlier}, an earlier run of {self.owner}, still holds the devices"
+        what = _keep_away(self.pods, "this one") if self.apart else _hold(self.pods)
+        held = f"{plural(len(self.pods), 'other pod')} of {self.owner} {what}"
+        if self.together:
+            return f"{held}; this one gets its turn only if they end without it"
+        if self.ends:
+            return f"nothing is wrong: {held}, and this one waits its turn"
+        why = f"{held} ({first([name.rpartition('/')[2] for name in self.pods])})"
+        if self.size:
+            nodes = f"{plural(self.nodes_there, 'node')} with such devices"
+            return f"{self.owner} wants {self.size} pods where {self.where}, and there are {nodes}; {why}"
+        return f"{why}, and {self.autoscaler} wants more" if self.autoscaler else why
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        if self.ends:
+            yield NextStep(
+                f"wait until a pod of {self.owner} is done",
+                command("kubectl get pods -n {}", asked.namespace),
+            )
+        elif self.autoscaler:
+            yield NextStep(
+                f"lower minReplicas and maxReplicas of {self.autoscaler.partition(' (')[0]} to what fits: it undoes "
+                "what is scaled by hand; or add a node",
+                command("kubectl get hpa -n {}", asked.namespace),
+            )
+        elif self.size:
+            group = self.owner.partition(" of ")[2]
+            yield NextStep(
+                f"add a node where {self.where}, or lower spec.leaderWorkerTemplate.size of {group} to "
+                f"{self.nodes_there} if a smaller group will do",
+                command("kubectl get nodes -l {}", self.where),
+            )
+        else:
+            yield NextStep(
+                f"lower the replicas of {self.owner} to what fits, or add a node",
+                "kubectl get nodes",
+            )
+
+
+class ClaimEach(OfClaim, frozen=True, kw_only=True):
+    """Each replica has a claim of its own from ``template``, and the claim's configuration asks for sharing, which
+    works among the pods of one claim only."""
+
+    page = ReasonPage(
+        "claim-for-each-replica",
+        "each replica has its own claim, and devices are shared within one claim only",
+        "A ResourceClaimTemplate makes one claim for each pod, and a device belongs to one claim. Time-slicing and MPS "
+        "share a device among the containers and pods that use the same ResourceClaim.",
+        SEE_CLAIM,
+        "Create one ResourceClaim and name it in the pod template by resourceClaimName.",
+        OUTSIDE,
+    )
+
+    template: str
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return (
+            f"each replica has its own claim, from template {self.template}, and devices are shared only among the "
+            "pods of one ResourceClaim"
+        )
+
+
+class HoldersEnded(Cause, frozen=True, kw_only=True):
+    """``pods`` have ended or no longer exist, and ``claims`` still hold the devices for them."""
+
+    page = ReasonPage(
+        "holder-ended",
+        "a claim holds the devices for a pod that has ended",
+        "kube-controller-manager releases the claims of pods that have ended or were deleted, usually within seconds. "
+        "Until then, and for as long as it does not run, their devices stay allocated.",
+        SEE_CLAIM,
+        "See whether kube-controller-manager runs. Deleting the claims does not help: their finalizer keeps them until "
+        "it releases them.",
+        OUTSIDE,
+    )
+    found = "claims"
+    beside_fixes = True
+
+    claims: tuple[str, ...] = ()
+    pods: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        one = len(self.claims) == 1
+        return (
+            f"claim{'' if one else 's'} {first(self.claims)} still {'holds' if one else 'hold'} devices for pod "
+            f"{first(self.pods)}, which {'has' if len(self.pods) == 1 else 'have'} ended: kube-controller-manager has "
+            f"not released {'it' if one else 'them'}"
+        )
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        yield CONTROLLERS
+
+
+class HoldersTerminating(Cause, frozen=True, kw_only=True):
+    """``pods`` that hold the devices are being deleted and have not ended; ``since`` is when that began."""
+
+    page = ReasonPage(
+        "holder-terminating",
+        "a pod that holds the devices is Terminating",
+        "The pod was deleted, and its kubelet has not reported its end: containers that do not stop, a finalizer, or a "
+        "node that does not answer. Its claim stays allocated until then.",
+        "kubectl get pod -n NS NAME -o wide; kubectl get node NODE",
+        "Look at the node. If it is gone for good: kubectl delete pod --force --grace-period=0.",
+        OUTSIDE,
+    )
+    found = "pods"
+    beside_fixes = True
+
+    pods: tuple[str, ...] = ()
+    since: str = ""
+    on: tuple[str, ...] = ()
+    finalizers: tuple[str, ...] = ()
+    event: str = ""  # what the kubelet says of ending it
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        one = len(self.pods) == 1
+        why = f"; finalizer {first(self.finalizers)} keeps it" if self.finalizers else ""
+        why = f"; its kubelet says: {self.event}" if self.event else why
+        return (
+            f"pod {first(self.pods)} on {first(self.on)}, which {'holds' if one else 'hold'} the devices, "
+            f"{'is' if one else 'are'} Terminating since {self.since}{why}"
+        )
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        if self.event:
+            yield NextStep(
+                f"get the DRA driver on {self.on[0]} running and registered again: the kubelet cannot unprepare the "
+                "claims before, and to delete the pod by force leaves its devices in an unknown state",
+                pods_on(self.on[0]),
+            )
+            return
+        if self.finalizers:
+            namespace, _, name = self.pods[0].partition("/")
+            yield NextStep(
+                f"see why the controller that set finalizer {first(self.finalizers)} does not remove it; only if it is "
+                "gone for good, remove the finalizer: to delete by force does nothing against it",
+                command("kubectl get pod {} -n {} -o yaml", name, namespace),
+            )
+            return
+        for pod in self.pods[:1]:
+            yield see_kubelet(self.on[0])
+            yield delete_by_force(pod)

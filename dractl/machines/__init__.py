@@ -1,0 +1,65 @@
+"""Machines that nobody has at hand: turns a name (``p5.48xlarge``), a line (``8xH100,2xnic``) or a YAML file into a
+Machine to render slices for."""
+
+from dractl.errors import InputError, UsageError
+from dractl.facts.hardware import machine_room
+from dractl.machines import build, described
+from dractl.machines.build import as_node
+from dractl.machines.labels import of, setter
+from dractl.machines.spec import is_file, parse
+from dractl.model.quantity import PLENTY
+from dractl.topology import cpulist
+from dractl.topology.machine import Machine
+
+__all__ = ["as_node", "labels_of", "machine", "room_of", "setter"]
+
+
+def machine(spec: str) -> Machine:
+    """The machine that ``--hardware`` describes. Raises UsageError, and InputError for errors in a file."""
+    if not is_file(spec):
+        return build.machine(parse(spec))
+    layout = described.read(spec)
+    try:
+        return build.machine(layout)
+    except UsageError as error:  # of the machine as a whole, so of no line
+        raise InputError(
+            error.message.removeprefix("--hardware: "), place=spec, hint=error.hint
+        ) from error
+
+
+_NATIVE = ("cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "hugepages-1Gi", "pods")
+
+
+def room_of(spec: str) -> dict[str, str]:
+    """``status.allocatable`` of the node of such a machine: CPUs and memory as its description, the labels of its
+    instance type or its maker's documents say them (what kubelet keeps for the system is not known, and not taken off),
+    :data:`PLENTY` of what none says; empty if they say neither. Raises UsageError, and InputError."""
+    found, known = machine(spec), _documented(spec)
+    online, memory = found.cpus.online, found.host.memory_bytes
+    if online:
+        known["cpu"] = str(len(cpulist.parse(online)))
+    if memory is not None:
+        known["memory"] = str(memory)
+    return dict.fromkeys(_NATIVE, PLENTY) | known if known else {}
+
+
+def _documented(spec: str) -> dict[str, str]:
+    """The room of an instance type of EC2 (karpenter-provider-aws pkg/apis/v1/labels.go: instance-memory is in MiB), or
+    of a machine that its maker documents."""
+    labels = {key: value for key, value in labels_of(spec).items() if key.startswith(_EC2)}
+    if labels:
+        memory = labels.get(f"{_EC2}memory")
+        known = {"cpu": labels.get(f"{_EC2}cpu"), "memory": f"{memory}Mi" if memory else None}
+    else:
+        room = machine_room(spec.partition(",")[0].lower())
+        known = {"cpu": room.cpu, "memory": room.memory} if room is not None else {}
+    return {name: amount for name, amount in known.items() if amount}
+
+
+_EC2 = "karpenter.k8s.aws/instance-"
+
+
+def labels_of(spec: str) -> dict[str, str]:
+    """The labels that the node of such a machine certainly has. Raises UsageError, and InputError for errors in a
+    file."""
+    return of(described.read(spec) if is_file(spec) else parse(spec))

@@ -1,0 +1,233 @@
+"""A described machine before it is built: products on PCIe roots, and settings of the whole machine."""
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+from dractl.errors import UsageError
+from dractl.machines import mig, names
+from dractl.machines.products import Product, beginning, find, products
+from dractl.model import Quantity
+from dractl.model.nearest import nearest_names
+from dractl.topology.machine import Reported
+
+MAX_DEVICES = 512
+MAX_CPUS = 4096
+MAX_VFS = 128
+MAX_NODES = 64
+
+NUMBERS = {
+    "roots": MAX_DEVICES,
+    "numa": MAX_NODES,
+    "cpus": MAX_CPUS,
+    "threads": 8,
+    "vfs": MAX_VFS,
+    "nvlinks": 36,
+}
+KEYS = (
+    "roots",
+    "numa",
+    "cpus",
+    "threads",
+    "memory",
+    "vfs",
+    "driver",
+    "cuda",
+    "mig",
+    "addressingMode",
+)
+"""The settings of a line. A file has them too, and :data:`FILE_KEYS`."""
+
+FILE_KEYS = ("gpuMemory", "fabric", "cloud", "instanceType", "nvlinks")
+CHOICES = {
+    "addressingMode": ("ATS", "HMM", "None"),
+    "cloud": ("alibaba", "aws", "azure", "gce", "oke"),
+}
+"""NVML's addressing modes, and the clouds that dranet knows."""
+
+MIN_MEMORY, MAX_MEMORY = 1 << 20, 1 << 50
+
+Sure = Literal["recorded", "documented", "derived"]
+SURE: tuple[Sure, ...] = ("recorded", "documented", "derived")
+"""How sure a value is: printed by a real machine or its driver, documented by the vendor, or concluded from those."""
+
+_NEAR = 5  # machines of a family that are suggested
+_ITEM = re.compile(r"(?:(\d+)\s*[xX×]\s*)?(.+)\Z")
+_VERSION = re.compile(r"\d{1,5}(\.\d{1,5}){0,3}\Z")
+_NO_UUID = "00000000-0000-0000-0000-000000000000"
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
+
+
+class PlannedDevice(Struct, frozen=True):
+    """A device on a root. Without ``address`` it gets the next free one below its root. Of a NIC, ``interface`` is the
+    name of its network interface; without it there is a made-up one. ``uplink`` carries the node's default route. Of an
+    NVIDIA GPU, ``number`` is NVML's index and the minor of its device; without it they are counted by address.
+    """
+
+    product: Product
+    address: str | None = None
+    interface: str | None = None
+    link: str = "ethernet"
+    mtu: int | None = None
+    sriov: bool = False
+    subsystem: str | None = None
+    uplink: bool = False
+    number: int | None = None
+
+
+class PlannedRoot(Struct, frozen=True):
+    """A PCIe root. Without ``name`` it gets one; ``numa`` is None where the kernel knows no node of it.
+
+    ``behind`` is the folder of ``/sys/devices`` that the root lies in, where it is not there itself: Hyper-V's VMBus,
+    of which the drivers' helper library computes no ``pcieRoot``.
+    """
+
+    slots: tuple[PlannedDevice, ...] = ()
+    numa: int | None = 0
+    name: str | None = None
+    behind: str = ""
+
+
+class Provenance(Struct, frozen=True):
+    """The source of values in a machine file, and how sure they are."""
+
+    of: str
+    sure: Sure
+    source: str
+
+
+class Layout(Struct, frozen=True):
+    """A described machine. ``settings`` are the keys of :data:`KEYS` and :data:`FILE_KEYS` as written, ``labels`` are
+    those of its node.
+    """
+
+    roots: tuple[PlannedRoot, ...] = ()
+    numa: int = 1
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    title: str = ""
+    evidence: tuple[Provenance, ...] = ()
+    reported: tuple[Reported, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def products(self) -> tuple[Product, ...]:
+        """Every device's product, root by root."""
+        return tuple(slot.product for root in self.roots for slot in root.slots)
+
+
+def numbers(settings: Mapping[str, Any]) -> dict[str, int]:
+    """The settings that are numbers. Raises UsageError for unknown keys, and for impossible values."""
+    found: dict[str, int] = {}
+    for key, value in settings.items():
+        if key in NUMBERS:
+            most = NUMBERS[key]
+            if not str(value).isdecimal() or not 1 <= int(value) <= most:
+                raise UsageError(
+                    f"--hardware: {key} must be a number from 1 to {most}, not {value!r}"
+                )
+            found[key] = int(value)
+        elif key not in KEYS and key not in FILE_KEYS:
+            raise unknown_key(key)
+        elif (wanted := _unfit(key, value)) is not None:
+            raise UsageError(f"--hardware: {key} must be {wanted}, not {value!r}")
+    return found
+
+
+def _unfit(key: str, value: Any) -> str | None:
+    """The required form of a setting's value, or None if the value has it."""
+    if key in CHOICES:
+        return None if value in CHOICES[key] else f"one of {', '.join(CHOICES[key])}"
+    if key == "mig":
+        return (
+            None
+            if mig.fits(value)
+            else "on, off, or the MIG devices of each GPU, such as 7x1g.5gb or 3g.20gb+2x2g.10gb"
+        )
+    if key in ("memory", "gpuMemory"):
+        return (
+            None
+            if MIN_MEMORY <= size(value) <= MAX_MEMORY
+            else "a quantity such as 512Gi, from 1Mi to 1Pi"
+        )
+    if key in ("driver", "cuda"):
+        return (
+            None
+            if _VERSION.match(str(value))
+            else f"a version such as {'13.0' if key == 'cuda' else '580.65.06'}"
+        )
+    if key == "instanceType":
+        return None if isinstance(value, str) and value else "a string such as p5.48xlarge"
+    fits = isinstance(value, dict) and {"cluster", "clique"} >= set(value)
+    if (
+        not fits
+        or not _UUID.match(str(value.get("cluster", _NO_UUID)))
+        or not str(value.get("clique", 1)).isdecimal()
+    ):
+        return "a map of cluster, a UUID, and clique, a number"
+    return None
+
+
+def size(value: object) -> int:
+    """A quantity's value in bytes, 0 for anything else."""
+    try:
+        return Quantity.parse(str(value)).value()
+    except ValueError:
+        return 0
+
+
+def unknown_key(key: str, known: tuple[str, ...] = KEYS) -> UsageError:
+    """The error for a key that does not exist: the nearest one, and all of them."""
+    counted = {name.lower(): name for name in products()}.get(key.lower().removesuffix("s"))
+    if counted is not None:
+        return UsageError(
+            f"--hardware: {key!r} is no key", hint=f"a count stands in front: 4x{counted}"
+        )
+    near = nearest_names(key, known, most=1)
+    suggestion = f"; did you mean {near[0]}?" if near else ""
+    return UsageError(
+        f"--hardware: unknown key {key!r}{suggestion}", hint=f"keys are {', '.join(known)}"
+    )
+
+
+def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
+    """The error for a name that is neither a product nor a machine: the nearest ones."""
+    known = {name.lower(): name for name in (*products(), *machines)}
+    family = [name for name in (*names.beginning(text), *beginning(text)) if name.lower() in known][
+        :_NEAR
+    ]
+    if text[:1] in ("x", "X") and text[1:].lower() in known:
+        return UsageError(
+            f"--hardware: {text!r} has no count", hint=f"write 8x{known[text[1:].lower()]}"
+        )
+    near = family or [known[name] for name in get_close_matches(text.lower(), known, 3, 0.6)]
+    message = f"--hardware: unknown machine or product {text!r}"
+    lists = "`dractl render --list-hardware` lists the machines"
+    if near:
+        return UsageError(
+            f"{message}; did you mean {' or '.join(near)}?", hint=f"{lists} and the products"
+        )
+    return UsageError(
+        message, hint=f"products are {', '.join(products())}; keys are {', '.join(KEYS)}; {lists}"
+    )
+
+
+def counted(text: str, machines: tuple[str, ...] = ()) -> tuple[Product, int]:
+    """``2xH100`` as a product and a count. Raises UsageError with the nearest products and ``machines``."""
+    match = _ITEM.match(text.strip())
+    found = find(match[2]) if match is not None else None
+    if match is not None and match[1] and found is None and names.canonical(match[2]) in machines:
+        raise UsageError(
+            f"--hardware: {match[2]} is a whole machine, which takes no count",
+            hint=f"dractl render --hardware {match[2]} --nodes {match[1].lstrip('0')[:20] or 1}",
+        )
+    if match is None or found is None:
+        raise unknown_product(match[2] if match is not None else text, machines)
+    count = (match[1] or "1").lstrip("0")
+    if not count or len(count) > len(str(MAX_DEVICES)) or int(count) > MAX_DEVICES:
+        raise UsageError(
+            f"--hardware: the count of {found.name} must be from 1 to {MAX_DEVICES}, not {match[1][:20]}"
+        )
+    return found, int(count)

@@ -1,0 +1,239 @@
+"""``devices -o json`` and ``fit -o json``: the schemas dractl/devices/v1 and dractl/fit/v1."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from dractl.alignment import Use
+from dractl.capacity import DeviceRow, Fit, Most, PluginRow, PoolRow, Problem, Stock, Stranded
+from dractl.capacity.aligned import Aligned
+from dractl.capacity.changes import unjudged
+from dractl.capacity.summaries import Amount, Partitions, Shared
+from dractl.cluster.devices import Holder
+from dractl.cluster.rights import WHOLE, Rights
+from dractl.explain.answer import Reason, plain
+from dractl.facts import current
+from dractl.report.alignment.text import constraint_json, use_json
+
+
+def devices(
+    stock: Stock,
+    plugins: Sequence[PluginRow],
+    problems: Sequence[Problem],
+    release: str,
+    rights: Rights = WHOLE,
+    *,
+    uses: Sequence[Use] = (),
+    assumed: bool = False,
+) -> str:
+    """The inventory of a cluster as far as ``rights`` go. ``assumed``: nobody named the release.
+
+    Rows are written one by one: as values, 40,000 devices take hundreds of megabytes."""
+    members = {
+        "schema": _text("dractl/devices/v1"),
+        "kubernetesVersion": _text(release),
+        **({"kubernetesVersionAssumed": "true"} if assumed else {}),
+        "facts": json.dumps(current().to_json()),
+        "pools": _list(_pool(row) for row in stock.pools),
+        "devices": _list(_device(row) for row in stock.devices),
+        "plugins": _list(
+            {
+                "node": p.node,
+                "resource": p.resource,
+                "allocatable": p.allocatable,
+                "requested": p.requested,
+            }
+            for p in plugins
+        ),
+        "problems": _list(
+            {
+                "code": p.code,
+                "message": p.message,
+                "objects": list(p.objects),
+                "next": [
+                    {"text": step.text, **({"command": step.command} if step.command else {})}
+                    for step in p.next
+                ],
+            }
+            for p in problems
+        ),
+    }
+    if uses:
+        members["alignments"] = _list(map(use_json, uses))
+    if rights.unread:
+        members["unread"] = _list(rights.as_json())
+    return "{\n" + ",\n".join(f' "{name}": {value}' for name, value in members.items()) + "\n}"
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False)
+
+
+def _list(values: Iterable[Any]) -> str:
+    """A list in an object, indented like it."""
+    written = ",\n".join("  " + _text(value).replace("\n", "\n  ") for value in values)
+    return f"[\n{written}\n ]" if written else "[]"
+
+
+def fit_value(
+    found: Fit,
+    stops: Sequence[Reason],
+    stranded: Sequence[Stranded],
+    most: Most | None,
+    *,
+    aligned: Aligned | None = None,
+    by_node: Mapping[str, Sequence[Reason]],
+    replicas: int | None,
+    release: str,
+) -> dict[str, Any]:
+    """How many copies fit, as the plain value that is printed; ``by_node`` has the obstacle of the next copy on each
+    node."""
+    return {
+        "schema": "dractl/fit/v1",
+        "subject": found.subject.name,
+        "kubernetesVersion": release,
+        "fits": found.fits if aligned is None else min(found.fits, aligned.first),
+        **({} if aligned is None else {"aligned": _aligned(found, aligned)}),
+        **({"handedOut": _handed_out(found)} if found.handed_out else {}),
+        "replicas": replicas,
+        "undecided": found.undecided,
+        "nodes": [
+            {
+                "name": n.name,
+                "fits": n.fits,
+                "devices": list(n.devices),
+                "stops": [
+                    {"code": reason.code, "message": reason.short}
+                    for reason in by_node.get(n.name, ())
+                ],
+            }
+            for n in found.nodes
+        ],
+        "stops": plain(tuple(stops)),
+        "schedulerMessage": found.stopped.message,
+        **(
+            {"preempts": [{"node": n, "pods": list(pods)} for n, pods in found.preempts]}
+            if found.preempts
+            else {}
+        ),
+        "stranded": [
+            {
+                "driver": s.driver,
+                "pcieRoot": s.pcie_root,
+                "node": s.node,
+                "devices": list(s.devices),
+                "why": s.why,
+            }
+            for s in stranded
+        ],
+        **(
+            {"unjudged": list(out)}
+            if (out := unjudged(found.subject.state, found.subject.pod))
+            else {}
+        ),
+        "most": None
+        if most is None
+        else {"fits": most.fits, "proven": most.proven, "bound": most.bound},
+    }
+
+
+def _handed_out(found: Fit) -> list[dict[str, Any]]:
+    return [
+        {
+            "node": one.node,
+            "resource": one.resource,
+            "driver": one.driver,
+            "offered": one.offered,
+            "inUse": one.used,
+        }
+        for one in found.handed_out
+    ]
+
+
+def _aligned(found: Fit, aligned: Aligned) -> dict[str, Any]:
+    with_ = None if aligned.constraint is None else constraint_json(aligned.constraint)
+    return {
+        "firstFit": aligned.first,
+        "placed": found.fits,
+        "unknown": aligned.unknown,
+        "possible": aligned.possible,
+        "with": with_,
+        "fitsWith": aligned.constrained if with_ is not None else None,
+    }
+
+
+def _pool(row: PoolRow) -> dict[str, Any]:
+    return {
+        "driver": row.driver,
+        "pool": row.pool,
+        "node": row.node,
+        "generation": row.generation,
+        "slices": row.slices,
+        "expected": row.expected,
+        "complete": row.usable,
+        "total": row.total,
+        "allocated": row.allocated,
+        "available": row.available,
+        "unavailable": row.unavailable,
+        **({"shared": _shared(row.shared)} if row.shared is not None else {}),
+        **(
+            {"counters": {name: _amounts(amounts) for name, amounts in row.counters}}
+            if row.counters
+            else {}
+        ),
+        **(
+            {"partitions": [_partitions(each) for each in row.partitions]} if row.partitions else {}
+        ),
+    }
+
+
+def _shared(found: Shared) -> dict[str, Any]:
+    return {"full": found.full, "partial": found.partial, "capacity": _amounts(found.capacity)}
+
+
+def _amounts(amounts: Sequence[Amount]) -> dict[str, Any]:
+    return {
+        a.name: {"total": a.total, "consumed": a.consumed, "available": a.left} for a in amounts
+    }
+
+
+def _partitions(row: Partitions) -> dict[str, Any]:
+    return {
+        "attribute": row.attribute,
+        "type": row.type,
+        "total": row.total,
+        "allocatable": row.allocatable,
+    }
+
+
+def _device(row: DeviceRow) -> dict[str, Any]:
+    return {
+        "driver": row.id.driver,
+        "pool": row.id.pool,
+        "device": row.id.device,
+        "node": row.node,
+        "classes": list(row.classes),
+        "model": row.model,
+        "pcieRoot": row.pcie_root,
+        "numaNode": row.numa_node,
+        "state": row.state,
+        "capacity": {
+            amount.name: {"total": amount.total, "consumed": amount.consumed}
+            for amount in row.capacity
+        },
+        "holders": [
+            _holder(holder, request)
+            for holder, request in zip(row.holders, row.requests, strict=True)
+        ],
+        "taints": list(row.taints),
+    }
+
+
+def _holder(holder: Holder, request: str) -> dict[str, Any]:
+    return {
+        "claim": holder.claim,
+        "request": request,
+        "pods": [holder.pod] if holder.pod else [],
+        "since": holder.since,
+        "finished": holder.finished,
+    }

@@ -1,0 +1,440 @@
+"""``devices`` and ``fit`` as text: a line per node, or per device; if there are many, equal nodes share a line."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from dractl.alignment import Use
+from dractl.capacity import DeviceRow, Fit, Most, PluginRow, PoolRow, Problem, Stock, Stranded, left
+from dractl.capacity.aligned import Aligned
+from dractl.capacity.changes import unjudged
+from dractl.explain.answer import Reason
+from dractl.explain.reasons.phrases import age
+from dractl.model.order import natural
+from dractl.report.alignment.text import percent
+from dractl.report.canvas import Canvas
+from dractl.report.plain import plural, printable, wrap
+from dractl.report.table import table
+
+Cells = tuple[str, ...]
+
+_OUT = ("tainted", "incomplete", "stale", "gone")
+_MANY = 40  # rows from which equal ones are merged
+_SHOWN = 12
+_MODEL = 12  # columns below which a model's name is not worth showing
+
+
+def devices(
+    stock: Stock,
+    plugins: Sequence[PluginRow],
+    problems: Sequence[Problem],
+    canvas: Canvas,
+    hidden: str = "",
+    *,
+    by: str = "node",
+    release: str = "",
+) -> str:
+    """A line for each node (or driver, class, model, root) and driver on it, the totals with the ``release``, then what
+    needs cleaning up. ``hidden`` says that not every claim may be read: a column counts the devices whose holders are
+    unknown."""
+    groups: dict[tuple[str, ...], list[DeviceRow]] = {}
+    for row in stock.devices:
+        for key in _keys(row, by):
+            groups.setdefault(key, []).append(row)
+    parted = {
+        (pool.node or "(any node)", pool.driver): pool
+        for pool in stock.pools
+        if by == "node" and pool.counters
+    }
+    lines: list[Cells] = [
+        _line(key, rows, parted.get((key[0], key[-1])))
+        for key, rows in sorted(groups.items(), key=_by_name)
+    ]
+    for p in plugins if by == "node" else ():
+        counts = (p.allocatable, max(0, p.allocatable - p.requested), p.requested, 0)
+        lines.append(
+            (p.node, f"{p.resource} (device plugin)", "-", *(str(n) for n in counts), "0", "")
+        )
+    if not lines:
+        return "no device is published, and no node offers any through a device plugin\n"
+    head: Cells = (
+        by.upper(),
+        "DRIVER",
+        "MODEL",
+        "DEVICES",
+        "FREE",
+        "HELD",
+        _OUT_OF_SERVICE,
+        _UNKNOWN,
+        "HELD BY",
+    )
+    totals = _totals(lines, release) if by == "node" and len(lines) > 1 and canvas.headers else ""
+    if not hidden:
+        head, lines = _but(head, lines, head.index(_UNKNOWN))
+    if canvas.sort_by != _OUT_OF_SERVICE.lower().replace(" ", "-"):
+        column = head.index(_OUT_OF_SERVICE)
+        if all(line[column] == "0" for line in lines):
+            head, lines = _but(head, lines, column)
+    repeated = {"driver": "DRIVER", "model": "MODEL"}.get(by)
+    if repeated is not None:
+        head, lines = _but(head, lines, head.index(repeated, 1))
+    shown, lines = _narrowed(head, _together(lines, len(head)), canvas)
+    if shown != head:
+        hidden = "\n".join(filter(None, ("hidden: MODEL; -o wide shows it", hidden)))
+    head = shown
+    text = table(head, lines, canvas, numbers=[i for i, n in enumerate(head) if n in _NUMBERS])
+    return text + _note(totals, canvas) + _note(hidden, canvas) + _problems(problems, canvas)
+
+
+def _totals(lines: Sequence[Cells], release: str) -> str:
+    nodes = len({line[0] for line in lines})
+    count, *parts = (sum(int(line[column]) for line in lines) for column in range(3, 8))
+    states = zip(parts, ("free", "held", _OUT_OF_SERVICE.lower(), _UNKNOWN.lower()), strict=True)
+    told = ", ".join(
+        f"{number} {state}" for number, state in states if number or state in ("free", "held")
+    )
+    said = f"{plural(count, 'device')} on {plural(nodes, 'node')}: {told}"
+    return f"{said}{'':4}Kubernetes {release}" if release else said
+
+
+def _narrowed(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, list[Cells]]:
+    """The table in the width of a terminal: models are cut, then left out, so that the numbers stay visible."""
+    if "MODEL" not in head[1:]:
+        return head, lines
+    widths = [max(len(row[i]) for row in (head, *lines)) for i in range(len(head) - 1)]
+    column = head.index("MODEL", 1)
+    over = sum(widths) + 2 * len(widths) - canvas.width  # what is cut behind it leaves its mark
+    if over <= 0:
+        return head, lines
+    room = widths[column] - over
+    if room < _MODEL:
+        return _but(head, lines, column)
+    return head, [
+        (*line[:column], canvas.cut(line[column], room), *line[column + 1 :]) for line in lines
+    ]
+
+
+def _but(head: Cells, lines: list[Cells], column: int) -> tuple[Cells, list[Cells]]:
+    """The table without one column."""
+    return (*head[:column], *head[column + 1 :]), [
+        (*line[:column], *line[column + 1 :]) for line in lines
+    ]
+
+
+def _note(hidden: str, canvas: Canvas) -> str:
+    return canvas.plain("\n" + "\n".join(_wrap(hidden, canvas.width)) + "\n") if hidden else ""
+
+
+_UNKNOWN = "UNKNOWN"
+_OUT_OF_SERVICE = "OUT OF SERVICE"
+_NUMBERS = ("DEVICES", "FREE", "HELD", _OUT_OF_SERVICE, _UNKNOWN)
+
+
+def _keys(row: DeviceRow, by: str) -> Iterable[tuple[str, ...]]:
+    node = row.node or "(any node)"
+    if by == "class":
+        return [(name, row.id.driver) for name in row.classes or ("(no class)",)]
+    first = {
+        "node": node,
+        "driver": row.id.driver,
+        "model": row.model or "(unknown)",
+        "root": f"{node} {row.pcie_root or '(no PCIe root)'}",
+    }[by]
+    return [(first, row.id.driver)]
+
+
+def _line(
+    key: tuple[str, ...], rows: Sequence[DeviceRow], parted: PoolRow | None
+) -> tuple[str, ...]:
+    models = dict.fromkeys(row.model for row in rows if row.model)
+    pods = dict.fromkeys(
+        holder.pod or f"claim {holder.claim}" for row in rows for holder in row.holders
+    )
+    count = len(rows)
+    free = sum(row.state == "free" for row in rows)
+    used = sum(row.state in ("held", "shared") for row in rows)
+    others = (sum(row.state in _OUT for row in rows), sum(row.state == "unknown" for row in rows))
+    blocked = sum(row.state == "blocked" for row in rows)
+    aside = f"{blocked} blocked by shared counters" if blocked else ""
+    if parted is not None and count == parted.total:
+        # Partitions overlap, and all are listed as free until one is taken: the devices are what they are parts of.
+        aside = f"{free} of {plural(count, 'partition')} possible"
+        count = len(parted.counters)
+        free = sum(
+            all(amount.consumed == "0" for amount in amounts) for _, amounts in parted.counters
+        )
+        used = count - free
+    held = "; ".join(filter(None, (_some(list(pods), 3), aside)))
+    numbers = (str(n) for n in (count, free, used, *others))
+    return (*key, _some([name for name in models if name], 2) or "-", *numbers, held)
+
+
+def _by_name(item: tuple[tuple[str, ...], object]) -> list[object]:
+    return [natural(part) for part in item[0]]
+
+
+def _some(names: Sequence[str], most: int) -> str:
+    return ", ".join(names[:most]) + (f" +{len(names) - most}" if len(names) > most else "")
+
+
+def _together(lines: list[Cells], width: int) -> list[Cells]:
+    """Merges lines that are equal except for their first column and the holders, if there are many."""
+    if len(lines) <= _MANY:
+        return lines
+    groups: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for line in lines:
+        groups.setdefault(line[1 : width - 1], []).append(line)
+    found = []
+    for key, members in groups.items():
+        name = members[0][0] + (f" +{len(members) - 1}" if len(members) > 1 else "")
+        holders = [holder for line in members for holder in line[-1].split(", ") if holder]
+        found.append((name, *key, _some(list(dict.fromkeys(holders)), 2)))
+    return found
+
+
+def _problems(problems: Sequence[Problem], canvas: Canvas) -> str:
+    if not problems:
+        return ""
+    lines = ["", canvas.paint("To clean up", "1")]
+    for problem in problems[:_SHOWN]:
+        first, *others = _wrap(f"  {problem.code}  {printable(problem.message)}", canvas.width)
+        lines += [first.replace(problem.code, canvas.paint(problem.code, "33"), 1), *others]
+        for step in problem.next:
+            lines += _wrap(
+                f"    {canvas.glyph('→', '->')} {printable(step.command or step.text)}",
+                canvas.width,
+            )
+    if len(problems) > _SHOWN:
+        lines.append(f"  and {len(problems) - _SHOWN} more: -o json lists them all")
+    return canvas.plain("\n".join(lines) + "\n")
+
+
+def wide(
+    stock: Stock,
+    problems: Sequence[Problem],
+    canvas: Canvas,
+    hidden: str = "",
+    uses: Sequence[Use] = (),
+    now: float | None = None,
+) -> str:
+    """A line for each device; ``hidden`` as in :func:`devices`. ``uses``: of each claim the share of the best; ``now``
+    (seconds since 1970) gives ages."""
+    head = (
+        "NODE",
+        "DEVICE",
+        "ROOT",
+        "NUMA",
+        "MODEL",
+        "STATE",
+        "LEFT",
+        "CLAIM",
+        "PODS",
+        "AGE",
+        "ALIGNED",
+    )
+    aligned = {claim: percent(use.share) for use in reversed(uses) for claim in use.claims}
+    lines = []
+    for row in stock.devices:
+        left = ", ".join(
+            f"{a.name} {a.left} of {a.total}" for a in row.capacity if a.consumed != "0"
+        )
+        state = row.state + (f" ({', '.join(row.taints)})" if row.taints else "")
+        lines.append(
+            (
+                row.node or "-",
+                str(row.id),
+                row.pcie_root or "-",
+                "-" if row.numa_node is None else str(row.numa_node),
+                row.model or "-",
+                state,
+                left or "-",
+                _some(list(dict.fromkeys(holder.claim for holder in row.holders)), 2) or "-",
+                _some([holder.pod for holder in row.holders if holder.pod], 2) or "-",
+                next((age(holder.since, now) for holder in row.holders if holder.since), "") or "-",
+                next(
+                    (aligned[holder.claim] for holder in row.holders if holder.claim in aligned),
+                    "-",
+                ),
+            )
+        )
+    if not lines:
+        return "no device is published\n"
+    return (
+        table(head, lines, replace(canvas, width=10_000))
+        + _note(hidden, canvas)
+        + _problems(problems, canvas)
+    )
+
+
+def fit(
+    found: Fit,
+    stops: Sequence[Reason],
+    stranded: Sequence[Stranded],
+    most: Most | None,
+    canvas: Canvas,
+    *,
+    aligned: Aligned | None = None,
+    replicas: int | None,
+    release: str,
+    every: bool = False,
+) -> str:
+    """How many copies fit, where, the obstacles of the next one, and what is left unused; ``every``: all of them."""
+    wanted = replicas or 1
+    counted = found.fits if aligned is None else min(found.fits, aligned.first)
+    mark = canvas.glyph("✓", "ok:") if counted >= wanted else canvas.glyph("✗", "x")
+    number = more = f"{found.fits or 'no'} more {'copy fits' if found.fits == 1 else 'copies fit'}"
+    if replicas is not None:
+        number = f"{min(found.fits, replicas)} of {replicas} fit"
+    if found.undecided:
+        number = f"at least {number}: the search ended undecided"
+    if aligned is not None:
+        number += f", {aligned.first} of them with the best alignment"
+    left_out = unjudged(found.subject.state, found.subject.pod)
+    if found.trusting is not None and replicas is None:
+        number = f"at most {more}" if found.fits else more
+    if left_out:
+        number += f", by devices: {', '.join(left_out)} not judged"
+    name = found.subject.name
+    lines = [f"{name}{'':4}Kubernetes {release}", canvas.paint(f"{mark} {number}", "1")]
+    if found.trusting is not None:
+        lines += [f"  {one}" for one in found.handed_out[:_SHOWN]]
+        lines.append(
+            f"  kube-scheduler does not see it, and places {found.trusting.fits} (--trust-slices)"
+        )
+    if aligned is not None:
+        lines += aligned_lines(aligned)
+    if most is not None:
+        lines.append(_most(found, most))
+    lines += ["", *nodes] if (nodes := _nodes(found, every=every)) else []
+    if stops:
+        lines += ["", "The next copy stays pending:"]
+        lines += [f"  {printable(line)}" for line in stopped(stops)[: None if every else 4]]
+    elif found.preempts:
+        node, pods = found.preempts[0]
+        others = (
+            f", or pods on {len(found.preempts) - 1} other nodes" if len(found.preempts) > 1 else ""
+        )
+        lines += [
+            "",
+            f"For the next copy kube-scheduler ends pods of lower priority: {_some(pods, 4)} on {node}{others}",
+        ]
+    elif found.stopped.message:
+        lines += ["", f"The next copy stays pending: {printable(found.stopped.message)}"]
+    if stranded:
+        lines += ["", "Free, but unusable for this shape:", *map(printable, _stranded(stranded))]
+    return (
+        canvas.plain("\n".join(wrapped for line in lines for wrapped in _wrap(line, canvas.width)))
+        + "\n"
+    )
+
+
+def stopped(stops: Sequence[Reason]) -> list[str]:
+    """Why the next copy stays pending: with the nodes, where they have several reasons."""
+    several = len(stops) > 1
+    where = (f"{_some(reason.nodes, 3)}: " if several and reason.nodes else "" for reason in stops)
+    return [f"{on}{reason.short}" for on, reason in zip(where, stops, strict=True)]
+
+
+def _wrap(line: str, width: int) -> list[str]:
+    return wrap(line, width, " " * (len(line) - len(line.lstrip()) + 2))
+
+
+def _most(found: Fit, most: Most) -> str:
+    found = found.trusting or found
+    if most.fits > found.fits:
+        proof = "no order reaches more" if most.proven else _open(most, "others may reach more")
+        return f"  {most.fits} in the best order of placing ({proof}): fragmentation costs {most.fits - found.fits}"
+    if most.proven:
+        return "  no other order of placing reaches more"
+    return f"  no order of placing is known that reaches more ({_open(most, 'not proven')})"
+
+
+def _open(most: Most, unbounded: str) -> str:
+    """The proven bound, where the most is not proven."""
+    return unbounded if most.bound is None else f"none reaches more than {most.bound}"
+
+
+def aligned_lines(aligned: Aligned) -> Iterator[str]:
+    """What first-fit misses, and what to ask for instead."""
+    if aligned.unknown:
+        yield f"  of {aligned.unknown} the alignment is not known: their slices tell neither PCIe root nor NUMA node"
+    if aligned.possible is not None and aligned.missed:
+        yield (
+            f"  at least {aligned.possible} could have it: kube-scheduler takes the first devices that fit, in the "
+            "order of the slices"
+        )
+    if aligned.constraint is not None:
+        yield f"  with {aligned.constraint.text}: {aligned.constrained} fit, all of them aligned"
+
+
+def _nodes(found: Fit, *, every: bool) -> list[str]:
+    """Nodes by their number of copies, and what these leave; those without one if all are, or ``every``."""
+    amounts = left(found)
+    alike: dict[tuple[int, str], list[str]] = {}
+    for node in found.nodes:
+        if every or node.fits or not found.fits:
+            room = " and ".join(
+                f"{amount} {what}" for what, amount in amounts.get(node.name, {}).items()
+            )
+            alike.setdefault((node.fits, f"    {room} left" if room else ""), []).append(node.name)
+    width = max((len(str(n)) for n, _ in alike), default=1)
+    return [
+        f"  {number:>{width}} on {'each of ' if len(names) > 1 else ''}{_some(names, len(names) if every else 6)}{room}"
+        for (number, room), names in sorted(alike.items(), key=lambda item: -item[0][0])
+    ]
+
+
+def _stranded(rows: Sequence[Stranded]) -> list[str]:
+    """Stranded devices by reason, the most first."""
+    groups: dict[tuple[str, str], list[Stranded]] = {}
+    for row in rows:
+        why = (
+            row.why.replace(f"with {row.pcie_root}", "with its root") if row.pcie_root else row.why
+        )
+        groups.setdefault((row.driver, why), []).append(row)
+    ordered = sorted(
+        groups.items(), key=lambda item: -_count(item[1], lambda row: len(row.devices))
+    )
+    lines = []
+    for (driver, why), members in ordered[:_SHOWN]:
+        total = _count(members, lambda row: len(row.devices))
+        places = _some(
+            list(dict.fromkeys(f"{row.node} {row.pcie_root or ''}".strip() for row in members)), 3
+        )
+        lines += [f"  {total} of {driver}: {why}", f"      {places}"]
+    return lines
+
+
+def _count(rows: Sequence[Stranded], number: Callable[[Stranded], int]) -> int:
+    return sum(number(row) for row in rows)
+
+
+def shapes(fits: Sequence[Fit], canvas: Canvas, aligned: Sequence[Aligned | None] = ()) -> str:
+    """A table of several shapes by node; equal nodes share a line. Below it, how many copies are ``aligned``."""
+    names = list(dict.fromkeys(node.name for found in fits for node in found.nodes))
+    by_node = [{node.name: node.fits for node in found.nodes} for found in fits]
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for name in names:
+        groups.setdefault(tuple(nodes.get(name, 0) for nodes in by_node), []).append(name)
+    head = ("NODE", *(_name(found).upper() for found in fits))
+    lines = [
+        (_some(members, 3), *(str(n) for n in key))
+        for key, members in sorted(groups.items(), reverse=True)
+    ]
+    lines.append(("all", *(str(found.fits) for found in fits)))
+    told = [
+        line
+        for found, one in zip(fits, aligned, strict=False)
+        if one is not None
+        for line in (
+            "",
+            f"{_name(found)}: {one.first} of {found.fits} with the best alignment",
+            *aligned_lines(one),
+        )
+    ]
+    below = "".join(f"{wrapped}\n" for line in told for wrapped in _wrap(line, canvas.width))
+    return table(head, lines, canvas, numbers=range(1, len(head))) + canvas.plain(below)
+
+
+def _name(found: Fit) -> str:
+    return found.subject.name.partition(" ")[0].rpartition("/")[2]

@@ -1,0 +1,255 @@
+"""explain as one page of HTML that needs nothing else: the funnel as bars, the node that comes nearest as a picture."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from dractl.explain.answer import DeviceStatus, Explanation, Fix, FunnelStage, NodeAnswer
+from dractl.explain.around.groups import Group
+from dractl.explain.reasons.phrases import age
+from dractl.facts.resources import word_of
+from dractl.model.order import natural
+from dractl.report.alignment import svg as alignment_svg, text as alignment
+from dractl.report.explain import groups as explain_groups, opening as explain_opening
+from dractl.report.page import cell, page, table
+
+_STYLE = """
+body { max-width: 62rem; } table { width: 100%; }
+.verdict { font-size: 16px; margin: 4px 0 12px; }
+.bar { background: var(--box); height: 12px; width: 14rem; }
+@media (max-width: 44rem) { .bar { width: 8rem; margin-top: 4px; } }
+.bar i { background: var(--gpu); display: block; height: 100%; }
+svg { max-width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--ink); }
+svg text.n { font-size: 11px; } svg text.s { font-size: 10px; fill: var(--soft); }
+pre { overflow-x: auto; font-size: 12px; margin: 4px 0; }
+.group { border-left: 4px solid var(--good); background: var(--box); padding: 8px 12px; margin: 0 0 18px; }
+.group.no { border-color: var(--bad); }
+.share { display: flex; height: 12px; max-width: 28rem; margin: 6px 0; background: var(--edge); }
+.share .on { background: var(--gpu); } .share .more { background: var(--good); }
+"""
+_COLOURS = {
+    "free": "--good",
+    "held": "--nvme",
+    "unavailable": "--soft",
+    "tainted": "--bad",
+    "hidden": "--soft",
+    "unpublished": "--soft",
+}
+_BOX, _GAP, _HEAD, _WIDTH = 128, 10, 24, 900
+_LONGEST = 60  # characters of a device's name; DNS labels end at 63
+
+
+def render(
+    explanations: Sequence[Explanation],
+    groups: Sequence[Group] = (),
+    otherwise: str = "",
+    now: float | None = None,
+) -> str:
+    """The page: the groups, then a section for each subject, or ``otherwise`` if there is none. ``now`` (seconds since
+    1970) gives ages."""
+    title = (
+        explanations[0].subject.title if len(explanations) == 1 else f"{len(explanations)} subjects"
+    )
+    parts = [
+        *(part for group in groups for part in _group(group)),
+        *(p for e in explanations for p in _section(e, now)),
+    ]
+    return page(title, parts or [f"<p>{escape(otherwise)}</p>"], _STYLE + alignment.STYLE)
+
+
+def _group(group: Group) -> Iterator[str]:
+    """A box with the sentences of the text report, and a bar: pods on nodes, pods that fit, and the rest."""
+    said = explain_groups.sentences(group)
+    good = explain_groups.is_good(group)
+    mark, look = ("✓", "good") if good else ("✗", "bad")
+    shares = (("on", group.placed, "on nodes"), ("more", group.fits, "more fit"))
+    bars = "".join(
+        f"<i class={name} style='width:{100 * count / max(group.replicas, 1):.1f}%' title='{count} {words}'></i>"
+        for name, count, words in shares
+    )
+    yield f"<div class='group{'' if good else ' no'}'><p class=verdict><b class={look}>{mark}</b> "
+    yield f"<b>{escape(explain_groups.title(group))}</b>: {escape(said[0])}</p><div class=share>{bars}</div>"
+    yield from (f"<p>{escape(line)}</p>" for line in said[1:])
+    yield "</div>"
+
+
+def _section(e: Explanation, now: float | None) -> Iterator[str]:
+    origin = e.release_from or ("default" if e.release_assumed else "")
+    waits = " ".join(filter(None, (e.phase, age(e.age, now))))
+    told = (
+        f"{waits} " * bool(waits) + f"Kubernetes {e.release}" + (f" ({origin})" if origin else "")
+    )
+    yield f"<h1>{escape(e.title)} <small class=soft>{escape(told)}</small></h1>"
+    mark, look = ("…", "warn") if e.waits else ("✓", "good") if e.fits else ("✗", "bad")
+    cause, *below = explain_opening.lines(e)
+    yield f"<p class=verdict><b class={look}>{mark}</b> {escape(cause)}</p>"
+    yield from (f"<p>{escape(line)}</p>" for line in below)
+    yield from (f"<p class=soft>{escape(note)}</p>" for note in e.notes)
+    if e.funnel:
+        yield from _funnel(e.funnel)
+    if e.devices:
+        yield from _picture(e)
+    if e.reasons:
+        yield from _reasons(e)
+    if len(e.nodes) > 1:
+        yield from _nodes(e.nodes)
+    if e.alignment:
+        yield from alignment.section(e.alignment)
+        panels = [(alignment.title(found), found) for found in e.alignment]
+        yield f"<div class=wide>{alignment_svg.render(panels, alone=False)}</div>"
+    if not e.fits and not e.unchecked:
+        yield from _fixes(e.fixes)
+    if e.scheduler_message:
+        yield f"<h2>What the scheduler says</h2><p><code>{escape(e.scheduler_message)}</code></p>"
+
+
+def _funnel(stages: Sequence[FunnelStage]) -> Iterator[str]:
+    rows, last, most = [], "", 1
+    for s in stages:
+        heading = s.heading or f"request {s.request}"
+        first = heading != last
+        most = max(s.kept, 1) if first else most  # the rest are devices of other kinds
+        bar = f"<td><div class=bar><i style='width:{100 * s.kept / most:.1f}%'></i></div></td>"
+        count = cell(
+            str(s.kept) if first and s.kept else f"{s.kept} of {s.of}",
+            "n bad" if s.kept == 0 else "n",
+        )
+        detail = f"<br><small class=soft>{escape(s.detail)}</small>" if s.detail else ""
+        rows.append(
+            cell(heading if first else "") + f"<td>{escape(s.stage)}{detail}</td>" + bar + count
+        )
+        last = heading
+    yield f"<h2>Devices</h2>{table(rows, kind='rows')}"
+
+
+def _picture(e: Explanation) -> Iterator[str]:
+    """The node's devices in the boxes of their PCIe roots, or NUMA nodes where no root is published."""
+    name = e.subject.name if e.subject.kind == "Node" else e.conflict.node if e.conflict else ""
+    if not name:
+        name = next((n for r in e.reasons for n in r.nodes), "")
+    yield f"<h2>Node {escape(name)}</h2>"
+    yield _svg(_places(e.devices))
+    shown = {d.status for d in e.devices}
+    legend = " ".join(
+        f"<span style='color:var({c})'>■</span> {s}" for s, c in _COLOURS.items() if s in shown
+    )
+    thick = (
+        "; a thick frame: free, and a request would take it" if any(map(_taken, e.devices)) else ""
+    )
+    yield f"<p class=soft>{legend}{thick}</p>"
+
+
+def _places(devices: Sequence[DeviceStatus]) -> dict[str, list[DeviceStatus]]:
+    """Devices by where they sit. Not every driver tells the NUMA node of its devices: it belongs to the root."""
+    places: dict[str, list[DeviceStatus]] = {}
+    for device in devices:
+        place = device.root or (f"NUMA {device.numa}" if device.numa is not None else "elsewhere")
+        places.setdefault(place, []).append(device)
+    named: dict[str, list[DeviceStatus]] = {}
+    for place, those in sorted(places.items()):
+        numa = sorted({device.numa for device in those if device.numa is not None})
+        named[
+            f"{place} · NUMA {', '.join(numa)}" if numa and not place.startswith("NUMA") else place
+        ] = those
+    return named
+
+
+def _svg(places: dict[str, list[DeviceStatus]]) -> str:
+    parts: list[str] = []
+    y = 0
+    longest = max(len(_name(device)) for devices in places.values() for device in devices)
+    box = max(_BOX, min(longest, _LONGEST) * 7 + 16)
+    columns = max(1, (_WIDTH - _GAP) // (box + _GAP))
+    columns = min(columns, max(map(len, places.values())))
+    width = max(columns * (box + _GAP) + _GAP, 320)
+    for place, devices in places.items():
+        rows = (len(devices) + columns - 1) // columns
+        height = _HEAD + rows * (34 + _GAP) + 4
+        parts.append(
+            f"<rect x='1' y='{y + 1}' width='{width}' height='{height}' rx='6' fill='none' stroke='var(--edge)'/>"
+            f"<text x='10' y='{y + 17}'>{escape(place)}</text>"
+        )
+        for i, device in enumerate(devices):
+            left = _GAP + (i % columns) * (box + _GAP)
+            top = y + _HEAD + (i // columns) * (34 + _GAP)
+            parts.append(_device(device, left, top, box))
+        y += height + _GAP
+    size = f"width='{width + 2}' height='{y}' viewBox='0 0 {width + 2} {y}'"
+    return f"<svg {size} role='img' aria-label='devices of the node'>{''.join(parts)}</svg>"
+
+
+def _taken(device: DeviceStatus) -> bool:
+    """True if a request would take the device, and can."""
+    return device.status == "free" and bool(device.requests)
+
+
+def _name(device: DeviceStatus) -> str:
+    return device.device.rpartition("/")[2]
+
+
+def _device(device: DeviceStatus, left: int, top: int, box: int) -> str:
+    name = _name(device)
+    told = [
+        device.device,
+        device.status,
+        *(f"claim {h.claim}" for h in device.holders),
+        *device.taints,
+    ]
+    if device.requests:
+        told.append(f"wanted by {', '.join(device.requests)}")
+    stroke = 3 if _taken(device) else 1
+    whose = [(h.pod or h.claim).rpartition("/")[2] for h in device.holders]
+    word = word_of(device.device.partition("/")[0])
+    status = " ".join(filter(None, (word, device.status, *whose)))[: (box - 16) // 6]
+    return (
+        f"<g><title>{escape('; '.join(told))}</title>"
+        # Quoted, all of them: an unquoted value before `/>` takes the slash, and the texts end up inside the box.
+        f"<rect x='{left}' y='{top}' width='{box}' height='34' rx='4' fill='var(--box)' "
+        f"stroke='var({_COLOURS[device.status]})' stroke-width='{stroke}'/>"
+        f"<text class='n mono' x='{left + 8}' y='{top + 15}'>{escape(name[:_LONGEST])}</text>"
+        f"<text class='s' x='{left + 8}' y='{top + 29}'>{escape(status)}</text></g>"
+    )
+
+
+def _reasons(e: Explanation) -> Iterator[str]:
+    rows = []
+    for r in e.reasons:
+        selector = f"<br><code>{escape(r.selector)}</code>" if r.selector else ""
+        message = (
+            f"<td>{escape(r.message)}{selector}</td><td class=soft>{_node_names(r.nodes)}</td>"
+        )
+        rows.append(f"<td class=w><code>{r.code}</code></td>{message}")
+    yield f"<h2>Reasons</h2>{table(rows, kind='rows')}"
+
+
+def _node_names(names: Sequence[str], most: int = 4) -> str:
+    """Names that are not broken at their hyphens."""
+    told = ", ".join(f"<span class=w>{escape(name)}</span>" for name in names[:most])
+    return told + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _nodes(nodes: Sequence[NodeAnswer]) -> Iterator[str]:
+    rows = []
+    for n in sorted(nodes, key=lambda node: natural(node.name)):
+        like = f" and {len(n.like)} like it" if n.like else ""
+        name = f"<td><span class=w>{escape(n.name)}</span>{like}</td>"
+        rows.append(name + cell(n.verdict) + cell(n.reasons[0].message if n.reasons else ""))
+    yield f"<h2>Nodes</h2>{table(rows, kind='rows')}"
+
+
+def _fixes(fixes: Sequence[Fix]) -> Iterator[str]:
+    if not fixes:
+        yield "<h2>No small change was found after which it fits</h2>"
+        return
+    rows = []
+    for f in fixes:
+        effect = f" <span class=soft>({escape(f.effects)})</span>" if f.effects else ""
+        if f.steps:
+            commands = escape("\n".join(map(str, f.steps)))
+            effect += f"<details><summary>commands</summary><pre>{commands}</pre></details>"
+        rows.append(
+            f"{cell(str(f.rank), 'n')}<td>{escape(f.title)}{effect}</td><td>{_node_names(f.nodes)}</td>"
+        )
+    yield (
+        "<h2>To make it fit <small class=soft>each verified by a new allocation</small></h2>"
+        + table(rows, kind="rows")
+    )

@@ -1,0 +1,127 @@
+"""explain as JSON: ``dractl/explain/v1``, one object, or several under ``subjects``."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from dractl.cluster.rights import WHOLE, Rights
+from dractl.explain.answer import Explanation, plain
+from dractl.explain.around.groups import Group
+from dractl.explain.unread import Blind
+from dractl.facts import current
+from dractl.report.alignment import text as alignment
+from dractl.report.explain import groups as explain_groups
+
+SCHEMA = "dractl/explain/v1"
+
+
+def render(
+    explanations: Sequence[Explanation],
+    *,
+    listed: bool,
+    groups: Sequence[Group] = (),
+    rights: Rights = WHOLE,
+) -> str:
+    """One answer as an object; with ``listed`` (nothing or several asked) all of them under ``subjects``. ``groups`` of
+    pods that were asked about as a whole stand beside, and all that ``rights`` left unread."""
+    answers = [as_json(explanation) for explanation in explanations]
+    whole: dict[str, Any] = (
+        {"schema": SCHEMA, "subjects": answers} if listed else {"schema": SCHEMA, **answers[0]}
+    )
+    whole["facts"] = current().to_json()
+    if groups:
+        whole["groups"] = [explain_groups.as_json(group) for group in groups]
+    if rights.unread:
+        told = [(one["resource"], one.get("namespace")) for one in whole.get("unread", ())]
+        rest = [
+            one for one in rights.as_json() if (one["resource"], one.get("namespace")) not in told
+        ]
+        whole["unread"] = [*whole.get("unread", ()), *rest]
+    return json.dumps(whole, indent=2, ensure_ascii=False)
+
+
+def as_json(explanation: Explanation) -> dict[str, Any]:
+    """One answer as the plain value that is printed."""
+    e = explanation
+    return {
+        "subject": {
+            "kind": e.subject.kind,
+            "namespace": e.subject.namespace,
+            "name": e.subject.name,
+            "podClaims": dict(e.subject.pod_claims),
+        },
+        **({"alike": list(e.alike), "workload": e.workload} if e.alike else {}),
+        "verdict": e.verdict,
+        "headline": e.headline,
+        "kubernetesVersion": e.release,
+        "kubernetesVersionAssumed": e.release_assumed,
+        "schedulerMessage": e.scheduler_message,
+        "reasons": plain(e.reasons),
+        "nodes": [
+            {
+                "name": n.name,
+                "verdict": n.verdict,
+                **({"like": list(n.like)} if n.like else {}),
+                "reasons": plain(n.reasons),
+                "funnel": [_stage(s) for s in n.funnel],
+                "allocation": plain(n.allocation),
+            }
+            for n in e.nodes
+        ],
+        "funnel": [_stage(s) for s in e.funnel],
+        "conflict": None if e.conflict is None else _conflict(e),
+        "fixes": [
+            {
+                "title": f.title,
+                "effect": f.effect,
+                "rank": f.rank,
+                "changes": plain(f.changes),
+                **({"tried": plain(f.tried)} if f.tried else {}),
+                **({"commands": [str(step) for step in f.steps]} if f.steps else {}),
+                "verified": not e.unread,
+                "nodes": list(f.nodes),
+                **({"pods": plain(f.relief)} if f.relief else {}),
+            }
+            for f in e.fixes
+        ],
+        **({"next": plain(e.next)} if e.next else {}),
+        "notes": list(e.notes),
+        **({"alignment": [alignment.as_json(one) for one in e.alignment]} if e.alignment else {}),
+        **({"unread": [_unread(one) for one in e.unread]} if e.unread else {}),
+        **(
+            {"devices": plain(e.devices), "drivers": plain(e.drivers)}
+            if e.subject.kind == "Node"
+            else {}
+        ),
+    }
+
+
+def _unread(one: Blind) -> dict[str, Any]:
+    where = {"namespace": one.namespace} if one.namespace else {}
+    return {"resource": one.resource, **where, "effect": one.effect}
+
+
+def _stage(stage: Any) -> dict[str, Any]:
+    return {
+        "request": stage.request,
+        "stage": stage.stage,
+        "kept": stage.kept,
+        "of": stage.of,
+        "detail": stage.detail,
+        **({"claim": stage.claim} if stage.claim else {}),
+        **({"nodes": stage.nodes} if stage.nodes else {}),
+    }
+
+
+def _conflict(explanation: Explanation) -> dict[str, Any]:
+    conflict = explanation.conflict
+    assert conflict is not None
+    return {
+        "node": conflict.node,
+        "requests": list(conflict.requests),
+        "constraints": list(conflict.constraints),
+        "places": [
+            {"attribute": p.attribute, "value": p.value, "free": dict(p.free), "all": dict(p.all)}
+            for p in conflict.places
+        ],
+    }

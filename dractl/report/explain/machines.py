@@ -1,0 +1,129 @@
+"""Machines that would serve a subject, and why the others would not: a table, or ``dractl/explain-machines/v1``."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from dractl.explain import Explanation, Reason
+from dractl.explain.around.machines import ByMachine, MachineAnswer
+from dractl.facts import current
+from dractl.report.canvas import Canvas
+from dractl.report.explain.json import as_json
+from dractl.report.plain import plural, printable
+
+SCHEMA = "dractl/explain-machines/v1"
+_NAMED = 6  # machines in one line
+
+
+def to_json(comparisons: Sequence[ByMachine]) -> str:
+    """Each subject with the machines that serve it, and the answer for each machine as explain prints it.
+
+    ``schemas/dractl/explain-machines-v1.json`` is its schema.
+    """
+    subjects = [
+        {
+            "servedBy": [
+                answer.machine for answer in comparison.answers if answer.explanation.fits
+            ],
+            "machines": [_machine(answer) for answer in comparison.answers],
+        }
+        for comparison in comparisons
+    ]
+    whole = {"schema": SCHEMA, "subjects": subjects, "facts": current().to_json()}
+    return json.dumps(whole, indent=2, ensure_ascii=False)
+
+
+def _machine(answer: MachineAnswer) -> dict[str, Any]:
+    found: dict[str, Any] = {"machine": answer.machine, "fits": answer.explanation.fits}
+    if answer.explanation.fits:
+        needs = [
+            {"key": n.key, "value": n.value, "requirement": n.text, "by": n.by}
+            for n in answer.needs
+        ]
+        found |= {"needs": needs} if needs else {}
+        found |= {"setBy": dict(answer.set_by)} if answer.set_by else {}
+        found |= {"unjudged": list(answer.unjudged)} if answer.unjudged else {}
+    return {**found, "answer": as_json(answer.explanation)}
+
+
+def to_text(
+    comparisons: Sequence[ByMachine], canvas: Canvas, release: str, *, cut: bool = False
+) -> str:
+    """A table for each subject, a line a machine. With ``cut`` no line is wider than the canvas."""
+    tables = ["\n".join(_table(comparison, canvas, release, cut=cut)) for comparison in comparisons]
+    return canvas.plain("\n\n".join(tables)) + "\n"
+
+
+def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) -> Iterator[str]:
+    rows = [
+        (answer.machine, _code(answer.explanation), answer.explanation)
+        for answer in comparison.answers
+    ]
+    wide = max(len("MACHINE"), *(len(machine) for machine, _, _ in rows))
+    coded = max(len("RESULT"), *(len(code) for _, code, _ in rows))
+    room = canvas.width - wide - coded - 6
+    yield canvas.paint(comparison.answers[0].explanation.subject.title, "1")
+    yield canvas.paint(f"  {'MACHINE':<{wide}}  {'RESULT':<{coded}}  DETAIL", "1")
+    for machine, code, answer in rows:
+        mark = canvas.paint("✓", "1;32") if answer.fits else canvas.paint("✗", "1;31")
+        detail = _detail(answer)
+        yield f"{mark} {machine:<{wide}}  {code:<{coded}}  {canvas.cut(detail, room) if cut else detail}".rstrip()
+    served = sum(answer.fits for _, _, answer in rows)
+    yield ""
+    unjudged = dict.fromkeys(
+        what for answer in comparison.answers for what in answer.unjudged if answer.explanation.fits
+    )
+    by = f", by devices: {', '.join(unjudged)} not judged" if unjudged else ""
+    yield f"{served} of {plural(len(rows), 'machine')} can serve it{by}; for Kubernetes {release}"
+    yield from _conditions(comparison.answers)
+
+
+def _conditions(answers: Sequence[MachineAnswer]) -> Iterator[str]:
+    """What is true only of some nodes of a machine that serves it."""
+    found: dict[str, list[str]] = {}
+    for answer in answers:
+        if answer.explanation.fits:
+            for by in dict.fromkeys(need.by for need in answer.needs):
+                selector = ",".join(need.text for need in answer.needs if need.by == by)
+                found.setdefault(f"only on nodes that match {selector} ({by})", []).append(
+                    answer.machine
+                )
+            for label, component in answer.set_by.items():
+                found.setdefault(f"only on nodes where {component} sets {label}", []).append(
+                    answer.machine
+                )
+    served = sum(answer.explanation.fits for answer in answers)
+    for condition, machines in found.items():
+        several = len(machines) > _NAMED
+        more = f" and {len(machines) - _NAMED} more" if several else ""
+        who = (
+            "each of them"
+            if several and len(machines) == served
+            else f"{', '.join(machines[:_NAMED])}{more}"
+        )
+        yield printable(f"{who}: {condition}")
+
+
+def _code(answer: Explanation) -> str:
+    if answer.fits:
+        return "fits"
+    return answer.reasons[0].code if answer.reasons else answer.verdict
+
+
+def _detail(answer: Explanation) -> str:
+    """The devices that the machine would give, or why it cannot serve."""
+    if answer.fits:
+        devices = [item.device for node in answer.nodes[:1] for item in node.allocation]
+        return printable(f"gets {', '.join(devices)}" if devices else answer.headline)
+    if not answer.reasons:
+        return printable(answer.headline)
+    return printable("; ".join(dict.fromkeys(reason.short for reason in _first(answer))))
+
+
+def _first(answer: Explanation) -> Iterator[Reason]:
+    """The first reason; of alternatives of a request, that of each."""
+    first, *others = answer.reasons
+    yield first
+    asked, slash, _ = (first.request or "").partition("/")
+    if slash:
+        yield from (reason for reason in others if (reason.request or "").startswith(f"{asked}/"))

@@ -1,0 +1,62 @@
+"""The first sentence of an answer on a screen: a short line with the cause, why below it, then what follows."""
+
+import re
+from collections.abc import Iterator
+
+from dractl.explain.answer import Explanation
+from dractl.explain.reasons.headline import Clauses
+
+_ROOM = 77  # columns of the first line, beside its mark
+_JOINT = re.compile(r"; | (?=\((?:[^()]|\([^()]*\))*\)(?:$|;|,| \())|: (?!\d)")
+_COMMA = re.compile(r", (?=and |but |which |whose )")
+_CLAUSE = 4  # words: what stands before a colon is a clause, not a name such as ``request gpu``
+
+
+def lines(e: Explanation) -> list[str]:
+    """The first is of at most 77 columns where a clause of the sentence is as short."""
+    return parted(e.clauses) if e.clauses is not None else [e.headline]
+
+
+def parted(told: Clauses) -> list[str]:
+    """The lines of a sentence in parts."""
+    lead, cause, others = told.lead, told.cause, [other.lstrip("; ") for other in told.others]
+    whole = lead + told.joint + cause + "".join(told.others)
+    if len(whole) <= _ROOM and (lead or not others):
+        return [whole]
+    first, *why = _parted(lead + told.joint + cause, len(lead))
+    if len(first) <= _ROOM or not lead:
+        return [first, *why, *others]
+    first, *why = _parted(cause)
+    if len(first) <= _ROOM:
+        return [
+            first,
+            *why,
+            *others,
+            f"so it {lead}" if lead.startswith(("fits", "does not")) else lead,
+        ]
+    return [lead, f"because {first}", *why, *others]
+
+
+def _parted(text: str, after: int = 0) -> Iterator[str]:
+    """A sentence in two where it is longer than the first line: after as many clauses as that holds, and of ``after``
+    characters at least; after the first clause where that is longer."""
+    strong, weak = (
+        [cut for cut in joint.finditer(text) if cut.start() > after and _ends(text, cut, after)]
+        for joint in (_JOINT, _COMMA)
+    )
+    cuts = [cut for cut in strong if cut.start() <= _ROOM] or [
+        cut for cut in weak if cut.start() <= _ROOM
+    ]
+    if len(text) <= _ROOM or not (cuts or strong):
+        yield text
+        return
+    cut = cuts[-1] if cuts else strong[0]
+    yield text[: cut.start()]
+    yield ("because " if cut[0] == ": " and not text.endswith("?") else "") + text[cut.end() :]
+
+
+def _ends(text: str, joint: re.Match[str], after: int) -> bool:
+    """True if a clause ends at a joint: not within parentheses, and not after a mere name."""
+    left = text[: joint.start()]
+    last = re.split(r"[;:] ", left[after:])[-1]
+    return left.count("(") == left.count(")") and (joint[0] != ": " or len(last.split()) >= _CLAUSE)

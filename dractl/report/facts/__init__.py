@@ -1,0 +1,1 @@
+"""Reports of what is known: drivers, machines, packs."""

@@ -1,0 +1,54 @@
+"""The machines that ``--hardware`` knows by name, with how sure their values are, as text and JSON."""
+
+import json
+from typing import Any
+
+from dractl.facts import hardware
+from dractl.machines import described, labels_of, names
+from dractl.machines.products import products
+from dractl.report.canvas import Canvas
+
+SCHEMA = "dractl/hardware/v1"
+
+
+def to_json() -> str:
+    """Every machine with its evidence, every product with its kind."""
+    machines = [_machine(name) for name in names.every()]
+    known = [{"name": product.name, "kind": product.kind} for product in products().values()]
+    return json.dumps(
+        {
+            "schema": SCHEMA,
+            "folder": str(hardware.machines_folder()),
+            "machines": machines,
+            "products": known,
+        },
+        indent=1,
+        ensure_ascii=False,
+    )
+
+
+def _machine(name: str) -> dict[str, Any]:
+    layout = described.load(name)
+    evidence = [
+        {"of": item.of, "sure": item.sure, "source": item.source} for item in layout.evidence
+    ]
+    known = {"name": name, "title": layout.title, "aliases": list(names.aliases(name))}
+    return {**known, "labels": labels_of(name), "evidence": evidence}
+
+
+def to_text(canvas: Canvas) -> str:
+    """A line a machine: its name, what it is, and which of its values are derived."""
+    known = names.every()
+    wide = max(map(len, known))
+    lines = []
+    for name in known:
+        layout = described.load(name)
+        derived = ", ".join(item.of for item in layout.evidence if item.sure == "derived")
+        lines.append(f"{name:<{wide}}  {layout.title}{f' (derived: {derived})' if derived else ''}")
+    kinds: dict[str, list[str]] = {}
+    for product in products().values():
+        kinds.setdefault(product.kind, []).append(product.name)
+    lines += ["", "Products, for lines such as 8xH100,8xnic:"]
+    lines += [f"  {kind:<11}  {', '.join(held)}" for kind, held in kinds.items()]
+    lines += ["", f"Files: {hardware.machines_folder()}"]
+    return canvas.plain("\n".join(lines))

@@ -1,0 +1,1 @@
+"""Reports of lint, one module a format."""

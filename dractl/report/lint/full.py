@@ -1,0 +1,108 @@
+"""``dractl lint -o full``: each finding with its source line, a caret below the error, and a hint."""
+
+from dractl.lint import registry
+from dractl.lint.finding import Finding, Report
+from dractl.manifests import Position
+from dractl.report.canvas import Canvas
+from dractl.report.lint.summary import STYLES
+from dractl.report.plain import printable, wrap
+
+_FRAME = "34"
+
+
+def render(report: Report, canvas: Canvas) -> str:
+    """The findings, a blank line between them."""
+    return "\n\n".join(_finding(finding, canvas) for finding in report.findings)
+
+
+def explained(report: Report) -> str:
+    """Where rules are explained whose page has no address; empty if there are none."""
+    codes = sorted(
+        {finding.code for finding in report.findings if not registry.rule_of(finding.code).page}
+    )
+    if len(codes) < 2:
+        return f"`dractl rule {codes[0]}` explains the rule" if codes else ""
+    return f"`dractl rule CODE` explains a rule: {', '.join(codes)}"
+
+
+def _finding(finding: Finding, canvas: Canvas) -> str:
+    head = f"{finding.severity}[{finding.code}]"
+    style = STYLES[finding.severity]
+    title = f"{head} {finding.name}: {canvas.plain(printable(finding.message))}"
+    if finding.confidence != "certain":
+        title += f" ({finding.confidence})"
+    first, *rest = wrap(title, canvas.width, "  ")
+    lines = [canvas.paint(head, style) + first[len(head) :], *rest]
+
+    margin = " " * len(str(finding.position.line))
+    bar = canvas.paint(canvas.glyph("│", "|"), _FRAME)
+    arrow = canvas.paint(canvas.glyph("╭─", "-->"), _FRAME)
+    place = finding.position
+    lines.append(f"{margin} {arrow} {printable(f'{place.file}:{place.line}:{place.column}')}")
+    about = "  ".join(part for part in (str(finding.object), finding.path) if part)
+    if about:
+        lines += (f"{margin} {bar} {line}" for line in _wrapped(about, canvas, len(margin)))
+    if finding.excerpt.strip():
+        shown, start, end = _excerpt(finding.excerpt, place, canvas.width - len(margin) - 4)
+        lines.append(f"{margin} {bar}")
+        lines.append(f"{canvas.paint(str(place.line), _FRAME)} {bar} {canvas.plain(shown)}")
+        lines.append(
+            f"{margin} {bar} {' ' * start}{canvas.paint('^' * max(1, end - start), style)}"
+        )
+    for related in finding.related:
+        at = related.position
+        lines += _note(
+            f"{printable(f'{at.file}:{at.line}:{at.column}')}: {related.message}",
+            "see",
+            canvas,
+            margin,
+        )
+    if finding.help:
+        lines += _note(finding.help, "help", canvas, margin)
+    if finding.fix:
+        lines += _note(
+            finding.fix.title + ("" if finding.fix.safe else " (not safe)"), "fix", canvas, margin
+        )
+    page = registry.rule_of(finding.code).page
+    if page:
+        lines += _note(page, "page", canvas, margin)
+    if finding.origin:
+        lines += _note(finding.origin, "rendered from", canvas, margin)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _wrapped(text: str, canvas: Canvas, indent: int) -> list[str]:
+    return wrap(canvas.plain(printable(text)), max(20, canvas.width - indent - 3))
+
+
+def _note(text: str, label: str, canvas: Canvas, margin: str) -> list[str]:
+    first, *rest = _wrapped(f"{label}: {text}", canvas, len(margin))
+    equals = canvas.paint("=", _FRAME)
+    return [
+        f"{margin} {equals} {canvas.paint(f'{label}:', '1')}{first[len(label) + 1 :]}",
+        *(f"{margin}   {line}" for line in rest),
+    ]
+
+
+def _excerpt(line: str, place: Position, width: int) -> tuple[str, int, int]:
+    """The line, or the part around the place where it is too long; and the columns to mark in it, from 0."""
+    start = min(place.column - 1, len(line))
+    end = (
+        min(place.end_column - 1, len(line)) if place.end_line == place.line else len(line.rstrip())
+    )
+    end = max(end, start + 1)
+    room = max(20, width)
+    first = 0
+    if len(line) > room:
+        first = max(0, min(start - room // 3, len(line) - room))
+    before, marked, after = line[first:start], line[start:end], line[end : first + room]
+    # Escapes are longer than the characters they stand for, so the marks are counted after escaping.
+    shown_before, shown_marked = (
+        printable(before),
+        printable(marked)[: max(1, room - len(printable(before)))],
+    )
+    return (
+        shown_before + shown_marked + printable(after),
+        len(shown_before),
+        len(shown_before) + len(shown_marked),
+    )

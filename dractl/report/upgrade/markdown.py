@@ -1,0 +1,48 @@
+"""``dractl upgrade -o markdown``: for an issue or a pull request."""
+
+import re
+
+from dractl.report.plain import printable
+from dractl.report.upgrade.text import headline
+from dractl.upgrade import Finding, Plan, Step
+
+_OBJECTS = 5
+
+
+def render(plan: Plan) -> str:
+    """The plan as Markdown: a list for each step."""
+    lines = [f"# {_plain(headline(plan))}", ""]
+    for step in plan.steps:
+        lines += [f"## {_plain(step.step)}", "", *_step(step), ""]
+    if plan.not_compared:
+        lines += ["## Not compared", "", *(f"- {_plain(text)}" for text in plan.not_compared), ""]
+    return "\n".join(lines)
+
+
+def _step(step: Step) -> list[str]:
+    before = [f"- [ ] {_plain(text)}" for text in step.before]
+    return [*before, *([""] if before else []), *map(_finding, step.findings)] or [
+        "Nothing changes."
+    ]
+
+
+def _finding(finding: Finding) -> str:
+    more = len(finding.objects) - _OBJECTS
+    names = ", ".join(
+        f"`{printable(name).replace('`', '')}`" for name in finding.objects[:_OBJECTS]
+    )
+    names += f" and {more} more" if more > 0 else ""
+    about = f"{names}: " if names else ""
+    ends = {
+        "fix": finding.fix,
+        "owner": finding.owner,
+        "source": finding.source,
+        "read": finding.date,
+    }
+    said = "".join(f"; {what}: {_plain(text)}" for what, text in ends.items() if text)
+    return f"- **{finding.level}** {about}{_plain(finding.message)}{said}"
+
+
+def _plain(text: str) -> str:
+    """Text whose characters mean nothing to Markdown."""
+    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", printable(text))

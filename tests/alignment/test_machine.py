@@ -1,0 +1,62 @@
+"""What claims can align on a node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from dractl.alignment.machine import AlignedGroup, alignments, obstacles
+from dractl.drivers.publication import publication
+from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
+
+if TYPE_CHECKING:
+    from dractl.topology.machine import Machine
+    from tests.rendered_nodes import Renderer
+
+
+def test_ways_are_counted(plx: Machine, rendered: Renderer) -> None:
+    """Four roots, each with two GPUs and two NICs; the onboard ports carry the default route and are not published."""
+    found = alignments(publication(rendered(plx), plx).devices)
+    ways = {(a.gpus, a.nics): (a.ways, a.places) for a in found if a.attribute == PCIE_ROOT}
+    assert ways == {(1, 1): (16, 4), (2, 0): (4, 4), (2, 1): (8, 4), (2, 2): (4, 4)}
+
+
+def test_an_alignment_in_words() -> None:
+    assert (
+        AlignedGroup(PCIE_ROOT, 2, 1, 8, 4).text
+        == "2 GPUs + 1 NIC on one PCIe root: 8 ways, on 4 PCIe roots"
+    )
+    assert AlignedGroup(NUMA_NODE, 1, 1, 1, 1).text == "1 GPU + 1 NIC on one NUMA node: 1 way"
+
+
+def test_numa_can_be_matched_where_both_drivers_publish_it(
+    plx: Machine, rendered: Renderer
+) -> None:
+    old = publication(rendered(plx, nvidia="0.4", dranet="1.4"), plx).devices
+    (text,) = obstacles(old)
+    assert text.startswith(
+        "claims cannot match resource.kubernetes.io/numaNode: dra.net and gpu.nvidia.com do not "
+    )
+    new = publication(rendered(plx, nvidia="0.5", dranet="main"), plx).devices
+    assert obstacles(new) == ()
+    assert (4, 4, NUMA_NODE) in {(a.gpus, a.nics, a.attribute) for a in alignments(new)}
+
+
+def test_a_node_whose_roots_are_not_published_cannot_align(
+    hyperv: Machine, rendered: Renderer
+) -> None:
+    devices = publication(rendered(hyperv), hyperv).devices
+    assert alignments(devices) == ()
+    assert obstacles(devices)[0].startswith("claims cannot match resource.kubernetes.io/pcieRoot: ")
+
+
+def test_roots_that_hold_only_gpus_are_an_obstacle(plx: Machine, rendered: Renderer) -> None:
+    elsewhere = tuple(
+        replace(d, path="pci0000:aa/" + d.bdf, pcie_root="pci0000:aa") if d.kind == "nic" else d
+        for d in plx.pci_devices
+    )
+    machine = replace(plx, pci_devices=elsewhere)
+    assert "no PCIe root has both a GPU and a NIC" in obstacles(
+        publication(rendered(machine), machine).devices
+    )

@@ -1,0 +1,167 @@
+"""The claims that ``--suggest`` prints."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from dractl import probes
+from dractl.capacity.suggest import suggest
+from dractl.cli.main import main
+from dractl.errors import InputError, UsageError
+from dractl.lint import lint
+from dractl.manifests import load
+from dractl.model.shapes import parse
+from tests import sysfs_trees
+from tests.rendered_nodes import TARGET
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dractl.topology.machine import Machine
+    from tests.rendered_nodes import Renderer
+
+
+@pytest.mark.parametrize(
+    ("shape", "alignment", "constraints"),
+    [
+        ("gpu=2,nic=1", "all on one PCIe root", 1),
+        ("gpu=2,rdma=2", "all on one PCIe root", 1),
+        ("gpu=4,nic=4", "2 gpu + 2 nic on one PCIe root, 2 times, all on one NUMA node", 3),
+        (
+            "gpu=4",
+            "2 gpu on one PCIe root, 2 times, all on one NUMA node",
+            3,
+        ),  # gpu.nvidia.com 0.5 has numaNode
+        # dra.net publishes no NUMA node: it is enough that the GPUs of one root and the other one are on the same.
+        ("gpu=3,nic=1", "2 gpu + 1 nic on one PCIe root, the other 1 gpu on the same NUMA node", 2),
+        ("gpu=5,nic=1", "2 gpu + 1 nic on one PCIe root, the other 3 gpu anywhere", 1),
+        ("gpu", "one device", 0),
+    ],
+)
+def test_the_best_alignment_is_asked_for(
+    shape: str, alignment: str, constraints: int, plx: Machine, rendered: Renderer
+) -> None:
+    found = suggest(parse(shape), rendered(plx), TARGET)
+    assert found is not None
+    assert found.alignment == alignment
+    assert len(found.claim["spec"]["devices"].get("constraints", [])) == constraints
+    assert len(found.devices) == sum(parse(shape).values())
+
+
+def test_numa_aligns_what_roots_cannot(plx: Machine, rendered: Renderer) -> None:
+    found = suggest(parse("gpu=3,nic=1"), rendered(plx, nvidia="0.5", dranet="main"), TARGET)
+    assert found is not None
+    assert (
+        found.alignment == "2 gpu + 1 nic on one PCIe root, the other 1 gpu on the same NUMA node"
+    )
+
+
+def test_suggestions_lint_clean(plx: Machine, rendered: Renderer, tmp_path: Path) -> None:
+    found = suggest(parse("gpu=4,nic=4"), rendered(plx), TARGET)
+    assert found is not None
+    file = tmp_path / "claim.json"
+    file.write_text(json.dumps(found.claim))
+    assert lint(load([str(file)]), TARGET).findings == ()
+
+
+def test_what_the_node_does_not_have(plx: Machine, rendered: Renderer, tmp_path: Path) -> None:
+    assert suggest(parse("gpu=9"), rendered(plx), TARGET) is None
+    bare = probes.read(sysfs_trees.build(sysfs_trees.describe("no-pci"), tmp_path / "bare"))
+    with pytest.raises(InputError, match="no driver known to dractl would publish a gpu"):
+        suggest(parse("gpu=1"), rendered(bare), TARGET)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "gpu=0", "gpu=-1", "gpus=1", "gpu=1,gpu=2", "gpu=33", "gpu=x", "gpu=20,nic=20"]
+)
+def test_shapes_that_cannot_be_asked_for(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse(text)
+
+
+def test_what_a_claim_leaves_over(plx: Machine, rendered: Renderer) -> None:
+    """Eight GPUs and eight NICs, two of each on every root; three GPUs are on no root, but on a NUMA node."""
+    found = suggest(parse("gpu=2,nic=2"), rendered(plx), TARGET)
+    assert found is not None
+    assert (found.alignment, found.copies) == ("all on one PCIe root", 4)
+    assert found.left["gpu.nvidia.com"] == 6
+    found = suggest(parse("gpu=3"), rendered(plx, nvidia="0.5"), TARGET)
+    assert found is not None
+    assert (found.alignment, found.copies) == ("all on one NUMA node", 2)
+    assert found.left["gpu.nvidia.com"] == 5
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    code = main(["discover", "--isolated", *words])
+    return code, capsys.readouterr().out
+
+
+def claims(text: str) -> list[dict[str, Any]]:
+    return [value for value in yaml.safe_load_all(text) if value]
+
+
+def test_several_shapes_on_a_described_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = run(capsys, "--hardware", "dgx-h100", "--suggest", "gpu=1,nic=1; gpu=4")
+    assert code == 0
+    assert [value["metadata"]["name"] for value in claims(out)] == ["1-gpu-1-nic", "4-gpu"]
+    assert "# 8 of these fit on the node; one leaves over: 7 gpu.nvidia.com, 7 dra.net" in out
+    code, out = run(capsys, "--hardware", "dgx-h100", "--suggest", "gpu=9; gpu=8")
+    assert (code, [value["metadata"]["name"] for value in claims(out)]) == (1, ["8-gpu"])
+
+
+def test_the_largest_claim_whose_pairs_are_aligned(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out = run(capsys, "--hardware", "dgx-h100", "--suggest", "largest")
+    (value,) = claims(out)
+    assert value["metadata"]["name"] == "8-gpu-8-nic"
+    assert len(value["spec"]["devices"]["constraints"]) == 8
+    assert "one leaves over: nothing" in out
+
+
+def test_mig_devices_of_one_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+    """An H100 has seven slices of compute: seven 1g, or one 3g and four 1g."""
+    code, out = run(capsys, "--hardware", "dgx-h100", "--suggest", "mig=7x1g.10gb")
+    (value,) = claims(out)
+    assert (code, value["spec"]["devices"]["constraints"][0]["matchAttribute"]) == (
+        0,
+        "gpu.nvidia.com/parentUUID",
+    )
+    assert "# all on one GPU" in out
+    assert "# 8 of these fit on the node; one leaves over: 49 gpu.nvidia.com" in out
+    _, out = run(capsys, "--hardware", "dgx-h100", "--suggest", "mig=3g.40gb+2x1g.10gb")
+    requests = claims(out)[0]["spec"]["devices"]["requests"]
+    assert [(r["name"], r["exactly"].get("count", 1)) for r in requests] == [
+        ("mig-3g-40gb", 1),
+        ("mig-1g-10gb", 2),
+    ]
+    assert (
+        main(["discover", "--hardware", "dgx-h100", "--suggest", "mig=8x1g.10gb"]) == 2
+    )  # seven have room
+
+
+@pytest.mark.parametrize(
+    "text", ["mig=", "mig=7", "mig=7x", "mig=7xlarge", "mig=1g.10gb+1g.10gb", "mig=40x1g.10gb"]
+)
+def test_mig_layouts_that_are_none(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse(text)
+
+
+@pytest.mark.parametrize("output", ["tree", "matrix", "table", "json", "svg", "html"])
+def test_a_described_machine_is_drawn(output: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = run(capsys, "--hardware", "dgx-h100", "-o", output)
+    assert code == 0
+    assert "pci0000:15" in out or output in ("matrix", "table")
+    assert "1b:00.0" in out
+
+
+def test_a_described_machine_and_another_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["discover", "--hardware", "dgx-h100", "--root", str(tmp_path)]) == 2
+    assert "give only one of them" in capsys.readouterr().err
+    assert main(["discover", "--hardware", "dgx-h1000"]) == 2
+    assert "dgx-h100" in capsys.readouterr().err
