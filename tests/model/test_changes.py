@@ -16,7 +16,7 @@ def asked() -> set[str]:
     text = "".join(
         path.read_text(encoding="utf-8") for path in Path(dractl.__file__).parent.rglob("*.py")
     )
-    return set(re.findall(r'(?:target|features|self)\.has\("([a-z0-9.-]+)"\)', text))
+    return set(re.findall(r'(?:target|features|self)\.has\(\s*"([a-z0-9.-]+)"\s*\)', text))
 
 
 def test_every_change_is_asked_for_and_known() -> None:
