@@ -13,27 +13,32 @@ PLACES = {PCIE_ROOT: "PCIe root", NUMA_NODE: "NUMA node"}
 
 
 class AlignedGroup(Struct, frozen=True):
-    """``gpus`` GPUs and ``nics`` NICs with one value of ``attribute``.
-
-    ``ways`` counts the combinations, ``places`` the PCIe roots or NUMA nodes that have at least one.
-    """
+    """GPUs and NICs that a claim can ask for with one value of an attribute."""
 
     attribute: str
     gpus: int
+    """GPUs of one group."""
     nics: int
-    ways: int
+    """NICs of one group."""
+    at_once: int
+    """Groups that the node has devices for at the same time."""
+    combinations: int
+    """Choices of the devices of one group."""
     places: int
+    """PCIe roots or NUMA nodes that have at least one group."""
 
     @property
     def text(self) -> str:
-        what = " + ".join(
+        """The group in words: ``2 GPUs + 1 NIC on one PCIe root: up to 4 at once ...``."""
+        devices = " + ".join(
             _count(number, word)
             for number, word in ((self.gpus, "GPU"), (self.nics, "NIC"))
             if number
         )
         place = PLACES[self.attribute]
+        number = f"up to {self.at_once} at once ({_count(self.combinations, 'combination')})"
         several = f", on {self.places} {place}s" if self.places > 1 else ""
-        return f"{what} on one {place}: {_count(self.ways, 'way')}{several}"
+        return f"{devices} on one {place}: {number}{several}"
 
 
 def _count(number: int, word: str) -> str:
@@ -41,7 +46,7 @@ def _count(number: int, word: str) -> str:
 
 
 def alignments(devices: tuple[Published, ...]) -> tuple[AlignedGroup, ...]:
-    """The alignments that the devices allow: 1, 2, 4 or 8 GPUs, alone, with one NIC, and with a NIC for each."""
+    """Return the groups that the devices allow: 1, 2, 4 or 8 GPUs, alone, with one NIC, and with a NIC for each."""
     by_shape: dict[tuple[str, int, int], AlignedGroup] = {}
     for attribute in PLACES:
         gpus, nics = (
@@ -56,10 +61,18 @@ def alignments(devices: tuple[Published, ...]) -> tuple[AlignedGroup, ...]:
             for n in (0, 1, g):
                 if g == 1 and n == 0:
                     continue
-                ways = [comb(gpus[place], g) * comb(nics[place], n) for place in gpus]
-                if any(ways):
+                at_once = [
+                    min(gpus[place] // g, nics[place] // n if n else gpus[place] // g)
+                    for place in gpus
+                ]
+                if any(at_once):
                     by_shape[attribute, g, n] = AlignedGroup(
-                        attribute, g, n, sum(ways), sum(w > 0 for w in ways)
+                        attribute,
+                        gpus=g,
+                        nics=n,
+                        at_once=sum(at_once),
+                        combinations=sum(comb(gpus[p], g) * comb(nics[p], n) for p in gpus),
+                        places=sum(map(bool, at_once)),
                     )
     return tuple(by_shape.values())
 

@@ -15,19 +15,34 @@ if TYPE_CHECKING:
     from tests.rendered_nodes import Renderer
 
 
-def test_ways_are_counted(plx: Machine, rendered: Renderer) -> None:
-    """Four roots, each with two GPUs and two NICs; the onboard ports carry the default route and are not published."""
-    found = alignments(publication(rendered(plx), plx).devices)
-    ways = {(a.gpus, a.nics): (a.ways, a.places) for a in found if a.attribute == PCIE_ROOT}
-    assert ways == {(1, 1): (16, 4), (2, 0): (4, 4), (2, 1): (8, 4), (2, 2): (4, 4)}
+def test_groups_are_counted_at_once_and_as_combinations(plx: Machine, rendered: Renderer) -> None:
+    """Four roots, each with two GPUs and two NICs; the onboard ports carry the default route and are not published.
+
+    So 8 pairs can run at the same time, each root has 2 x 2 choices for one, and a pair of GPUs takes a whole root.
+    """
+    groups = alignments(publication(rendered(plx), plx).devices)
+    numbers = {
+        (group.gpus, group.nics): (group.at_once, group.combinations, group.places)
+        for group in groups
+        if group.attribute == PCIE_ROOT
+    }
+    assert numbers == {
+        (1, 1): (8, 16, 4),
+        (2, 0): (4, 4, 4),
+        (2, 1): (4, 8, 4),
+        (2, 2): (4, 4, 4),
+    }
 
 
-def test_an_alignment_in_words() -> None:
+def test_a_group_in_words() -> None:
     assert (
-        AlignedGroup(PCIE_ROOT, 2, 1, 8, 4).text
-        == "2 GPUs + 1 NIC on one PCIe root: 8 ways, on 4 PCIe roots"
+        AlignedGroup(PCIE_ROOT, gpus=2, nics=1, at_once=4, combinations=8, places=4).text
+        == "2 GPUs + 1 NIC on one PCIe root: up to 4 at once (8 combinations), on 4 PCIe roots"
     )
-    assert AlignedGroup(NUMA_NODE, 1, 1, 1, 1).text == "1 GPU + 1 NIC on one NUMA node: 1 way"
+    assert (
+        AlignedGroup(NUMA_NODE, gpus=1, nics=1, at_once=1, combinations=1, places=1).text
+        == "1 GPU + 1 NIC on one NUMA node: up to 1 at once (1 combination)"
+    )
 
 
 def test_numa_can_be_matched_where_both_drivers_publish_it(
