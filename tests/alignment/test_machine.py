@@ -26,12 +26,7 @@ def test_groups_are_counted_at_once_and_as_combinations(plx: Machine, rendered: 
         for group in groups
         if group.attribute == PCIE_ROOT
     }
-    assert numbers == {
-        (1, 1): (8, 16, 4),
-        (2, 0): (4, 4, 4),
-        (2, 1): (4, 8, 4),
-        (2, 2): (4, 4, 4),
-    }
+    assert numbers == {(1, 1): (8, 16, 4), (2, 0): (4, 4, 4), (2, 1): (4, 8, 4), (2, 2): (4, 4, 4)}
 
 
 def test_a_group_in_words() -> None:
