@@ -2,13 +2,14 @@
 # The wheel holds all that dractl needs: built, installed into an empty environment outside the checkout, and the README's
 # lint and explain run there, with every dependency at its lower bound (the tests run with the newest).
 set -euo pipefail
+python=${1:-python3} # with build and venv
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$root/.venv/bin/python" -m build --wheel --outdir "$work/dist" "$root" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
-"$root/.venv/bin/python" -m venv "$work/venv"
-"$root/.venv/bin/python" "$root/tools/lower_bounds.py" >"$work/constraints.txt"
+"$python" -m build --wheel --outdir "$work/dist" "$root" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+"$python" -m venv "$work/venv"
+"$python" "$root/tools/lower_bounds.py" >"$work/constraints.txt"
 "$work/venv/bin/pip" install --quiet --constraint "$work/constraints.txt" "$work"/dist/*.whl
 cp -r "$root/examples" "$work/examples"
 cd "$work"

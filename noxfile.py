@@ -1,0 +1,75 @@
+"""List what a change must pass: ``nox -l`` prints the sessions, ``nox -s lint`` runs one.
+
+``nox --no-venv`` runs a session in the environment that it was started from.
+"""
+
+import nox
+
+nox.needs_version = ">=2025.2.9"
+nox.options.sessions = ["lint", "conformance", "live", "docs", "package"]
+
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+
+
+def install(session: nox.Session, extra: str) -> None:
+    """Install dractl with an extra, unless the session has no environment of its own."""
+    if session.venv_backend != "none":
+        session.install("--quiet", "--editable", f".[{extra}]")
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """Run the tests with a sample of the recorded verdicts."""
+    install(session, "dev")
+    session.run("python", "-m", "pytest", "-q", "-n", "auto", *session.posargs)
+    # The workers of xdist have threads of their own, so lint does not fork there.
+    session.run("python", "-m", "pytest", "-q", "tests/lint/test_workers.py")
+
+
+@nox.session
+def conformance(session: nox.Session) -> None:
+    """Compare every recorded verdict of real servers, schedulers and drivers."""
+    install(session, "dev")
+    session.run(
+        *("python", "-m", "pytest", "-q", "-n", "auto"),
+        *("-m", "conformance and not oracle and not live", *session.posargs),
+        success_codes=[
+            0,
+            5,
+        ],  # 5: no test at all, where the recorded data are not beside the checkout
+    )
+
+
+@nox.session
+def live(session: nox.Session) -> None:
+    """Explain pods of a real control plane; skips, with a reason, where none is built."""
+    install(session, "dev")
+    session.run(
+        "python", "-m", "pytest", "-q", "-m", "live", *session.posargs, success_codes=[0, 5]
+    )
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style and types, and that generated files are those that their tools write."""
+    install(session, "dev")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("mypy", "--strict", "dractl")
+    session.run("python", "tools/make_man.py", "--check")
+    session.run("python", "tools/make_completions.py", "--check")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site, and check every link between its pages."""
+    install(session, "docs")
+    session.run("python", "tools/make_site.py")
+    session.run("mkdocs", "build", "--strict", "--quiet", env={"NO_MKDOCS_2_WARNING": "1"})
+
+
+@nox.session
+def package(session: nox.Session) -> None:
+    """Install the wheel into an empty environment, each dependency at its lower bound."""
+    install(session, "dev")
+    session.run("bash", "tools/check_wheel.sh", "python", external=True)
