@@ -66,6 +66,7 @@ def docs(session: nox.Session) -> None:
     install(session, "docs")
     session.run("python", "tools/make_site.py")
     session.run("mkdocs", "build", "--strict", "--quiet", env={"NO_MKDOCS_2_WARNING": "1"})
+    session.run("python", "tools/check_links.py")
 
 
 @nox.session

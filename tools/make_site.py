@@ -1,22 +1,25 @@
 """Writes the pages of the documentation site to build/site: docs/, docs/site/, and one page for each rule, reason and
-driver, made from the files that `dractl rule` reads. Then: ``mkdocs build --strict``.
+driver, made from the files that `dractl rule` reads. Then: ``mkdocs build --strict``, and ``python tools/check_links.py``.
 
 A rule's page is at ``rules/CODE/``: lint's reports link to it (``dractl/lint/registry.py``), so it never moves.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "site"
-OUTSIDE = re.compile(
-    r"\[([^\]]+)\]\((?:\.\./)[^)]*\)"
-)  # a link to a file of the repository that is no page
-
+LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<path>[^)\s#:]+)(?P<anchor>#[^)\s]*)?\)")
+"""A link of Markdown to a file of the repository; one to another site has a colon."""
 
 GROUPS = {
     "0": "What cannot be read or decoded",
@@ -36,27 +39,61 @@ GROUPS = {
 def main() -> None:
     sys.path.insert(0, str(ROOT))
     shutil.rmtree(OUT, ignore_errors=True)
-    OUT.mkdir(parents=True)
-    for page in sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "site").glob("*.md")]):
-        write(page.name, OUTSIDE.sub(r"\1", page.read_text(encoding="utf-8")))
     shutil.copytree(ROOT / "docs" / "pictures", OUT / "pictures")
-    write("changelog.md", OUTSIDE.sub(r"\1", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")))
-    rules()
-    reasons()
-    drivers()
+    for name, text in pages().items():
+        path = OUT / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text.rstrip() + "\n", encoding="utf-8")
 
 
-def write(name: str, text: str) -> None:
-    path = OUT / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text.rstrip() + "\n", encoding="utf-8")
+def pages() -> dict[str, str]:
+    """Return the text of each page of the site by its name: what people wrote, and what is made here."""
+    written = {
+        name: move_links((ROOT / path).read_text(encoding="utf-8"), path)
+        for path, name in page_names(ROOT).items()
+    }
+    return {**written, **rules(), **reasons(), **drivers()}
+
+
+def page_names(root: Path) -> dict[str, str]:
+    """Return the Markdown files of the repository that are pages of the site, and what each is called there."""
+    files = [*(root / "docs").glob("*.md"), *(root / "docs" / "site").glob("*.md")]
+    return {
+        **{str(file.relative_to(root)): file.name for file in sorted(files)},
+        "CHANGELOG.md": "changelog.md",
+    }
+
+
+def move_links(text: str, path: str, root: Path = ROOT) -> str:
+    """Point the links of the file at ``path`` to pages of the site. Of a link to a file of the repository that is no
+    page, the text alone stays; a name that the repository does not have is a page that is made here."""
+    names = page_names(root)
+
+    def moved(link: re.Match[str]) -> str:
+        goal = posixpath.normpath(posixpath.join(posixpath.dirname(path), link["path"]))
+        page = names.get(goal)
+        if page is None and goal.startswith("docs/pictures/"):
+            page = goal.removeprefix("docs/")
+        if page is not None:
+            return f"[{link['text']}]({page}{link['anchor'] or ''})"
+        return link["text"] if (root / goal).exists() else link[0]
+
+    return outside_code(text, lambda prose: LINK.sub(moved, prose))
+
+
+def outside_code(text: str, change: Callable[[str], str]) -> str:
+    """Apply ``change`` to the prose of a page, and leave its code alone."""
+    parts = re.split(r"(```.*?```|`[^`]*`)", text, flags=re.DOTALL)
+    return "".join(part if part.startswith("`") else change(part) for part in parts)
 
 
 def cell(text: object) -> str:
+    """Escape a text for a cell of a table."""
     return str(text).replace("|", "\\|").replace("\n", " ")
 
 
-def rules() -> None:
+def rules() -> dict[str, str]:
+    """Make a page for each rule, and their list."""
     from dractl.lint import registry
 
     index = [
@@ -65,6 +102,7 @@ def rules() -> None:
         "What `dractl lint` reports. A code is never given another meaning.",
         "",
     ]
+    made: dict[str, str] = {}
     group = ""
     for rule in registry.rules().values():
         if rule.code[3] != group:
@@ -73,22 +111,19 @@ def rules() -> None:
         summary = rule.section("")
         title = f"{rule.code} {rule.name}"
         index.append(f"| [{title}](rules/{rule.code}.md) | {cell(summary)} | {rule.severity} |")
-        write(
-            f"rules/{rule.code}.md", f"# {title}\n\n*{rule.severity}*: {linked(rule.documentation)}"
+        made[f"rules/{rule.code}.md"] = (
+            f"# {title}\n\n*{rule.severity}*: {linked(rule.documentation)}"
         )
-    write("rules.md", "\n".join(index))
+    return {"rules.md": "\n".join(index), **made}
 
 
 def linked(text: str) -> str:
-    """Codes of other rules become links, outside of code."""
-    parts = re.split(r"(```.*?```|`[^`]*`)", text, flags=re.DOTALL)
-    return "".join(
-        part if part.startswith("`") else re.sub(r"\b(DRA\d{3})\b", r"[\1](\1.md)", part)
-        for part in parts
-    )
+    """Make links of the codes of other rules, outside of code."""
+    return outside_code(text, lambda prose: re.sub(r"\b(DRA\d{3})\b", r"[\1](\1.md)", prose))
 
 
-def reasons() -> None:
+def reasons() -> dict[str, str]:
+    """Make a page for each reason, and their list."""
     from dractl.explain.reasons.registry import REASONS
 
     index = [
@@ -99,6 +134,7 @@ def reasons() -> None:
         "| reason | |",
         "|---|---|",
     ]
+    made: dict[str, str] = {}
     for page in REASONS.values():
         index.append(f"| [{page.code}](reasons/{page.code}.md) | {cell(page.title)} |")
         sections = (
@@ -107,16 +143,17 @@ def reasons() -> None:
             ("How to fix it", page.mend),
         )
         body = "\n\n".join(f"## {heading}\n\n{literal(text)}" for heading, text in sections)
-        write(f"reasons/{page.code}.md", f"# {page.code}\n\n{page.title}\n\n{body}")
-    write("reasons.md", "\n".join(index))
+        made[f"reasons/{page.code}.md"] = f"# {page.code}\n\n{page.title}\n\n{body}"
+    return {"reasons.md": "\n".join(index), **made}
 
 
 def literal(text: str) -> str:
-    """Prose as it is; a command as code."""
+    """Return prose as it is, and a command as code."""
     return f"```sh\n{text}\n```" if text.startswith("kubectl ") and "\n" not in text else text
 
 
-def drivers() -> None:
+def drivers() -> dict[str, str]:
+    """Make a page for each driver, and their list."""
     from dractl.drivers import find, names
 
     index = [
@@ -127,6 +164,7 @@ def drivers() -> None:
         "| driver | | source |",
         "|---|---|---|",
     ]
+    made: dict[str, str] = {}
     for name in names():
         catalogue = find(name).catalogue
         index.append(
@@ -162,8 +200,8 @@ def drivers() -> None:
             ]
         if catalogue.notes:
             lines += ["", "## Notes", "", *(f"- {note}" for note in catalogue.notes)]
-        write(f"drivers/{name}.md", "\n".join(lines))
-    write("drivers.md", "\n".join(index))
+        made[f"drivers/{name}.md"] = "\n".join(lines)
+    return {"drivers.md": "\n".join(index), **made}
 
 
 def span(row: object) -> str:

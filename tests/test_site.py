@@ -1,0 +1,94 @@
+"""The pages of the documentation site link to each other, and promise nothing that is not there yet."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tools import check_links, make_site
+
+ROOT = Path(__file__).resolve().parent.parent
+CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
+
+
+@cache
+def pages() -> dict[str, str]:
+    return make_site.pages()
+
+
+def test_every_link_of_a_page_leads_to_a_page_or_a_picture() -> None:
+    dead = []
+    for name, text in pages().items():
+        for link in make_site.LINK.finditer(CODE.sub("", text)):
+            goal = posixpath.normpath(posixpath.join(posixpath.dirname(name), link["path"]))
+            if goal not in pages() and not (ROOT / "docs" / goal).is_file():
+                dead.append(f"{name}: {link[0]}")
+    assert not dead
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "moved"),
+    [
+        ("CHANGELOG.md", "see [upgrade.md](docs/upgrade.md).", "see [upgrade.md](upgrade.md)."),
+        ("CHANGELOG.md", "[x](docs/site/in-ci.md#gitlab)", "[x](in-ci.md#gitlab)"),
+        ("docs/site/index.md", "[x](../install.md#a-container)", "[x](install.md#a-container)"),
+        ("docs/site/index.md", "![x](../pictures/node.svg)", "![x](pictures/node.svg)"),
+        ("docs/extending.md", "[CONTRIBUTING.md](../CONTRIBUTING.md)", "CONTRIBUTING.md"),
+        ("docs/extending.md", "[rules](rules.md), [k8s](https://k8s.io/)", None),
+        ("docs/extending.md", "`[x](../README.md)`", None),
+    ],
+)
+def test_links_of_the_repository_become_links_of_the_site(
+    path: str, text: str, moved: str | None
+) -> None:
+    assert make_site.move_links(text, path) == (text if moved is None else moved)
+
+
+def test_links_of_the_built_site_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "index.html").write_text(
+        "<h1 id=top>Rules</h1><a href='../#first'>up</a><a href='#top'>top</a>"
+    )
+    (tmp_path / "index.html").write_text(
+        "<p id=first><a href='rules/'>rules</a> <a href='/rules/#top'>top</a> "
+        "<a href='rules/#bottom'>bottom</a> <a href='gone/'>gone</a> "
+        "<a href='https://kubernetes.io/'>k8s</a><img src='https://example.com/x.png'>"
+        "<img src='gone.png'>"
+    )
+    assert list(check_links.broken_links(tmp_path)) == [
+        "index.html: loads https://example.com/x.png from another site",
+        "index.html: gone.png is no file of the site",
+        "index.html: rules/#bottom: rules/index.html has no such anchor",
+        "index.html: gone/ is no file of the site",
+    ]
+    assert check_links.main([str(tmp_path)]) == 1
+    assert check_links.main([str(tmp_path / "rules" / "none")]) == 3
+
+
+INSTALLS = re.compile(
+    r"""\b(?:pipx?|uv\ tool|uv\ pip|krew|brew)\ install(?:\ -\S+)*\ ['"]?(?:dractl|dra)\b(?![./])""",
+    re.VERBOSE,
+)
+CAVEAT = re.compile(r"not\s+released\s+yet|once\s+released", re.IGNORECASE)
+
+
+def tracked() -> list[str]:
+    """Return the texts of the repository in which people read how to install it."""
+    files = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("deploy/**/*.*")]
+    return sorted(str(file.relative_to(ROOT)) for file in files)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in tracked() if INSTALLS.search((ROOT / name).read_text("utf-8"))]
+)
+def test_a_page_that_installs_dractl_by_name_says_that_it_is_not_released(name: str) -> None:
+    assert CAVEAT.search((ROOT / name).read_text("utf-8"))
+
+
+def test_no_message_or_help_installs_dractl_by_name() -> None:
+    sources = (ROOT / "dractl").rglob("*.py")
+    assert [str(path) for path in sources if INSTALLS.search(path.read_text("utf-8"))] == []
