@@ -7,16 +7,16 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+import tomllib
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dractl.cli.main import main
 from tests.lint.written import claim
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+ROOT = Path(__file__).resolve().parents[2]
 URI = "file:///manifests/claim.yaml"
 TEXT = """\
 apiVersion: resource.k8s.io/v1
@@ -271,4 +271,6 @@ def test_without_pygls_one_line_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pygls.lsp.server", None)
     assert main(["lsp", "--isolated"]) == 3
-    assert "pip install 'dractl[lsp]'" in capsys.readouterr().err
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    (package,) = project["optional-dependencies"]["lsp"]
+    assert f"pip install '{package}'" in capsys.readouterr().err

@@ -52,7 +52,7 @@ def command(
     """Serve editors over standard input and output, by the Language Server Protocol.
 
     Shows lint's findings on open manifests, describes fields, classes and attributes, completes them in YAML and in
-    CEL, and offers lint's safe fixes. Needs the extra `lsp`: `pip install 'dractl[lsp]'`.
+    CEL, and offers lint's safe fixes. Needs pygls: `pip install 'pygls>=2.0'`.
 
     Examples: `dractl lsp`, `dractl lsp --kubernetes-version 1.36`
     """
@@ -146,7 +146,8 @@ def _server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
         from pygls.lsp.server import LanguageServer
     except ImportError:
         raise Unsupported(
-            "lsp needs pygls 2, which is not installed", hint="pip install 'dractl[lsp]'"
+            "lsp needs pygls 2, which is not installed",
+            hint="pip install 'pygls>=2.0' in the environment of dractl",
         ) from None
 
     server = LanguageServer("dractl", __version__)
