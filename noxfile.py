@@ -27,6 +27,13 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def oldest_typer(session: nox.Session) -> None:
+    """Run the tests of the command line with the older typer that pyproject.toml allows."""
+    session.install("--quiet", "--editable", ".[dev]", "typer==0.28.*")
+    session.run("python", "-m", "pytest", "-q", "tests/cli", *session.posargs)
+
+
+@nox.session
 def conformance(session: nox.Session) -> None:
     """Compare every recorded verdict of real servers, schedulers and drivers."""
     install(session, "dev")

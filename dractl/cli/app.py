@@ -1,12 +1,12 @@
 """The command line: a group of subcommands, of which only the one that is called is imported."""
 
 import shutil
-from inspect import cleandoc
+from inspect import Parameter, cleandoc, signature
 from typing import Annotated, Any
 
 import typer
 from typer.completion import completion_init  # type: ignore[attr-defined]  # re-exported, but not in name
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from dractl import __version__, facts
@@ -16,7 +16,6 @@ from dractl.interrupts import raise_on_interrupt
 
 _WIDEST = 120  # columns of a help page
 MOST = 1_000  # values of an option that is repeated: each costs time before the work begins
-_FACTS = "Take the facts about drivers and hardware from this folder, wheel of dractl-facts, or file of one driver."
 
 
 # The groups of a help page, by the names of parameters: what is read, against what, what is asked, and how it is shown.
@@ -55,16 +54,13 @@ _START = """Start here:
 """
 
 
-_SHOW = "--show-settings"
-
-
 def command_line() -> TyperGroup:
     """The whole command line."""
     completion_init()  # the scripts of completions/ ask through the environment; without it typer finds no shell
     app = _app()
-    app.callback(invoke_without_command=True, cls=_Group, epilog=_START + _EXIT_CODES)(_root)
+    root = subcommands.with_options(_root, [_FACTS])
+    app.callback(invoke_without_command=True, cls=_Group, epilog=_START + _EXIT_CODES)(root)
     group: Any = get_command(app)
-    group.params.append(_facts_option())
     for name, line in subcommands.SUBCOMMANDS.items():
         group.add_command(_Subcommand(name, short_help=line))
     return group  # type: ignore[no-any-return]
@@ -75,40 +71,49 @@ def subcommand(name: str, program: str = "dractl") -> TyperCommand:
     app = _app()
     command = subcommands.function(name)
     text = cleandoc(command.__doc__ or "").replace("`dractl ", f"`{program} ")
-    app.command(name, cls=_Grouped, help=text, epilog=_EXIT_CODES)(command)
-    made: Any = get_command(app)
-    made.params.append(_facts_option())
-    if any(parameter.name == "isolated" for parameter in made.params):
-        made.params.append(
-            TyperOption(
-                param_decls=[_SHOW],
-                is_flag=True,
-                expose_value=False,
-                help="Print the settings of this run.",
-            )
-        )
-    if any(parameter.name == "kubernetes_version" for parameter in made.params):
-        made.params.append(
-            TyperOption(
-                param_decls=["--assume-newest"],
-                is_flag=True,
-                expose_value=False,
-                callback=_assume_newest,
-                help="For a release newer than dractl knows: take the newest rules instead of an error.",
-            )
-        )
-    return made  # type: ignore[no-any-return]
+    options = [_FACTS]
+    taken = signature(command).parameters
+    if "isolated" in taken:
+        options.append(_SHOW_SETTINGS)
+    if "kubernetes_version" in taken:
+        options.append(_ASSUME_NEWEST)
+    whole = subcommands.with_options(command, options)
+    app.command(name, cls=_Grouped, help=text, epilog=_EXIT_CODES)(whole)
+    return get_command(app)  # type: ignore[return-value]
 
 
-def _assume_newest(_context: typer.Context, _parameter: TyperOption, value: bool) -> None:
+def _assume_newest(value: bool) -> None:
     from dractl.cli.common import assume_newest  # it comes with the subcommand
 
     assume_newest(value)
 
 
-def _facts_option() -> TyperOption:
-    """``--facts``, which is read before any subcommand is imported (dractl/facts/words.py)."""
-    return TyperOption(param_decls=["--facts"], metavar="DIR|FILE", expose_value=False, help=_FACTS)
+def _shared(name: str, annotation: Any, default: object, **settings: Any) -> Parameter:
+    """Return an option that many subcommands have and none is passed."""
+    flag = f"--{name.replace('_', '-')}"
+    option = typer.Option(flag, expose_value=False, **settings)
+    return Parameter(
+        name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[annotation, option]
+    )
+
+
+# Read before any subcommand is imported (dractl/facts/words.py).
+_FACTS = _shared(
+    "facts",
+    str | None,
+    None,
+    metavar="DIR|FILE",
+    help="Take the facts about drivers and hardware from this folder, wheel of dractl-facts, "
+    "or file of one driver.",
+)
+_SHOW_SETTINGS = _shared("show_settings", bool, False, help="Print the settings of this run.")
+_ASSUME_NEWEST = _shared(
+    "assume_newest",
+    bool,
+    False,
+    callback=_assume_newest,
+    help="For a release newer than dractl knows: take the newest rules instead of an error.",
+)
 
 
 class _Subcommand(TyperCommand):
@@ -147,7 +152,7 @@ class _Grouped(TyperCommand):
     """A subcommand whose help shows its options in groups."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        shows = _SHOW in args
+        shows = "--show-settings" in args
         ctx.resilient_parsing = ctx.resilient_parsing or shows
         rest = super().parse_args(ctx, _numbered(args))
         for option in self.params:

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -94,6 +94,24 @@ def output_option(formats: tuple[str, ...]) -> Any:
     return Option(
         "--output", "-o", metavar="FORMAT", help=f"{', '.join(formats)}.", autocompletion=offer
     )
+
+
+def number(option: str, least: int = 1, most: int | None = None) -> Callable[[str | int], int]:
+    """Return the parser of an ``option`` whose value is a number from ``least`` to ``most``.
+
+    typer's own (``min``, ``max``) has other words in each of its releases.
+    """
+    allowed = f"from {least} to {most:,}" if most is not None else f"of {least} or more"
+
+    def parse(value: str | int) -> int:
+        if isinstance(value, int):  # the default
+            return value
+        figure = int(value) if value.isascii() and value.isdigit() else -1
+        if figure < least or (most is not None and figure > most):
+            raise UsageError(f"{option} takes a number {allowed}, not {value}")
+        return figure
+
+    return parse
 
 
 class _Choices:

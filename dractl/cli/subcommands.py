@@ -1,6 +1,6 @@
 """The subcommands: their help, and their function, which is the ``command`` of the module of that name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from inspect import Parameter, Signature, signature
 from typing import Any, get_type_hints
@@ -57,3 +57,20 @@ def function(name: str) -> Callable[..., Any]:
     called.__doc__ = command.__doc__
     called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return called
+
+
+def with_options(command: Callable[..., Any], options: Sequence[Parameter]) -> Callable[..., Any]:
+    """Return ``command`` with further ``options``, which typer reads and the function is not passed.
+
+    typer makes the options itself: the constructor of its own classes changes from release to release.
+    """
+    whole = signature(command, eval_str=True)
+
+    def run(**arguments: Any) -> None:
+        command(**{name: arguments[name] for name in whole.parameters})
+
+    run.__doc__ = command.__doc__
+    run.__signature__ = whole.replace(  # type: ignore[attr-defined]
+        parameters=[*whole.parameters.values(), *options]
+    )
+    return run

@@ -84,6 +84,7 @@ Patch = Annotated[
     Option(
         "--patch",
         metavar="[N]",
+        parser=common.number("--patch"),
         help="Print the first fix, or fix N, as a shell script of kubectl commands.",
     ),
 ]

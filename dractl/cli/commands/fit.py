@@ -62,7 +62,12 @@ Name = Annotated[
 ]
 Replicas = Annotated[
     int | None,
-    Option("--replicas", metavar="N", min=1, help="Exit with 1 if fewer than N fit. Default: 1."),
+    Option(
+        "--replicas",
+        metavar="N",
+        parser=common.number("--replicas"),
+        help="Exit with 1 if fewer than N fit. Default: 1.",
+    ),
 ]
 Pack = Annotated[bool, Option("--pack", help="Also find the maximum over all orders of placing.")]
 Without = Annotated[

@@ -194,7 +194,7 @@ Jobs = Annotated[
     Option(
         "--jobs",
         "-j",
-        min=1,
+        parser=common.number("--jobs"),
         metavar="N",
         help="Processes for many files; default: one for each CPU.",
     ),

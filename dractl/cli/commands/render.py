@@ -23,6 +23,7 @@ from dractl.topology.machine import Machine
 
 FORMATS = ("yaml", "json")
 _EXAMPLE = ".example.com"
+MAX_NODES = 10_000  # of --nodes
 
 Output = Annotated[str, common.output_option(FORMATS)]
 Driver = Annotated[
@@ -64,8 +65,7 @@ Nodes = Annotated[
     Option(
         "--nodes",
         metavar="N",
-        min=1,
-        max=10000,
+        parser=common.number("--nodes", 1, MAX_NODES),
         help="Render N nodes of this hardware: NAME-1 to NAME-N.",
     ),
 ]

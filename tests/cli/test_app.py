@@ -1,0 +1,38 @@
+"""How the command line is built of its functions."""
+
+import sys
+
+import pytest
+from typer import core
+
+from dractl.cli.app import command_line, subcommand
+from dractl.cli.subcommands import SUBCOMMANDS
+
+
+def test_options_are_constructed_by_typer_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Constructors differ: 0.29 of typer requires a type_descriptor, which 0.28 does not know."""
+    construct = core.TyperOption.__init__
+    callers = set()
+
+    def constructor(self: core.TyperOption, **arguments: object) -> None:
+        callers.add(sys._getframe(1).f_globals["__name__"])
+        construct(self, **arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(core.TyperOption, "__init__", constructor)
+    command_line()
+    for name in SUBCOMMANDS:
+        subcommand(name)
+    assert callers
+    assert {module.partition(".")[0] for module in callers} == {"typer"}
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("lint", {"--facts", "--show-settings", "--assume-newest"}),
+        ("rule", {"--facts"}),
+        ("discover", {"--facts", "--show-settings", "--assume-newest"}),
+    ],
+)
+def test_a_subcommand_has_the_options_that_all_have(name: str, options: set[str]) -> None:
+    assert options <= {word for option in subcommand(name).params for word in option.opts}
