@@ -197,9 +197,9 @@ def read(
     if version.code != 0 and kubectl.unreachable(version.errors):
         raise kubectl.failed("reach the cluster", version)
     where = namespace or own_namespace or "default"
-    reading = _Reading(login, where, {}, {}, [], [])
+    reading = _Reading(login, where, {}, {}, [], [], set())
     reading.take(_CALLS, results)
-    rights = Rights(tuple(reading.unread), next(iter(reading.users), ""))
+    rights = reading.rights()
     _check(rights, where, frozenset() if partly else vital, everywhere=everywhere)
     reading.again()
     scope = None if everywhere and not rights.narrow("Pod") else where
@@ -218,9 +218,8 @@ def read(
             resource, scope, "Workload" if resource.startswith("workloads") else "PodGroup"
         )
     notes = dict.fromkeys((*_notes(rights, partly=partly), *reading.notes))
-    rights = Rights(tuple(reading.unread), rights.user)
     state = ClusterState(
-        reading.kinds, release=_release(version.output), rights=rights, read_at=began
+        reading.kinds, release=_release(version.output), rights=reading.rights(), read_at=began
     )
     return Live(state, where, tuple(notes), named)
 
@@ -283,6 +282,18 @@ class _Reading(Struct, frozen=True):
     unread: dict[Unread, None]
     users: list[str]
     notes: list[str]
+    unserved: set[str]
+    """Kinds that this release does not have."""
+
+    def rights(self) -> Rights:
+        """Return what may not be read, of all that is read of a cluster."""
+        served = {
+            resource.kind: resource.name
+            for call in _CALLS
+            for resource in call.resources
+            if resource.kind not in self.unserved
+        }
+        return Rights(tuple(self.unread), next(iter(self.users), ""), served)
 
     def take(self, calls: Sequence[_Call], results: Sequence[Result]) -> None:
         """Adds what the calls printed. What may not be listed in the whole cluster is asked for in one namespace."""
@@ -394,6 +405,7 @@ class _Reading(Struct, frozen=True):
                 "is not enabled",
                 hint="kubectl api-resources --api-group=resource.k8s.io lists what it serves",
             )
+        self.unserved.add(resource.kind)
 
     def optional(self, resource: str, scope: str | None, kind: str = "") -> list[dict[str, Any]]:
         """Reads all objects of a resource; none if the cluster does not have it or it may not be read. With ``kind``
@@ -426,7 +438,9 @@ class _Reading(Struct, frozen=True):
                 for owner in maps_at(value, "metadata", "ownerReferences")
             }
             wanted = sorted(
-                pair for pair in owners if pair[0] not in known and not self.kinds.get(pair[0])
+                (kind, version)
+                for kind, version in owners
+                if kind not in known and not self.kinds.get(kind) and not _is_read(kind, version)
             )
             newest = [
                 value
@@ -449,6 +463,16 @@ class _Reading(Struct, frozen=True):
     def _add(self, objects: Sequence[dict[str, Any]]) -> None:
         for item in objects:
             add(self.kinds, item, self.namespace)
+
+
+def _is_read(kind: str, api_version: str) -> bool:
+    """True for a kind that is read of every cluster: it was refused, or there is none."""
+    group = api_version.rpartition("/")[0]
+    return any(
+        resource.kind == kind and resource.name.partition(".")[2] == group
+        for call in _CALLS
+        for resource in call.resources
+    )
 
 
 def _release(output: bytes) -> str | None:

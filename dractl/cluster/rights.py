@@ -1,9 +1,13 @@
 """The limits on reading a cluster: resources that its authorizer withholds, and the commands that grant them."""
 
+import re
+from collections.abc import Iterable, Mapping
+
 from msgspec import Struct
 
 from dractl.cluster.paste import command
 
+_ROLE, _DEVICES = "dractl", "dractl-devices"  # deploy/clusterrole.yaml
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 # Nobody lets a user of one namespace read the pods and quotas of all others.
 _OF_CLUSTER = ("ResourceSlice", "DeviceClass", "DeviceTaintRule", "Node", "Namespace")
@@ -19,10 +23,13 @@ class Unread(Struct, frozen=True):
 
 
 class Rights(Struct, frozen=True):
-    """The resources that may not be read, and the user who may not, as the API server names them."""
+    """The resources that may not be read."""
 
     unread: tuple[Unread, ...] = ()
     user: str = ""
+    """The user who may not, as the API server names them."""
+    resources: Mapping[str, str] = {}
+    """What dractl reads of every cluster, and this one serves: the resource of each kind."""
 
     def hidden(self, *kinds: str) -> tuple[Unread, ...]:
         """The kinds in ``kinds`` that may not be read at all."""
@@ -47,29 +54,49 @@ class Rights(Struct, frozen=True):
     def grant(self) -> str:
         """The commands with which an administrator allows what is missing, to a user of one namespace only what is of
         none; empty if that is nothing."""
-        confined = any(one.namespace for one in self.unread)
-        return self.allowing(
-            *(one.kind for one in self.unread if not confined or one.kind in _OF_CLUSTER)
-        )
+        kinds = [one.kind for one in self.unread]
+        if not any(one.namespace for one in self.unread):
+            return self.allowing(*kinds)
+        missing = [kind for kind in kinds if kind in _OF_CLUSTER]
+        every = {kind: name for kind, name in self.resources.items() if kind in _OF_CLUSTER}
+        return self._role(_DEVICES, self._named(missing) | every) if missing else ""
 
     def allowing(self, *kinds: str) -> str:
-        """The commands with which an administrator allows reading those of ``kinds`` that may not be read."""
-        resources = ",".join(
-            dict.fromkeys(
-                one.resource.partition(".")[0] for one in self.unread if one.kind in kinds
-            )
-        )
-        if not resources:
-            return ""
+        """The commands with which an administrator allows reading those of ``kinds`` that may not be read, and all
+        else that dractl reads: whoever pastes them is not refused the next resource. A custom kind, which only some
+        pods have as their owner, gets a role of its own."""
+        missing = self._named(kinds)
+        custom = {kind: name for kind, name in missing.items() if kind not in self.resources}
+        if not self.resources:
+            return self._role(_ROLE, missing) if missing else ""
+        roles = [self._role(_ROLE, self.resources)] if missing.keys() - custom.keys() else []
+        for kind, name in custom.items():
+            roles.append(self._role(f"{_ROLE}-{plural_of(name)}", {kind: name}))
+        return " && ".join(roles)
+
+    def _named(self, kinds: Iterable[str]) -> dict[str, str]:
+        """Return the resources of those of ``kinds`` that may not be read."""
+        return {one.kind: one.resource for one in self.unread if one.kind in kinds}
+
+    def _role(self, role: str, resources: Mapping[str, str]) -> str:
+        """Return the commands that make a role, and bind the user to it."""
+        names = ",".join(dict.fromkeys(map(plural_of, resources.values())))
         account = self.user.removeprefix(_SERVICE_ACCOUNT)
-        name, option, subject = "dractl", "user", self.user or "NAME"
+        option, subject = "user", self.user or "NAME"
         if account != self.user and ":" in account:
-            name, option, subject = f"dractl-{account.replace(':', '-')}", "serviceaccount", account
+            option, subject = "serviceaccount", account
+        # Two users have two bindings. k8s.io/apimachinery pkg/api/validation/path refuses / and %, a shell more.
+        binding = re.sub(r"[^A-Za-z0-9.]+", "-", f"{role}-{subject}").strip("-")
         return command(
-            "kubectl create clusterrole dractl --verb=get,list --resource={} && "
-            f"kubectl create clusterrolebinding {{}} --clusterrole=dractl --{option}={{}}",
-            *(resources, name, subject),
+            f"kubectl create clusterrole {role} --verb=get,list --resource={{}} && "
+            f"kubectl create clusterrolebinding {{}} --clusterrole={role} --{option}={{}}",
+            *(names, binding, subject),
         )
+
+
+def plural_of(resource: str) -> str:
+    """Return the name of a resource without its group."""
+    return resource.partition(".")[0]
 
 
 WHOLE = Rights()

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+import yaml
+
+from dractl.cluster import live
 from dractl.cluster.rights import WHOLE, Rights, Unread
 from dractl.cluster.state import ClusterState
+from tests.cluster.test_live import FORBIDDEN, Kubectl, kubectl, listed  # noqa: F401
+from tests.explain.cluster import pod
 
+ROLES = Path(__file__).resolve().parents[2] / "deploy" / "clusterrole.yaml"
 SLICES = Unread("ResourceSlice", "resourceslices.resource.k8s.io")
 CLASSES = Unread("DeviceClass", "deviceclasses.resource.k8s.io")
 CLAIMS = Unread("ResourceClaim", "resourceclaims.resource.k8s.io", "ml")
@@ -16,14 +23,15 @@ PODS = Unread("Pod", "pods")
 @pytest.mark.parametrize(
     ("user", "binding"),
     [
-        ("jane", "dractl --clusterrole=dractl --user=jane"),
-        ("jane doe", "dractl --clusterrole=dractl --user='jane doe'"),
-        ("oidc:$(id)", "dractl --clusterrole=dractl --user='oidc:$(id)'"),
+        ("jane", "dractl-jane --clusterrole=dractl --user=jane"),
+        ("jane doe", "dractl-jane-doe --clusterrole=dractl --user='jane doe'"),
+        ("https://a/%23x", "dractl-https-a-23x --clusterrole=dractl --user=https://a/%23x"),
+        ("oidc:$(id)", "dractl-oidc-id --clusterrole=dractl --user='oidc:$(id)'"),
         (
             "system:serviceaccount:ml:dev",
             "dractl-ml-dev --clusterrole=dractl --serviceaccount=ml:dev",
         ),
-        ("", "dractl --clusterrole=dractl --user=NAME"),
+        ("", "dractl-NAME --clusterrole=dractl --user=NAME"),
     ],
 )
 def test_the_commands_name_the_user(user: str, binding: str) -> None:
@@ -46,6 +54,32 @@ def test_whoever_reads_the_whole_cluster_gets_what_is_missing() -> None:
     assert "--resource=resourceslices,pods " in Rights((SLICES, PODS), "jane").grant
 
 
+SERVED = {"ResourceSlice": SLICES.resource, "Pod": "pods", "Event": "events", "Node": "nodes"}
+
+
+def test_the_first_refusal_is_answered_with_all_that_is_read() -> None:
+    """Else the next run is refused the next resource, and the role of that name exists by then."""
+    grant = Rights((SLICES,), "jane", SERVED).grant
+    assert "create clusterrole dractl " in grant
+    assert "--resource=resourceslices,pods,events,nodes " in grant
+    assert Rights((SLICES,), "jane", SERVED).allowing("Pod") == ""
+
+
+def test_a_user_of_one_namespace_gets_a_smaller_role_of_another_name() -> None:
+    grant = Rights((SLICES, CLAIMS), "jane", SERVED).grant
+    assert "create clusterrole dractl-devices " in grant
+    assert "--resource=resourceslices,nodes " in grant
+    assert "--clusterrole=dractl-devices " in grant
+
+
+def test_a_kind_that_owns_some_pods_has_a_role_of_its_own() -> None:
+    ray = Unread("RayJob", "rayjob.v1.ray.io")
+    assert Rights((ray,), "jane", SERVED).grant == (
+        "kubectl create clusterrole dractl-rayjob --verb=get,list --resource=rayjob && "
+        "kubectl create clusterrolebinding dractl-rayjob-jane --clusterrole=dractl-rayjob --user=jane"
+    )
+
+
 def test_whoever_may_read_everything_needs_no_command() -> None:
     assert WHOLE.grant == ""
 
@@ -63,3 +97,64 @@ def test_a_changed_cluster_is_as_hidden_as_before() -> None:
     assert state.with_objects({}).rights is rights
     assert ClusterState({}).merged(state).rights is rights
     assert state.merged(ClusterState({})).rights is rights
+
+
+def granted(role: str) -> set[str]:
+    """The resources, with their groups, that a ClusterRole of ``deploy/`` allows to read."""
+    documents = yaml.safe_load_all(ROLES.read_text("utf-8"))
+    (rules,) = (one["rules"] for one in documents if one["metadata"]["name"] == role)
+    assert all(rule["verbs"] == ["get", "list"] for rule in rules)
+    return {
+        f"{resource}.{group}".rstrip(".")
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
+
+
+def test_the_role_of_deploy_has_all_that_is_read(kubectl: Kubectl) -> None:  # noqa: F811
+    """Of every cluster, and the groups and owners of pods that a cluster has."""
+    owner = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "a", "uid": "u"}
+    group, job = {"podGroupName": "gang"}, {"name": "w", "podGroup": "g"}
+    pods = [
+        pod("a", metadata={"ownerReferences": [owner]}),
+        pod("b", spec={"schedulingGroup": group}),
+        pod("c", spec={"workloadRef": job}),
+        pod("d", metadata={"labels": {"scheduling.x-k8s.io/pod-group": "gang"}}),
+    ]
+    kubectl.answers(pods=listed(*pods))
+    live.read(live.Login(), everywhere=True)
+    gets = [call[call.index("get") + 1] for call in kubectl.calls if "get" in call]
+    asked = {resource for words in gets for resource in words.split(",")}
+    custom = "jobset.v1alpha2.jobset.x-k8s.io"
+    groups = ("podgroups.scheduling.x-k8s.io", "podgroups.scheduling.k8s.io")
+    assert {"pods", custom, *groups, "workloads.scheduling.k8s.io"} <= asked
+    assert asked - granted("dractl") == {custom}
+    assert "*.jobset.x-k8s.io" in granted("dractl")
+    assert granted("dractl-devices") < granted("dractl")
+
+
+def test_nothing_is_asked_for_twice_after_a_refusal(kubectl: Kubectl) -> None:  # noqa: F811
+    """A ReplicaSet owns the pod, and may not be read: that it is an owner is no reason to ask again."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "a", "uid": "u"}
+    refused = {"err": FORBIDDEN.format("replicasets"), "code": 1}
+    kubectl.answers(
+        pods=listed(pod("a", metadata={"ownerReferences": [owner]})), replicasets=refused
+    )
+    rights = live.read(live.Login(), everywhere=True, partly=True).state.rights
+    assert [one.resource for one in rights.unread] == ["replicasets.apps"]
+    resources = rights.grant.partition("--resource=")[2].partition(" ")[0].split(",")
+    assert len(resources) == len(set(resources))
+    assert {"replicasets", "resourceslices", "devicetaintrules", "events"} <= set(resources)
+
+
+def test_a_resource_that_the_release_lacks_is_not_in_the_commands(kubectl: Kubectl) -> None:  # noqa: F811
+    """kubectl create clusterrole refuses a resource that the server does not have."""
+    unknown = 'error: the server doesn\'t have a resource type "devicetaintrules"'
+    kubectl.answers(
+        devicetaintrules={"err": unknown, "code": 1},
+        events={"err": FORBIDDEN.format("events"), "code": 1},
+    )
+    rights = live.read(live.Login(), everywhere=True, partly=True).state.rights
+    assert "resourceslices" in rights.grant
+    assert "devicetaintrules" not in rights.grant
