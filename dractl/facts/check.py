@@ -11,6 +11,7 @@ from dractl.facts.known import Breakage
 from dractl.facts.kubernetes import Kubernetes
 from dractl.facts.pack import Damaged, Pack, built_in
 from dractl.facts.resources import Resources
+from dractl.facts.schedulers import KUBE_SCHEDULER, SchedulerFacts
 
 OLD = 90
 """Days after which facts should be read again."""
@@ -49,6 +50,11 @@ def check(pack: Pack) -> None:
         _date(f"consumers.json: {name}", consumer.read)
     for breakage in pack.read("known.json", tuple[Breakage, ...]):
         _date("known.json", breakage.read)
+    schedulers = pack.read("schedulers.json", dict[str, SchedulerFacts])
+    if KUBE_SCHEDULER not in schedulers:
+        raise Damaged(f"schedulers.json lacks {KUBE_SCHEDULER}")
+    for name, scheduler in schedulers.items():
+        _date(f"schedulers.json: {name}", scheduler.read)
     _kubernetes(pack.read("kubernetes.json", Kubernetes))
     _date("resources.json", pack.read("resources.json", Resources).read)
 
@@ -151,6 +157,8 @@ def dated(pack: Pack) -> Iterator[tuple[str, str]]:
         yield name, consumer.read
     for breakage in pack.read("known.json", tuple[Breakage, ...]):
         yield f"known problem {breakage.source}", breakage.read
+    for scheduler in pack.read("schedulers.json", dict[str, SchedulerFacts]).values():
+        yield f"scheduler {scheduler.title}", scheduler.read
     yield "Kubernetes", pack.read("kubernetes.json", Kubernetes).read
     yield "resources of device plugins", pack.read("resources.json", Resources).read
 

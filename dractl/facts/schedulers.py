@@ -1,0 +1,147 @@
+"""Schedulers besides kube-scheduler: marks to recognize them by, and their way with claims, gangs and quotas."""
+
+import re
+from functools import cache
+from typing import Literal
+
+from msgspec import Struct
+
+from dractl.facts import pack
+
+KUBE_SCHEDULER = "kube-scheduler"
+"""The key of the row about kube-schedulers under another name."""
+
+_VERSION = re.compile(r"\d{1,6}(?:\.\d{1,6}){1,3}")
+
+
+class ClaimSupport(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The way in which a scheduler allocates claims."""
+
+    allocator: Literal["structured", "own", "none"]
+    """``structured``: the library that kube-scheduler uses; ``own``: another allocator."""
+    takes_claims: bool
+    """True if pods with ``spec.resourceClaims`` get their claims allocated."""
+    since: str | None
+    """The first version with this behaviour; None: no version is known to differ."""
+    text: str
+    """The predicate of a sentence whose subject is the scheduler."""
+    source: str
+
+
+class Limit(Struct, frozen=True, forbid_unknown_fields=True):
+    """A case that a scheduler treats in another way than kube-scheduler."""
+
+    when: Literal["claims", "alternatives", "admin-access", "named-claim"]
+    """The pods that it concerns: those with any claim, with ``firstAvailable``, with
+    ``adminAccess``, or with a claim that they name themselves."""
+    text: str
+    source: str
+    since: str = ""
+    """The first version that has the limit; empty: all versions until ``until``."""
+    until: str = ""
+    """The first version without it; empty: no version is known to be without it."""
+
+    def concerns(self, version: str) -> bool:
+        """True if a version has the limit, or may have it as it is unknown (empty)."""
+        numbers = numbers_of(version)
+        if not numbers:
+            return True
+        after = not self.since or numbers_of(self.since) <= numbers
+        return after and (not self.until or numbers < numbers_of(self.until))
+
+
+class GroupObject(Struct, frozen=True, forbid_unknown_fields=True):
+    """The object of a scheduler for pods that start together."""
+
+    resource: str
+    """Its resource with the API group, such as ``podgroups.scheduling.run.ai``."""
+    keys: tuple[str, ...]
+    """Annotations and labels with which a pod names it."""
+    conditions: str | None
+    """The list of conditions in its status; None if the status has a phase alone."""
+
+
+class SchedulerFacts(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """A scheduler that pods can name in ``spec.schedulerName``."""
+
+    title: str
+    names: tuple[str, ...]
+    """Values of ``spec.schedulerName`` that it answers to unless it is configured otherwise."""
+    images: tuple[str, ...]
+    """Ends of its image's repository, with the beginning of the tag where components share one."""
+    deployments: tuple[str, ...]
+    """Names of its Deployment as its chart or manifest installs it."""
+    labels: dict[str, str]
+    """Labels of its pods as its chart or manifest sets them."""
+    api_groups: tuple[str, ...]
+    """API groups of its own kinds."""
+    reporters: tuple[str, ...]
+    """Sources of its events besides its own name."""
+    event_reasons: tuple[str, ...]
+    """Reasons of its events about a pod."""
+    condition_types: tuple[str, ...]
+    """Types of a pod's conditions that it writes."""
+    condition_reasons: dict[str, str]
+    """Reasons of these conditions, and their meaning."""
+    queue_keys: tuple[str, ...]
+    """Labels and annotations with which a pod names its queue or quota."""
+    group: GroupObject | None
+    claims: ClaimSupport
+    limits: tuple[Limit, ...]
+    gangs: str | None
+    """The predicate of a sentence about gangs; None where nothing was found out."""
+    quota: str | None
+    """The predicate of a sentence about queues and quotas."""
+    built_on: str | None
+    """``kube-scheduler`` if it is that program with plugins of its own."""
+    known: str | None
+    """The newest version that was read."""
+    source: str
+    read: str
+
+    def version_of(self, image: str) -> str | None:
+        """The version in the tag of an image of this scheduler; "" if the tag has none, None for
+        other images."""
+        name, _, tag = image.partition("@")[0].rpartition(":")
+        if not name or "/" in tag:
+            name, tag = image.partition("@")[0], ""
+        for known in self.images:
+            repository, _, start = known.partition(":")
+            if f"/{name}".endswith(f"/{repository}") and tag.startswith(start):
+                version = _VERSION.search(tag)
+                return version[0] if version else ""
+        return None
+
+    def allocates_in(self, version: str) -> bool:
+        """True if a version (empty: unknown) allocates the claims of pods."""
+        if not self.claims.takes_claims:
+            return False
+        return not (
+            version and self.claims.since and numbers_of(version) < numbers_of(self.claims.since)
+        )
+
+
+def numbers_of(version: str) -> tuple[int, ...]:
+    """Return the numbers of the first version in a text; none for a text without one."""
+    match = _VERSION.search(version)
+    return tuple(map(int, match[0].split("."))) if match else ()
+
+
+@cache
+def schedulers() -> dict[str, SchedulerFacts]:
+    """Return the rows of ``schedulers.json``."""
+    return pack.current().read("schedulers.json", dict[str, SchedulerFacts])
+
+
+def scheduler_named(name: str) -> SchedulerFacts | None:
+    """Return the scheduler that answers to a name by default; None for names of none."""
+    return next((row for row in schedulers().values() if name in row.names), None)
+
+
+def scheduler_of_image(image: str) -> SchedulerFacts | None:
+    """Return the scheduler that an image is of; None for other images."""
+    rows = schedulers().values()
+    return next((row for row in rows if row.version_of(image) is not None), None)
+
+
+pack.forget_with(schedulers.cache_clear)
