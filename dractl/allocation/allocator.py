@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from dractl.allocation.build import Builder, Built
 from dractl.allocation.devices import NodeDevices
-from dractl.allocation.faults import AttemptFailed, Fault
+from dractl.allocation.faults import AttemptFailed, Fault, FaultKind
 from dractl.allocation.features import BUGS, Behaviour, Features
 from dractl.allocation.matching import Matcher
 from dractl.allocation.pools import SliceIndex
@@ -33,6 +34,9 @@ DEFAULT_BUDGET = 300_000
 """Devices and requests that a search examines before it gives up; a few seconds of work."""
 
 _REMEMBERED = 10_000  # searches
+
+_ONE_POOL: Final[frozenset[FaultKind]] = frozenset({"pool-incomplete", "pool-invalid"})
+"""Faults of one pool that mode All meets before the search (validateDeviceRequest)."""
 
 # Duration of one allocateOne call in 1.37, measured with 16 to 128 devices, which it checks one after the other.
 _SECONDS_A_STEP = 0.5e-6
@@ -105,6 +109,8 @@ class Allocator:
         try:
             built = self.problem(node, claims)
         except AttemptFailed as failed:
+            if failed.fault.kind in _ONE_POOL and self.features.has("broken-pool-rejects-node"):
+                return NodeError(fault=failed.fault)
             return Fatal(fault=failed.fault)
         return self._verdict(
             built, self._search(built.problem, DEFAULT_BUDGET if budget is None else budget), node

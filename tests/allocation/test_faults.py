@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 
 from dractl.allocation import (
+    Allocator,
     DanglingCounter,
     DanglingCounterSet,
     DuplicateDevice,
     Fatal,
     Fault,
+    Features,
     NodeError,
 )
+from dractl.allocation.features import VARIANTS, Variant
 from dractl.model import RequestRef
 
 from .conftest import Cluster, claim, node, want
@@ -103,6 +106,37 @@ def test_mode_all_names_the_pool_that_is_incomplete_or_invalid(cluster: Cluster)
     cluster.pool("nic.io", [{"name": "n"}, {"name": "n"}], name="pool-1")
     found = fault(cluster.allocator().allocate(node(), [claim(every)]))
     assert (found.kind, found.pool) == ("pool-invalid", ("nic.io", "pool-1"))
+
+
+@pytest.mark.parametrize(
+    ("devices", "count", "text"),
+    [
+        ([{"name": "n"}], 2, "is currently being updated"),
+        ([{"name": "n"}, {"name": "n"}], 1, "is currently invalid"),
+    ],
+)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_broken_pool_fails_mode_all_on_its_node_alone_from_1_38_on(
+    cluster: Cluster, variant: Variant, devices: list[Any], count: int, text: str
+) -> None:
+    """kubernetes#141898 wraps the error of all three variants; its text stays."""
+    every = {"name": "r", "exactly": {"deviceClassName": "gpu.io", "allocationMode": "All"}}
+    cluster.pool("gpu.io", [{"name": "a"}])
+    cluster.pool("nic.io", devices, name="pool-1", pool={"resourceSliceCount": count})
+    verdicts = []
+    for release in ("1.37", "1.38"):
+        allocator = cluster.allocator(release)
+        chosen = Allocator(
+            allocator.slices,
+            allocator.classes,
+            features=Features(release, allocator.features.on & {"DRAAdminAccess"}, variant=variant),
+        )
+        verdicts.append(chosen.allocate(node(), [claim(every)]))
+    before, after = verdicts
+    assert isinstance(before, Fatal)
+    assert isinstance(after, NodeError)
+    assert after.message == before.message
+    assert after.message.endswith(f"asks for all devices, but resource pool nic.io/pool-1 {text}")
 
 
 def test_a_constraint_that_mode_all_breaks_is_named_with_the_device(cluster: Cluster) -> None:

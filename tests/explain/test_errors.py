@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from dractl.allocation import Features
 from dractl.explain import Explainer, find
 from tests.explain.cluster import claim, device, device_class, node, request, slice_of, state_of
 
 if TYPE_CHECKING:
-    from dractl.explain.answer import Reason
+    from dractl.explain.answer import Explanation, Reason
 
 GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
 
@@ -108,3 +110,68 @@ def test_a_gate_is_named_where_the_message_does_not_name_it() -> None:
         DRAAdminAccess=False,
     )
     assert (reason.code, reason.gate) == ("gate-off", "DRAAdminAccess")
+
+
+# -- a request for all devices beside a pool that cannot be used (kubernetes#141898) --
+
+
+def all_beside_a_broken_pool(release: str, **broken: Any) -> Explanation:
+    """The answer for a claim for all devices, where the pool of another driver on node-1 is broken."""
+    every = request("r", "gpu", allocationMode="All")
+    del every["exactly"]["count"]
+    network = slice_of("net.example.com", "node-1", device("nic-0"), **broken.pop("pool", {}))
+    network["spec"].update(broken)
+    state = state_of(
+        GPU,
+        node("node-1"),
+        node("node-2"),
+        slice_of("gpu.example.com", "node-1", device("gpu-0")),
+        slice_of("gpu.example.com", "node-2", device("gpu-0")),
+        network,
+        claim("all", every),
+    )
+    (question,) = find(state, "all", None)
+    return Explainer(state, Features.for_release(release)).explain(question)
+
+
+INCOMPLETE: dict[str, Any] = {"pool": {"resourceSliceCount": 2}}
+INVALID: dict[str, Any] = {"devices": [device("nic-0"), device("nic-0")]}
+
+
+@pytest.mark.parametrize(
+    ("broken", "code"), [(INCOMPLETE, "pool-incomplete"), (INVALID, "pool-invalid")]
+)
+def test_a_broken_pool_on_one_node_ends_the_attempt_up_to_1_37(
+    broken: dict[str, Any], code: str
+) -> None:
+    answer = all_beside_a_broken_pool("1.37", **broken)
+    assert not answer.fits
+    assert answer.headline.startswith("the scheduler's attempt ends in an error")
+    assert [reason.code for reason in answer.reasons] == [code]
+    assert [each.verdict for each in answer.nodes] == ["error", "allocatable"]
+
+
+@pytest.mark.parametrize("broken", [INCOMPLETE, INVALID])
+def test_a_broken_pool_on_one_node_leaves_the_other_nodes_from_1_38_on(
+    broken: dict[str, Any],
+) -> None:
+    answer = all_beside_a_broken_pool("1.38", **broken)
+    assert answer.fits
+    assert answer.fixes == ()
+    assert "node-2" in answer.headline
+    assert [each.verdict for each in answer.nodes] == ["unallocatable", "allocatable"]
+
+
+@pytest.mark.parametrize(
+    ("broken", "code"), [(INCOMPLETE, "pool-incomplete"), (INVALID, "pool-invalid")]
+)
+def test_a_broken_pool_on_the_only_node_is_the_reason_in_1_38_too(
+    broken: dict[str, Any], code: str
+) -> None:
+    every = request("r", "gpu", allocationMode="All")
+    del every["exactly"]["count"]
+    network = slice_of("net.example.com", "node-1", device("nic-0"), **broken.get("pool", {}))
+    network["spec"].update({k: v for k, v in broken.items() if k != "pool"})
+    reason = first(gpus(device("gpu-0")), network, claim("pool-claim", every), release="1.38")
+    assert reason.code == code
+    assert reason.message.startswith("request r wants all devices, and pool net.example.com/node-1")

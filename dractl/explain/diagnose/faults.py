@@ -1,9 +1,9 @@
-"""Errors that end the scheduler's attempt for all nodes, and pools that it does not use, as causes."""
+"""Errors of the scheduler's allocator, and pools that it does not use, as causes."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from dractl.allocation import DeviceID, Fatal, Fault, PoolSurvey, RequestSurvey, Survey
+from dractl.allocation import DeviceID, Fatal, Fault, NodeError, PoolSurvey, RequestSurvey, Survey
 from dractl.explain import selectors
 from dractl.explain.case import Case
 from dractl.explain.reasons.base import Cause
@@ -13,13 +13,11 @@ from dractl.explain.reasons.pools import OfPool, PoolIncomplete, PoolInvalid, Po
 from dractl.explain.reasons.scheduling import SchedulerError, UpstreamBug
 from dractl.explain.reasons.selectors import SelectorError
 from dractl.model import RequestRef
-from dractl.scheduler.verdict import NodeVerdict
 
 
-def fatal(case: Case, verdict: NodeVerdict, survey: Survey) -> Cause:
-    """The cause of an error that ends the attempt for all nodes."""
-    assert isinstance(verdict.outcome, Fatal)
-    fault = verdict.outcome.fault
+def allocator_error(case: Case, outcome: Fatal | NodeError, survey: Survey) -> Cause:
+    """Return the cause of an error that ends the attempt for all nodes, or for one."""
+    fault = outcome.fault
     claim = case.claims.get(fault.claim or "") or next(iter(case.claims.values()), None)
     match fault.kind:
         case "pool-incomplete" | "pool-invalid" | "pool-reached" | "pools-invalid" if (

@@ -18,7 +18,7 @@ from dractl.allocation import (
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice, FunnelStage
 from dractl.explain.case import Case
-from dractl.explain.diagnose.faults import fatal, unusable
+from dractl.explain.diagnose.faults import allocator_error, unusable
 from dractl.explain.diagnose.pods import failure_text
 from dractl.explain.diagnose.requests import alone, of_stage, of_vendor
 from dractl.explain.diagnose.together import together, too_many
@@ -111,14 +111,17 @@ def _node(case: Case, verdict: NodeVerdict) -> NodeFindings:
 
 def _unallocatable(case: Case, verdict: NodeVerdict, survey: Survey) -> list[Cause]:
     """Why the claims cannot be allocated on a node, what got furthest first."""
-    if isinstance(verdict.outcome, Fatal):
-        return [_at(fatal(case, verdict, survey), verdict)]
+    outcome = verdict.outcome
+    if isinstance(outcome, Fatal) or (
+        isinstance(outcome, NodeError) and outcome.fault.pool is not None
+    ):
+        return [_at(allocator_error(case, outcome, survey), verdict)]
     found: list[Cause] = []
     for group in _by_request(survey.requests):
         if not any(request.enough for request in group):
             causes = [cause for request in group for cause in alone(case, survey, request)]
             found += sorted(causes, key=lambda cause: -cause.reach)
-    if isinstance(verdict.outcome, NodeError):
+    if isinstance(outcome, NodeError):
         found += [unusable(pool) for pool in survey.pools if pool.state == "invalid"]
     if not found:
         found = together(case, survey)

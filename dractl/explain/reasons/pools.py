@@ -169,7 +169,8 @@ class PoolIncomplete(OfPool, frozen=True, kw_only=True):
         "pool-incomplete",
         "slices of the pool are missing",
         "The pool announces a different number of slices than it has: devices of an incomplete pool are not used, and "
-        "a request with allocationMode All fails while any pool of the node is incomplete, whatever its driver.",
+        "a request with allocationMode All fails while any pool of the node is incomplete, whatever its driver. "
+        "Up to 1.37 that error ends the scheduler's attempt for all nodes; from 1.38 on it refuses this node alone.",
         SEE_SLICES + " (spec.pool: name, generation, resourceSliceCount)",
         "Wait a moment; if it persists, the driver is at fault: restart it. A dead node's slices go away with its "
         "Node object.",
