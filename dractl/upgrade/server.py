@@ -71,6 +71,11 @@ class Input(Struct, frozen=True):
         """True if a release meets the object as it is stored, and nobody creates it again."""
         return self.stored and self.value.get("kind") in _STAYS
 
+    @property
+    def published(self) -> bool:
+        """True for a stored slice, which its driver updates or publishes again."""
+        return self.stored and self.value.get("kind") == "ResourceSlice"
+
 
 def merged(items: Iterable[Input]) -> tuple[Input, ...]:
     """One input for those of which every server says the same."""
@@ -168,6 +173,12 @@ def _between(item: Input, old: Said, new: Said, release: str) -> Iterator[tuple[
                 "refused-anew",
                 "changes",
                 f"stays as it is stored, but is refused if it is created again: {text}",
+            )
+        elif item.published and all(one.ratcheted for one in new.errors):
+            yield (
+                "refused-once-changed",
+                "changes",
+                f"stays while its driver leaves spec.devices as it is; then it is refused: {text}",
             )
         else:
             gone = new.errors[0].type == "NotServed"

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from dractl.model.nearest import nearest
 from dractl.model.quantity import Quantity
 from dractl.model.releases import Target
@@ -108,8 +110,22 @@ def declared(place: Place, violations: Iterable[Violation]) -> Iterator[Declared
     """Violations as those of generated validation, reported for ``place``."""
     for v in violations:
         yield Declared(
-            v.rule, v.type, place.declared, v.path, v.message, v.key, v.offset, v.allowed, v.nearest
+            v.rule,
+            v.type,
+            place.declared,
+            v.path,
+            v.message,
+            v.key,
+            v.offset,
+            v.allowed,
+            v.nearest,
+            ratcheted=v.ratcheted,
         )
+
+
+def ratcheted(violation: Violation) -> Violation:
+    """Return the violation as one that an update overlooks where its field stays as it is stored."""
+    return replace(violation, ratcheted=True)
 
 
 def only_declared(violations: Iterable[Violation], target: Target) -> Iterator[Violation]:

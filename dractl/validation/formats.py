@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from dractl.model.releases import Target
-from dractl.validation.causes import invalid, required, too_long
+from dractl.validation.causes import invalid, ratcheted, required, too_long
 from dractl.validation.place import Place
 from dractl.validation.violation import Violation
 
@@ -238,7 +238,10 @@ def pool_name(rule: str, place: Place) -> Iterator[Violation]:
 def qualified_name(
     rule: str, place: Place, text: str, target: Target, *, key: bool = False
 ) -> Iterator[Violation]:
-    """``name`` or ``domain/name`` (validateQualifiedName). Every release up to 1.37 accepts more slashes."""
+    """Yield what is wrong with ``name`` or ``domain/name`` (validateQualifiedName).
+
+    Releases up to 1.37 accept any name with more slashes.
+    """
     if length(text) <= MAX_ID and _C_IDENTIFIER_RE.fullmatch(text):
         return
     # 1.34 reports a missing part as Required.
@@ -256,6 +259,8 @@ def qualified_name(
                 yield invalid(rule, place, f"the {what} must not be empty", "", key=key)
             else:
                 yield required(rule, place, f"the {what} must not be empty")
+    elif target.has("one-slash"):
+        yield ratcheted(invalid(rule, place, "must not contain more than one slash", text, key=key))
 
 
 def fully_qualified_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:

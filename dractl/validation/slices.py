@@ -20,6 +20,7 @@ from dractl.validation.causes import (
     not_found,
     not_supported,
     only_declared,
+    ratcheted,
     required,
     too_long,
     too_many,
@@ -57,6 +58,7 @@ MAX_DEVICE_COUNTERS_1_34 = 1024
 MAX_BINDING_CONDITIONS = 4
 MAX_TAINTS = 16
 MAX_TAINTS_1_34 = 4
+ONE_TERM = "must have exactly one node selector term"
 SKIPPABLE = ("*", "NodePrepareResources", "NodeUnprepareResources")
 
 _TAINT = TaintRules("RS-40", "RS-41", "RS-42")
@@ -102,7 +104,7 @@ def _nodes(place: Place) -> Iterator[Violation]:
         yield from node_selector("RS-08", selector)
         terms = selector.child("nodeSelectorTerms")
         if terms.size != 1:
-            yield invalid("RS-08", terms, "must have exactly one node selector term")
+            yield invalid("RS-08", terms, ONE_TERM)
     for flag in (all_nodes, per_device):
         if flag.value:
             chosen.append("`allNodes`" if flag is all_nodes else "`perDeviceNodeSelection`")
@@ -173,7 +175,7 @@ def _device(slice_spec: Place, target: Target, place: Place) -> Iterator[Violati
         yield from request_policy(value, shareable=shareable, target=target)
     yield from _taints(place.child("taints"), target)
     yield from _consumed_counters(slice_spec, place, target)
-    yield from _device_nodes(slice_spec, place)
+    yield from _device_nodes(slice_spec, place, target)
     yield from binding_conditions("RS-35", place, target)
     if target.has("node-allocatable-resources"):
         yield from _node_allocatable(place.child("nodeAllocatableResources"), capacity)
@@ -265,7 +267,7 @@ def _version(place: Place) -> Iterator[Violation]:
         yield too_long("RS-20", place, MAX_TEXT)
 
 
-def _device_nodes(slice_spec: Place, place: Place) -> Iterator[Violation]:
+def _device_nodes(slice_spec: Place, place: Place, target: Target) -> Iterator[Violation]:
     node, selector, all_nodes = (place.child(name) for name in _NODES[:3])
     if not slice_spec.child("perDeviceNodeSelection").value:
         if node.set or selector.set or all_nodes.set:
@@ -284,6 +286,9 @@ def _device_nodes(slice_spec: Place, place: Place) -> Iterator[Violation]:
     if selector.set:
         chosen.append("`nodeSelector`")
         yield from node_selector("RS-33", selector)
+        terms = selector.child("nodeSelectorTerms")
+        if terms.size > 1 and target.has("device-selector-one-term"):
+            yield ratcheted(invalid("RS-33", terms, ONE_TERM))
     if all_nodes.value:
         chosen.append("`allNodes`")
     elif all_nodes.set:

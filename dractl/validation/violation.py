@@ -16,35 +16,38 @@ Path = tuple[str | int, ...]
 
 
 class Violation(Struct, frozen=True):
-    """One error that the API server reports, or that dractl adds where the server is silent.
-
-    ``rule``: the id of the validation rule (``RC-16``) or a word (``unknown-field``, ``wrong-type``, ``not-served``,
-    ``duplicate-key``, ``dropped-field``).
-    ``type``, ``field``: the cause's type and field path as the server reports them (``FieldValueInvalid`` and
-    ``spec.devices.requests[0].exactly.count``; ``BadRequest``; ``NotServed``); ``type`` is None for what the server
-    does silently.
-    ``path``: the place in the document as it was written; ``key`` is true where the key at that place is at fault, not
-    its value; ``offset`` counts code points inside the scalar there.
-    ``allowed``: the values or names that would be right; ``nearest``: the one that was probably meant.
-    ``issues``: the errors of a CEL expression, one by one; ``message`` has them all as one string.
-    ``detail``: the server's own sentence, where ``message`` has a shorter one.
-    ``moved_to``: the probable place of an unknown field; its parent's path if its content belongs there.
-    ``meant``: the value that was probably meant in place of one of the wrong type; None if there is none.
-    """
+    """One error that the API server reports, or that dractl adds where the server is silent."""
 
     rule: str
+    """Id of the validation rule (``RC-16``), or a word: ``unknown-field``, ``wrong-type``, ``not-served``,
+    ``duplicate-key``, ``dropped-field``."""
     type: str | None
+    """Type of the cause as the server reports it (``FieldValueInvalid``, ``BadRequest``), ``NotServed``, or None for
+    what the server does silently."""
     field: str | None
+    """Path of the field as the server reports it: ``spec.devices.requests[0].exactly.count``."""
     path: Path
+    """Path in the document as it was written."""
     message: str
+    """The server's sentence, or a shorter one; all errors of a CEL expression as one string."""
     key: bool = False
+    """True where the key at the path is at fault, not its value."""
     offset: int | None = None
+    """Code points inside the scalar at the path."""
     allowed: tuple[str, ...] = ()
+    """Values or names that would be right."""
     nearest: str | None = None
+    """The allowed value that was probably meant."""
     issues: tuple[Issue, ...] = ()
+    """Errors of a CEL expression, one by one."""
     detail: str | None = None
+    """The server's own sentence, where ``message`` has a shorter one."""
     moved_to: Path | None = None
+    """The probable path of an unknown field; its parent's path if its content belongs there."""
     meant: Any = None
+    """The value that was probably meant in place of one of the wrong type; None if there is none."""
+    ratcheted: bool = False
+    """True if the server overlooks the error in an update that leaves the field as it is stored."""
 
     @property
     def said(self) -> str:
