@@ -89,7 +89,10 @@ def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:
         templates = [key for key in state.all("ResourceClaimTemplate") if where in (None, key[0])]
         found = [q for space, name in templates for q in find(state, f"template/{name}", space)]
     if not found:
-        raise InputError("no claim, template or pending pod in the input")
+        raise InputError(
+            "no claim, template or pending pod in the input",
+            hint="KIND/NAME asks about one of the cluster; FILE or -f FILE about those of a file",
+        )
     return found
 
 

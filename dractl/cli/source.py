@@ -236,6 +236,11 @@ def with_kinds(words: list[str]) -> list[str]:
     return [f"{words[0]}/{word}" for word in words[1:]]
 
 
+def subjects(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return the names among the arguments of a command, which are no files."""
+    return origins.sort_out(with_kinds(list(arguments)), (), ()).names
+
+
 def of_files(
     sources: Sources,
     namespace: str | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import jsonschema
@@ -11,9 +12,13 @@ import pytest
 from dractl.cli.main import main
 from dractl.machines.spec import machines
 from dractl.resources import data_dir
+from tests.cluster.test_live import Kubectl, kubectl, listed
+from tests.explain.cluster import allocation, claim as claim_of, node, pod, request
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+__all__ = ["kubectl"]  # a fixture
 
 CLAIM = """\
 apiVersion: resource.k8s.io/v1
@@ -471,3 +476,44 @@ def test_devices_lists_those_of_described_machines(capsys: pytest.CaptureFixture
     names = capsys.readouterr().out.split()
     nodes = [name.split("/")[1] for name in names]
     assert (len(names), nodes.count("dgx-h100-1"), nodes.count("dgx-h100-2")) == (32, 16, 16)
+
+
+ONE_GPU = request("gpu", "gpu.nvidia.com")
+HELD = allocation("n1", ("gpu.nvidia.com", "gpu-0"), pod="a")
+SUBJECTS = {
+    "pending": (pod("a", {"name": "gpu", "resourceClaimName": "a"}), claim_of("a", ONE_GPU)),
+    "running": (
+        pod(
+            "a",
+            {"name": "gpu", "resourceClaimName": "a"},
+            spec={"nodeName": "n1"},
+            status={"phase": "Running"},
+        ),
+        claim_of("a", ONE_GPU, status=HELD),
+    ),
+}
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_a_pod_of_the_cluster_is_asked_about_on_a_described_machine(
+    subject: str, kubectl: Kubectl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The pod, and the claim that it uses, come from the cluster; its nodes and what they hold do not count."""
+    a_pod, a_claim = SUBJECTS[subject]
+    kubectl.answers(pods=listed(a_pod), resourceclaims=listed(a_claim), nodes=listed(node("n1")))
+    assert explain("pod/a", "-n", "ml", "--hardware", "dgx-h100,trn2.48xlarge") == 0
+    out = capsys.readouterr().out
+    assert re.search(r"✓ dgx-h100 +fits", out)
+    assert re.search(r"✗ trn2.48xlarge +\S", out)
+    assert "1 of 2 machines can serve it; for Kubernetes 1.36 (from the cluster)" in out
+
+
+def test_with_files_alone_no_cluster_is_asked(
+    claim: str, kubectl: Kubectl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kubectl.answers()
+    assert explain(claim, "--hardware", "dgx-h100") == 0
+    assert explain("claim/train", "-f", claim, "--hardware", "dgx-h100") == 0
+    assert explain("--hardware", "dgx-h100") == 3
+    assert "KIND/NAME asks about one of the cluster" in capsys.readouterr().err
+    assert not kubectl.log.exists()

@@ -71,7 +71,8 @@ Hardware = Annotated[
     Option(
         "--hardware",
         metavar="SPEC,...",
-        help="Show which described machines would serve it, and why others would not; as in `dractl render`.",
+        help="Show which described machines would serve it, and why others would not; as in `dractl render`. Of KIND/NAME "
+        "the cluster is asked, of files it is not.",
         autocompletion=completing.comma_list(completing.machines),
     ),
 ]
@@ -124,7 +125,7 @@ def command(
 
     Examples: `dractl explain train-0 -n ml`, `dractl explain -f dump.yaml pod/train-0`,
     `dractl explain claim.yaml --devices local`,
-    `dractl explain claim.yaml --hardware p5.48xlarge,p4d.24xlarge,dgx-a100`
+    `dractl explain pod/train-0 -n ml --hardware p5.48xlarge,dgx-a100`
     """
     printing.settle()
     common.choose_output(output, FORMATS)
@@ -158,7 +159,7 @@ def command(
             namespace=namespace,
             everywhere=all_namespaces,
             partly=True,
-            described=bool(hardware),
+            described=bool(hardware) and not source.subjects(names or []),
         )
         if not hardware:
             cluster = replace(cluster, state=of_drivers(cluster.state, configured.drivers))

@@ -14,7 +14,7 @@ from dractl.allocation import Features
 from dractl.allocation.nodes import label_matches
 from dractl.capacity.changes import unknown
 from dractl.cluster import ClusterState
-from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.cluster.state import Key, at, map_at, maps_at, text_at
 from dractl.explain.answer import Explanation
 from dractl.explain.ask import Question
 from dractl.explain.explain import Explainer, Options
@@ -79,8 +79,9 @@ def compare(
     features: Features,
     options: Options,
 ) -> tuple[ByMachine, ...]:
-    """A comparison for each question. Of ``state`` everything counts but nodes, volumes, and the ResourceSlices of
-    single nodes: such devices are those of the machines."""
+    """Return a comparison for each question. Of ``state`` everything counts but nodes, volumes, and the ResourceSlices
+    of single nodes: such devices are those of the machines. A subject that has a place is asked about as if it waited.
+    """
     shared = {
         key: item
         for key, item in state.all("ResourceSlice").items()
@@ -89,11 +90,33 @@ def compare(
     alone = state.only(
         {"Node": {}, "ResourceSlice": shared, "PersistentVolume": {}, "PersistentVolumeClaim": {}}
     )
+    alone = _unplaced(alone, questions(alone))
     columns = []
     for name, machine in machines.items():
         there = _Machine(name, machine, machine.published.merged(alone), features, options)
         columns.append([there.answer(question) for question in questions(there.state)])
     return tuple(ByMachine(answers) for answers in zip(*columns, strict=True))
+
+
+def _unplaced(state: ClusterState, questions: Sequence[Question]) -> ClusterState:
+    """Return the state in which the subjects wait: pods without their node, claims without their devices."""
+    objects: dict[str, dict[Key, Raw]] = {"Pod": {}, "ResourceClaim": {}}
+    for question in questions:
+        kind, key = question.kind, question.key
+        pod = state.get("Pod", key) or {} if kind == "Pod" else {}
+        made = maps_at(pod, "status", "resourceClaimStatuses")
+        if text_at(pod, "spec", "nodeName"):
+            spec = {name: value for name, value in pod["spec"].items() if name != "nodeName"}
+            status = {"phase": "Pending", "resourceClaimStatuses": made}
+            objects["Pod"][key] = {**pod, "spec": spec, "status": status}
+        used = (*maps_at(pod, "spec", "resourceClaims"), *made)
+        names = [key] if kind == "ResourceClaim" else []
+        names += [(key[0], text_at(one, "resourceClaimName")) for one in used]
+        for name in names:
+            claim = state.get("ResourceClaim", name) or {}
+            if claim.get("status"):
+                objects["ResourceClaim"][name] = {**claim, "status": {}}
+    return state.with_objects(objects)
 
 
 class _Machine:
