@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from dractl.facts.drivers import Driver, driver, names
 
 _MOST = 6  # names in a note
@@ -36,6 +38,49 @@ def unknown_in(objects: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
     return {name: sorted(unknown) for name, unknown in found.items() if unknown}
 
 
+class UnknownDriver(Struct, frozen=True):
+    """A driver of slices that the pack has no facts about."""
+
+    name: str
+    devices: int
+    """In the newest generation of each pool."""
+    attributes: int
+    """Different names of attributes that they have."""
+
+
+def unknown_drivers(objects: Iterable[Mapping[str, Any]]) -> tuple[UnknownDriver, ...]:
+    """Return the drivers of slices that the pack lacks, by name."""
+    pools: dict[str, dict[str, list[_Slice]]] = {}
+    for item in objects:
+        spec = _map(item.get("spec")) if item.get("kind") == "ResourceSlice" else {}
+        name, pool = spec.get("driver"), _map(spec.get("pool"))
+        if not isinstance(name, str) or not _PLAIN.match(name) or name in names():
+            continue
+        generation = pool.get("generation")
+        published = _Slice(
+            generation if isinstance(generation, int) else 0, tuple(_device_contents(spec))
+        )
+        pools.setdefault(name, {}).setdefault(str(pool.get("name")), []).append(published)
+    return tuple(_count_devices(name, pools[name].values()) for name in sorted(pools))
+
+
+class _Slice(Struct, frozen=True):
+    generation: int
+    devices: tuple[Mapping[str, Any], ...]
+
+
+def _count_devices(name: str, pools: Iterable[list[_Slice]]) -> UnknownDriver:
+    devices = [
+        device
+        for slices in pools
+        for published in slices
+        if published.generation == max(one.generation for one in slices)
+        for device in published.devices
+    ]
+    attributes = {key for device in devices for key in _map(device.get("attributes"))}
+    return UnknownDriver(name, len(devices), len(attributes))
+
+
 def _told(known: Driver, unknown: list[str]) -> str:
     listed = ", ".join(unknown[:_MOST]) + (
         f" and {len(unknown) - _MOST} more" if len(unknown) > _MOST else ""
@@ -54,12 +99,18 @@ def _devices(objects: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Mappin
             continue
         if not driver(str(name)).judges_slices:
             continue
-        listed = spec.get("devices")
-        for device in listed if isinstance(listed, list) else ():
-            basic = device.get("basic") if isinstance(device, dict) else None
-            content = basic if isinstance(basic, dict) else device
-            if isinstance(content, dict):
-                yield str(name), content
+        for content in _device_contents(spec):
+            yield str(name), content
+
+
+def _device_contents(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the contents of a slice's devices; in v1beta1 they are below ``basic``."""
+    listed = spec.get("devices")
+    for device in listed if isinstance(listed, list) else ():
+        basic = device.get("basic") if isinstance(device, dict) else None
+        content = basic if isinstance(basic, dict) else device
+        if isinstance(content, dict):
+            yield content
 
 
 def _unknown(known: Driver, device: Mapping[str, Any]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from dractl.facts.drivers import driver, names
 from dractl.facts.hardware import machines, products
 from dractl.facts.images import running as versions
 from dractl.facts.kubernetes import kubernetes
-from dractl.facts.seen import differences
+from dractl.facts.seen import UnknownDriver, differences, unknown_drivers
 
 if TYPE_CHECKING:
     from datetime import date
@@ -67,6 +67,8 @@ class Summary(Struct, frozen=True):
     cluster: str = ""
     caveat: str = ""
     unread: Sequence[Mapping[str, str]] = ()
+    unknown: tuple[UnknownDriver, ...] = ()
+    """Drivers that publish slices, and of which nothing is known."""
 
     @property
     def title(self) -> str:
@@ -103,6 +105,7 @@ def summary(
         cluster or "",
         caveat or "",
         unread,
+        unknown_drivers(objects),
     )
 
 

@@ -419,3 +419,38 @@ def test_what_runs_in_a_cluster(
     assert "v9.1.0 runs here and is NEWER" in said
     assert "attribute nosuchthing" in said
     assert "1.99.1 runs here: Kubernetes 1.99.1 is newer than dractl knows" in said
+
+
+ACME = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: GENERATION}
+spec:
+  driver: gpu.acme.com
+  nodeName: n1
+  pool: {name: n1, generation: GENERATION, resourceSliceCount: 1}
+  devices:
+  - name: gpu-0
+    attributes:
+      model: {string: X100}
+      resource.kubernetes.io/pcieRoot: {string: "pci0000:17"}
+  - name: gpu-1
+    attributes: {model: {string: X100}}
+"""
+
+
+def test_a_driver_that_nobody_has_described_is_named(tmp_path: Path) -> None:
+    """Devices of an older generation of the pool do not count: nobody allocates them."""
+    file = tmp_path / "slices.yaml"
+    file.write_text(
+        "---\n".join(ACME.replace("GENERATION", number) for number in ("1", "2")), "utf-8"
+    )
+    found, _ = origin(None, file)
+    assert found["unknown"] == [{"name": "gpu.acme.com", "devices": 2, "attributes": 2}]
+    out = dractl("facts", file)[1]
+    assert (
+        "gpu.acme.com: unknown to dractl; 2 devices, 2 attributes; `--facts FILE` describes it\n"
+        in out
+    )
+    file.write_text(ACME.replace("gpu.acme.com", "gpu.nvidia.com").replace("GENERATION", "1"))
+    assert origin(None, file)[0]["unknown"] == []

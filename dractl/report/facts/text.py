@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 
 from dractl.facts.check import OLD
+from dractl.facts.seen import UnknownDriver
 from dractl.facts.summary import DriverLine, Summary
 from dractl.model.releases import PREVIEWS, RELEASES
 from dractl.report.canvas import Canvas
+from dractl.report.plain import plural
 
 
 def render(said: Summary, canvas: Canvas, *, every: bool) -> str:
@@ -16,6 +18,7 @@ def render(said: Summary, canvas: Canvas, *, every: bool) -> str:
         lines += [f"not compared, as it may not be read: {', '.join(map(_unread, said.unread))}"]
     lines += [""]
     lines += [f"{line.name:<{wide}}  {_known(line)}" for line in said.drivers]
+    lines += [_describe_unknown(one) for one in said.unknown]
     alpha = "".join(
         f", the last as of {PREVIEWS[name].tag}" for name in RELEASES[-1:] if name in PREVIEWS
     )
@@ -44,6 +47,11 @@ def _unread(one: Mapping[str, str]) -> str:
     return one["resource"] + (
         f" outside of namespace {one['namespace']}" if "namespace" in one else ""
     )
+
+
+def _describe_unknown(driver: UnknownDriver) -> str:
+    counts = f"{plural(driver.devices, 'device')}, {plural(driver.attributes, 'attribute')}"
+    return f"{driver.name}: unknown to dractl; {counts}; `--facts FILE` describes it"
 
 
 def _known(line: DriverLine) -> str:
