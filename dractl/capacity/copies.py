@@ -1,10 +1,11 @@
 """The subject of ``fit``: a template, claim, pod or workload, and the pods that are its copies."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
 
+from dractl.capacity.candidates import Candidate
 from dractl.cluster.kinds import kind_of, not_found
 from dractl.cluster.podgroups import shared_claims
 from dractl.cluster.state import ClusterState, Key, at, map_at, maps_at
@@ -12,6 +13,7 @@ from dractl.errors import InputError, UsageError
 from dractl.facts.resources import hardware
 from dractl.model import pod_templates
 from dractl.model.nearest import nearest
+from dractl.model.shapes import Shape
 from dractl.objects import Raw
 
 NAMED = ("ResourceClaimTemplate", "ResourceClaim", "Pod")
@@ -30,13 +32,19 @@ _MADE = "copy"  # the template that stands for a claim of which there are to be 
 
 
 class Copies(Struct, frozen=True):
-    """Pods to place in ``state``. ``pod`` is what all copies have in common; ``name`` is ``Kind/namespace/name``.
-    ``stand_in``: a claim or template is asked about, and the pod stands for whoever would use it."""
+    """Pods to place in a cluster."""
 
     name: str
+    """``Kind/namespace/name``, or the shape as it was written."""
     state: ClusterState
     pod: Raw
+    """What all copies have in common."""
     stand_in: bool = False
+    """True if the pod stands for whoever would use a claim or template that is asked about."""
+    shape: Shape | None = None
+    """The shape that is asked about."""
+    alignment: str = ""
+    """How near the devices of each copy of a shape are; empty where no alignment is asked for."""
 
     def copy(self, number: int) -> dict[str, Any]:
         """The pod with the given number, as if it were just created."""
@@ -111,14 +119,45 @@ def of_object(state: ClusterState, kind: str, key: Key) -> Copies:
 
 def of_claim(state: ClusterState, name: str, namespace: str, claim: Raw) -> Copies:
     """Copies of a claim: a template with its spec, and a pod that uses it and asks for nothing else."""
-    template = {
+    changed = state.replace(
+        "ResourceClaimTemplate", (namespace, _MADE), _template(namespace, _MADE, claim)
+    )
+    return Copies(name, changed, _user_of(namespace, _MADE), stand_in=True)
+
+
+def of_candidates(
+    state: ClusterState, namespace: str, shape: Shape, claims: Iterable[Candidate]
+) -> tuple[Copies, ...]:
+    """Return the copies of each claim for a shape, in one cluster that has a template of each."""
+    named = {f"{_MADE}-{number}": claim for number, claim in enumerate(claims)}
+    changed = state.with_objects(
+        {
+            "ResourceClaimTemplate": {
+                (namespace, name): _template(namespace, name, candidate.claim)
+                for name, candidate in named.items()
+            }
+        }
+    )
+    return tuple(
+        Copies(
+            shape.text,
+            changed,
+            _user_of(namespace, name),
+            stand_in=True,
+            shape=shape,
+            alignment=candidate.alignment,
+        )
+        for name, candidate in named.items()
+    )
+
+
+def _template(namespace: str, name: str, claim: Raw) -> dict[str, Any]:
+    return {
         "apiVersion": claim.get("apiVersion"),
         "kind": "ResourceClaimTemplate",
-        "metadata": {"name": _MADE, "namespace": namespace},
+        "metadata": {"name": name, "namespace": namespace},
         "spec": {"spec": map_at(claim, "spec")},
     }
-    changed = state.replace("ResourceClaimTemplate", (namespace, _MADE), template)
-    return Copies(name, changed, _user_of(namespace, _MADE), stand_in=True)
 
 
 def _user_of(namespace: str, template: str) -> dict[str, Any]:

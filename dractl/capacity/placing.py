@@ -40,12 +40,22 @@ _DEVICES = 32  # devices of several nodes that take as long as the rest of an at
 _EASY = 250, 500  # copies on a node, and in turn, up to which an attempt costs about the same
 
 
+class AlignedCopies(Struct, frozen=True):
+    """Copies of a shape whose devices are equally near to each other."""
+
+    alignment: str
+    copies: int
+
+
 class NodeFit(Struct, frozen=True):
-    """Copies that one node takes, and the devices (``driver/pool/device``) that these get."""
+    """Copies that one node takes."""
 
     name: str
     fits: int
     devices: tuple[str, ...]
+    """What they get: ``driver/pool/device``."""
+    alignments: tuple[AlignedCopies, ...] = ()
+    """Copies of a shape by alignment, the closest first; empty where none is asked for."""
 
 
 class Fit(Struct, frozen=True):

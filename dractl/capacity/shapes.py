@@ -1,77 +1,108 @@
-"""A shape such as ``gpu=2,nic=1`` as a claim of this cluster: the classes that its drivers' devices have, aligned."""
+"""Shapes such as ``gpu=2,nic=1`` as claims of a cluster, and how many of them fit."""
 
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
 
 from dractl.allocation import Features
-from dractl.capacity.copies import NAMED, Copies, of_claim
-from dractl.capacity.inventory import PCIE_ROOT, DeviceRow, Stock, inventory
+from dractl.capacity.candidates import DeviceKind, candidates, selector_of
+from dractl.capacity.copies import NAMED, Copies, of_candidates
+from dractl.capacity.inventory import DeviceRow, Stock, inventory
+from dractl.capacity.placing import AlignedCopies, Fit, NodeFit, place
 from dractl.cluster.state import ClusterState
 from dractl.errors import InputError
 from dractl.facts.resources import hardware
-from dractl.model.shapes import MIG, mig_selector, parse, request_name
+from dractl.model.shapes import MIG, parse
 
 _MIG_CLASS = "mig.nvidia.com"
-_SELECTORS = {"rdma": 'device.attributes["dra.net"].?rdma.orValue(false)'}
 
 
 def of_shape(
-    state: ClusterState, features: Features, text: str, namespace: str, *, constrained: bool = True
-) -> Copies:
-    """Copies of a claim for ``KIND=COUNT,...``, where a kind is gpu, nic, rdma ... or the name of a DeviceClass.
+    state: ClusterState, features: Features, text: str, namespace: str
+) -> tuple[Copies, ...]:
+    """Return the copies of each claim that serves a shape, the closest alignment first.
 
-    Several kinds are wanted on one PCIe root, if ``constrained``.
-
-    Raises UsageError for a text that is no shape, InputError for a kind that nothing in the cluster is of.
+    A kind is gpu, nic, rdma ... or the name of a DeviceClass. Raises UsageError for a text that is
+    no shape, InputError for a kind that nothing in the cluster is of.
     """
-    counts = parse(text, known=[name for _, name in state.all("DeviceClass")])
+    shape = parse(text, classes=[name for _, name in state.all("DeviceClass")])
     stock = inventory(state, features)
-    requests = []
-    aligned = constrained and len(counts) > 1
-    for kind, count in counts.items():
-        device_class, rows = _class(stock, kind, named=("", kind) in state.all("DeviceClass"))
-        aligned = aligned and any(row.pcie_root for row in rows)
-        exactly: dict[str, Any] = {
-            "deviceClassName": device_class,
-            "allocationMode": "ExactCount",
-            "count": count,
-        }
-        selector = mig_selector(kind) or _SELECTORS.get(kind)
-        if selector is not None and device_class != kind:
-            exactly["selectors"] = [{"cel": {"expression": selector}}]
-        requests.append({"name": request_name(kind), "exactly": exactly})
-    devices: dict[str, Any] = {"requests": requests}
-    if aligned:
-        devices["constraints"] = [{"matchAttribute": PCIE_ROOT}]
-    claim = {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "spec": {"devices": devices},
-    }
-    return of_claim(state, text + (" on one PCIe root" if aligned else ""), namespace, claim)
+    kinds = {kind: _kind(state, stock, kind) for kind in shape.counts}
+    return of_candidates(state, namespace, shape, candidates(shape, kinds))
 
 
 def is_shape(state: ClusterState, text: str) -> bool:
-    """True if a text is meant as a shape: it has a count or several kinds, or is a kind of which no object has the
-    name."""
+    """Return True if a text is meant as a shape and not as the name of an object.
+
+    It has a count, a constraint or several kinds, or is a kind of which no object has the name.
+    """
+    if any(mark in text for mark in "=@"):
+        return True
     if "/" in text:
         return False
-    if not text or any(mark in text for mark in "=,"):
+    if not text or "," in text:
         return True
     if any(key[1] == text for kind in NAMED for key in state.all(kind)):
         return False
     return text in hardware() or ("", text) in state.all("DeviceClass")
 
 
-def _class(stock: Stock, kind: str, *, named: bool) -> tuple[str, list[DeviceRow]]:
-    """The DeviceClass of a kind and the devices that it matches: one of that name, else the one named after the driver,
-    else the one that matches most."""
-    if named:
-        return kind, [row for row in stock.devices if kind in row.classes]
+def place_closest(
+    subjects: Sequence[Copies], features: Features, tell: Callable[[str], None] = lambda _: None
+) -> Fit:
+    """Place copies of a shape, each with the closest alignment that is left on its node.
+
+    ``subjects`` are those of :func:`of_shape`. As devices only become fewer, no copy with a closer
+    alignment fits once one was refused: so each of the claims fills the cluster in turn.
+    """
+    state = subjects[0].state
+    filled: list[Fit] = []
+    for subject in subjects:
+        filled.append(place(replace(subject, state=state), features, tell=tell))
+        state = filled[-1].state
+        if filled[-1].undecided:
+            break
+    last = filled[-1]
+    return replace(
+        last,
+        subject=replace(last.subject, state=subjects[0].state),
+        fits=sum(fit.fits for fit in filled),
+        nodes=tuple(
+            _joined(subjects, parts) for parts in zip(*(fit.nodes for fit in filled), strict=True)
+        ),
+    )
+
+
+def _joined(subjects: Sequence[Copies], parts: Sequence[NodeFit]) -> NodeFit:
+    """Return the copies of all subjects on a node; several may have the same alignment."""
+    copies: Counter[str] = Counter()
+    for subject, part in zip(subjects, parts, strict=False):
+        if part.fits and subject.alignment:
+            copies[subject.alignment] += part.fits
+    return NodeFit(
+        parts[0].name,
+        sum(part.fits for part in parts),
+        tuple(dict.fromkeys(device for part in parts for device in part.devices)),
+        tuple(AlignedCopies(alignment, number) for alignment, number in copies.items()),
+    )
+
+
+def _kind(state: ClusterState, stock: Stock, kind: str) -> DeviceKind:
+    """Return the DeviceClass of a kind, and the selector of its devices among those of the class.
+
+    The class is the one of that name, else the one named after the driver, else the one that
+    matches most devices.
+    """
+    if ("", kind) in state.all("DeviceClass"):
+        return DeviceKind(kind)
     if kind.startswith(MIG):
-        partitions = [row for row in stock.devices if _MIG_CLASS in row.classes]
-        if not partitions:
-            raise InputError(f"no MIG device in this cluster: no device is of class {_MIG_CLASS}")
-        return _MIG_CLASS, partitions
+        if not any(_MIG_CLASS in row.classes for row in stock.devices):
+            raise InputError(
+                f"no MIG device in this cluster: no device is of class {_MIG_CLASS}",
+                hint="a described machine has them with mig=7x1g.10gb behind its name",
+            )
+        return DeviceKind(_MIG_CLASS, selector_of(kind, "gpu.nvidia.com"))
     rows = [row for row in stock.devices if row.id.driver in hardware()[kind]]
     matched: dict[str, list[DeviceRow]] = {}
     for row in rows:
@@ -80,16 +111,21 @@ def _class(stock: Stock, kind: str, *, named: bool) -> tuple[str, list[DeviceRow
     drivers = {row.id.driver for row in rows}
     classes = sorted(matched, key=lambda name: (name not in drivers, -len(matched[name]), name))
     if not classes:
-        published = (
-            f"drivers publish {len(rows)} of them, but no DeviceClass matches"
-            if rows
+        raise _absent(stock, kind, len(rows))
+    return DeviceKind(classes[0], selector_of(kind, matched[classes[0]][0].id.driver))
+
+
+def _absent(stock: Stock, kind: str, published: int) -> InputError:
+    """Return the error for a kind that no class has a device of."""
+    drivers = sorted({row.id.driver for row in stock.devices})
+    return InputError(
+        f"no {kind} in this cluster: "
+        + (
+            f"drivers publish {published} of them, but no DeviceClass matches"
+            if published
             else "no driver publishes any"
-        )
-        there = sorted({row.id.driver for row in stock.devices})
-        hint = (
-            f"there are devices of {', '.join(there)}"
-            if there
-            else "the cluster has no ResourceSlice"
-        )
-        raise InputError(f"no {kind} in this cluster: {published}", hint=hint)
-    return classes[0], matched[classes[0]]
+        ),
+        hint=f"there are devices of {', '.join(drivers)}"
+        if drivers
+        else "the cluster has no ResourceSlice",
+    )

@@ -1,81 +1,167 @@
 """Shapes: devices by kind and count, as people write them on one line.
 
 ``gpu=2,nic=1``: kinds are words for hardware or names of DeviceClasses. ``mig=7x1g.10gb``,
-``mig=3g.40gb+2x1g.10gb``: MIG devices by profile. Several shapes are separated by ``;``.
+``mig=3g.40gb+2x1g.10gb``: MIG devices by profile. A shape takes the closest alignment that a node
+has; ``gpu=2,nic=1@pcieRoot`` demands that its devices share a PCIe root, ``@numaNode`` a NUMA node,
+and ``@none`` has no preference. Several shapes are separated by ``;``.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Literal, get_args
+
+from msgspec import Struct
 
 from dractl.errors import UsageError
 from dractl.facts.resources import hardware
 from dractl.model.nearest import nearest
 
-MOST: Final = 32  # devices in the allocation of one claim: resource/v1 AllocationResultsMaxSize
+Constraint = Literal["pcieRoot", "numaNode", "none"]
+
+CONSTRAINTS: Final[tuple[Constraint, ...]] = get_args(Constraint)
+MAX_DEVICES: Final = 32  # of the allocation of one claim: resource/v1 AllocationResultsMaxSize
 MIG: Final = "mig-"
 """What the kinds of MIG devices begin with; the rest is the profile."""
 
-_ONCE = f"each kind once, with a count from 1 to {MOST}"
+_COUNTED_ONCE = f"each kind once, with a count from 1 to {MAX_DEVICES}"
+_ALLOWED = (
+    "a shape ends in @pcieRoot or @numaNode, which all its devices have to share, in @none for no "
+    "alignment, or in nothing for the closest that a node has"
+)
+_PREFIX = "resource.kubernetes.io/"  # of the attributes that the constraints stand for
+_MAX_LISTED = 8  # DeviceClasses in a hint
 _JOINED = re.compile(r"\+(?=[a-z])")  # a profile begins with a digit
 _PART = re.compile(r"(?:([0-9]{1,9})x)?([1-7]g\.[0-9]{1,3}gb[a-z0-9.+-]{0,12}?)")
+_SEPARATED = re.compile("|".join((";", *(f"(?<=@{name})," for name in CONSTRAINTS))))
+
+
+class Shape(Struct, frozen=True):
+    """Devices of one claim."""
+
+    text: str
+    """The shape as it was written."""
+    counts: Mapping[str, int]
+    """Devices by kind."""
+    constraint: Constraint | None = None
+    """The alignment that is demanded; None for the closest that a node has."""
+
+    @property
+    def devices(self) -> int:
+        """Devices of all kinds together."""
+        return sum(self.counts.values())
 
 
 def split(text: str) -> list[str]:
-    """The shapes of a text."""
+    """Split a text into its shapes."""
     return [part.strip() for part in text.split(";") if part.strip()]
 
 
+def split_list(text: str) -> list[str]:
+    """Split a list of shapes and names, whose commas separate them or stand within a shape.
+
+    ``gpu=2,nic=1`` is one shape, ``gpu=2,gpu=4``, ``pair,gpu=1+nic=1`` and ``gpu=2@none,nic=1`` are
+    two, since a kind occurs in a shape once, a name has no count, and a constraint ends a shape.
+    """
+    return [shape for part in _SEPARATED.split(text) for shape in _shapes_of(part) if shape]
+
+
+def _shapes_of(text: str) -> list[str]:
+    """Split at commas, unless they stand between different kinds."""
+    parts = [part.strip() for part in text.split(",")]
+    kinds = {part.partition("=")[0] for part in parts if "=" in part}
+    return [text.strip()] if len(kinds) == len(parts) else parts
+
+
 def spread(text: str) -> str:
-    """A shape whose kinds are joined by ``+``, as in lists with commas: ``gpu=2+nic=1`` is ``gpu=2,nic=1``."""
+    """Write the kinds of a shape with commas that a list joins by ``+``: ``gpu=2+nic=1``."""
     return _JOINED.sub(",", text)
 
 
-def parse(text: str, known: Sequence[str] = ()) -> dict[str, int]:
-    """Counts by kind; ``known`` are the DeviceClasses that there are. Raises UsageError with the nearest word."""
-    words = [*hardware(), *known]
+def parse(text: str, classes: Sequence[str] = ()) -> Shape:
+    """Parse a shape, whose kinds may also be ``classes``, the DeviceClasses that there are.
+
+    Raises UsageError with the nearest word.
+    """
+    kinds, mark, demanded = text.strip().partition("@")
+    constraint = _constraint(text, demanded) if mark else None
     counts: dict[str, int] = {}
-    for part in filter(None, (p.strip() for p in text.split(","))):
-        kind, equals, number = part.partition("=")
-        for each, count in _mig(number) if kind == "mig" else [(kind, number)]:
-            if kind != "mig" and kind not in words:
-                near = nearest(kind, words)
-                raise UsageError(
-                    f"{kind!r} is neither a kind of hardware nor a DeviceClass"
-                    + (f"; did you mean {near}?" if near else ""),
-                    hint=f"a shape is KIND=COUNT,...: {', '.join(hardware())}, or the name of a DeviceClass",
-                )
-            if each in counts:
-                raise UsageError(f"{each} occurs twice in shape {text}", hint=_ONCE)
-            if (equals or count) and not (count.isdecimal() and 0 < int(count[:9]) <= MOST):
-                many = count.isdecimal() and int(count[:9]) > MOST
-                raise UsageError(
-                    f"{part}: {count!r} is {'too many' if many else 'no count'}", hint=_ONCE
-                )
-            counts[each] = int(count or 1)
-    if not counts or sum(counts.values()) > MOST:
-        raise UsageError(f"a shape has 1 to {MOST} devices, such as gpu=2,nic=1")
-    return counts
+    for part in filter(None, (p.strip() for p in kinds.split(","))):
+        for kind, count in _counted(part, classes):
+            if kind in counts:
+                raise UsageError(f"{kind} occurs twice in shape {text}", hint=_COUNTED_ONCE)
+            counts[kind] = count
+    if not counts or sum(counts.values()) > MAX_DEVICES:
+        raise UsageError(f"a shape has 1 to {MAX_DEVICES} devices, such as gpu=2,nic=1")
+    return Shape(text.strip(), counts, constraint)
 
 
-def _mig(text: str) -> Iterator[tuple[str, str]]:
-    """``7x1g.10gb+3g.40gb`` as kinds with their counts."""
+def _constraint(text: str, demanded: str) -> Constraint:
+    """Return the constraint at the end of a shape."""
+    name, comma, behind = demanded.partition(",")
+    name = name.strip().removeprefix(_PREFIX)
+    if comma:
+        kinds = f"{text.partition('@')[0]},{behind.partition('@')[0]}"
+        raise UsageError(
+            f"{text}: @{name} stands within the shape",
+            hint=f"it holds for all devices, and stands at the end: {kinds}@{name}",
+        )
+    if not name:
+        raise UsageError(f"{text}: no constraint stands behind @", hint=_ALLOWED)
+    for constraint in CONSTRAINTS:
+        if name == constraint:
+            return constraint
+    near = nearest(name, CONSTRAINTS, alike=0.5)
+    suggestion = f"; did you mean @{near}?" if near else ""
+    raise UsageError(f"{text}: unknown constraint @{name}{suggestion}", hint=_ALLOWED)
+
+
+def _counted(part: str, classes: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Yield the kinds of a part of a shape, of which only ``mig`` has several, with their counts."""
+    word, equals, number = part.partition("=")
+    if word != "mig" and word not in hardware() and word not in classes:
+        raise _unknown(word, classes)
+    for kind, count in _profiles(number) if word == "mig" else [(word, number)]:
+        if not (equals or count):
+            yield kind, 1
+        elif count.isdecimal() and 0 < int(count[:9]) <= MAX_DEVICES:
+            yield kind, int(count)
+        else:
+            many = count.isdecimal() and int(count[:9]) > MAX_DEVICES
+            problem = "too many" if many else "no count"
+            raise UsageError(f"{part}: {count!r} is {problem}", hint=_COUNTED_ONCE)
+
+
+def _unknown(word: str, classes: Sequence[str]) -> UsageError:
+    """Return the error for a word that is no kind, with the nearest kind and all of them."""
+    near = nearest(word, [*hardware(), *classes])
+    listed = f": {', '.join(sorted(classes)[:_MAX_LISTED])}" if classes else ""
+    more = " ..." if len(classes) > _MAX_LISTED else ""
+    return UsageError(
+        f"{word!r} is neither a kind of hardware nor a DeviceClass"
+        + (f"; did you mean {near}?" if near else ""),
+        hint=f"a shape is KIND=COUNT,...: {', '.join(hardware())}, mig, or the name of a "
+        f"DeviceClass{listed}{more}",
+    )
+
+
+def _profiles(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the kinds of ``7x1g.10gb+3g.40gb`` with their counts."""
     for part in text.split("+"):
-        found = _PART.fullmatch(part.strip())
-        if found is None:
+        profile = _PART.fullmatch(part.strip())
+        if profile is None:
             raise UsageError(
                 f"mig={text}: {part!r} is no profile", hint="write it like mig=7x1g.10gb"
             )
-        yield f"{MIG}{found[2]}", found[1] or "1"
+        yield f"{MIG}{profile[2]}", profile[1] or "1"
 
 
 def request_name(kind: str) -> str:
-    """The name of the request for a kind: a DNS label."""
+    """Return the name of the request for a kind: a DNS label."""
     return kind.replace(".", "-").replace("+", "-")
 
 
 def mig_selector(kind: str) -> str | None:
-    """The CEL expression for a kind of MIG devices; None for any other kind."""
+    """Return the CEL expression for a kind of MIG devices; None for any other kind."""
     return (
         f'device.attributes["gpu.nvidia.com"].profile == "{kind.removeprefix(MIG)}"'
         if kind.startswith(MIG)

@@ -5,80 +5,107 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from dractl.allocation import Features
-from dractl.capacity import place
 from dractl.capacity.aligned import aligned
-from dractl.capacity.shapes import of_shape
+from dractl.capacity.shapes import of_shape, place_closest
 from dractl.cli.main import main
 from tests.alignment.machines import cluster, holding
 
 if TYPE_CHECKING:
-    import pytest
+    from pathlib import Path
 
     from dractl.capacity.aligned import Aligned
 
 FEATURES = Features.for_release("1.37")
 FIRST_NIC = "pci-0000-18-00-0"  # of dgx-h100, beside gpu-0
+OTHER_NICS = [f"pci-0000-{bus}-00-0" for bus in ("5e", "9a", "c0", "ce", "dc")]  # gpu-3 to gpu-7
 
 
 def counted(shape: str, *objects: dict[str, Any]) -> tuple[int, Aligned]:
     state = cluster("dgx-h100", *objects)
-    found = place(of_shape(state, FEATURES, shape, "ml", constrained=False), FEATURES)
+    found = place_closest(of_shape(state, FEATURES, shape, "ml"), FEATURES)
     return found.fits, aligned(found, FEATURES)
 
 
 def test_first_fit_is_aligned_while_the_orders_of_gpus_and_nics_agree() -> None:
-    fits, told = counted("gpu=1,nic=1")
-    assert (fits, told.first, told.possible, told.missed) == (8, 8, 8, False)
-    assert told.constraint is None
+    fits, near = counted("gpu=1,nic=1@none")
+    assert (fits, near.first, near.possible, near.missed) == (8, 8, 8, False)
+    assert near.constraint is None
 
 
 def test_one_nic_in_use_puts_every_pair_of_first_fit_apart() -> None:
     """gpu-0 gets the second NIC, gpu-1 the third, and so on; seven GPUs still have their own."""
-    fits, told = counted("gpu=1,nic=1", holding("c", "n", nic=[FIRST_NIC]))
-    assert (fits, told.first, told.possible, told.missed) == (7, 0, 7, True)
-    assert told.constraint is not None
-    assert told.constraint.match_attribute == "resource.kubernetes.io/pcieRoot"
-    assert told.constrained == 7
+    fits, near = counted("gpu=1,nic=1@none", holding("c", "n", nic=[FIRST_NIC]))
+    assert (fits, near.first, near.possible, near.missed) == (7, 0, 7, True)
+    assert near.constraint is not None
+    assert near.constraint.match_attribute == "resource.kubernetes.io/pcieRoot"
+    assert near.constrained == 7
 
 
 def test_pairs_are_on_one_socket_where_they_can_be() -> None:
     """Three roots are left on one socket, four on the other: one copy and two."""
-    fits, told = counted("gpu=2,nic=2", holding("c", "n", nic=[FIRST_NIC]))
-    assert (fits, told.first, told.possible) == (3, 0, 3)
-    assert told.constraint is not None
-    assert (told.constraint.parts, told.constrained) == (2, 3)
+    fits, near = counted("gpu=2,nic=2@none", holding("c", "n", nic=[FIRST_NIC]))
+    assert (fits, near.first, near.possible) == (3, 0, 3)
+    assert near.constraint is not None
+    assert (near.constraint.parts, near.constrained) == (2, 3)
+
+
+@pytest.mark.parametrize(("shape", "copies"), [("gpu=1,nic=1", 7), ("gpu=2,nic=2", 3)])
+def test_a_shape_without_a_constraint_takes_the_aligned_choices(shape: str, copies: int) -> None:
+    """The same nodes as above: what first fit misses, the claim with the closest alignment gets."""
+    fits, near = counted(shape, holding("c", "n", nic=[FIRST_NIC]))
+    assert (fits, near.first, near.missed) == (copies, copies, False)
 
 
 def test_copies_of_one_kind_and_of_one_device() -> None:
-    fits, told = counted("gpu=1")
-    assert (fits, told.first, told.missed) == (8, 8, False)
-    fits, told = counted("gpu=3")  # three of the first socket; then one of it with two of the other
-    assert (fits, told.first, told.possible) == (2, 1, 2)
+    fits, near = counted("gpu=1")
+    assert (fits, near.first, near.missed) == (8, 8, False)
+    # Three of the first socket; then one of it with two of the other.
+    fits, near = counted("gpu=3@none")
+    assert (fits, near.first, near.possible) == (2, 1, 2)
+    fits, near = counted("gpu=3")  # three of each socket
+    assert (fits, near.first) == (2, 2)
+
+
+def test_copies_that_are_farther_apart_than_the_idle_node_allows_are_not_counted() -> None:
+    """The NICs beside gpu-0 to gpu-2 are left, and all GPUs: three copies of two GPUs and a NIC.
+
+    On the idle node both GPUs are on the socket of the NIC. This socket has four GPUs, so the third
+    copy takes two of the other one.
+    """
+    fits, near = counted("gpu=2,nic=1", holding("c", "n", nic=OTHER_NICS))
+    assert (fits, near.first) == (3, 2)
 
 
 def test_the_command_counts_what_first_fit_aligns(
-    tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    dump = tmp_path / "dump.json"
     state = cluster("dgx-h100", holding("c", "n", nic=[FIRST_NIC]))
     items = [value for kind in state.kinds for value in state.all(kind).values()]
+    dump = tmp_path / "dump.json"
     dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    assert (
-        main(["fit", "gpu=1,nic=1", "-f", str(dump), "--aligned", "-o", "json", "--isolated"]) == 1
-    )
-    found = json.loads(capsys.readouterr().out)
-    assert (found["fits"], found["aligned"]["placed"], found["aligned"]["possible"]) == (0, 7, 7)
-    assert main(["fit", "gpu=1,nic=1", "-f", str(dump), "--aligned", "--isolated"]) == 1
-    said = " ".join(capsys.readouterr().out.split())
-    assert "7 more copies fit, 0 of them with the best alignment" in said
-    assert "at least 7 could have it" in said
-    assert "over gpu and nic: 7 fit, all of them aligned" in said
-    assert main(["fit", "gpu=1,nic=1;gpu=8", "-f", str(dump), "--aligned", "--isolated"]) == 1
-    said = " ".join(capsys.readouterr().out.split())
-    assert "gpu=1,nic=1: 0 of 7 with the best alignment" in said
-    assert "gpu=8: 1 of 1 with the best alignment" in said
-    assert (
-        main(["fit", "gpu=1,nic=1", "-f", str(dump), "--aligned", "-o", "html", "--isolated"]) == 1
-    )
-    assert "0 of 7 with the best alignment" in capsys.readouterr().out
+
+    def fit(shape: str, *options: str) -> tuple[int, str]:
+        code = main(["fit", shape, "-f", str(dump), "--aligned", "--isolated", *options])
+        return code, capsys.readouterr().out
+
+    code, out = fit("gpu=1,nic=1@none", "-o", "json")
+    answer = json.loads(out)
+    assert (code, answer["fits"]) == (1, 0)
+    assert (answer["aligned"]["placed"], answer["aligned"]["possible"]) == (7, 7)
+    code, out = fit("gpu=1,nic=1@none")
+    text = " ".join(out.split())
+    assert (code, "7 more copies fit, 0 of them with the best alignment" in text) == (1, True)
+    assert "at least 7 could have it" in text
+    assert "over gpu and nic: 7 fit, all of them aligned" in text
+    code, out = fit("gpu=1,nic=1@none;gpu=8")
+    text = " ".join(out.split())
+    assert code == 1
+    assert "without constraint or preference 0 of 7 with the best alignment" in text
+    assert "1 of 1 with the best alignment" in text
+    code, out = fit("gpu=1,nic=1@none", "-o", "html")
+    assert (code, "0 of 7 with the best alignment" in out) == (1, True)
+    code, out = fit("gpu=1,nic=1")
+    assert (code, "7 more copies fit, 7 of them with the best alignment" in out) == (0, True)

@@ -154,7 +154,18 @@ def test_fit_as_json(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_shape_of_classes(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", "gpu=1,nic=1", "-f", dump, "--isolated", "-o", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["subject"] == "gpu=1,nic=1 on one PCIe root"
+    value = valid(capsys.readouterr().out, "fit-v1.json")
+    assert (value["subject"], value["constraint"]) == ("gpu=1,nic=1", None)
+    nodes: list[dict[str, object]] = value["nodes"]  # type: ignore[assignment]
+    # A GPU of root r1 is held: the other one has a NIC there, and a GPU of r2 takes the second NIC.
+    assert nodes[0]["alignments"] == [
+        {"alignment": "all on one PCIe root", "copies": 1},
+        {"alignment": "not aligned", "copies": 1},
+    ]
+    assert main(["fit", "gpu=1,nic=1@pcieRoot", "-f", dump, "--isolated", "-o", "json"]) == 0
+    assert valid(capsys.readouterr().out, "fit-v1.json")["constraint"] == "pcieRoot"
+    assert main(["fit", "pair", "-f", dump, "--isolated", "-o", "json"]) == 0
+    assert "constraint" not in valid(capsys.readouterr().out, "fit-v1.json")
 
 
 def test_a_shape_that_is_none(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -228,8 +239,9 @@ def test_fit_says_that_it_looks_at_no_pod_group(
 def test_several_shapes_are_a_table(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", "--shapes", "pair,claim/held,gpu=1+nic=1", "-f", dump, "--isolated"]) == 0
     out = capsys.readouterr().out
-    assert out.splitlines()[0].split()[:3] == ["NODE", "PAIR", "HELD"]
-    assert out.splitlines()[-1].split() == ["all", "1", "2", "1"]
+    lines = [line.split() for line in out.splitlines()]
+    assert lines[0] == ["NODE", "PAIR", "HELD", "gpu=1,nic=1"]
+    assert ["all", "1", "2", "2"] in lines
 
 
 def test_a_file_is_placed_in_the_cluster(

@@ -13,12 +13,12 @@ import yaml
 from msgspec import structs
 from typer import Argument, Exit, Option
 
-from dractl.capacity.suggest import largest, suggest
+from dractl.capacity.suggest import largest, silent_drivers, suggest
 from dractl.cli import common, terminal
 from dractl.cli.node import From, SysfsRoot, read_node
 from dractl.cluster.state import text_at
 from dractl.errors import InputError, Unsupported, UsageError
-from dractl.model.shapes import MIG, parse, split
+from dractl.model.shapes import MIG, Shape, parse, split
 from dractl.report.canvas import Canvas
 from dractl.report.machine import (
     matrix as machine_matrix,
@@ -31,7 +31,7 @@ from dractl.topology.diff import differences
 from dractl.topology.wire import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dractl.capacity.suggest import Suggestion
     from dractl.drivers.publication import Publication
@@ -78,8 +78,8 @@ Suggest = Annotated[
     Option(
         "--suggest",
         metavar="SHAPE[;SHAPE...]",
-        help="Print the claim with the closest alignment for a shape such as gpu=2,nic=1 or mig=7x1g.10gb; `largest`; "
-        "or `all`, the usual shapes.",
+        help="Print the claim with the closest alignment for a shape such as gpu=2,nic=1 or mig=7x1g.10gb, or with the "
+        "one that it demands (gpu=2,nic=1@pcieRoot, @numaNode, @none); `largest`; or `all`, the usual shapes.",
     ),
 ]
 Diff = Annotated[
@@ -345,66 +345,121 @@ def _described(spec: str) -> Machine:
 def _suggest(
     machine: Machine, text: str, target: Target, hardware: str | None, output_file: Path | None
 ) -> None:
-    """Prints the claims with the closest alignment that the node can satisfy, one for each shape."""
+    """Print the claims with the closest alignment that the node can satisfy, one for each shape."""
     rendering = _rendering(machine, target)
     usual = text.strip() == "all"
-    shapes = split(_USUAL if usual else text)
-    if not shapes:
+    words = split(_USUAL if usual else text)
+    if not words:
         raise UsageError("--suggest needs a shape, such as gpu=2,nic=1")
-    claims, missing = [], []
-    seen: list[dict[str, int]] = []
-    for one in shapes:
-        shape = largest(rendering, target) if one == "largest" else parse(one)
-        if shape is None or shape in seen:
-            continue
-        seen.append(shape)
+    claims: list[str] = []
+    missing: list[Shape] = []
+    for shape in _shapes(words, rendering, target):
+        rendered = _with_mig(shape, rendering, hardware, target)
         try:
-            found = suggest(shape, _with_mig(shape, rendering, hardware, target), target)
+            suggestion = suggest(shape, rendered, target)
         except InputError:
-            if len(shapes) == 1:
+            if len(words) == 1:
                 raise
-            found = None
-        if found is None:
-            missing.append(one)
-            continue
-        claims.append(_claim_text(found))
-    if (missing and not usual) or not claims:
-        counted = Counter(
-            item["spec"]["driver"] for item in rendering.slices for _ in item["spec"]["devices"]
-        )
-        there = ", ".join(f"{count} of {driver}" for driver, count in counted.items())
-        terminal.complain(
-            f"this node's drivers would not publish enough devices for {'; '.join(missing) or text}",
-            hint=f"they would publish {there}; `dractl discover` shows them",
-        )
+            suggestion = None
+        if suggestion is None:
+            missing.append(shape)
+        else:
+            claims.append(_claim_text(suggestion))
+    incomplete = (bool(missing) and not usual) or not claims
+    if incomplete:
+        _complain_of_missing(missing, text, rendering, target)
     if claims:
         common.write_report("---\n".join(claims), output_file)
         terminal.notice(
             "the comments list the devices that the scheduler would choose while all devices are free"
         )
-    if (missing and not usual) or not claims:
+    if incomplete:
         raise Exit(1)
 
 
+def _shapes(words: Iterable[str], rendering: Rendering, target: Target) -> list[Shape]:
+    """Return the shapes that words name, each once; ``largest`` names none on some nodes."""
+    classes = [item["metadata"]["name"] for item in rendering.device_classes]
+    shapes: list[Shape] = []
+    for word in words:
+        shape = largest(rendering, target) if word == "largest" else parse(word, classes)
+        known = [(other.counts, other.constraint) for other in shapes]
+        if shape is not None and (shape.counts, shape.constraint) not in known:
+            shapes.append(shape)
+    return shapes
+
+
+def _complain_of_missing(
+    missing: Sequence[Shape], text: str, rendering: Rendering, target: Target
+) -> None:
+    """Say which shapes the node cannot serve: for want of devices, or of the alignment demanded."""
+    short: list[str] = []
+    for shape in missing:
+        loose = _unconstrained(shape, rendering, target)
+        if loose is None:
+            short.append(shape.text)
+        else:
+            silent = silent_drivers(shape, rendering)
+            terminal.complain(
+                f"{shape.text}: {' and '.join(silent)} would not publish {shape.constraint} here"
+                if silent
+                else f"{shape.text}: no {_PLACES[shape.constraint]} has them all",
+                hint=f"without @{shape.constraint}: {_copies(loose)}, {loose.alignment}",
+            )
+    if short or not missing:
+        counted = Counter(
+            item["spec"]["driver"] for item in rendering.slices for _ in item["spec"]["devices"]
+        )
+        there = ", ".join(f"{count} of {driver}" for driver, count in counted.items())
+        terminal.complain(
+            f"this node's drivers would not publish enough devices for {'; '.join(short) or text}",
+            hint=f"they would publish {there}; `dractl discover` shows them",
+        )
+
+
+_PLACES: Mapping[str | None, str] = {"pcieRoot": "PCIe root", "numaNode": "NUMA node"}
+
+
+def _unconstrained(shape: Shape, rendering: Rendering, target: Target) -> Suggestion | None:
+    """Return the suggestion for a shape without the alignment that it demands."""
+    if shape.constraint not in _PLACES:
+        return None
+    try:
+        return suggest(structs.replace(shape, constraint=None), rendering, target)
+    except InputError:
+        return None
+
+
 def _with_mig(
-    shape: dict[str, int], rendering: Rendering, hardware: str | None, target: Target
+    shape: Shape, rendering: Rendering, hardware: str | None, target: Target
 ) -> Rendering:
     """The node with the MIG devices of a shape on every GPU, if it is a described one without any."""
     profiles = [
-        f"{count}x{kind.removeprefix(MIG)}" for kind, count in shape.items() if kind.startswith(MIG)
+        f"{count}x{kind.removeprefix(MIG)}"
+        for kind, count in shape.counts.items()
+        if kind.startswith(MIG)
     ]
     if not profiles or hardware is None or "mig=" in hardware:
         return rendering
     return _rendering(_described(f"{hardware},mig={'+'.join(profiles)}"), target)
 
 
-def _claim_text(found: Suggestion) -> str:
+def _claim_text(suggestion: Suggestion) -> str:
     """A claim, below what it gets and leaves."""
-    copies = "1 of these fits" if found.copies == 1 else f"{found.copies} of these fit"
-    left = ", ".join(f"{count} {driver}" for driver, count in found.left.items()) or "nothing"
+    left = ", ".join(f"{count} {driver}" for driver, count in suggestion.leftover.items())
     lines = [
-        f"# {found.alignment}",
-        *(f"#   {device}" for device in found.devices),
-        f"# {copies} on the node; one leaves over: {left}",
+        f"# {suggestion.shape.text}: {suggestion.alignment or 'no alignment asked for'}",
+        *(f"#   {device}" for device in suggestion.devices),
+        f"# {_copies(suggestion)} on the node; one leaves over: {left or 'nothing'}",
     ]
-    return "\n".join(lines) + "\n" + yaml.safe_dump(found.claim, sort_keys=False)
+    for group in suggestion.further:
+        more = "1 more copy" if group.copies == 1 else f"{group.copies} more copies"
+        fit = "fits" if group.copies == 1 else "fit"
+        lines.append(f"#   {more} of {suggestion.shape.text} {fit} less closely: {group.alignment}")
+    return "\n".join(lines) + "\n" + yaml.safe_dump(suggestion.claim, sort_keys=False)
+
+
+def _copies(suggestion: Suggestion) -> str:
+    if suggestion.copies == 1:
+        return "1 of these fits"
+    return f"{suggestion.copies} of these fit"

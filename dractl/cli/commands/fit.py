@@ -8,22 +8,12 @@ from typing import Annotated, Any
 from msgspec import Struct
 from typer import Argument, Exit, Option
 
-from dractl.capacity import (
-    Copies,
-    Fit,
-    Most,
-    Stranded,
-    changes,
-    copies,
-    inventory,
-    most,
-    place,
-    stranded,
-)
+from dractl.capacity import Copies, Fit, Most, Stranded, changes, copies, inventory, most, stranded
 from dractl.capacity.aligned import Aligned, aligned as aligned_of
+from dractl.capacity.candidates import ATTRIBUTES
 from dractl.capacity.placing import without_handed_out
 from dractl.capacity.plugins import handed_out
-from dractl.capacity.shapes import is_shape, of_shape
+from dractl.capacity.shapes import is_shape, of_shape, place_closest
 from dractl.cli import common, completing, driver_options, published, source, terminal
 from dractl.cli.source import Cluster
 from dractl.cluster import ClusterState, sources
@@ -34,11 +24,15 @@ from dractl.explain import Explainer, Explanation, Options, Question, Reason
 from dractl.facts import current
 from dractl.garbage import without_collecting
 from dractl.model import Target
-from dractl.model.shapes import split, spread
+from dractl.model.shapes import split, split_list, spread
 from dractl.report.capacity import json as capacity_json, text as capacity_text
 from dractl.scheduler.attempt import Scheduler
 
 FORMATS = ("text", "json", "yaml", "html")
+
+
+Subject = tuple[Copies, ...]
+"""The copies of an object, or of each claim that serves a shape, the closest alignment first."""
 
 
 class _Rest(Struct, frozen=True):
@@ -55,7 +49,8 @@ Name = Annotated[
     str | None,
     Argument(
         metavar="SHAPE | KIND/NAME | FILE",
-        help="gpu=2,nic=1; template/NAME, claim/NAME, pod/NAME, deploy/NAME ...; or a file that contains one of these.",
+        help="gpu=2,nic=1, or gpu=2,nic=1@pcieRoot (@numaNode, @none); template/NAME, claim/NAME, pod/NAME, "
+        "deploy/NAME ...; or a file that contains one of these.",
         show_default=False,
         autocompletion=completing.subjects,
     ),
@@ -100,7 +95,8 @@ AlignedOnly = Annotated[
     bool,
     Option(
         "--aligned",
-        help="Count only copies whose devices are as near to each other as their node allows.",
+        help="Count only copies whose devices are as near to each other as their node allows while it is idle; with "
+        "SHAPE@none, of those that the order of the devices makes.",
     ),
 ]
 TrustSlices = Annotated[
@@ -121,7 +117,7 @@ Shapes = Annotated[
     Option(
         "--shapes",
         metavar="NAME,...",
-        help="Show a table of several shapes by node: gpu=2,nic=1;gpu=4, or names with commas.",
+        help="Show a table of several shapes by node: gpu=2,nic=1;gpu=4@numaNode, or names with commas.",
     ),
 ]
 Output = Annotated[str, common.output_option(FORMATS)]
@@ -152,10 +148,12 @@ def command(
 ) -> None:
     """Count how many more copies fit, placed one after the other as kube-scheduler would, until one stays pending.
 
-    A copy of a template is a pod with one container that uses its claim and requests nothing else. The exit code is 1
-    if fewer than `--replicas` fit.
+    A copy of a template is a pod with one container that uses its claim and requests nothing else. Each copy of a
+    shape takes the closest alignment that its node has left, which the table names; `@pcieRoot` or `@numaNode` behind
+    the shape demands that all its devices share one, `@none` has no preference. The exit code is 1 if fewer than
+    `--replicas` fit.
 
-    Examples: `dractl fit gpu=2,nic=1`, `dractl fit template/gpu-pair -n ml --pack`,
+    Examples: `dractl fit gpu=2,nic=1`, `dractl fit gpu=2,nic=1@pcieRoot --hardware dgx-h100`, `dractl fit template/gpu-pair -n ml --pack`,
     `dractl fit deploy/trainer -f dump.yaml --replicas 8 --without node/gpu-7`
     """
     printing.settle()
@@ -193,15 +191,15 @@ def command(
         given=written if paths == own else None,
     )
     state = _changed(cluster, without or [], added, node, configured)
-    names = list(dict.fromkeys(_several(shapes) if shapes else _shapes(name or "")))
+    names = list(dict.fromkeys(split_list(shapes) if shapes else _shapes(name or "")))
     if own and written is not None:
-        subjects = [_of_file(state, own[0], written)]
+        subjects: list[Subject] = [(_of_file(state, own[0], written),)]
     else:
-        subjects = [_subject(cluster, state, one.strip(), constrained=not aligned) for one in names]
-    for one in subjects:
-        _tell_of_group(one)
-        _tell_of_shared(one)
-    placed = [_placed(cluster, one) for one in subjects]
+        subjects = [_subject(cluster, state, one.strip()) for one in names]
+    for subject in subjects:
+        _tell_of_group(subject[0])
+        _tell_of_shared(subject[0])
+    placed = [_placed(cluster, subject) for subject in subjects]
     near = [_aligned(cluster, fit) if aligned else None for fit in placed]
     handed = () if trust_slices else handed_out(state)
     found = [without_handed_out(fit, handed, cluster.features) for fit in placed]
@@ -228,15 +226,8 @@ def command(
 
 
 def _shapes(name: str) -> list[str]:
-    """The shapes of ``gpu=2,nic=1;gpu=4``; anything else is one name."""
-    return (split(name) if "=" in name and "/" not in name else []) or [name]
-
-
-def _several(text: str) -> list[str]:
-    """The shapes or names of ``--shapes``: commas part them unless they stand within shapes, such as gpu=2,nic=1."""
-    parts = text.split(",")
-    kinds = {part.partition("=")[0] for part in parts if "=" in part}
-    return split(text) if ";" in text or len(kinds) == len(parts) else parts
+    """Return the shapes of ``gpu=2,nic=1;gpu=4``; anything else is one name."""
+    return (split(name) if {"=", "@"} & set(name) else []) or [name]
 
 
 def _aligned(cluster: Cluster, found: Fit) -> Aligned:
@@ -245,13 +236,11 @@ def _aligned(cluster: Cluster, found: Fit) -> Aligned:
         return aligned_of(found, cluster.features, tell)
 
 
-def _subject(cluster: Cluster, state: ClusterState, name: str, *, constrained: bool) -> Copies:
+def _subject(cluster: Cluster, state: ClusterState, name: str) -> Subject:
     shape = spread(name)
     if is_shape(state, shape):
-        return of_shape(
-            state, cluster.features, shape, cluster.namespace or "default", constrained=constrained
-        )
-    return copies.subject(state, name, cluster.namespace, cluster.kinds)
+        return of_shape(state, cluster.features, shape, cluster.namespace or "default")
+    return (copies.subject(state, name, cluster.namespace, cluster.kinds),)
 
 
 _ORDER = ("ResourceClaimTemplate", "ResourceClaim")
@@ -313,9 +302,9 @@ def _tell_of_shared(subject: Copies) -> None:
         )
 
 
-def _placed(cluster: Cluster, subject: Copies) -> Fit:
+def _placed(cluster: Cluster, subject: Subject) -> Fit:
     with terminal.progress() as tell:
-        return place(subject, cluster.features, tell=tell)
+        return place_closest(subject, cluster.features, tell)
 
 
 def _changed(
@@ -344,6 +333,17 @@ def _explained(cluster: Cluster, found: Fit) -> Explanation | None:
     key = (pod["metadata"]["namespace"], pod["metadata"]["name"])
     explainer = Explainer(found.state, cluster.features, Options(fixes=0))
     return explainer.explain(Question("Pod", key, pod), found.stopped)
+
+
+def _stops(cluster: Cluster, found: Fit) -> tuple[Reason, ...]:
+    """Return why no further copy fits, where the number alone would leave that open."""
+    shape = found.subject.shape
+    if found.fits and (shape is None or shape.constraint not in ATTRIBUTES):
+        return ()
+    with terminal.progress() as tell:
+        tell(f"looking for what stops {found.subject.name}")
+        answer = _explained(cluster, found)
+    return answer.reasons if answer is not None else ()
 
 
 def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:
@@ -422,7 +422,8 @@ def _text(
 ) -> str:
     canvas = terminal.canvas(to_file=to_file)
     if len(found) > 1:
-        return capacity_text.shapes(found, canvas, near)
+        stops = [_stops(cluster, fit) for fit in found]
+        return capacity_text.shapes(found, canvas, near, stops)
     rest = _rest(cluster, found[0], pack)
     return capacity_text.fit(
         found[0],

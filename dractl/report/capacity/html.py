@@ -14,7 +14,7 @@ from dractl.capacity import DeviceRow, Fit, Most, PluginRow, Problem, Stock, Str
 from dractl.capacity.aligned import Aligned
 from dractl.facts.resources import word_of
 from dractl.report.alignment.text import STYLE, fleet_section
-from dractl.report.capacity.text import aligned_lines
+from dractl.report.capacity.text import aligned_lines, alignments, asked, short_name
 from dractl.report.page import bullets, page, table, texts
 
 _MANY = 60  # nodes from which equal ones share a card
@@ -80,13 +80,16 @@ def fit(
     more = "1 more copy fits" if found.fits == 1 else f"{found.fits} more copies fit"
     if found.undecided:
         more = f"at least {more}, undecided"
-    title = f"{found.subject.name}: {more}"
+    title = f"{asked(found)}: {more}"
     if most is not None and most.fits > found.fits:
         title += f"; {most.fits} in the best order of placing"
     parts = []
+    near = alignments(found)
     if aligned is not None:
-        said = [f"{aligned.first} of {found.fits} with the best alignment", *aligned_lines(aligned)]
-        parts.append(f"<section><h2>Alignment</h2>{bullets(said)}</section>")
+        near.append(f"{aligned.first} of {found.fits} with the best alignment")
+        near += aligned_lines(aligned)
+    if near:
+        parts.append(f"<section><h2>Alignment</h2>{bullets(near)}</section>")
     unused = ""
     if stops:
         parts.append(f"<section><h2>The next copy stays pending</h2>{bullets(stops)}</section>")
@@ -117,20 +120,20 @@ def shapes(fits: Sequence[Fit], stock: Stock, about: str = "") -> str:
 
 def _shapes(fits: Sequence[Fit]) -> Iterable[str]:
     if fits:
-        rows = [
+        rows: list[tuple[str, ...]] = [
             (
-                _shape(one),
+                asked(one) if one.subject.shape is not None else short_name(one),
                 _whose(one),
                 f"{'at least ' if one.undecided else ''}{one.fits}",
                 str(_nodes(one)),
+                "; ".join(alignments(one)),
             )
             for one in fits
         ]
-        yield (
-            "<section><h2>What still fits</h2>"
-            + _table(("shape", "of", "more copies", "on nodes"), rows)
-            + "</section>"
-        )
+        head: tuple[str, ...] = ("shape", "of", "more copies", "on nodes", "alignment")
+        if not any(row[-1] for row in rows):
+            head, rows = head[:-1], [row[:-1] for row in rows]
+        yield f"<section><h2>What still fits</h2>{_table(head, rows)}</section>"
 
 
 def _whose(found: Fit) -> str:
@@ -142,17 +145,12 @@ def _nodes(found: Fit) -> int:
     return sum(node.fits > 0 for node in found.nodes)
 
 
-def _shape(found: Fit) -> str:
-    """A short name: that of the object, or the shape as it was written."""
-    return found.subject.name.partition(" ")[0].rpartition("/")[2]
-
-
 def _by_node(fits: Sequence[Fit]) -> dict[str, tuple[tuple[str, int], ...]]:
     """Shapes with their number of copies, by node."""
     found: dict[str, tuple[tuple[str, int], ...]] = {}
     for one in fits:
         for node in one.nodes:
-            found[node.name] = (*found.get(node.name, ()), (_shape(one), node.fits))
+            found[node.name] = (*found.get(node.name, ()), (short_name(one), node.fits))
     return found
 
 

@@ -91,6 +91,7 @@ def fit_value(
     return {
         "schema": "dractl/fit/v1",
         "subject": found.subject.name,
+        **({} if found.subject.shape is None else {"constraint": found.subject.shape.constraint}),
         "kubernetesVersion": release,
         "fits": found.fits if aligned is None else min(found.fits, aligned.first),
         **({} if aligned is None else {"aligned": _aligned(found, aligned)}),
@@ -102,6 +103,16 @@ def fit_value(
                 "name": n.name,
                 "fits": n.fits,
                 "devices": list(n.devices),
+                **(
+                    {
+                        "alignments": [
+                            {"alignment": group.alignment, "copies": group.copies}
+                            for group in n.alignments
+                        ]
+                    }
+                    if n.alignments
+                    else {}
+                ),
                 "stops": [
                     {"code": reason.code, "message": reason.short}
                     for reason in by_node.get(n.name, ())

@@ -1,16 +1,20 @@
 """``devices`` and ``fit`` as text: a line per node, or per device; if there are many, equal nodes share a line."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.alignment import Use
 from dractl.capacity import DeviceRow, Fit, Most, PluginRow, PoolRow, Problem, Stock, Stranded, left
 from dractl.capacity.aligned import Aligned
 from dractl.capacity.changes import unjudged
+from dractl.capacity.placing import AlignedCopies, NodeFit
 from dractl.explain.answer import Reason
 from dractl.explain.reasons.phrases import age
 from dractl.model.order import natural
+from dractl.model.shapes import Constraint
 from dractl.report.alignment.text import percent
 from dractl.report.canvas import Canvas
 from dractl.report.plain import plural, printable, wrap
@@ -294,8 +298,7 @@ def fit(
         number = f"at most {more}" if found.fits else more
     if left_out:
         number += f", by devices: {', '.join(left_out)} not judged"
-    name = found.subject.name
-    lines = [f"{name}{'':4}Kubernetes {release}", canvas.paint(f"{mark} {number}", "1")]
+    lines = [f"{asked(found)}{'':4}Kubernetes {release}", canvas.paint(f"{mark} {number}", "1")]
     if found.trusting is not None:
         lines += [f"  {one}" for one in found.handed_out[:_SHOWN]]
         lines.append(
@@ -367,21 +370,65 @@ def aligned_lines(aligned: Aligned) -> Iterator[str]:
         yield f"  with {aligned.constraint.text}: {aligned.constrained} fit, all of them aligned"
 
 
+def asked(found: Fit) -> str:
+    """Return what was asked for: the name of an object, or a shape and the alignment it takes."""
+    shape = found.subject.shape
+    if shape is None or (shape.devices == 1 and shape.constraint is None):
+        return found.subject.name
+    return f"{shape.text}, {_DEMANDS[shape.constraint]}"
+
+
+_DEMANDS: Mapping[Constraint | None, str] = {
+    None: "as near to each other as each node allows",
+    "pcieRoot": "each copy on one PCIe root",
+    "numaNode": "each copy on one NUMA node",
+    "none": "without constraint or preference",
+}
+
+
+class _NodeLine(Struct, frozen=True):
+    """What nodes have in common that share a line."""
+
+    fits: int
+    room: str
+    alignments: tuple[AlignedCopies, ...]
+
+
 def _nodes(found: Fit, *, every: bool) -> list[str]:
-    """Nodes by their number of copies, and what these leave; those without one if all are, or ``every``."""
+    """Return nodes by their number of copies, with the alignment of these and the room they leave.
+
+    Nodes without a copy are left out unless all are, or with ``every``.
+    """
     amounts = left(found)
-    alike: dict[tuple[int, str], list[str]] = {}
+    alike: dict[_NodeLine, list[str]] = {}
     for node in found.nodes:
         if every or node.fits or not found.fits:
             room = " and ".join(
-                f"{amount} {what}" for what, amount in amounts.get(node.name, {}).items()
+                f"{amount} {resource}" for resource, amount in amounts.get(node.name, {}).items()
             )
-            alike.setdefault((node.fits, f"    {room} left" if room else ""), []).append(node.name)
-    width = max((len(str(n)) for n, _ in alike), default=1)
-    return [
-        f"  {number:>{width}} on {'each of ' if len(names) > 1 else ''}{_some(names, len(names) if every else 6)}{room}"
-        for (number, room), names in sorted(alike.items(), key=lambda item: -item[0][0])
-    ]
+            line = _NodeLine(
+                node.fits, f"    {room} left" if room else "", _shown_alignments(found, node)
+            )
+            alike.setdefault(line, []).append(node.name)
+    width = max((len(str(line.fits)) for line in alike), default=1)
+    lines: list[str] = []
+    for line, names in sorted(alike.items(), key=lambda group: -group[0].fits):
+        several = "each of " if len(names) > 1 else ""
+        listed = _some(names, len(names) if every else 6)
+        lines.append(f"  {line.fits:>{width}} on {several}{listed}{line.room}")
+        mixed = len(line.alignments) > 1
+        lines += [
+            f"      {f'{group.copies}: ' if mixed else ''}{group.alignment}"
+            for group in line.alignments
+        ]
+    return lines
+
+
+def _shown_alignments(found: Fit, node: NodeFit) -> tuple[AlignedCopies, ...]:
+    """Return the alignments that the head does not say already."""
+    shape = found.subject.shape
+    chosen = shape is not None and shape.constraint is None and shape.devices > 1
+    return node.alignments if chosen else ()
 
 
 def _stranded(rows: Sequence[Stranded]) -> list[str]:
@@ -409,32 +456,67 @@ def _count(rows: Sequence[Stranded], number: Callable[[Stranded], int]) -> int:
     return sum(number(row) for row in rows)
 
 
-def shapes(fits: Sequence[Fit], canvas: Canvas, aligned: Sequence[Aligned | None] = ()) -> str:
-    """A table of several shapes by node; equal nodes share a line. Below it, how many copies are ``aligned``."""
+def shapes(
+    fits: Sequence[Fit],
+    canvas: Canvas,
+    aligned: Sequence[Aligned | None],
+    stops: Sequence[Sequence[Reason]],
+) -> str:
+    """Return a table of several shapes by node, in which equal nodes share a line.
+
+    Below it stand, for each shape, what was asked for, the alignments, and what stops another copy.
+    """
     names = list(dict.fromkeys(node.name for found in fits for node in found.nodes))
     by_node = [{node.name: node.fits for node in found.nodes} for found in fits]
     groups: dict[tuple[int, ...], list[str]] = {}
     for name in names:
         groups.setdefault(tuple(nodes.get(name, 0) for nodes in by_node), []).append(name)
-    head = ("NODE", *(_name(found).upper() for found in fits))
+    head = ("NODE", *(_column(found) for found in fits))
     lines = [
         (_some(members, 3), *(str(n) for n in key))
         for key, members in sorted(groups.items(), reverse=True)
     ]
     lines.append(("all", *(str(found.fits) for found in fits)))
-    told = [
+    notes = [
         line
-        for found, one in zip(fits, aligned, strict=False)
-        if one is not None
-        for line in (
-            "",
-            f"{_name(found)}: {one.first} of {found.fits} with the best alignment",
-            *aligned_lines(one),
-        )
+        for found, near, reasons in zip(fits, aligned, stops, strict=True)
+        for line in _below(found, near, reasons)
     ]
-    below = "".join(f"{wrapped}\n" for line in told for wrapped in _wrap(line, canvas.width))
+    below = "".join(f"{wrapped}\n" for line in notes for wrapped in _wrap(line, canvas.width))
     return table(head, lines, canvas, numbers=range(1, len(head))) + canvas.plain(below)
 
 
-def _name(found: Fit) -> str:
-    return found.subject.name.partition(" ")[0].rpartition("/")[2]
+def _below(found: Fit, aligned: Aligned | None, stops: Sequence[Reason]) -> list[str]:
+    """Return what the table of shapes does not say of one of them, after an empty line."""
+    lines = [f"  {line}" for line in alignments(found)]
+    if aligned is not None:
+        lines.append(f"  {aligned.first} of {found.fits} with the best alignment")
+        lines += aligned_lines(aligned)
+    lines += [f"  no further copy: {printable(line)}" for line in stopped(stops)[:4]]
+    head = asked(found)
+    return ["", head, *lines] if lines or head != found.subject.name else []
+
+
+def alignments(found: Fit) -> list[str]:
+    """Return the alignments of the copies, each with the nodes that have it."""
+    nodes: dict[str, list[str]] = {}
+    copies: Counter[str] = Counter()
+    for node in found.nodes:
+        for group in _shown_alignments(found, node):
+            nodes.setdefault(group.alignment, []).append(node.name)
+            copies[group.alignment] += group.copies
+    return [
+        f"{alignment}: {copies[alignment]} on {_some(names, 3)}"
+        for alignment, names in nodes.items()
+    ]
+
+
+def short_name(found: Fit) -> str:
+    """Return the name of the object, or the shape as it was written."""
+    return found.subject.name.rpartition("/")[2]
+
+
+def _column(found: Fit) -> str:
+    """Return the head of the column: what can be pasted again of a shape is not in upper case."""
+    name = short_name(found)
+    return name if found.subject.shape is not None else name.upper()

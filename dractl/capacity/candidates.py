@@ -1,0 +1,186 @@
+"""Claims for a shape, the closest alignment first: what ``fit`` places and ``discover --suggest`` prints."""
+
+from collections.abc import Iterator, Mapping
+from math import gcd
+from typing import Any
+
+from msgspec import Struct
+
+from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
+from dractl.model.shapes import MIG, Constraint, Shape, mig_selector, request_name
+
+UNALIGNED = "not aligned"
+"""The alignment of devices that share neither a PCIe root nor a NUMA node that drivers publish."""
+
+ATTRIBUTES: Mapping[Constraint | None, str] = {"pcieRoot": PCIE_ROOT, "numaNode": NUMA_NODE}
+"""The attributes that the constraints of shapes demand."""
+_SELECTORS = {
+    ("nic", "dra.net"): '!device.attributes["dra.net"].?virtual.orValue(false)',
+    ("rdma", "dra.net"): 'device.attributes["dra.net"].?rdma.orValue(false)',
+    (
+        "rdma",
+        "sriovnetwork.k8snetworkplumbingwg.io",
+    ): 'device.attributes["sriovnetwork.k8snetworkplumbingwg.io"].?rdmaCapable.orValue(false)',
+}
+"""The devices of a kind among those of a driver that publishes others, too."""
+_ON_ROOT, _ON_NUMA_NODE = "all on one PCIe root", "all on one NUMA node"
+_PARENT = "gpu.nvidia.com/parentUUID"
+
+
+class DeviceKind(Struct, frozen=True):
+    """The devices that a kind of a shape stands for."""
+
+    device_class: str
+    selector: str | None = None
+    """The CEL expression that chooses them among those of the class."""
+
+
+def selector_of(kind: str, driver: str) -> str | None:
+    """Return the CEL expression for the devices of a kind that a driver publishes; None for all."""
+    return mig_selector(kind) or _SELECTORS.get((kind, driver))
+
+
+class Candidate(Struct, frozen=True):
+    """A claim that has the devices of a shape."""
+
+    alignment: str
+    """How near the devices are; empty where no alignment is asked for."""
+    claim: Mapping[str, Any]
+
+
+class _Grouped(Struct, frozen=True):
+    """Requests in groups that share a PCIe root each, and what is left over."""
+
+    alignment: str
+    requests: list[dict[str, Any]]
+    roots: list[dict[str, Any]]
+    """The constraints of the groups."""
+    leftover: list[list[str]]
+    """The names of all requests for a kind that alone is left over."""
+
+
+def candidates(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[Candidate]:
+    """Yield the claims that serve a shape: the one that it demands, or all that there are."""
+    requests = [
+        _request(request_name(kind), count, kinds[kind]) for kind, count in shape.counts.items()
+    ]
+    names = [request["name"] for request in requests]
+    root, node = _match(PCIE_ROOT, names), _match(NUMA_NODE, names)
+    if shape.constraint == "pcieRoot":
+        yield _candidate(shape, _ON_ROOT, requests, [root])
+    elif shape.constraint == "numaNode":
+        yield _candidate(shape, _ON_NUMA_NODE, requests, [node])
+    elif shape.constraint == "none":
+        yield _candidate(shape, "", requests, [])
+    elif shape.devices == 1:
+        yield _candidate(shape, "one device", requests, [])
+    else:
+        if all(kind.startswith(MIG) for kind in shape.counts):
+            yield _candidate(shape, "all on one GPU", requests, [_match(_PARENT, names)])
+        yield _candidate(shape, _ON_ROOT, requests, [root])
+        yield from _even(shape, kinds)
+        uneven = list(_uneven(shape, kinds)) if len(shape.counts) > 1 else []
+        for group in uneven:
+            every = [request["name"] for request in group.requests]
+            for same in (every, *group.leftover):
+                near = [*group.roots, _match(NUMA_NODE, same)]
+                label = f"{group.alignment} on the same NUMA node"
+                yield _candidate(shape, label, group.requests, near)
+        yield _candidate(shape, _ON_NUMA_NODE, requests, [node])
+        for group in uneven:
+            label = f"{group.alignment} anywhere"
+            yield _candidate(shape, label, group.requests, group.roots)
+        yield _candidate(shape, UNALIGNED, requests, [])
+
+
+def _even(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[Candidate]:
+    """Yield claims of equal groups, each on one PCIe root: on one NUMA node, then anywhere."""
+    whole = gcd(*shape.counts.values())
+    for parts in (n for n in range(2, whole + 1) if whole % n == 0 and shape.devices > n):
+        groups = [
+            [
+                _request(f"{request_name(kind)}-{i}", count // parts, kinds[kind])
+                for kind, count in shape.counts.items()
+            ]
+            for i in range(parts)
+        ]
+        flat = [request for group in groups for request in group]
+        roots = [_match(PCIE_ROOT, [r["name"] for r in group]) for group in groups]
+        each = _listed({kind: count // parts for kind, count in shape.counts.items()})
+        label = f"{each} on one PCIe root, {parts} times"
+        # Not every driver publishes the NUMA node; as roots are shared, that of one kind is enough.
+        for same in ([r["name"] for r in flat], [group[0]["name"] for group in groups]):
+            near = [*roots, _match(NUMA_NODE, same)]
+            yield _candidate(shape, f"{label}, {_ON_NUMA_NODE}", flat, near)
+        yield _candidate(shape, label, flat, roots)
+
+
+def _uneven(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[_Grouped]:
+    """Yield groups on one root, as many as all kinds have devices for, the largest first."""
+    times = min(shape.counts.values())
+    for size in range(max(shape.counts.values()) // times, 0, -1):
+        group = {kind: min(size, count // times) for kind, count in shape.counts.items()}
+        leftover = {
+            kind: count - times * group[kind]
+            for kind, count in shape.counts.items()
+            if count > times * group[kind]
+        }
+        if not leftover:
+            continue
+        groups = [
+            {
+                kind: _request(
+                    request_name(kind) + (f"-{i}" if times > 1 else ""), count, kinds[kind]
+                )
+                for kind, count in group.items()
+            }
+            for i in range(times)
+        ]
+        others = {
+            kind: _request(f"other-{request_name(kind)}", count, kinds[kind])
+            for kind, count in leftover.items()
+        }
+        repeated = f", {times} times" if times > 1 else ""
+        yield _Grouped(
+            f"{_listed(group)} on one PCIe root{repeated}, the other {_listed(leftover)}",
+            [request for part in (*groups, others) for request in part.values()],
+            [_match(PCIE_ROOT, [r["name"] for r in part.values()]) for part in groups],
+            [
+                [part[kind]["name"] for part in (*groups, others)]
+                for kind in leftover
+                if len(leftover) == 1
+            ],
+        )
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return " + ".join(f"{count} {kind}" for kind, count in counts.items())
+
+
+def _request(name: str, count: int, kind: DeviceKind) -> dict[str, Any]:
+    exactly: dict[str, Any] = {"deviceClassName": kind.device_class}
+    if count > 1:
+        exactly["count"] = count
+    if kind.selector is not None:
+        exactly["selectors"] = [{"cel": {"expression": kind.selector}}]
+    return {"name": name, "exactly": exactly}
+
+
+def _match(attribute: str, requests: list[str]) -> dict[str, Any]:
+    return {"matchAttribute": attribute, "requests": requests}
+
+
+def _candidate(
+    shape: Shape, alignment: str, requests: list[dict[str, Any]], constraints: list[dict[str, Any]]
+) -> Candidate:
+    devices: dict[str, Any] = {"requests": requests}
+    if constraints:
+        devices["constraints"] = constraints
+    name = "-".join(f"{count}-{request_name(kind)}" for kind, count in shape.counts.items())
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": name},
+        "spec": {"devices": devices},
+    }
+    return Candidate(alignment, claim)
