@@ -17,10 +17,10 @@ from dractl.explain.around import inventory
 from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.case import Case
 from dractl.explain.conclude import Conclusion
-from dractl.explain.diagnose import pods
-from dractl.explain.diagnose.gangs import Gang
-from dractl.explain.diagnose.nodes import NodeFindings
-from dractl.explain.diagnose.together import conflict_on
+from dractl.explain.diagnosis import pods
+from dractl.explain.diagnosis.combinations import conflict_on
+from dractl.explain.diagnosis.gangs import GangDiagnosis
+from dractl.explain.diagnosis.nodes import NodeFindings
 from dractl.explain.funnel import funnel, having, whole
 from dractl.explain.rank import ruled_out
 from dractl.explain.reasons.base import Cause
@@ -192,7 +192,7 @@ def next_steps(
 
 
 def of_group(
-    question: Question, group: Gang, found: Sequence[Cause], fixes: Sequence[Fix]
+    question: Question, group: GangDiagnosis, found: Sequence[Cause], fixes: Sequence[Fix]
 ) -> tuple[NextStep, ...]:
     """The next steps for a pod that waits for its group, about the group alone; none for others."""
     if not group.causes or not found or found[0] is not group.causes[0]:

@@ -1,4 +1,6 @@
-"""The case of one subject: the question, the scheduler's verdict, and what the cluster has. Made once, read by all."""
+"""The case of one subject: the question, the scheduler's verdict, and what the cluster has. Made
+once, read by all.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,29 +30,29 @@ from dractl.scheduler.rejection import Rejection, Unmet, Untolerated
 from dractl.scheduler.snapshot import PodInfo
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 
-_MANY = 64  # with more nodes than this, those with the same answer share one
+MAX_NODES_ANSWERED_ALONE = 64  # with more nodes than this, those with the same answer share one
 
 
 class Case(Struct, frozen=True):
-    """One subject in one cluster.
-
-    ``pod`` is the subject, if it is a pod. ``claims`` are the subject's by ``namespace/name``.
-    ``groups`` are nodes that get the same answer, ``surveys`` what the first node of each group offers, where anything
-    is to be allocated. ``refusals`` are all filters that refuse a node, of which the scheduler reports the first.
-    """
+    """One subject in one cluster."""
 
     question: Question
     pod: PodInfo
+    """The subject, or the pod that would use the claim."""
     scheduler: Scheduler
     attempt: Attempt
     devices: Devices
     claims: Mapping[str, PodClaim]
+    """The subject's claims by ``namespace/name``."""
     names: Names
     groups: tuple[tuple[NodeVerdict, ...], ...] = ()
+    """Nodes that get the same answer."""
     surveys: Mapping[str, Survey] = field(default_factory=dict)
+    """The devices that the first node of each group offers, if anything is to be allocated."""
     classes: Mapping[str, DeviceClass] = field(default_factory=dict)
     drivers: frozenset[str] = frozenset()
     refusals: Mapping[str, tuple[Rejection, ...]] = field(default_factory=dict)
+    """Every filter that refuses a node; the scheduler reports the first alone."""
 
     @property
     def state(self) -> ClusterState:
@@ -66,16 +68,16 @@ class Case(Struct, frozen=True):
         }
 
     def say(self, cause: Cause) -> str:
-        """The sentence about a cause, as the user has named things."""
+        """Return the sentence about a cause, with the names that the user gave."""
         return cause.said(self.names)
 
     def reason(self, cause: Cause) -> Reason:
-        """A cause as JSON shows it."""
+        """Return a cause as JSON shows it."""
         claim = self.claims.get(cause.about[0].claim) if cause.about else None
         return reason_of(cause, self.names, claim.name or None if claim is not None else None)
 
     def option(self, ref: RequestRef) -> ExactDeviceRequest | DeviceSubRequest | None:
-        """A request, or the alternative of one, as its claim has it."""
+        """Return a request, or one of its alternatives, as its claim has it."""
         claim = self.claims.get(ref.claim)
         requests = (
             claim.claim.spec.devices.requests
@@ -90,37 +92,45 @@ class Case(Struct, frozen=True):
         )
 
     def drivers_of(self, device_class: str) -> frozenset[str]:
-        """The drivers that a class's selectors name literally; empty where they name none."""
-        found = self.classes.get(device_class)
-        return drivers_named(found) if found is not None else frozenset()
+        """Return the drivers that a class's selectors name literally; empty if they name none."""
+        device_class_object = self.classes.get(device_class)
+        return (
+            drivers_named(device_class_object) if device_class_object is not None else frozenset()
+        )
 
     def false_part(self, expression: str, devices: Sequence[DeviceID]) -> str | None:
-        """The part of an expression that no device meets: what decided the evaluation on each of them where that is the
-        same, else the first condition that none meets by itself."""
+        """Return the part of an expression that no device meets.
+
+        That is the part that decided the evaluation on every device, or else the first condition
+        that no device meets by itself.
+        """
         program = self.scheduler.compile(expression)
         if not program.ok:
             return expression
-        decided = {
-            (found.start, found.end): found.expression
-            for found in self.evaluated(expression, devices)
+        decisive = {
+            (evaluation.start, evaluation.end): evaluation.expression
+            for evaluation in self.evaluations(expression, devices)
         }
-        if len(decided) == 1:
-            return next(iter(decided.values()))
-        parts = {**decided, **{(part.start, part.end): part.text for part in program.conjuncts}}
+        if len(decisive) == 1:
+            return next(iter(decisive.values()))
+        parts = {**decisive, **{(part.start, part.end): part.text for part in program.conjuncts}}
         for _, part in sorted(parts.items()):
             if not any(self.holds(part, device) for device in devices):
                 return part
         return None
 
-    def evaluated(self, expression: str, devices: Iterable[DeviceID]) -> tuple[Evaluated, ...]:
-        """Why an expression is not true on devices, once for each part that decided and values that it saw; the most
-        frequent first."""
+    def evaluations(self, expression: str, devices: Iterable[DeviceID]) -> tuple[Evaluated, ...]:
+        """Return why an expression is not true on devices, once for each deciding part and values;
+        most frequent first.
+        """
         program = self.scheduler.compile(expression)
-        there = (
-            (device, found) for device in devices if (found := self.devices.get(device)) is not None
+        published = (
+            (device, mapping)
+            for device in devices
+            if (mapping := self.devices.get(device)) is not None
         )
         decisions = (
-            Counter(program.decision(device.driver, found) for device, found in there)
+            Counter(program.decision(device.driver, mapping) for device, mapping in published)
             if program.ok
             else {}
         )
@@ -136,27 +146,33 @@ class Case(Struct, frozen=True):
         )
 
     def holds(self, expression: str, device: DeviceID) -> bool:
-        """True if a condition is true on a device."""
-        found = self.devices.get(device)
+        """Return True if a condition is true on a device."""
+        published = self.devices.get(device)
         program = self.scheduler.compile(expression)
-        return found is not None and program.ok and program.evaluate(device.driver, found) is True
+        return (
+            published is not None
+            and program.ok
+            and program.evaluate(device.driver, published) is True
+        )
 
     def policy(self, device: DeviceID, capacity: str) -> CapacityRequestPolicy | None:
-        """The request policy of a device's capacity."""
-        found = self.devices.get(device)
-        capacities = {} if found is None else found.capacity
-        named = capacities.get(capacity) or capacities.get(
+        """Return the request policy of a device's capacity."""
+        published = self.devices.get(device)
+        capacities = {} if published is None else published.capacity
+        capacity_value = capacities.get(capacity) or capacities.get(
             capacity.removeprefix(f"{device.driver}/")
         )
-        return named.request_policy if named is not None else None
+        return capacity_value.request_policy if capacity_value is not None else None
 
 
 def case_of(scheduler: Scheduler, devices: Devices, question: Question, attempt: Attempt) -> Case:
-    """The case of a question, with a survey for each group of nodes that gets the same answer."""
+    """Build the case of a question, with a survey for each group of nodes that get the same
+    answer.
+    """
     pod = scheduler.snapshot.pod(question.value)
-    special = (c for n in attempt.nodes[:1] for c in n.claims)
-    claims = {c.full_name: c for c in (*attempt.claims, *special)}
-    called = {name: c.name or c.key[1] for name, c in claims.items() if c.key[1] != CLAIM_NAME}
+    special_claims = (c for n in attempt.nodes[:1] for c in n.claims)
+    claims = {c.full_name: c for c in (*attempt.claims, *special_claims)}
+    labels = {name: c.name or c.key[1] for name, c in claims.items() if c.key[1] != CLAIM_NAME}
     refusals = {
         v.name: _refusals(scheduler, pod, v.name) for v in attempt.nodes if v.rejection is not None
     }
@@ -168,7 +184,7 @@ def case_of(scheduler: Scheduler, devices: Devices, question: Question, attempt:
         attempt,
         devices,
         claims,
-        Names(called, pod.written),
+        Names(labels, pod.written),
         groups,
         {v.name: _survey(scheduler, v) for v, *_ in groups if v.outcome is not None},
         {item.metadata.name or "": item for item in scheduler.state.classes},
@@ -178,20 +194,23 @@ def case_of(scheduler: Scheduler, devices: Devices, question: Question, attempt:
 
 
 def _refusals(scheduler: Scheduler, pod: PodInfo, node: str) -> tuple[Rejection, ...]:
-    """Every filter that refuses a node. A cordoned node has a taint that says the same (pkg/controller/nodelifecycle):
-    it is not a second cause."""
-    found = scheduler.refusals(pod, node)
-    if not any(refused.plugin == "NodeUnschedulable" for refused in found):
-        return found
-    without = ((r, tuple(unmet for unmet in r.unmet if not _of_cordon(unmet))) for r in found)
+    """Return every filter that refuses a node.
+
+    A cordoned node has a taint that says the same (pkg/controller/nodelifecycle); it is no second
+    cause.
+    """
+    refusals = scheduler.refusals(pod, node)
+    if not any(refused.plugin == "NodeUnschedulable" for refused in refusals):
+        return refusals
+    kept = ((r, tuple(unmet for unmet in r.unmet if not _is_cordon_taint(unmet))) for r in refusals)
     return tuple(
-        r if left == r.unmet else replace(r, unmet=left)
-        for r, left in without
-        if left or not r.unmet
+        r if unmet_besides == r.unmet else replace(r, unmet=unmet_besides)
+        for r, unmet_besides in kept
+        if unmet_besides or not r.unmet
     )
 
 
-def _of_cordon(unmet: Unmet) -> bool:
+def _is_cordon_taint(unmet: Unmet) -> bool:
     return isinstance(unmet, Untolerated) and unmet.taint.key == "node.kubernetes.io/unschedulable"
 
 
@@ -203,12 +222,12 @@ def _survey(scheduler: Scheduler, verdict: NodeVerdict) -> Survey:
 def _groups(
     verdicts: Sequence[NodeVerdict], refusals: Mapping[str, Sequence[Rejection]]
 ) -> tuple[tuple[NodeVerdict, ...], ...]:
-    """Each node by itself; of many nodes, those that get the same answer together."""
-    if len(verdicts) <= _MANY:
+    """Group the nodes by answer if there are many; otherwise each node is a group of its own."""
+    if len(verdicts) <= MAX_NODES_ANSWERED_ALONE:
         return tuple((v,) for v in verdicts)
-    found: dict[object, list[NodeVerdict]] = {}
+    groups: dict[object, list[NodeVerdict]] = {}
     for v in verdicts:
-        refused = tuple((r.plugin, r.texts) for r in refusals.get(v.name, ()))
+        texts = tuple((r.plugin, r.texts) for r in refusals.get(v.name, ()))
         elsewhere = tuple(c.full_name for c in v.elsewhere)
-        found.setdefault((v.group, refused, elsewhere, bool(v.victims)), []).append(v)
-    return tuple(map(tuple, found.values()))
+        groups.setdefault((v.group, texts, elsewhere, bool(v.victims)), []).append(v)
+    return tuple(map(tuple, groups.values()))

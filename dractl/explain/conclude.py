@@ -13,9 +13,9 @@ from dractl.cluster.workloads import idle
 from dractl.explain import placed
 from dractl.explain.answer import FITS, Verdict
 from dractl.explain.case import Case
-from dractl.explain.diagnose import pods
-from dractl.explain.diagnose.between import not_tried, siblings
-from dractl.explain.diagnose.nodes import NodeFindings, everywhere
+from dractl.explain.diagnosis import pods
+from dractl.explain.diagnosis.cross_object import find_pod_not_tried, note_replicas_with_devices
+from dractl.explain.diagnosis.nodes import NodeFindings, blocks_every_node
 from dractl.explain.rank import Diagnosis, dominates, ruled_out
 from dractl.explain.reasons.base import STOPPED, Cause
 from dractl.explain.reasons.between import EvictionLoop, NotReadable
@@ -170,7 +170,7 @@ def _of_one_node(cause: Cause, found: Sequence[NodeFindings], total: int) -> boo
     if isinstance(cause, NodeFilter | Tainted):
         return len(cause.nodes) < total
     if isinstance(cause, DeviceInUse) and not cause.free:
-        return not everywhere(cause, found)
+        return not blocks_every_node(cause, found)
     return any(not any(cause.same_as(other) for other in node.causes) for node in found)
 
 
@@ -257,12 +257,12 @@ def _pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     case = diagnosis.case
     notes = (
         *conclusion.notes,
-        *pods.outranked(case, conclusion.causes),
-        *pods.failing(case, conclusion.causes),
-        *pods.asked_by(case, conclusion.causes),
-        *pods.stranded(case),
-        *pods.undeclared_features(case),
-        *pods.rival_classes(case),
+        *pods.note_lower_priority_holders(case, conclusion.causes),
+        *pods.note_stuck_holders(case, conclusion.causes),
+        *pods.note_largest_request(case, conclusion.causes),
+        *pods.note_orphaned_slices(case),
+        *pods.note_missing_node_features(case),
+        *pods.note_rival_classes(case),
         *placed.without(case.question.value, case.attempt.claims).sentences,
         *diagnosis.group.notes,
     )
@@ -272,7 +272,7 @@ def _pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     )
     if without is not None:
         return without
-    bug = pods.known_bug(case)
+    bug = pods.find_upstream_bug(case)
     if bug is not None:
         conclusion = replace(
             conclusion, headline=Headline(told=(Told(bug),)), causes=(bug, *conclusion.causes)
@@ -306,7 +306,7 @@ def _leaving(case: Case, conclusion: Conclusion) -> Conclusion | None:
 
 
 def _not_created(case: Case, conclusion: Conclusion) -> Conclusion | None:
-    refused = pods.not_created(case)
+    refused = pods.find_pod_refusal(case)
     if refused is None:
         return None
     headline = Headline("there is no pod", (Told(refused, ": "),))
@@ -354,7 +354,7 @@ def _of_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion | None
 
 def _binding(case: Case, conclusion: Conclusion) -> Conclusion | None:
     """Conclusion for a pod that waits for binding conditions; None for others."""
-    awaited = pods.awaited(case)
+    awaited = pods.find_pending_binding(case)
     if awaited is None:
         return None
     return of_cause("blocked", awaited, conclusion.scheduler_message, conclusion.notes)
@@ -375,16 +375,18 @@ def _of_group(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion | None
 
 
 def _message(case: Case) -> str | None:
-    return text_at(pods.condition_of(case.question.value), "message") or None
+    return text_at(pods.scheduling_condition(case.question.value), "message") or None
 
 
 def _conditioned(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     """Conclusion with what the pod's condition says beyond the attempt."""
     case = diagnosis.case
-    conclusion = replace(conclusion, notes=(*conclusion.notes, *pods.unchecked_volumes(case)))
+    conclusion = replace(conclusion, notes=(*conclusion.notes, *pods.note_unchecked_volumes(case)))
     message = _message(case)
     fitting = [n for n in diagnosis.found if n.verdict == "allocatable"] if conclusion.fits else []
-    taking = pods.taking_resources(case, (given for node in fitting for given in node.allocation))
+    taking = pods.device_that_takes_resources(
+        case, (given for node in fitting for given in node.allocation)
+    )
     volumes = case.scheduler.volumes(case.pod).known
     foreign = unchecked(message or "", volumes=volumes, amounts=not taking)
     if taking:
@@ -398,7 +400,7 @@ def _conditioned(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
         held_back = _held_back(case, fitting, foreign)
         if held_back is not None:
             return replace(held_back, scheduler_message=message, notes=conclusion.notes)
-        lacking = pods.lacking(case, message)
+        lacking = pods.find_missing_input(case, message)
         if lacking:
             cause = InputIncomplete(
                 said_by=message.partition(" preemption:")[0].rstrip("."), absent=lacking
@@ -418,7 +420,7 @@ def _conditioned(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
 
 def _outdated(case: Case, fitting: NodeFindings, conclusion: Conclusion) -> Conclusion:
     """Conclusion for a pod that fits now and has a condition that says otherwise; the same for others."""
-    condition = pods.condition_of(case.question.value)
+    condition = pods.scheduling_condition(case.question.value)
     if not condition:
         return conclusion
     since = text_at(condition, "lastTransitionTime")
@@ -505,10 +507,15 @@ _GLOSS = (
 def _of_message(diagnosis: Diagnosis) -> Conclusion:
     """Conclusion where devices cannot be compared: the scheduler's message, and why nothing can be added to it."""
     case = diagnosis.case
-    behind = tuple(not_tried(case))
+    behind = tuple(find_pod_not_tried(case))
     cause = _not_readable(diagnosis)
     gloss = (_GLOSS,) if "cannot allocate all claims" in cause.quote else ()
-    notes = (*gloss, *siblings(case), *pods.unchecked_volumes(case), *map(case.say, behind))
+    notes = (
+        *gloss,
+        *note_replicas_with_devices(case),
+        *pods.note_unchecked_volumes(case),
+        *map(case.say, behind),
+    )
     return Conclusion("undecided", _open(cause), (cause,), _message(case), notes, (), behind)
 
 

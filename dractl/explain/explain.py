@@ -21,8 +21,8 @@ from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.build import Parts, build, of_group, of_idle
 from dractl.explain.case import Case, case_of
 from dractl.explain.conclude import Conclusion, conclude, of_attempt
-from dractl.explain.diagnose.gangs import NO_GANG, Gang, group_of
-from dractl.explain.diagnose.pods import without_node
+from dractl.explain.diagnosis.gangs import NO_GANG, GangDiagnosis, diagnose_gang
+from dractl.explain.diagnosis.pods import steps_for_orphaned_slices
 from dractl.explain.fixes import FixProblem, Found, corrections, find_fixes
 from dractl.explain.fixes.candidates import Company
 from dractl.explain.fixes.gangs import of_other_pod
@@ -62,7 +62,7 @@ class Explainer:
         self.options = options or Options()
         self.scheduler = Scheduler(state, features)
         self.devices = Devices(state, self.scheduler.slices)
-        self.groups: dict[str, Gang] = {}
+        self.groups: dict[str, GangDiagnosis] = {}
 
     @cached_property
     def aligner(self) -> Aligner:
@@ -160,7 +160,7 @@ class Explainer:
             case=diagnosis.case,
             found=diagnosis.found,
             fixes=fixes.fixes,
-            then=(*fixes.next, *without_node(diagnosis.case)),
+            then=(*fixes.next, *steps_for_orphaned_slices(diagnosis.case)),
             steps=steps,
             notes=(*attempted.notes, *conclusion.notes, *fixes.notes),
             blind=attempted.blind,
@@ -180,7 +180,7 @@ class Explainer:
 
     # -- groups --
 
-    def group(self, question: Question) -> Gang:
+    def group(self, question: Question) -> GangDiagnosis:
         """The group that kube-scheduler places a pod with; looked at once for all its pods."""
         pod = self.state.get("Pod", question.key)
         member = None if pod is None else _named(pod, question.key)
@@ -191,18 +191,18 @@ class Explainer:
             self.groups[group.name] = self._looked_at(member, group)
         return self.groups[group.name]
 
-    def _looked_at(self, member: Raw, group: PodGroup) -> Gang:
+    def _looked_at(self, member: Raw, group: PodGroup) -> GangDiagnosis:
         waits = waiting(self.state, member, group, self.features)
         if waits is None:
-            return Gang(notes=tuple(unchecked(group)))
+            return GangDiagnosis(notes=tuple(unchecked(group)))
         if isinstance(waits, Undecided):
             name = waits.group.replace("/", " ", 1)
             started = f"{waits.fits} of the {waits.minimum} pods with which {name} starts fit"
-            return Gang(
+            return GangDiagnosis(
                 notes=(f"{started}; whether all do was not decided, as placing them took too long",)
             )
         if not isinstance(waits, HeldBack | TooFewFit):
-            return group_of(waits, self.state)
+            return diagnose_gang(waits, self.state)
         pod = waits.pod
         there = Explainer(
             waits.state if isinstance(waits, TooFewFit) else self.state, self.features
@@ -214,7 +214,7 @@ class Explainer:
         own = of_attempt(
             diagnosis_of(Attempted(stopped, inquire.subject_of(stopped, ()), waits.attempt), case)
         )
-        return group_of(waits, self.state, case, own.causes, own.headline)
+        return diagnose_gang(waits, self.state, case, own.causes, own.headline)
 
     # -- fixes --
 

@@ -9,8 +9,8 @@ from dractl.cluster.pods import is_pending
 from dractl.cluster.state import ClusterState, maps_at, text_at
 from dractl.explain.answer import Subject
 from dractl.explain.ask import CLAIMS, Question, claim_question, pods_using
-from dractl.explain.diagnose.nodes import allocation_of
-from dractl.explain.diagnose.pods import failure_text
+from dractl.explain.diagnosis.nodes import allocation_of
+from dractl.explain.diagnosis.pods import failure_text
 from dractl.explain.unread import Blindness, blind_to, compares_devices, founded
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import failure, without_allocation

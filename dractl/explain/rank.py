@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from dractl.explain.ask import CLAIMS
 from dractl.explain.case import Case
-from dractl.explain.diagnose.between import spanning
-from dractl.explain.diagnose.gangs import NO_GANG, Gang
-from dractl.explain.diagnose.nodes import NodeFindings, findings, over_nodes
+from dractl.explain.diagnosis.cross_object import root_causes
+from dractl.explain.diagnosis.gangs import NO_GANG, GangDiagnosis
+from dractl.explain.diagnosis.nodes import NodeFindings, merge_across_nodes, node_findings
 from dractl.explain.inquire import Attempted
 from dractl.explain.reasons.base import (
     HIDDEN,
@@ -47,7 +47,7 @@ class Diagnosis(Struct, frozen=True):
     found: tuple[NodeFindings, ...]
     ranked: tuple[Cause, ...] = ()
     behind: tuple[Cause, ...] = ()
-    group: Gang = NO_GANG
+    group: GangDiagnosis = NO_GANG
     one_node: bool = False
 
     @property
@@ -57,16 +57,16 @@ class Diagnosis(Struct, frozen=True):
 
 
 def diagnose(
-    attempted: Attempted, case: Case, group: Gang = NO_GANG, *, one_node: bool = False
+    attempted: Attempted, case: Case, group: GangDiagnosis = NO_GANG, *, one_node: bool = False
 ) -> Diagnosis:
     own = diagnosis_of(attempted, case)
     spans = attempted.decided and not own.of_claim
-    behind = spanning(case, own.found, own.ranked) if spans else ()
+    behind = root_causes(case, own.found, own.ranked) if spans else ()
     return replace(own, behind=behind, group=group, one_node=one_node)
 
 
 def diagnosis_of(attempted: Attempted, case: Case) -> Diagnosis:
-    found = tuple(findings(case))
+    found = tuple(node_findings(case))
     return Diagnosis(
         attempted, case, found, ranked_causes(case, found) if attempted.decided else ()
     )
@@ -81,7 +81,7 @@ def ranked_causes(case: Case, found: Sequence[NodeFindings]) -> tuple[Cause, ...
         return (of_stop(attempt.late, case.scheduler),)
     if attempt.fits:
         return ()
-    ranked = tuple(over_nodes(case, cause, found) for cause in rank(case, found))
+    ranked = tuple(merge_across_nodes(case, cause, found) for cause in rank(case, found))
     if attempt.fatal is None:
         return ranked
     named = next((n for n in found if n.name == attempt.fatal.name), None)
@@ -123,7 +123,7 @@ def rank(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:
     for key, cause in merged.items():
         if isinstance(cause, NodeFilter) and len(cause.nodes) == len(verdicts):
             reach[key] = EVERYWHERE
-    closed = {name for node in nodes if node.refused for name in (node.name, *node.like)}
+    closed = {name for node in nodes if node.refuses_pod for name in (node.name, *node.like)}
     ranked = [
         _open_first(merged[k], closed)
         for k in sorted(merged, key=lambda k: (-reach[k], -len(merged[k].nodes)))

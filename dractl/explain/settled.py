@@ -11,7 +11,7 @@ from dractl.explain.answer import NodeAnswer
 from dractl.explain.ask import Question
 from dractl.explain.build import Parts
 from dractl.explain.conclude import Conclusion, of_cause
-from dractl.explain.diagnose.nodes import allocation_of
+from dractl.explain.diagnosis.nodes import allocation_of
 from dractl.explain.placed import OnNode
 from dractl.explain.reasons.claims import ClaimDeleting
 from dractl.explain.reasons.headline import Headline

@@ -19,7 +19,7 @@ from dractl.explain.answer import (
     reason_of,
 )
 from dractl.explain.ask import Question
-from dractl.explain.diagnose.faults import unusable as unusable_pool
+from dractl.explain.diagnosis.faults import cause_of_unused_pool as unusable_pool
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.headline import Headline
 from dractl.explain.reasons.nodes import NodeFilter

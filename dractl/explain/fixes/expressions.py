@@ -128,7 +128,7 @@ def _edits(
     for part in problem.scheduler.compile(text).conjuncts:
         if all(problem.case.holds(part.text, device) for device in lost):
             continue
-        if meant and not any(found.error for found in problem.case.evaluated(part.text, lost)):
+        if meant and not any(found.error for found in problem.case.evaluations(part.text, lost)):
             yield from _instead(problem, text, part, lost)
             continue
         wrong = selectors.misfit(problem.case.devices, part.text, lost)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.explain.diagnose.together import matching_devices
+from dractl.explain.diagnosis.combinations import devices_that_match
 from dractl.explain.fixes.candidates import (
     Candidate,
     FixProblem,
@@ -95,7 +95,7 @@ def narrower_all(problem: FixProblem) -> Iterator[Candidate]:
             domain, _, name = attribute.partition("/")
             values = [
                 problem.case.devices.attribute(device, attribute)
-                for device in matching_devices(survey)
+                for device in devices_that_match(survey)
             ]
             if not values or any(v is None or v.type not in ("int", "string") for v in values):
                 continue

@@ -20,51 +20,63 @@ from dractl.explain.reasons.phrases import Names
 from dractl.model.nearest import nearest
 
 
-class Gang(Struct, frozen=True):
-    """What keeps the group that kube-scheduler places a pod with: its own cause, then those of the pod at which it
-    stops, whose case is ``case``. No causes: nothing does, but for what ``notes`` say."""
+class GangDiagnosis(Struct, frozen=True):
+    """The causes that keep a pod's group from starting; none if nothing does."""
 
     causes: tuple[Cause, ...] = ()
+    """The group's own cause, then the causes of the pod at which the group stops."""
     case: Case | None = None
+    """The case of the pod at which the group stops."""
     notes: tuple[str, ...] = ()
+    """Remarks on a group that nothing keeps from starting."""
 
 
-NO_GANG = Gang()
+NO_GANG = GangDiagnosis()
 
 
-def group_of(
+def diagnose_gang(
     waiting: Waiting,
     state: ClusterState,
     case: Case | None = None,
     causes: tuple[Cause, ...] = (),
     why: Headline = Headline(),  # noqa: B008
-) -> Gang:
-    """The group, from why it waits, and the case, the causes and the headline of the pod at which it stops."""
-    own = tuple(_in_cluster(cause, state) for cause in causes)
-    return Gang(
-        (_of_waiting(waiting, state, why, Names() if case is None else case.names), *own), case
+) -> GangDiagnosis:
+    """Diagnose a waiting group from the case, the causes and the headline of the pod at which it
+    stops.
+    """
+    member_causes = tuple(_drop_assumed_holders(cause, state) for cause in causes)
+    return GangDiagnosis(
+        (
+            _cause_of_wait(waiting, state, why, Names() if case is None else case.names),
+            *member_causes,
+        ),
+        case,
     )
 
 
-def _in_cluster(cause: Cause, state: ClusterState) -> Cause:
-    """The cause without holders that are only assumed: the pods of the group that fit."""
+def _drop_assumed_holders(cause: Cause, state: ClusterState) -> Cause:
+    """Drop the holders that are only assumed: pods of the group that fit, whose claims do not exist
+    yet.
+    """
     holders = getattr(cause, "holders", ())
-    real = tuple(h for h in holders if state.get("ResourceClaim", key_of(h.claim)) is not None)
-    changed: dict[str, object] = {} if len(real) == len(holders) else {"holders": real}
-    return replace(cause, **changed)
+    existing = tuple(h for h in holders if state.get("ResourceClaim", key_of(h.claim)) is not None)
+    changes: dict[str, object] = {} if len(existing) == len(holders) else {"holders": existing}
+    return replace(cause, **changes)
 
 
-def _of_waiting(waiting: Waiting, state: ClusterState, why: Headline, called: Names) -> Cause:
-    """The cause for a group that waits. ``why`` is the headline of the pod at which it stops, ``called`` its names."""
+def _cause_of_wait(waiting: Waiting, state: ClusterState, why: Headline, called: Names) -> Cause:
+    """Return the cause for a waiting group. ``why`` and ``called`` are the headline and the names
+    of the pod at which it stops.
+    """
     kind, _, name = waiting.group.partition("/")
     group = f"{kind} {name}"
     match waiting:
         case gangs.NoGroup():
-            namespace, _, own = name.partition("/")
-            known = sorted(other for where, other in state.all(kind) if where == namespace)
-            near = nearest(own, known)
+            namespace, _, group_name = name.partition("/")
+            group_names = sorted(other for where, other in state.all(kind) if where == namespace)
+            near = nearest(group_name, group_names)
             return PodGroupMissing(
-                group=group, nearest=near, known=tuple(known), unseen=waiting.unseen
+                group=group, nearest=near, known=tuple(group_names), unseen=waiting.unseen
             )
         case gangs.TooFewPods():
             return GangIncomplete(group=group, want=waiting.minimum, have=waiting.pods)

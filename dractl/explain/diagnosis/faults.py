@@ -15,7 +15,7 @@ from dractl.explain.reasons.selectors import SelectorError
 from dractl.model import RequestRef
 
 
-def allocator_error(case: Case, outcome: Fatal | NodeError, survey: Survey) -> Cause:
+def cause_of_allocator_error(case: Case, outcome: Fatal | NodeError, survey: Survey) -> Cause:
     """Return the cause of an error that ends the attempt for all nodes, or for one."""
     fault = outcome.fault
     claim = case.claims.get(fault.claim or "") or next(iter(case.claims.values()), None)
@@ -25,28 +25,30 @@ def allocator_error(case: Case, outcome: Fatal | NodeError, survey: Survey) -> C
         ):
             pool = next((p for p in survey.pools if (p.driver, p.pool) == fault.pool), None)
             if pool is not None:
-                return unusable(pool, fault.request, all_mode=fault.kind != "pool-reached")
+                return cause_of_unused_pool(
+                    pool, fault.request, all_mode=fault.kind != "pool-reached"
+                )
         case "limit":
-            mine = [r for r in survey.requests if claim and r.claim == claim.full_name]
-            want = sum(r.wanted for r in mine if r.ref.alternative is None) or None
-            refs = tuple(r.ref for r in mine) or (
+            requests = [r for r in survey.requests if claim and r.claim == claim.full_name]
+            want = sum(r.wanted for r in requests if r.ref.alternative is None) or None
+            refs = tuple(r.ref for r in requests) or (
                 (fault.request,) if fault.request is not None else ()
             )
             return ClaimLimit(claim=fault.claim or "", requests=refs, want=want)
         case "selector" | "selector-empty":
-            return _selector(case, fault, survey)
+            return _cause_of_selector_error(case, fault, survey)
         case "constraint":
             unmet = next((c for c in survey.constraints if not c.satisfiable), None)
             unmet = unmet or next(iter(survey.constraints), None)
             constraint = f"{unmet.kind} {unmet.attribute}" if unmet else None
             return AllUnderConstraint(
-                request=fault.request, constraint=constraint, devices=_devices(fault)
+                request=fault.request, constraint=constraint, devices=_faulty_devices(fault)
             )
-    return of_fault(case, fault, None)
+    return cause_of_fault(case, fault, None)
 
 
-def of_fault(case: Case, fault: Fault, request: RequestSurvey | None) -> Cause:
-    """The cause of a fault of which nothing is known but what it says itself."""
+def cause_of_fault(case: Case, fault: Fault, request: RequestSurvey | None) -> Cause:
+    """Return the cause of a fault from the fault's own words alone."""
     ref = request.ref if request is not None else fault.request
     device_class = (request.device_class or None) if request is not None else fault.device_class
     claim = case.claims.get(fault.claim or (ref.claim if ref is not None else "")) or next(
@@ -63,7 +65,7 @@ def of_fault(case: Case, fault: Fault, request: RequestSurvey | None) -> Cause:
                 device_class=device_class,
                 gate=fault.gate,
                 upstream=fault.text,
-                devices=_devices(fault),
+                devices=_faulty_devices(fault),
             )
         case "selector" | "selector-empty":
             return SelectorError(request=ref, device_class=device_class, upstream=fault.text)
@@ -76,7 +78,7 @@ def of_fault(case: Case, fault: Fault, request: RequestSurvey | None) -> Cause:
             pool = f"{driver}/{name}" if fault.pool is not None else ""
             return kind(request=ref, driver=driver, pool=pool, upstream=fault.text)
         case "constraint":
-            return AllUnderConstraint(request=ref, devices=_devices(fault))
+            return AllUnderConstraint(request=ref, devices=_faulty_devices(fault))
         case "node-selector" | "panic":
             return UpstreamBug(
                 pod_claim=pod_claim,
@@ -84,7 +86,7 @@ def of_fault(case: Case, fault: Fault, request: RequestSurvey | None) -> Cause:
                 request=ref,
                 effect=fault.text,
                 issue=fault.issue,
-                devices=_devices(fault),
+                devices=_faulty_devices(fault),
             )
         case _:
             return SchedulerError(
@@ -92,58 +94,62 @@ def of_fault(case: Case, fault: Fault, request: RequestSurvey | None) -> Cause:
                 claim=full_name,
                 request=ref,
                 upstream=fault.text,
-                devices=_devices(fault),
+                devices=_faulty_devices(fault),
             )
 
 
-def _selector(case: Case, fault: Fault, survey: Survey) -> Cause:
-    """A selector that fails, with the values that its devices have."""
+def _cause_of_selector_error(case: Case, fault: Fault, survey: Survey) -> Cause:
+    """Return the cause for a selector that fails, with the values of the devices on which it
+    fails.
+    """
     for request in survey.requests:
         for stage in request.stages:
             errors = [loss for loss in stage.lost if loss.code == "selector-error"]
             if not errors:
                 continue
             failing = [loss.device for loss in errors]
-            wrong = selectors.misfit(case.devices, stage.expression or "", failing)
+            misfit = selectors.misfit(case.devices, stage.expression or "", failing)
             return SelectorError(
                 request=request.ref,
                 device_class=request.device_class or None,
                 selector=stage.expression,
                 error=errors[0].error or errors[0].message,
-                attribute=wrong.reference.full_name if wrong.reference else None,
-                values=wrong.found,
-                misfit=wrong,
-                nearest=wrong.nearest,
+                attribute=misfit.reference.full_name if misfit.reference else None,
+                values=misfit.found,
+                misfit=misfit,
+                nearest=misfit.nearest,
                 on=nodes_of(case, failing),
                 devices=tuple(map(str, failing)),
-                evaluated=case.evaluated(stage.expression or "", failing),
+                evaluated=case.evaluations(stage.expression or "", failing),
             )
-    return of_fault(case, fault, None)
+    return cause_of_fault(case, fault, None)
 
 
 def nodes_of(case: Case, devices: Sequence[DeviceID]) -> tuple[str, ...]:
-    """The nodes whose slices have the devices."""
+    """Return the nodes whose slices have the devices."""
     pools = {(device.driver, device.pool) for device in devices}
-    found = (
+    names = (
         s.spec.node_name
         for s in case.scheduler.slices
         if (s.spec.driver, s.spec.pool.name) in pools
     )
-    return tuple(dict.fromkeys(name for name in found if name))
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
-def _devices(fault: Fault) -> tuple[str, ...]:
+def _faulty_devices(fault: Fault) -> tuple[str, ...]:
     return () if fault.device is None else (str(fault.device),)
 
 
-def unusable(
+def cause_of_unused_pool(
     pool: PoolSurvey,
     request: RequestRef | None = None,
     *,
     device_class: str | None = None,
     all_mode: bool = False,
 ) -> OfPool:
-    """Why a pool is not used. ``all_mode``: it stops ``request``, which wants all devices."""
+    """Return why the scheduler does not use a pool. With ``all_mode`` the pool stops ``request``,
+    which wants all devices.
+    """
     facts: dict[str, Any] = {
         "driver": pool.driver,
         "pool": f"{pool.driver}/{pool.pool}",

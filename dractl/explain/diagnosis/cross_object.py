@@ -1,0 +1,841 @@
+"""Causes that span objects: holders that stay, nodes that should have devices, and outdated
+objects.
+"""
+
+# ruff: noqa: ARG001 (all makers have one signature)
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from dractl.cluster.devices import Holder, is_left_over
+from dractl.cluster.managers import autoscaler
+from dractl.cluster.pods import DEFAULT_SCHEDULER, event_about, is_new, scheduler_name
+from dractl.cluster.state import Key, at, key_of, list_at, map_at, maps_at, text_at
+from dractl.cluster.workloads import controller, leader_group, workload
+from dractl.explain.case import Case
+from dractl.explain.diagnosis.nodes import NodeFindings
+from dractl.explain.reasons.amounts import AllNeedsFree
+from dractl.explain.reasons.base import TAKEN, Cause
+from dractl.explain.reasons.between import (
+    AddedByAdmission,
+    DriverAbsent,
+    EvictionLoop,
+    LostNodes,
+    NoNodeHasAll,
+    NotTriedYet,
+    OldTemplate,
+    UnknownNodes,
+)
+from dractl.explain.reasons.capacity import CountersShort
+from dractl.explain.reasons.devices import DeviceInUse
+from dractl.explain.reasons.nodes import NodeFilter, PinnedNode
+from dractl.explain.reasons.pools import NoSlicesOnNode, PoolIncomplete, PublishedTwice
+from dractl.explain.reasons.workloads import (
+    ClaimEach,
+    HoldersEnded,
+    HoldersTerminating,
+    OldReplicas,
+    OldRevision,
+    OwnReplicas,
+)
+from dractl.model.nearest import nearest
+from dractl.objects import Raw
+from dractl.scheduler.preenqueue import enter
+from dractl.scheduler.rejection import LabelUnmet, PortTaken, Repelled
+from dractl.scheduler.snapshot import PodInfo
+
+_MACHINE_LABELS = (
+    "instance-type",
+    "gpu",
+    "accelerator",
+    "nodepool",
+    "node-pool",
+    "nodegroup",
+)  # labels that tell machines
+_LIMIT_RANGER = "kubernetes.io/limit-ranger"
+_REVISION = "controller-revision-hash"  # k8s.io/api apps/v1 ControllerRevisionHashLabelKey
+_DRIVER_MARKS = (
+    "kubelet-plugin",
+    "dra",
+    "driver",
+)  # what DaemonSets of drivers, and their namespaces, are called
+_JOB_FINALIZERS = ("batch.kubernetes.io/job-tracking",)
+_DAEMON_SET = "DaemonSet"  # its pods have a node each, and are never in each other's way
+_ROLLOUT_FIELDS = ("maxSurge", "maxUnavailable")
+MAX_NODES_COMPARED = 8  # nodes with one label that are compared
+
+
+def root_causes(
+    case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
+) -> tuple[Cause, ...]:
+    """Return the causes behind the causes; the one to begin with comes first."""
+    if case.attempt.fits:
+        return (*_find_eviction_loop(case, findings, ranked), *find_pod_not_tried(case))
+    diagnoses = (
+        _find_old_revision,
+        _find_claims_of_old_template,
+        _find_lost_nodes,
+        _find_eviction_loop,
+        _find_terminating_holders,
+        _find_completed_holders,
+        _find_replicas_in_the_way,
+        _find_pools_published_twice,
+        _find_slices_for_unknown_nodes,
+        _find_silent_drivers,
+        _find_devices_on_different_nodes,
+        _find_fields_added_by_admission,
+    )
+    causes = tuple(cause for diagnose in diagnoses for cause in diagnose(case, findings, ranked))
+    if any(isinstance(cause, EvictionLoop) for cause in causes):  # its pods come and go
+        return tuple(
+            cause for cause in causes if not isinstance(cause, HoldersTerminating | OwnReplicas)
+        )
+    return causes
+
+
+# -- holders --
+
+
+def _active_holders(case: Case, ranked: Sequence[Cause]) -> list[tuple[str, PodInfo]]:
+    """Return the pods that hold wanted devices and have not ended, with their names."""
+    names = dict.fromkeys(
+        h.pod for c in ranked for h in getattr(c, "holders", ()) if h.pod and not h.finished
+    )
+    pods = ((name, case.state.get("Pod", key_of(name))) for name in names)
+    existing = [(name, case.scheduler.snapshot.pod(pod)) for name, pod in pods if pod is not None]
+    return [(name, pod) for name, pod in existing if pod.node_name]
+
+
+def _find_terminating_holders(
+    case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
+) -> Iterator[Cause]:
+    terminating = [(name, pod) for name, pod in _active_holders(case, ranked) if pod.deleted]
+    if terminating:
+        first = terminating[0][1].value
+        yield HoldersTerminating(
+            pods=tuple(name for name, _ in terminating),
+            since=min(pod.deleted for _, pod in terminating),
+            on=tuple(dict.fromkeys(pod.node_name for _, pod in terminating)),
+            finalizers=tuple(
+                str(f) for f in list_at(first, "metadata", "finalizers") if f not in _JOB_FINALIZERS
+            ),
+            event=event_about(case.state, first, "FailedKillPod"),
+        )
+
+
+def _find_completed_holders(
+    case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
+) -> Iterator[Cause]:
+    """Yield the claims whose pods have all ended or are gone.
+
+    kube-controller-manager drops their reservations (kubernetes pkg/controller/resourceclaim,
+    syncClaim).
+    """
+    users: dict[str, list[Holder]] = {}
+    for holder in (h for cause in ranked[:1] for h in getattr(cause, "holders", ())):
+        users.setdefault(holder.claim, []).append(holder)
+    completed = {
+        claim: holders
+        for claim, holders in users.items()
+        if all(is_left_over(case.state, h) for h in holders)
+    }
+    if completed:
+        pods = dict.fromkeys(h.pod for holders in completed.values() for h in holders if h.pod)
+        yield HoldersEnded(claims=tuple(completed), pods=tuple(pods))
+
+
+def _find_replicas_in_the_way(
+    case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
+) -> Iterator[Cause]:
+    """Yield causes for pods of the same workload that are in the way or hold wanted devices.
+
+    These are a rollout, a queue of runs, or replicas that share a claim.
+    """
+    anti_affine = tuple(_find_anti_affine_replicas(case, findings, ranked))
+    if anti_affine:
+        yield from anti_affine
+        return
+    owner = workload(case.question.value)
+    occupancy = [
+        cause for cause in ranked if isinstance(cause, DeviceInUse | AllNeedsFree | CountersShort)
+    ]
+    if owner is None or not occupancy or owner[0] == _DAEMON_SET:
+        return
+    decisive = occupancy[0] is ranked[0]
+    if decisive or owner[0] == "Deployment":
+        holders = _active_holders(case, ranked)
+        short = _find_group_without_room(case, occupancy, holders)
+        rollout = _find_rollout(case, owner, holders)
+        if short is not None:
+            yield short
+        elif rollout is not None:
+            yield rollout
+        elif decisive:
+            yield from _find_own_replicas(case, owner, holders)
+
+
+def _find_group_without_room(
+    case: Case, occupancy: Sequence[Cause], holders: Sequence[tuple[str, PodInfo]]
+) -> Cause | None:
+    """Return the cause for a LeaderWorkerSet group whose own pods fill its topology domain."""
+    group = leader_group(case.question.value)
+    if group is None:
+        return None
+    neighbours = _in_namespace(case, holders)
+    members = [name for name, pod in neighbours if leader_group(pod.value) == group]
+    return _group_without_room(case, group, occupancy, members)
+
+
+def _in_namespace(case: Case, pods: Sequence[tuple[str, PodInfo]]) -> list[tuple[str, PodInfo]]:
+    """Return the pods in the subject's namespace."""
+    return [(name, pod) for name, pod in pods if key_of(name)[0] == case.question.key[0]]
+
+
+def _find_rollout(
+    case: Case, owner: tuple[str, str], holders: Sequence[tuple[str, PodInfo]]
+) -> Cause | None:
+    """Return the cause for a Deployment whose old replicas hold what the new one wants."""
+    kind, name = owner
+    new = _controller_name(case.question.value)
+    old_holders = [
+        pod_name
+        for pod_name, pod in _in_namespace(case, holders)
+        if workload(pod.value) == owner and _controller_name(pod.value) != new
+    ]
+    if kind != "Deployment" or not old_holders:
+        return None
+    old_replicas = (
+        "/".join(key) for key, pod in _pods_with_node(case, owner) if _controller_name(pod) != new
+    )
+    return _cause_of_old_replicas(case, name, (*old_holders, *old_replicas))
+
+
+def _find_own_replicas(
+    case: Case, owner: tuple[str, str], holders: Sequence[tuple[str, PodInfo]]
+) -> Iterator[Cause]:
+    """Yield causes for replicas of the subject's workload, or earlier runs of its CronJob."""
+    kind, name = owner
+    namespace = case.question.key[0]
+    neighbours = _in_namespace(case, holders)
+    replicas = tuple(n for n, pod in neighbours if workload(pod.value) == owner)
+    if replicas and 2 * len(replicas) >= len(holders):  # not one among many that hold devices
+        yield from _find_claims_for_sharing(case, case.question.value)
+        completes = kind == "Job"
+        scaler = autoscaler(case.state, kind, (namespace, name))
+        yield OwnReplicas(
+            owner=f"{kind} {namespace}/{name}",
+            pods=replicas,
+            ends=completes,
+            together=completes and _pods_need_each_other(case, (namespace, name)),
+            autoscaler=scaler.name if scaler is not None else "",
+        )
+    elif kind == "Job":
+        cron_job = _cron_job_of_job(case, namespace, name)
+        runs = [
+            _controller_name(pod.value)
+            for _, pod in neighbours
+            if cron_job and _cron_job_of_pod(case, pod) == cron_job
+        ]
+        if runs:
+            yield OwnReplicas(
+                owner=f"CronJob {namespace}/{cron_job}",
+                pods=tuple(n for n, _ in neighbours),
+                ends=True,
+                earlier=runs[0],
+            )
+
+
+def _pods_with_node(case: Case, owner: tuple[str, str]) -> Iterator[tuple[Key, Raw]]:
+    """Yield the pods of a workload in the pod's namespace that have a node."""
+    for key, pod in case.state.all("Pod").items():
+        if (
+            key[0] == case.question.key[0]
+            and workload(pod) == owner
+            and text_at(pod, "spec", "nodeName")
+        ):
+            yield key, pod
+
+
+def _find_anti_affine_replicas(
+    case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
+) -> Iterator[Cause]:
+    """Yield causes for pods of the same workload whose anti-affinity or host port repels the pod.
+
+    The workload is rolled out, or has more replicas than there are nodes.
+    """
+    pod, namespace = case.question.value, case.question.key[0]
+    owner = workload(pod)
+    blockers = {unmet.pod for cause in ranked[:1] for unmet in _pods_that_block(cause)}
+    if owner is None or not blockers:
+        return
+    names = dict.fromkeys(
+        unmet.pod for node in findings for cause in node.causes for unmet in _pods_that_block(cause)
+    )
+    pods = ((name, case.state.get("Pod", key_of(name))) for name in names)
+    replicas = {
+        name: p
+        for name, p in pods
+        if p is not None and key_of(name)[0] == namespace and workload(p) == owner
+    }
+    if not blockers <= replicas.keys():
+        return
+    kind, name = owner
+    old_replicas = [
+        n for n, other in replicas.items() if _controller_name(other) != _controller_name(pod)
+    ]
+    if kind == "Deployment" and old_replicas:
+        yield _cause_of_old_replicas(case, name, old_replicas, apart=True)
+        return
+    job = kind == "Job"
+    yield OwnReplicas(
+        owner=f"{kind} {namespace}/{name}",
+        pods=tuple(replicas),
+        apart=True,
+        ends=job,
+        together=job and _pods_need_each_other(case, (namespace, name)),
+    )
+
+
+def _pods_that_block(cause: Cause) -> list[Repelled | PortTaken]:
+    """Return the pods that keep the pod from a node."""
+    unmet = cause.unmet if isinstance(cause, NodeFilter) else ()
+    return [entry for entry in unmet if isinstance(entry, Repelled | PortTaken)]
+
+
+def _cause_of_old_replicas(
+    case: Case, deployment: str, pods: Iterable[str], *, apart: bool = False
+) -> Cause:
+    rollout = _rollout_settings(case, deployment)
+    surge, unavailable = (str(rollout.get(key, "")) for key in _ROLLOUT_FIELDS)
+    owner = f"Deployment {case.question.key[0]}/{deployment}"
+    return OldReplicas(
+        owner=owner,
+        pods=tuple(dict.fromkeys(pods)),
+        surge=surge,
+        unavailable=unavailable,
+        apart=apart,
+    )
+
+
+_GROUP_SIZE = "leaderworkerset.sigs.k8s.io/size"
+
+
+def _group_without_room(
+    case: Case, group: tuple[str, str], occupancy: Sequence[Cause], holders: Sequence[str]
+) -> Cause | None:
+    """Return the cause for a LeaderWorkerSet group that has more pods than its topology domain has
+    nodes.
+
+    The exclusive topology of a group is a nodeSelector of its workers; only nodes with the devices
+    count.
+    """
+    pod, namespace = case.question.value, case.question.key[0]
+    selector = map_at(pod, "spec", "nodeSelector")
+    nodes = {name for cause in occupancy for name in cause.nodes}
+    annotation = text_at(pod, "metadata", "annotations", _GROUP_SIZE)
+    owner = case.state.get("LeaderWorkerSet", (namespace, group[0]))
+    size = (
+        int(annotation)
+        if annotation.isdecimal()
+        else at(owner, "spec", "leaderWorkerTemplate", "size")
+    )
+    if not selector or not holders or not isinstance(size, int) or size <= len(nodes):
+        return None
+    return OwnReplicas(
+        owner=f"group {group[1]} of LeaderWorkerSet {namespace}/{group[0]}",
+        pods=tuple(holders),
+        where=",".join(f"{key}={value}" for key, value in selector.items()),
+        nodes_there=len(nodes),
+        size=size,
+    )
+
+
+def note_replicas_with_devices(case: Case) -> Iterator[str]:
+    """Yield a note on pods of the same workload that hold devices, if nothing else is known of
+    devices.
+    """
+    pod = case.question.value
+    owner = workload(pod)
+    if owner is None:
+        return
+    kind, name = owner
+    holders = [
+        other
+        for _, other in _pods_with_node(case, owner)
+        if any(c.allocated for c in enter(case.state, other).claims)
+    ]
+    if not holders:
+        return
+    old_replicas = [other for other in holders if _controller_name(other) != _controller_name(pod)]
+    verb = "hold devices" if len(holders) > 1 else "holds devices"
+    if kind != "Deployment" or not old_replicas:
+        yield f"{len(holders)} other pod{'s' if len(holders) > 1 else ''} of {kind} {name} {verb}"
+        return
+    rollout = _rollout_settings(case, name)
+    settings = ", ".join(f"{key} {rollout[key]}" for key in _ROLLOUT_FIELDS if key in rollout)
+    yield (
+        f"{len(old_replicas)} old replica{'s hold' if len(old_replicas) > 1 else ' holds'} devices"
+        f" while Deployment {name} is updated{f' ({settings})' if settings else ''}: if devices are"
+        " short, the rolling update waits for itself"
+    )
+
+
+def _controller_name(pod: Raw) -> str:
+    """Return the name of the object that created a pod: its ReplicaSet, not its Deployment."""
+    return text_at(controller(pod), "name")
+
+
+def _rollout_settings(case: Case, deployment: str) -> Raw:
+    """Return the rolling-update settings of a Deployment in the pod's namespace."""
+    value = case.state.get("Deployment", (case.question.key[0], deployment))
+    return map_at(value, "spec", "strategy", "rollingUpdate")
+
+
+def _pods_need_each_other(case: Case, key: Key) -> bool:
+    """Return True if the pods of a Job may need each other.
+
+    All pods of an Indexed Job run at once, or a controller other than a CronJob created the Job.
+    """
+    value = case.state.get("Job", key)
+    controllers = (
+        o for o in maps_at(value, "metadata", "ownerReferences") if o.get("controller") is True
+    )
+    all_at_once = at(value, "spec", "parallelism") == at(value, "spec", "completions")
+    indexed = all_at_once and text_at(value, "spec", "completionMode") == "Indexed"
+    return indexed or any(o.get("kind") != "CronJob" for o in controllers)
+
+
+def _cron_job_of_job(case: Case, namespace: str, job: str) -> str:
+    owners = maps_at(case.state.get("Job", (namespace, job)), "metadata", "ownerReferences")
+    return next((text_at(o, "name") for o in owners if o.get("kind") == "CronJob"), "")
+
+
+def _cron_job_of_pod(case: Case, pod: PodInfo) -> str:
+    kind, name = pod.workload or ("", "")
+    return _cron_job_of_job(case, pod.namespace, name) if kind == "Job" else ""
+
+
+def _find_claims_for_sharing(case: Case, pod: Raw) -> Iterator[Cause]:
+    """Yield the claims of templates whose configuration asks for sharing."""
+    for reference in maps_at(pod, "spec", "resourceClaims"):
+        template = text_at(reference, "resourceClaimTemplateName")
+        value = case.state.get("ResourceClaimTemplate", (case.question.key[0], template))
+        configs = maps_at(value, "spec", "spec", "devices", "config")
+        if template and any(
+            "sharing" in map_at(config, "opaque", "parameters") for config in configs
+        ):
+            yield ClaimEach(
+                pod_claim=text_at(reference, "name"), template=f"{case.question.key[0]}/{template}"
+            )
+
+
+def _find_eviction_loop(
+    case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
+) -> Iterator[Cause]:
+    """Yield the cause for a workload whose pods the eviction controller ends one after the
+    other.
+    """
+    owner = workload(case.question.value)
+    if owner is None:
+        return
+    kind, name = owner
+    namespace = case.question.key[0]
+    victims = {
+        text_at(event, "involvedObject", "name") or text_at(event, "regarding", "name")
+        for (event_namespace, _), event in case.state.all("Event").items()
+        if event_namespace == namespace
+        and event.get("reason") in ("DeviceTaintManagerEviction", "TaintManagerEviction")
+    }
+    number = sum(pod.startswith(f"{name}-") for pod in victims)
+    if number > 1:
+        yield EvictionLoop(owner=f"{kind} {namespace}/{name}", evicted=number)
+
+
+def _find_lost_nodes(
+    case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
+) -> Iterator[Cause]:
+    """Yield the nodes that are gone or do not answer and hold the claim or the wanted devices."""
+    if not case.state.has("Node"):
+        return
+    for cause in ranked:
+        if isinstance(cause, PinnedNode) and cause.places:
+            missing = tuple(name for name in cause.places if not _node_exists(case, name))
+            unready = tuple(name for name in cause.places if _is_unready(case, name))
+            if len(missing) == len(cause.places):
+                yield LostNodes(places=missing, claim=cause.claim)
+            elif len(unready) == len(cause.places):
+                yield LostNodes(places=unready, claim=cause.claim, unready=True)
+            return
+    node_counts = Counter(pod.node_name for _, pod in _active_holders(case, ranked))
+    missing = tuple(name for name in node_counts if not _node_exists(case, name))
+    unready = tuple(name for name in node_counts if _is_unready(case, name))
+    if missing or unready:
+        yield LostNodes(places=missing or unready, unready=not missing)
+
+
+def _node_exists(case: Case, node: str) -> bool:
+    """Return True if a node has that name, or a label with that value."""
+    nodes = case.scheduler.snapshot.nodes
+    return node in nodes or any(node in info.labels.values() for info in nodes.values())
+
+
+def _is_unready(case: Case, node: str) -> bool:
+    info = case.scheduler.snapshot.nodes.get(node)
+    return info is not None and info.unready
+
+
+# -- nodes and drivers --
+
+
+def _find_pools_published_twice(
+    case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
+) -> Iterator[Cause]:
+    """Yield pools with more slices than the slices announce: two installations of a driver publish
+    them.
+    """
+    for cause in ranked:
+        if not isinstance(cause, PoolIncomplete) or (cause.have or 0) <= (cause.want or 0):
+            continue
+        slices = [
+            item
+            for item in case.scheduler.slices
+            if f"{item.spec.driver}/{item.spec.pool.name}" == cause.pool
+            and item.spec.pool.generation == cause.generation
+        ]
+        slices.sort(
+            key=lambda item: (item.metadata.creation_timestamp or "", item.metadata.name or "")
+        )
+        names = Counter(device.name for item in slices for device in item.spec.devices)
+        yield PublishedTwice(
+            driver=cause.driver,
+            pool=cause.pool,
+            generation=cause.generation,
+            slices=tuple(
+                (item.metadata.name or "", item.metadata.creation_timestamp or "")
+                for item in slices
+            ),
+            both=tuple(name for name, number in names.items() if number > 1),
+            nodes=cause.nodes,
+        )
+
+
+def _find_slices_for_unknown_nodes(
+    case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
+) -> Iterator[Cause]:
+    """Yield slices for nodes that do not exist, of a driver that publishes nothing on existing
+    nodes.
+    """
+    drivers = {c.driver for c in ranked if isinstance(c, NoSlicesOnNode)}
+    if not drivers or not case.state.has("Node"):
+        return
+    nodes = [name for _, name in case.state.all("Node")]
+    unknown_nodes: dict[str, dict[str, None]] = {}
+    for item in case.scheduler.slices:
+        name = item.spec.node_name
+        if name and name not in nodes and (item.spec.driver in drivers or None in drivers):
+            unknown_nodes.setdefault(item.spec.driver, {})[name] = None
+    for driver, names in unknown_nodes.items():
+        first = next(iter(names))
+        similar = next(
+            (n for n in nodes if first.startswith(f"{n}.") or n.startswith(f"{first}.")), None
+        )
+        yield UnknownNodes(
+            driver=driver, places=tuple(names), nearest=similar or nearest(first, nodes)
+        )
+
+
+def _useful_nodes(case: Case, findings: Sequence[NodeFindings]) -> tuple[set[str], set[str]]:
+    """Return the nodes that lack nothing but devices, and the nodes whose devices would suffice if
+    they were free.
+    """
+    without_devices: set[str] = set()
+    with_devices = {verdict.name for verdict in case.attempt.nodes if verdict.allocates}
+    for node in findings:
+        filtered = any(isinstance(cause, NodeFilter) for cause in node.causes)
+        if any(isinstance(cause, NoSlicesOnNode) for cause in node.causes) and not filtered:
+            without_devices |= {node.name, *node.like}
+        elif node.causes and not filtered and node.causes[0].reach >= TAKEN:
+            with_devices |= {node.name, *node.like}
+    return without_devices, with_devices
+
+
+def _find_silent_drivers(
+    case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
+) -> Iterator[Cause]:
+    """Yield nodes without devices of the driver that look like nodes which have them."""
+    drivers = dict.fromkeys(
+        c.driver for n in findings for c in n.causes if isinstance(c, NoSlicesOnNode) and c.driver
+    )
+    for driver in drivers:
+        publishing_nodes = {
+            s.spec.node_name
+            for s in case.scheduler.slices
+            if s.spec.driver == driver and s.spec.devices
+        }
+        nodes = {name: info.labels for name, info in case.scheduler.snapshot.nodes.items()}
+        publishing_labels = [labels for name, labels in nodes.items() if name in publishing_nodes]
+        silent = {
+            name: labels
+            for name, labels in nodes.items()
+            if name not in publishing_nodes and not _is_unready(case, name)
+        }
+        machine_labels = {
+            (key, text)
+            for labels in publishing_labels
+            for key, text in labels.items()
+            if any(mark in key for mark in _MACHINE_LABELS)
+        }
+        useful, occupied = _useful_nodes(case, findings)
+        for key, text in sorted(machine_labels):
+            lacking = [
+                name
+                for name, labels in silent.items()
+                if labels.get(key) == text and name in useful
+            ]
+            peers = sorted(n for n in publishing_nodes if n and nodes.get(n, {}).get(key) == text)
+            if lacking and not occupied.isdisjoint(peers):
+                daemon_set, selector = _find_unmatched_daemon_set(case, lacking, set(peers))
+                yield DriverAbsent(
+                    driver=driver,
+                    nodes=tuple(lacking),
+                    label=f"{key}={text}",
+                    like=tuple(peers[:MAX_NODES_COMPARED]),
+                    daemon_set=daemon_set,
+                    selector=selector,
+                )
+                return
+
+
+def _find_unmatched_daemon_set(
+    case: Case, lacking: Sequence[str], peers: set[str]
+) -> tuple[str, str]:
+    """Return the DaemonSet of a driver that runs on the peers, and the node label that it wants and
+    these nodes lack.
+
+    Both are empty if there is none.
+    """
+    nodes = case.scheduler.snapshot.nodes
+    for key, value in case.state.all("DaemonSet").items():
+        full_name = "/".join(key)
+        if not any(mark in full_name for mark in _DRIVER_MARKS):
+            continue
+        owner = ("DaemonSet", key[1])
+        runs = any(
+            workload(pod.value) == owner
+            for name in peers
+            if name in nodes
+            for pod in nodes[name].pods
+        )
+        for label, text in map_at(value, "spec", "template", "spec", "nodeSelector").items():
+            if runs and all(nodes[name].labels.get(label) != text for name in lacking):
+                return f"DaemonSet {full_name}", f"{label}={text}"
+    return "", ""
+
+
+def _find_devices_on_different_nodes(
+    case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
+) -> Iterator[Cause]:
+    """Yield the cause for requests that find their devices on different nodes only; alternatives
+    are left out.
+    """
+    lacking = [
+        {
+            c.about[0]
+            for c in n.causes
+            if isinstance(c, NoSlicesOnNode) and c.about and c.about[0].alternative is None
+        }
+        for n in findings
+    ]
+    requests = {ref for refs in lacking for ref in refs}
+    if len(requests) < 2 or not all(lacking):
+        return
+    nodes_with_devices = []
+    for ref in sorted(requests):
+        node = next(
+            (n.name for n, refs in zip(findings, lacking, strict=True) if ref not in refs), None
+        )
+        if node is None:
+            return
+        nodes_with_devices.append((case.names.request(ref), node))
+    yield NoNodeHasAll(where=tuple(nodes_with_devices))
+
+
+def _find_fields_added_by_admission(
+    case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
+) -> Iterator[Cause]:
+    """Yield a node selector or resource request of the pod that its owner's template does not
+    have.
+    """
+    pod = case.pod
+    if ranked and isinstance(ranked[0], NodeFilter) and ranked[0].plugin == "NodeResourcesFit":
+        yield from _requests_added_by_limit_range(case, ranked[0].resource or "")
+    if not ranked or not isinstance(ranked[0], NodeFilter) or ranked[0].plugin != "NodeAffinity":
+        return
+    template = _owner_template(case)
+    runtime = text_at(pod.spec, "runtimeClassName")
+    for key, text in pod.node_selector.items():
+        missing = template is not None and key not in map_at(template, "nodeSelector")
+        if LabelUnmet(key, text) in ranked[0].unmet and (missing or (template is None and runtime)):
+            yield AddedByAdmission(
+                what=f"nodeSelector {key}={text}", by=f"RuntimeClass {runtime}" if runtime else ""
+            )
+
+
+def _requests_added_by_limit_range(case: Case, resource: str) -> Iterator[Cause]:
+    """Yield requests that a LimitRange has put into the pod.
+
+    Admission notes them in an annotation (kubernetes plugin/pkg/admission/limitranger).
+    """
+    annotation = text_at(case.question.value, "metadata", "annotations", _LIMIT_RANGER)
+    for container in maps_at(case.pod.spec, "containers"):
+        name, amount = text_at(container, "name"), at(container, "resources", "requests", resource)
+        notes = (
+            part for part in annotation.split(";") if part.rstrip().endswith(f"container {name}")
+        )
+        if amount is not None and any(
+            f"{resource} request" in part or f", {resource} " in part for part in notes
+        ):
+            ranges = [
+                range_
+                for namespace, range_ in case.state.all("LimitRange")
+                if namespace == case.question.key[0]
+            ]
+            by = (
+                f"LimitRange {case.question.key[0]}/{ranges[0]}"
+                if len(ranges) == 1
+                else "a LimitRange"
+            )
+            yield AddedByAdmission(what=f"{resource} {amount} of container {name}", by=by)
+
+
+def _owner_template(case: Case) -> Raw | None:
+    """Return the pod template of the pod's owner; None if the input does not have it."""
+    owner = controller(case.question.value)
+    if owner is None:
+        return None
+    value = case.state.get(text_at(owner, "kind"), (case.question.key[0], text_at(owner, "name")))
+    spec = at(value, "spec", "template", "spec")
+    return spec if isinstance(spec, dict) else None
+
+
+# -- claims and the scheduler --
+
+
+def _find_old_revision(
+    case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
+) -> Iterator[Cause]:
+    """Yield the cause for a pod that its StatefulSet or paused Deployment does not update.
+
+    With OrderedReady a StatefulSet returns at the first pod that is not ready, before it updates
+    any (kubernetes pkg/controller/statefulset). A paused Deployment updates no pod
+    (pkg/controller/deployment/deployment_controller.go syncDeployment).
+    """
+    pod = case.pod
+    (kind, name), namespace = pod.workload or ("", ""), case.question.key[0]
+    if kind == "Deployment":
+        deployment, template = (
+            case.state.get("Deployment", (namespace, name)),
+            _owner_template(case),
+        )
+        paused = at(deployment, "spec", "paused") is True
+        if (
+            paused
+            and template is not None
+            and template != at(deployment, "spec", "template", "spec")
+        ):
+            yield OldRevision(owner=f"Deployment {namespace}/{name}", paused=True)
+    if kind != "StatefulSet":
+        return
+    value = case.state.get("StatefulSet", (namespace, name))
+    pod_revision, update_revision = (
+        pod.labels.get(_REVISION),
+        text_at(value, "status", "updateRevision"),
+    )
+    if not pod_revision or not update_revision or pod_revision == update_revision:
+        return
+    strategy, ordinal = map_at(value, "spec", "updateStrategy"), pod.name.rpartition("-")[2]
+    partition = at(strategy, "rollingUpdate", "partition")
+    if isinstance(partition, int) and ordinal.isdecimal() and int(ordinal) < partition:
+        return
+    if (
+        text_at(value, "spec", "podManagementPolicy") != "Parallel"
+        or text_at(strategy, "type") == "OnDelete"
+    ):
+        yield OldRevision(owner=f"StatefulSet {namespace}/{name}")
+
+
+def _find_claims_of_old_template(
+    case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
+) -> Iterator[Cause]:
+    """Yield claims that are not allocated and differ from the template that they were created
+    from.
+    """
+    for claim in case.attempt.claims:
+        if (
+            claim.template is None
+            or claim.value is None
+            or not text_at(claim.value, "metadata", "uid")
+        ):
+            continue
+        template = case.state.get("ResourceClaimTemplate", (claim.key[0], claim.template))
+        if (
+            template is None
+            or claim.allocated
+            or at(claim.value, "spec") == at(template, "spec", "spec")
+        ):
+            continue
+        yield OldTemplate(
+            pod_claim=claim.name or None,
+            claim=claim.full_name,
+            template=f"{claim.key[0]}/{claim.template}",
+        )
+
+
+def find_pod_not_tried(case: Case) -> Iterator[Cause]:
+    """Yield the cause for a pod that kube-scheduler has not tried; nothing is known of other
+    schedulers' pods.
+
+    A pod whose claims do not exist is not tried either (PreEnqueue of kubernetes
+    pkg/scheduler/framework/plugins/dynamicresources): that is another cause, or hidden from the
+    user.
+    """
+    pod, value = case.pod, case.question.value
+    if (
+        scheduler_name(value) != DEFAULT_SCHEDULER
+        or case.question.kind != "Pod"
+        or not pod.uid
+        or pod.ended
+    ):
+        return
+    if _may_lack_claims(case, value) or any(
+        claim.reserved_for(pod.uid) for claim in case.attempt.claims
+    ):
+        return
+    has_condition = any(
+        c.get("type") == "PodScheduled" for c in maps_at(value, "status", "conditions")
+    )
+    scheduler_event = event_about(case.state, value, "FailedScheduling") or event_about(
+        case.state, value, "Scheduled"
+    )
+    if not has_condition and not scheduler_event and pod.phase == "Pending":
+        yield NotTriedYet(since=pod.created, new=is_new(case.state, value))
+
+
+def _may_lack_claims(case: Case, pod: Mapping[str, Any]) -> bool:
+    """Return True if a claim of the pod may be missing and the objects that would show it may not
+    be read.
+    """
+    unreadable_kinds = {
+        one.kind for one in case.state.rights.hidden("ResourceClaim", "ResourceClaimTemplate")
+    }
+    created = {
+        text_at(status, "name") for status in maps_at(pod, "status", "resourceClaimStatuses")
+    }
+    references = (
+        r for r in maps_at(pod, "spec", "resourceClaims") if text_at(r, "name") not in created
+    )
+    return bool(unreadable_kinds) and any(
+        text_at(r, "resourceClaimTemplateName") or "ResourceClaim" in unreadable_kinds
+        for r in references
+    )
