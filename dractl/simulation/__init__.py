@@ -1,6 +1,7 @@
-"""A cluster after a change: what the API server takes, what deletions meet, what controllers make of it, and which of
-the pending pods then run, in the order of kube-scheduler's queue."""
+"""A cluster after a change: what the API server accepts, what the controllers of workloads do, and
+which pending pods kube-scheduler then places."""
 
-from dractl.simulation.after import World, after
+from dractl.simulation.setup import SimulationOptions
+from dractl.simulation.simulation import Simulation, SimulationResult, simulate
 
-__all__ = ["World", "after"]
+__all__ = ["Simulation", "SimulationOptions", "SimulationResult", "simulate"]

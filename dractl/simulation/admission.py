@@ -1,10 +1,12 @@
-"""What the API server says: to objects that a change creates or patches, and to pods that controllers make anew.
+"""Rejections by the API server: of changed objects, and of pods that controllers create.
 
-Faults that an object already has are not held against a change of it: the server compares with the old object, too
-(ratcheting), and a cluster's objects were accepted once.
+An object of the cluster was accepted once, and the server compares a changed object with the old
+one (ratcheting). So violations that an object already has are not held against a change of it.
 """
 
 from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
 
 from dractl.allocation import Features
 from dractl.cluster.changes import Change, Create, Patch, apply, parse_target
@@ -15,92 +17,126 @@ from dractl.scheduler.quota import forbidden, room
 from dractl.scheduler.snapshot import container_requests, quantity
 from dractl.validation import validate
 
-Fault = tuple[str, str, str]
+
+class Rejection(Struct, frozen=True, order=True):
+    """A reason for which the API server rejects an object."""
+
+    rule: str
+    """Id of the rule, such as ``RC-11``."""
+
+    field: str
+    """Path of the field, such as ``spec.devices``."""
+
+    message: str
+    """The sentence of the API server, which begins with the field."""
 
 
-def refusal(state: ClusterState, changes: Iterable[Change], target: Target) -> str | None:
-    """What the API server of ``target`` says against ``changes`` of ``state``, applied in their order; None where it
-    accepts them. Raises PatchError where one does not apply."""
+def find_rejection(state: ClusterState, changes: Iterable[Change], target: Target) -> str | None:
+    """Return why the API server of ``target`` rejects the first change that it does not accept.
+
+    The changes are applied in their order; None if all are accepted. Raises PatchError if one
+    does not apply.
+    """
     for change in changes:
-        after = apply(state, (change,))
-        match change:
-            case Patch(name):
-                before, value = state.get(*parse_target(name)), after.get(*parse_target(name))
-            case Create(created):
-                before, value = None, created
-            case _:
-                before = value = None
-        faults = _faults(after, value, target) - _faults(state, before, target)
-        if faults:
-            return min(faults)[-1]
-        state = after
+        changed_state = apply(state, (change,))
+        rejections = _reject_change(state, changed_state, change, target)
+        if rejections:
+            return min(rejections).message
+        state = changed_state
     return None
 
 
-def _faults(state: ClusterState, value: Raw | None, target: Target) -> set[Fault]:
-    """Rule, field and sentence of everything that the server refuses about an object."""
+def _reject_change(
+    state: ClusterState, changed_state: ClusterState, change: Change, target: Target
+) -> set[Rejection]:
+    """Return the rejections that an object has after a change, and did not have before it."""
+    match change:
+        case Patch(name):
+            kind, key = parse_target(name)
+            new = _reject_object(changed_state, changed_state.get(kind, key), target)
+            return new - _reject_object(state, state.get(kind, key), target)
+        case Create(created):
+            return _reject_object(changed_state, created, target)
+        case _:
+            return set()
+
+
+def _reject_object(state: ClusterState, value: Raw | None, target: Target) -> set[Rejection]:
     if value is None:
         return set()
-    namespaces = {
-        name: {k: v for k, v in labels.items() if isinstance(v, str)}
-        for (_, name), namespace in state.all("Namespace").items()
-        if isinstance(labels := (namespace.get("metadata") or {}).get("labels") or {}, dict)
+    request = {key: field for key, field in value.items() if key != "status"}
+    violations = validate(request, target, namespaces=_namespace_labels(state))
+    rejections = {
+        Rejection(v.rule, v.field or "", f"{v.field}: {v.message}")
+        for v in violations
+        if v.type is not None
     }
-    sent = {k: v for k, v in value.items() if k != "status"}
-    found = validate(sent, target, namespaces=namespaces)
-    faults = {
-        (v.rule, v.field or "", f"{v.field}: {v.message}") for v in found if v.type is not None
-    }
-    return faults | set(_of_pod_spec(value))
+    return rejections | set(_reject_min_domains(value))
 
 
-def _of_pod_spec(value: Raw) -> Iterator[Fault]:
-    """Rules about pods that changes of ours can break (kubernetes pkg/apis/core/validation/validation.go
-    validateMinDomains)."""
+def _namespace_labels(state: ClusterState) -> dict[str, dict[str, str]]:
+    """Return the labels of each namespace, except values that are not strings."""
+    labels: dict[str, dict[str, str]] = {}
+    for (_, name), namespace in state.all("Namespace").items():
+        namespace_labels = (namespace.get("metadata") or {}).get("labels") or {}
+        if isinstance(namespace_labels, dict):
+            labels[name] = {k: v for k, v in namespace_labels.items() if isinstance(v, str)}
+    return labels
+
+
+def _reject_min_domains(value: Raw) -> Iterator[Rejection]:
+    """Yield rejections of ``minDomains`` in a pod or pod template, which fixes may add.
+
+    Upstream: kubernetes pkg/apis/core/validation/validation.go validateMinDomains.
+    """
     path, spec = "spec", map_at(value, "spec")
     if value.get("kind") != "Pod":
         path, spec = "spec.template.spec", map_at(spec, "template", "spec")
-    for index, spread in enumerate(maps_at(spec, "topologySpreadConstraints")):
-        if (
-            spread.get("minDomains") is not None
-            and spread.get("whenUnsatisfiable") == "ScheduleAnyway"
-        ):
+    for index, constraint in enumerate(maps_at(spec, "topologySpreadConstraints")):
+        is_soft = constraint.get("whenUnsatisfiable") == "ScheduleAnyway"
+        if is_soft and constraint.get("minDomains") is not None:
             field = f"{path}.topologySpreadConstraints[{index}].minDomains"
-            yield (
-                "min-domains",
-                field,
-                f"{field}: can only use minDomains if whenUnsatisfiable=DoNotSchedule",
-            )
+            message = "can only use minDomains if whenUnsatisfiable=DoNotSchedule"
+            yield Rejection("min-domains", field, f"{field}: {message}")
 
 
-def pod_refusal(state: ClusterState, features: Features, pod: Raw) -> str | None:
-    """Why the API server refuses to create a pod like one that it has taken before; None where it does not. Quotas and
-    LimitRanges: no change of ours touches what Pod Security looks at."""
-    namespace = text_at(pod, "metadata", "namespace")
-    unsaid = forbidden(state, pod)
-    if unsaid is not None:
-        return unsaid.message
+def find_pod_rejection(state: ClusterState, features: Features, pod: Raw) -> str | None:
+    """Return why the API server refuses to create a pod; None if it creates it.
+
+    The pod is like one that it has accepted before. So only quotas and LimitRanges matter: no fix
+    changes what Pod Security looks at.
+    """
+    missing_requests = forbidden(state, pod)
+    if missing_requests is not None:
+        return missing_requests.message
     limit = room(state, features, pod, ())
     if limit is not None and limit[0] < 1:
-        exceeded = limit[1]
+        quota = limit[1]
         return (
-            f"exceeded quota: {exceeded.quota[1]}, requested: {exceeded.resource}={exceeded.need}, "
-            f"used: {exceeded.used}, limited: {exceeded.limit}"
+            f"exceeded quota: {quota.quota[1]}, requested: {quota.resource}={quota.need}, "
+            f"used: {quota.used}, limited: {quota.limit}"
         )
-    return next(_of_limit_ranges(state, namespace, map_at(pod, "spec")), None)
+    namespace = text_at(pod, "metadata", "namespace")
+    return next(_violate_limit_ranges(state, namespace, map_at(pod, "spec")), None)
 
 
-def _of_limit_ranges(state: ClusterState, namespace: str, spec: Raw) -> Iterator[str]:
-    """Requests of containers that a LimitRange finds too small or too large
-    (kubernetes plugin/pkg/admission/limitranger/admission.go)."""
-    for key, value in state.all("LimitRange").items():
-        for limit in maps_at(value, "spec", "limits") if key[0] == namespace else ():
-            for container in (
-                maps_at(spec, "containers") if limit.get("type") == "Container" else ()
-            ):
-                for name, amount in container_requests(container).items():
-                    least, most = map_at(limit, "min").get(name), map_at(limit, "max").get(name)
-                    if least is not None and amount < quantity(least):
-                        yield f"minimum {name} usage per Container is {least}, but request is {amount}"
-                    if most is not None and quantity(most) < amount:
-                        yield f"maximum {name} usage per Container is {most}, but request is {amount}"
+def _violate_limit_ranges(state: ClusterState, namespace: str, spec: Raw) -> Iterator[str]:
+    """Yield a message for each container request outside a LimitRange of the namespace.
+
+    Upstream: kubernetes plugin/pkg/admission/limitranger/admission.go.
+    """
+    for limit in _container_limits(state, namespace):
+        minimum, maximum = map_at(limit, "min"), map_at(limit, "max")
+        for container in maps_at(spec, "containers"):
+            for name, amount in container_requests(container).items():
+                low, high = minimum.get(name), maximum.get(name)
+                if low is not None and amount < quantity(low):
+                    yield f"minimum {name} usage per Container is {low}, but request is {amount}"
+                if high is not None and quantity(high) < amount:
+                    yield f"maximum {name} usage per Container is {high}, but request is {amount}"
+
+
+def _container_limits(state: ClusterState, namespace: str) -> Iterator[Raw]:
+    for key, limit_range in state.all("LimitRange").items():
+        limits = maps_at(limit_range, "spec", "limits") if key[0] == namespace else ()
+        yield from (limit for limit in limits if limit.get("type") == "Container")

@@ -1,4 +1,4 @@
-"""The pending pods, tried in the order of kube-scheduler's queue."""
+"""Pending pods, scheduled in the order of kube-scheduler's queue."""
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
@@ -16,166 +16,183 @@ from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.snapshot import PodInfo, Snapshot
 from dractl.scheduler.verdict import NodeVerdict
+from dractl.simulation.workload_pods import NEW_SUFFIX, pod_identity
 
-Played = dict[Hashable, NodeVerdict | None]
-"""The node that a pod got, by what had made the cluster until then."""
+PlacementCache = dict[Hashable, NodeVerdict | None]
+"""The node that a pod got, by the history of the cluster until then."""
 
 
 class QueuedPod(Struct, frozen=True):
-    """A pod in the queue. ``new``: it was made after the change, so that its templates make its claims; ``among`` are
-    the nodes that are tried, None for all; ``asked``: it is one of those that the question is about."""
+    """A pod in the queue."""
 
     key: Key
+    """Namespace and name of the pod."""
+
     pod: Raw
-    new: bool = False
-    among: frozenset[str] | None = None
-    asked: bool = False
+    """The pod itself."""
+
+    generates_claims: bool = False
+    """Whether its claims are generated from their templates now; else it keeps those it has."""
+
+    nodes: frozenset[str] | None = None
+    """Nodes that are tried; None for all."""
+
+    is_subject: bool = False
+    """Whether the simulation is about this pod."""
 
 
-class Placed(Struct, frozen=True):
-    """The cluster with the pods of the queue that got a node; ``evicted`` are pods of lower priority that ended."""
+class QueueResult(Struct, frozen=True):
+    """A cluster after its pending pods have been tried."""
 
     scheduler: Scheduler
-    nodes: tuple[tuple[Key, str], ...] = ()
-    evicted: tuple[str, ...] = ()
+    """The scheduler of the cluster with the pods that got a node."""
+
+    placements: tuple[tuple[Key, str], ...] = ()
+    """Pods that got a node, each with the node, in the order of the queue."""
 
 
-def pending(snapshot: Snapshot, state: ClusterState) -> list[tuple[Key, PodInfo]]:
-    """The pods of ``state`` that kube-scheduler would try, those in front first. ``snapshot`` is of this cluster, or of
-    one that has most of its pods."""
-    found = ((key, snapshot.pod(pod)) for key, pod in state.all("Pod").items())
-    return sorted(
-        ((key, pod) for key, pod in found if pod.turn is not None),
-        key=lambda item: item[1].turn or (),
+def list_pending_pods(snapshot: Snapshot, state: ClusterState) -> list[tuple[Key, PodInfo]]:
+    """Return the pods that kube-scheduler would try, in the order of its queue.
+
+    ``snapshot`` is of this cluster or of an earlier one: it has read most of the pods.
+    """
+    pods = ((key, snapshot.pod(pod)) for key, pod in state.all("Pod").items())
+    pending_pods = [(key, pod) for key, pod in pods if pod.turn is not None]
+    return sorted(pending_pods, key=lambda entry: entry[1].turn or ())
+
+
+def build_queue(
+    pending_pods: Sequence[tuple[Key, PodInfo]],
+    new_pods: Collection[str],
+    subjects: Collection[str],
+    nodes: frozenset[str] | None,
+    affected_nodes: frozenset[str] | None,
+) -> list[QueuedPod]:
+    """Return the queue of a changed cluster, up to the last new pod or subject.
+
+    ``new_pods`` and ``subjects`` are identities (``pod_identity``). These pods may use
+    ``nodes``; pods ahead of them may use only ``affected_nodes``: the change does not help them
+    elsewhere.
+    """
+    queue: list[QueuedPod] = []
+    end = 0
+    for key, pod in pending_pods:
+        identity = pod_identity(key, pod.value)
+        generates_claims = identity in new_pods or pod.lacks_claims or not pod.uid
+        if identity in new_pods or identity in subjects:
+            is_subject = identity in subjects
+            queue.append(QueuedPod(key, pod.value, generates_claims, nodes, is_subject))
+            end = len(queue)
+        elif affected_nodes is None or affected_nodes:
+            queue.append(QueuedPod(key, pod.value, generates_claims, affected_nodes))
+    return queue[:end]
+
+
+def schedule_pods(
+    scheduler: Scheduler, queue: Iterable[QueuedPod], cache: PlacementCache, history: Hashable
+) -> QueueResult:
+    """Try each pod once, in the order of the queue, until a subject gets a node.
+
+    Once a pod gets no node, pods that the scheduler cannot tell from it are not tried. ``history``
+    identifies the cluster: after the same changes, the pods ahead of several subjects are tried
+    only once (``cache``).
+    """
+    placements: list[tuple[Key, str]] = []
+    unschedulable: set[Hashable] = set()
+    pods_per_node: Counter[str] = Counter()
+    for entry in queue:
+        pod_class = (entry.key[0], entry.nodes, kind_of(entry.pod))
+        if pod_class in unschedulable:
+            continue
+        attempt = history, tuple(placements), entry.key, entry.generates_claims, entry.nodes
+        if attempt not in cache:
+            cache[attempt] = _select_node(scheduler, entry, pods_per_node)
+        node = cache[attempt]
+        if node is None:
+            unschedulable.add(pod_class)
+            continue
+        pods_per_node[node.name] += 1
+        placements.append((entry.key, node.name))
+        scheduler = _bind(scheduler, entry, node)
+        if entry.is_subject:
+            break
+    return QueueResult(scheduler, tuple(placements))
+
+
+def _select_node(
+    scheduler: Scheduler, entry: QueuedPod, pods_per_node: Counter[str]
+) -> NodeVerdict | None:
+    """Return the node that a pod gets: with few victims, then with few pods of this queue."""
+    if object_of(entry.pod) is not None and not _gang_starts(scheduler, entry):
+        return None
+    attempt = scheduler.pod(entry.pod, recreated=entry.generates_claims, among=entry.nodes)
+    return min(
+        (node for node in attempt.nodes if node.fits and attempt.fits),
+        key=lambda node: (len(node.victims), pods_per_node[node.name], node.name),
+        default=None,
     )
 
 
-def place(
-    scheduler: Scheduler, queue: Iterable[QueuedPod], known: Played, story: Hashable
-) -> Placed:
-    """Tries each pod once, in the order given, until one has a node that is asked about. Of pods that are alike the
-    others wait once one does. ``story`` is what has made the cluster: many pods are asked about, each after the same
-    changes, and those in front of several of them are tried once (``known``)."""
-    placed: list[tuple[Key, str]] = []
-    evicted: list[str] = []
-    failed: set[Hashable] = set()
-    count: Counter[str] = Counter()
-    for entry in queue:
-        kind = (entry.key[0], entry.among, kind_of(entry.pod))
-        if kind in failed:
-            continue
-        tried = story, tuple(placed), entry.key, entry.new, entry.among
-        if tried not in known:
-            known[tried] = _node_for(scheduler, entry, count)
-        node = known[tried]
-        if node is None:
-            failed.add(kind)
-            continue
-        count[node.name] += 1
-        if node.victims:
-            evicted += node.victims
-            scheduler = scheduler.after(
-                apply(scheduler.state, [Delete(f"Pod/{name}") for name in node.victims])
-            )
-        state = bound(scheduler, dict(_complete(entry)), node)[2]
-        scheduler = scheduler.after(_without_open_claims(state, entry))
-        placed.append((entry.key, node.name))
-        if entry.asked:
-            break
-    return Placed(scheduler, tuple(placed), tuple(evicted))
+def _bind(scheduler: Scheduler, entry: QueuedPod, node: NodeVerdict) -> Scheduler:
+    """Evict the victims of a pod, and bind it and its claims to the node."""
+    if node.victims:
+        evictions = [Delete(f"Pod/{victim}") for victim in node.victims]
+        scheduler = scheduler.after(apply(scheduler.state, evictions))
+    state = bound(scheduler, dict(_with_server_metadata(entry)), node)[2]
+    return scheduler.after(_remove_unallocated_claims(state, entry))
 
 
-def _node_for(scheduler: Scheduler, entry: QueuedPod, count: Counter[str]) -> NodeVerdict | None:
-    """The node that a pod gets; of those that fit one with few pods that were placed before (``count``)."""
-    if object_of(entry.pod) is not None and not _starts(scheduler, entry):
-        return None
-    attempt = scheduler.pod(entry.pod, recreated=entry.new, among=entry.among)
-    fitting = (node for node in attempt.nodes if node.fits and attempt.fits)
-    return min(fitting, key=lambda v: (len(v.victims), count[v.name], v.name), default=None)
+def _gang_starts(scheduler: Scheduler, entry: QueuedPod) -> bool:
+    """Return whether the gang of a pod starts.
 
-
-def _starts(scheduler: Scheduler, entry: QueuedPod) -> bool:
-    """True if the group of a pod starts. Its other pods keep the claims that they have, whatever their templates would
-    make now."""
-    state, pod = scheduler.state, _complete(entry)
+    Its other pods keep their claims, whatever the templates would generate now. So a gang does
+    not start while a pending member has an outdated claim.
+    """
+    state, pod = scheduler.state, _with_server_metadata(entry)
     group = podgroup(state, pod)
-    members = group.members(state) if group is not None else []
-    others = [other for other in members if text_at(other, "metadata", "name") != entry.key[1]]
-    if any(_outdated(state, entry.key[0], other) for other in others if is_pending(other)):
-        return False
+    for member in group.members(state) if group is not None else ():
+        is_other = text_at(member, "metadata", "name") != entry.key[1]
+        if is_other and is_pending(member) and _has_outdated_claim(state, entry.key[0], member):
+            return False
     return waiting(state, pod, group, scheduler.features) is None
 
 
-def _outdated(state: ClusterState, namespace: str, pod: Raw) -> bool:
-    """True if a claim of a pod is not what its template makes now."""
-    made = {
-        text_at(s, "name"): text_at(s, "resourceClaimName")
-        for s in maps_at(pod, "status", "resourceClaimStatuses")
+def _has_outdated_claim(state: ClusterState, namespace: str, pod: Raw) -> bool:
+    """Return whether a claim of a pod differs from what its template generates now."""
+    claim_names = {
+        text_at(status, "name"): text_at(status, "resourceClaimName")
+        for status in maps_at(pod, "status", "resourceClaimStatuses")
     }
     for entry in maps_at(pod, "spec", "resourceClaims"):
-        claim = state.get("ResourceClaim", (namespace, made.get(text_at(entry, "name"), "")))
-        template = state.get(
-            "ResourceClaimTemplate", (namespace, text_at(entry, "resourceClaimTemplateName"))
-        )
-        if (
-            claim is not None
-            and template is not None
-            and at(claim, "spec") != at(template, "spec", "spec")
-        ):
+        claim_name = claim_names.get(text_at(entry, "name"), "")
+        template_name = text_at(entry, "resourceClaimTemplateName")
+        claim = state.get("ResourceClaim", (namespace, claim_name))
+        template = state.get("ResourceClaimTemplate", (namespace, template_name))
+        if claim is None or template is None:
+            continue
+        if at(claim, "spec") != at(template, "spec", "spec"):
             return True
     return False
 
 
-def entries(
-    waiting_pods: Sequence[tuple[Key, PodInfo]],
-    made: Collection[str],
-    asked: Collection[str],
-    where: frozenset[str] | None,
-    among: frozenset[str] | None,
-) -> list[QueuedPod]:
-    """The queue of a changed cluster: pods that were ``made`` since, and those ``asked`` about (both by
-    :func:`identity`), are tried on the nodes ``where``, those in front of them ``among`` the nodes where the change can
-    have helped them."""
-    found, last = [], 0
-    for key, pod in waiting_pods:
-        uid = pod.uid or "/".join(key)
-        new = uid in made or pod.lacks_claims or not pod.uid
-        if uid in made or uid in asked:
-            found.append(QueuedPod(key, pod.value, new, where, uid in asked))
-            last = len(found)
-        elif among is None or among:
-            found.append(QueuedPod(key, pod.value, new, among))
-    return found[:last]
-
-
-def identity(key: Key, pod: Raw | None) -> str:
-    """The uid of a pod; the name of one that no server has seen."""
-    return text_at(pod, "metadata", "uid") or "/".join(key)
-
-
-def _complete(entry: QueuedPod) -> Raw:
-    """The pod with what the API server gives to one that is created."""
+def _with_server_metadata(entry: QueuedPod) -> Raw:
+    """Return the pod with the UID and namespace that the API server gives a new pod."""
     namespace, name = entry.key
-    return {
-        **entry.pod,
-        "metadata": {"uid": f"{name}-anew", **entry.pod["metadata"], "namespace": namespace},
-    }
+    metadata = {"uid": f"{name}{NEW_SUFFIX}", **entry.pod["metadata"], "namespace": namespace}
+    return {**entry.pod, "metadata": metadata}
 
 
-def _without_open_claims(state: ClusterState, entry: QueuedPod) -> ClusterState:
-    """The cluster without the claims that the pod had while it waited: those that it got instead have other names."""
-    names = {
-        text_at(s, "resourceClaimName")
-        for s in maps_at(entry.pod, "status", "resourceClaimStatuses")
-    }
+def _remove_unallocated_claims(state: ClusterState, entry: QueuedPod) -> ClusterState:
+    """Remove the claims that a pod had while it waited: its allocated ones have other names."""
+    namespace = entry.key[0]
     claims = state.all("ResourceClaim")
-    gone = {
-        (entry.key[0], name)
-        for name in names
-        if not (claims.get((entry.key[0], name)) or {}).get("status", {}).get("allocation")
+    statuses = maps_at(entry.pod, "status", "resourceClaimStatuses")
+    unallocated = {
+        key
+        for key in ((namespace, text_at(s, "resourceClaimName")) for s in statuses)
+        if not at(claims.get(key), "status", "allocation")
     }
-    return (
-        state.only({"ResourceClaim": {k: v for k, v in claims.items() if k not in gone}})
-        if gone
-        else state
-    )
+    if not unallocated:
+        return state
+    remaining = {key: claim for key, claim in claims.items() if key not in unallocated}
+    return state.only({"ResourceClaim": remaining})

@@ -10,7 +10,7 @@ from dractl.cluster.changes import apply
 from dractl.explain import Explainer, Question, explain_each
 from dractl.explain.around.each import without_question
 from dractl.scheduler.attempt import Scheduler
-from dractl.simulation import after
+from dractl.simulation import simulate
 from tests.capacity.test_gangs import NODES, ONE, USES, gang, podgroup, ring
 from tests.capacity.test_placing import GPU
 from tests.explain.cluster import allocation, claim, pod, request, state_of
@@ -200,7 +200,8 @@ def test_a_gang_does_not_start_while_a_claim_of_another_pod_is_older_than_its_te
             {"name": "gpu", "resourceClaimName": "ring-1-gpu"}
         ]
         state = state_of(GPU, ONE, *NODES, podgroup(gang(2)), first, second, made)
-        return after(Scheduler(state, Features.for_release("1.37")), (), ("ml", "ring-0")).runs
+        scheduler = Scheduler(state, Features.for_release("1.37"))
+        return simulate(scheduler, (), ("ml", "ring-0")).subject_runs
 
     assert runs(ONE["spec"]["spec"])
     assert not runs({"devices": {"requests": [request("gpu", "gpu", 3)]}})

@@ -15,8 +15,8 @@ from dractl.explain.fixes.steps import by_hand
 from dractl.explain.reasons.phrases import first, plural
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
-from dractl.simulation import World, after
-from dractl.simulation.queue import QueuedPod, pending, place
+from dractl.simulation import SimulationOptions, SimulationResult, simulate
+from dractl.simulation.queue import QueuedPod, list_pending_pods, schedule_pods
 
 _RIVALS = 16  # pods that may take what another frees
 _SETTLED = ("Pod", *WORKLOADS)  # kinds whose changes controllers answer
@@ -37,32 +37,39 @@ def outlook(
     """The outlook of a candidate after which the pod by itself fits on ``nodes``; ``changes`` are its changes where a
     person makes them."""
     for change in candidate.chance:
-        world = _world(problem, candidate, (change, *changes), nodes)
-        if world is not None and not world.runs:
+        simulation = _simulate(problem, candidate, (change, *changes), nodes)
+        if simulation is not None and not simulation.subject_runs:
             return Outlook(None)
-    world = _world(problem, candidate, changes, nodes)
-    if world is None:
+    simulation = _simulate(problem, candidate, changes, nodes)
+    if simulation is None:
         return Outlook(candidate)
-    if world.refused and not world.runs:
+    if simulation.rejections and not simulation.subject_runs:
         first_end = _end_first(problem, candidate, changes, nodes)
         if first_end is not None:
             return Outlook(first_end)
     why = "; ".join(
-        (*world.failed, *(() if world.runs else (*world.refused, *_in_front(problem, world))))
+        (
+            *simulation.failed_jobs,
+            *(
+                ()
+                if simulation.subject_runs
+                else (*simulation.rejections, *_in_front(problem, simulation))
+            ),
+        )
     )
-    if world.failed or not world.runs:
-        return Outlook(None, why, behind=not world.failed and not world.refused)
+    if simulation.failed_jobs or not simulation.subject_runs:
+        return Outlook(None, why, behind=not simulation.failed_jobs and not simulation.rejections)
     also = (
-        *_besides(problem, candidate, world),
-        *_quicker(problem, changes, nodes, world),
-        *world.remarks,
+        *_besides(problem, candidate, simulation),
+        *_quicker(problem, changes, nodes, simulation),
+        *simulation.notes,
     )
     return Outlook(replace(candidate, effect="; ".join(filter(None, (candidate.effect, *also)))))
 
 
-def _world(
+def _simulate(
     problem: FixProblem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]
-) -> World | None:
+) -> SimulationResult | None:
     """The cluster after a candidate; None where only the pod itself can be looked at: for other subjects
     than pods, and workloads of kinds whose controllers are not known."""
     question = problem.asked
@@ -85,9 +92,12 @@ def _world(
                 if any(getattr(c, "target", "") == own for c in candidate.trial)
                 else ()
             )
-            return after(
-                scheduler, (), question.key, given=candidate.trial, again=again, fitting=nodes
+            options = SimulationOptions(
+                recreated=again,
+                extra_changes=tuple(candidate.trial),
+                candidate_nodes=frozenset(nodes),
             )
+            return simulate(scheduler, (), question.key, options)
         patches = [c for c in changes if isinstance(c, Patch)]
         renewing = dict.fromkeys(
             key for c in patches for key in renewed(problem.state, question, c)
@@ -102,17 +112,15 @@ def _world(
         named = {c.target for c in changes if isinstance(c, Delete)}
         ends = (Delete(target) for target in deleted if target not in named)
         spec = (then.get("Pod", question.key) or pod or {}).get("spec")
-        return after(
-            scheduler,
-            (*changes, *ends),
-            question.key,
-            spec=spec,
-            again=bare,
-            given=tuple(
+        options = SimulationOptions(
+            new_pod_spec=spec,
+            recreated=tuple(bare),
+            extra_changes=tuple(
                 c for c in candidate.trial if c not in changes and _kind(c) not in _SETTLED
             ),
-            fitting=nodes,
+            candidate_nodes=frozenset(nodes),
         )
+        return simulate(scheduler, (*changes, *ends), question.key, options)
     except PatchError:
         return None
 
@@ -146,13 +154,17 @@ def _end_first(
         ),
         tried=candidate.trial,
     )
-    world = _world(problem, both, (strategy, *changes), nodes)
-    return both if world is not None and world.runs and not world.failed else None
+    simulation = _simulate(problem, both, (strategy, *changes), nodes)
+    return (
+        both
+        if simulation is not None and simulation.subject_runs and not simulation.failed_jobs
+        else None
+    )
 
 
-def _in_front(problem: FixProblem, world: World) -> tuple[str, ...]:
+def _in_front(problem: FixProblem, simulation: SimulationResult) -> tuple[str, ...]:
     """Who gets what a change frees before the pod does."""
-    ahead = _ahead(problem, world)
+    ahead = _ahead(problem, simulation)
     if not ahead:
         return ()
     snapshot = problem.scheduler.snapshot
@@ -169,20 +181,20 @@ def _apart(pod: Raw | None, key: Key, own: str) -> bool:
     return workload_target(pod, key[0]) != own or leader_group(pod) is not None
 
 
-def _besides(problem: FixProblem, candidate: Candidate, world: World) -> list[str]:
+def _besides(problem: FixProblem, candidate: Candidate, simulation: SimulationResult) -> list[str]:
     """What else happens: pods of others that end although the fix does not name them, and those that the change lets
     run before the subject does."""
     named = {c.target for c in (*candidate.trial, *candidate.changes) if not isinstance(c, Create)}
     own = workload_target(problem.pod, problem.question.key[0])
     ended = [
         "/".join(key)
-        for key in (world.ended if candidate.changes else ())
+        for key in (simulation.ended_pods if candidate.changes else ())
         if "/".join(("Pod", *key)) not in named
         and (own is None or _apart(problem.state.get("Pod", key), key, own))
     ]
     ahead = [
         "/".join(key)
-        for key in _ahead(problem, world)
+        for key in _ahead(problem, simulation)
         if own is None or _apart(problem.state.get("Pod", key), key, own)
     ]
     found = [f"ends pod{'s' * (len(ended) > 1)} {first(ended)}"] if ended else []
@@ -195,29 +207,35 @@ def _besides(problem: FixProblem, candidate: Candidate, world: World) -> list[st
 
 
 def _quicker(
-    problem: FixProblem, changes: Sequence[Change], nodes: Sequence[str], world: World
+    problem: FixProblem,
+    changes: Sequence[Change],
+    nodes: Sequence[str],
+    simulation: SimulationResult,
 ) -> tuple[str, ...]:
     """Who may take what the first of several pods frees, so that the others do not free enough: pods do not end at the
     same moment, and kube-scheduler tries the pods that wait whenever a claim is deallocated."""
-    if len(world.ended) < 2 or problem.group is not None:
+    if len(simulation.ended_pods) < 2 or problem.group is not None:
         return ()
-    asked, gone = problem.asked.key, world.ended[0]
+    asked, gone = problem.asked.key, simulation.ended_pods[0]
     there = frozenset((text_at(problem.state.get("Pod", gone), "spec", "nodeName"),))
     begun = problem.scheduler.after(apply(problem.state, (Delete("/".join(("Pod", *gone))),)))
-    others = [(key, pod) for key, pod in pending(begun.snapshot, begun.state) if key != asked][
-        :_RIVALS
-    ]
-    taken = place(
+    others = [
+        (key, pod) for key, pod in list_pending_pods(begun.snapshot, begun.state) if key != asked
+    ][:_RIVALS]
+    taken = schedule_pods(
         begun, [QueuedPod(key, pod.value, pod.lacks_claims, there) for key, pod in others], {}, gone
     )
+    options = SimulationOptions(candidate_nodes=frozenset(nodes))
     try:
-        if not taken.nodes or after(taken.scheduler, changes, asked, fitting=nodes).runs:
+        if not taken.placements or simulate(taken.scheduler, changes, asked, options).subject_runs:
             return ()
     except PatchError:
         return ()
-    names = first(["/".join(key) for key, _ in taken.nodes])
-    return (f"pod{'s' * (len(taken.nodes) > 1)} {names} may take what the first of them frees",)
+    names = first(["/".join(key) for key, _ in taken.placements])
+    return (
+        f"pod{'s' * (len(taken.placements) > 1)} {names} may take what the first of them frees",
+    )
 
 
-def _ahead(problem: FixProblem, world: World) -> list[Key]:
-    return [key for key in world.ahead if key != problem.asked.key]
+def _ahead(problem: FixProblem, simulation: SimulationResult) -> list[Key]:
+    return [key for key in simulation.scheduled_first if key != problem.asked.key]

@@ -18,7 +18,7 @@ from dractl.explain.fixes.settings import recreated
 from dractl.explain.reasons.between import EvictionLoop, OldTemplate
 from dractl.explain.reasons.claims import ClaimMissing
 from dractl.explain.reasons.workloads import ClaimEach, OldReplicas, OldRevision, OwnReplicas
-from dractl.simulation.controllers import active
+from dractl.simulation.controllers import filter_active_pods
 
 _MOST = 8  # old replicas whose end is tried
 
@@ -159,7 +159,7 @@ def _marks(problem: FixProblem, deployment: str) -> dict[str, Patch]:
     are equal. Which of them ends otherwise, their UIDs and ready times decide by the second (kubernetes
     pkg/controller/controller_utils.go ActivePodsWithRanks)."""
     kind, key = parse_target(deployment)
-    pods = active([pod for _, pod in owned_pods(problem.state, kind, key)])
+    pods = filter_active_pods([pod for _, pod in owned_pods(problem.state, kind, key)])
     newest = controller(problem.pod)
     rank = deletion_rank("ReplicaSet", pods)
     old = sorted((pod for pod in pods if controller(pod) != newest), key=rank)

@@ -40,7 +40,7 @@ from dractl.explain.reasons.selectors import SelectorError, SelectorFalse
 from dractl.model import DeviceTaint, Target
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import Attempt
-from dractl.simulation.admission import refusal
+from dractl.simulation.admission import find_rejection
 
 Explain = Callable[[ClusterState, Question, int], Explanation]
 
@@ -242,7 +242,7 @@ def written(problem: FixProblem, candidate: Candidate) -> tuple[Change, ...] | N
         if not isinstance(c, Patch) or problem.state.get(*parse_target(c.target)) is not None
     ]
     try:
-        refused = refusal(problem.state, present, Target(features.release, features.on))
+        refused = find_rejection(problem.state, present, Target(features.release, features.on))
     except PatchError:
         return None
     return tuple(changes) if refused is None else None

@@ -1,0 +1,26 @@
+"""Roll out a DaemonSet (kubernetes pkg/controller/daemon/update.go)."""
+
+from dractl.cluster.state import text_at
+from dractl.simulation.controllers.change import NO_ACTION, ControllerAction, WorkloadChange
+from dractl.simulation.controllers.replicas import is_available
+
+
+def replaces_pods(change: WorkloadChange) -> bool:
+    """Return whether the change makes a DaemonSet replace its pods."""
+    strategy = text_at(change.current, "spec", "updateStrategy", "type")
+    return change.template_changed and strategy != "OnDelete"
+
+
+def roll_out_to_nodes(change: WorkloadChange) -> ControllerAction:
+    """Replace the old pods that are not available; the others follow one by one later."""
+    unavailable = tuple(
+        pod
+        for pod in change.active_pods
+        if text_at(pod, "metadata", "uid") not in change.created_uids and not is_available(pod)
+    )
+    missing = len(change.previous_pods) - len(change.active_pods) - change.rejected
+    if not unavailable and missing <= 0:
+        return NO_ACTION
+    names = {text_at(pod, "metadata", "name") for pod in change.active_pods}
+    absent = [p for p in change.previous_pods if text_at(p, "metadata", "name") not in names]
+    return ControllerAction(unavailable, tuple(absent[: max(missing, 0)]))

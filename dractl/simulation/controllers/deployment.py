@@ -1,0 +1,169 @@
+"""Roll out a Deployment.
+
+Upstream: kubernetes pkg/controller/deployment, sync.go, rolling.go and recreate.go.
+"""
+
+from math import ceil, floor
+
+from msgspec import Struct
+
+from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
+from dractl.cluster.workloads import controller, deletion_rank
+from dractl.objects import Raw
+from dractl.simulation.controllers.change import NO_ACTION, ControllerAction, WorkloadChange
+from dractl.simulation.controllers.replicas import is_available, replica_count
+
+_REVISION_ANNOTATION = "deployment.kubernetes.io/revision"
+
+
+class Fenceposts(Struct, frozen=True):
+    """How far the number of pods may stray from the replicas during a rolling update."""
+
+    max_surge: int
+    """Pods that may exist beyond the replicas."""
+
+    max_unavailable: int
+    """Replicas that may be unavailable."""
+
+
+def resolve_fenceposts(deployment: Raw | None) -> Fenceposts | None:
+    """Return the fenceposts of a rolling update, None for the strategy Recreate.
+
+    Upstream: pkg/controller/deployment/util/deployment_util.go ResolveFenceposts.
+    """
+    if text_at(deployment, "spec", "strategy", "type") == "Recreate":
+        return None
+    replicas = replica_count(deployment)
+    update = map_at(deployment, "spec", "strategy", "rollingUpdate")
+    surge = _resolve_percentage(update.get("maxSurge", "25%"), replicas, round_up=True)
+    unavailable = _resolve_percentage(update.get("maxUnavailable", "25%"), replicas, round_up=False)
+    # A rollout that may neither add nor remove a pod would never move.
+    return Fenceposts(surge, unavailable) if surge or unavailable else Fenceposts(0, 1)
+
+
+def _resolve_percentage(value: object, replicas: int, *, round_up: bool) -> int:
+    """Return a number of pods that is written as a number or as a percentage of the replicas."""
+    if isinstance(value, str) and value.endswith("%") and value[:-1].isdigit():
+        pods = int(value[:-1]) * replicas / 100
+        return ceil(pods) if round_up else floor(pods)
+    return value if isinstance(value, int) else 0
+
+
+def is_rolling_out(change: WorkloadChange) -> bool:
+    """Return whether a Deployment replaces its pods after the change.
+
+    Another strategy counts too: it matters if a rollout is under way.
+    """
+    if change.current is None or at(change.current, "spec", "paused") is True:
+        return False
+    if change.template_changed or _is_resumed(change):
+        return True
+    return bool(at(change.previous, "spec", "strategy") != at(change.current, "spec", "strategy"))
+
+
+def _is_resumed(change: WorkloadChange) -> bool:
+    """Return whether the change resumes a paused Deployment, whose template may have changed."""
+    return at(change.previous, "spec", "paused") is True
+
+
+def roll_out(state: ClusterState, change: WorkloadChange) -> ControllerAction:
+    """Advance a rollout by one step: create new pods, or delete old ones.
+
+    A new pod is given as a copy of an old one: the caller knows the template of the new pods.
+    """
+    revisions = _split_by_revision(state, change)
+    fenceposts = resolve_fenceposts(change.current)
+    if fenceposts is None:
+        return _recreate(change, revisions)
+    pods_to_create = _count_new_pods_to_create(change, revisions, fenceposts)
+    if pods_to_create > 0:
+        return ControllerAction(pods_to_copy=change.previous_pods[:1] * pods_to_create)
+    return _scale_down_old_pods(change, revisions, fenceposts)
+
+
+class _PodRevisions(Struct, frozen=True):
+    """The active pods of a Deployment by revision."""
+
+    old: tuple[Raw, ...]
+    """Pods of earlier revisions."""
+
+    new: tuple[Raw, ...]
+    """Pods of the revision that is rolled out."""
+
+
+def _split_by_revision(state: ClusterState, change: WorkloadChange) -> _PodRevisions:
+    old: list[Raw] = []
+    new: list[Raw] = []
+    for pod in change.active_pods:
+        if _has_newest_revision(state, change, pod):
+            new.append(pod)
+        else:
+            old.append(pod)
+    return _PodRevisions(tuple(old), tuple(new))
+
+
+def _has_newest_revision(state: ClusterState, change: WorkloadChange, pod: Raw) -> bool:
+    """Return whether a pod has the revision that is rolled out."""
+    if text_at(pod, "metadata", "uid") in change.created_uids:
+        return True
+    if change.template_changed or _is_resumed(change):
+        return False
+    revisions = _revisions(state, change)
+    replica_set = text_at(controller(pod), "name")
+    return replica_set in revisions and revisions[replica_set] == max(revisions.values())
+
+
+def _revisions(state: ClusterState, change: WorkloadChange) -> dict[str, int]:
+    """Return the revision of each ReplicaSet of a Deployment, by the name of the ReplicaSet."""
+    namespace, deployment = change.key
+    revisions: dict[str, int] = {}
+    for key, replica_set in state.all("ReplicaSet").items():
+        owners = maps_at(replica_set, "metadata", "ownerReferences")
+        if key[0] != namespace or all(text_at(owner, "name") != deployment for owner in owners):
+            continue
+        revision = str(map_at(replica_set, "metadata", "annotations").get(_REVISION_ANNOTATION))
+        if revision.isdigit():
+            revisions[key[1]] = int(revision)
+    return revisions
+
+
+def _recreate(change: WorkloadChange, revisions: _PodRevisions) -> ControllerAction:
+    """Delete all old pods before the first new pod is created (recreate.go)."""
+    if revisions.old:
+        return ControllerAction(pods_to_delete=revisions.old)
+    missing = replica_count(change.current) - len(revisions.new) - change.rejected
+    return ControllerAction(pods_to_copy=change.previous_pods[:1] * max(missing, 0))
+
+
+def _count_new_pods_to_create(
+    change: WorkloadChange, revisions: _PodRevisions, fenceposts: Fenceposts
+) -> int:
+    """Return how many new pods the fenceposts allow (rolling.go reconcileNewReplicaSet).
+
+    A pod that the API server rejected counts: the new ReplicaSet keeps trying to create it.
+    """
+    replicas = replica_count(change.current)
+    new_pods = len(revisions.new) + change.rejected
+    total = new_pods + len(revisions.old)
+    return min(replicas - new_pods, replicas + fenceposts.max_surge - total)
+
+
+def _scale_down_old_pods(
+    change: WorkloadChange, revisions: _PodRevisions, fenceposts: Fenceposts
+) -> ControllerAction:
+    """Delete old pods: first those that are not available, then those that are not needed.
+
+    Upstream: rolling.go reconcileOldReplicaSets, cleanupUnhealthyReplicas.
+    """
+    min_available = replica_count(change.current) - fenceposts.max_unavailable
+    unavailable_new_pods = change.rejected + sum(not is_available(pod) for pod in revisions.new)
+    total = len(revisions.new) + change.rejected + len(revisions.old)
+    max_scaled_down = total - min_available - unavailable_new_pods
+    if max_scaled_down <= 0:
+        return NO_ACTION
+    unhealthy = [pod for pod in revisions.old if not is_available(pod)]
+    if unhealthy:
+        return ControllerAction(pods_to_delete=tuple(unhealthy[:max_scaled_down]))
+    spare = sum(map(is_available, change.active_pods)) - min_available
+    victims = sorted(revisions.old, key=deletion_rank("ReplicaSet", change.active_pods))
+    return ControllerAction(pods_to_delete=tuple(victims[: max(min(max_scaled_down, spare), 0)]))

@@ -1,0 +1,80 @@
+"""Replace the pods of a Job, or let it fail (kubernetes pkg/controller/job/job_controller.go)."""
+
+from dractl.cluster.state import at, list_at, maps_at, text_at
+from dractl.cluster.workloads import controller
+from dractl.objects import Raw
+from dractl.simulation.controllers.change import NO_ACTION, ControllerAction, WorkloadChange
+from dractl.simulation.controllers.replicas import recreate_deleted_pods
+
+# pkg/apis/batch/v1/defaults.go
+_DEFAULT_BACKOFF_LIMIT = 6
+_DEFAULT_BACKOFF_LIMIT_WITH_INDEXES = 2**31 - 1
+
+_EXIT_CODES_OF_DELETED_POD = (137, 143)  # after SIGKILL, after SIGTERM
+
+
+def reconcile_job(change: WorkloadChange) -> ControllerAction:
+    """Replace the deleted pods of a Job unless they end it.
+
+    A Job counts deleted pods as failed (isPodFailed): with more of them than its backoffLimit it
+    fails, and all its pods end. A Job that is suspended ends its pods without failing.
+    """
+    if at(change.current, "spec", "suspend") is True:
+        return ControllerAction(pods_to_delete=change.active_pods)
+    all_deleted = change.deleted_pods and len(change.deleted_pods) == len(change.previous_pods)
+    if all_deleted and controller(change.current) is None:
+        # Its pods are recreated by suspending and resuming the Job, so that none counts as failed.
+        return recreate_deleted_pods(change)
+    policy_actions = [_failure_policy_action(change.current, pod) for pod in change.deleted_pods]
+    failures = sum(action != "Ignore" for action in policy_actions)
+    if "FailJob" in policy_actions:
+        cause = "its podFailurePolicy ends it with the first killed pod"
+        return _fail(change, "PodFailurePolicy", cause)
+    if change.current is not None and failures:
+        total, limit = _failures_before(change.current) + failures, _backoff_limit(change.current)
+        if total > limit:
+            cause = f"backoffLimit {limit}, and {total} of its pods have ended"
+            return _fail(change, "BackoffLimitExceeded", cause)
+    if failures and at(change.current, "spec", "backoffLimitPerIndex") == 0:
+        return NO_ACTION  # an index whose pod has failed is not retried
+    return recreate_deleted_pods(change)
+
+
+def _fail(change: WorkloadChange, reason: str, cause: str) -> ControllerAction:
+    return ControllerAction(
+        pods_to_delete=change.active_pods,
+        failure=f"Job {'/'.join(change.key)} fails: {cause}",
+        failure_reason=reason,
+    )
+
+
+def _failures_before(job: Raw) -> int:
+    failed = at(job, "status", "failed")
+    return failed if isinstance(failed, int) else 0
+
+
+def _backoff_limit(job: Raw) -> int:
+    limit = at(job, "spec", "backoffLimit")
+    if isinstance(limit, int):
+        return limit
+    if at(job, "spec", "backoffLimitPerIndex") is None:
+        return _DEFAULT_BACKOFF_LIMIT
+    return _DEFAULT_BACKOFF_LIMIT_WITH_INDEXES
+
+
+def _failure_policy_action(job: Raw | None, pod: Raw) -> str:
+    """Return the action that a Job's podFailurePolicy takes on a deleted pod, ``Count`` if none.
+
+    SIGTERM or SIGKILL ends the containers of a running pod. A deletion sets no condition, so
+    rules about conditions never match (pkg/controller/job/pod_failure_policy.go
+    matchPodFailurePolicy).
+    """
+    if not text_at(pod, "spec", "nodeName"):
+        return "Count"
+    for rule in maps_at(job, "spec", "podFailurePolicy", "rules"):
+        operator = text_at(rule, "onExitCodes", "operator")
+        values = list_at(rule, "onExitCodes", "values")
+        matches = [code in values for code in _EXIT_CODES_OF_DELETED_POD]
+        if (operator == "In" and any(matches)) or (operator == "NotIn" and not all(matches)):
+            return text_at(rule, "action")
+    return "Count"

@@ -1,0 +1,32 @@
+"""Scale a ReplicaSet, or a Deployment that is not rolling out.
+
+Upstream: kubernetes pkg/controller/replicaset.
+"""
+
+from dractl.cluster.workloads import deletion_rank
+from dractl.simulation.controllers.change import NO_ACTION, ControllerAction, WorkloadChange
+from dractl.simulation.controllers.replicas import replica_count
+
+
+def scale(change: WorkloadChange) -> ControllerAction:
+    """Scale the workload by the difference in ``spec.replicas``.
+
+    The input need not show all its pods, so the number of pods before the change is the base.
+    Pods to delete are ranked as in pkg/controller/controller_utils.go ActivePodsWithRanks.
+    """
+    wanted = max(len(change.previous_pods) + _replica_difference(change), 0)
+    surplus = len(change.active_pods) + change.rejected - wanted
+    if surplus < 0:
+        candidates = (*change.deleted_pods, *change.previous_pods)
+        return ControllerAction(pods_to_copy=candidates[:-surplus])
+    if surplus > 0:
+        rank = deletion_rank(change.kind, change.active_pods)
+        victims = sorted(change.active_pods, key=rank)[:surplus]
+        return ControllerAction(pods_to_delete=tuple(victims))
+    return NO_ACTION
+
+
+def _replica_difference(change: WorkloadChange) -> int:
+    if change.previous is None or change.current is None:
+        return 0
+    return replica_count(change.current) - replica_count(change.previous)

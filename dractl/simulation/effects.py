@@ -1,0 +1,180 @@
+"""Direct effects of changes to a cluster: further changes, and the objects that they concern."""
+
+from collections.abc import Sequence
+
+from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target
+from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
+from dractl.cluster.workloads import WORKLOADS, controller, leader_group
+from dractl.scheduler.attempt import Scheduler
+from dractl.simulation.workload_pods import (
+    WorkloadKey,
+    list_active_pods,
+    pod_identity,
+    workload_key,
+)
+
+_CLUSTER_WIDE_KINDS = ("DeviceClass", "DeviceTaintRule")
+_RECREATE_GROUP = "RecreateGroupOnPodRestart"
+_KUBERNETES_FINALIZERS = ("batch.kubernetes.io/job-tracking", "foregroundDeletion", "orphan")
+
+
+# -- further changes --
+
+
+def delete_whole_groups(state: ClusterState, changes: Sequence[Change]) -> tuple[Delete, ...]:
+    """Delete the other pods of each LeaderWorkerSet group that loses a pod.
+
+    The group is recreated as a whole unless its restartPolicy says otherwise
+    (kubernetes-sigs/lws pkg/controllers/pod_controller.go handleRestartPolicy).
+    """
+    targets = {change.target for change in changes if isinstance(change, Delete)}
+    groups = {
+        (key[0], group)
+        for kind, key in map(parse_target, targets)
+        if kind == "Pod"
+        and (group := leader_group(state.get("Pod", key))) is not None
+        and _recreates_group(state, key[0], group[0])
+    }
+    if not groups:
+        return ()
+    members = (
+        "/".join(("Pod", *key))
+        for key, pod in state.all("Pod").items()
+        if (key[0], leader_group(pod)) in groups
+    )
+    return tuple(Delete(member) for member in members if member not in targets)
+
+
+def _recreates_group(state: ClusterState, namespace: str, leader_worker_set: str) -> bool:
+    owner = state.get("LeaderWorkerSet", (namespace, leader_worker_set))
+    policy = text_at(owner, "spec", "leaderWorkerTemplate", "restartPolicy")
+    return not policy or policy == _RECREATE_GROUP
+
+
+def suspend_jobs(state: ClusterState, changes: Sequence[Change]) -> tuple[Patch, ...]:
+    """Suspend or resume the Jobs of each JobSet whose ``spec.suspend`` changes.
+
+    Upstream: kubernetes-sigs/jobset pkg/controllers/jobset_controller.go suspendJobs.
+    """
+    patches: list[Patch] = []
+    for change in changes:
+        kind, key = _kind_and_key(change)
+        if kind != "JobSet" or not isinstance(change, Patch):
+            continue
+        operations = tuple(
+            {**operation, "op": "add"}
+            for operation in change.operations
+            if operation["path"] == "/spec/suspend"
+        )
+        jobs = list_jobs(state, key) if operations else []
+        patches += [Patch("/".join(("Job", *job)), operations) for _, job in jobs]
+    return tuple(patches)
+
+
+def list_jobs(state: ClusterState, job_set: Key) -> list[WorkloadKey]:
+    """Return the Jobs of a JobSet."""
+    namespace, name = job_set
+    return [
+        ("Job", key)
+        for key, job in state.all("Job").items()
+        if key[0] == namespace
+        and (owner := controller(job)) is not None
+        and (text_at(owner, "kind"), text_at(owner, "name")) == ("JobSet", name)
+    ]
+
+
+# -- objects that changes concern --
+
+
+def list_changed_workloads(
+    state: ClusterState, changes: Sequence[Change]
+) -> tuple[WorkloadKey, ...]:
+    """Return the workloads that are patched or deleted, or that lose a pod."""
+    workloads: dict[WorkloadKey, None] = {}
+    for change in changes:
+        if isinstance(change, Create):
+            continue
+        kind, key = parse_target(change.target)
+        if kind in WORKLOADS:
+            workloads[kind, key] = None
+        elif kind == "Pod" and isinstance(change, Delete):
+            owner = workload_key(state.get(kind, key), key[0])
+            if owner is not None:
+                workloads[owner] = None
+    return tuple(workloads)
+
+
+def list_pods_kept_by_finalizers(state: ClusterState, changes: Sequence[Change]) -> tuple[Key, ...]:
+    """Return the deleted pods that a finalizer keeps: their names are not free for new pods.
+
+    Kubernetes' own finalizers do not count; its controllers remove them in time.
+    """
+    return tuple(
+        key
+        for key in _list_deleted(changes, "Pod")
+        if any(
+            finalizer not in _KUBERNETES_FINALIZERS
+            for finalizer in map_at(state.get("Pod", key), "metadata").get("finalizers") or ()
+        )
+    )
+
+
+def find_pods_with_deleted_claims(state: ClusterState, changes: Sequence[Change]) -> set[str]:
+    """Return the identities of pods of which a generated claim is deleted.
+
+    Their controller generates the claim again from its template
+    (pkg/controller/resourceclaim/controller.go handleClaim).
+    """
+    claims = set(_list_deleted(changes, "ResourceClaim"))
+    if not claims:
+        return set()
+    return {
+        pod_identity(key, pod)
+        for key, pod in state.all("Pod").items()
+        if any(
+            (key[0], status.get("resourceClaimName")) in claims
+            for status in maps_at(pod, "status", "resourceClaimStatuses")
+        )
+    }
+
+
+def find_affected_nodes(scheduler: Scheduler, changes: Sequence[Change]) -> frozenset[str] | None:
+    """Return the nodes on which the changes can help other pods; None if it may be any node."""
+    nodes: set[str] = set()
+    for change in changes:
+        affected = _nodes_affected_by(scheduler, change)
+        if affected is None:
+            return None
+        nodes |= affected
+    return frozenset(nodes - {""})
+
+
+def _nodes_affected_by(scheduler: Scheduler, change: Change) -> set[str] | None:
+    kind, key = _kind_and_key(change)
+    state = scheduler.state
+    if kind in _CLUSTER_WIDE_KINDS or (kind == "ResourceClaim" and isinstance(change, Delete)):
+        return None
+    if kind == "Node":
+        return {key[1]}
+    if kind == "ResourceSlice":
+        slice_ = change.value if isinstance(change, Create) else state.get(kind, key)
+        node = text_at(slice_, "spec", "nodeName")
+        return {node} if node else None
+    if kind == "Pod":
+        return {text_at(state.get(kind, key), "spec", "nodeName")}
+    if kind in WORKLOADS and isinstance(change, Patch):
+        pods = list_active_pods(scheduler, state, (kind, key))
+        return {text_at(pod, "spec", "nodeName") for pod in pods}
+    return set()
+
+
+def _kind_and_key(change: Change) -> tuple[str, Key]:
+    if not isinstance(change, Create):
+        return parse_target(change.target)
+    namespace = text_at(change.value, "metadata", "namespace")
+    return text_at(change.value, "kind"), (namespace, text_at(change.value, "metadata", "name"))
+
+
+def _list_deleted(changes: Sequence[Change], kind: str) -> list[Key]:
+    targets = [parse_target(change.target) for change in changes if isinstance(change, Delete)]
+    return [key for target_kind, key in targets if target_kind == kind]

@@ -1,0 +1,72 @@
+"""The consequences of a failed Job, for itself and for its JobSet."""
+
+from msgspec import Struct
+
+from dractl.cluster.state import ClusterState, Key, text_at
+from dractl.cluster.workloads import controller
+from dractl.objects import Raw
+from dractl.scheduler.attempt import Scheduler
+from dractl.simulation.controllers import ControllerAction, WorkloadChange
+from dractl.simulation.controllers.jobset import RestartDecision, decide_restart
+from dractl.simulation.effects import list_jobs
+from dractl.simulation.workload_pods import WorkloadKey, list_active_pods
+
+
+class JobFailure(Struct, frozen=True):
+    """The consequences of a failed Job."""
+
+    action: ControllerAction
+    """Pods that end, and pods that a JobSet creates instead."""
+
+    finished_jobs: dict[WorkloadKey, str]
+    """Jobs that create no further pods by themselves, each with the message that it has failed;
+    the message is empty if its JobSet restarts the Job."""
+
+    note: str = ""
+    """What the JobSet does; empty if the message says it."""
+
+
+def fail_job(
+    scheduler: Scheduler, state: ClusterState, change: WorkloadChange, action: ControllerAction
+) -> JobFailure:
+    """Apply a failed Job: delete its pods or, under a JobSet, fail or restart the set.
+
+    ``scheduler`` is of the cluster before the change, ``action`` what the Job's controller does.
+    """
+    job = (change.kind, change.key)
+    job_set_key, job_set = _find_job_set(state, change)
+    if job_set is None:
+        return JobFailure(action, {job: action.failure})
+    decision = decide_restart(job_set, change.current, action.failure_reason)
+    jobs = list_jobs(state, job_set_key) if decision.whole or decision.failure else [job]
+    ended_pods = _list_pods(scheduler, state, jobs)
+    name = "/".join(job_set_key)
+    if decision.failure:
+        message = f"{action.failure}, and JobSet {name} with it: {decision.failure}"
+        return JobFailure(ControllerAction(ended_pods), dict.fromkeys(jobs, message))
+    return JobFailure(
+        ControllerAction(ended_pods, _list_pods(scheduler, scheduler.state, jobs)),
+        dict.fromkeys(jobs, ""),
+        f"JobSet {name} restarts {_describe_restart(change.key[1], decision)}",
+    )
+
+
+def _find_job_set(state: ClusterState, change: WorkloadChange) -> tuple[Key, Raw | None]:
+    owner = controller(change.current)
+    key = (change.key[0], text_at(owner, "name"))
+    return key, state.get("JobSet", key) if text_at(owner, "kind") == "JobSet" else None
+
+
+def _list_pods(
+    scheduler: Scheduler, state: ClusterState, jobs: list[WorkloadKey]
+) -> tuple[Raw, ...]:
+    return tuple(pod for job in jobs for pod in list_active_pods(scheduler, state, job))
+
+
+def _describe_restart(job: str, decision: RestartDecision) -> str:
+    """Return ``as a whole, with 2 restarts left``."""
+    scope = "as a whole" if decision.whole else f"Job {job}"
+    number = decision.restarts_left
+    if number is None:
+        return scope
+    return f"{scope}, with {number} restart{'s' * (number != 1)} left"

@@ -1,0 +1,306 @@
+"""Simulate a cluster after a change, as far as it matters to one pod."""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import Self
+
+from msgspec import Struct, field
+
+from dractl.cluster.changes import Change, Delete, apply
+from dractl.cluster.state import ClusterState, Key
+from dractl.objects import Raw
+from dractl.scheduler.attempt import Scheduler
+from dractl.simulation.admission import find_pod_rejection
+from dractl.simulation.controllers import (
+    SIMULATED_OWNERS,
+    ControllerAction,
+    WorkloadChange,
+    reconcile,
+)
+from dractl.simulation.effects import delete_whole_groups
+from dractl.simulation.job_failure import fail_job
+from dractl.simulation.queue import QueuedPod, build_queue, list_pending_pods, schedule_pods
+from dractl.simulation.setup import DEFAULT_OPTIONS, Setup, SimulationOptions, prepare
+from dractl.simulation.workload_pods import (
+    WorkloadKey,
+    copy_pod,
+    count_bound_pods,
+    has_node,
+    list_active_pods,
+    pod_key,
+    workload_key,
+)
+
+MAX_ROUNDS = 12
+MAX_CREATED_PODS = 24  # further pods of a rollout are like these
+
+
+class SimulationResult(Struct, frozen=True):
+    """A cluster after a change and after everything that follows from it."""
+
+    scheduler: Scheduler
+    """The scheduler of the cluster at the end."""
+
+    subject_runs: bool
+    """Whether the subject, or a pod that its workload creates instead, has a node."""
+
+    placements: tuple[tuple[Key, str], ...] = ()
+    """Pods that got a node, each with the node, in their order."""
+
+    scheduled_first: tuple[Key, ...] = ()
+    """Pods of ``placements`` that existed before the change."""
+
+    ended_pods: tuple[Key, ...] = ()
+    """Pods that had a node before the change, and are gone."""
+
+    rejections: tuple[str, ...] = ()
+    """Messages about pods that the API server refuses to create."""
+
+    failed_jobs: tuple[str, ...] = ()
+    """Messages about Jobs that fail."""
+
+    kept_by_finalizers: tuple[str, ...] = ()
+    """Names of deleted pods that a finalizer keeps."""
+
+    notes: tuple[str, ...] = ()
+    """Side effects, assumptions about unknown controllers, and pods that stay pending."""
+
+
+def simulate(
+    scheduler: Scheduler,
+    changes: Sequence[Change],
+    subject: Key,
+    options: SimulationOptions = DEFAULT_OPTIONS,
+) -> SimulationResult:
+    """Simulate ``changes`` to the cluster of ``scheduler`` until the subject runs.
+
+    It also stops once no controller acts. Raises PatchError if a change does not apply.
+    """
+    simulation = Simulation.start(prepare(scheduler, changes, subject, options))
+    for _ in range(MAX_ROUNDS):
+        acted = simulation.reconcile_controllers()
+        simulation.schedule_pending_pods()
+        if simulation.subject_runs or not acted:
+            break
+    return simulation.result()
+
+
+class Simulation(Struct):
+    """A cluster after a change, advanced in rounds: controllers act, then pods are scheduled."""
+
+    setup: Setup
+    """Everything that is known before the first round."""
+
+    scheduler: Scheduler
+    """The scheduler of the cluster at the end of the last round."""
+
+    state: ClusterState
+    """The cluster now."""
+
+    history: list[Hashable]
+    """Everything that tells ``state`` from the cluster before the change."""
+
+    subject_identities: set[str]
+    """Identities of the pods whose placement answers the question."""
+
+    subject_runs: bool = False
+    """Whether one of these pods has a node."""
+
+    created_uids: set[str] = field(default_factory=set)
+    """UIDs of the pods that controllers have created."""
+
+    rejected_pods: Counter[WorkloadKey] = field(default_factory=Counter)
+    """Number of pods that the API server refused to create, by workload."""
+
+    rejections: list[str] = field(default_factory=list)
+    """Messages about these pods."""
+
+    finished_jobs: dict[WorkloadKey, str] = field(default_factory=dict)
+    """Jobs that act no more, each with the message that it has failed, or an empty one."""
+
+    notes: list[str] = field(default_factory=list)
+    """Side effects and assumptions."""
+
+    placements: list[tuple[Key, str]] = field(default_factory=list)
+    """Pods that got a node, each with the node."""
+
+    @classmethod
+    def start(cls, setup: Setup) -> Self:
+        """Return the simulation before its first round."""
+        return cls(
+            setup=setup,
+            scheduler=setup.scheduler.after(setup.state),
+            state=setup.state,
+            history=list(setup.history),
+            subject_identities=set(setup.subject.identities),
+        )
+
+    # -- controllers --
+
+    def reconcile_controllers(self) -> bool:
+        """Let the controller of each workload act once. Return whether one did."""
+        acted = False
+        for workload in self.setup.workloads:
+            if workload not in self.finished_jobs:
+                acted |= self._reconcile(workload)
+        return acted
+
+    def _reconcile(self, workload: WorkloadKey) -> bool:
+        action = self._next_action(self._describe_change(workload))
+        for pod in action.pods_to_delete:
+            self._delete_pod(pod)
+        max_new_pods = max(MAX_CREATED_PODS - len(self.created_uids), 0)
+        pods_to_copy = action.pods_to_copy[:max_new_pods]
+        for pod in pods_to_copy:
+            self._create_pod(workload, pod)
+        return bool(action.pods_to_delete or pods_to_copy)
+
+    def _describe_change(self, workload: WorkloadKey) -> WorkloadChange:
+        pods_before = self.setup.workloads[workload]
+        return WorkloadChange(
+            *workload,
+            previous=self.setup.scheduler.state.get(*workload),
+            current=self.state.get(*workload),
+            previous_pods=pods_before.active,
+            deleted_pods=pods_before.deleted,
+            active_pods=self._list_active_pods(workload),
+            created_uids=frozenset(self.created_uids),
+            rejected=self.rejected_pods[workload],
+        )
+
+    def _next_action(self, change: WorkloadChange) -> ControllerAction:
+        """Return what the controller does, and note what that means for Jobs and unknown kinds."""
+        action = reconcile(self.state, change)
+        if action.failure:
+            failure = fail_job(self.setup.scheduler, self.state, change, action)
+            self.finished_jobs |= failure.finished_jobs
+            self.notes.append(failure.note)
+            return failure.action
+        if action.pods_to_copy and change.kind not in SIMULATED_OWNERS:
+            name = f"{change.kind} {'/'.join(change.key)}"
+            self.notes.append(f"assumed: {name} (unknown kind) recreates its pods")
+        return action
+
+    def _delete_pod(self, pod: Raw) -> None:
+        deletion = Delete("/".join(("Pod", *pod_key(pod))))
+        deletions = (deletion, *delete_whole_groups(self.state, (deletion,)))
+        self.state = apply(self.state, deletions)
+        self.history.append(deletion.target)
+
+    def _create_pod(self, workload: WorkloadKey, model: Raw) -> None:
+        """Create a copy of ``model``, unless the API server rejects it."""
+        kind, key = workload
+        subject = self.setup.subject
+        is_replica = workload_key(model, key[0]) == subject.workload
+        spec = subject.new_spec if is_replica else None
+        pod = copy_pod(model, kind, len(self.created_uids), spec)
+        rejection = self._find_rejection(pod)
+        if rejection is not None:
+            self.rejected_pods[workload] += 1
+            self.rejections.append(f"{kind} {'/'.join(key)} cannot make its pod: {rejection}")
+            return
+        uid = pod["metadata"]["uid"]
+        self.created_uids.add(uid)
+        if is_replica:
+            self.subject_identities.add(uid)
+        self.state = self.state.replace("Pod", pod_key(pod), pod)
+        self.history.append(repr(pod))
+
+    def _find_rejection(self, pod: Raw) -> str | None:
+        rejection = find_pod_rejection(self.state, self.setup.scheduler.features, pod)
+        if rejection is not None:
+            return rejection
+        key = pod_key(pod)
+        if key in self.setup.kept_pods or self.state.get("Pod", key) is not None:
+            return f"pod {'/'.join(key)} is still there"
+        return None
+
+    # -- the scheduler --
+
+    def schedule_pending_pods(self) -> None:
+        """Try the pending pods up to the subject, and find out whether it runs."""
+        queue = build_queue(
+            list_pending_pods(self.scheduler.snapshot, self.state),
+            self.created_uids | self.setup.regenerating_pods,
+            self.subject_identities,
+            self.setup.subject_nodes,
+            self.setup.affected_nodes,
+        )
+        scheduled = schedule_pods(
+            self.scheduler.after(self.state),
+            queue,
+            self.setup.scheduler.played,
+            tuple(self.history),
+        )
+        self.scheduler, self.state = scheduled.scheduler, scheduled.scheduler.state
+        self.placements += scheduled.placements
+        self.history.append(scheduled.placements)
+        self.subject_runs = self._subject_has_node()
+
+    def _subject_has_node(self) -> bool:
+        """Return whether the subject has a node, or its workload one bound replica more."""
+        subject = self.setup.subject
+        if has_node(self.state.get("Pod", subject.key)):
+            return True
+        if subject.workload is None:
+            return False
+        return count_bound_pods(self._list_active_pods(subject.workload)) > subject.bound_replicas
+
+    def _list_active_pods(self, workload: WorkloadKey) -> tuple[Raw, ...]:
+        return list_active_pods(self.setup.scheduler, self.state, workload)
+
+    # -- the result --
+
+    def result(self) -> SimulationResult:
+        """Return what has become of the cluster."""
+        before = self.setup.scheduler.state
+        return SimulationResult(
+            scheduler=self.scheduler,
+            subject_runs=self.subject_runs,
+            placements=tuple(self.placements),
+            scheduled_first=tuple(
+                key for key, _ in self.placements if before.get("Pod", key) is not None
+            ),
+            ended_pods=tuple(
+                key
+                for key, pod in before.all("Pod").items()
+                if has_node(pod) and not has_node(self.state.get("Pod", key))
+            ),
+            rejections=tuple(dict.fromkeys(self.rejections)),
+            failed_jobs=tuple(filter(None, dict.fromkeys(self.finished_jobs.values()))),
+            kept_by_finalizers=tuple("/".join(key) for key in self.setup.kept_pods),
+            notes=tuple(filter(None, dict.fromkeys((*self.notes, *self._note_pending_pods())))),
+        )
+
+    def _note_pending_pods(self) -> list[str]:
+        """Return a note for each workload that has fewer bound pods than before the change.
+
+        The subject runs; the created pods behind it in the queue are tried for this.
+        """
+        state = self._state_after_remaining_pods()
+        if state is None:
+            return []
+        initial = self.setup.scheduler
+        notes: list[str] = []
+        for kind, key in dict.fromkeys((*self.setup.workloads, *self.finished_jobs)):
+            pods_before = list_active_pods(initial, initial.state, (kind, key))
+            pods = list_active_pods(initial, state, (kind, key))
+            bound = count_bound_pods(pods)
+            pending = min(count_bound_pods(pods_before) - bound, len(pods) - bound)
+            if pending > 0:
+                notes.append(f"leaves {pending} of the pods of {kind} {'/'.join(key)} pending")
+        return notes
+
+    def _state_after_remaining_pods(self) -> ClusterState | None:
+        """Return the cluster after the created pods that still wait; None if none does."""
+        if not self.subject_runs or not self.created_uids:
+            return None
+        queue = [
+            QueuedPod(key, pod.value, generates_claims=True, nodes=self.setup.subject_nodes)
+            for key, pod in list_pending_pods(self.scheduler.snapshot, self.state)
+            if pod.uid in self.created_uids
+        ]
+        if not queue:
+            return None
+        cache = self.setup.scheduler.played
+        return schedule_pods(self.scheduler, queue, cache, tuple(self.history)).scheduler.state
