@@ -49,7 +49,7 @@ def pods(names: str, owner: str = "web-1") -> tuple[Object, ...]:
 def summary(action: ControllerAction) -> tuple[str, int]:
     """Return the names of the deleted pods, and the number of created ones."""
     names = (pod["metadata"]["name"] for pod in action.pods_to_delete)
-    return " ".join(names), len(action.pods_to_copy)
+    return " ".join(names), len(action.pods_to_create)
 
 
 def roll_out_template(old: str, new: str, strategy: Object) -> tuple[str, int]:
