@@ -356,7 +356,7 @@ UNREAD_ROOMS = frozenset(
     {
         "", "alignment", "allocation", "capacity", "cel", "cli", "cluster", "drivers", "editing", "explain",
         "facts", "lint", "machines", "manifests", "migration", "model", "objects", "probes", "report",
-        "scheduler", "simulation", "topology", "upgrade", "validation",
+        "scheduler", "topology", "upgrade", "validation",
     }
 )  # fmt: skip
 UNREAD_MODULES = frozenset({"explain/fixes/search.py"})

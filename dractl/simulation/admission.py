@@ -53,10 +53,10 @@ def _reject_change(
     match change:
         case Patch(name):
             kind, key = parse_target(name)
-            new = _reject_object(changed_state, changed_state.get(kind, key), target)
-            return new - _reject_object(state, state.get(kind, key), target)
-        case Create(created):
-            return _reject_object(changed_state, created, target)
+            rejections = _reject_object(changed_state, changed_state.get(kind, key), target)
+            return rejections - _reject_object(state, state.get(kind, key), target)
+        case Create(value):
+            return _reject_object(changed_state, value, target)
         case _:
             return set()
 

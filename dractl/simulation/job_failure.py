@@ -66,7 +66,7 @@ def _list_pods(
 def _describe_restart(job: str, decision: RestartDecision) -> str:
     """Return ``as a whole, with 2 restarts left``."""
     scope = "as a whole" if decision.whole else f"Job {job}"
-    number = decision.restarts_left
+    number = decision.remaining_restarts
     if number is None:
         return scope
     return f"{scope}, with {number} restart{'s' * (number != 1)} left"

@@ -36,7 +36,7 @@ class SimulationOptions(Struct, frozen=True):
     new_pod_spec: Raw | None = None
     """Spec of the pods that the subject's workload creates after the change; None if unchanged."""
 
-    recreated: tuple[Key, ...] = ()
+    recreated_pods: tuple[Key, ...] = ()
     """Pods that a new pod of the same name replaces."""
 
     extra_changes: tuple[Change, ...] = ()
@@ -91,10 +91,10 @@ class Setup(Struct, frozen=True):
     """The cluster right after the change."""
 
     history: tuple[Hashable, ...]
-    """Everything that tells ``state`` from the cluster before the change."""
+    """Events that distinguish ``state`` from the cluster before the change."""
 
-    kept_pods: tuple[Key, ...]
-    """Deleted pods that a finalizer keeps."""
+    terminating_pods: tuple[Key, ...]
+    """Deleted pods that a finalizer keeps in the cluster."""
 
     workloads: dict[WorkloadKey, WorkloadPods]
     """Workloads whose controllers may act, with their pods before the change."""
@@ -115,23 +115,23 @@ def prepare(
     """Apply the changes and find out what they concern. Raises PatchError if one does not apply."""
     before = scheduler.state
     changes = (*changes, *delete_whole_groups(before, changes), *suspend_jobs(before, changes))
-    kept_pods = list_pods_kept_by_finalizers(before, changes)
+    terminating_pods = list_pods_kept_by_finalizers(before, changes)
     state = apply(apply(before, options.extra_changes), changes)
-    state = _keep_pending_pods(before, state, kept_pods)
-    is_changed = state.get("Pod", subject) is not before.get("Pod", subject)
+    state = _keep_pending_pods(before, state, terminating_pods)
+    subject_changed = state.get("Pod", subject) is not before.get("Pod", subject)
     affected_nodes = find_affected_nodes(scheduler, (*options.extra_changes, *changes))
-    recreated = {pod_identity(key, before.get("Pod", key)) for key in options.recreated}
+    recreated_pods = {pod_identity(key, before.get("Pod", key)) for key in options.recreated_pods}
     return Setup(
         scheduler=scheduler,
         subject=_describe_subject(scheduler, subject, options.new_pod_spec),
         state=_give_subject_new_uid(before, state, subject),
-        history=(repr((options.extra_changes, changes)), is_changed and subject),
-        kept_pods=kept_pods,
+        history=(repr((options.extra_changes, changes)), subject_changed and subject),
+        terminating_pods=terminating_pods,
         workloads={
-            workload: _list_workload_pods(scheduler, state, workload, kept_pods)
+            workload: _list_workload_pods(scheduler, state, workload, terminating_pods)
             for workload in list_changed_workloads(before, changes)
         },
-        regenerating_pods=frozenset(recreated | find_pods_with_deleted_claims(state, changes)),
+        regenerating_pods=frozenset(recreated_pods | find_pods_with_deleted_claims(state, changes)),
         affected_nodes=affected_nodes,
         subject_nodes=_unite(affected_nodes, options.candidate_nodes),
     )
@@ -142,13 +142,13 @@ def _unite(nodes: frozenset[str] | None, others: frozenset[str] | None) -> froze
 
 
 def _keep_pending_pods(
-    before: ClusterState, state: ClusterState, kept_pods: Collection[Key]
+    before: ClusterState, state: ClusterState, terminating_pods: Collection[Key]
 ) -> ClusterState:
     """Leave deleted pods without a node Terminating if a finalizer keeps them.
 
     A deleted pod with a node is gone for our purposes: its containers end, and it uses nothing.
     """
-    for key in kept_pods:
+    for key in terminating_pods:
         pod = before.get("Pod", key)
         if pod is not None and not has_node(pod):
             metadata = {**map_at(pod, "metadata"), "deletionTimestamp": _DISTANT_FUTURE}
@@ -184,10 +184,15 @@ def _new_uid(key: Key) -> str:
 
 
 def _list_workload_pods(
-    scheduler: Scheduler, state: ClusterState, workload: WorkloadKey, kept_pods: Collection[Key]
+    scheduler: Scheduler,
+    state: ClusterState,
+    workload: WorkloadKey,
+    terminating_pods: Collection[Key],
 ) -> WorkloadPods:
     active = list_active_pods(scheduler, scheduler.state, workload)
     deleted = (
-        pod for pod in active if state.get("Pod", pod_key(pod)) is None or pod_key(pod) in kept_pods
+        pod
+        for pod in active
+        if state.get("Pod", pod_key(pod)) is None or pod_key(pod) in terminating_pods
     )
     return WorkloadPods(active, tuple(deleted))

@@ -23,7 +23,7 @@ from dractl.simulation.queue import QueuedPod, build_queue, list_pending_pods, s
 from dractl.simulation.setup import DEFAULT_OPTIONS, Setup, SimulationOptions, prepare
 from dractl.simulation.workload_pods import (
     WorkloadKey,
-    copy_pod,
+    clone_pod,
     count_bound_pods,
     has_node,
     list_active_pods,
@@ -31,7 +31,7 @@ from dractl.simulation.workload_pods import (
     workload_key,
 )
 
-MAX_ROUNDS = 12
+MAX_ROUNDS = 12  # a rollout that needs more does not depend on the change
 MAX_CREATED_PODS = 24  # further pods of a rollout are like these
 
 
@@ -48,7 +48,7 @@ class SimulationResult(Struct, frozen=True):
     """Pods that got a node, each with the node, in their order."""
 
     scheduled_first: tuple[Key, ...] = ()
-    """Pods of ``placements`` that existed before the change."""
+    """Pods of ``placements`` that waited before the change, the subject included."""
 
     ended_pods: tuple[Key, ...] = ()
     """Pods that had a node before the change, and are gone."""
@@ -98,7 +98,7 @@ class Simulation(Struct):
     """The cluster now."""
 
     history: list[Hashable]
-    """Everything that tells ``state`` from the cluster before the change."""
+    """Events that distinguish ``state`` from the cluster before the change."""
 
     subject_identities: set[str]
     """Identities of the pods whose placement answers the question."""
@@ -109,14 +109,14 @@ class Simulation(Struct):
     created_uids: set[str] = field(default_factory=set)
     """UIDs of the pods that controllers have created."""
 
-    rejected_pods: Counter[WorkloadKey] = field(default_factory=Counter)
-    """Number of pods that the API server refused to create, by workload."""
+    rejection_counts: Counter[WorkloadKey] = field(default_factory=Counter)
+    """Number of pods that the API server has refused to create, by workload."""
 
     rejections: list[str] = field(default_factory=list)
     """Messages about these pods."""
 
     finished_jobs: dict[WorkloadKey, str] = field(default_factory=dict)
-    """Jobs that act no more, each with the message that it has failed, or an empty one."""
+    """Jobs that act no more, each with the message that it fails; empty for a restarted Job."""
 
     notes: list[str] = field(default_factory=list)
     """Side effects and assumptions."""
@@ -150,10 +150,10 @@ class Simulation(Struct):
         for pod in action.pods_to_delete:
             self._delete_pod(pod)
         max_new_pods = max(MAX_CREATED_PODS - len(self.created_uids), 0)
-        pods_to_copy = action.pods_to_copy[:max_new_pods]
-        for pod in pods_to_copy:
+        pods_to_create = action.pods_to_create[:max_new_pods]
+        for pod in pods_to_create:
             self._create_pod(workload, pod)
-        return bool(action.pods_to_delete or pods_to_copy)
+        return bool(action.pods_to_delete or pods_to_create)
 
     def _describe_change(self, workload: WorkloadKey) -> WorkloadChange:
         pods_before = self.setup.workloads[workload]
@@ -165,7 +165,7 @@ class Simulation(Struct):
             deleted_pods=pods_before.deleted,
             active_pods=self._list_active_pods(workload),
             created_uids=frozenset(self.created_uids),
-            rejected=self.rejected_pods[workload],
+            rejections=self.rejection_counts[workload],
         )
 
     def _next_action(self, change: WorkloadChange) -> ControllerAction:
@@ -176,7 +176,7 @@ class Simulation(Struct):
             self.finished_jobs |= failure.finished_jobs
             self.notes.append(failure.note)
             return failure.action
-        if action.pods_to_copy and change.kind not in SIMULATED_OWNERS:
+        if action.pods_to_create and change.kind not in SIMULATED_OWNERS:
             name = f"{change.kind} {'/'.join(change.key)}"
             self.notes.append(f"assumed: {name} (unknown kind) recreates its pods")
         return action
@@ -188,15 +188,15 @@ class Simulation(Struct):
         self.history.append(deletion.target)
 
     def _create_pod(self, workload: WorkloadKey, model: Raw) -> None:
-        """Create a copy of ``model``, unless the API server rejects it."""
+        """Create a pod like ``model`` unless the API server rejects it."""
         kind, key = workload
         subject = self.setup.subject
         is_replica = workload_key(model, key[0]) == subject.workload
         spec = subject.new_spec if is_replica else None
-        pod = copy_pod(model, kind, len(self.created_uids), spec)
+        pod = clone_pod(model, kind, len(self.created_uids), spec)
         rejection = self._find_rejection(pod)
         if rejection is not None:
-            self.rejected_pods[workload] += 1
+            self.rejection_counts[workload] += 1
             self.rejections.append(f"{kind} {'/'.join(key)} cannot make its pod: {rejection}")
             return
         uid = pod["metadata"]["uid"]
@@ -211,7 +211,7 @@ class Simulation(Struct):
         if rejection is not None:
             return rejection
         key = pod_key(pod)
-        if key in self.setup.kept_pods or self.state.get("Pod", key) is not None:
+        if key in self.setup.terminating_pods or self.state.get("Pod", key) is not None:
             return f"pod {'/'.join(key)} is still there"
         return None
 
@@ -226,15 +226,15 @@ class Simulation(Struct):
             self.setup.subject_nodes,
             self.setup.affected_nodes,
         )
-        scheduled = schedule_pods(
+        queue_result = schedule_pods(
             self.scheduler.after(self.state),
             queue,
             self.setup.scheduler.played,
             tuple(self.history),
         )
-        self.scheduler, self.state = scheduled.scheduler, scheduled.scheduler.state
-        self.placements += scheduled.placements
-        self.history.append(scheduled.placements)
+        self.scheduler, self.state = queue_result.scheduler, queue_result.scheduler.state
+        self.placements += queue_result.placements
+        self.history.append(queue_result.placements)
         self.subject_runs = self._subject_has_node()
 
     def _subject_has_node(self) -> bool:
@@ -258,25 +258,23 @@ class Simulation(Struct):
             scheduler=self.scheduler,
             subject_runs=self.subject_runs,
             placements=tuple(self.placements),
-            scheduled_first=tuple(
-                key for key, _ in self.placements if before.get("Pod", key) is not None
-            ),
-            ended_pods=tuple(
-                key
-                for key, pod in before.all("Pod").items()
-                if has_node(pod) and not has_node(self.state.get("Pod", key))
-            ),
+            scheduled_first=tuple(key for key, _ in self.placements if before.get("Pod", key)),
+            ended_pods=self._list_ended_pods(),
             rejections=tuple(dict.fromkeys(self.rejections)),
             failed_jobs=tuple(filter(None, dict.fromkeys(self.finished_jobs.values()))),
-            kept_by_finalizers=tuple("/".join(key) for key in self.setup.kept_pods),
+            kept_by_finalizers=tuple("/".join(key) for key in self.setup.terminating_pods),
             notes=tuple(filter(None, dict.fromkeys((*self.notes, *self._note_pending_pods())))),
         )
 
-    def _note_pending_pods(self) -> list[str]:
-        """Return a note for each workload that has fewer bound pods than before the change.
+    def _list_ended_pods(self) -> tuple[Key, ...]:
+        return tuple(
+            key
+            for key, pod in self.setup.scheduler.state.all("Pod").items()
+            if has_node(pod) and not has_node(self.state.get("Pod", key))
+        )
 
-        The subject runs; the created pods behind it in the queue are tried for this.
-        """
+    def _note_pending_pods(self) -> list[str]:
+        """Return a note for each workload that has fewer bound pods than before the change."""
         state = self._state_after_remaining_pods()
         if state is None:
             return []
@@ -292,7 +290,10 @@ class Simulation(Struct):
         return notes
 
     def _state_after_remaining_pods(self) -> ClusterState | None:
-        """Return the cluster after the created pods that still wait; None if none does."""
+        """Return the cluster after the created pods behind the subject have been tried.
+
+        None if the subject does not run, or if no created pod waits.
+        """
         if not self.subject_runs or not self.created_uids:
             return None
         queue = [

@@ -1,4 +1,4 @@
-"""Pods of a workload, and copies of them as its controller creates them."""
+"""Pods of a workload, and new ones as its controller creates them."""
 
 from collections.abc import Collection
 from typing import Any
@@ -15,7 +15,7 @@ WorkloadKey = tuple[str, Key]
 NEW_SUFFIX = "-new"
 """End of the name and UID of pods that the simulation creates."""
 
-_COPIED_METADATA = ("namespace", "labels", "annotations", "ownerReferences")
+_CLONED_METADATA = ("namespace", "labels", "annotations", "ownerReferences")
 _IDENTITY_FIELDS = ("hostname", "subdomain")  # a StatefulSet sets them on each pod
 
 
@@ -62,14 +62,14 @@ def count_bound_pods(pods: Collection[Raw]) -> int:
     return sum(map(has_node, pods))
 
 
-def copy_pod(pod: Raw, owner_kind: str, number: int, spec: Raw | None) -> dict[str, Any]:
+def clone_pod(pod: Raw, owner_kind: str, number: int, spec: Raw | None) -> dict[str, Any]:
     """Return a new pod as the controller of ``owner_kind`` creates it.
 
     It is like ``pod``, or has ``spec`` if that is given; ``number`` makes its UID unique.
     """
     name = text_at(pod, "metadata", "name")
     uid = f"{name}-{number}{NEW_SUFFIX}"
-    metadata = {k: v for k, v in map_at(pod, "metadata").items() if k in _COPIED_METADATA}
+    metadata = {k: v for k, v in map_at(pod, "metadata").items() if k in _CLONED_METADATA}
     metadata |= {"name": name if owner_kind == "StatefulSet" else uid, "uid": uid}
     new_spec = dict(map_at(pod, "spec"))
     if spec is not None:

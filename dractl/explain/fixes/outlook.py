@@ -47,16 +47,10 @@ def outlook(
         first_end = _end_first(problem, candidate, changes, nodes)
         if first_end is not None:
             return Outlook(first_end)
-    why = "; ".join(
-        (
-            *simulation.failed_jobs,
-            *(
-                ()
-                if simulation.subject_runs
-                else (*simulation.rejections, *_in_front(problem, simulation))
-            ),
-        )
-    )
+    why = "; ".join(simulation.failed_jobs)
+    if not simulation.subject_runs:
+        messages = (why, *simulation.rejections, *_in_front(problem, simulation))
+        why = "; ".join(filter(None, messages))
     if simulation.failed_jobs or not simulation.subject_runs:
         return Outlook(None, why, behind=not simulation.failed_jobs and not simulation.rejections)
     also = (
@@ -93,7 +87,7 @@ def _simulate(
                 else ()
             )
             options = SimulationOptions(
-                recreated=again,
+                recreated_pods=again,
                 extra_changes=tuple(candidate.trial),
                 candidate_nodes=frozenset(nodes),
             )
@@ -114,7 +108,7 @@ def _simulate(
         spec = (then.get("Pod", question.key) or pod or {}).get("spec")
         options = SimulationOptions(
             new_pod_spec=spec,
-            recreated=tuple(bare),
+            recreated_pods=tuple(bare),
             extra_changes=tuple(
                 c for c in candidate.trial if c not in changes and _kind(c) not in _SETTLED
             ),
@@ -155,11 +149,9 @@ def _end_first(
         tried=candidate.trial,
     )
     simulation = _simulate(problem, both, (strategy, *changes), nodes)
-    return (
-        both
-        if simulation is not None and simulation.subject_runs and not simulation.failed_jobs
-        else None
-    )
+    if simulation is None or simulation.failed_jobs or not simulation.subject_runs:
+        return None
+    return both
 
 
 def _in_front(problem: FixProblem, simulation: SimulationResult) -> tuple[str, ...]:

@@ -33,8 +33,8 @@ class WorkloadChange(Struct, frozen=True):
     created_uids: frozenset[str] = frozenset()
     """UIDs of all pods that controllers have created since the change."""
 
-    rejected: int = 0
-    """Pods of the workload that the API server refused to create since the change."""
+    rejections: int = 0
+    """Number of its pods that the API server has refused to create since the change."""
 
     @property
     def template_changed(self) -> bool:
@@ -49,8 +49,8 @@ class ControllerAction(Struct, frozen=True):
     pods_to_delete: tuple[Raw, ...] = ()
     """Pods that the controller deletes."""
 
-    pods_to_copy: tuple[Raw, ...] = ()
-    """Pods that the controller creates, each as a copy of an earlier pod."""
+    pods_to_create: tuple[Raw, ...] = ()
+    """Models of the pods that the controller creates: an earlier pod for each new one."""
 
     failure: str = ""
     """Why a Job fails, which ends all its pods; empty if it does not fail."""

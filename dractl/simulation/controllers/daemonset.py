@@ -18,7 +18,7 @@ def roll_out_to_nodes(change: WorkloadChange) -> ControllerAction:
         for pod in change.active_pods
         if text_at(pod, "metadata", "uid") not in change.created_uids and not is_available(pod)
     )
-    missing = len(change.previous_pods) - len(change.active_pods) - change.rejected
+    missing = len(change.previous_pods) - len(change.active_pods) - change.rejections
     if not unavailable and missing <= 0:
         return NO_ACTION
     names = {text_at(pod, "metadata", "name") for pod in change.active_pods}

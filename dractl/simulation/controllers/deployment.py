@@ -17,7 +17,7 @@ _REVISION_ANNOTATION = "deployment.kubernetes.io/revision"
 
 
 class Fenceposts(Struct, frozen=True):
-    """How far the number of pods may stray from the replicas during a rolling update."""
+    """The numbers of pods that a rolling update may have beyond and below the replicas."""
 
     max_surge: int
     """Pods that may exist beyond the replicas."""
@@ -69,7 +69,7 @@ def _is_resumed(change: WorkloadChange) -> bool:
 def roll_out(state: ClusterState, change: WorkloadChange) -> ControllerAction:
     """Advance a rollout by one step: create new pods, or delete old ones.
 
-    A new pod is given as a copy of an old one: the caller knows the template of the new pods.
+    The model of a new pod is an old one: only the caller knows the new template.
     """
     revisions = _split_by_revision(state, change)
     fenceposts = resolve_fenceposts(change.current)
@@ -77,29 +77,29 @@ def roll_out(state: ClusterState, change: WorkloadChange) -> ControllerAction:
         return _recreate(change, revisions)
     pods_to_create = _count_new_pods_to_create(change, revisions, fenceposts)
     if pods_to_create > 0:
-        return ControllerAction(pods_to_copy=change.previous_pods[:1] * pods_to_create)
+        return ControllerAction(pods_to_create=change.previous_pods[:1] * pods_to_create)
     return _scale_down_old_pods(change, revisions, fenceposts)
 
 
 class _PodRevisions(Struct, frozen=True):
     """The active pods of a Deployment by revision."""
 
-    old: tuple[Raw, ...]
+    old_pods: tuple[Raw, ...]
     """Pods of earlier revisions."""
 
-    new: tuple[Raw, ...]
+    new_pods: tuple[Raw, ...]
     """Pods of the revision that is rolled out."""
 
 
 def _split_by_revision(state: ClusterState, change: WorkloadChange) -> _PodRevisions:
-    old: list[Raw] = []
-    new: list[Raw] = []
+    old_pods: list[Raw] = []
+    new_pods: list[Raw] = []
     for pod in change.active_pods:
         if _has_newest_revision(state, change, pod):
-            new.append(pod)
+            new_pods.append(pod)
         else:
-            old.append(pod)
-    return _PodRevisions(tuple(old), tuple(new))
+            old_pods.append(pod)
+    return _PodRevisions(tuple(old_pods), tuple(new_pods))
 
 
 def _has_newest_revision(state: ClusterState, change: WorkloadChange, pod: Raw) -> bool:
@@ -129,10 +129,10 @@ def _revisions(state: ClusterState, change: WorkloadChange) -> dict[str, int]:
 
 def _recreate(change: WorkloadChange, revisions: _PodRevisions) -> ControllerAction:
     """Delete all old pods before the first new pod is created (recreate.go)."""
-    if revisions.old:
-        return ControllerAction(pods_to_delete=revisions.old)
-    missing = replica_count(change.current) - len(revisions.new) - change.rejected
-    return ControllerAction(pods_to_copy=change.previous_pods[:1] * max(missing, 0))
+    if revisions.old_pods:
+        return ControllerAction(pods_to_delete=revisions.old_pods)
+    missing_pods = replica_count(change.current) - len(revisions.new_pods) - change.rejections
+    return ControllerAction(pods_to_create=change.previous_pods[:1] * max(missing_pods, 0))
 
 
 def _count_new_pods_to_create(
@@ -143,9 +143,9 @@ def _count_new_pods_to_create(
     A pod that the API server rejected counts: the new ReplicaSet keeps trying to create it.
     """
     replicas = replica_count(change.current)
-    new_pods = len(revisions.new) + change.rejected
-    total = new_pods + len(revisions.old)
-    return min(replicas - new_pods, replicas + fenceposts.max_surge - total)
+    new_count = len(revisions.new_pods) + change.rejections
+    total = new_count + len(revisions.old_pods)
+    return min(replicas - new_count, replicas + fenceposts.max_surge - total)
 
 
 def _scale_down_old_pods(
@@ -156,14 +156,16 @@ def _scale_down_old_pods(
     Upstream: rolling.go reconcileOldReplicaSets, cleanupUnhealthyReplicas.
     """
     min_available = replica_count(change.current) - fenceposts.max_unavailable
-    unavailable_new_pods = change.rejected + sum(not is_available(pod) for pod in revisions.new)
-    total = len(revisions.new) + change.rejected + len(revisions.old)
+    unavailable_new_pods = change.rejections + sum(
+        not is_available(pod) for pod in revisions.new_pods
+    )
+    total = len(revisions.new_pods) + change.rejections + len(revisions.old_pods)
     max_scaled_down = total - min_available - unavailable_new_pods
     if max_scaled_down <= 0:
         return NO_ACTION
-    unhealthy = [pod for pod in revisions.old if not is_available(pod)]
+    unhealthy = [pod for pod in revisions.old_pods if not is_available(pod)]
     if unhealthy:
         return ControllerAction(pods_to_delete=tuple(unhealthy[:max_scaled_down]))
     spare = sum(map(is_available, change.active_pods)) - min_available
-    victims = sorted(revisions.old, key=deletion_rank("ReplicaSet", change.active_pods))
+    victims = sorted(revisions.old_pods, key=deletion_rank("ReplicaSet", change.active_pods))
     return ControllerAction(pods_to_delete=tuple(victims[: max(min(max_scaled_down, spare), 0)]))

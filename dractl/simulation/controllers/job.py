@@ -23,7 +23,7 @@ def reconcile_job(change: WorkloadChange) -> ControllerAction:
         return ControllerAction(pods_to_delete=change.active_pods)
     all_deleted = change.deleted_pods and len(change.deleted_pods) == len(change.previous_pods)
     if all_deleted and controller(change.current) is None:
-        # Its pods are recreated by suspending and resuming the Job, so that none counts as failed.
+        # Such pods are recreated by suspending and resuming the Job: none counts as failed.
         return recreate_deleted_pods(change)
     policy_actions = [_failure_policy_action(change.current, pod) for pod in change.deleted_pods]
     failures = sum(action != "Ignore" for action in policy_actions)

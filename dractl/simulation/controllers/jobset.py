@@ -26,7 +26,7 @@ class RestartDecision(Struct, frozen=True):
     whole: bool = True
     """Whether all its Jobs restart, not the failed one alone."""
 
-    restarts_left: int | None = None
+    remaining_restarts: int | None = None
     """Restarts that the JobSet has left afterwards; None if this one does not count."""
 
 
@@ -43,10 +43,10 @@ def decide_restart(job_set: Raw, job: Raw | None, reason: str) -> RestartDecisio
     whole = action not in _JOB_ACTIONS
     if action.endswith("IgnoreMaxRestarts"):
         return RestartDecision(whole=whole)
-    restarts_left = _restarts_left(job_set, policy)
-    if restarts_left <= 0:
+    remaining_restarts = _count_remaining_restarts(job_set, policy)
+    if remaining_restarts <= 0:
         return RestartDecision("its restarts are used up", whole)
-    return RestartDecision(whole=whole, restarts_left=restarts_left - 1)
+    return RestartDecision(whole=whole, remaining_restarts=remaining_restarts - 1)
 
 
 def _policy_action(policy: Mapping[str, Any], replicated_job: str, reason: str) -> str:
@@ -66,7 +66,7 @@ def _policy_action(policy: Mapping[str, Any], replicated_job: str, reason: str) 
     return _DEFAULT_ACTION
 
 
-def _restarts_left(job_set: Raw, policy: Mapping[str, Any]) -> int:
+def _count_remaining_restarts(job_set: Raw, policy: Mapping[str, Any]) -> int:
     """Return ``maxRestarts`` less the restarts that count towards it."""
     counts = [at(job_set, "status", "restartsCountTowardsMax")]
     for status in maps_at(job_set, "status", "replicatedJobsStatus"):

@@ -32,7 +32,7 @@ def is_available(pod: Raw) -> bool:
 
 def recreate_deleted_pods(change: WorkloadChange) -> ControllerAction:
     """Replace each pod that the change deletes."""
-    missing = len(change.previous_pods) - len(change.active_pods) - change.rejected
+    missing = len(change.previous_pods) - len(change.active_pods) - change.rejections
     if missing <= 0:
         return NO_ACTION
-    return ControllerAction(pods_to_copy=change.deleted_pods[-missing:])
+    return ControllerAction(pods_to_create=change.deleted_pods[-missing:])

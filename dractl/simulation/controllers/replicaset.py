@@ -15,10 +15,10 @@ def scale(change: WorkloadChange) -> ControllerAction:
     Pods to delete are ranked as in pkg/controller/controller_utils.go ActivePodsWithRanks.
     """
     wanted = max(len(change.previous_pods) + _replica_difference(change), 0)
-    surplus = len(change.active_pods) + change.rejected - wanted
+    surplus = len(change.active_pods) + change.rejections - wanted
     if surplus < 0:
         candidates = (*change.deleted_pods, *change.previous_pods)
-        return ControllerAction(pods_to_copy=candidates[:-surplus])
+        return ControllerAction(pods_to_create=candidates[:-surplus])
     if surplus > 0:
         rank = deletion_rank(change.kind, change.active_pods)
         victims = sorted(change.active_pods, key=rank)[:surplus]

@@ -21,13 +21,13 @@ def reconcile_stateful_set(change: WorkloadChange) -> ControllerAction:
         return ControllerAction(pods_to_delete=tuple(surplus))
     missing = _list_missing_pods(change, end)
     if text_at(change.current, "spec", "podManagementPolicy") == "Parallel":
-        return ControllerAction(pods_to_copy=tuple(missing[change.rejected :]))
-    if not missing or change.rejected:
+        return ControllerAction(pods_to_create=tuple(missing[change.rejections :]))
+    if not missing or change.rejections:
         return NO_ACTION
     predecessors = [pod for pod in change.active_pods if ordinal(pod) < ordinal(missing[0])]
     if not all(map(is_available, predecessors)):
         return NO_ACTION
-    return ControllerAction(pods_to_copy=(missing[0],))
+    return ControllerAction(pods_to_create=(missing[0],))
 
 
 def _end_of_ordinals(stateful_set: Raw | None) -> int | None:
