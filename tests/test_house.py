@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dractl.cli.subcommands import SUBCOMMANDS
 from tests import words
 
 if TYPE_CHECKING:
@@ -348,6 +350,34 @@ def test_constants_are_read() -> None:
         assert not {
             name for name in written - read if name.startswith("_") and not name.startswith("__")
         }, path
+
+
+def spelled_texts(path: Path) -> Iterator[ast.AST]:
+    """Yield the texts that dractl.cli.subcommands.spell goes through: docstrings, helps and pages."""
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield node.value
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "ReasonPage":
+            yield from ast.walk(node)
+        if isinstance(node, ast.keyword) and node.arg == "help" and PACKAGE / "cli" in path.parents:
+            yield node.value
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_SEE":
+            yield from ast.walk(node.value)
+
+
+@pytest.mark.parametrize("room", ["", *ROOMS])
+def test_commands_in_texts_begin_with_the_name_of_the_program(room: str) -> None:
+    """``{program_name()} rule CODE``: under ``kubectl dra`` there may be no program dractl."""
+    commands = re.compile(rf"\bdractl (?:{'|'.join(SUBCOMMANDS)})\b")
+    for path in modules(room) if room else sorted(PACKAGE.glob("*.py")):
+        if path.name == "junit.py":  # the name of the test suite, by which its readers compare runs
+            continue
+        exempt = {id(node) for node in spelled_texts(path)}
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                assert id(node) in exempt or not commands.search(node.value), (
+                    f"{path}:{node.lineno}"
+                )
 
 
 # The field's words (docs/wording.md), room by room. Rooms that nobody has read line by line yet are exempt as a whole;

@@ -15,6 +15,7 @@ from dractl.model import pod_templates
 from dractl.model.nearest import nearest
 from dractl.model.shapes import Shape
 from dractl.objects import Raw
+from dractl.program import program_name
 
 NAMED = ("ResourceClaimTemplate", "ResourceClaim", "Pod")
 """Kinds of what a name without a kind may mean, in the order in which they are looked for."""
@@ -113,7 +114,7 @@ def of_object(state: ClusterState, kind: str, key: Key) -> Copies:
         )
     hint = "fit takes a template, a claim, a pod or a workload"
     if kind == "PodGroup":
-        hint += f"; dractl explain podgroup/{key[1]} counts how many of its pods fit"
+        hint += f"; {program_name()} explain podgroup/{key[1]} counts how many of its pods fit"
     raise InputError(f"{kind.lower()} {key[1]} makes no pods", hint=hint)
 
 

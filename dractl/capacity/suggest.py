@@ -20,6 +20,7 @@ from dractl.facts.resources import hardware
 from dractl.model import decode
 from dractl.model.releases import Target
 from dractl.model.shapes import MAX_DEVICES, MIG, Shape
+from dractl.program import program_name
 
 _CLASSES = {"dra.net": "dranet"}  # of drivers whose class is not named after them
 _MIG_CLASS, _MIG_DRIVER = "mig.nvidia.com", "gpu.nvidia.com"
@@ -171,7 +172,7 @@ def _kinds(shape: Shape, rendering: Rendering) -> dict[str, DeviceKind]:
         if not driver or name not in classes:
             raise InputError(
                 f"no driver known to dractl would publish a {kind} on this node",
-                hint="`dractl discover` shows the node's devices and why a driver publishes none",
+                hint=f"`{program_name()} discover` shows the node's devices and why a driver publishes none",
             )
         kinds[kind] = DeviceKind(name, selector_of(kind, driver))
     return kinds

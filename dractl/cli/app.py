@@ -13,6 +13,7 @@ from dractl import __version__, facts
 from dractl.cli import subcommands
 from dractl.errors import UsageError
 from dractl.interrupts import raise_on_interrupt
+from dractl.program import program_name
 
 _WIDEST = 120  # columns of a help page
 MOST = 1_000  # values of an option that is repeated: each costs time before the work begins
@@ -40,18 +41,21 @@ _EXIT_CODES = (
     "Exit codes: 0 all is well, 1 something was found or does not fit, 2 wrong usage or configuration, 3 the job could "
     "not be done, 130 interrupted."
 )
-_START = """Start here:
+_FIRST = {
+    "lint manifests/": "what is wrong with these manifests",
+    "explain -n NAMESPACE": "why pods and claims are pending",
+    "discover": "what is in this node, and how it is wired",
+    "render --hardware dgx-h100": "the slices that drivers would publish for a machine",
+    "fit gpu=2,nic=1": "how many more of these fit",
+}
 
-\b
-  dractl lint manifests/                         what is wrong with these manifests
-  dractl explain -n NAMESPACE                    why pods and claims are pending
-  dractl discover                                what is in this node, and how it is wired
-  dractl render --hardware dgx-h100              the slices that drivers would publish for a machine
-  dractl fit gpu=2,nic=1                         how many more of these fit
 
-`dractl help COMMAND` shows the options of one.
-
-"""
+def _start() -> str:
+    """Return the end of the first help page: commands to begin with."""
+    wide = max(map(len, _FIRST))
+    lines = [f"  {program_name()} {words:<{wide}}  {about}" for words, about in _FIRST.items()]
+    ending = f"`{program_name()} help COMMAND` shows the options of one."
+    return "\n".join(["Start here:", "", "\b", *lines, "", ending, "", ""])
 
 
 def command_line() -> TyperGroup:
@@ -59,18 +63,18 @@ def command_line() -> TyperGroup:
     completion_init()  # the scripts of completions/ ask through the environment; without it typer finds no shell
     app = _app()
     root = subcommands.with_options(_root, [_FACTS])
-    app.callback(invoke_without_command=True, cls=_Group, epilog=_START + _EXIT_CODES)(root)
+    app.callback(invoke_without_command=True, cls=_Group, epilog=_start() + _EXIT_CODES)(root)
     group: Any = get_command(app)
     for name, line in subcommands.SUBCOMMANDS.items():
         group.add_command(_Subcommand(name, short_help=line))
     return group  # type: ignore[no-any-return]
 
 
-def subcommand(name: str, program: str = "dractl") -> TyperCommand:
-    """A subcommand, with its options. Its help shows its examples with the name ``program``."""
+def subcommand(name: str) -> TyperCommand:
+    """Return a subcommand, with its options."""
     app = _app()
     command = subcommands.function(name)
-    text = cleandoc(command.__doc__ or "").replace("`dractl ", f"`{program} ")
+    text = subcommands.spell(cleandoc(command.__doc__ or ""))
     options = [_FACTS]
     taken = signature(command).parameters
     if "isolated" in taken:
@@ -79,7 +83,10 @@ def subcommand(name: str, program: str = "dractl") -> TyperCommand:
         options.append(_ASSUME_NEWEST)
     whole = subcommands.with_options(command, options)
     app.command(name, cls=_Grouped, help=text, epilog=_EXIT_CODES)(whole)
-    return get_command(app)  # type: ignore[return-value]
+    made: Any = get_command(app)
+    for parameter in made.params:
+        parameter.help = subcommands.spell(parameter.help or "") or None
+    return made  # type: ignore[no-any-return]
 
 
 def _assume_newest(value: bool) -> None:
@@ -122,13 +129,9 @@ class _Subcommand(TyperCommand):
     def make_context(
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
     ) -> Any:
-        command = self.loaded(parent)
+        command = subcommand(self.name or "")
         raise_on_interrupt()
         return command.make_context(info_name, args, parent, **extra)
-
-    def loaded(self, parent: Any) -> TyperCommand:
-        """The whole subcommand, with its options, as it is called below ``parent``."""
-        return subcommand(self.name or "", parent.find_root().info_name)
 
 
 class _Group(TyperGroup):

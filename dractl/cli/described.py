@@ -13,6 +13,7 @@ from dractl.errors import InputError, UsageError
 from dractl.explain import Options, Question, everything, find
 from dractl.explain.around.machines import ByMachine, DescribedMachine, compare as ask
 from dractl.model import Target
+from dractl.program import program_name
 from dractl.report.explain import machines as explain_machines, text as explain_text
 
 
@@ -51,7 +52,7 @@ def compare(
     if not specs:
         raise UsageError(
             "--hardware names no machine",
-            hint="`dractl render --list-hardware` lists the named ones",
+            hint=f"`{program_name()} render --list-hardware` lists the named ones",
         )
     classes = published.known_classes(target)
     there = {spec: _described(spec, classes, target, configured) for spec in specs}

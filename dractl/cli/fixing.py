@@ -19,6 +19,7 @@ from dractl.errors import InputError
 from dractl.lint.finding import Finding, Report, TextFix
 from dractl.lint.fixes import applied
 from dractl.manifests.text import decode, digest
+from dractl.program import program_name
 
 MAX_ROUNDS = 10
 """One fix uncovers what the next one fixes."""
@@ -169,7 +170,9 @@ def content(name: str, digests: Mapping[str, str], stdin: tuple[str, bytes] | No
 
 def _has_changed(name: str) -> InputError:
     return InputError(
-        "it changed after it was read, so it is left alone", place=name, hint="run dractl again"
+        "it changed after it was read, so it is left alone",
+        place=name,
+        hint=f"run {program_name()} again",
     )
 
 

@@ -17,6 +17,7 @@ from dractl.cli.app import command_line
 from dractl.errors import DractlError
 from dractl.facts.words import named
 from dractl.interrupts import INTERRUPTED, leave_on_interrupt
+from dractl.program import DRACTL, KUBECTL_DRA, call_program, program_name
 
 FAILED = 3
 _COMPLETE = "_DRACTL_COMPLETE"
@@ -25,10 +26,10 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF)
 _NEW_OBJECTS = 2_000_000  # before garbage is collected: lint of 8,000 findings makes a million, all of them needed
 
 
-def program_name() -> str:
-    """The command as typed: ``dractl``, or ``kubectl dra`` when kubectl runs it as a plugin."""
-    name = os.path.basename(sys.argv[0])
-    return "kubectl dra" if name.startswith(("kubectl-dra", "kubectl_complete-dra")) else "dractl"
+def _name_of_call() -> str:
+    """Return the command as typed: ``dractl``, or ``kubectl dra`` if kubectl runs it as a plug-in."""
+    script = os.path.basename(sys.argv[0])
+    return KUBECTL_DRA if script.startswith(("kubectl-dra", "kubectl_complete-dra")) else DRACTL
 
 
 def run() -> NoReturn:
@@ -96,6 +97,7 @@ def _give_up_output() -> None:
 
 def _command(words: list[str]) -> int:
     """Runs one command line. Raises OSError if standard output cannot be written."""
+    call_program(_name_of_call())
     terminal.prepare_streams()
     terminal.forget_asides()
     try:

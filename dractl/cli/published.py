@@ -23,6 +23,7 @@ from dractl.machines.names import every
 from dractl.machines.spec import machines as of_line
 from dractl.model import Target
 from dractl.objects import Claim, selectors_of
+from dractl.program import program_name
 from dractl.topology.machine import Machine
 from dractl.upgrade import DescribedNode
 
@@ -187,7 +188,11 @@ def _of_machine(
     for driver, why in rendering.unpublished.items():
         terminal.notice(f"{driver} publishes nothing here: {why}")
     if not rendering.slices:
-        hint = "`dractl discover` shows the hardware" if option.startswith("--devices") else None
+        hint = (
+            f"`{program_name()} discover` shows the hardware"
+            if option.startswith("--devices")
+            else None
+        )
         raise InputError(f"{option}: no known driver would publish a device here", hint=hint)
     source: Literal["snapshot", "hardware"] = (
         "hardware" if option.startswith("--hardware") else "snapshot"
@@ -230,7 +235,7 @@ def undecided(program: Program, names: Iterable[str]) -> InputError | None:
         return None
     return InputError(
         f"unknown: the snapshot lacks {', '.join(read)}, which a selector reads: {program.text}",
-        hint="take it on the node, where the driver's library answers: dractl discover --save FILE",
+        hint=f"take it on the node, where the driver's library answers: {program_name()} discover --save FILE",
     )
 
 

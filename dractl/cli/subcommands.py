@@ -1,5 +1,6 @@
 """The subcommands: their help, and their function, which is the ``command`` of the module of that name."""
 
+import re
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from inspect import Parameter, Signature, signature
@@ -7,6 +8,8 @@ from typing import Any, get_type_hints
 
 from msgspec import Struct
 from msgspec.structs import fields
+
+from dractl.program import program_name
 
 # In the order of the work: see a node, render it, check manifests, explain what is stuck.
 SUBCOMMANDS = {
@@ -27,6 +30,17 @@ SUBCOMMANDS = {
     "version": "Print the version; with -v the releases known.",
     "help": "Show the help of a subcommand.",
 }
+
+
+_COMMAND = re.compile(rf"\bdractl(?= (?:{'|'.join(SUBCOMMANDS)})\b)")
+
+
+def spell(text: str) -> str:
+    """Return a page or help of ours with its commands as the user types them.
+
+    Such texts are written once, with ``dractl``; what a function composes asks for the name itself.
+    """
+    return _COMMAND.sub(program_name(), text)
 
 
 def function(name: str) -> Callable[..., Any]:

@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dractl.errors import InputError
+from dractl.program import program_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -117,7 +118,7 @@ def run(
     if program is None:
         raise InputError(
             "kubectl is not on PATH",
-            hint="install kubectl, or explain a dump: dractl explain -f dump.yaml",
+            hint=f"install kubectl, or explain a dump: {program_name()} explain -f dump.yaml",
         )
     limit = _TIMEOUT if patience is None else patience
     running: list[tuple[subprocess.Popen[bytes], IO[bytes]]] = []

@@ -12,6 +12,7 @@ from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key, add, text
 from dractl.errors import InputError
 from dractl.manifests import Inputs, load
 from dractl.model.nearest import nearest_names
+from dractl.program import program_name
 
 _SCHEMA = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dractl/machine/')
 _ENDINGS = (".yaml", ".yml", ".json", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".zip")
@@ -145,8 +146,8 @@ def published(source: str) -> ClusterState | None:
         raise InputError(
             "it has no ResourceSlice, and it is not a machine snapshot",
             place=source,
-            hint="`kubectl get resourceslices,deviceclasses -o yaml` and `dractl render` write them, "
-            "`dractl discover --save` a snapshot",
+            hint=f"`kubectl get resourceslices,deviceclasses -o yaml` and `{program_name()} render` write them, "
+            f"`{program_name()} discover --save` a snapshot",
         )
     return None
 

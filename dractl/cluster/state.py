@@ -26,6 +26,7 @@ from dractl.model import (
 )
 from dractl.model.paths import at as at, reader
 from dractl.model.reader import Path
+from dractl.program import program_name
 from dractl.topology.machine import Machine
 from dractl.validation.claims import MAX_CONSTRAINTS
 from dractl.validation.violation import dotted
@@ -361,7 +362,7 @@ def _no_name(document: Document, path: Path) -> InputError:
     return InputError(
         f"{dotted(path)} of this {document.kind} {holds}; no API server takes such a name",
         place=f"{place.file}:{place.line}:{place.column}",
-        hint="dractl lint says what is allowed in a name",
+        hint=f"{program_name()} lint says what is allowed in a name",
     )
 
 

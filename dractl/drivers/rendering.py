@@ -12,6 +12,7 @@ from dractl.drivers import registry
 from dractl.drivers.profile import Inventory, Known, Options
 from dractl.errors import Unsupported
 from dractl.model.releases import GATES, SpecField, Target, dropped_fields, stage, unknown_fields
+from dractl.program import program_name
 from dractl.topology.machine import Machine
 from dractl.validation import rules
 
@@ -67,7 +68,7 @@ def render(
     if not options.target.has("served-by-default"):
         raise Unsupported(
             f"ResourceSlices are rendered for Kubernetes 1.34 and later, not {options.target.release}",
-            hint="resource.k8s.io/v1 came with 1.34; dractl lint knows 1.31 to 1.33",
+            hint=f"resource.k8s.io/v1 came with 1.34; {program_name()} lint knows 1.31 to 1.33",
         )
     chosen = [registry.find(name) for name in drivers] or [
         profile for profile in map(registry.find, registry.by_default()) if profile.present(machine)

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from dractl.drivers import find, names
 from dractl.facts import Attribute, Capacity
+from dractl.program import program_name
 
 _EXAMPLE = "gpu.example.com"  # everybody uses this name for examples; lint does not know its devices either
 
@@ -99,7 +100,7 @@ def described_driver(name: str) -> str:
     catalogue = find(name).catalogue
     return (
         f"**{name}**: {catalogue.title}\n\nversions {', '.join(catalogue.versions)}; newest release "
-        f"{catalogue.released}\n\n`dractl rule {name}` lists what its devices have"
+        f"{catalogue.released}\n\n`{program_name()} rule {name}` lists what its devices have"
     )
 
 

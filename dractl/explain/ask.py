@@ -27,6 +27,7 @@ from dractl.explain.reasons.phrases import first as some
 from dractl.facts.resources import drivers_of
 from dractl.model import pod_templates
 from dractl.objects import Raw
+from dractl.program import program_name
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import provided
 from dractl.scheduler.snapshot import PodInfo
@@ -106,7 +107,8 @@ def labelled(
     named = [word for word in words if "/" in word]
     if named:
         raise UsageError(
-            f"a name and -l exclude each other: {named[0]}", hint="dractl explain pods -l app=web"
+            f"a name and -l exclude each other: {named[0]}",
+            hint=f"{program_name()} explain pods -l app=web",
         )
     asked = [kind_of(state, word, kinds, _KINDS) for word in words] or ["Pod"]
     found = [

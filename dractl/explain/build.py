@@ -30,6 +30,7 @@ from dractl.explain.reasons.next_step import AskedObject
 from dractl.explain.reasons.phrases import Names
 from dractl.explain.unread import Blindness
 from dractl.model import Target
+from dractl.program import program_name
 from dractl.scheduler.attempt import Scheduler
 from dractl.validation import validate
 
@@ -231,4 +232,4 @@ def _refused(state: ClusterState, features: Features, question: Question) -> Ite
         violation = next((v for v in validate(value, target) if v.type is not None), None)
         if violation is not None:
             where = f"{violation.field}: " if violation.field else ""
-            yield f"the API server would refuse {kind} {key[1]}: {where}{violation.message} (dractl lint says where)"
+            yield f"the API server would refuse {kind} {key[1]}: {where}{violation.message} ({program_name()} lint says where)"

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.facts.drivers import Driver, driver, names
+from dractl.program import program_name
 
 _MOST = 6  # names in a note
 _ANYBODYS = ".example.com"  # names that everybody makes up, also those of the example driver
@@ -87,7 +88,7 @@ def _told(known: Driver, unknown: list[str]) -> str:
     )
     return (
         f"slices of {known.name} have {listed}, which the facts lack (known to {known.newest}, read on {known.read}): "
-        "what is seen counts; `dractl facts FILE` tells what runs and is newer"
+        f"what is seen counts; `{program_name()} facts FILE` tells what runs and is newer"
     )
 
 

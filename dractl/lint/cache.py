@@ -20,6 +20,7 @@ from dractl.lint.store import Store, digest_of_parts
 from dractl.manifests import Skipped
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.load import Relevant
+from dractl.program import program_name
 
 _FORMAT = "1"
 
@@ -84,6 +85,7 @@ def key_of(terms: Terms, digests: Sequence[str]) -> str:
         _FORMAT,
         __version__,
         _code(),
+        program_name(),
         why_not(),
         _pack(),
         sorted(terms.versions.items()),

@@ -10,6 +10,7 @@ from dractl.errors import UsageError
 from dractl.model import Target
 from dractl.model.nearest import nearest
 from dractl.model.releases import RELEASES
+from dractl.program import program_name
 
 _QUANTITY = "kubernetes.Quantity"
 _DEVICE = ("driver", "attributes", "capacity", "allowMultipleAllocations")
@@ -269,7 +270,7 @@ def _of_names(written: str, issues: Sequence[Issue], target: Target) -> str | No
     if later is not None or not undeclared:
         return later
     if _FILE.fullmatch(written):
-        return f"for an expression in a file: dractl cel - < {written}"
+        return f"for an expression in a file: {program_name()} cel - < {written}"
     if f"{undeclared}(" in written:
         near = nearest(undeclared, _FUNCTIONS)
         return f"did you mean {near}?" if near else None

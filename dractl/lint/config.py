@@ -34,6 +34,7 @@ from dractl.facts.consumers import named
 from dractl.lint.finding import SEVERITIES, Severity
 from dractl.manifests.content import bounded
 from dractl.model.nearest import nearest
+from dractl.program import program_name
 
 NAMES: Final = ("dractl.toml", ".dractl.toml", "pyproject.toml")
 TOP: Final = ("kubernetes-version", "feature-gates", "exclude", "markdown", "lint")
@@ -279,9 +280,9 @@ def baseline(path: Path) -> dict[str, int]:
             raise ValueError
         prints = [str(finding["fingerprint"]) for finding in findings]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        hint = "make one with: dractl lint -o json PATH > baseline.json"
+        hint = f"make one with: {program_name()} lint -o json PATH > baseline.json"
         raise UsageError(
-            "not a report of dractl lint -o json", place=str(path), hint=hint
+            f"not a report of {program_name()} lint -o json", place=str(path), hint=hint
         ) from error
     counts: dict[str, int] = {}
     for text in prints:

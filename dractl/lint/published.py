@@ -15,6 +15,7 @@ from dractl.facts.images import running
 from dractl.lint.model import Advice, Claim, Manifest, Run
 from dractl.model.nearest import nearest_names
 from dractl.objects import Constraint, Expression, Request, items, mapping, text
+from dractl.program import program_name
 
 if TYPE_CHECKING:  # not for files without selectors
     from dractl.cel import Program
@@ -436,7 +437,7 @@ class Read(Struct, frozen=True):
 
     def advice(self, message: str, help: str | None = None, **others: Any) -> Advice:  # noqa: A002
         """Advice on it, placed at its name unless ``others`` have a ``span``."""
-        help = help or f"`dractl rule {self.driver.name}` lists what its devices have"  # noqa: A001
+        help = help or f"`{program_name()} rule {self.driver.name}` lists what its devices have"  # noqa: A001
         others = {"span": self.lookup.name_span, "confidence": "likely", **others}
         return Advice(self.selection.subject, self.expression.path, message, help, **others)
 

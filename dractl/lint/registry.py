@@ -30,6 +30,7 @@ from dractl.errors import UsageError
 from dractl.lint.finding import Severity
 from dractl.lint.model import PODS, Found, Run
 from dractl.model.nearest import nearest
+from dractl.program import program_name
 
 HEADINGS = ("What it does", "Why is this bad", "Example", "Use instead", "Source")
 
@@ -238,7 +239,7 @@ def suggest(text: str, further: Sequence[str] = ()) -> str:
     upper = text.strip().upper()
     series = sorted(code for code in rules() if code.startswith(upper[:4]))
     if upper.startswith("DRA") and upper[3:].isdigit() and series:
-        return f"{upper[:4]} has {series[0]} to {series[-1]}; `dractl rule {upper[:4]}` lists them"
+        return f"{upper[:4]} has {series[0]} to {series[-1]}; `{program_name()} rule {upper[:4]}` lists them"
     known = [name for rule in rules().values() for name in (rule.code, rule.name)] + list(further)
     near = nearest(text, known)
-    return f"did you mean {near}?" if near else "`dractl rule` lists every code and name"
+    return f"did you mean {near}?" if near else f"`{program_name()} rule` lists every code and name"

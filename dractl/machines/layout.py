@@ -12,6 +12,7 @@ from dractl.machines import mig, names
 from dractl.machines.products import Product, beginning, find, products
 from dractl.model import Quantity
 from dractl.model.nearest import nearest_names
+from dractl.program import program_name
 from dractl.topology.machine import Reported
 
 MAX_DEVICES = 512
@@ -204,7 +205,7 @@ def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
         )
     near = family or [known[name] for name in get_close_matches(text.lower(), known, 3, 0.6)]
     message = f"--hardware: unknown machine or product {text!r}"
-    lists = "`dractl render --list-hardware` lists the machines"
+    lists = f"`{program_name()} render --list-hardware` lists the machines"
     if near:
         return UsageError(
             f"{message}; did you mean {' or '.join(near)}?", hint=f"{lists} and the products"
@@ -221,7 +222,7 @@ def counted(text: str, machines: tuple[str, ...] = ()) -> tuple[Product, int]:
     if match is not None and match[1] and found is None and names.canonical(match[2]) in machines:
         raise UsageError(
             f"--hardware: {match[2]} is a whole machine, which takes no count",
-            hint=f"dractl render --hardware {match[2]} --nodes {match[1].lstrip('0')[:20] or 1}",
+            hint=f"{program_name()} render --hardware {match[2]} --nodes {match[1].lstrip('0')[:20] or 1}",
         )
     if match is None or found is None:
         raise unknown_product(match[2] if match is not None else text, machines)

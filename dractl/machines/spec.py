@@ -17,6 +17,7 @@ from dractl.errors import UsageError
 from dractl.machines import described, names
 from dractl.machines.layout import Layout, PlannedDevice, PlannedRoot, counted, numbers, unknown_key
 from dractl.machines.products import Product, find
+from dractl.program import program_name
 
 
 def parse(line: str) -> Layout:
@@ -81,7 +82,7 @@ def _named(named: list[str], products: list[str], settings: dict[str, Any]) -> L
     if products:
         raise UsageError(
             f"--hardware: {named[0]} is a whole machine: {products[0]} cannot be added to it",
-            hint="copy its file (`dractl render --list-hardware` says where it is) and add devices there",
+            hint=f"copy its file (`{program_name()} render --list-hardware` says where it is) and add devices there",
         )
     fixed = [key for key in settings if key in ("roots", "numa")]
     if fixed:

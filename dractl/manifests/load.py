@@ -26,6 +26,7 @@ from dractl.manifests.templates import (
     rendering_hint,
 )
 from dractl.manifests.text import decode, digest
+from dractl.program import program_name
 
 # Byte strings that name DRA: the group, the kinds (also under a misspelt group), the fields of pods. Searching for each
 # is ten times faster than one regular expression with alternatives.
@@ -264,7 +265,7 @@ def _in_file(
                 )
         return
     if is_ytt(source.text):
-        yield Skipped(source.name, "a ytt template", "ytt -f FOLDER | dractl lint -")
+        yield Skipped(source.name, "a ytt template", f"ytt -f FOLDER | {program_name()} lint -")
         return
     items = _read(source, definitions=definitions)
     faulty = [item for item in items if isinstance(item, Broken)] if meant or names else []

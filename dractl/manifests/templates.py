@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dractl.model.paths import at
+from dractl.program import program_name
 
 # Compiled on first use: most files contain no `{{`.
 _BLOCK_HEADER = r"(?:^|[\s:\-])[|>][-+0-9]{0,2}[ \t]*(?:#.*)?$"
@@ -108,7 +109,5 @@ def inserted_values(line: str) -> list[tuple[str, ...]]:
 def rendering_hint(chart: str | None) -> str:
     """A hint on how to lint a template."""
     if chart is None:
-        return (
-            "render it first and lint the output; a Helm chart: helm template CHART | dractl lint -"
-        )
-    return f"helm template {chart} | dractl lint -"
+        return f"render it first and lint the output; a Helm chart: helm template CHART | {program_name()} lint -"
+    return f"helm template {chart} | {program_name()} lint -"

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from dractl.errors import InputError
 from dractl.model.quantity import Quantity
+from dractl.program import program_name
 
 Path = tuple[str | int, ...]
 T = TypeVar("T")
@@ -33,7 +34,7 @@ class DecodeError(InputError):
         ).lstrip(".")
         place = ": ".join(filter(None, (*origin, field)))
         super().__init__(
-            message, place=place or None, hint="dractl lint says what is allowed there"
+            message, place=place or None, hint=f"{program_name()} lint says what is allowed there"
         )
 
 

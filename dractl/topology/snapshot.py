@@ -11,6 +11,7 @@ from typing import Any
 from dractl import atomic
 from dractl.archives import damage
 from dractl.errors import InputError
+from dractl.program import program_name
 from dractl.topology import wire
 from dractl.topology.complexes import complexes
 from dractl.topology.levels import affinity
@@ -46,7 +47,7 @@ def from_json(value: object) -> Machine:
         raise InputError(
             "not a machine snapshot: "
             + ("it has no field schema" if schema is None else f"schema is {schema!r}"),
-            hint=f"`dractl discover --save FILE` writes one (schema {SCHEMA})",
+            hint=f"`{program_name()} discover --save FILE` writes one (schema {SCHEMA})",
         )
     machine = wire.decode(Machine, value)
     check(machine)
@@ -185,7 +186,7 @@ def _collect(members: Iterator[tuple[str, bytes | str | None]]) -> Files:
     if not tops:
         raise InputError(
             "has no sys/ folder of a node",
-            hint="hwloc-gather-topology writes such archives; `dractl discover --save` writes a smaller file that "
+            hint=f"hwloc-gather-topology writes such archives; `{program_name()} discover --save` writes a smaller file that "
             "contains more",
         )
     top = min(tops)[1]

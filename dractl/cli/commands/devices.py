@@ -36,6 +36,7 @@ from dractl.explain.reasons.phrases import Names, Scope
 from dractl.lint.cel_hints import help_of
 from dractl.model import Target
 from dractl.model.nearest import nearest
+from dractl.program import program_name
 from dractl.report.alignment.text import fleet
 from dractl.report.canvas import Canvas
 from dractl.report.capacity import json as capacity_json, text as capacity_text
@@ -363,7 +364,8 @@ def _hanging(cluster: Cluster, node: str) -> Iterator[Problem]:
     for one in hanging.pods(Scheduler(cluster.state, cluster.features), node):
         namespace, name = key_of(one.pod)
         read_on = paste.NextStep(
-            "see what helps", paste.command("dractl explain pod/{} -n {}", name, namespace)
+            "see what helps",
+            paste.command(f"{program_name()} explain pod/{{}} -n {{}}", name, namespace),
         )
         yield Problem("pod-hangs", f"pod {one.pod}: {one.why}", (f"Pod/{one.pod}",), (read_on,))
 

@@ -19,6 +19,7 @@ from dractl.cli.node import From, SysfsRoot, read_node
 from dractl.cluster.state import text_at
 from dractl.errors import InputError, Unsupported, UsageError
 from dractl.model.shapes import MIG, Shape, parse, split
+from dractl.program import program_name
 from dractl.report.canvas import Canvas
 from dractl.report.machine import (
     matrix as machine_matrix,
@@ -156,7 +157,7 @@ def command(
     if save is not None:
         snapshots.save(machine, save, identity=with_identity)
         terminal.notice(
-            f"snapshot written to {save}; `dractl discover --from {save}` shows it again"
+            f"snapshot written to {save}; `{program_name()} discover --from {save}` shows it again"
         )
     if suggest is not None:
         _suggest(machine, suggest, target, hardware, printing.output_file)
@@ -169,7 +170,7 @@ def _refuse_together(modes: list[str]) -> None:
     if len(modes) > 1:
         raise UsageError(
             f"{' and '.join(modes)} cannot be combined: each prints its own report",
-            hint="run dractl once per report",
+            hint=f"run {program_name()} once per report",
         )
 
 
@@ -413,7 +414,7 @@ def _complain_of_missing(
         there = ", ".join(f"{count} of {driver}" for driver, count in counted.items())
         terminal.complain(
             f"this node's drivers would not publish enough devices for {'; '.join(short) or text}",
-            hint=f"they would publish {there}; `dractl discover` shows them",
+            hint=f"they would publish {there}; `{program_name()} discover` shows them",
         )
 
 

@@ -33,6 +33,7 @@ from dractl.explain.around.each import without_question
 from dractl.explain.around.groups import Group, groups
 from dractl.explain.unread import both, decided
 from dractl.facts import current
+from dractl.program import program_name
 from dractl.report.explain import (
     groups as explain_groups,
     json as explain_json,
@@ -141,7 +142,8 @@ def command(
         )
     if patch < 0:
         raise UsageError(
-            f"--patch {patch}: fixes are counted from 1", hint="dractl explain lists them"
+            f"--patch {patch}: fixes are counted from 1",
+            hint=f"{program_name()} explain lists them",
         )
     configured = driver_options.configured(driver, driver_version, driver_option, hardware)
     if hardware:
@@ -430,7 +432,7 @@ def _patches(explanations: list[Explanation], number: int) -> str:
     if not most:
         raise InputError(
             "no change was found to make it fit",
-            hint="dractl explain without --patch shows why it does not fit",
+            hint=f"{program_name()} explain without --patch shows why it does not fit",
         )
     if number > most:
         raise UsageError(

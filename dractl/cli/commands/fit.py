@@ -25,6 +25,7 @@ from dractl.facts import current
 from dractl.garbage import without_collecting
 from dractl.model import Target
 from dractl.model.shapes import split, split_list, spread
+from dractl.program import program_name
 from dractl.report.capacity import json as capacity_json, text as capacity_text
 from dractl.scheduler.attempt import Scheduler
 
@@ -164,7 +165,7 @@ def command(
             if name
             else "name one shape or object to place, or --shapes"
         )
-        raise UsageError(given, hint="dractl fit gpu=2,nic=1")
+        raise UsageError(given, hint=f"{program_name()} fit gpu=2,nic=1")
     namespace = namespace and namespace.removeprefix("=")  # -n=ml
     own = [name] if name and os.path.exists(name) else []
     with without_collecting():
@@ -285,7 +286,7 @@ def _tell_of_group(subject: Copies) -> None:
     if found is not None:
         kind, (_, name) = found
         terminal.notice(
-            f"copies are placed one by one, without the rules of {kind} {name}: dractl explain {kind.lower()}/{name} "
+            f"copies are placed one by one, without the rules of {kind} {name}: {program_name()} explain {kind.lower()}/{name} "
             "counts how many of its pods fit"
         )
 
@@ -298,7 +299,7 @@ def _tell_of_shared(subject: Copies) -> None:
         plural = "" if len(names) == 1 else "s"
         terminal.notice(
             f"all copies share claim{plural} {', '.join(names)}, which the pod names, and with it the same devices: "
-            f"dractl fit claim/{names[0]} counts copies with devices of their own"
+            f"{program_name()} fit claim/{names[0]} counts copies with devices of their own"
         )
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from dractl.cli import completing
+from dractl.cli.app import subcommand
 from dractl.cli.common import choose
 from dractl.cli.subcommands import SUBCOMMANDS
 
@@ -26,6 +27,6 @@ def command(
     asked = root.command
     if name is not None:
         choose("COMMAND", name, tuple(SUBCOMMANDS))
-        asked = root.command.get_command(root, name).loaded(root)  # type: ignore[attr-defined]
+        asked = subcommand(name)
         root = asked.context_class(asked, info_name=name, parent=root)
     sys.stdout.write(asked.get_help(root) + "\n")

@@ -19,6 +19,7 @@ from dractl.migration import Migrated, Migration, classes_for
 from dractl.migration.resources import wanted
 from dractl.model import Target
 from dractl.model.releases import GATES
+from dractl.program import program_name
 from dractl.report.objects import to_yaml
 
 FORMATS = ("text", "json", "yaml")
@@ -211,7 +212,11 @@ def _report(
     for item in skipped:
         terminal.notice(
             f"{item.file}: unchanged, {item.why}"
-            + (f"; {item.hint.replace('dractl lint -', 'dractl migrate -')}" if item.hint else "")
+            + (
+                f"; {item.hint.replace(f'{program_name()} lint -', f'{program_name()} migrate -')}"
+                if item.hint
+                else ""
+            )
         )
     for remark in remarks:
         terminal.notice(str(remark))

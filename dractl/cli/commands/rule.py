@@ -9,16 +9,17 @@ from typing import Annotated, Any
 from typer import Argument
 
 from dractl.cli import common, completing, terminal
+from dractl.cli.subcommands import spell
 from dractl.errors import UsageError
 from dractl.explain.reasons.base import ReasonPage
 from dractl.explain.reasons.registry import REASONS
 from dractl.lint import registry
 from dractl.lint.registry import HEADINGS, Rule
 from dractl.model.nearest import nearest_names
+from dractl.program import program_name
 from dractl.report.facts import driver_catalogue
 
 FORMATS = ("text", "json", "yaml")
-_ALL = "`dractl rule` lists every code and name"
 
 Name = Annotated[
     str | None,
@@ -96,7 +97,9 @@ def _near(name: str, known: Mapping[str, Rule]) -> str:
         one for one in there if name.lower() in one.lower()
     ]
     more = f" (and {len(found) - 6} more)" if len(found) > 6 else ""
-    return f"did you mean {', '.join(found[:6])}{more}?" if found else _ALL
+    if not found:
+        return f"`{program_name()} rule` lists every code and name"
+    return f"did you mean {', '.join(found[:6])}{more}?"
 
 
 def _list(rules: list[Rule], reasons: list[ReasonPage]) -> str:
@@ -107,7 +110,7 @@ def _list(rules: list[Rule], reasons: list[ReasonPage]) -> str:
         line = f"{rule.code}  {rule.severity:<7}  {rule.name:<{wide}}  {rule.section('')}"
         lines.append(canvas.cut(line, canvas.width) if sys.stdout.isatty() else line)
     wide = max((len(reason.code) for reason in reasons), default=0)
-    lines += ["", "Reasons of `dractl explain`", ""] if reasons else []
+    lines += ["", f"Reasons of `{program_name()} explain`", ""] if reasons else []
     lines += [f"{reason.code:<{wide}}  {reason.title}" for reason in reasons]
     return "\n".join(lines)
 
@@ -116,7 +119,8 @@ def _page(rule: Rule) -> str:
     title = terminal.paint(f"{rule.code} {rule.name}", "1", sys.stdout)
     lines = [f"{title} ({rule.severity})", "", rule.section("")]
     for heading in HEADINGS:
-        if body := rule.section(heading).replace("```yaml\n", "").replace("\n```", ""):
+        body = spell(rule.section(heading)).replace("```yaml\n", "").replace("\n```", "")
+        if body:
             lines += [
                 "",
                 terminal.paint(heading, "1;36", sys.stdout),
@@ -133,7 +137,7 @@ def _reason_page(reason: ReasonPage) -> str:
         ("How to see it", reason.see),
         ("How to fix it", reason.mend),
     ):
-        wrapped = textwrap.wrap(body, width - 2, break_on_hyphens=False)
+        wrapped = textwrap.wrap(spell(body), width - 2, break_on_hyphens=False)
         lines += [
             "",
             terminal.paint(heading, "1;36", sys.stdout),
@@ -143,7 +147,9 @@ def _reason_page(reason: ReasonPage) -> str:
 
 
 def _json(rule: Rule) -> dict[str, Any]:
-    sections = {heading: rule.section(heading) for heading in HEADINGS if rule.section(heading)}
+    sections = {
+        heading: spell(rule.section(heading)) for heading in HEADINGS if rule.section(heading)
+    }
     return {
         "code": rule.code,
         "name": rule.name,
@@ -158,7 +164,7 @@ def _reason_json(reason: ReasonPage) -> dict[str, Any]:
     return {
         "code": reason.code,
         "title": reason.title,
-        "means": reason.means,
-        "see": reason.see,
-        "mend": reason.mend,
+        "means": spell(reason.means),
+        "see": spell(reason.see),
+        "mend": spell(reason.mend),
     }

@@ -8,6 +8,7 @@ from dractl.cli import common, completing, terminal
 from dractl.errors import UsageError
 from dractl.model.nearest import nearest
 from dractl.model.releases import NEWEST, RELEASES
+from dractl.program import program_name
 from dractl.report.json_schemas import names, text
 
 Name = Annotated[
@@ -51,7 +52,7 @@ def command(
         near = nearest(name, known)
         raise UsageError(
             f"no schema {name!r}" + (f"; did you mean {near}?" if near else ""),
-            hint="`dractl schema` lists the names",
+            hint=f"`{program_name()} schema` lists the names",
         )
     terminal.write_utf8()
     common.write_report(text(name, kubernetes_version), printing.output_file)

@@ -18,6 +18,7 @@ from dractl.lint.finding import Report
 from dractl.manifests import load, load_readable
 from dractl.model import Target
 from dractl.model.releases import NEWEST
+from dractl.program import program_name
 from dractl.upgrade import (
     Compared,
     DescribedNode,
@@ -148,7 +149,8 @@ def _check_fix(paths: list[str], *, fix: bool, unsafe: bool) -> None:
         raise UsageError("--unsafe-fixes needs --fix")
     if fix and (not paths or "-" in paths):
         raise UsageError(
-            "--fix changes files", hint="name the manifests: dractl upgrade --fix PATH..."
+            "--fix changes files",
+            hint=f"name the manifests: {program_name()} upgrade --fix PATH...",
         )
 
 
@@ -235,9 +237,9 @@ def _with_fixes(found: Plan, paths: list[str], gates: Mapping[str, bool]) -> Pla
                     ref = finding.object
                     name = "/".join(filter(None, (ref.kind, ref.namespace, ref.name)))
                     safe = (
-                        "dractl lint --fix"
+                        f"{program_name()} lint --fix"
                         if finding.fix.safe
-                        else "dractl lint --fix --unsafe-fixes"
+                        else f"{program_name()} lint --fix --unsafe-fixes"
                     )
                     text = f"{finding.fix.title} ({safe} --kubernetes-version {release} {finding.position.file})"
                     fixes.setdefault(name, {})[text] = None

@@ -17,6 +17,7 @@ from dractl.drivers.nvidia.partitions import is_partitionable, partitions
 from dractl.drivers.nvidia.vfio import vfio_devices
 from dractl.drivers.profile import Inventory, Known, Options, Slice, one_slice
 from dractl.errors import UsageError
+from dractl.program import program_name
 from dractl.topology.machine import Gpu, Machine
 
 _SKIPPED = ("DGX Display", "NVIDIA DGX Display")  # go-nvlib's default skip list
@@ -60,7 +61,7 @@ class _Nvidia(Known, frozen=True):
             gpus = f"{found.partial} GPU{'s' if found.partial > 1 else ''}"
             found.notices.append(
                 f"{NAME}: {gpus} known from PCI alone: model, memory and versions are unknown here, and names may "
-                "differ; a snapshot taken on the node (dractl discover --save) has them"
+                f"differ; a snapshot taken on the node ({program_name()} discover --save) has them"
             )
         if dynamic and not found.counter_sets:
             off = any(gpu.mig_mode is False and gpu.mig_profiles for gpu in machine.gpus)

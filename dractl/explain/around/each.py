@@ -17,6 +17,7 @@ from dractl.explain.ask import Question
 from dractl.explain.explain import Explainer
 from dractl.explain.reasons.scheduling import NoConsumer, WouldFitNow
 from dractl.objects import Raw
+from dractl.program import program_name
 
 _TRIED = 12  # fixes, those that most pods wait for first
 _REPLICAS = 1000  # of one answer that are placed together
@@ -118,7 +119,7 @@ def _parted(explainer: Explainer, answer: Explanation) -> list[Explanation]:
 
 def without_question(answer: Explanation, names: Sequence[str]) -> Explanation:
     """The answer without the next step that asks what was asked: ``names`` (``podgroup/ring``)."""
-    asked = {f"dractl explain {name.lower()}" for name in names}
+    asked = {f"{program_name()} explain {name.lower()}" for name in names}
     steps = tuple(step for step in answer.next if step.command.partition(" -n ")[0] not in asked)
     if steps == answer.next:
         return answer

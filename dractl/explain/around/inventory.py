@@ -28,6 +28,7 @@ from dractl.explain.reasons.refusals import taint_text
 from dractl.explain.selectors import text_of
 from dractl.explain.unread import blind_to, both
 from dractl.model import Device, DeviceClass, ResourceClaim, decode
+from dractl.program import program_name
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.rejection import Cordoned
 
@@ -139,7 +140,8 @@ def _next(node: str, condition: Cause | None, stuck: Sequence[Hanging]) -> Itera
     for one in stuck[:_MOST]:
         namespace, pod = key_of(one.pod)
         yield NextStep(
-            f"see what helps pod {one.pod}", command("dractl explain pod/{} -n {}", pod, namespace)
+            f"see what helps pod {one.pod}",
+            command(f"{program_name()} explain pod/{{}} -n {{}}", pod, namespace),
         )
 
 

@@ -8,6 +8,7 @@ from dractl.explain.reasons.base import STOPPED, Cause, ReasonPage
 from dractl.explain.reasons.headline import Headline
 from dractl.explain.reasons.next_step import AskedObject
 from dractl.explain.reasons.phrases import Names, Scope
+from dractl.program import program_name
 
 _SEE = (
     "kubectl get podgroups.scheduling.k8s.io -n NS NAME -o yaml; dractl explain podgroup/NAME -n NS"
@@ -121,7 +122,7 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
             f"see how many pods of {self.group} fit, and whether another order or shape would place all",
-            command("dractl explain {} -n {}", _word(self.group), asked.namespace),
+            command(f"{program_name()} explain {{}} -n {{}}", _word(self.group), asked.namespace),
         )
 
 
@@ -168,7 +169,7 @@ class GangHeldBack(Cause, frozen=True, kw_only=True):
         return f"{self.group} waits for its pod {self.pod}, which is held back before scheduling: {why}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        ask = command("dractl explain {} -n {}", f"pod/{self.pod}", asked.namespace)
+        ask = command(f"{program_name()} explain {{}} -n {{}}", f"pod/{self.pod}", asked.namespace)
         yield NextStep(f"see what holds back pod {self.pod}", ask)
 
 

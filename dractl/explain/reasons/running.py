@@ -13,13 +13,17 @@ from dractl.explain.reasons.next_step import (
     see_node,
 )
 from dractl.explain.reasons.phrases import Names, Scope, first
+from dractl.program import program_name
 
 # kubernetes-sigs/dra-driver-nvidia-gpu cmd/compute-domain-kubelet-plugin/device_state.go
 _DOMAIN_NOT_READY = "asserting ComputeDomain Ready"
 
 
 def _check(node: str, why: str) -> NextStep:
-    return NextStep(f"run dractl discover --check on {node}: {why}", "dractl discover --check")
+    return NextStep(
+        f"run {program_name()} discover --check on {node}: {why}",
+        f"{program_name()} discover --check",
+    )
 
 
 def _log(asked: AskedObject, container: ContainerStatus) -> NextStep:

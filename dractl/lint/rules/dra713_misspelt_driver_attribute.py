@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING
 from dractl.lint.model import Advice, Found, Replacement, Run
 from dractl.lint.published import driver, in_domain, judged, nearest_published, published_here
 from dractl.objects import Expression, text
+from dractl.program import program_name
 
 if TYPE_CHECKING:  # not for files without selectors
     from dractl.cel.lookups import Lookup
@@ -101,7 +102,7 @@ def check(run: Run) -> Found:
 
 
 def _known_to(run: Run, domain: str) -> str:
-    known, rule = driver(domain), f"`dractl rule {domain}` shows what its devices have"
+    known, rule = driver(domain), f"`{program_name()} rule {domain}` shows what its devices have"
     return rule if known is None else judged(run, known).dated(rule)
 
 

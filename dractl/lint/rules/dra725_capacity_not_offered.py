@@ -38,6 +38,7 @@ from dractl.lint.model import Advice, Found, Replacement, Run
 from dractl.lint.published import judged, selections
 from dractl.model.names import without_domain
 from dractl.model.nearest import nearest_names
+from dractl.program import program_name
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -78,7 +79,7 @@ def check(run: Run) -> Found:
                 selection.subject,
                 path,
                 f"no device satisfies this: {_why(known.name, key, row, meant, selection.types)}",
-                help=f"`dractl rule {known.name}` lists what its devices have ({known.known_to})",
+                help=f"`{program_name()} rule {known.name}` lists what its devices have ({known.known_to})",
                 key=True,
                 confidence="likely",
                 fix=Replacement(path, meant, key=True) if meant else None,

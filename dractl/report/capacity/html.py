@@ -13,6 +13,7 @@ from dractl.alignment import Use
 from dractl.capacity import DeviceRow, Fit, Most, PluginRow, Problem, Stock, Stranded
 from dractl.capacity.aligned import Aligned
 from dractl.facts.resources import word_of
+from dractl.program import program_name
 from dractl.report.alignment.text import STYLE, fleet_section
 from dractl.report.capacity.text import aligned_lines, alignments, asked, short_name
 from dractl.report.page import bullets, page, table, texts
@@ -192,7 +193,7 @@ def _cards(
     cards = "".join(_card(names, nodes[names[0]], fits.get(names[0], ()), taken) for names in shown)
     left = len(nodes) - sum(map(len, shown))
     more = (
-        f"<p>and {left} more nodes, none like another: dractl devices -o wide lists them all</p>"
+        f"<p>and {left} more nodes, none like another: {program_name()} devices -o wide lists them all</p>"
         if left
         else ""
     )

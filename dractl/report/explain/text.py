@@ -17,6 +17,7 @@ from dractl.explain.answer import (
 )
 from dractl.explain.reasons.phrases import age
 from dractl.model.order import natural
+from dractl.program import program_name
 from dractl.report.alignment import text as alignment
 from dractl.report.canvas import Canvas
 from dractl.report.explain import opening as explain_opening
@@ -198,7 +199,7 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
     yield from _answer(e, canvas, now, every)
     if e.reasons:
         yield ""
-        yield f"More about {e.reasons[0].code}: dractl rule {e.reasons[0].code}"
+        yield f"More about {e.reasons[0].code}: {program_name()} rule {e.reasons[0].code}"
 
 
 def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from dractl.drivers import Known
 from dractl.facts import Attribute, Capacity, Taint
+from dractl.program import program_name
 from dractl.report.canvas import Canvas
 
 SCHEMA = "dractl/driver/v1"
@@ -72,7 +73,10 @@ def to_text(profile: Known, canvas: Canvas) -> str:
         wide = max(len(_taint(row)) for row in catalogue.taints)
         lines += [f"  {_taint(row):<{wide}}  {row.about}{_when(row)}" for row in catalogue.taints]
     if catalogue.settings:
-        lines += ["", f"Options (dractl render --driver-option {profile.name}:NAME=VALUE)"]
+        lines += [
+            "",
+            f"Options ({program_name()} render --driver-option {profile.name}:NAME=VALUE)",
+        ]
         wide = max(len(row.name) for row in catalogue.settings)
         lines += [f"  {row.name:<{wide}}  {row.values}: {row.about}" for row in catalogue.settings]
     if catalogue.notes:

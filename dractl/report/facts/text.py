@@ -6,6 +6,7 @@ from dractl.facts.check import OLD
 from dractl.facts.seen import UnknownDriver
 from dractl.facts.summary import DriverLine, Summary
 from dractl.model.releases import PREVIEWS, RELEASES
+from dractl.program import program_name
 from dractl.report.canvas import Canvas
 from dractl.report.plain import plural
 
@@ -32,7 +33,7 @@ def render(said: Summary, canvas: Canvas, *, every: bool) -> str:
     lines += ["", *said.seen] if said.seen else []
     lines += [
         "",
-        f"{said.products} products, {said.machines} machines: `dractl render --list-hardware`",
+        f"{said.products} products, {said.machines} machines: `{program_name()} render --list-hardware`",
     ]
     if said.old:
         lines += [

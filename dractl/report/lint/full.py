@@ -3,6 +3,7 @@
 from dractl.lint import registry
 from dractl.lint.finding import Finding, Report
 from dractl.manifests import Position
+from dractl.program import program_name
 from dractl.report.canvas import Canvas
 from dractl.report.lint.summary import STYLES
 from dractl.report.plain import printable, wrap
@@ -21,8 +22,8 @@ def explained(report: Report) -> str:
         {finding.code for finding in report.findings if not registry.rule_of(finding.code).page}
     )
     if len(codes) < 2:
-        return f"`dractl rule {codes[0]}` explains the rule" if codes else ""
-    return f"`dractl rule CODE` explains a rule: {', '.join(codes)}"
+        return f"`{program_name()} rule {codes[0]}` explains the rule" if codes else ""
+    return f"`{program_name()} rule CODE` explains a rule: {', '.join(codes)}"
 
 
 def _finding(finding: Finding, canvas: Canvas) -> str:

@@ -26,6 +26,7 @@ from dractl.lint.inventory import SliceDevice
 from dractl.lint.model import Advice, Claim, Found, Run
 from dractl.lint.standard import STANDARD_DOMAIN
 from dractl.objects import Request, mapping, quantity, text
+from dractl.program import program_name
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -155,6 +156,6 @@ def _advice(
         claim.subject,
         (*left[0][0].path,),
         f"the claim cannot be allocated on {machines}, even if all devices are free",
-        help="dractl explain FILE --hardware MACHINE shows what it stops at",
+        help=f"{program_name()} explain FILE --hardware MACHINE shows what it stops at",
         confidence="likely",
     )

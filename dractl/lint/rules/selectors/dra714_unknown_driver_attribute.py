@@ -38,6 +38,7 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 from dractl.lint.model import Found, Run
 from dractl.lint.published import Read, in_domain, nearest_published, reads
 from dractl.lint.standard import STANDARD_DOMAIN, meant_standard
+from dractl.program import program_name
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -64,7 +65,7 @@ def check(run: Run) -> Found:
                 message += f": the selector {'never matches' if read.guarded else 'fails on each of its devices'}"
             added = driver.fact.extension and lookup.kind == "attributes"
             message += f", unless {driver.fact.extension} adds it" if added else ""
-            help_ = f"{_have(read)} ({driver.known_to}); `dractl rule {driver.name}` describes them"
+            help_ = f"{_have(read)} ({driver.known_to}); `{program_name()} rule {driver.name}` describes them"
             yield driver.soften(
                 read.advice(message, help_, severity="info" if added and read.guarded else None)
             )
