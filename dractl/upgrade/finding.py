@@ -99,7 +99,9 @@ def before_nodes(release: str, nodes: Iterable[Mapping[str, Any]]) -> Iterator[s
     names = sorted(name for name, minor in older.items() if minor is not None and minor < last)
     if names:
         found = sorted({minor for minor in older.values() if minor is not None and minor < last})
-        yield f"drain {_some(names)}, one after the other: kubelet {', '.join(f'1.{minor}' for minor in found)} there"
+        kubelets = ", ".join(f"1.{minor}" for minor in found)
+        by_one = " one by one" if len(names) > 1 else ""
+        yield f"drain {_some(names)}{by_one} (kubelet {kubelets})"
 
 
 def before_driver(name: str, findings: Iterable[Finding]) -> Iterator[str]:

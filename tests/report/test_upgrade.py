@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from dractl.model.releases import NEWEST, RELEASES
 from dractl.report.canvas import Canvas
 from dractl.report.upgrade import (
     html as upgrade_html,
@@ -24,6 +27,36 @@ def test_html_has_no_markup_of_others() -> None:
     assert "&lt;b&gt;" in page
 
 
+def test_a_page_has_no_column_that_most_rows_leave_empty() -> None:
+    bare = Finding("planned", "info", "a gate becomes stable", source="kubernetes#1")
+    steps = (PLAN.steps[0], Step("Kubernetes 1.38", (), (bare,)))
+    page = upgrade_html.render(Plan("1.36", "1.38", steps))
+    assert "<td></td>" not in page
+    assert {row.count("<td") for row in page.split("<tr>")[1:]} == {2}
+
+
+@pytest.mark.parametrize(
+    ("release", "said"),
+    [
+        (NEWEST, f"already at Kubernetes {NEWEST}, the newest release that dractl knows"),
+        ("1.35", "already at Kubernetes 1.35"),
+    ],
+)
+def test_a_cluster_that_has_the_release_already(release: str, said: str) -> None:
+    lines = upgrade_text.render(Plan(release, release, ()), Canvas(width=80)).splitlines()
+    assert lines[0].startswith(said)
+    assert ("; try --to " in lines[0]) == (release == NEWEST and RELEASES[-1] != NEWEST)
+    other = Plan(release, release, (), {"gpu.nvidia.com": ("0.4", "0.5")})
+    assert "already" not in upgrade_text.headline(other)
+
+
+def test_the_headline_counts_what_there_is() -> None:
+    change = Finding("x", "changes", "it behaves differently")
+    step = Step("Kubernetes 1.37", (), (change, change, Finding("y", "info", "as before")))
+    headline = upgrade_text.headline(Plan("1.36", "1.37", (step,)))
+    assert headline == "Kubernetes 1.36 → 1.37: nothing breaks, 2 behavior changes, 1 note"
+
+
 def test_markdown_has_no_markup_of_others() -> None:
     text = upgrade_markdown.render(PLAN)
     assert "\n# y" not in text
@@ -34,11 +67,8 @@ def test_markdown_has_no_markup_of_others() -> None:
 
 def test_what_breaks_comes_with_its_fix_and_what_is_before_it() -> None:
     lines = upgrade_text.render(PLAN, Canvas(width=80, unicode=False)).splitlines()
-    assert lines[0] == "Kubernetes 1.36 -> 1.37: 1 BREAKS, 0 CHANGES, 0 INFO"
-    assert lines[3:5] == [
-        "  before it: change <b>",
-        "  BREAKS   Pod/<i> `q`: <b>*x* # y `z` [l](u)",
-    ]
+    assert lines[0] == "Kubernetes 1.36 -> 1.37: 1 break"
+    assert lines[3:5] == ["  first change <b>", "  BREAKS   Pod/<i> `q`: <b>*x* # y `z` [l](u)"]
     assert lines[5] == "           fix: <script>"
 
 

@@ -66,7 +66,7 @@ def test_each_kubelet_that_is_drained_is_named_once() -> None:
         for number, kubelet in enumerate(("v1.35.2", "v1.36.0", "v1.35.1", "v1.37.0"))
     ]
     (step,) = before_nodes("1.37", nodes)
-    assert step == "drain n0, n1, n2, one after the other: kubelet 1.35, 1.36 there"
+    assert step == "drain n0, n1, n2 one by one (kubelet 1.35, 1.36)"
 
 
 def test_fixed_versions_are_not_told() -> None:
@@ -118,9 +118,7 @@ def test_nodes_are_a_step_after_the_control_plane() -> None:
         "Kubernetes 1.37",
         "Nodes 1.37",
     ]
-    assert found.steps[-1].before == (
-        "drain node-1, node-2, one after the other: kubelet 1.35, 1.36 there",
-    )
+    assert found.steps[-1].before == ("drain node-1, node-2 one by one (kubelet 1.35, 1.36)",)
 
 
 def test_kernels_are_information() -> None:

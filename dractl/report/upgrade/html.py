@@ -1,5 +1,6 @@
 """``dractl upgrade -o html``: a page to read and to hand on."""
 
+from collections.abc import Iterator
 from html import escape
 
 from dractl.report.page import bullets, cell, page, table
@@ -7,31 +8,39 @@ from dractl.report.upgrade.text import headline
 from dractl.upgrade import Finding, Plan, Step
 
 _LOOKS = {"breaks": "bad strong", "changes": "warn", "info": "soft"}
-_OBJECTS = 8
+_MAX_OBJECTS = 8
+_STYLE = "body { max-width: 62rem; } table { width: 100%; } td:first-child { width: 5.5rem; }"
 
 
 def render(plan: Plan) -> str:
-    """The plan as a page: a table for each step."""
+    """Return the plan as a page: a table for each step."""
     parts = [f"<h1>{escape(headline(plan))}</h1>", *(_step(step) for step in plan.steps)]
     if plan.not_compared:
         parts += ["<h2>Not compared</h2>", bullets(plan.not_compared)]
-    return page(headline(plan), parts)
+    return page(headline(plan), parts, _STYLE)
 
 
 def _step(step: Step) -> str:
-    before = bullets([f"before it: {text}" for text in step.before])
-    if not step.findings:
-        return f"<h2>{escape(step.step)}</h2>{before}<p>nothing changes</p>"
-    return f"<h2>{escape(step.step)}</h2>{before}" + table(
-        (_row(one) for one in step.findings),
-        ("", "objects", "what", "fix", "owner", "source"),
-        "rows",
-    )
+    before = bullets([f"first {text}" for text in step.before])
+    rows = table(map(_row, step.findings)) if step.findings else "<p>nothing changes</p>"
+    return f"<h2>{escape(step.step)}</h2>{before}{rows}"
 
 
 def _row(finding: Finding) -> str:
-    more = len(finding.objects) - _OBJECTS
-    names = ", ".join(finding.objects[:_OBJECTS]) + (f" and {more} more" if more > 0 else "")
+    """Return the level, and beside it the message with what else there is to say: most findings have only some."""
+    level = cell(finding.level, _LOOKS[finding.level])
+    return f"{level}<td>{'<br>'.join((escape(finding.message), *_details(finding)))}</td>"
+
+
+def _details(finding: Finding) -> Iterator[str]:
+    more = len(finding.objects) - _MAX_OBJECTS
+    names = [f"<code>{escape(name)}</code>" for name in finding.objects[:_MAX_OBJECTS]]
+    if names:
+        yield ", ".join(names) + (f" and {more} more" if more > 0 else "")
+    if finding.fix:
+        yield f"<b>fix</b> {escape(finding.fix)}"
+    if finding.owner and not finding.owner.startswith("namespace "):  # the names have it
+        yield f"<b>owner</b> {escape(finding.owner)}"
     source = ", ".join(filter(None, (finding.source, finding.date)))
-    texts = (names, finding.message, finding.fix or "", finding.owner or "", source)
-    return cell(finding.level, _LOOKS[finding.level]) + "".join(map(cell, texts))
+    if source:
+        yield f"<small class=soft>{escape(source)}</small>"

@@ -3,11 +3,13 @@
 from collections import Counter
 from itertools import groupby
 
+from dractl.model.releases import NEWEST, RELEASES
 from dractl.report.canvas import Canvas
-from dractl.report.plain import printable, wrap
+from dractl.report.plain import plural, printable, wrap
 from dractl.upgrade import Finding, Plan, Step
-from dractl.upgrade.finding import LEVELS
+from dractl.upgrade.finding import LEVELS, Level
 
+_NOUNS: dict[Level, str] = {"breaks": "break", "changes": "behavior change", "info": "note"}
 _STYLES = {"breaks": "1;31", "changes": "33", "info": "2"}
 _ALIKE = 2  # findings of one code in a step; more are counted, unless every one is wanted, so that a screen holds it all
 _LINES = 2  # lines of a finding, and one of its fix
@@ -32,27 +34,42 @@ def render(plan: Plan, canvas: Canvas, *, every: bool = False) -> str:
 
 
 def headline(plan: Plan) -> str:
-    """What is upgraded, and how much breaks and changes."""
+    """Return what is upgraded, and how much breaks and changes; or that there is nothing to upgrade."""
+    if plan.start == plan.to and not (plan.drivers or any(step.findings for step in plan.steps)):
+        return _already(plan.to)
     drivers = "".join(
         f", {name} {before} → {after}" for name, (before, after) in plan.drivers.items()
     )
     kubernetes = f"Kubernetes {plan.start}" + (f" → {plan.to}" if plan.to != plan.start else "")
-    counts = ", ".join(f"{plan.count(level)} {level.upper()}" for level in LEVELS)
-    return f"{kubernetes}{drivers}: {counts}"
+    counts = [_count(level, plan.count(level)) for level in LEVELS if plan.count(level)]
+    unbroken = [] if plan.count("breaks") else ["nothing breaks"]
+    return f"{kubernetes}{drivers}: {', '.join((*unbroken, *counts))}"
+
+
+def _already(release: str) -> str:
+    """Say that the cluster has the release; of the newest one, which preview there is."""
+    if release != NEWEST:
+        return f"already at Kubernetes {release}"
+    further = f"; try --to {RELEASES[-1]}, a preview" if RELEASES[-1] != NEWEST else ""
+    return f"already at Kubernetes {release}, the newest release that dractl knows{further}"
+
+
+def _count(level: Level, count: int) -> str:
+    return plural(count, _NOUNS[level])
 
 
 def _step(step: Step, canvas: Canvas, *, every: bool) -> list[str]:
     lines = [canvas.paint(printable(step.step), "1")]
     for text in step.before:
-        lines += _wrapped(f"before it: {printable(text)}", canvas, "  ", 0 if every else 1)
-    hidden: Counter[str] = Counter()
+        lines += _wrapped(f"first {printable(text)}", canvas, "  ", 0 if every else 1)
+    hidden: Counter[Level] = Counter()
     for _, alike in groupby(step.findings, key=lambda one: (one.level, one.code)):
         found = list(alike)
         shown = found if every else found[: _ALIKE if found[0].level != "info" else 0]
         for finding in shown:
             lines += _finding(finding, canvas, every=every)
         hidden[found[0].level] += len(found) - len(shown)
-    more = ", ".join(f"{count} {level.upper()}" for level, count in hidden.items() if count)
+    more = ", ".join(_count(level, count) for level, count in hidden.items() if count)
     lines += [f"  {'and ' if len(lines) > 1 else ''}{more}; -v shows all"] if more else []
     return lines if len(lines) > 1 else [*lines, "  nothing changes"]
 
