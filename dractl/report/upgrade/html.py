@@ -38,9 +38,9 @@ def _details(finding: Finding) -> Iterator[str]:
     if names:
         yield ", ".join(names) + (f" and {more} more" if more > 0 else "")
     if finding.fix:
-        yield f"<b>fix</b> {escape(finding.fix)}"
+        yield f"<span class=strong>fix</span> {escape(finding.fix)}"
     if finding.owner and not finding.owner.startswith("namespace "):  # the names have it
-        yield f"<b>owner</b> {escape(finding.owner)}"
+        yield f"<span class=strong>owner</span> {escape(finding.owner)}"
     source = ", ".join(filter(None, (finding.source, finding.date)))
     if source:
         yield f"<small class=soft>{escape(source)}</small>"
