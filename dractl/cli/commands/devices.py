@@ -37,7 +37,7 @@ from dractl.lint.cel_hints import help_of
 from dractl.model import Target
 from dractl.model.nearest import nearest
 from dractl.program import program_name
-from dractl.report.alignment.text import fleet
+from dractl.report.alignment.text import fleet_text
 from dractl.report.canvas import Canvas
 from dractl.report.capacity import json as capacity_json, text as capacity_text
 from dractl.scheduler.attempt import Scheduler
@@ -333,7 +333,7 @@ _PANELS = 12  # of a picture
 def _alignment(found: tuple[Use, ...], output: str, to_file: object) -> str:
     """Everything that is allocated, as text; as a picture the worst, with the kinds that are least aligned."""
     if output != "svg":
-        return fleet(found, terminal.canvas(to_file=to_file, unlimited=100))
+        return fleet_text(found, terminal.canvas(to_file=to_file, unlimited=100))
     from dractl.report.alignment import svg as alignment_svg
 
     panels = [

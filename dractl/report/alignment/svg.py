@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 
 from dractl.alignment import Alignment
-from dractl.report.alignment.text import counted
+from dractl.report.alignment.text import format_levels
 from dractl.report.page import FONT, PALETTE
 
 _ROW, _BOX, _GAP, _HEAD, _PAD = 24, 118, 84, 46, 14
@@ -49,7 +49,7 @@ def _panel(title: str, found: Alignment, left: int) -> str:
     share = "" if found.share is None else f"{int(100 * found.share[0])} % of the best: "
     parts = [
         f'<text x="{left}" y="16" font-weight="600" fill="var(--ink)">{escape(title)}</text>',
-        f'<text x="{left}" y="33" fill="var(--soft)">{escape(share + counted(found.levels))}</text>',
+        f'<text x="{left}" y="33" fill="var(--soft)">{escape(share + format_levels(found.levels))}</text>',
     ]
     for pair in found.pairs:
         level = pair.level or "unknown"

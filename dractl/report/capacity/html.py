@@ -14,7 +14,7 @@ from dractl.capacity import DeviceRow, Fit, Most, PluginRow, Problem, Stock, Str
 from dractl.capacity.aligned import Aligned
 from dractl.facts.resources import word_of
 from dractl.program import program_name
-from dractl.report.alignment.text import STYLE, fleet_section
+from dractl.report.alignment.html import STYLE, fleet_section
 from dractl.report.capacity.text import aligned_lines, alignments, asked, short_name
 from dractl.report.page import bullets, page, table, texts
 

@@ -13,7 +13,7 @@ from dractl.cluster.devices import Holder
 from dractl.cluster.rights import WHOLE, Rights
 from dractl.explain.answer import Reason, plain
 from dractl.facts import current
-from dractl.report.alignment.text import constraint_json, use_json
+from dractl.report.alignment.json import constraint_json, use_json
 
 
 def devices(

@@ -8,7 +8,8 @@ from dractl.explain.around.groups import Group
 from dractl.explain.reasons.phrases import age
 from dractl.facts.resources import word_of
 from dractl.model.order import natural
-from dractl.report.alignment import svg as alignment_svg, text as alignment
+from dractl.report.alignment import html as alignment_html, svg as alignment_svg
+from dractl.report.alignment.text import title as alignment_title
 from dractl.report.explain import groups as explain_groups, opening as explain_opening
 from dractl.report.page import cell, page, table
 
@@ -53,7 +54,7 @@ def render(
         *(part for group in groups for part in _group(group)),
         *(p for e in explanations for p in _section(e, now)),
     ]
-    return page(title, parts or [f"<p>{escape(otherwise)}</p>"], _STYLE + alignment.STYLE)
+    return page(title, parts or [f"<p>{escape(otherwise)}</p>"], _STYLE + alignment_html.STYLE)
 
 
 def _group(group: Group) -> Iterator[str]:
@@ -93,8 +94,8 @@ def _section(e: Explanation, now: float | None) -> Iterator[str]:
     if len(e.nodes) > 1:
         yield from _nodes(e.nodes)
     if e.alignment:
-        yield from alignment.section(e.alignment)
-        panels = [(alignment.title(found), found) for found in e.alignment]
+        yield from alignment_html.alignment_section(e.alignment)
+        panels = [(alignment_title(found), found) for found in e.alignment]
         yield f"<div class=wide>{alignment_svg.render(panels, alone=False)}</div>"
     if not e.fits and not e.unchecked:
         yield from _fixes(e.fixes)

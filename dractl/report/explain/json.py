@@ -9,7 +9,7 @@ from dractl.explain.answer import Explanation, plain
 from dractl.explain.around.groups import Group
 from dractl.explain.unread import Blind
 from dractl.facts import current
-from dractl.report.alignment import text as alignment
+from dractl.report.alignment.json import alignment_json
 from dractl.report.explain import groups as explain_groups
 
 SCHEMA = "dractl/explain/v1"
@@ -86,7 +86,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
         ],
         **({"next": plain(e.next)} if e.next else {}),
         "notes": list(e.notes),
-        **({"alignment": [alignment.as_json(one) for one in e.alignment]} if e.alignment else {}),
+        **({"alignment": [alignment_json(one) for one in e.alignment]} if e.alignment else {}),
         **({"unread": [_unread(one) for one in e.unread]} if e.unread else {}),
         **(
             {"devices": plain(e.devices), "drivers": plain(e.drivers)}

@@ -18,7 +18,7 @@ from dractl.explain.answer import (
 from dractl.explain.reasons.phrases import age
 from dractl.model.order import natural
 from dractl.program import program_name
-from dractl.report.alignment import text as alignment
+from dractl.report.alignment.text import alignment_lines
 from dractl.report.canvas import Canvas
 from dractl.report.explain import opening as explain_opening
 from dractl.report.plain import plural, printable, wrap
@@ -533,7 +533,7 @@ def _alignment(e: Explanation, canvas: Canvas) -> Iterator[str]:
     if e.alignment:
         yield ""
         yield f"  {canvas.paint('Alignment', '1')}"
-    for heading, text in alignment.lines(e.alignment):
+    for heading, text in alignment_lines(e.alignment):
         if heading:
             yield from _wrapped(f"    {heading}  ", text, canvas, hanging=6 + len(heading))
         else:
