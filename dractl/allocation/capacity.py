@@ -12,10 +12,12 @@ from msgspec import Struct
 from dractl.model import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
 from dractl.model.go import int64
 from dractl.model.names import without_domain
-from dractl.model.quantity import Quantity
+from dractl.model.quantity import Quantity, SaturatingQuantity
 
 _MAX = (1 << 63) - 1
 _NOT_REPRESENTABLE = "capacity request cannot be represented in the device's range arithmetic"
+_DIVIDED_BY_ZERO = "runtime error: integer divide by zero"
+"""What Go says of a step that wraps to zero, such as 2^64: kube-scheduler panics."""
 
 
 class CapacityFault(ValueError):
@@ -31,10 +33,18 @@ class Unfit(Struct, frozen=True):
 
 
 class Arithmetic(Struct, frozen=True):
-    """``milli``: thousandths are used if possible; ``strict``: a number too large for int64 is a fault."""
+    """How a release calculates with amounts of capacity."""
 
     milli: bool
+    """Thousandths are used if possible."""
     strict: bool
+    """A number too large for int64 is a fault."""
+    saturates: bool = False
+    """Quantities are those of 1.38."""
+
+    def convert(self, quantity: Quantity) -> Quantity:
+        """Return the quantity as the release calculates with it, and prints it."""
+        return SaturatingQuantity.of(quantity) if self.saturates else quantity
 
 
 def consumption(
@@ -69,7 +79,7 @@ def consumption(
     for name, amount in consumed.items():
         if _violates(amount, capacity[name].request_policy, arithmetic):
             return Unfit("capacity-policy", name, amount)
-    return consumed
+    return {name: arithmetic.convert(amount) for name, amount in consumed.items()}
 
 
 def nano(quantity: Quantity) -> int:
@@ -109,8 +119,8 @@ def _round_up(
         return _round_up_milli(requested, bounds.min, bounds.step)
     if arithmetic.strict and requested > Quantity(_MAX):
         raise CapacityFault(f"{_NOT_REPRESENTABLE}: request {requested} exceeds MaxInt64")
-    least, step = bounds.min.value(), bounds.step.value()
-    times = _steps(requested.value() - least, step)
+    least, step = (arithmetic.convert(bound).value() for bound in (bounds.min, bounds.step))
+    times = _steps(arithmetic.convert(requested).value() - least, step)
     if arithmetic.strict and least >= 0 and times > (_MAX - least) // step:
         raise CapacityFault(
             f"{_NOT_REPRESENTABLE}: rounding request {requested} up to the next step passes MaxInt64"
@@ -144,6 +154,8 @@ def _round_up_milli(requested: Quantity, least: Quantity, step: Quantity) -> Qua
 
 def _steps(distance: int, step: int) -> int:
     """Go's division truncates; a remainder adds one step."""
+    if step == 0:
+        raise CapacityFault(_DIVIDED_BY_ZERO)
     distance = int64(distance)
     times = abs(distance) // abs(step) * (1 if (distance >= 0) == (step > 0) else -1)
     return times + (distance % step != 0)
@@ -173,7 +185,12 @@ def _outside(amount: Quantity, bounds: CapacityRequestPolicyRange, arithmetic: A
     if _uses_milli(bounds, arithmetic):
         milli = _exact_milli(amount)
         return milli is None or (milli - bounds.min.milli_value()) % bounds.step.milli_value() != 0
-    return int64(amount.value() - bounds.min.value()) % bounds.step.value() != 0
+    value, least, step = (
+        arithmetic.convert(quantity).value() for quantity in (amount, bounds.min, bounds.step)
+    )
+    if step == 0:
+        raise CapacityFault(_DIVIDED_BY_ZERO)
+    return int64(value - least) % step != 0
 
 
 def _uses_milli(bounds: CapacityRequestPolicyRange, arithmetic: Arithmetic) -> bool:

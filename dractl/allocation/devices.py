@@ -87,7 +87,9 @@ class NodeDevices:
         self.binding = features.binding_conditions
         strict = features.has("strict-amounts")
         self.arithmetic = Arithmetic(
-            milli=strict and features.enabled("DRAFractionalCapacityRange"), strict=strict
+            milli=strict and features.enabled("DRAFractionalCapacityRange"),
+            strict=strict,
+            saturates=features.has("saturating-quantities"),
         )
         self.offers: list[Offer] = []
         self.base: dict[int, int] = {}

@@ -63,7 +63,7 @@ from dractl.model.names import (
     qualified_name as qualified_name,
 )
 from dractl.model.pods import pod_specs as pod_specs, pod_templates as pod_templates
-from dractl.model.quantity import Quantity as Quantity
+from dractl.model.quantity import Quantity as Quantity, SaturatingQuantity as SaturatingQuantity
 from dractl.model.reader import DecodeError as DecodeError, Path as Path, Reader as Reader
 from dractl.model.releases import (
     GATES as GATES,

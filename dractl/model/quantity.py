@@ -3,6 +3,7 @@ k8s.io/apimachinery/pkg/api/resource.
 
 The Go type stores a number either as an int64 times a power of ten or as an arbitrary decimal, and some results depend
 on which (``is_int64``, ``value``, the rounding of negative numbers), so the same two representations are kept here.
+:class:`Quantity` is that of releases up to 1.37, :class:`SaturatingQuantity` that of 1.38.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from functools import lru_cache, total_ordering
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 from dractl.model.go import int64, json_number
 
@@ -35,6 +36,7 @@ _NANO = -9
 _INT64_DIGITS = 18  # math.go maxInt64Factors
 _MAX_INT64 = (1 << 63) - 1
 _MIN_INT64 = -(1 << 63)
+_MIN_INT32 = -(1 << 31)
 _MAX_DIGITS = 4000  # a longer number has no use and would cost quadratic time
 
 _GO_SPACE = (
@@ -52,9 +54,18 @@ def _is_int64(number: int) -> bool:
     return _MIN_INT64 <= number <= _MAX_INT64
 
 
+Int64Amount = tuple[int, int]
+"""An int64 and its power of ten, as amount.go has them: a number that is no decimal in Go."""
+
+
 def _divide_away_from_zero(number: int, divisor: int) -> int:
     quotient = -(-abs(number) // divisor)
     return quotient if number >= 0 else -quotient
+
+
+def _int32(number: int) -> int:
+    """Return the number as Go converts it to int32."""
+    return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def _strip_factors(number: int, base: int) -> tuple[int, int]:
@@ -77,17 +88,20 @@ class Quantity:
     ``str()`` is what the API prints: the canonical form, or the text as written if Go keeps it.
     """
 
-    __slots__ = ("_exponent", "_fixed", "_text", "_unscaled", "format")
+    __slots__ = ("_amount", "_exponent", "_fixed", "_text", "_unscaled", "_written", "format")
 
     format: Format
+    """The format in which it was written, and is printed."""
 
     def __init__(self, unscaled: int = 0, exponent: int = 0, format: Format = "DecimalSI") -> None:  # noqa: A002
         """``unscaled`` times ten to the ``exponent``."""
         self._unscaled = unscaled
         self._exponent = exponent
         self._fixed = _is_int64(unscaled)  # held as int64Amount, not as inf.Dec
+        self._amount: Int64Amount | None = None  # held as int64Amount by 1.38 alone
         self.format = format
-        self._text: str | None = None
+        self._written: str | None = None  # the text as written, if Go keeps it
+        self._text: str | None = None  # what it is printed as, once it was
 
     @classmethod
     def parse(cls, value: str | float) -> Quantity:
@@ -110,7 +124,7 @@ class Quantity:
     # -- numbers ------------------------------------------------------------------------------------------------------
 
     def value(self) -> int:
-        """The number rounded up to an integer, like ``Value()``: beyond int64 it overflows as in Go."""
+        """Return the number rounded up to an integer, like ``Value()``: beyond int64 it overflows as in Go."""
         return self._scaled(0)
 
     def milli_value(self) -> int:
@@ -164,7 +178,7 @@ class Quantity:
             base = float(self._unscaled)
             return base * 10.0**self._exponent if self._exponent else base
         except OverflowError:
-            return float("inf") if self._unscaled > 0 else float("-inf")
+            return math.copysign(math.inf, self._unscaled) if self._unscaled else math.nan
 
     def exact(self) -> tuple[int, int]:
         """``(unscaled, exponent)``: exactly unscaled times ten to the exponent; unscaled has no factor of ten."""
@@ -178,32 +192,47 @@ class Quantity:
 
     # -- arithmetic ---------------------------------------------------------------------------------------------------
 
-    def __add__(self, other: Quantity) -> Quantity:
+    def __add__(self, other: Quantity) -> Self:
         """The sum, in the format of the left side, or of the right one if the left is zero.
 
         OverflowError if the two are more than 4,000 orders of magnitude apart.
         """
-        fixed = self._fixed and other._fixed
         format_ = other.format if self._unscaled == 0 else self.format
-        if fixed and other._unscaled == 0:
-            unscaled, exponent = self._unscaled, self._exponent
-        elif fixed and self._unscaled == 0:
-            unscaled, exponent = other._unscaled, other._exponent
-        else:
-            exponent = min(self._exponent, other._exponent)
-            widest = max(self._exponent, other._exponent) - exponent
-            if widest > _MAX_DIGITS:
-                raise OverflowError("the sum of these quantities has too many digits")
-            left = self._unscaled * _ten(self._exponent - exponent)
-            right = other._unscaled * _ten(other._exponent - exponent)
-            unscaled = left + right
-            fixed = fixed and _is_int64(left) and _is_int64(right) and _is_int64(unscaled)
-        return _quantity(unscaled, exponent, format_, fixed=fixed)
+        left, right = self._int64_amount(), other._int64_amount()
+        total = _add_int64(left, right) if left is not None and right is not None else None
+        if self._fixed and other._fixed and total is not None:
+            return self._make(*total, format_, fixed=True)
+        exponent = min(self._exponent, other._exponent)
+        if max(self._exponent, other._exponent) - exponent > _MAX_DIGITS:
+            raise OverflowError("the sum of these quantities has too many digits")
+        unscaled = self._unscaled * _ten(self._exponent - exponent)
+        unscaled += other._unscaled * _ten(other._exponent - exponent)
+        return self._make(unscaled, exponent, format_, fixed=False, amount=total)
 
-    def __neg__(self) -> Quantity:
-        return _quantity(-self._unscaled, self._exponent, self.format, fixed=self._fixed)
+    def _int64_amount(self) -> Int64Amount | None:
+        """Return what 1.38 holds the number as, if that is no decimal; earlier releases have more decimals."""
+        return self._amount or ((self._unscaled, self._exponent) if self._fixed else None)
 
-    def __sub__(self, other: Quantity) -> Quantity:
+    def _make(
+        self,
+        unscaled: int,
+        exponent: int,
+        format_: Format,
+        *,
+        fixed: bool,
+        amount: Int64Amount | None = None,
+    ) -> Self:
+        quantity = type(self)(unscaled, exponent, format_)
+        quantity._fixed, quantity._amount = fixed, amount
+        return quantity
+
+    def __neg__(self) -> Self:
+        amount = (-self._amount[0], self._amount[1]) if self._amount else None
+        return self._make(
+            -self._unscaled, self._exponent, self.format, fixed=self._fixed, amount=amount
+        )
+
+    def __sub__(self, other: Quantity) -> Self:
         """The difference; its format follows the same rule as that of a sum."""
         return self + (-other)
 
@@ -234,7 +263,7 @@ class Quantity:
 
     def __str__(self) -> str:
         if self._text is None:
-            self._text = self._canonical()
+            self._text = self._written or self._canonical()
         return self._text
 
     def __repr__(self) -> str:
@@ -258,8 +287,63 @@ class Quantity:
         mantissa, exponent = unscaled * _ten(spare), exponent - spare
         if self.format == "DecimalExponent":
             return f"{mantissa}e{exponent}" if exponent else str(mantissa)
-        # There is no suffix above E, and upstream then prints none: 1000E reads "1".
-        return f"{mantissa}{_DECIMAL_SUFFIX.get(exponent, '')}"
+        return f"{mantissa}{self._suffix(exponent)}"
+
+    def _suffix(self, exponent: int) -> str:
+        """Return the suffix of a power of ten: none above E, so that upstream prints 1000E as ``1``."""
+        return _DECIMAL_SUFFIX.get(exponent, "")
+
+
+class SaturatingQuantity(Quantity):
+    """A quantity as Kubernetes calculates with it and prints it from 1.38 on.
+
+    Beyond int64 an integer is the nearest int64, a negative number is rounded away from zero, integers of 19 digits are
+    no decimals, and no power of ten is lost in print (kubernetes#138510, #140459, #141305, #141937, #141938).
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, quantity: Quantity) -> SaturatingQuantity:
+        """Return the number as 1.38 holds it."""
+        unscaled, exponent = quantity._amount or (quantity._unscaled, quantity._exponent)
+        saturating = cls(unscaled, exponent, quantity.format)
+        saturating._fixed = quantity._int64_amount() is not None
+        saturating._written = quantity._written
+        return saturating
+
+    def _scaled(self, scale: int) -> int:
+        """Return the nearest int64, away from zero (AsScaledInt64 of amount.go and scale_int.go)."""
+        shift = self._exponent - scale
+        if shift < 0:
+            return _saturate(_divide_away_from_zero(self._unscaled, _ten(min(-shift, _MAX_SHIFT))))
+        return _saturate(self._unscaled * _ten(min(shift, _MAX_SHIFT)))
+
+    def as_approximate_float(self) -> float:
+        return super().as_approximate_float() if self._unscaled else 0.0
+
+    def _suffix(self, exponent: int) -> str:
+        return _DECIMAL_SUFFIX.get(exponent, f"e{exponent}")
+
+
+_MAX_SHIFT = 2 * _MAX_DIGITS
+"""Powers of ten beyond which a number that is no zero is at one end of int64, or rounds to one."""
+
+
+def _saturate(number: int) -> int:
+    return max(_MIN_INT64, min(number, _MAX_INT64))
+
+
+def _add_int64(left: Int64Amount, right: Int64Amount) -> Int64Amount | None:
+    """Return the sum, or None where it does not stay an int64 (amount.go Add)."""
+    for total, zero in ((left, right), (right, left)):
+        if zero[0] == 0:
+            return total
+    exponent = min(left[1], right[1])
+    if max(left[1], right[1]) - exponent > _INT64_DIGITS:
+        return None
+    parts = [unscaled * _ten(own - exponent) for unscaled, own in (left, right)]
+    return (sum(parts), exponent) if all(map(_is_int64, (*parts, sum(parts)))) else None
 
 
 def _quantity(
@@ -267,7 +351,7 @@ def _quantity(
 ) -> Quantity:
     quantity = Quantity(unscaled, exponent, format_)
     quantity._fixed = fixed
-    quantity._text = text
+    quantity._written = text
     return quantity
 
 
@@ -280,11 +364,7 @@ def _interpret(suffix: str) -> tuple[int, int, Format]:
     if len(suffix) > 1 and suffix[0] in "eE" and re.fullmatch(r"[+-]?[0-9]{1,19}", suffix[1:]):
         exponent = int(suffix[1:])
         if _is_int64(exponent):
-            return (
-                10,
-                (exponent + (1 << 31)) % (1 << 32) - (1 << 31),
-                "DecimalExponent",
-            )  # Go converts to int32
+            return 10, _int32(exponent), "DecimalExponent"
     raise ValueError(SUFFIX_ERROR)
 
 
@@ -303,6 +383,7 @@ def _parse(text: str) -> Quantity:
     sign = -1 if match["sign"] == "-" else 1
     if base == 10:
         precision, scale, factor = _INT64_DIGITS - len(num) - len(denom), exponent - len(denom), 1
+        scale = _int32(scale)
     elif denom:
         precision, scale, factor = -1, 0, 1
     else:
@@ -320,7 +401,10 @@ def _parse(text: str) -> Quantity:
             )
     if not (match["zeros"] or match["num"] or denom):
         raise ValueError(NUMERIC_ERROR)
-    return _parse_decimal(sign, int(num + denom), len(denom), base, exponent, format_)
+    quantity = _parse_decimal(sign, int(num + denom), len(denom), base, exponent, format_)
+    if base == 10 and precision == -1 and scale >= _NANO and _is_int64(sign * int(num + denom)):
+        quantity._amount = sign * int(num + denom), scale
+    return quantity
 
 
 def _parse_decimal(
@@ -329,6 +413,8 @@ def _parse_decimal(
     """The slow path: arbitrary precision, rounded up to nanos, capped for binary suffixes."""
     if unscaled == 0:
         return _quantity(0, 0, format_, fixed=False)
+    if base == 10 and exponent == _MIN_INT32:  # no answer from servers up to 1.37, refused by 1.38
+        raise ValueError(SUFFIX_ERROR)
     scale = -decimals + (exponent if base == 10 else 0)
     if base == 2:
         unscaled <<= exponent

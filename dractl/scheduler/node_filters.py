@@ -11,7 +11,7 @@ from functools import cached_property
 
 from dractl.allocation import Features
 from dractl.cluster.state import at, map_at, maps_at
-from dractl.model import NodeSelector, Quantity, Taint, Toleration
+from dractl.model import NodeSelector, Quantity, SaturatingQuantity, Taint, Toleration
 from dractl.objects import Raw
 from dractl.scheduler.rejection import (
     AffinityUnmet,
@@ -313,11 +313,15 @@ def _resources(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
         unmet.append(TooManyPods(limit, len(others)))
         first = ("pods", str(len(others) + 1), str(limit))
     there = node if others is node.pods else NodeInfo(node.value, others)
+    saturates = filters.features.has("saturating-quantities")
     for name in filters.wanted:
         have = allocatable.get(name, Quantity())
         if name in filters.delegated and _delegates(filters, node, name):
             continue
-        want, total = filters.pod.amounts[name], units(name, have)
+        want, total = (
+            units(name, SaturatingQuantity.of(amount) if saturates else amount)
+            for amount in (filters.pod.requests[name], have)
+        )
         if want > total - there.requested.get(name, 0):
             asked, free = filters.pod.requests[name], have - there.used(name)
             texts.append(f"Insufficient {name}")

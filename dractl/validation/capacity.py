@@ -1,9 +1,9 @@
 """Request policies of consumable capacities (validateRequestPolicy)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from dractl.model.quantity import Quantity
+from dractl.model.quantity import Quantity, SaturatingQuantity
 from dractl.model.releases import Target
 from dractl.validation.causes import duplicate, forbidden, invalid, required, too_many
 from dractl.validation.place import Place
@@ -21,7 +21,7 @@ def request_policy(place: Place, *, shareable: bool, target: Target) -> Iterator
     if not shareable:
         yield forbidden("RS-22", policy, "allowMultipleAllocations must be true")
         return
-    capacity = place.child("value").quantity
+    capacity = _amount(place.child("value"), target)
     values, valid_range, default = (
         policy.child(name) for name in ("validValues", "validRange", "default")
     )
@@ -30,20 +30,26 @@ def request_policy(place: Place, *, shareable: bool, target: Target) -> Iterator
         yield forbidden("RS-23", policy, detail)
     elif values.size:
         if default.set:
-            yield from _valid_values(values, default.quantity, capacity, target)
+            yield from _valid_values(values, _amount(default, target), capacity, target)
         else:
             yield required("RS-24", default, "required when validValues is defined")
     elif valid_range.set:
         if default.set:
-            yield from _valid_range(valid_range, default.quantity, capacity, target)
+            yield from _valid_range(valid_range, _amount(default, target), capacity, target)
         else:
             yield required("RS-24", default, "required when validRange is defined")
+
+
+def _amount(place: Place, target: Target) -> Quantity:
+    """Return the quantity at a place as the server of a release calculates with it."""
+    saturates = target.has("saturating-quantities")
+    return SaturatingQuantity.of(place.quantity) if saturates else place.quantity
 
 
 def _valid_values(
     places: Place, default: Quantity, capacity: Quantity, target: Target
 ) -> Iterator[Violation]:
-    options = [(item, item.quantity) for item in places.items()]
+    options = [(item, _amount(item, target)) for item in places.items()]
     for (_, before), (item, option) in pairwise(options):
         if before > option:
             yield invalid("RS-25", item, "values must be sorted in ascending order", option)
@@ -85,7 +91,7 @@ def _valid_range(
     if not minimum.set:
         yield required("RS-29", minimum, "required when validRange is defined")
         return
-    low = minimum.quantity
+    low = _amount(minimum, target)
     if low > capacity:
         yield invalid("RS-29", minimum, f"min is larger than capacity value: {capacity}", low)
     since_37 = target.has("range-fields")
@@ -94,7 +100,7 @@ def _valid_range(
         yield invalid("RS-29", at, f"default is less than min: {low}", default)
     maximum = place.child("max")
     if maximum.set:
-        high = maximum.quantity
+        high = _amount(maximum, target)
         if low > high:
             yield invalid("RS-29", maximum, f"min is larger than max: {high}", low)
         if high > capacity:
@@ -108,10 +114,10 @@ def _valid_range(
         yield from _steps_before_37(place, default, capacity)
 
 
-def _bounds(place: Place, default: Quantity) -> list[tuple[Place, Quantity]]:
-    """Default, and those of min, max and step that are set."""
+def _bounds(place: Place, default: Quantity, target: Target) -> list[tuple[Place, Quantity]]:
+    """Return the default, and those of min, max and step that are set."""
     bounds = [
-        (place.child(name), place.child(name).quantity)
+        (place.child(name), _amount(place.child(name), target))
         for name in ("min", "max", "step")
         if place.child(name).set
     ]
@@ -122,7 +128,7 @@ def _steps(
     place: Place, default: Quantity, capacity: Quantity, target: Target
 ) -> Iterator[Violation]:
     """1.37: fractions are compared in thousandths, and values that overflow int64 are reported first."""
-    bounds = _bounds(place, default)
+    bounds = _bounds(place, default, target)
     in_milli = target.enabled("DRAFractionalCapacityRange") and not all(
         bound.is_integer() for _, bound in bounds
     )
@@ -134,7 +140,7 @@ def _steps(
             return
     if not place.child("step").set:
         return
-    low, step = place.child("min").quantity, place.child("step").quantity
+    low, step = (_amount(place.child(name), target) for name in ("min", "step"))
     if step.sign() <= 0:
         yield invalid("RS-30", place.child("step"), "must be greater than zero", step)
         return
@@ -153,7 +159,8 @@ def _steps(
             yield invalid("RS-30", at, detail, bound)
         if unsafe:
             return
-    yield from _multiples(place, default, low, step, in_milli=in_milli)
+    values = [bound for at, bound in bounds if at.step in ("default", "max")]
+    yield from _multiples(place.child("step"), values, low, step, in_milli=in_milli)
 
 
 def _steps_before_37(place: Place, default: Quantity, capacity: Quantity) -> Iterator[Violation]:
@@ -163,7 +170,9 @@ def _steps_before_37(place: Place, default: Quantity, capacity: Quantity) -> Ite
         yield invalid("RS-30", place.child("step"), "must be greater than zero", step)
         return
     yield from _one_step(place.child("step"), low, step, capacity)
-    yield from _multiples(place, default, low, step, in_milli=False)
+    maximum = place.child("max")
+    values = [default, *([maximum.quantity] if maximum.set else [])]
+    yield from _multiples(place.child("step"), values, low, step, in_milli=False)
 
 
 def _one_step(
@@ -176,14 +185,13 @@ def _one_step(
 
 
 def _multiples(
-    place: Place, default: Quantity, low: Quantity, step: Quantity, *, in_milli: bool
+    place: Place, values: Iterable[Quantity], low: Quantity, step: Quantity, *, in_milli: bool
 ) -> Iterator[Violation]:
-    maximum = place.child("max")
-    for value in (default, *([maximum.quantity] if maximum.set else [])):
+    for value in values:
         numbers = [q.milli_value() if in_milli else q.value() for q in (value, low, step)]
         difference = (numbers[0] - numbers[1] + (1 << 63)) % (1 << 64) - (
             1 << 63
         )  # int64 wraps around
         if difference % numbers[2] != 0:
             detail = f"value is not a multiple of a given step ({step}) from ({low})"
-            yield invalid("RS-30", place.child("step"), detail, value)
+            yield invalid("RS-30", place, detail, value)

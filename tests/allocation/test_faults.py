@@ -193,3 +193,21 @@ def test_a_pool_says_what_makes_it_invalid(
     assert pool.fault == expected
     assert pool.fault is not None
     assert pool.fault.text == text
+
+
+@pytest.mark.parametrize(
+    ("release", "text"),
+    [
+        ("1.36", "runtime error: integer divide by zero"),
+        ("1.38", "rounding request 5 up to the next step passes MaxInt64"),
+    ],
+)
+def test_a_step_that_wraps_to_zero_is_a_fault(cluster: Cluster, release: str, text: str) -> None:
+    """Quantity.Value() of 2^64 is 0 up to 1.37, where Go's division panics, and the largest int64 from 1.38 on."""
+    policy = {"default": "1", "validRange": {"min": "1", "step": str(2**64)}}
+    capacity = {"memory": {"value": "1000E", "requestPolicy": policy}}
+    cluster.pool("gpu.io", [{"name": "a", "allowMultipleAllocations": True, "capacity": capacity}])
+    asked = want("r", "gpu.io", capacity={"requests": {"memory": "5"}})
+    found = fault(cluster.allocator(release).allocate(node(), [claim(asked)]))
+    assert found.kind == "capacity"
+    assert found.text.endswith(text)

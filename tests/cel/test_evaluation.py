@@ -326,3 +326,19 @@ def test_types_that_look_alike_are_remembered_apart() -> None:
 def test_a_program_that_does_not_compile_is_not_evaluated() -> None:
     with pytest.raises(ValueError, match="does not compile"):
         compiled("1 +").evaluate("d", Device(GPU))
+
+
+@pytest.mark.parametrize(("release", "is_integer"), [("1.37", False), ("1.38", True)])
+def test_an_integer_of_nineteen_digits_is_one_from_1_38_on(release: str, is_integer: bool) -> None:
+    """kubernetes#141938: AsInt64 of k8s.io/apimachinery, which apiserver/pkg/cel/library/quantity.go calls."""
+    largest = 'quantity("9223372036854775807")'
+    assert evaluated(f"{largest}.isInteger()", release=release) is is_integer
+    integer = evaluated(f"{largest}.asInteger() == 9223372036854775807", release=release)
+    assert integer == (True if is_integer else "cannot convert value to integer")
+
+
+@pytest.mark.parametrize(("release", "is_zero"), [("1.37", False), ("1.38", True)])
+def test_a_zero_of_a_large_scale_is_a_number_from_1_38_on(release: str, is_zero: bool) -> None:
+    """kubernetes#141937: 0 times infinity is no number."""
+    text = 'quantity("0e400").asApproximateFloat() == 0.0'
+    assert evaluated(text, release=release) is is_zero

@@ -1,5 +1,5 @@
 """Quantities. ``quantities.jsonl`` is what k8s.io/apimachinery v0.37.1 says: ParseQuantity, String, Value, MilliValue,
-AsInt64, Sign, Add, Sub and Cmp."""
+AsInt64, Sign, Add, Sub and Cmp. ``../data/quantities.json`` is what v0.37.2 and v0.38.0-alpha.2 say."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
-from dractl.model import Quantity
+from dractl.model import Quantity, SaturatingQuantity
 from dractl.model.quantity import FORMAT_ERROR, NUMERIC_ERROR, SUFFIX_ERROR
 
 ROWS = [
@@ -175,3 +175,67 @@ def test_thousands_of_zeros_that_are_no_quantity_end_at_once(text: str) -> None:
     """A pattern that goes back over them would not end while the tests run."""
     with pytest.raises(ValueError, match="quantities must match"):
         Quantity.parse(text)
+
+
+# -- two releases --
+
+TABLE = json.loads((Path(__file__).parents[1] / "data" / "quantities.json").read_bytes())["rows"]
+
+
+def answers(asked: str | list[str], release: str) -> dict[str, Any]:
+    """What a release says of a text, or of a sum or difference."""
+
+    def parse(text: str) -> Quantity:
+        quantity = Quantity.parse(text)
+        return quantity if release < "1.38" else SaturatingQuantity.of(quantity)
+
+    if isinstance(asked, str):
+        try:
+            quantity = parse(asked)
+        except ValueError as error:
+            return {"error": str(error)}
+        answer = {"sign": quantity.sign(), "milli": quantity.milli_value()}
+    else:
+        operator, left, right = asked[0], parse(asked[1]), parse(asked[2])
+        quantity = left + right if operator == "a" else left - right
+        answer = {"cmp": (left > right) - (left < right)}
+    return answer | {
+        "text": str(quantity),
+        "value": quantity.value(),
+        "format": quantity.format,
+        "int64": quantity.is_int64(),
+    }
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: str(row["in"]))
+def test_two_releases_as_upstream(row: dict[str, Any]) -> None:
+    assert answers(row["in"], "1.37") == row["1.37"]
+    assert answers(row["in"], "1.38") == row["1.37"] | row["1.38"]
+
+
+def test_a_zero_of_a_large_scale_is_no_number_up_to_1_37() -> None:
+    """kubernetes#141937: 0 times infinity."""
+    zero = Quantity.parse("0e400")
+    assert math.isnan(zero.as_approximate_float())
+    assert SaturatingQuantity.of(zero).as_approximate_float() == 0
+
+
+@pytest.mark.parametrize("text", ["1e2147483648", "-10e-2147483648"])
+def test_an_exponent_that_no_server_answers_is_refused(text: str) -> None:
+    """kubernetes#141203; up to 1.37 the parser does not end."""
+    with pytest.raises(ValueError, match=re.escape(SUFFIX_ERROR)):
+        Quantity.parse(text)
+
+
+def test_what_was_printed_before_does_not_stay() -> None:
+    quantity = Quantity.parse("1000E")
+    assert str(quantity) == "1"
+    assert str(SaturatingQuantity.of(quantity)) == "1e21"
+
+
+@given(st.integers(-(10**25), 10**25), st.integers(-9, 12))
+def test_integers_of_1_38_are_the_nearest_int64_away_from_zero(unscaled: int, scale: int) -> None:
+    number = Fraction(unscaled) * Fraction(10) ** scale
+    away = math.ceil(number) if number > 0 else math.floor(number)
+    expected = max(-(2**63), min(away, 2**63 - 1))
+    assert SaturatingQuantity(unscaled, scale).value() == expected

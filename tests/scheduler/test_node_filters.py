@@ -407,3 +407,11 @@ def test_host_ports_are_taken_by_address(ours: str | None, theirs: str | None, f
     assert rejection is None or rejection.texts == (
         "node(s) didn't have free ports for the requested pod ports",
     )
+
+
+@pytest.mark.parametrize("release", ["1.37", "1.38"])
+def test_memory_beyond_int64_is_none_up_to_1_37(release: str) -> None:
+    """Quantity.Value() of 10E wraps to 0, and is the largest int64 from 1.38 on (kubernetes#141305)."""
+    refused = reject(pod("a", requests={"memory": "10E"}), node("node-1"), release=release)
+    assert (refused is None) is (release == "1.37")
+    assert refused is None or refused.texts == ("Insufficient memory",)

@@ -11,7 +11,7 @@ from typing import Any
 from dractl.cel.functions import (
     conversion,  # noqa: F401
     formatting,  # noqa: F401
-    kubernetes,  # noqa: F401
+    kubernetes,
     lists,
     network,
     optionals,  # noqa: F401
@@ -21,7 +21,7 @@ from dractl.cel.functions import (
 )
 from dractl.cel.functions.registry import OVERLOADS, ListOf
 from dractl.cel.values import NO_OVERLOAD, CelError, Domains, Duration, Sum, Timestamp, type_name
-from dractl.model import Quantity
+from dractl.model import Quantity, SaturatingQuantity
 
 # Implemented by the value itself upstream (traits.Receiver, common/types/string.go): the error names no function.
 _BARE = {"contains", "startsWith", "endsWith", "matches"}
@@ -36,6 +36,9 @@ _CHANGED: dict[str, tuple[int, Callable[..., Any]]] = {
     "is_url_string": (36, network.is_strict_url),
     "list_range": (37, lists.numbers_strict),
     "string_index_of_string_int": (37, strings.clamped(strings.index_of)),
+    "quantity_get_int": (38, kubernetes.saturating_integer),
+    "quantity_is_integer": (38, lambda q: SaturatingQuantity.of(q).is_int64()),
+    "quantity_get_float": (38, lambda q: SaturatingQuantity.of(q).as_approximate_float()),
     "string_last_index_of_string_int": (37, strings.clamped(strings.last_index_of_offset)),
 }
 
