@@ -11,7 +11,7 @@ from dractl.cli.source import Cluster
 from dractl.cluster import ClusterState
 from dractl.errors import InputError, UsageError
 from dractl.explain import Options, Question, everything, find
-from dractl.explain.around.machines import ByMachine, DescribedMachine, compare as ask
+from dractl.explain.fleet.machines import ByMachine, DescribedMachine, compare as ask
 from dractl.model import Target
 from dractl.program import program_name
 from dractl.report.explain import machines as explain_machines, text as explain_text

@@ -7,9 +7,9 @@ Explainer(state, Features.for_release("1.36")).explain(find(state, "pod/train-0"
 """
 
 from dractl.explain.answer import Explanation, Fix, NodeAnswer, Reason
-from dractl.explain.around.each import explain_each, worst_first
 from dractl.explain.ask import Question, everything, find, labelled
 from dractl.explain.explain import Explainer, Options
+from dractl.explain.fleet.batch import explain_each, sort_by_severity
 from dractl.explain.reasons.base import ReasonPage
 from dractl.explain.reasons.registry import REASONS
 
@@ -27,5 +27,5 @@ __all__ = [
     "explain_each",
     "find",
     "labelled",
-    "worst_first",
+    "sort_by_severity",
 ]

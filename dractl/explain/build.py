@@ -13,7 +13,6 @@ from dractl.cluster.paste import NextStep, command
 from dractl.cluster.state import ClusterState, Key, maps_at, text_at
 from dractl.cluster.workloads import idle
 from dractl.explain.answer import Conflict, Explanation, Fix, NodeAnswer, Subject, reason_of
-from dractl.explain.around import inventory
 from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.case import Case
 from dractl.explain.conclude import Conclusion
@@ -21,6 +20,7 @@ from dractl.explain.diagnosis import pods
 from dractl.explain.diagnosis.combinations import conflict_on
 from dractl.explain.diagnosis.gangs import GangDiagnosis
 from dractl.explain.diagnosis.nodes import NodeFindings
+from dractl.explain.fleet import node_report
 from dractl.explain.funnel import funnel, having, whole
 from dractl.explain.rank import ruled_out
 from dractl.explain.reasons.base import Cause
@@ -109,7 +109,7 @@ def build(
         alignment=parts.alignment,
         age=text_at(question.value, "metadata", "creationTimestamp") or None,
         phase=text_at(question.value, "status", "phase") or None,
-        devices=inventory.of_node(scheduler, devices, nearest, case.surveys[nearest])
+        devices=node_report.device_statuses(scheduler, devices, nearest, case.surveys[nearest])
         if case is not None and nearest is not None
         else (),
     )

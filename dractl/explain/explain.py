@@ -16,7 +16,6 @@ from dractl.cluster.pods import ended
 from dractl.cluster.state import ClusterState, Key, text_at
 from dractl.explain import inquire, settled
 from dractl.explain.answer import Explanation
-from dractl.explain.around import hanging, inventory
 from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.build import Parts, build, of_group, of_idle
 from dractl.explain.case import Case, case_of
@@ -27,6 +26,7 @@ from dractl.explain.fixes import FixProblem, Found, corrections, find_fixes
 from dractl.explain.fixes.candidates import Company
 from dractl.explain.fixes.gangs import of_other_pod
 from dractl.explain.fixes.owners import Owners
+from dractl.explain.fleet import node_report, stuck_pods
 from dractl.explain.inquire import Attempted, Inquiry
 from dractl.explain.rank import Diagnosis, diagnose, diagnosis_of
 from dractl.explain.reasons.base import Cause
@@ -41,7 +41,7 @@ _CORRECTIONS = 4  # that one fix may consist of
 
 
 class Options(Struct, frozen=True):
-    """How to answer. ``node`` narrows the answer to one node; ``fixes`` is how many are looked for. ``corrected``: so
+    """How to answer. ``explain_node`` narrows the answer to one node; ``fixes`` is how many are looked for. ``corrected``: so
     many corrections have been made already, each not enough by itself. ``notes`` are true of every answer."""
 
     release_assumed: bool = False
@@ -78,13 +78,13 @@ class Explainer:
 
     def _node(self, question: Question) -> Explanation:
         name = question.key[1]
-        return inventory.node(
+        return node_report.explain_node(
             self.scheduler,
             self.devices,
             question,
             assumed=self.options.release_assumed,
-            stuck=tuple(hanging.pods(self.scheduler, name)),
-            condition=hanging.condition(self.state, name),
+            stuck=tuple(stuck_pods.find_stuck_pods(self.scheduler, name)),
+            condition=stuck_pods.node_condition(self.state, name),
         )
 
     def _about(self, inquiry: Inquiry) -> Explanation:

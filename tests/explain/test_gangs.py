@@ -8,7 +8,7 @@ from dractl.allocation import Features
 from dractl.capacity import Together, gangs
 from dractl.cluster.changes import apply
 from dractl.explain import Explainer, Question, explain_each
-from dractl.explain.around.each import without_question
+from dractl.explain.fleet.batch import drop_repeated_step
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation import simulate
 from tests.capacity.test_gangs import NODES, ONE, USES, gang, podgroup, ring
@@ -61,10 +61,10 @@ def test_a_pod_that_fits_without_its_gang_waits_for_it() -> None:
 def test_who_asks_about_the_group_is_not_told_to_ask_about_it() -> None:
     found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(8)), *tried(8)))
     assert any(step.command == "dractl explain podgroup/ring -n ml" for step in found.next)
-    again = without_question(found, ["podgroup/ring"])
+    again = drop_repeated_step(found, ["podgroup/ring"])
     assert not any("dractl explain podgroup" in step.command for step in again.next)
     assert again.next or again.fixes
-    assert without_question(found, ["podgroup/other"]) == found
+    assert drop_repeated_step(found, ["podgroup/other"]) == found
 
 
 def test_a_gang_that_fits_is_tried_again() -> None:
@@ -173,7 +173,9 @@ def test_a_gang_that_takes_too_long_to_place_is_not_said_to_start(
 def test_pods_of_one_gang_have_one_answer() -> None:
     state = state_of(GPU, ONE, *NODES, podgroup(gang(8)), *tried(8))
     questions = [Question("Pod", key, value) for key, value in state.all("Pod").items()]
-    answers = explain_each(Explainer(state, Features.for_release("1.37")), questions, alike=True)
+    answers = explain_each(
+        Explainer(state, Features.for_release("1.37")), questions, group_replicas=True
+    )
     assert [answer.title for answer in answers] == ["podgroup ml/ring (8 pods)"]
 
 

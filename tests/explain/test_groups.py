@@ -11,7 +11,7 @@ import pytest
 from dractl.allocation import Features
 from dractl.cli.main import main
 from dractl.explain import Explainer
-from dractl.explain.around.groups import Group, groups
+from dractl.explain.fleet.groups import Group, explain_groups
 from dractl.resources import data_dir
 from tests.capacity.test_placing import GPU, gpus, template
 from tests.explain.cluster import (
@@ -52,7 +52,7 @@ def workload(
 
 
 def asked(state: ClusterState, name: str = "deploy/web") -> list[Group]:
-    return groups(Explainer(state, Features.for_release("1.37")), [name], "ml", {})
+    return explain_groups(Explainer(state, Features.for_release("1.37")), [name], "ml", {})
 
 
 def replica(name: str, spec: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:

@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from dractl.allocation.nodes import some_term_matches
-from dractl.explain.around.machines import Needed, of_pod, of_selector, with_needed
+from dractl.explain.fleet.machines import (
+    RequiredLabel,
+    add_labels,
+    labels_for_pod,
+    labels_for_selector,
+)
 from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 
 KNOWN = {"arch": "amd64", "type": "p5.48xlarge", "cpus": "192"}
@@ -24,7 +29,7 @@ def selector(*terms: tuple[tuple[str, str, tuple[str, ...]], ...]) -> NodeSelect
 
 
 def needs(*terms: tuple[tuple[str, str, tuple[str, ...]], ...]) -> dict[str, str | None] | None:
-    found = of_selector(selector(*terms), KNOWN, "test")
+    found = labels_for_selector(selector(*terms), KNOWN, "test")
     return None if found is None else {each.key: each.value for each in found}
 
 
@@ -80,10 +85,10 @@ def test_random_selectors_match_the_node_that_has_what_they_need() -> None:
             for _ in range(dice.randint(1, 2))
         ]
         wanted = selector(*terms)
-        found = of_selector(wanted, KNOWN, "test")
+        found = labels_for_selector(wanted, KNOWN, "test")
         if found is not None:
             answers += 1
-            assert some_term_matches(wanted, "node", with_needed(KNOWN, found))
+            assert some_term_matches(wanted, "node", add_labels(KNOWN, found))
             continue
         for zone in (None, *values, "other"):
             for team in (None, *values, "other"):
@@ -114,7 +119,7 @@ def test_the_pods_selector_and_affinity_agree() -> None:
             "affinity": {"nodeAffinity": required},
         }
     }
-    assert of_pod(pod, KNOWN) == (
-        Needed("zone", "a", "zone=a", "nodeSelector"),
-        Needed("spot", "assumed", "spot", "node affinity"),
+    assert labels_for_pod(pod, KNOWN) == (
+        RequiredLabel("zone", "a", "zone=a", "nodeSelector"),
+        RequiredLabel("spot", "assumed", "spot", "node affinity"),
     )

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from dractl.allocation import Features
-from dractl.explain import Explainer, Explanation, everything, find, worst_first
+from dractl.explain import Explainer, Explanation, everything, find, sort_by_severity
 from dractl.explain.answer import Fix, Relief, Subject
 from dractl.report.canvas import Canvas
 from dractl.report.explain import text as explain_text
@@ -33,7 +33,7 @@ def asked(cluster: list[dict[str, Any]], *names: str) -> list[Explanation]:
     state = state_of(*cluster)
     questions = [q for name in names for q in find(state, name, None)] or everything(state, None)
     explainer = Explainer(state, Features.for_release("1.37", {}))
-    return worst_first(explainer.explain(question) for question in questions)
+    return sort_by_severity(explainer.explain(question) for question in questions)
 
 
 def shown(

@@ -351,9 +351,9 @@ def _worst(found: Alignment) -> float:
 
 def _hanging(cluster: Cluster, node: str) -> Iterator[Problem]:
     """What hangs on a node: itself, and pods on it."""
-    from dractl.explain.around import hanging
+    from dractl.explain.fleet import stuck_pods
 
-    condition = hanging.condition(cluster.state, node)
+    condition = stuck_pods.node_condition(cluster.state, node)
     if condition is not None:
         look = paste.NextStep(
             "see what its kubelet says", paste.command("kubectl describe node {}", node)
@@ -361,7 +361,7 @@ def _hanging(cluster: Cluster, node: str) -> Iterator[Problem]:
         yield Problem(
             "node-not-ready", condition.sentence(Names(), Scope.ONE), (f"Node/{node}",), (look,)
         )
-    for one in hanging.pods(Scheduler(cluster.state, cluster.features), node):
+    for one in stuck_pods.find_stuck_pods(Scheduler(cluster.state, cluster.features), node):
         namespace, name = key_of(one.pod)
         read_on = paste.NextStep(
             "see what helps",

@@ -29,13 +29,13 @@ from dractl.explain import (
     find,
     labelled,
 )
-from dractl.explain.around.each import without_question
-from dractl.explain.around.groups import Group, groups
+from dractl.explain.fleet.batch import drop_repeated_step
+from dractl.explain.fleet.groups import Group, explain_groups
 from dractl.explain.unread import both, decided
 from dractl.facts import current
 from dractl.program import program_name
 from dractl.report.explain import (
-    groups as explain_groups,
+    groups as explain_groups_text,
     json as explain_json,
     text as explain_text,
 )
@@ -250,9 +250,9 @@ def _answer(
             f"--node {node}: no such node", hint=f"nodes: {', '.join(known[:8]) or 'none'}"
         )
     with terminal.progress() as tell:
-        explanations = explain_each(explainer, questions, tell, alike=not patch)
+        explanations = explain_each(explainer, questions, tell, group_replicas=not patch)
     explanations = [
-        replace(without_question(answer, sources.names), release_from=cluster.release_from)
+        replace(drop_repeated_step(answer, sources.names), release_from=cluster.release_from)
         for answer in explanations
     ]
     groups = [] if patch or selector else _groups(explainer, cluster, questions)
@@ -295,7 +295,7 @@ def _groups(explainer: Explainer, cluster: Cluster, questions: Sequence[Question
         dict.fromkeys("/".join((q.kind, *q.key)) for q in manifests)
     )
     with terminal.progress() as tell:
-        return groups(explainer, names, cluster.namespace, cluster.kinds, tell)
+        return explain_groups(explainer, names, cluster.namespace, cluster.kinds, tell)
 
 
 def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) -> str:
@@ -412,7 +412,7 @@ def _text(
 ) -> str:
     """One subject, or each named one, in full; otherwise a table, and with -v each subject that does not fit."""
     canvas = terminal.canvas(to_file=to_file, most=120)
-    above = explain_groups.text(groups, canvas) + "\n" if groups else ""
+    above = explain_groups_text.text(groups, canvas) + "\n" if groups else ""
     if not several:
         return above + explain_text.render(explanations, canvas, now=now, every=verbose > 0)
     text = explain_text.table(

@@ -5,7 +5,7 @@ from typing import Any
 
 from dractl.alignment import Across
 from dractl.explain.answer import plain
-from dractl.explain.around.groups import Group
+from dractl.explain.fleet.groups import Group
 from dractl.report.canvas import Canvas
 from dractl.report.plain import printable, wrap
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from dractl.explain.answer import DeviceStatus, Explanation, Fix, FunnelStage, NodeAnswer
-from dractl.explain.around.groups import Group
+from dractl.explain.fleet.groups import Group
 from dractl.explain.reasons.phrases import age
 from dractl.facts.resources import word_of
 from dractl.model.order import natural

@@ -6,7 +6,7 @@ from typing import Any
 
 from dractl.cluster.rights import WHOLE, Rights
 from dractl.explain.answer import Explanation, plain
-from dractl.explain.around.groups import Group
+from dractl.explain.fleet.groups import Group
 from dractl.explain.unread import Blind
 from dractl.facts import current
 from dractl.report.alignment.json import alignment_json

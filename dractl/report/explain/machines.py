@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dractl.explain import Explanation, Reason
-from dractl.explain.around.machines import ByMachine, MachineAnswer
+from dractl.explain.fleet.machines import ByMachine, MachineAnswer
 from dractl.facts import current
 from dractl.report.canvas import Canvas
 from dractl.report.explain.json import as_json

@@ -53,7 +53,7 @@ def test_pods_that_fit_after_one_step_of_a_rollout_are_not_counted() -> None:
     new = new_replica("web-2"), new_replica("web-3")
     state = state_of(*BUSY, own("web-2"), own("web-3"), *old, *new)
     (answer,) = explain_each(
-        Explainer(state, Features.for_release("1.37")), everything(state, None), alike=True
+        Explainer(state, Features.for_release("1.37")), everything(state, None), group_replicas=True
     )
     assert answer.alike == ("web-3",)
     assert answer.fixes[0].tried == (Delete("Pod/ml/web-0"),)

@@ -1,4 +1,6 @@
-"""What hangs on a node: the node itself, and pods on it that cannot start, run or end."""
+"""Stuck pods of a node: pods that cannot start, run or end, and the condition of the node
+itself.
+"""
 
 from collections.abc import Iterator
 
@@ -15,9 +17,11 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.preenqueue import enter
 
 
-def pods(scheduler: Scheduler, node: str) -> Iterator[Hanging]:
-    """The pods of a node that hang for another reason than the node itself. Those that have ended are left out: they
-    have no devices any more."""
+def find_stuck_pods(scheduler: Scheduler, node: str) -> Iterator[Hanging]:
+    """Yield the pods of a node that are stuck for a reason other than the node's own condition.
+
+    Pods that have ended are left out: they have no devices any more.
+    """
     for key, pod in sorted(scheduler.state.all("Pod").items()):
         if text_at(pod, "spec", "nodeName") == node and not ended(pod):
             claims = enter(scheduler.state, pod).claims
@@ -31,8 +35,8 @@ def pods(scheduler: Scheduler, node: str) -> Iterator[Hanging]:
                 yield Hanging("/".join(key), conclusion.headline.text(Names()))
 
 
-def condition(state: ClusterState, node: str) -> Cause | None:
-    """That nobody answers on a node, or that its kubelet says it is not ready."""
+def node_condition(state: ClusterState, node: str) -> Cause | None:
+    """Return the cause if a node does not answer, or its kubelet says that it is not ready."""
     silent = kubelet.silence(state, node)
     if silent is not None:
         return NodeSilent(nodes=(node,), why=silent.message, since=silent.since)

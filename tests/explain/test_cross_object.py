@@ -8,7 +8,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
-from dractl.explain.around.groups import groups
+from dractl.explain.fleet.groups import explain_groups
 from dractl.report.explain.json import as_json
 from tests.explain.cluster import (
     allocation,
@@ -306,7 +306,7 @@ def test_a_workload_that_cannot_create_its_pods() -> None:
     state = state_of(*machine("a"), ONE, deployment, event)
     features = Features.for_release("1.37")
     assert (
-        groups(Explainer(state, features), ["deploy/web"], "ml", {}) == []
+        explain_groups(Explainer(state, features), ["deploy/web"], "ml", {}) == []
     )  # none of them would fit
     assert explain(*machine("a"), ONE, deployment, subject="deploy/web").fits
 

@@ -64,7 +64,7 @@ def asked(
 ) -> list[Explanation]:
     state = state_of(GPU, node("a"), slice_of("gpu.example.com", "a", device("gpu-0")), *objects)
     return explain_each(
-        kind(state, Features.for_release("1.37")), everything(state, None), alike=alike
+        kind(state, Features.for_release("1.37")), everything(state, None), group_replicas=alike
     )
 
 
@@ -135,7 +135,7 @@ def four_in_use(*pods: tuple[dict[str, Any], ...]) -> list[Explanation]:
         GPU, node("a"), slices, ONE_EACH, held, holder, *(each for made in pods for each in made)
     )
     return explain_each(
-        Explainer(state, Features.for_release("1.37")), everything(state, None), alike=True
+        Explainer(state, Features.for_release("1.37")), everything(state, None), group_replicas=True
     )
 
 
@@ -209,7 +209,7 @@ def test_of_replicas_of_which_one_fits_the_others_have_an_answer_of_their_own() 
     pods = [each for name in "abc" for each in replica(name, count=1)]
     state = state_of(GPU, node("a"), slices, ONE_EACH, *pods)
     answers = explain_each(
-        Explainer(state, Features.for_release("1.37")), everything(state, None), alike=True
+        Explainer(state, Features.for_release("1.37")), everything(state, None), group_replicas=True
     )
     told = [(a.title, a.verdict, a.reasons[0].code if a.reasons else "") for a in answers]
     assert told == [

@@ -1,1 +1,0 @@
-"""Answers about many subjects, and about nodes: the same question asked several times, or about what there is."""

@@ -1,0 +1,352 @@
+"""Answers about many subjects: one failure does not end the others, and equal replicas share an
+answer.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+
+from msgspec.structs import replace
+
+from dractl.capacity.replicas import first_of
+from dractl.cluster.changes import Delete, PatchError, apply, parse_target
+from dractl.cluster.paste import NextStep, command
+from dractl.cluster.podgroups import object_of
+from dractl.cluster.pods import is_pending
+from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
+from dractl.cluster.workloads import topmost, workload
+from dractl.errors import DractlError
+from dractl.explain.answer import SEVERITY, Explanation, Fix, Relief, Subject
+from dractl.explain.ask import Question
+from dractl.explain.explain import Explainer
+from dractl.explain.reasons.scheduling import NoConsumer, WouldFitNow
+from dractl.objects import Raw
+from dractl.program import program_name
+
+MAX_FIXES_COUNTED = 12  # fixes, those that most pods wait for first
+MAX_REPLICAS_PLACED = 1000  # of one answer that are placed together
+# What tells replicas of one workload apart and changes nothing about where they can run.
+_REPLICA_FIELDS = ("hostname", "nodeName")
+_REPLICA_LABELS = (
+    "apps.kubernetes.io/pod-index",
+    "batch.kubernetes.io/job-completion-index",
+    "controller-revision-hash",
+    "statefulset.kubernetes.io/pod-name",
+)
+# The same for the parts of one workload, unless the pods choose nodes by other pods' labels.
+_PART_LABELS = (
+    "batch.kubernetes.io/controller-uid",
+    "batch.kubernetes.io/job-name",
+    "controller-uid",
+    "job-name",
+    "jobset.sigs.k8s.io/job-global-index",
+    "jobset.sigs.k8s.io/job-group-index",
+    "jobset.sigs.k8s.io/job-index",
+    "jobset.sigs.k8s.io/job-key",
+    "leaderworkerset.sigs.k8s.io/group-index",
+    "leaderworkerset.sigs.k8s.io/group-key",
+    "leaderworkerset.sigs.k8s.io/worker-index",
+)
+
+
+def explain_each(
+    explainer: Explainer,
+    questions: Sequence[Question],
+    progress: Callable[[str], None] = lambda _: None,
+    *,
+    group_replicas: bool = False,
+) -> list[Explanation]:
+    """Return the answers, worst first.
+
+    With ``group_replicas`` equal replicas of a workload share one answer, which names the others,
+    and fixes say how many pods fit after them (:attr:`Fix.relief`). A subject that cannot be
+    explained is ``undecided``; if it is the only one, its error is raised. ``progress`` is called
+    before each step.
+    """
+    if len(questions) == 1:
+        progress(f"explaining {_subject_text(questions[0])}")
+        return [explainer.explain(questions[0])]
+    groups: dict[Hashable, list[Question]] = {}
+    for position, question in enumerate(questions):
+        key = _replica_key(explainer.state, question) if group_replicas else None
+        groups.setdefault(position if key is None else key, []).append(question)
+    answers = []
+    for number, group in enumerate(groups.values(), 1):
+        progress(f"explaining {_subject_text(group[0])} ({number} of {len(groups)})")
+        answer = _explain_or_report(explainer, group[0])
+        names = tuple(question.key[1] for question in group[1:])
+        if names:
+            kind, name = _top_owner(explainer.state, group[0]) or ("", "")
+            answer = replace(
+                answer, alike=names, workload=f"{kind.lower()} {group[0].key[0]}/{name}"
+            )
+        answers.append(answer)
+    if not group_replicas:
+        return sort_by_severity(answers)
+
+    split = [part for answer in answers for part in _split_by_fit(explainer, answer)]
+    return sort_by_severity(_add_relief(explainer, split, progress))
+
+
+def _split_by_fit(explainer: Explainer, answer: Explanation) -> list[Explanation]:
+    """Split an answer that is true of some replicas only: those that fit at once, and the
+    others.
+    """
+    fits = answer.fits or any(reason.code == WouldFitNow.page.code for reason in answer.reasons[:1])
+    namespace, key_of_subject = (
+        answer.subject.namespace,
+        (answer.subject.namespace, answer.subject.name),
+    )
+    if (
+        not (fits and answer.alike)
+        or object_of(explainer.state.get("Pod", key_of_subject) or {}) is not None
+    ):
+        return [answer]
+    names = (answer.subject.name, *answer.alike)
+    pods = [
+        explainer.state.get("Pod", (namespace, name)) or {} for name in names[:MAX_REPLICAS_PLACED]
+    ]
+    placement = first_of(explainer.state, answer.subject.name, pods, explainer.features, len(pods))
+    if placement.pending is None or placement.undecided or not placement.fits:
+        return [answer]
+    metadata = {
+        key: v
+        for key, v in map_at(placement.pending, "metadata").items()
+        if key not in ("uid", "ownerReferences")
+    }
+    spec = {key: v for key, v in map_at(placement.pending, "spec").items() if key != "nodeName"}
+    key = namespace, names[placement.fits]
+    explainer_after = Explainer(
+        placement.state, explainer.features, replace(explainer.options, fixes=0)
+    )
+    other = explainer_after.explain(
+        Question("Pod", key, {**placement.pending, "metadata": metadata, "spec": spec}),
+        placement.attempt,
+    )
+    fitting, pending = names[1 : placement.fits], names[placement.fits + 1 :]
+    summary = (
+        f"{placement.fits} of {len(pods)} pods of {answer.workload}"
+        f" fit{'s' * (placement.fits == 1)} at once"
+    )
+    return [
+        replace(answer, alike=fitting, workload=answer.workload if fitting else ""),
+        replace(
+            other,
+            alike=pending,
+            workload=answer.workload if pending else "",
+            notes=(summary, *other.notes),
+        ),
+    ]
+
+
+def drop_repeated_step(answer: Explanation, names: Sequence[str]) -> Explanation:
+    """Drop the next step that repeats the question; ``names`` are what was asked
+    (``podgroup/ring``).
+    """
+    commands = {f"{program_name()} explain {name.lower()}" for name in names}
+    steps = tuple(step for step in answer.next if step.command.partition(" -n ")[0] not in commands)
+    if steps == answer.next:
+        return answer
+    if not (steps or answer.fixes):
+        kind, _, name = names[0].partition("/")
+        namespace = answer.subject.namespace
+        step_command = command(
+            "kubectl get {} {} -n {} -o yaml", f"{kind.lower()}s.scheduling.k8s.io", name, namespace
+        )
+        steps = (NextStep("see what the scheduler has written about the group", step_command),)
+    return replace(answer, next=steps)
+
+
+def _subject_text(question: Question) -> str:
+    return f"{question.kind.lower()} {'/'.join(part for part in question.key if part)}"
+
+
+def _top_owner(state: ClusterState, question: Question) -> tuple[str, str] | None:
+    """Return kind and name of the topmost workload of a pod, or else of its PodGroup."""
+    owner, group = workload(question.value), object_of(question.value)
+    if owner is None:
+        return None if group is None else (group[0], group[1][1])
+    kind, (_, name) = topmost(state, owner[0], (question.key[0], owner[1]))
+    return kind, name
+
+
+def sort_by_severity(explanations: Iterable[Explanation]) -> list[Explanation]:
+    """Sort answers by severity, then by the number of their replicas, then as in the input.
+
+    Claims that no pod uses come after the pods that are pending.
+    """
+    return sorted(explanations, key=lambda e: (_severity(e), -len(e.alike)))
+
+
+def _severity(e: Explanation) -> float:
+    unused = any(reason.code == NoConsumer.page.code for reason in e.reasons[:1])
+    return SEVERITY.index("allocatable") - 0.5 if unused else SEVERITY.index(e.verdict)
+
+
+def _explain_or_report(explainer: Explainer, question: Question) -> Explanation:
+    """Explain a subject; an error becomes an undecided answer."""
+    try:
+        return explainer.explain(question)
+    except DractlError as error:
+        message, note = str(error), error.hint
+    except Exception as error:
+        message, note = (
+            f"internal error: {type(error).__name__}: {error}",
+            "please report it, with the objects",
+        )
+    return Explanation(
+        Subject(question.kind, *question.key),
+        "undecided",
+        explainer.features.release,
+        explainer.options.release_assumed,
+        headline=f"cannot be explained: {message}",
+        notes=(note,) if note else (),
+        age=text_at(question.value, "metadata", "creationTimestamp") or None,
+        phase=text_at(question.value, "status", "phase") or None,
+    )
+
+
+def _replica_key(state: ClusterState, question: Question) -> Hashable:
+    """Return a key that is equal for interchangeable pending pods of one workload; None for any
+    other subject.
+    """
+    pod = question.value
+    owner = _top_owner(state, question)
+    if question.kind != "Pod" or owner is None or not is_pending(pod):
+        return None
+    claims = []
+    claim_statuses = maps_at(pod, "status", "resourceClaimStatuses")
+    statuses = {
+        text_at(status, "name"): text_at(status, "resourceClaimName") for status in claim_statuses
+    }
+    for reference in maps_at(pod, "spec", "resourceClaims"):
+        name = statuses.get(text_at(reference, "name")) or text_at(reference, "resourceClaimName")
+        claim = state.get("ResourceClaim", (question.key[0], name))
+        if at(claim, "status", "allocation") is not None:
+            return None
+        deleted = text_at(claim, "metadata", "deletionTimestamp")
+        claims.append((claim is None, bool(deleted), repr(at(claim, "spec")), repr(reference)))
+    spec = {key: value for key, value in map_at(pod, "spec").items() if key not in _REPLICA_FIELDS}
+    affinity = map_at(spec, "affinity")
+    by_labels = (
+        affinity.get("podAffinity")
+        or affinity.get("podAntiAffinity")
+        or spec.get("topologySpreadConstraints")
+    )
+    varying = _REPLICA_LABELS if by_labels else (*_REPLICA_LABELS, *_PART_LABELS)
+    labels = {
+        key: value for key, value in map_at(pod, "metadata", "labels").items() if key not in varying
+    }
+    has_condition = any(
+        condition.get("type") == "PodScheduled"
+        for condition in maps_at(pod, "status", "conditions")
+    )
+    return (question.key[0], owner, repr(spec), repr(labels), tuple(claims), has_condition)
+
+
+# -- how many of the waiting pods each fix lets start, all of them together: each is proven for one
+# pod alone --
+
+
+def _add_relief(
+    explainer: Explainer,
+    answers: Sequence[Explanation],
+    progress: Callable[[str], None] = lambda _: None,
+) -> list[Explanation]:
+    """Add to each fix that several pods wait for how many of them fit after it.
+
+    Each fix is proven for one pod alone; this counts the pods that start together.
+    """
+    answers_by_action: dict[str, list[tuple[Explanation, Fix]]] = {}
+    for answer in answers:
+        for fix in answer.fixes if _is_single_pod(explainer.state, answer) else ():
+            if fix.changes and not _ends_replicas(
+                explainer.state, answer, fix
+            ):  # a driver's devices are not known
+                answers_by_action.setdefault(_change_key(fix), []).append((answer, fix))
+    common = sorted(
+        (action for action in answers_by_action if _count_pods(answers_by_action[action]) > 1),
+        key=lambda a: -_count_pods(answers_by_action[a]),
+    )
+    relief: dict[str, Relief] = {}
+    for number, action in enumerate(common[:MAX_FIXES_COUNTED], 1):
+        progress(
+            f"counting the pods that fit after each fix ({number} of"
+            f" {min(len(common), MAX_FIXES_COUNTED)})"
+        )
+        fitting = _count_fitting(explainer, answers_by_action[action])
+        if fitting is not None:
+            relief[action] = Relief(fitting, _count_pods(answers_by_action[action]))
+    return [
+        replace(a, fixes=tuple(replace(f, relief=relief.get(_change_key(f))) for f in a.fixes))
+        for a in answers
+    ]
+
+
+def _ends_replicas(state: ClusterState, answer: Explanation, fix: Fix) -> bool:
+    """Return True if a fix ends replicas of the same workload, as a rollout does again and
+    again.
+    """
+    victims = (
+        parse_target(c.target)[1]
+        for c in fix.tried
+        if isinstance(c, Delete) and c.target.startswith("Pod/")
+    )
+    owner = workload(state.get("Pod", (answer.subject.namespace, answer.subject.name)) or {})
+    pods = (
+        state.get("Pod", key)
+        for key in victims
+        if key != (answer.subject.namespace, answer.subject.name)
+    )
+    return owner is not None and any(
+        pod is not None and workload(pod) == owner and text_at(pod, "spec", "nodeName")
+        for pod in pods
+    )
+
+
+def _change_key(fix: Fix) -> str:
+    """Return a key that is equal for fixes that make the same change, whichever pods they
+    recreate.
+    """
+    return repr(
+        [c for c in fix.changes if not (isinstance(c, Delete) and c.target.startswith("Pod/"))]
+        or fix.changes
+    )
+
+
+def _count_pods(waiting: Sequence[tuple[Explanation, Fix]]) -> int:
+    return sum(1 + len(answer.alike) for answer, _ in waiting)
+
+
+def _is_single_pod(state: ClusterState, answer: Explanation) -> bool:
+    """Return True for a pod that kube-scheduler places by itself."""
+    pod = state.get("Pod", (answer.subject.namespace, answer.subject.name))
+    return answer.subject.kind == "Pod" and pod is not None and object_of(pod) is None
+
+
+def _count_fitting(explainer: Explainer, waiting: Sequence[tuple[Explanation, Fix]]) -> int | None:
+    """Count the pods that fit after a fix, answer by answer; None if that is undecided."""
+    state, fits = explainer.state, 0
+    changes = {repr(change): change for _, fix in waiting for change in fix.tried or fix.changes}
+    try:
+        state = apply(state, changes.values())
+    except PatchError:
+        return None
+    for answer, _ in waiting:
+        pods = _pods_after_fix(explainer.state, state, answer)[:MAX_REPLICAS_PLACED]
+        placement = first_of(state, answer.subject.name, pods, explainer.features, len(pods))
+        if placement.undecided:
+            return None
+        fits, state = fits + placement.fits, placement.state
+    return fits
+
+
+def _pods_after_fix(before: ClusterState, after: ClusterState, answer: Explanation) -> list[Raw]:
+    """Return the pods of an answer as their owner creates them after a fix."""
+    namespace, name = answer.subject.namespace, answer.subject.name
+    template = after.get("Pod", (namespace, name)) or before.get("Pod", (namespace, name))
+    assert template is not None
+    pods: list[Raw] = []
+    for replica in (name, *answer.alike):
+        pod = before.get("Pod", (namespace, replica)) or template
+        metadata = {**template["metadata"], "name": replica, "namespace": namespace}
+        pods.append({**pod, "metadata": metadata, "spec": map_at(template, "spec")})
+    return pods

@@ -1,0 +1,261 @@
+"""Groups of pods as a whole: how many replicas of a workload or pods of a gang fit, and why no more
+do.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from dractl.alignment import Across, across
+from dractl.capacity import Choice, Together, together
+from dractl.capacity.gangs import domains
+from dractl.cluster.kinds import kind_of
+from dractl.cluster.podgroups import group_of, minimum, podgroup
+from dractl.cluster.pods import ended, is_pending
+from dractl.cluster.state import GROUPS, ClusterState, Key, at, map_at, text_at
+from dractl.cluster.workloads import owned_pods, refusal, with_volumes
+from dractl.explain.answer import Reason
+from dractl.explain.ask import Question, address, made_pods
+from dractl.explain.explain import Explainer, Options
+from dractl.explain.reasons.gangs import GangTooSmall
+from dractl.explain.reasons.phrases import Names
+from dractl.explain.unread import decided
+from dractl.model import pod_templates
+from dractl.objects import Raw
+
+MAX_REPLICAS = 10_000  # replicas of one template that are placed
+_DAEMON_SET = "DaemonSet"  # one pod a node: not replicas of which some could fit
+
+
+class Group(Struct, frozen=True):
+    """The replicas of a workload or the pods of a gang."""
+
+    name: str
+    """``Kind/namespace/name``."""
+    replicas: int
+    """The number of pods that are wanted."""
+    placed: int
+    """The number of pods that have a node."""
+    fits: int
+    """The number of further pods that kube-scheduler places without ending other pods."""
+    pod: str = ""
+    """The first pod that stays pending."""
+    reasons: tuple[Reason, ...] = ()
+    """Why that pod stays pending."""
+    scheduler_message: str | None = None
+    most: int | None = None
+    """What the best order reaches, placed pods included; None if that is not known."""
+    proven: bool = False
+    """True if no order reaches more than ``most``."""
+    order: tuple[str, ...] = ()
+    """An order in which all pods fit, named by one pod of each kind."""
+    choices: tuple[Choice, ...] = ()
+    """The number of pods that fit with each alternative of ``firstAvailable`` alone."""
+    minimum: int | None = None
+    """The number of pods of a gang that start together or not at all."""
+    undecided: bool = False
+    domain: str = ""
+    """The topology domain (``key=value``) in which they fit, if a constraint keeps them
+    together.
+    """
+    waits: str = ""
+    """What keeps all of the pods from starting besides their number."""
+    across: Across | None = None
+    """The rails and NVLink domains of the pods that have a node."""
+
+    @property
+    def complete(self) -> bool:
+        """True if every replica has a node or gets one."""
+        return self.placed + self.fits >= self.replicas
+
+    @property
+    def starts(self) -> bool:
+        """True unless too few pods of a gang fit, or something else keeps all of its pods."""
+        return not self.waits and (self.minimum is None or self.placed + self.fits >= self.minimum)
+
+
+def explain_groups(
+    explainer: Explainer,
+    names: Sequence[str],
+    namespace: str | None,
+    kinds: Mapping[str, str],
+    progress: Callable[[str], None] = lambda _: None,
+) -> list[Group]:
+    """Return the groups among ``names`` (``deploy/NAME``, ``podgroup/NAME``) that have more than
+    one pod.
+    """
+    state, groups = explainer.state, []
+    if not decided(state.rights):
+        return []  # what claims and pods hold that may not be read is not known
+    for text in names:
+        word, name, group_namespace = address(state, text, namespace, kinds)
+        kind = kind_of(state, word, kinds, "") if word else "Pod"
+        if kind in GROUPS or kind == _DAEMON_SET:
+            continue
+        keys = [
+            key for key in state.all(kind) if key[1] == name and group_namespace in (None, key[0])
+        ]
+        namespaces = dict.fromkeys(
+            key[0] for key in state.all("Pod") if group_namespace in (None, key[0])
+        )
+        for key in keys or [(other, name) for other in namespaces]:
+            for gang, pods, missing in _pods_by_gang(state, kind, key):
+                if len(pods) + len(missing) > 1:
+                    groups.append(
+                        _explain_group(
+                            explainer,
+                            f"{kind}/{'/'.join(key)}",
+                            key[0],
+                            gang,
+                            pods,
+                            missing,
+                            progress,
+                        )
+                    )
+    return groups
+
+
+def _pods_by_gang(
+    state: ClusterState, kind: str, key: Key
+) -> list[tuple[tuple[str, ...], list[Raw], list[Raw]]]:
+    """Return the pods of a workload by gang, each with the pods that the controller has not created
+    yet.
+    """
+    value = state.get(kind, key)
+    existing = [(pod_key, pod) for pod_key, pod in owned_pods(state, kind, key) if not ended(pod)]
+    by_gang: dict[tuple[str, ...], list[Raw]] = {}
+    for _, pod in sorted(existing, key=lambda item: (*_queue_key(item[1]), item[0])):
+        if not text_at(pod, "metadata", "deletionTimestamp"):
+            by_gang.setdefault(group_of(pod), []).append(
+                {**pod, "metadata": {**pod["metadata"], "namespace": key[0]}}
+            )
+    refused = refusal(state, *key) is not None
+    missing = (
+        []
+        if value is None or refused
+        else _pods_to_create(Question(kind, key, value), sum(map(len, by_gang.values())))
+    )
+    if not by_gang and missing:
+        return [(group_of(missing[0]), [], missing)]
+    return [(gang, pods, missing if len(by_gang) == 1 else []) for gang, pods in by_gang.items()]
+
+
+def _queue_key(pod: Raw) -> tuple[int, str]:
+    """Return a sort key: higher priority first, then the older pod."""
+    priority = at(pod, "spec", "priority")
+    return -priority if isinstance(priority, int) else 0, text_at(
+        pod, "metadata", "creationTimestamp"
+    )
+
+
+def _pods_to_create(workload: Question, existing: int) -> list[Raw]:
+    """Return the pods that a workload wants besides the existing ones, template by template."""
+    paths = [path for path, _ in pod_templates(dict(workload.value))]
+    pods: list[Raw] = []
+    for path, question in zip(paths, made_pods(workload), strict=True):
+        count = _count_replicas(workload.value, path)
+        if existing and len(paths) > 1:
+            return []  # which of them are there cannot be told
+        name = text_at(question.value, "metadata", "name") + (
+            f"-{path[-3]}" if len(paths) > 1 else ""
+        )
+        for number in range(existing, count):
+            metadata = {**question.value["metadata"], "name": f"{name}-{number}"}
+            pods.append(with_volumes(workload.value, {**question.value, "metadata": metadata}))
+    return pods
+
+
+def _count_replicas(value: Raw, path: Sequence[str | int]) -> int:
+    """Return how many pods of the template at ``path`` a workload runs at once.
+
+    That is the product of ``replicas`` and ``parallelism`` around the template (JobSet,
+    RayCluster), and the size of a LeaderWorkerSet without its leader.
+    """
+    count = 1
+    for depth in range(len(path)):
+        parent = at(value, *path[:depth])
+        if not isinstance(parent, dict):
+            continue
+        for field in ("replicas", "parallelism"):
+            number = parent.get(field)
+            if isinstance(number, int) and not isinstance(number, bool):
+                count *= max(number, 0)
+        size = parent.get("size")
+        if path[depth] == "workerTemplate" and isinstance(size, int):
+            count *= max(size - 1 if "leaderTemplate" in parent else size, 0)
+    completions, parallelism = at(value, "spec", "completions"), at(value, "spec", "parallelism")
+    if isinstance(completions, int) and isinstance(parallelism, int):
+        count = min(count, completions)
+    return min(count, MAX_REPLICAS)
+
+
+def _explain_group(
+    explainer: Explainer,
+    name: str,
+    namespace: str,
+    gang: tuple[str, ...],
+    pods: Sequence[Raw],
+    missing: Sequence[Raw],
+    progress: Callable[[str], None],
+) -> Group:
+
+    pending = [*(pod for pod in pods if is_pending(pod)), *missing]
+    placed, replicas = len(pods) + len(missing) - len(pending), len(pods) + len(missing)
+    minimum_pods = minimum(explainer.state, namespace, gang)
+    on_nodes = [pod for pod in pods if not is_pending(pod)]
+    fabric = across(explainer.aligner, on_nodes) if len(on_nodes) > 1 else None
+    if not pending:
+        return Group(name, replicas, placed, 0, minimum=minimum_pods, across=fabric)
+    pod_group = podgroup(explainer.state, pending[0])
+    topology = pod_group.topology if pod_group is not None else ""
+    workload_name = name.rpartition("/")[2]
+    states = domains(explainer.state, topology, on_nodes) or {"": explainer.state}
+    placements = {
+        domain: together(nodes, workload_name, pending, explainer.features, progress)
+        for domain, nodes in states.items()
+    }
+    domain, placement = max(placements.items(), key=lambda item: item[1].fits)
+    return Group(
+        name,
+        replicas,
+        placed,
+        placement.fits,
+        "" if placement.pending is None else text_at(placement.pending, "metadata", "name"),
+        _reasons_for_next_pod(explainer, placement),
+        None if placement.attempt is None else placement.attempt.message,
+        None if placement.most is None else placed + min(placement.most.fits, len(pending)),
+        placement.most is not None
+        and (placement.most.proven or placement.most.fits >= len(pending)),
+        placement.order,
+        placement.choices,
+        minimum_pods,
+        placement.undecided,
+        domain,
+        _gang_cause(explainer, pending[0], namespace),
+        fabric,
+    )
+
+
+def _gang_cause(explainer: Explainer, pod: Raw, namespace: str) -> str:
+    """Return what keeps a whole gang from starting, other than that too few pods fit; empty if
+    nothing does.
+    """
+    key = namespace, text_at(pod, "metadata", "name")
+    causes = explainer.group(Question("Pod", key, pod)).causes
+    return causes[0].said(Names()) if causes and not isinstance(causes[0], GangTooSmall) else ""
+
+
+def _reasons_for_next_pod(explainer: Explainer, placement: Together) -> tuple[Reason, ...]:
+    """Return why the next pod stays pending, in the cluster with the pods that fit."""
+    if placement.pending is None:
+        return ()
+    metadata = {
+        key: v
+        for key, v in map_at(placement.pending, "metadata").items()
+        if key not in ("uid", "ownerReferences")
+    }
+    spec = {key: v for key, v in map_at(placement.pending, "spec").items() if key != "nodeName"}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    key = text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")
+    explainer_after = Explainer(placement.state, explainer.features, Options(fixes=0))
+    return explainer_after.explain(Question("Pod", key, pod), placement.attempt).reasons

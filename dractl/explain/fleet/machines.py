@@ -1,0 +1,417 @@
+"""Machines that would serve a claim or pod: the same question, asked about a cluster of each
+machine alone.
+
+A described machine has the labels that its hardware or instance type determines. Nobody knows
+whether its node has another one, such as a zone or a team's own. A selector on such a label is
+assumed to match, and the assumption is part of the answer.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct, field
+
+from dractl.allocation import Features
+from dractl.allocation.nodes import label_matches
+from dractl.capacity.changes import unknown
+from dractl.cluster import ClusterState
+from dractl.cluster.state import Key, at, map_at, maps_at, text_at
+from dractl.explain.answer import Explanation
+from dractl.explain.ask import Question
+from dractl.explain.explain import Explainer, Options
+from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ResourceSlice
+from dractl.objects import Raw
+from dractl.scheduler.extended import provided
+from dractl.scheduler.snapshot import REQUIRED, node_selector
+
+MAX_SELECTORS_ASSUMED = 8  # selectors of slices that are assumed to match, one after the other
+
+
+Labels = Mapping[str, str]
+
+
+class RequiredLabel(Struct, frozen=True):
+    """A label that the node must have or must not have."""
+
+    key: str
+    value: str | None
+    """None for a label that the node must not have."""
+    text: str
+    """The requirement as a label selector."""
+    by: str
+    """The part of the question that requires it."""
+
+
+class DescribedMachine(Struct, frozen=True):
+    """A machine that nobody has yet."""
+
+    published: ClusterState
+    """The objects that drivers would publish there."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Known labels of its node."""
+    room: Mapping[str, str] = field(default_factory=dict)
+    """Known amounts of its node's resources."""
+    setters: Mapping[str, str] = field(default_factory=dict)
+    """The components that set labels which only some clusters have."""
+
+
+class MachineAnswer(Struct, frozen=True):
+    """The answer for one machine."""
+
+    machine: str
+    explanation: Explanation
+    needs: tuple[RequiredLabel, ...] = ()
+    """Unknown labels that the answer assumes."""
+    set_by: Mapping[str, str] = field(default_factory=dict)
+    """The components that set known labels on which the answer relies."""
+    unjudged: tuple[str, ...] = ()
+    """Requirements that were not evaluated: resources of unknown size, and rules about other pods
+    or nodes.
+    """
+
+
+class ByMachine(Struct, frozen=True):
+    """One subject on each machine, in the order in which the machines were given."""
+
+    answers: tuple[MachineAnswer, ...]
+
+    @property
+    def fits(self) -> bool:
+        """True if a machine serves the subject."""
+        return any(answer.explanation.fits for answer in self.answers)
+
+
+def compare(
+    state: ClusterState,
+    machines: Mapping[str, DescribedMachine],
+    questions: Callable[[ClusterState], Sequence[Question]],
+    features: Features,
+    options: Options,
+) -> tuple[ByMachine, ...]:
+    """Return a comparison for each question.
+
+    Everything in ``state`` counts but nodes, volumes, and the slices of single nodes, which are
+    those of the machines. A subject that has a node is asked about as if it were pending.
+    """
+    shared = {
+        key: item
+        for key, item in state.all("ResourceSlice").items()
+        if not text_at(item, "spec", "nodeName")
+    }
+    clusterwide = state.only(
+        {"Node": {}, "ResourceSlice": shared, "PersistentVolume": {}, "PersistentVolumeClaim": {}}
+    )
+    clusterwide = _make_pending(clusterwide, questions(clusterwide))
+    columns = []
+    for name, machine in machines.items():
+        cluster = _MachineCluster(
+            name, machine, machine.published.merged(clusterwide), features, options
+        )
+        columns.append([cluster.answer(question) for question in questions(cluster.state)])
+    return tuple(ByMachine(answers) for answers in zip(*columns, strict=True))
+
+
+def _make_pending(state: ClusterState, questions: Sequence[Question]) -> ClusterState:
+    """Return the state in which the subjects are pending: pods without a node, claims without
+    devices.
+    """
+    objects: dict[str, dict[Key, Raw]] = {"Pod": {}, "ResourceClaim": {}}
+    for question in questions:
+        kind, key = question.kind, question.key
+        pod = state.get("Pod", key) or {} if kind == "Pod" else {}
+        claim_statuses = maps_at(pod, "status", "resourceClaimStatuses")
+        if text_at(pod, "spec", "nodeName"):
+            spec = {name: value for name, value in pod["spec"].items() if name != "nodeName"}
+            status = {"phase": "Pending", "resourceClaimStatuses": claim_statuses}
+            objects["Pod"][key] = {**pod, "spec": spec, "status": status}
+        references = (*maps_at(pod, "spec", "resourceClaims"), *claim_statuses)
+        names = [key] if kind == "ResourceClaim" else []
+        names += [(key[0], text_at(reference, "resourceClaimName")) for reference in references]
+        for name in names:
+            claim = state.get("ResourceClaim", name) or {}
+            if claim.get("status"):
+                objects["ResourceClaim"][name] = {**claim, "status": {}}
+    return state.with_objects(objects)
+
+
+class _MachineCluster:
+    """A cluster of one node."""
+
+    def __init__(
+        self,
+        name: str,
+        described: DescribedMachine,
+        state: ClusterState,
+        features: Features,
+        options: Options,
+    ) -> None:
+        self.name, self.described, self.state = name, described, state
+        self.features, self.options = features, options
+        self.node = next(
+            text_at(item, "spec", "nodeName")
+            for item in described.published.all("ResourceSlice").values()
+        )
+        self.explainers: dict[tuple[RequiredLabel, ...], Explainer] = {}
+
+    def answer(self, question: Question) -> MachineAnswer:
+        """Answer a question, with labels assumed where they are not known."""
+        if not maps_at(question.value, "spec", "containers"):
+            explanation, needs = self._explain_with_labels(question, ())
+            return MachineAnswer(self.name, explanation, needs)
+        question, unjudged = _drop_rules_about_others(question)
+        unjudged = (
+            *unknown(question.value, self.described.room, provided(self.state.classes)),
+            *unjudged,
+        )
+        explanation, needs = self._explain_with_labels(
+            question, labels_for_pod(question.value, self.described.labels)
+        )
+        return MachineAnswer(
+            self.name, explanation, needs, self._label_setters(question.value), unjudged
+        )
+
+    def _explain_with_labels(
+        self, question: Question, needs: tuple[RequiredLabel, ...]
+    ) -> tuple[Explanation, tuple[RequiredLabel, ...]]:
+        """Explain the subject on a node with further labels.
+
+        If it does not fit, the labels that pools of several nodes need are assumed as well.
+        """
+        explanation = self._explain(question, needs)
+        if explanation.fits:
+            return explanation, needs
+        alternatives = list(
+            labels_for_slices(self.state.slices, add_labels(self.described.labels, needs))
+        )[:MAX_SELECTORS_ASSUMED]
+        compatible = _compatible_labels(alternatives)
+        for labels in [compatible, *alternatives] if len(alternatives) > 1 else alternatives:
+            other = self._explain(question, (*needs, *labels))
+            if other.fits:
+                used = {
+                    f"pool {d.driver}/{d.pool}" for node in other.nodes[:1] for d in node.allocation
+                }
+                return other, (*needs, *(label for label in labels if label.by in used))
+            if labels is compatible or len(alternatives) == 1:
+                is_mismatch = (
+                    explanation.reasons[:1] and explanation.reasons[0].code == "slice-node-mismatch"
+                )
+                explanation = other if is_mismatch else explanation
+        return explanation, needs
+
+    def _explain(self, question: Question, needs: tuple[RequiredLabel, ...]) -> Explanation:
+        explainer = self.explainers.get(needs)
+        if explainer is None:
+            metadata = {"name": self.node, "labels": add_labels(self.described.labels, needs)}
+            node: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+            if self.described.room:
+                node["status"] = {"allocatable": dict(self.described.room)}
+            state = self.state.replace("Node", ("", self.node), node)
+            explainer = self.explainers[needs] = Explainer(state, self.features, self.options)
+        return explainer.explain(question)
+
+    def _label_setters(self, pod: Raw) -> dict[str, str]:
+        """Return the components that set known labels for which a pod asks."""
+        affinity = at(pod, "spec", "affinity", "nodeAffinity", REQUIRED)
+        keys = dict.fromkeys(map_at(pod, "spec", "nodeSelector"))
+        for term in maps_at(affinity, "nodeSelectorTerms"):
+            keys |= dict.fromkeys(
+                text_at(expression, "key") for expression in maps_at(term, "matchExpressions")
+            )
+        setters = self.described.setters
+        return {
+            f"{key}={self.described.labels[key]}": setters[key] for key in keys if key in setters
+        }
+
+
+def _compatible_labels(
+    alternatives: Iterable[tuple[RequiredLabel, ...]],
+) -> tuple[RequiredLabel, ...]:
+    """Return as many alternatives, from the first on, as one node can meet together."""
+    values: dict[str, str | None] = {}
+    compatible: list[RequiredLabel] = []
+    for labels in alternatives:
+        if all(values.get(label.key, label.value) == label.value for label in labels):
+            values |= {label.key: label.value for label in labels}
+            compatible += labels
+    return tuple(compatible)
+
+
+def _drop_rules_about_others(question: Question) -> tuple[Question, tuple[str, ...]]:
+    """Return the question without the pod's rules about other nodes and pods, and the names of
+    these rules.
+    """
+    spec = dict(map_at(question.value, "spec"))
+    affinity = dict(map_at(spec, "affinity"))
+    dropped = [name for name in ("podAffinity", "podAntiAffinity") if affinity.pop(name, None)]
+    dropped += [name for name in ("topologySpreadConstraints",) if spec.pop(name, None)]
+    terms = maps_at(affinity, "nodeAffinity", REQUIRED, "nodeSelectorTerms")
+    if any(term.get("matchFields") for term in terms):
+        dropped.append("matchFields of node affinity")
+        terms_without_fields = [
+            {key: item for key, item in term.items() if key != "matchFields"} for term in terms
+        ]
+        affinity["nodeAffinity"] = (
+            {REQUIRED: {"nodeSelectorTerms": terms_without_fields}}
+            if all(any(t.values()) for t in terms_without_fields)
+            else {}
+        )
+    if any(
+        "persistentVolumeClaim" in volume or "ephemeral" in volume
+        for volume in maps_at(spec, "volumes")
+    ):
+        dropped.append("volumes")
+    if not dropped:
+        return question, ()
+    spec["affinity"] = affinity
+    return Question(question.kind, question.key, {**question.value, "spec": spec}), tuple(dropped)
+
+
+# -- labels that a subject needs of a node of which only some labels are known --
+
+
+def labels_for_pod(pod: Raw, labels: Labels) -> tuple[RequiredLabel, ...]:
+    """Return the labels that a pod's node selector and required node affinity need beyond known
+    ones.
+
+    Nothing is assumed for an affinity that no such node can meet.
+    """
+    selector = map_at(pod, "spec", "nodeSelector")
+    requirements = [
+        NodeSelectorRequirement(key, "In", (str(value),)) for key, value in selector.items()
+    ]
+    required = (
+        _choose_labels(
+            [requirement for requirement in requirements if requirement.key not in labels],
+            "nodeSelector",
+        )
+        or ()
+    )
+    affinity = at(pod, "spec", "affinity", "nodeAffinity", REQUIRED)
+    if isinstance(affinity, dict):
+        required += (
+            labels_for_selector(
+                node_selector(affinity), add_labels(labels, required), "node affinity"
+            )
+            or ()
+        )
+    return required
+
+
+def labels_for_slices(
+    slices: Iterable[ResourceSlice], labels: Labels
+) -> dict[tuple[RequiredLabel, ...], None]:
+    """Return the labels that node selectors of slices and devices need beyond known ones, each
+    once.
+    """
+    alternatives: dict[tuple[RequiredLabel, ...], None] = {}
+    for item in slices:
+        by = f"pool {item.spec.driver}/{item.spec.pool.name}"
+        for selector in (
+            item.spec.node_selector,
+            *(device.node_selector for device in item.spec.devices),
+        ):
+            required = labels_for_selector(selector, labels, by) if selector is not None else None
+            if required:
+                alternatives[required] = None
+    return alternatives
+
+
+def labels_for_selector(
+    selector: NodeSelector, labels: Labels, by: str
+) -> tuple[RequiredLabel, ...] | None:
+    """Return the labels that the first term needs which the node can meet; None if it can meet
+    none.
+    """
+    return next(
+        (
+            n
+            for t in selector.node_selector_terms
+            if (n := _labels_for_term(t, labels, by)) is not None
+        ),
+        None,
+    )
+
+
+def _labels_for_term(
+    term: NodeSelectorTerm, labels: Labels, by: str
+) -> tuple[RequiredLabel, ...] | None:
+    if not term.match_expressions:
+        return None  # matches nothing, or names nodes
+    decided = [requirement for requirement in term.match_expressions if requirement.key in labels]
+    if not all(label_matches(requirement, labels) for requirement in decided):
+        return None
+    return _choose_labels(
+        [requirement for requirement in term.match_expressions if requirement.key not in labels], by
+    )
+
+
+def _choose_labels(
+    requirements: Sequence[NodeSelectorRequirement], by: str
+) -> tuple[RequiredLabel, ...] | None:
+    """Choose a value for each key that meets all its requirements; None if a key has no such
+    value.
+    """
+    labels = []
+    for key in dict.fromkeys(requirement.key for requirement in requirements):
+        same_key = [requirement for requirement in requirements if requirement.key == key]
+        values = [
+            value for value in _candidate_values(same_key) if _satisfies(same_key, key, value)
+        ]
+        if not values:
+            return None
+        labels.append(RequiredLabel(key, values[0], ",".join(map(_selector_text, same_key)), by))
+    return tuple(labels)
+
+
+def _candidate_values(requirements: Iterable[NodeSelectorRequirement]) -> tuple[str | None, ...]:
+    """Return values to try: named ones, the neighbours of bounds, no value, and one that nobody
+    names.
+    """
+    named = [
+        value
+        for requirement in requirements
+        if requirement.operator == "In"
+        for value in requirement.values
+    ]
+    bounds = [
+        value
+        for requirement in requirements
+        if requirement.operator in ("Gt", "Lt")
+        for value in requirement.values
+    ]
+    neighbours = [
+        str(int(bound) + step)
+        for bound in bounds
+        if bound.lstrip("-").isdecimal()
+        for step in (1, -1)
+    ]
+    return (*named, None, *neighbours, "assumed")
+
+
+def _satisfies(
+    requirements: Iterable[NodeSelectorRequirement], key: str, value: str | None
+) -> bool:
+    labels = {} if value is None else {key: value}
+    return all(label_matches(requirement, labels) for requirement in requirements)
+
+
+def _selector_text(requirement: NodeSelectorRequirement) -> str:
+    """Format a requirement as ``kubectl get nodes -l`` takes it: ``team=ml``, ``zone in (a,b)``,
+    ``!spot``.
+    """
+    key, values = requirement.key, ",".join(requirement.values)
+    match requirement.operator:
+        case "In":
+            return f"{key}={values}" if len(requirement.values) == 1 else f"{key} in ({values})"
+        case "NotIn":
+            return f"{key} notin ({values})"
+        case "Exists":
+            return key
+        case "DoesNotExist":
+            return f"!{key}"
+        case _:
+            return f"{key}{'>' if requirement.operator == 'Gt' else '<'}{values}"
+
+
+def add_labels(labels: Labels, required: Iterable[RequiredLabel]) -> dict[str, str]:
+    return {**labels, **{label.key: label.value for label in required if label.value is not None}}
