@@ -3,6 +3,8 @@
     .venv/bin/python tools/make_schemas.py           writes them
     .venv/bin/python tools/make_schemas.py --check   says which files would change, and fails if any would
 
+A release that is not out yet has only the files that differ from those of the release before it (``PLANNED``).
+
 A file holds the definitions of one group and version, each on a line of its own (small, and a diff shows what
 changed). A definition of another group is referred to by its file, so a claim needs two small files and never the
 Pod's. Descriptions are left out. So is what the API server's decoder does not look at: ``required``, string formats.
@@ -21,6 +23,40 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RELEASES = ("1.31", "1.32", "1.33", "1.34", "1.35", "1.36", "1.37")
+
+PLANNED: dict[str, dict[str, dict[str, Any]]] = {
+    "1.38": {
+        # KEP-6406, README.md, "API"
+        "DeviceClassSpec": {
+            "extendedResourceCapacityRequests": {"$ref": "#/$defs/CapacityRequirements"}
+        },
+        # KEP-5941, README.md, "API additions": Counter is split
+        "SharedCounter": {
+            "requestPolicy": {"$ref": "#/$defs/CapacityRequestPolicy"},
+            "value": {"$ref": "meta-v1.json#/$defs/Quantity"},
+        },
+        "CounterSet": {"counters": {"map": "#/$defs/SharedCounter"}},
+        "CounterValueFrom": {"capacityName": {"type": ["string", "null"]}},
+        "ConsumeCounter": {
+            "value": {"$ref": "meta-v1.json#/$defs/Quantity"},
+            "valueFrom": {"$ref": "#/$defs/CounterValueFrom"},
+        },
+        "DeviceCounterConsumption": {"counters": {"map": "#/$defs/ConsumeCounter"}},
+        "CounterSetConsumption": {
+            "counterSet": {"type": ["string", "null"]},
+            "counters": {"map": "meta-v1.json#/$defs/Quantity"},
+        },
+        "DeviceRequestAllocationResult": {
+            "consumedCounters": {
+                "type": ["array", "null"],
+                "items": {"$ref": "#/$defs/CounterSetConsumption"},
+            }
+        },
+    }
+}
+"""Release that is not out to the fields that its KEPs add to types of resource.k8s.io, in every version that it serves;
+all else is as in the last of ``RELEASES``. ``map`` stands for a map of a type."""
+PLANNED_FILES = ("resource.k8s.io-v1", "resource.k8s.io-v1beta2")
 
 KINDS = {
     "": {"Namespace", "Node", "Pod"},
@@ -216,6 +252,33 @@ def make(release: str) -> dict[str, str]:
     }
 
 
+def plan(release: str) -> dict[str, str]:
+    """Return file name to text, for the files of a release that is not out which differ from the last one's."""
+    made = {}
+    for file in PLANNED_FILES:
+        schema = json.loads(make(RELEASES[-1])[f"{file}.json"])
+        types, kinds = (
+            schema["$defs"],
+            [kind["$ref"].rpartition("/")[2] for kind in schema["oneOf"]],
+        )
+        for name, fields in PLANNED[release].items():
+            empty = {"type": ["object", "null"], "properties": {}, "additionalProperties": False}
+            written = types.setdefault(name, empty)
+            added = {field: expand(fragment) for field, fragment in fields.items()}
+            written["properties"] = dict(sorted({**written["properties"], **added}.items()))
+        text = json.dumps(types)
+        in_use = {name for name in types if name in kinds or f'"#/$defs/{name}"' in text}
+        made[f"{file}.json"] = render(kinds, {name: types[name] for name in in_use})
+    return made
+
+
+def expand(fragment: dict[str, Any]) -> dict[str, Any]:
+    """Return a field of :data:`PLANNED` as a file has it."""
+    if "map" not in fragment:
+        return fragment
+    return {"type": ["object", "null"], "additionalProperties": {"$ref": fragment["map"]}}
+
+
 def render(kinds: list[str], types: dict[str, Any]) -> str:
     """A file: a line a definition. At the top stands the choice of its kinds, so that it checks a whole document."""
     lines = [
@@ -239,9 +302,9 @@ def main() -> int:
     )
     check = parser.parse_args().check
     stale = 0
-    for release in RELEASES:
+    for release in (*RELEASES, *PLANNED):
         folder = ROOT / "schemas" / release
-        made = make(release)
+        made = plan(release) if release in PLANNED else make(release)
         for path in sorted({*folder.glob("*.json"), *(folder / name for name in made)}):
             text = made.get(path.name)
             if path.exists() and text == path.read_text():

@@ -242,8 +242,9 @@ def version_text(verbose: bool) -> str:
         f"Kubernetes {COMPARED[0]} to {COMPARED[-1]}: compared with real API servers and schedulers"
     ]
     for release in RELEASES[last + 1 :]:
-        read = f"verified with the API of {PREVIEWS[release].tag}, " if release in PREVIEWS else ""
-        lines.append(f"Kubernetes {release}: {read}not compared with a server yet")
+        preview = PREVIEWS.get(release)
+        known = f"due {preview.due}, known up to {preview.tag}, " if preview else ""
+        lines.append(f"Kubernetes {release}: {known}not compared with a server yet")
     lines.append(
         f"Kubernetes {RELEASES[0]} to {RELEASES[first - 1]}: lint only, not compared with a server"
     )

@@ -18,7 +18,15 @@ from dractl.lint import config as configurations
 from dractl.lint.config import Config as Configuration
 from dractl.model import Target
 from dractl.model.nearest import nearest
-from dractl.model.releases import NEWEST, RELEASES, caveat, is_newer, parse_gates, release_of
+from dractl.model.releases import (
+    NEWEST,
+    RELEASES,
+    caveat,
+    gate_remarks,
+    is_newer,
+    parse_gates,
+    release_of,
+)
 from dractl.report.plain import harmless
 
 Quiet = Annotated[
@@ -286,7 +294,15 @@ def target(release: str | None, gates: dict[str, bool]) -> Target:
     knows, unless ``--assume-newest`` is given."""
     refuse_newer(release)
     tell_if_newer(release)
-    return Target.of(release or NEWEST, gates)
+    chosen = Target.of(release or NEWEST, gates)
+    warn_of_gates(chosen.release, gates)
+    return chosen
+
+
+def warn_of_gates(release: str, gates: Mapping[str, bool]) -> None:
+    """Warn of gates that are not known of a preview, or that it does not have yet."""
+    for remark in gate_remarks(release, gates):
+        terminal.warn(remark)
 
 
 def refuse_newer(release: str | None) -> None:

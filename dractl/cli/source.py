@@ -190,6 +190,7 @@ def read(
             f"the cluster's version cannot be read: the rules of {NEWEST} are used; --kubernetes-version names another"
         )
     features = Features.for_release(release or state.release or NEWEST, gates)
+    common.warn_of_gates(features.release, gates)
     named = files_alone if sources.files and sources.live else None
     assumed = release is None and (not sources.live or known is None or is_newer(known))
     origin = against.release_from(settings, variables)

@@ -144,6 +144,11 @@ def _say(label: str, style: str, message: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
+def warn(message: str) -> None:
+    """Print a warning about what was asked for on standard error, also with ``--quiet``."""
+    _say("warning:", "33", message)
+
+
 def notice(message: str) -> None:
     """A notice on standard error, which is not an error; silent with ``--quiet``."""
     if not _Choices.quiet:

@@ -17,14 +17,28 @@ class GateStage(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Gate(Struct, frozen=True, forbid_unknown_fields=True):
-    """A feature gate: its stages, the release that no longer has it, and the gates that it needs."""
+    """A feature gate."""
 
     stages: tuple[GateStage, ...]
+    """Its stages, the earliest first."""
     removed: str | None = None
+    """The first release without it, which may be one that is not known yet."""
     needs: tuple[str, ...] = ()
+    """The gates that have to be on with it."""
+    proposal: str = ""
+    """The KEP that plans it, as long as no code that was read has it."""
     about: str = ""
     source: str = ""
     read: str = ""
+
+
+class RetiredGate(Struct, frozen=True, forbid_unknown_fields=True):
+    """A gate that has nothing to do with DRA, of which only its end matters: a component does not start with it."""
+
+    removed: str
+    """The first release without it."""
+    source: str
+    read: str
 
 
 class Served(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -53,6 +67,8 @@ class SpecField(Struct, frozen=True, rename="camel", forbid_unknown_fields=True)
     gates: tuple[str, ...] = ()
     dropped_since: str | None = None
     removed: str | None = None
+    proposal: str = ""
+    """The KEP that plans the field, as long as no API that was read has it."""
     source: str = ""
     read: str = ""
 
@@ -112,21 +128,34 @@ class Allocators(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Preview(Struct, frozen=True, forbid_unknown_fields=True):
-    """A release that is not released yet: its ``tag`` that was read, and the release whose types it has otherwise."""
+    """A release that was not out when it was read about."""
 
     tag: str
+    """The alpha, beta or candidate up to which it is known."""
     like: str
+    """The release whose types and rules it has, where nothing else is known."""
+    due: str
+    """The day on which it is to be released."""
+    basis: str
+    """What it is judged by, as a phrase."""
     source: str
     read: str
 
+    @property
+    def unknown(self) -> str:
+        """The phrase for a name that may be right, and that nothing which was read has."""
+        return f"not known of {self.tag}, read {self.read}"
+
 
 class Coming(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of a release whose rules are not known completely."""
+    """Something that a release brings whose rules are not known completely."""
 
     release: str
     what: str
     source: str
     read: str = ""
+    landed: bool = False
+    """It is in the code of a preview; otherwise somebody plans it."""
 
 
 class Kubernetes(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -135,6 +164,7 @@ class Kubernetes(Struct, frozen=True, rename="camel", forbid_unknown_fields=True
 
     Differences between releases are changes with a name: code asks for a change (``target.has("counter-limits")``),
     never for a release. ``previews`` are the last of ``releases``, and only used if they are named or seen.
+    ``retired`` are gates beside DRA's by name.
     """
 
     source: str
@@ -149,6 +179,7 @@ class Kubernetes(Struct, frozen=True, rename="camel", forbid_unknown_fields=True
     allocators: Allocators
     previews: dict[str, Preview] = {}
     coming: tuple[Coming, ...] = ()
+    retired: dict[str, RetiredGate] = {}
 
 
 @cache

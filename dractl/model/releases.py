@@ -24,7 +24,7 @@ from dractl.model.nearest import nearest
 _FACTS: Final = kubernetes()
 RELEASES: Final = _FACTS.releases
 PREVIEWS: Final = _FACTS.previews
-"""Releases that are not released yet, as their newest alpha has them; only used if they are named or seen."""
+"""Releases that were not out when they were read about; only used if they are named or seen."""
 NEWEST: Final = [release for release in RELEASES if release not in PREVIEWS][-1]
 _ORDER: Final = {release: index for index, release in enumerate(RELEASES)}
 COMPARED: Final = _FACTS.compared
@@ -38,7 +38,15 @@ DEPENDENCIES: Final[Mapping[str, tuple[str, ...]]] = {
 SERVED: Final = _FACTS.served
 FIELDS: Final = _FACTS.fields
 CHANGES: Final = _FACTS.changes
-_REMOVED: Final = {name: gate.removed for name, gate in _FACTS.gates.items() if gate.removed}
+_REMOVED: Final = {name: gate.removed for name, gate in _FACTS.gates.items() if gate.removed} | {
+    name: gate.removed for name, gate in _FACTS.retired.items()
+}
+_STAYS_ON: Final = frozenset(
+    name for name, gate in _FACTS.gates.items() if gate.removed and gate.stages[-1].default
+)
+"""Gates that were removed because their feature can no longer be switched off."""
+GROUPS: Final = ("AllAlpha", "AllBeta")
+"""Names that stand for all gates of a stage."""
 
 
 @cache
@@ -101,11 +109,13 @@ def caveat(text: str | None) -> str | None:
     if is_newer(text):
         return f"Kubernetes {text} is newer than dractl knows: the rules of {RELEASES[-1]} are used"
     minor = _minor(text)
-    preview = PREVIEWS.get(f"{minor[0]}.{minor[1]}") if minor is not None else None
-    if preview is None:
+    release = f"{minor[0]}.{minor[1]}" if minor is not None else ""
+    if release not in PREVIEWS:
         return None
+    preview = PREVIEWS[release]
     return (
-        f"Kubernetes {text}: the rules are those of {preview.tag}, which was read on {preview.read}"
+        f"Kubernetes {release} was read on {preview.read}, before its release (due {preview.due}); "
+        f"it is judged by {preview.basis}"
     )
 
 
@@ -139,8 +149,40 @@ def stage(gate: str, release: str) -> GateStage | None:
     removed = _REMOVED.get(gate)
     if removed and _key(release) >= _key(removed):
         return None
-    reached = [s for s in GATES[gate] if _key(s.release) <= _key(release)]
+    reached = [s for s in GATES.get(gate, ()) if _key(s.release) <= _key(release)]
     return reached[-1] if reached else None
+
+
+def removal(gate: str, release: str) -> str | None:
+    """The release that removed ``gate``; None if ``release`` still has it, or it is not known to be removed."""
+    removed = _REMOVED.get(gate)
+    return removed if removed and _key(removed) <= _key(release) else None
+
+
+def is_known(gate: str) -> bool:
+    """True if the gate is one of :data:`GATES`, or stands for several."""
+    return gate in GATES or gate in GROUPS
+
+
+def gate_remarks(release: str, overrides: Mapping[str, bool]) -> tuple[str, ...]:
+    """Return what dractl does not know of the gates that are set for a preview; nothing for other releases."""
+    preview = PREVIEWS.get(release)
+    if preview is None:
+        return ()
+    remarks = []
+    for gate, value in overrides.items():
+        if not is_known(gate) and removal(gate, release) is None:
+            near = nearest(gate, GATES)
+            remarks.append(
+                f"feature gate {gate}: {preview.unknown}; it decides nothing here"
+                + (f" (the nearest name that is known: {near})" if near else "")
+            )
+        elif gate in GATES and value and (proposal := _FACTS.gates[gate].proposal):
+            remarks.append(
+                f"feature gate {gate}: planned by {proposal}, {preview.unknown}; "
+                f"{_FACTS.gates[gate].about}"
+            )
+    return tuple(remarks)
 
 
 class Target(Struct, frozen=True):
@@ -155,7 +197,8 @@ class Target(Struct, frozen=True):
 
         For a release after all that are known, the newest rules apply, and ``release`` names them. UsageError for
         an unknown release or gate, for a gate that the release does not have or has locked, for one that is on while a
-        gate that it needs is off, and for a value that is neither True nor False.
+        gate that it needs is off, and for a value that is neither True nor False. A preview may have gates that are not
+        known (:func:`gate_remarks`); they are left out.
         """
         for gate, value in (overrides or {}).items():
             if not isinstance(value, bool):
@@ -177,15 +220,18 @@ class Target(Struct, frozen=True):
 def _target(release: str, overrides: tuple[tuple[str, bool], ...]) -> Target:
     stages = {gate: found for gate in GATES if (found := stage(gate, release))}
     gates = {gate for gate, found in stages.items() if found.default}
+    gates |= {gate for gate in _STAYS_ON if removal(gate, release)}
     groups = dict(overrides)
     for group, kind in (("AllAlpha", "alpha"), ("AllBeta", "beta")):
         if group in groups:
             members = {gate for gate, found in stages.items() if found.stage == kind}
             gates = gates | members if groups[group] else gates - members
     for gate, value in overrides:
-        if gate in {"AllAlpha", "AllBeta"}:
+        if gate in GROUPS:
             continue
         _check_override(gate, value, release, stages)
+        if gate not in GATES:
+            continue
         gates = gates | {gate} if value else gates - {gate}
     _check_dependencies(gates, release)
     return Target(release, frozenset(gates))
@@ -193,23 +239,33 @@ def _target(release: str, overrides: tuple[tuple[str, bool], ...]) -> Target:
 
 def _check_override(gate: str, value: bool, release: str, stages: Mapping[str, GateStage]) -> None:
     """component-base/featuregate: an API server with such a flag does not start."""
+    if removed := removal(gate, release):
+        raise UsageError(
+            f"feature gate {gate} was removed in Kubernetes {removed}",
+            hint="leave it out: a component that sets it does not start (unrecognized feature gate)",
+        )
     if gate not in GATES:
+        if release in PREVIEWS:
+            return
         near = nearest(gate, GATES)
         hint = f"did you mean {near}?" if near else f"known are {', '.join(GATES)}"
         raise UsageError(f"feature gate {gate} is not known", hint=hint)
     found = stages.get(gate)
     if found is None:
-        since = GATES[gate][0].release
-        when = (
-            f"came with {since}" if _key(since) > _key(release) else f"ended with {_REMOVED[gate]}"
+        raise UsageError(
+            f"Kubernetes {release} has no feature gate {gate}", hint=f"it {_origin(gate)}"
         )
-        raise UsageError(f"Kubernetes {release} has no feature gate {gate}", hint=f"it {when}")
     if found.locked and value != found.default:
         locked = str(found.default).lower()
         raise UsageError(
             f"feature gate {gate} is locked to {locked} in Kubernetes {release}",
             hint="leave it out",
         )
+
+
+def _origin(gate: str) -> str:
+    since, proposal = GATES[gate][0].release, _FACTS.gates[gate].proposal
+    return f"is planned for {since} ({proposal})" if proposal else f"came with {since}"
 
 
 def _check_dependencies(gates: set[str], release: str) -> None:

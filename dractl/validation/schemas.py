@@ -4,6 +4,7 @@
 """
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,9 +41,9 @@ _BASIC: dict[str, Shape] = {
 class Schemas:
     """Types of one release. Files are read, and types built, when a document first needs them."""
 
-    def __init__(self, folder: Path, gone: frozenset[str]) -> None:
-        self._folder = folder
-        self._known = frozenset(path.stem for path in folder.glob("*.json")) - gone
+    def __init__(self, paths: Mapping[str, Path], gone: frozenset[str]) -> None:
+        self._paths = paths
+        self._known = frozenset(paths) - gone
         self._files: dict[str, dict[str, Any]] = {}
         self._shapes: dict[tuple[str, str], Shape] = {}
         self._kinds: dict[str, tuple[str, ...]] = {}
@@ -81,7 +82,7 @@ class Schemas:
         if file not in self._known:
             return {}
         if file not in self._files:
-            self._files[file] = json.loads((self._folder / f"{file}.json").read_bytes())
+            self._files[file] = json.loads(self._paths[file].read_bytes())
         return self._files[file]
 
     def _shape(self, file: str, name: str) -> Shape:
@@ -120,9 +121,16 @@ class Schemas:
 @cache
 def of_release(release: str) -> Schemas:
     """The types of a release: ``of_release("1.36")``."""
-    return Schemas(
-        data_dir("schemas") / like(release), frozenset(map(_file, gone_versions(release)))
-    )
+    return Schemas(paths_of(release), frozenset(map(_file, gone_versions(release))))
+
+
+def paths_of(release: str) -> dict[str, Path]:
+    """Return name to path of the files of a release. A preview has only files that differ from its ``like``."""
+    return {
+        path.stem: path
+        for name in (like(release), release)
+        for path in (data_dir("schemas") / name).glob("*.json")
+    }
 
 
 def _file(api_version: str) -> str:

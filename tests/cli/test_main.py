@@ -60,7 +60,7 @@ def test_a_release_that_was_not_compared_yet_is_listed_by_itself(
     monkeypatch.setattr(releases, "RELEASES", (*releases.RELEASES, "1.99"))
     assert entry.main(["--version", "-v"]) == 0
     assert capsys.readouterr().out.splitlines()[2:5] == [
-        "Kubernetes 1.38: verified with the API of 1.38.0-alpha.2, not compared with a server yet",
+        "Kubernetes 1.38: due 2026-12-16, known up to 1.38.0-alpha.2, not compared with a server yet",
         "Kubernetes 1.99: not compared with a server yet",
         "Kubernetes 1.31 to 1.33: lint only, not compared with a server",
     ]

@@ -9,13 +9,16 @@ from dractl.model import GATES, NEWEST, RELEASES, Target, served_versions
 from dractl.model.releases import (
     DEPENDENCIES,
     FIELDS,
+    PREVIEWS,
     caveat,
     dropped_fields,
+    gate_remarks,
     has_change,
     is_newer,
     parse_gates,
     patch_of,
     release_of,
+    removal,
     stage,
     unknown_fields,
 )
@@ -61,6 +64,66 @@ def test_an_alpha_is_only_taken_if_it_is_named() -> None:
     assert Target.of("v1.38.0-alpha.2").release == "1.38"
     assert "1.38.0-alpha.2" in str(caveat("1.38"))
     assert caveat("1.37.2") is None
+
+
+def test_a_preview_names_its_sources_and_the_day_on_which_they_were_read() -> None:
+    preview = PREVIEWS["1.38"]
+    note = str(caveat("v1.38.0"))
+    for words in (f"read on {preview.read}", "before its release", "2026-12-16", "KEPs 5690"):
+        assert words in note
+
+
+def test_a_gate_that_is_not_known_of_a_preview_decides_nothing() -> None:
+    assert Target.of("1.38", {"DRANonsense": True}) == Target.of("1.38")
+    (remark,) = gate_remarks("1.38", {"DRANonsense": True})
+    assert "DRANonsense: not known of 1.38.0-alpha.2, read 2026-" in remark
+    assert gate_remarks("1.37", {"DRANonsense": True}) == ()
+
+
+def test_a_gate_that_resembles_a_known_one_is_still_not_known_of_a_preview() -> None:
+    (remark,) = gate_remarks("1.38", {"DRAPreemptions": True})
+    assert "not known of 1.38.0-alpha.2" in remark
+    assert "DRAPreemption)" in remark
+
+
+@pytest.mark.parametrize(
+    ("gate", "proposal"),
+    [
+        ("DRAExtendedResourceCapacity", "KEP-6406"),
+        ("DRASharedConsumableCapacity", "KEP-5941"),
+        ("DRAPreemption", "KEP-5690"),
+    ],
+)
+def test_a_planned_gate_is_off_and_its_proposal_is_named(gate: str, proposal: str) -> None:
+    """kubernetes/enhancements keps/sig-scheduling/{6406,5941,5690}-*/README.md, "Feature Enablement"."""
+    assert not Target.of("1.38").enabled(gate)
+    assert Target.of("1.38", {gate: True}).enabled(gate)
+    (remark,) = gate_remarks("1.38", {gate: True})
+    assert f"planned by {proposal}" in remark
+
+
+def test_the_feature_of_a_removed_gate_stays_on_if_it_was_stable() -> None:
+    """CHANGELOG-1.38.md, kubernetes#141946: dynamic resource allocation is unconditionally enabled."""
+    assert Target.of("1.38").enabled("DynamicResourceAllocation")
+    assert not Target.of("1.37").enabled("DRAControlPlaneController")
+
+
+@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.parametrize("gate", ["DynamicResourceAllocation", "KubeletTracing"])
+def test_a_gate_that_1_38_removed_cannot_be_set(gate: str, value: bool) -> None:
+    """CHANGELOG-1.38.md, kubernetes#141946 and #141714"""
+    with pytest.raises(UsageError, match=rf"{gate} was removed in Kubernetes 1\.38"):
+        Target.of("1.38", {gate: value})
+
+
+@pytest.mark.parametrize("gate", ["DRADeviceTaints", "DRADeviceTaintRules"])
+def test_gates_of_taints_are_locked_in_1_38(gate: str) -> None:
+    """CHANGELOG-1.38.md, kubernetes#140256"""
+    with pytest.raises(UsageError, match="locked to true in Kubernetes 1.38"):
+        Target.of("1.38", {gate: False})
+    assert Target.of("1.38", {gate: True}) == Target.of("1.38")
+    assert removal(gate, "1.40") is None
+    assert removal(gate, "1.41") == "1.41"
 
 
 def test_versions_that_are_gone_in_1_38() -> None:
@@ -150,9 +213,10 @@ def test_a_group_of_gates_is_switched_before_single_ones() -> None:
             "1.37",
             "DRAControlPlaneController",
             True,
-            "1.37 has no feature gate",
-            "it ended with 1.32",
+            "was removed in Kubernetes 1.32",
+            "leave it out: a component that sets it does not start (unrecognized feature gate)",
         ),
+        ("1.37", "DRAPreemption", True, "1.37 has no", "it is planned for 1.38 (KEP-5690)"),
         ("1.37", "DRAPrioritizedList", False, "is locked to true", "leave it out"),
         ("1.36", "DRAAdminAccess", False, "is locked to true", "leave it out"),
     ],
@@ -274,7 +338,7 @@ def test_unknown_fields() -> None:
 def test_the_tables_agree() -> None:
     for field in FIELDS:
         assert set(field.gates) <= set(GATES)
-        assert all(stage(gate, NEWEST) for gate in field.gates)
+        assert all(stage(gate, RELEASES[-1]) for gate in field.gates)
     for gate, needed in DEPENDENCIES.items():
         assert {gate, *needed} <= set(GATES)
     for stages in GATES.values():

@@ -13,9 +13,9 @@ import pytest
 
 from dractl.manifests import load
 from dractl.model import RELEASES
-from dractl.model.releases import COMPARED, SERVED, like, served_versions
+from dractl.model.releases import COMPARED, SERVED, served_versions
 from dractl.resources import data_dir
-from dractl.validation.schemas import of_release
+from dractl.validation.schemas import of_release, paths_of
 from dractl.validation.walk import walk
 from tests.conftest import WHOLE
 
@@ -35,9 +35,7 @@ def test_the_files_are_as_the_tool_makes_them() -> None:
 
 def test_the_set_stays_small() -> None:
     sizes = {
-        path: path.stat().st_size
-        for release in RELEASES
-        for path in (data_dir("schemas") / like(release)).iterdir()
+        path: path.stat().st_size for release in RELEASES for path in paths_of(release).values()
     }
     assert sum(sizes.values()) < 1_000_000
     for path, size in sizes.items():
@@ -118,9 +116,9 @@ def validator(release: str, reference: str) -> Any:
     from jsonschema import Draft202012Validator
     from referencing import Registry, Resource
 
-    paths = (data_dir("schemas") / like(release)).glob("*.json")
     resources = [
-        (path.name, Resource.from_contents(json.loads(path.read_bytes()))) for path in paths
+        (path.name, Resource.from_contents(json.loads(path.read_bytes())))
+        for path in paths_of(release).values()
     ]
     return Draft202012Validator({"$ref": reference}, registry=Registry().with_resources(resources))
 

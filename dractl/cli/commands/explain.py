@@ -33,6 +33,7 @@ from dractl.explain.fleet.batch import drop_repeated_step
 from dractl.explain.fleet.groups import Group, explain_groups
 from dractl.explain.unread import both, decided
 from dractl.facts import current
+from dractl.model import Target
 from dractl.program import program_name
 from dractl.report.explain import (
     groups as explain_groups_text,
@@ -169,7 +170,7 @@ def command(
             from dractl.cli import described
 
             gates = replace(against, kubernetes_version=None).asked(*against.settings())[1]
-            target = common.target(cluster.features.release, gates)
+            target = Target.of(cluster.features.release, gates)
             cluster = described.with_network(cluster, network_devices or [], target)
             if hardware:
                 verbose, to_file = printing.verbose, printing.to_file

@@ -21,7 +21,9 @@ def render(said: Summary, canvas: Canvas, *, every: bool) -> str:
     lines += [f"{line.name:<{wide}}  {_known(line)}" for line in said.drivers]
     lines += [_describe_unknown(one) for one in said.unknown]
     alpha = "".join(
-        f", the last as of {PREVIEWS[name].tag}" for name in RELEASES[-1:] if name in PREVIEWS
+        f", the last up to {PREVIEWS[name].tag} (due {PREVIEWS[name].due})"
+        for name in RELEASES[-1:]
+        if name in PREVIEWS
     )
     lines += ["", f"Kubernetes: rules of {RELEASES[0]} to {RELEASES[-1]}{alpha}"]
     lines += (
