@@ -15,6 +15,7 @@ from dractl.manifests import Document, Position
 from dractl.objects import mapping
 from dractl.objects.pods import PodSpec
 from dractl.validation.formats import label_errors
+from dractl.validation.previews import is_doubt
 from dractl.validation.violation import Path, Violation
 
 _COMMENT = re.compile(r"(?:^|\s)(#.*)$")
@@ -30,6 +31,8 @@ _OF_CLAIMS = frozenset({"resourceClaims", "claims", "apiVersion", "kind"})
 
 def for_violation(document: Document, violation: Violation) -> TextFix | None:
     """The edits that fix a violation, if the intended value is clear; else None."""
+    if is_doubt(violation):
+        return None
     if violation.issues:
         return _rewritten(document, violation)
     if violation.offset is not None or not violation.path:

@@ -7,11 +7,12 @@ from msgspec.structs import replace
 
 from dractl.manifests import DoubledKey
 from dractl.model.nearest import nearest
-from dractl.model.releases import RELEASES, Target, served_versions
+from dractl.model.releases import PREVIEWS, RELEASES, SERVED, Target, served_versions
+from dractl.validation.previews import doubt, preview_of
 from dractl.validation.schemas import of_release
-from dractl.validation.shapes import Record
-from dractl.validation.violation import Path, Violation
-from dractl.validation.walk import has_field, unknown_field, walk, wrong_type
+from dractl.validation.shapes import Mismatch, Record
+from dractl.validation.violation import Path, Violation, dotted
+from dractl.validation.walk import has_field, is_former, unknown_field, walk, wrong_type
 
 DRA_GROUP = "resource.k8s.io"
 MAX_FAULTS = 100
@@ -42,7 +43,7 @@ def decode(
 ) -> list[Violation]:
     """Decoding errors. A value of the wrong type hides all others; duplicate keys and unknown fields hide none.
 
-    The messages of ``faults`` are used unchanged.
+    The messages of ``faults`` are used unchanged. For a preview, unknown fields are doubts.
     """
     misfits = walk(value, shape)
     if not misfits and not faults:
@@ -61,12 +62,20 @@ def decode(
         )
         for fault in faults
     ]
-    return double + [
-        unknown_field(
-            shape, misfit, _known_when(value["apiVersion"], value["kind"], misfit.path, target)
-        )
-        for misfit in misfits[:MAX_FAULTS]
-    ]
+    return double + [_unknown(value, shape, misfit, target) for misfit in misfits[:MAX_FAULTS]]
+
+
+def _unknown(
+    value: Mapping[str, Any], shape: Record, misfit: Mismatch, target: Target
+) -> Violation:
+    """Return what the server says of an unknown field; a doubt if a preview may have it."""
+    api_version, kind = value["apiVersion"], value["kind"]
+    history = _known_when(api_version, kind, misfit.path, target)
+    violation = unknown_field(shape, misfit, history)
+    preview = preview_of(target)
+    if preview is None or history or is_former(misfit) or _in_other_version(kind, misfit.path):
+        return violation
+    return doubt(violation, f'field "{dotted(misfit.path)}"', preview)
 
 
 def _known_when(api_version: str, kind: str, path: Path, target: Target) -> str | None:
@@ -77,10 +86,20 @@ def _known_when(api_version: str, kind: str, path: Path, target: Target) -> str 
     )
 
 
+def _in_other_version(kind: str, path: Path) -> bool:
+    """True if another version of the kind has a field at this place, as v1beta1 has those of ``exactly``."""
+    schemas = [of_release(release) for release in RELEASES]
+    versions = {(each, version) for each in schemas for version in each.versions(kind)}
+    shapes = (schema.kind(version, kind) for schema, version in versions)
+    return any(shape is not None and has_field(shape, path) for shape in shapes)
+
+
 def _when(knowing: list[str], target: Target) -> str | None:
     later = [
         release for release in knowing if RELEASES.index(release) > RELEASES.index(target.release)
     ]
+    if later and later[0] in PREVIEWS:
+        return f"it is planned for Kubernetes {later[0]}"
     if later:
         return f"Kubernetes {later[0]} introduced it"
     return f"Kubernetes {knowing[-1]} was the last release to have it" if knowing else None
@@ -107,6 +126,12 @@ def _not_served(name: str, message: str, **more: Any) -> Violation:
     return Violation("not-served", "NotServed", name, (name,), message, **more)
 
 
+def _doubted(violation: Violation, subject: str, target: Target) -> list[Violation]:
+    """Return the violation, or a doubt about ``subject`` if the release is a preview."""
+    preview = preview_of(target)
+    return [violation if preview is None else doubt(violation, subject, preview)]
+
+
 def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
     """Violations for a kind that Kubernetes lacks in that version; empty if it can be a custom resource."""
     group, _, version = api_version.rpartition("/")
@@ -124,11 +149,12 @@ def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
         listed = _served(kind, served, target)
         message = f"Kubernetes {target.release} serves {kind} as {listed}, not as {api_version}"
         near = next((name for name in served if name.rpartition("/")[2] == version), served[0])
-        return [
-            _not_served(
-                "apiVersion", message, allowed=served, nearest=near, detail=f"{message}: {said}"
-            )
-        ]
+        wrong = _not_served(
+            "apiVersion", message, allowed=served, nearest=near, detail=f"{message}: {said}"
+        )
+        if any(row.api_version == api_version for row in SERVED):
+            return [wrong]  # an earlier release served it
+        return _doubted(wrong, f"{kind} in {api_version}", target)
     here = schemas.kinds_of(api_version)
     if meant := next((known for known in here if known.lower() == kind), None):
         # kubectl finds the resource by its lower-case name, so it is the server that refuses.
@@ -150,7 +176,8 @@ def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
         f"did you mean {close}?" if close else f"the kinds of {DRA_GROUP} are {', '.join(kinds)}"
     )
     message = f"Kubernetes {target.release} has no {kind} in {api_version}; {known}"
-    return [_not_served("kind", message, allowed=kinds, nearest=close, detail=f"{message}: {said}")]
+    wrong = _not_served("kind", message, allowed=kinds, nearest=close, detail=f"{message}: {said}")
+    return [wrong] if when else _doubted(wrong, f"{kind} in {api_version}", target)
 
 
 def _served(kind: str, served: tuple[str, ...], target: Target) -> str:

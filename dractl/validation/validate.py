@@ -17,6 +17,7 @@ from dractl.validation.decoding import decode, identify
 from dractl.validation.drop import Dropped, drop
 from dractl.validation.older import without_basic
 from dractl.validation.place import Place
+from dractl.validation.previews import doubt_names, is_decided, is_doubt, remove_doubts
 from dractl.validation.status import claim_status
 from dractl.validation.violation import Violation, dotted
 
@@ -45,7 +46,8 @@ def validate(
 
     The document must be served in this version, decode strictly, and pass validation after defaulting, conversion and
     the dropping of disabled fields; a step that fails hides the later ones. Violations that the server does not report
-    have a ``type`` of None: dropped fields, a version that is served only on demand, the status of a claim.
+    have a ``type`` of None: dropped fields, a version that is served only on demand, the status of a claim, and what is
+    not known of a preview.
 
     ``namespaces``: the labels of known namespaces. ``faults``: findings from loading the document that matter to strict
     decoding. A custom resource has no violations.
@@ -86,7 +88,10 @@ def _beside(
     if isinstance(shape, list):  # a custom resource
         return shape
     rest = _without(value, _PARTS[value["kind"]])
-    return decode(rest, shape, target, faults) or list(rules.metadata(rest, target))
+    undecodable = decode(rest, shape, target, faults)
+    if not all(map(is_doubt, undecodable)):
+        return undecodable
+    return undecodable + list(rules.metadata(rest, target))
 
 
 def _without(value: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
@@ -104,11 +109,11 @@ def _violations(
     if isinstance(shape, list):
         return shape
     found = _on_demand(value["apiVersion"], value["kind"], target)
-    undecodable = decode(value, shape, target, faults)
-    if undecodable:
-        return found + undecodable
+    doubts = decode(value, shape, target, faults)
+    if not all(map(is_doubt, doubts)):
+        return found + doubts
 
-    whole = dict(value)
+    whole = remove_doubts(value, doubts)
     stored, lost = drop(defaults.apply(to_v1(whole), whole["apiVersion"]), target)
     found += [_dropped(item, whole, target) for item in lost]
     version = whole["apiVersion"].rpartition("/")[2]
@@ -116,6 +121,8 @@ def _violations(
     if stored["kind"] == "ResourceClaim" and stored.get("status"):
         found += _status(stored, target, namespaces)
     found = [replace(violation, path=source_path(violation.path, whole)) for violation in found]
+    named = doubt_names(found, whole, target)
+    found = doubts + [violation for violation in named if is_decided(violation, doubts)]
     if not target.has("device-without-basic"):
         found += without_basic(whole)
     return found

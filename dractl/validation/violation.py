@@ -20,7 +20,7 @@ class Violation(Struct, frozen=True):
 
     rule: str
     """Id of the validation rule (``RC-16``), or a word: ``unknown-field``, ``wrong-type``, ``not-served``,
-    ``duplicate-key``, ``dropped-field``."""
+    ``duplicate-key``, ``dropped-field``, ``not-known-of-preview``."""
     type: str | None
     """Type of the cause as the server reports it (``FieldValueInvalid``, ``BadRequest``), ``NotServed``, or None for
     what the server does silently."""

@@ -11,8 +11,16 @@ from typing import Any
 
 from dractl.model.nearest import nearest
 from dractl.validation.moved import MOVED, UNWRAPPED
-from dractl.validation.scalars import BOOL, INT32, INT32_OR_STRING, INT64, json_type, number
-from dractl.validation.shapes import List, Map, Mismatch, Record, Shape
+from dractl.validation.scalars import (
+    ANYTHING,
+    BOOL,
+    INT32,
+    INT32_OR_STRING,
+    INT64,
+    json_type,
+    number,
+)
+from dractl.validation.shapes import List, Map, Mismatch, Record, Scalar, Shape
 from dractl.validation.violation import Path, Violation, dotted
 
 
@@ -116,6 +124,7 @@ def unknown_field(root: Record, misfit: Mismatch, known_when: str | None = None)
     assert isinstance(struct, Record)
     place, name = dotted(path), str(path[-1])
     known = tuple(sorted(struct.names))
+    fitting = [other for other in known if _may_hold(struct.field(other), misfit.value)]
     meant: str | None = None
     moved_to: Path | None = None
     message = f'unknown field "{place}"'
@@ -127,10 +136,10 @@ def unknown_field(root: Record, misfit: Mismatch, known_when: str | None = None)
     elif elsewhere := _elsewhere(root, path, name):
         meant, moved_to = dotted(elsewhere), elsewhere
         message += f": {name} belongs at {meant}"
-    elif near := nearest(name, known):
+    elif near := nearest(name, fitting):
         meant, moved_to = near, (*path[:-1], near)
         message += f": did you mean {meant}?"
-    elif below := _nearest_below(struct, name):
+    elif below := _nearest_below(struct, name, misfit.value):
         meant, moved_to = dotted(below), (*path[:-1], *below)
         message += f": did you mean {meant}?"
     else:
@@ -202,17 +211,30 @@ def _below(struct: Record, name: str) -> Path | None:
     return None
 
 
-def _nearest_below(struct: Record, name: str) -> Path | None:
+def _nearest_below(struct: Record, name: str, value: Any) -> Path | None:
     """Nearest name one plain field further down: ``deviceclassname`` -> ``exactly.deviceClassName``."""
     for field in struct.names:
         inner = struct.field(field)
-        if (
-            isinstance(inner, Record)
-            and field not in ("metadata", "status")
-            and (close := nearest(name, inner.names))
-        ):
-            return (field, close)
+        if isinstance(inner, Record) and field not in ("metadata", "status"):
+            fitting = [other for other in inner.names if _may_hold(inner.field(other), value)]
+            if close := nearest(name, fitting):
+                return (field, close)
     return None
+
+
+def _may_hold(shape: "Shape | None", value: Any) -> bool:
+    """Return False if a value cannot be meant for a field, such as a map for a quantity: its name is another one."""
+    if shape is None or value is None or shape is ANYTHING:
+        return True
+    if isinstance(value, dict | list):
+        return not isinstance(shape, Scalar)
+    return isinstance(shape, Scalar) or _converted(value, shape) is not None
+
+
+def is_former(misfit: Mismatch) -> bool:
+    """True if an unknown field was once part of the API, or belongs elsewhere in it by :data:`MOVED`."""
+    assert isinstance(misfit.shape, Record)
+    return (misfit.shape.go.partition(".")[2], str(misfit.path[-1])) in MOVED
 
 
 def _wanted(shape: Shape) -> str:

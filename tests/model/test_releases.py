@@ -119,7 +119,7 @@ def test_a_gate_that_1_38_removed_cannot_be_set(gate: str, value: bool) -> None:
 @pytest.mark.parametrize("gate", ["DRADeviceTaints", "DRADeviceTaintRules"])
 def test_gates_of_taints_are_locked_in_1_38(gate: str) -> None:
     """CHANGELOG-1.38.md, kubernetes#140256"""
-    with pytest.raises(UsageError, match="locked to true in Kubernetes 1.38"):
+    with pytest.raises(UsageError, match=r"locked to true in Kubernetes 1\.38"):
         Target.of("1.38", {gate: False})
     assert Target.of("1.38", {gate: True}) == Target.of("1.38")
     assert removal(gate, "1.40") is None
