@@ -153,10 +153,7 @@ def test_of_several_that_are_found_there_is_a_table(
         subjects = [row for row in rows if not row.startswith("    ")]
         assert [row.split()[2] for row in subjects[:3]] == ["ml/nine", "ml/ten", "ml/one"]
         assert "    fix: lower count of request r from 9 to 1" in rows
-        assert rows[5:] == [
-            "",
-            "3 subjects for Kubernetes 1.37 (default): 2 without a place, 1 fit",
-        ]
+        assert rows[5:] == ["", "3 subjects for Kubernetes 1.37 (default): 2 unschedulable, 1 fit"]
         assert "explain KIND/NAME" in err
         assert run(capsys, "-f", path, *arguments, "-q")[2] == ""
 

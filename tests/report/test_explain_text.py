@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, everything, find, sort_by_severity
-from dractl.explain.answer import Fix, Relief, Subject
+from dractl.explain.answer import Fix, Reason, Relief, Subject
 from dractl.report.canvas import Canvas
-from dractl.report.explain import text as explain_text
+from dractl.report.explain import overview, text as explain_text
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -146,7 +146,7 @@ def test_no_line_is_wider_than_the_terminal_and_none_is_cut(width: int, unicode:
     inventory = explain_text.render(asked(cluster, "node/b"), canvas, now=NOON)
     assert max(map(len, inventory.splitlines())) <= width
     assert "claim ml/eval-x (pod ml/eval)" in " ".join(inventory.split())
-    rows = explain_text.table(answers, canvas, now=NOON, screen=24)
+    rows = overview.table(answers, canvas, now=NOON, screen=24)
     assert max(map(len, rows.splitlines())) <= width
 
 
@@ -176,7 +176,7 @@ def test_the_table_has_a_line_for_each_subject_worst_first() -> None:
     never = claim("never", request("gpu", "gpu.example.com", 9))
     lost = pod("lost", {"name": "gpus", "resourceClaimTemplateName": "none"}, **old)
     answers = asked([*two_nodes(), fits, never, lost])
-    head, *lines, blank, summary = explain_text.table(answers, Canvas(), now=NOON).splitlines()
+    head, *lines, blank, summary = overview.table(answers, Canvas(), now=NOON).splitlines()
     assert head.split() == ["SUBJECT", "AGE", "REASON", "WHY"]
     rows = [line for line in lines if not line.startswith("    fix: ")]
     assert [row.split()[1:3] for row in rows] == [
@@ -192,20 +192,37 @@ def test_the_table_has_a_line_for_each_subject_worst_first() -> None:
     assert rows[2].endswith("fits on a, b")
     assert (blank, summary) == (
         "",
-        "3 subjects for Kubernetes 1.37: 1 blocked, 1 without a place, 1 fit",
+        "3 subjects for Kubernetes 1.37: 1 blocked, 1 unschedulable, 1 fit",
     )
 
 
-def test_a_narrow_screen_has_no_codes() -> None:
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_message_is_wrapped_in_its_column_and_keeps_its_code(width: int) -> None:
+    """The end of a message has the answer, and the code leads to the page about it."""
+    lost = pod("lost", {"name": "gpus", "resourceClaimTemplateName": "accelerators-of-trainers"})
     never = claim("never", request("gpu", "gpu.example.com", 9))
-    lost = claim("lost", request("gpu", "gpu.example.com", 5))
-    wide, narrow = (
-        explain_text.table(asked([*two_nodes(), never, lost]), Canvas(width), now=NOON, screen=24)
-        for width in (160, 80)
+    answers = asked([*two_nodes(), never, lost])
+    lines = overview.table(answers, Canvas(width), now=NOON, screen=24).splitlines()
+    assert max(map(len, lines)) <= width
+    text = " ".join(" ".join(lines).split())
+    for answer in answers:
+        assert answer.reasons[0].code in text
+        assert all(word in text for word in answer.reasons[0].short.split())
+    assert "…" not in text
+
+
+def test_messages_are_cut_only_where_the_table_would_not_fit_on_the_screen() -> None:
+    long = Reason("not-enough", " ".join(f"word{number}" for number in range(40)))
+    answers = [
+        Explanation(Subject("Pod", "ml", name), "unallocatable", "1.37", False, reasons=(long,))
+        for name in "abcdefgh"
+    ]
+    whole, some, few = (
+        overview.table(answers, Canvas(100), screen=screen) for screen in (60, 30, 12)
     )
-    assert "not-enough" in wide
-    assert "not-enough" not in narrow
-    assert all(len(line) <= 80 for line in narrow.splitlines())
+    assert whole.count("word39") == 8
+    assert (some.count("…"), few.count("…")) == (8, 8)
+    assert len(few.splitlines()) == 11 < len(some.splitlines()) < 30
 
 
 def waiting(name: str, fix: Fix, number: int = 1) -> Explanation:
@@ -225,7 +242,7 @@ def test_one_line_for_a_fix_that_several_have_in_common() -> None:
         waiting("serve", end),
         waiting("two", lower),
     ]
-    _, *lines = explain_text.table(answers, Canvas(unicode=True)).splitlines()
+    _, *lines = overview.table(answers, Canvas(unicode=True)).splitlines()
     assert [line.split("  ")[0] for line in lines[:6] if line[:1] == "✗"] == [
         "✗ deploy ml/infer ×4",
         "✗ pod ml/serve",
@@ -243,7 +260,7 @@ def test_what_lets_most_pods_start_is_said_even_if_it_comes_first_for_none() -> 
         Fix("delete pod ml/x", (), relief=Relief(7, 8)),
     )
     answer = replace(waiting("ring", lower, 8), fixes=(lower, end))
-    lines = explain_text.table([answer, waiting("a", Fix("wait", ()))], Canvas()).splitlines()
+    lines = overview.table([answer, waiting("a", Fix("wait", ()))], Canvas()).splitlines()
     assert lines[2] == "    fix for 1 of 8 pods: lower count"
     assert lines[5] == "    fix for most, 7 of 8 pods: delete pod ml/x"
 
@@ -251,7 +268,7 @@ def test_what_lets_most_pods_start_is_said_even_if_it_comes_first_for_none() -> 
 @pytest.mark.parametrize("screen", [11, 12])
 def test_an_empty_line_only_where_the_prompt_stays_on_the_screen(screen: int) -> None:
     answers = [waiting(name, Fix(f"end {name}", ())) for name in "abcd"]
-    lines = explain_text.table(answers, Canvas(80), screen=screen).splitlines()
+    lines = overview.table(answers, Canvas(80), screen=screen).splitlines()
     assert len(lines) < screen
     assert ("" in lines) is (screen == 12)
 
@@ -261,7 +278,7 @@ def test_fixes_for_few_pods_give_way_where_the_screen_has_no_line_for_each() -> 
         waiting(name, Fix(f"end {name}", ()), number)
         for name, number in (("a", 1), ("b", 9), ("c", 1), ("d", 4))
     ]
-    lines = explain_text.table(answers, Canvas(80), screen=10).splitlines()
+    lines = overview.table(answers, Canvas(80), screen=10).splitlines()
     assert len(lines) == 9  # and the prompt
     assert [line for line in lines if "fix" in line] == [
         "    fix: end b",
@@ -269,7 +286,7 @@ def test_fixes_for_few_pods_give_way_where_the_screen_has_no_line_for_each() -> 
         "2 more fixes: -v shows each subject in full",
     ]
     assert (
-        explain_text.table(answers, Canvas(80), screen=5).count("    fix: ") == 4
+        overview.table(answers, Canvas(80), screen=5).count("    fix: ") == 4
     )  # it scrolls anyway
 
 

@@ -38,6 +38,7 @@ from dractl.program import program_name
 from dractl.report.explain import (
     groups as explain_groups_text,
     json as explain_json,
+    overview,
     text as explain_text,
 )
 
@@ -416,7 +417,7 @@ def _text(
     above = explain_groups_text.text(groups, canvas) + "\n" if groups else ""
     if not several:
         return above + explain_text.render(explanations, canvas, now=now, every=verbose > 0)
-    text = explain_text.table(
+    text = overview.table(
         explanations, canvas, now=now, screen=0 if to_file else terminal.height(sys.stdout)
     )
     full = [e for e in explanations if not e.fits or e.subject.kind == "Node"] if verbose else []

@@ -99,7 +99,7 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
         if self.elsewhere:
             return f"{why}; {self.elsewhere[0]} does, but claims are namespaced"
         if self.nearest:
-            return f"{why}; the namespace has {self.nearest}"
+            return f"{why}; did you mean {self.nearest}?"
         if self.unlabelled:
             why += (
                 f". Nothing says why: if it was refused for adminAccess, namespace {self.unlabelled} lacks the label "
@@ -233,7 +233,7 @@ class TemplateMissing(OfClaim, frozen=True, kw_only=True):
             why = f"template {self.template} does not exist, so the claim is not created"
         if self.elsewhere:
             return f"{why}; {self.elsewhere[0]} does, but templates are namespaced"
-        return f"{why}; the namespace has {self.nearest}" if self.nearest else why
+        return f"{why}; did you mean {self.nearest}?" if self.nearest else why
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.none_known:

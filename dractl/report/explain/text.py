@@ -1,10 +1,8 @@
-"""explain for people: the verdict, the funnel, the conflict, the way out, on one screen; of many subjects a table."""
+"""explain for people: the verdict, the funnel, the conflict, the way out, on one screen."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from dractl.explain.answer import (
-    SEVERITY,
     AllocatedDevice,
     Conflict,
     ConstraintGroup,
@@ -48,133 +46,8 @@ def render(
     return canvas.plain("\n\n".join(texts)) + "\n"
 
 
-def table(
-    answers: Sequence[Explanation], canvas: Canvas, *, now: float | None = None, screen: int = 0
-) -> str:
-    """A line for each answer with its first reason, one for the first fix of those that have it in common, and a
-    summary. On a terminal of ``screen`` lines none is wider than the canvas, the codes of the reasons are left out
-    where there is little room, and empty lines where the table would not fit on it with the prompt; then fixes, those
-    for the fewest pods first, if each subject still has its line."""
-    answers = _by_fix(answers)
-    cut = screen > 0
-    ages = [age(e.age, now) for e in answers]
-    codes = [e.reasons[0].code if e.reasons else e.verdict for e in answers]
-    titles = [canvas.plain(_short_title(e)) for e in answers]
-    names = max(len("SUBJECT"), *map(len, titles))
-    aged = max(map(len, ages)) and max(len("AGE"), *map(len, ages)) + 2
-    coded = max(len("REASON"), *map(len, codes)) + 2
-    if cut and canvas.width - names - aged - coded - 4 < _ROOM * 2:
-        codes, coded = [""] * len(codes), 0
-    beside = canvas.width - names - aged - coded - 4
-    below = cut and beside < _ROOM - 12  # a narrow terminal
-    head = f"  {'SUBJECT':<{names}}  {'AGE' if aged else '':<{aged}}{'REASON' if coded else '':<{coded}}"
-    lines = [canvas.paint(head.rstrip() if below else f"{head}WHY", "1")]
-    same = 0  # answers above that have the fix of the next one
-    fixed: dict[int, int] = {}  # lines of fixes, and for how many pods each is
-    for number, (e, title, waits, code) in enumerate(
-        zip(answers, titles, ages, codes, strict=True), 1
-    ):
-        why = _clean(e.reasons[0].short if e.reasons else e.headline, canvas)
-        left = f"{_mark(e, canvas)} {title:<{names}}  {waits:<{aged}}{code:<{coded}}"
-        if below:
-            lines += [left.rstrip(), "    " + canvas.cut(why, canvas.width - 4)]
-        else:
-            lines.append(f"{left}{canvas.cut(why, beside) if cut else why}")
-        if not e.fixes:
-            continue
-        if number < len(answers) and _first_fix(answers[number]) == _first_fix(e):
-            same += 1
-            continue
-        fixed[len(lines)] = same + 1 + len(e.alike)
-        lines.append(_row_of_fix(e.fixes[0], same + 1, canvas, cut=cut))
-        same = 0
-    most = _of_most(answers)
-    lines += [_row_of_fix(most, 1, canvas, cut=cut, most=True)] if most is not None else []
-    counts: Counter[str] = Counter()
-    for e in answers:
-        counts["fit" if e.fits else e.verdict] += 1 + len(e.alike)
-    told = ", ".join(
-        f"{counts[verdict]} {_TOLD.get(verdict, verdict)}"
-        for verdict in (*SEVERITY, "fit")
-        if counts[verdict]
-    )
-    summary = _wrap(
-        f"{plural(counts.total(), 'subject')} for {_release(answers[0])}: {told}", canvas.width
-    )
-    over = len(lines) + len(summary) + 1 - screen if cut else 0
-    if 0 < over < len(fixed):
-        fewest = sorted(fixed, key=lambda line: (fixed[line], -line))[: over + 1]
-        lines = [line for number, line in enumerate(lines) if number not in fewest]
-        summary += [f"{len(fewest)} more fixes: -v shows each subject in full"]
-    for note in dict.fromkeys(
-        f"{blind.what} may not be read: {blind.effect}" for e in answers for blind in e.unread
-    ):
-        summary += _wrapped("  note: ", note, canvas, hanging=8)
-    between = [""] if not cut or len(lines) + len(summary) + 2 <= screen else []
-    return canvas.plain("\n".join([*lines, *between, *summary])) + "\n"
-
-
-_TOLD = {"error": "in error", "unallocatable": "without a place"}
-"""Verdicts in the words of a summary."""
-
-
-def _first_fix(e: Explanation) -> str:
-    return e.fixes[0].title if e.fixes else ""
-
-
-def _by_fix(answers: Sequence[Explanation]) -> list[Explanation]:
-    """The answers in their order, but those with the same first fix and verdict one after the other."""
-    together: dict[object, list[Explanation]] = {}
-    for number, e in enumerate(answers):
-        together.setdefault((e.verdict, _first_fix(e)) if e.fixes else number, []).append(e)
-    return [e for those in together.values() for e in those]
-
-
-def _row_of_fix(fix: Fix, subjects: int, canvas: Canvas, *, cut: bool, most: bool = False) -> str:
-    """A fix, with the pods that fit after it where several wait for it (``most``: more than after any other), or the
-    number of subjects above that have it first."""
-    whom = f" for {'both' if subjects == 2 else f'all {subjects}'}" if subjects > 1 else ""
-    if fix.relief is not None:
-        whom = f" for {'most, ' if most else ''}{fix.relief.fits} of {plural(fix.relief.of, 'pod')}"
-    text = _clean(fix.title + (f" ({fix.effect})" if fix.effect else ""), canvas)
-    left = f"    fix{whom}: "
-    return left + (canvas.cut(text, canvas.width - len(left)) if cut else text)
-
-
-def _of_most(answers: Sequence[Explanation]) -> Fix | None:
-    """The fix after which most pods fit, unless it is the first of an answer."""
-    fixes = [fix for e in answers for fix in e.fixes if fix.relief is not None]
-    best = max(fixes, key=_fitting, default=None)
-    shown = (
-        any(_fitting(e.fixes[0]) == _fitting(best) for e in answers if e.fixes)
-        if best is not None
-        else True
-    )
-    return None if shown else best
-
-
-def _fitting(fix: Fix) -> int:
-    return fix.relief.fits if fix.relief is not None else 0
-
-
-_SHORT = {
-    "deployment": "deploy",
-    "statefulset": "sts",
-    "daemonset": "ds",
-    "replicaset": "rs",
-    "resourceclaim": "claim",
-}
-
-
-def _short_title(e: Explanation) -> str:
-    """The subject with its kind as people type it; of equal replicas, the workload and their number."""
-    kind, space, name = (e.workload or e.subject.title).partition(" ")
-    number = f" ×{1 + len(e.alike)}" if e.alike else ""
-    return f"{_SHORT.get(kind, kind)}{space}{name}{number}"
-
-
-def _clean(text: str, canvas: Canvas) -> str:
-    """A text of the cluster on one line that the terminal shows as it is."""
+def clean_text(text: str, canvas: Canvas) -> str:
+    """Return a text of the cluster on one line that the terminal shows as it is."""
     return canvas.plain(" ".join(printable(text).split()))
 
 
@@ -182,14 +55,16 @@ def _wrap(text: str, width: int) -> list[str]:
     return wrap(text, max(width, 30))
 
 
-def _wrapped(first: str, text: str, canvas: Canvas, *, hanging: int) -> Iterator[str]:
-    lines = _wrap(_clean(text, canvas), canvas.width - hanging)
+def hang_text(first: str, text: str, canvas: Canvas, *, hanging: int) -> Iterator[str]:
+    """Yield the lines of ``text`` behind ``first``; the later ones are indented by ``hanging`` columns."""
+    lines = _wrap(clean_text(text, canvas), canvas.width - hanging)
     yield first + lines[0]
     for line in lines[1:]:
         yield " " * hanging + line
 
 
-def _mark(e: Explanation, canvas: Canvas) -> str:
+def verdict_mark(e: Explanation, canvas: Canvas) -> str:
+    """Return a tick, a cross, or dots for what only waits for the scheduler."""
     if e.waits:
         return canvas.paint("…", "1;33")
     return canvas.paint("✓", "1;32") if e.fits else canvas.paint("✗", "1;31")
@@ -205,14 +80,14 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
 def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> Iterator[str]:
     yield from _title(e, canvas, now)
     cause, *below = explain_opening.lines(e)
-    yield from _wrapped(f"{_mark(e, canvas)} ", cause, canvas, hanging=2)
+    yield from hang_text(f"{verdict_mark(e, canvas)} ", cause, canvas, hanging=2)
     for line in below:
-        yield from _wrapped("  ", line, canvas, hanging=4)
+        yield from hang_text("  ", line, canvas, hanging=4)
     yield from _selector(e, canvas)
     for note in e.notes:
         if note in e.headline:
             continue
-        yield from _wrapped("  note: ", note, canvas, hanging=8)
+        yield from hang_text("  note: ", note, canvas, hanging=8)
     if e.subject.kind == "Node":
         yield from _inventory(e, canvas)
         yield from _next(e, canvas)
@@ -274,7 +149,7 @@ def _title(e: Explanation, canvas: Canvas, now: float | None) -> Iterator[str]:
     head = f"{e.title}  {waits}".rstrip()
     claims = printable(", ".join(_claim(e, name) for name in e.subject.pod_claims))
     told = f"claim {claims}" if claims else ""
-    release = _release(e)
+    release = release_title(e)
     beside = (
         f"{head}  {told}" if told and len(f"{head}  {told}  {release}") <= canvas.width else head
     )
@@ -282,7 +157,7 @@ def _title(e: Explanation, canvas: Canvas, now: float | None) -> Iterator[str]:
     gap = canvas.width - len(beside) - len(release)
     yield f"{bold}{' ' * gap}{release}" if gap >= 2 else bold
     if told and beside == head:
-        yield from _wrapped("  ", told, canvas, hanging=4)
+        yield from hang_text("  ", told, canvas, hanging=4)
     if gap < 2:
         yield f"  {release}"
 
@@ -294,7 +169,8 @@ def _claim(e: Explanation, name: str) -> str:
     return f"{claim or name} ({told})" if told else f"{claim}"
 
 
-def _release(e: Explanation) -> str:
+def release_title(e: Explanation) -> str:
+    """Return the release, and who named it: ``Kubernetes 1.36 (from kubelets)``."""
     origin = e.release_from or ("default" if e.release_assumed else "")
     return f"Kubernetes {e.release}" + (f" ({origin})" if origin else "")
 
@@ -302,18 +178,18 @@ def _release(e: Explanation) -> str:
 def _also(reasons: Sequence[Reason], canvas: Canvas, most: int) -> Iterator[str]:
     """Further obstacles that the nodes do not show."""
     for reason in reasons[:most]:
-        yield from _wrapped("  also: ", f"{reason.message} [{reason.code}]", canvas, hanging=8)
+        yield from hang_text("  also: ", f"{reason.message} [{reason.code}]", canvas, hanging=8)
     if len(reasons) > most:
         yield f"  and {len(reasons) - most} more reasons (-v shows all)"
 
 
 def _funnel(stages: Sequence[FunnelStage], canvas: Canvas) -> Iterator[str]:
     """A line a stage: what is asked, the devices left, and what the others have instead."""
-    headings = [_clean(stage.heading or f"request {stage.request}", canvas) for stage in stages]
+    headings = [clean_text(stage.heading or f"request {stage.request}", canvas) for stage in stages]
     wide = max((len(heading) for heading in headings if len(heading) <= _HEADING), default=0)
     rows: list[tuple[str, FunnelStage | None, str]] = []  # what is asked, the numbers, their unit
     for position, (stage, heading) in enumerate(zip(stages, headings, strict=True)):
-        asked = _clean(stage.stage, canvas)
+        asked = clean_text(stage.stage, canvas)
         where = f" on {plural(stage.nodes, 'node')}" if stage.nodes else ""
         if position and headings[position - 1] == heading:
             rows.append((f"    {asked}", stage, ""))
@@ -339,12 +215,12 @@ def _funnel(stages: Sequence[FunnelStage], canvas: Canvas) -> Iterator[str]:
         colour = "31" if not numbers.kept else "32" if what or numbers.kept == numbers.of else "33"
         line += ("" if what else " " * (counted - len(count))) + canvas.paint(count, colour)
         unit = what if used + len(what) <= canvas.width else what[: len(" devices")].rstrip()
-        detail = f"({_clean(numbers.detail, canvas)})" if numbers.detail else ""
+        detail = f"({clean_text(numbers.detail, canvas)})" if numbers.detail else ""
         if not detail or used + len(unit) + 3 + len(detail) <= canvas.width:
             yield f"{line}{unit}   {detail}"
         else:
             yield f"{line}{unit}"
-            yield from _wrapped("        ", detail, canvas, hanging=8)
+            yield from hang_text("        ", detail, canvas, hanging=8)
 
 
 def _noun(stage: FunnelStage) -> str:
@@ -359,7 +235,7 @@ def _count(stage: FunnelStage, unit: str) -> str:
 
 def _conflict(conflict: Conflict, canvas: Canvas, most: int) -> Iterator[str]:
     told = f"{'; '.join(conflict.constraints)} over {', '.join(conflict.requests)}"
-    yield from _wrapped("  constraint   ", told, canvas, hanging=15)
+    yield from hang_text("  constraint   ", told, canvas, hanging=15)
     scores = [place.score for place in conflict.places]
     best = scores.index(max(scores)) if len(scores) > 1 else -1
     values = [_value(place, canvas) for place in conflict.places]
@@ -377,14 +253,14 @@ def _conflict(conflict: Conflict, canvas: Canvas, most: int) -> Iterator[str]:
             yield f"{left}   {right.replace('← nearest', canvas.paint('← nearest', '1;33'))}"
         else:
             yield left
-            yield from _wrapped("        ", right, canvas, hanging=8)
+            yield from hang_text("        ", right, canvas, hanging=8)
     if len(conflict.places) > most:
         yield f"    and {len(conflict.places) - most} more"
 
 
 def _value(place: ConstraintGroup, canvas: Canvas) -> str:
     """``pci0000:17`` speaks for itself; of a number it is said what it counts: ``numaNode 0``."""
-    value = _clean(place.value, canvas)
+    value = clean_text(place.value, canvas)
     return f"{place.attribute.rpartition('/')[2]} {value}" if value.isdigit() else value
 
 
@@ -408,14 +284,14 @@ def _nodes(nodes: Sequence[NodeAnswer], canvas: Canvas, most: int) -> Iterator[s
     for names, code, message in shown:
         left = f"  {names:<{wide}}  {code:<{coded}}  "
         if canvas.width - len(left) >= _ROOM:
-            yield from _wrapped(left, message, canvas, hanging=len(left))
+            yield from hang_text(left, message, canvas, hanging=len(left))
         elif len(left.rstrip()) > canvas.width:
             yield f"  {names}"
-            yield from _wrapped("      ", f"{code}: {message}".rstrip(": "), canvas, hanging=6)
+            yield from hang_text("      ", f"{code}: {message}".rstrip(": "), canvas, hanging=6)
         else:
             yield left
             if message:
-                yield from _wrapped("      ", message, canvas, hanging=6)
+                yield from hang_text("      ", message, canvas, hanging=6)
     if len(groups) > most:
         yield f"  and {len(groups) - most} more groups of nodes (-v shows all)"
 
@@ -438,7 +314,7 @@ def _fixes(fixes: Sequence[Fix], canvas: Canvas, how: str) -> Iterator[str]:
     wide = min(max(map(len, places)), _NAME)
     room = canvas.width - 7 - wide
     for fix, place in zip(fixes, places, strict=True):
-        text = _clean(fix.title + (f" ({fix.effects})" if fix.effects else ""), canvas)
+        text = clean_text(fix.title + (f" ({fix.effects})" if fix.effects else ""), canvas)
         left = f"  {canvas.paint(str(fix.rank), '1')}{' ' * (3 - len(str(fix.rank)))}"
         if len(text) <= room:
             yield f"{left}{text:<{room}}  {place}"
@@ -468,9 +344,9 @@ def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
         "dractl found no change that makes it fit. Look at" if sought else "Next", "1"
     )
     for step in e.next:
-        yield from _wrapped("  ", step.text, canvas, hanging=4)
+        yield from hang_text("  ", step.text, canvas, hanging=4)
         if step.command:
-            yield f"      {canvas.paint(_clean(step.command, canvas), '36')}"
+            yield f"      {canvas.paint(clean_text(step.command, canvas), '36')}"
 
 
 def _inventory(e: Explanation, canvas: Canvas) -> Iterator[str]:
@@ -490,10 +366,10 @@ def _inventory(e: Explanation, canvas: Canvas) -> Iterator[str]:
         )
         told = _told(device)
         if canvas.width - len(left) >= min(_ROOM, len(told)):
-            yield from _wrapped(painted, told, canvas, hanging=len(left))
+            yield from hang_text(painted, told, canvas, hanging=len(left))
         else:
             yield painted
-            yield from _wrapped("      ", told, canvas, hanging=6)
+            yield from hang_text("      ", told, canvas, hanging=6)
     if e.drivers:
         yield ""
     for driver in e.drivers:
@@ -535,10 +411,10 @@ def _alignment(e: Explanation, canvas: Canvas) -> Iterator[str]:
         yield f"  {canvas.paint('Alignment', '1')}"
     for heading, text in alignment_lines(e.alignment):
         if heading:
-            yield from _wrapped(f"    {heading}  ", text, canvas, hanging=6 + len(heading))
+            yield from hang_text(f"    {heading}  ", text, canvas, hanging=6 + len(heading))
         else:
             yield from (
-                _wrapped("      ", text, canvas, hanging=8)
+                hang_text("      ", text, canvas, hanging=8)
                 if "  " not in text
                 else [f"      {text}"]
             )
