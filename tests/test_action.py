@@ -61,12 +61,23 @@ def test_installing_runs_nothing_of_the_checkout(checkout: Path) -> None:
     assert pip.endswith(" dractl==1.2.3")
 
 
+def install(checkout: Path) -> None:
+    """dractl of this checkout and its Python, where the first step puts them."""
+    folder = checkout.parent / "temporary" / "dractl" / "bin"
+    folder.mkdir(parents=True)
+    for name, arguments in (("dractl", "-m dractl"), ("python", "")):
+        (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+        (folder / name).chmod(0o755)
+
+
+def outputs(checkout: Path) -> dict[str, str]:
+    """What a step set for those after it."""
+    lines = (checkout.parent / "temporary" / "output").read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines)
+
+
 def test_findings_are_annotations_and_a_sarif_report(checkout: Path) -> None:
-    installed = checkout.parent / "temporary" / "dractl" / "bin"
-    installed.mkdir(parents=True)
-    program = installed / "dractl"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dractl "$@"\n')
-    program.chmod(0o755)
+    install(checkout)
     for name in ("a.yaml", "-o.yaml"):
         (checkout / name).write_text(CLAIM)
     (checkout / "b").mkdir()
@@ -79,5 +90,33 @@ def test_findings_are_annotations_and_a_sarif_report(checkout: Path) -> None:
     files = {line.split("file=")[1].split(",")[0] for line in done.stdout.splitlines()}
     assert files == {"a.yaml", "-o.yaml", "b/c d.yaml"}
     assert all("title=DRA701 " in line for line in done.stdout.splitlines())
-    (output,) = (checkout.parent / "temporary" / "output").read_text().splitlines()
-    assert '"ruleId": "DRA701"' in Path(output.removeprefix("sarif=")).read_text()
+    assert '"ruleId": "DRA701"' in Path(outputs(checkout)["sarif"]).read_text()
+    assert outputs(checkout)["skipped"] == "0"
+
+
+@pytest.mark.parametrize(("arguments", "code"), [("", 0), ("--fail-on-skipped", 1)])
+def test_charts_that_are_not_checked_are_said_so(checkout: Path, arguments: str, code: int) -> None:
+    install(checkout)
+    templates = checkout / "charts" / "trainer" / "templates"
+    templates.mkdir(parents=True)
+    (templates.parent / "Chart.yaml").write_text("apiVersion: v2\nname: trainer\nversion: 1.0.0\n")
+    for name in ("claim", "job"):
+        (templates / f"{name}.yaml").write_text(
+            CLAIM.replace("gpu.nvidia.com", "{{ .Values.class }}")
+        )
+    done = run("Lint", checkout, PATHS=".", RELEASE="", ARGS=arguments, PATH="/usr/bin:/bin")
+    assert done.returncode == code, done.stderr
+    (warning,) = done.stdout.splitlines()
+    assert warning.startswith(
+        "::warning file=charts/trainer/templates/claim.yaml,title=not checked by dractl::"
+    )
+    assert "claim.yaml and 1 more: a template of a Helm chart, and helm is not installed" in warning
+    assert outputs(checkout)["skipped"] == "2"
+
+
+def test_wrong_usage_of_the_action_is_an_error_of_its_own(checkout: Path) -> None:
+    install(checkout)
+    done = run("Lint", checkout, PATHS=".", RELEASE="9", ARGS="")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "skipped" not in outputs(checkout)

@@ -1,11 +1,18 @@
-"""Base images are pinned by the digests that a registry gives, or not at all."""
+"""The image: base images are pinned by the digests that a registry gives, or not at all; and what is in it."""
 
 from __future__ import annotations
 
+import hashlib
+import io
+import re
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
+import yaml
+
+from tools import fetch_helm
 
 ROOT = Path(__file__).resolve().parent.parent
 FIRST, SECOND = "sha256:" + "a1" * 32, "sha256:" + "b2" * 32
@@ -57,3 +64,50 @@ def test_the_base_images_of_the_project_are_found(tmp_path: Path) -> None:
     )
     assert code == 0
     assert after.count(f"@{FIRST}") == len(images) > 0
+
+
+def test_the_image_has_the_programs_that_lint_and_explain_run() -> None:
+    """Without helm and kustomize a job in the image is green over charts that it never read."""
+    last = (ROOT / "Dockerfile").read_text().split("\nFROM ")[-1]
+    copied = {Path(path).name for path in re.findall(r"^COPY --from=\w+ (\S+)", last, re.MULTILINE)}
+    assert copied == {"dractl", "helm", "kustomize", "kubectl"}
+
+
+def test_a_runner_can_start_a_shell_in_the_image() -> None:
+    """GitLab starts ``sh -c`` as the command of the image, which an ENTRYPOINT would take for arguments."""
+    text = (ROOT / "Dockerfile").read_text()
+    assert "\nENTRYPOINT" not in text
+    assert text.endswith('CMD ["dractl"]\n')
+
+
+def test_the_gitlab_job_fails_if_charts_are_skipped() -> None:
+    job = yaml.safe_load((ROOT / "deploy" / "gitlab" / "dractl.gitlab-ci.yml").read_text())
+    lint = job["dractl-lint"]
+    assert lint["image"].rpartition("/")[2] == "dractl:$DRACTL_VERSION"
+    assert any(line.startswith("dractl lint --fail-on-skipped ") for line in lint["script"])
+
+
+def archive(program: bytes) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as tar:
+        member = tarfile.TarInfo("linux-arm64/helm")
+        member.size = len(program)
+        tar.addfile(member, io.BytesIO(program))
+    return out.getvalue()
+
+
+def test_helm_is_taken_from_an_archive_with_the_known_checksum() -> None:
+    found = archive(b"a program")
+    checksum = hashlib.sha256(found).hexdigest()
+    assert fetch_helm.unpack(found, "arm64", checksum) == b"a program"
+    with pytest.raises(ValueError, match=f"has SHA-256 {checksum}, not {'0' * 64}"):
+        fetch_helm.unpack(found, "arm64", "0" * 64)
+
+
+def test_helm_is_known_for_every_platform_of_the_image() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "release.yml").read_text()
+    (platforms,) = re.findall(r"platforms: (\S+)", workflow)
+    assert {name.removeprefix("linux/") for name in platforms.split(",")} == set(
+        fetch_helm.CHECKSUMS
+    )
+    assert set(fetch_helm.ARCHITECTURES.values()) == set(fetch_helm.CHECKSUMS)

@@ -38,7 +38,7 @@ def renderer(target: Target) -> Renderer:
 def _helm(chart: str, target: Target) -> Rendered:
     helm = shutil.which("helm")
     if helm is None:
-        return Rendered(None)
+        return Rendered(None, "a template of a Helm chart, and helm is not installed")
     # A name that looks like a directory is never looked up in a repository (helm pkg/action/install.go LocateChart).
     folder = os.path.join(os.path.abspath(chart), "")
     try:

@@ -33,7 +33,7 @@ _LEFT_OUT = re.compile(
 def instructions(stage: int = -1) -> dict[str, str]:
     """The instructions of a stage of the Dockerfile, those that stand alone."""
     text = (ROOT / "Dockerfile").read_text().split("\nFROM ")[stage]
-    return dict(re.findall(r"^(ENV|USER|ENTRYPOINT|RUN|COPY) (.*)$", text, re.MULTILINE))
+    return dict(re.findall(r"^(ENV|USER|CMD|RUN|COPY) (.*)$", text, re.MULTILINE))
 
 
 def _needs(name: str) -> set[str]:
@@ -159,7 +159,7 @@ def archive(name: str, layer: bytes) -> bytes:
         "$PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     )
     packed = blob(layer, "layer.v1.tar")
-    run = {"User": said["USER"], "Env": [path], "Entrypoint": json.loads(said["ENTRYPOINT"])}
+    run = {"User": said["USER"], "Env": [path], "Cmd": json.loads(said["CMD"])}
     files = {"type": "layers", "diff_ids": [packed["digest"]]}
     config = blob(
         value({"architecture": "amd64", "os": "linux", "config": run, "rootfs": files}),

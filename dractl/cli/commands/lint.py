@@ -25,6 +25,7 @@ from dractl.lint.cache import Cache
 from dractl.lint.config import baseline as fingerprints
 from dractl.lint.finding import Report
 from dractl.lint.findings import Terms
+from dractl.lint.omissions import omissions
 from dractl.lint.registry import CONSUMERS
 from dractl.lint.releases import combined
 from dractl.lint.repository import Repositories, is_whole, surrounded
@@ -37,7 +38,6 @@ from dractl.manifests.content import MANIFEST_SUFFIXES
 from dractl.manifests.files import Entry, listed
 from dractl.manifests.kustomize import Kustomizations, is_kustomization
 from dractl.manifests.markdown import SUFFIXES
-from dractl.manifests.templates import chart_of, rendering_hint
 from dractl.report.canvas import Canvas
 from dractl.report.lint import summary as lint_summary
 from dractl.report.plain import harmless, wrap
@@ -497,23 +497,10 @@ def _tell(report: Report) -> None:
         notice(
             f"selectors and derived attributes are not compiled, costed or tried on devices: {reason}"
         )
-    alike: dict[tuple[str, str], list[Skipped]] = {}
-    for skipped in report.skipped:
-        if not skipped.unread:
-            chart = chart_of(skipped.file)
-            alike.setdefault(
-                (skipped.why, "" if chart is None else os.path.dirname(chart)), []
-            ).append(skipped)
-    for (why, folder), files in alike.items():
-        charts = {chart_of(item.file) for item in files} - {None}
-        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-        what = (
-            f"{folder or '.'}: {len(files)} templates of {len(charts)} charts"
-            if len(charts) > 1
-            else files[0].file + more
-        )
-        hint = rendering_hint("CHART") if len(charts) > 1 else files[0].hint
-        notice(f"{what}: skipped, {why}" + (f"; {hint}" if hint else ""))
+    for omission in omissions(report.skipped):
+        if not omission.unread:
+            hint = f"; {omission.hint}" if omission.hint else ""
+            notice(f"{omission.place}: skipped, {omission.why}{hint}")
     if any(skipped.unread for skipped in report.skipped) or report.documents or report.findings:
         return
     if not report.files:

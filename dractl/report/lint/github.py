@@ -1,6 +1,7 @@
 """``dractl lint -o github``: workflow commands that GitHub Actions shows as annotations."""
 
 from dractl.lint.finding import Finding, Report
+from dractl.lint.omissions import Omission, omissions
 from dractl.report.paths import relative
 from dractl.report.plain import printable
 
@@ -8,8 +9,16 @@ _LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def render(report: Report) -> str:
-    """One ``::error file=...::message`` line a finding."""
-    return "\n".join(_command(finding) for finding in report.findings)
+    """One ``::error file=...::message`` line a finding, and one for the files that were passed over for a reason."""
+    lines = [_command(finding) for finding in report.findings]
+    return "\n".join([*lines, *map(_omission, omissions(report.skipped))])
+
+
+def _omission(omission: Omission) -> str:
+    level = "error" if omission.unread else "warning"
+    file = _property(relative(omission.files[0].file))
+    message = f"{omission.place}: {omission.why}" + (f"\n{omission.hint}" if omission.hint else "")
+    return f"::{level} file={file},title=not checked by dractl::{_data(message)}"
 
 
 def _command(finding: Finding) -> str:

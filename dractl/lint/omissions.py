@@ -1,0 +1,55 @@
+"""Files that lint passed over, put together as a person would report them."""
+
+import os
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from dractl.manifests import Skipped
+from dractl.manifests.templates import chart_of, rendering_hint
+
+
+class Omission(Struct, frozen=True):
+    """Files that were passed over for one reason."""
+
+    files: tuple[Skipped, ...]
+    """Files with one reason, in one folder of charts."""
+
+    @property
+    def place(self) -> str:
+        """The first file, and how many others there are; of several charts their folder."""
+        charts = self._charts()
+        if len(charts) > 1:
+            folder = os.path.dirname(min(charts)) or "."
+            return f"{folder}: {len(self.files)} templates of {len(charts)} charts"
+        others = len(self.files) - 1
+        return self.files[0].file + (f" and {others} more" if others else "")
+
+    @property
+    def why(self) -> str:
+        """The reason."""
+        return self.files[0].why
+
+    @property
+    def hint(self) -> str | None:
+        """How to have them checked."""
+        return rendering_hint("CHART") if len(self._charts()) > 1 else self.files[0].hint
+
+    @property
+    def unread(self) -> bool:
+        """True if they could not be read, so the results for the others are incomplete."""
+        return self.files[0].unread
+
+    def _charts(self) -> set[str]:
+        return {chart for item in self.files if (chart := chart_of(item.file)) is not None}
+
+
+def omissions(skipped: Iterable[Skipped]) -> list[Omission]:
+    """Group files that were passed over by reason; templates also by the folder of their chart."""
+    groups: dict[tuple[bool, str, str], list[Skipped]] = {}
+    for item in skipped:
+        chart = chart_of(item.file)
+        folder = "" if chart is None else os.path.dirname(chart)
+        alone = item.file if item.unread else folder
+        groups.setdefault((item.unread, item.why, alone), []).append(item)
+    return [Omission(tuple(items)) for items in groups.values()]
