@@ -101,6 +101,11 @@ _KINDS = {"podgroups": "PodGroup"}
 _COMBINED = "(combined from similar events): "  # client-go tools/record/events_cache.go
 
 
+def strip_combined(message: str) -> str:
+    """Return the message of an event without the prefix for many of one kind."""
+    return message.removeprefix(_COMBINED)
+
+
 def event_about(state: ClusterState, pod: Raw, reason: str, mention: str = "") -> str:
     """The newest event with ``reason`` about a pod that mentions a text; empty if the input has none."""
     uid, name = text_at(pod, "metadata", "uid"), text_at(pod, "metadata", "name")
@@ -113,7 +118,7 @@ def event_about(state: ClusterState, pod: Raw, reason: str, mention: str = "") -
             or about.get("uid") not in (uid, None)
         ):
             continue
-        message = (text_at(event, "message") or text_at(event, "note")).removeprefix(_COMBINED)
+        message = strip_combined(text_at(event, "message") or text_at(event, "note"))
         when = (
             text_at(event, "lastTimestamp")
             or text_at(event, "eventTime")

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, cast
 from dractl.cluster.paste import nameable
 from dractl.cluster.rights import WHOLE, Rights
 from dractl.errors import InputError
+from dractl.facts.schedulers import group_resources
 from dractl.manifests import Document
 from dractl.model import (
     DeviceClass,
@@ -56,7 +57,10 @@ GROUPS = {
     "PriorityClass": "scheduling.k8s.io",
     "PodDisruptionBudget": "policy",
     "HorizontalPodAutoscaler": "autoscaling",
+    "ConfigMap": "",
 }
+SCHEDULER_CONFIGURATION = "KubeSchedulerConfiguration"
+"""The kind with the profiles of a kube-scheduler: ConfigMaps that hold one are kept, others not."""
 # Kinds of pods that are scheduled together: kept in these groups, as other workloads are for their pod templates.
 _PODS_TOGETHER = {
     "PodGroup": ("scheduling.k8s.io", "scheduling.x-k8s.io"),
@@ -302,6 +306,10 @@ def add(
     if kind in GROUPS:
         if group != GROUPS[kind] and not (kind == "Event" and group == "events.k8s.io"):
             return True
+        if kind == "ConfigMap" and not _holds_profiles(value):
+            return True
+    elif kind == "PodGroup" and f"podgroups.{group}" in group_resources():
+        kind = f"podgroups.{group}"
     elif group not in _PODS_TOGETHER.get(kind, ()) and not any(pod_templates(value)):
         return True
     metadata = map_at(value, "metadata")
@@ -311,6 +319,12 @@ def add(
     where = "" if kind in CLUSTER_SCOPED else str(metadata.get("namespace") or namespace)
     kinds.setdefault(kind, {})[(where, name)] = value
     return True
+
+
+def _holds_profiles(value: Mapping[str, Any]) -> bool:
+    """Return True if a ConfigMap has the configuration of a kube-scheduler."""
+    texts = map_at(value, "data").values()
+    return any(isinstance(text, str) and SCHEDULER_CONFIGURATION in text for text in texts)
 
 
 def _unnamed(document: Document) -> InputError:

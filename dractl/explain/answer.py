@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dractl.alignment import Alignment
     from dractl.cluster.devices import Holder
     from dractl.cluster.paste import NextStep
+    from dractl.cluster.schedulers import Utterance
     from dractl.explain.fixes.steps import Command
     from dractl.explain.reasons.base import Cause
     from dractl.explain.reasons.headline import Clauses
@@ -234,6 +235,37 @@ class Subject(Struct, frozen=True):
         )
 
 
+class SchedulerAnswer(Struct, frozen=True):
+    """The scheduler that a pod names, where that is not default-scheduler."""
+
+    name: str
+    title: str
+    """The scheduler with its version, if it is known; else its name."""
+    kube_scheduler: bool
+    """True if it is a kube-scheduler, whose verdict the answer has."""
+    runs: bool | None
+    """None: the input does not show it."""
+    workloads: tuple[str, ...]
+    """``KIND/NAMESPACE/NAME`` of what runs it."""
+    version: str
+    profile: str
+    """The ConfigMap with its profile."""
+    allocates_claims: bool | None
+    """None: not known."""
+    claims: str
+    gangs: str
+    quota: str
+    """Predicates of sentences about it."""
+    group: str
+    queue: str
+    """The group and the queue that the pod names."""
+    words: tuple[Utterance, ...]
+    """Its own words about the pod."""
+    source: str
+    read: str
+    """The origin of what is known of it, and the day on which it was read."""
+
+
 _UNTRIED = ("not-tried-yet", "would-fit-now")
 
 
@@ -263,6 +295,7 @@ class Explanation(Struct, frozen=True):
     unread: tuple[Blind, ...] = ()  # what may not be read, so that the answer lacks something
     alignment: tuple[Alignment, ...] = ()  # of an allocated subject, by kinds of devices
     release_from: str = ""  # who named the release: from kubelets, default ...
+    scheduler: SchedulerAnswer | None = None  # of a pod that names another than the default
 
     @property
     def title(self) -> str:

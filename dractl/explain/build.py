@@ -16,7 +16,7 @@ from dractl.explain.answer import Conflict, Explanation, Fix, NodeAnswer, Subjec
 from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.case import Case
 from dractl.explain.conclude import Conclusion
-from dractl.explain.diagnosis import pods
+from dractl.explain.diagnosis import pods, schedulers
 from dractl.explain.diagnosis.combinations import conflict_on
 from dractl.explain.diagnosis.gangs import GangDiagnosis
 from dractl.explain.diagnosis.nodes import NodeFindings
@@ -107,6 +107,7 @@ def build(
         notes=(*_refused(scheduler.state, scheduler.features, question), *parts.notes),
         unread=blind.parts,
         alignment=parts.alignment,
+        scheduler=schedulers.answer_of(case) if case is not None else None,
         age=text_at(question.value, "metadata", "creationTimestamp") or None,
         phase=text_at(question.value, "status", "phase") or None,
         devices=node_report.device_statuses(scheduler, devices, nearest, case.surveys[nearest])

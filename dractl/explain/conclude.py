@@ -7,13 +7,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import Exhausted, Features
-from dractl.cluster.pods import DEFAULT_SCHEDULER, scheduler_name
 from dractl.cluster.state import list_at, map_at, text_at
 from dractl.cluster.workloads import idle
 from dractl.explain import placed
 from dractl.explain.answer import FITS, Verdict
 from dractl.explain.case import Case
-from dractl.explain.diagnosis import pods
+from dractl.explain.diagnosis import pods, schedulers
 from dractl.explain.diagnosis.cross_object import find_pod_not_tried, note_replicas_with_devices
 from dractl.explain.diagnosis.nodes import NodeFindings, blocks_every_node
 from dractl.explain.rank import Diagnosis, dominates, ruled_out
@@ -24,11 +23,11 @@ from dractl.explain.reasons.gangs import GangTooSmall, PodGroupMissing
 from dractl.explain.reasons.headline import Headline, Told
 from dractl.explain.reasons.nodes import NodeFilter, PinnedNode, Unchecked
 from dractl.explain.reasons.phrases import Scope, first
+from dractl.explain.reasons.schedulers import RunningScheduler, UnseenScheduler
 from dractl.explain.reasons.scheduling import (
     InputIncomplete,
     Mixed,
     NoConsumer,
-    OtherScheduler,
     PodDeleting,
     WouldFitNow,
 )
@@ -39,7 +38,6 @@ from dractl.explain.reasons.workloads import (
     OldReplicas,
     OwnReplicas,
 )
-from dractl.model.nearest import nearest
 from dractl.model.releases import CHANGES, RELEASES
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.condition import of_nodes, unchecked
@@ -265,6 +263,7 @@ def _pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
         *pods.note_rival_classes(case),
         *placed.without(case.question.value, case.attempt.claims).sentences,
         *diagnosis.group.notes,
+        *_scheduler_notes(case),
     )
     conclusion = replace(conclusion, notes=notes)
     without = (
@@ -288,10 +287,17 @@ def _pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
 def _pod_alone(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     """Conclusion for a pod whose devices were not compared, with what the pod itself shows."""
     case = diagnosis.case
+    conclusion = replace(conclusion, notes=(*conclusion.notes, *_scheduler_notes(case)))
     other = _not_created(case, conclusion) or _of_other_scheduler(case, conclusion)
     if other is None and not case.attempt.stopped:
         other = _binding(case, conclusion)
     return other or conclusion
+
+
+def _scheduler_notes(case: Case) -> tuple[str, ...]:
+    """What is known of another scheduler of the pod, and its own words."""
+    scheduler = schedulers.other_scheduler(case)
+    return () if scheduler is None else tuple(schedulers.notes_of(case, scheduler))
 
 
 def _leaving(case: Case, conclusion: Conclusion) -> Conclusion | None:
@@ -334,22 +340,42 @@ def _resting(case: Case, conclusion: Conclusion) -> Conclusion | None:
 
 
 def _of_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion | None:
-    scheduler = scheduler_name(case.question.value)
-    if scheduler == DEFAULT_SCHEDULER:
+    """Conclusion for a pod of another scheduler, which kube-scheduler's view of it follows; None
+    for pods of a kube-scheduler, whatever its name."""
+    scheduler = schedulers.other_scheduler(case)
+    if scheduler is None or scheduler.is_kube_scheduler:
         return None
-    meant = (
-        f"; did you mean {DEFAULT_SCHEDULER}?" if nearest(scheduler, [DEFAULT_SCHEDULER]) else ""
-    )
+    cause = schedulers.cause_of(case, scheduler)
+    assert isinstance(cause, RunningScheduler | UnseenScheduler)
+    if (
+        isinstance(cause, UnseenScheduler)
+        and not cause.title
+        and (cause.nearest or not conclusion.fits)
+    ):
+        headline = Headline(cause.lead)
+    elif conclusion.fits:
+        nodes = first([node.name for node in case.attempt.nodes if node.fits])
+        headline = Headline(f"{cause.lead}; kube-scheduler would place it on {nodes}")
+    else:
+        headline = replace(conclusion.headline, before=f"{cause.lead}. For kube-scheduler: ")
     return replace(
         conclusion,
-        verdict="blocked",
-        headline=Headline(
-            f"kube-scheduler ignores the pod: its spec.schedulerName is {scheduler}{meant}"
-        ),
-        causes=(OtherScheduler(plugin=scheduler, schedulers=(scheduler,)), *conclusion.causes),
+        verdict=_verdict_of_other(cause, conclusion.verdict),
+        headline=headline,
+        causes=(cause, *conclusion.causes),
         scheduler_message=case.attempt.message if case.attempt.stopped else None,
         behind=(),
     )
+
+
+def _verdict_of_other(cause: RunningScheduler | UnseenScheduler, verdict: Verdict) -> Verdict:
+    """Verdict on a pod of another scheduler, of which kube-scheduler's is ``verdict``: where that
+    places the pod and the other is silent, nothing is decided."""
+    if isinstance(cause, UnseenScheduler) or cause.refusal:
+        return "blocked"
+    if verdict not in FITS and verdict != "undecided":
+        return verdict
+    return "blocked" if cause.words else "undecided"
 
 
 def _binding(case: Case, conclusion: Conclusion) -> Conclusion | None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from dractl.cluster.kubelet import report_of
 from dractl.cluster.pods import reserved_for
+from dractl.cluster.schedulers import scheduler_of
 from dractl.cluster.state import at, maps_at, text_at
 from dractl.explain import placed
 from dractl.explain.answer import NodeAnswer
@@ -40,7 +41,7 @@ def placed_pod(
         scheduler.slices,
         without,
     )
-    by_hand = None if on.pod.ended else _by_hand(scheduler, node, claims)
+    by_hand = None if on.pod.ended else _by_hand(scheduler, question, claims)
     if by_hand is not None:
         return of_cause("blocked", by_hand), Parts(nodes=nodes, notes=without.sentences)
     cause = placed.cause_of(on)
@@ -57,13 +58,24 @@ def placed_pod(
     return of_cause("allocated" if cause.passing else "failing", cause), parts
 
 
-def _by_hand(scheduler: Scheduler, node: str, claims: Sequence[PodClaim]) -> PlacedByHand | None:
+def _by_hand(
+    scheduler: Scheduler, question: Question, claims: Sequence[PodClaim]
+) -> PlacedByHand | None:
     """The cause that a pod was put on its node with claims that nobody allocates."""
     first = next((claim for claim in claims if not claim.allocated), None)
     if first is None:
         return None
-    exists = not scheduler.state.has("Node") or scheduler.state.get("Node", ("", node)) is not None
-    return PlacedByHand(pod_claim=first.name, claim=first.full_name, nodes=(node,), exists=exists)
+    state, node = scheduler.state, text_at(question.value, "spec", "nodeName")
+    named = scheduler_of(state, question.value, question.key)
+    facts = named.facts if named.allocates is False else None
+    return PlacedByHand(
+        pod_claim=first.name,
+        claim=first.full_name,
+        nodes=(node,),
+        exists=not state.has("Node") or state.get("Node", ("", node)) is not None,
+        scheduler=named.title if facts is not None else "",
+        instead=(facts.claims.instead or "") if facts is not None else "",
+    )
 
 
 def resting_claim(value: PodClaim) -> tuple[Conclusion, Parts]:

@@ -1,7 +1,7 @@
 """Schedulers besides kube-scheduler: marks to recognize them by, and their way with claims, gangs and quotas."""
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from msgspec import Struct
@@ -25,6 +25,10 @@ class ClaimSupport(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
     """The first version with this behaviour; None: no version is known to differ."""
     text: str
     """The predicate of a sentence whose subject is the scheduler."""
+    detail: str | None
+    """A clause that says more of it."""
+    instead: str | None
+    """The imperative for pods whose claims it does not allocate."""
     source: str
 
 
@@ -42,10 +46,10 @@ class Limit(Struct, frozen=True, forbid_unknown_fields=True):
     """The first version without it; empty: no version is known to be without it."""
 
     def concerns(self, version: str) -> bool:
-        """True if a version has the limit, or may have it as it is unknown (empty)."""
+        """True if a version has the limit; an unknown one (empty) is taken for the newest."""
         numbers = numbers_of(version)
         if not numbers:
-            return True
+            return not self.until
         after = not self.since or numbers_of(self.since) <= numbers
         return after and (not self.until or numbers < numbers_of(self.until))
 
@@ -138,10 +142,17 @@ def scheduler_named(name: str) -> SchedulerFacts | None:
     return next((row for row in schedulers().values() if name in row.names), None)
 
 
+@lru_cache(1 << 12)
 def scheduler_of_image(image: str) -> SchedulerFacts | None:
     """Return the scheduler that an image is of; None for other images."""
     rows = schedulers().values()
     return next((row for row in rows if row.version_of(image) is not None), None)
 
 
+def group_resources() -> frozenset[str]:
+    """Return the resources that schedulers have for pods that start together."""
+    return frozenset(row.group.resource for row in schedulers().values() if row.group)
+
+
 pack.forget_with(schedulers.cache_clear)
+pack.forget_with(scheduler_of_image.cache_clear)

@@ -11,7 +11,8 @@ from dractl.capacity.gangs import waiting
 from dractl.capacity.replicas import kind_of
 from dractl.cluster import ClusterState
 from dractl.cluster.podgroups import podgroup
-from dractl.cluster.pods import DEFAULT_SCHEDULER, claims_named, ended, is_pending, scheduler_name
+from dractl.cluster.pods import claims_named, ended, is_pending, scheduler_name
+from dractl.cluster.schedulers import identify
 from dractl.cluster.state import GROUPS, Key, map_at, maps_at, owning_pods, text_at
 from dractl.model import pod_templates
 from dractl.objects import Raw
@@ -60,8 +61,10 @@ class Outcome(Struct, frozen=True):
 def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, ...]:
     """The pods of a cluster that want devices, grouped, and its claims that no pod uses; and what manifests make."""
     groups: dict[Hashable, list[tuple[Key, Raw]]] = {}
+    names = {scheduler_name(pod) for pod in state.all("Pod").values()}
+    compared = {name for name in names if identify(state, name).is_kube_scheduler}
     for key, pod in state.all("Pod").items():
-        if _wants(pod) and not ended(pod) and scheduler_name(pod) == DEFAULT_SCHEDULER:
+        if _wants(pod) and not ended(pod) and scheduler_name(pod) in compared:
             groups.setdefault((key[0], is_pending(pod), _kind(state, key[0], pod)), []).append(
                 (key, pod)
             )

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from dractl.allocation import Features
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.pods import DEFAULT_SCHEDULER, is_pending, scheduler_name
+from dractl.cluster.schedulers import identify
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.errors import UsageError
 from dractl.facts.images import running
@@ -172,7 +173,12 @@ def _unseen(state: ClusterState) -> Iterator[str]:
         if maps_at(pod, "spec", "resourceClaims")
     }
     for name in sorted(others - {DEFAULT_SCHEDULER}):
-        yield f"pods of the scheduler {name}"
+        scheduler = identify(state, name)
+        if scheduler.is_kube_scheduler:
+            yield f"what the profile of kube-scheduler {name} changes"
+        else:
+            title = f" ({scheduler.title})" if scheduler.title != name else ""
+            yield f"pods of the scheduler {name}{title}"
     for unread in state.rights.unread:
         yield f"{unread.resource}: they may not be read"
 

@@ -18,6 +18,8 @@ from dractl.cli import common, completing, driver_options, published, source, te
 from dractl.cli.source import Cluster
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.podgroups import object_of
+from dractl.cluster.pods import scheduler_name
+from dractl.cluster.schedulers import identify
 from dractl.cluster.state import GROUPS, at, maps_at, text_at
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Explanation, Options, Question, Reason
@@ -200,6 +202,7 @@ def command(
     for subject in subjects:
         _tell_of_group(subject[0])
         _tell_of_shared(subject[0])
+        _tell_of_scheduler(state, subject[0])
     placed = [_placed(cluster, subject) for subject in subjects]
     near = [_aligned(cluster, fit) if aligned else None for fit in placed]
     handed = () if trust_slices else handed_out(state)
@@ -291,6 +294,16 @@ def _tell_of_group(subject: Copies) -> None:
         )
 
 
+def _tell_of_scheduler(state: ClusterState, subject: Copies) -> None:
+    """Print a notice that another scheduler than kube-scheduler places the copies."""
+    scheduler = identify(state, scheduler_name(subject.pod))
+    if not scheduler.is_kube_scheduler:
+        terminal.notice(
+            f"copies are counted as kube-scheduler would place them; the pod names scheduler {scheduler.name}"
+            + (f" ({scheduler.title})" if scheduler.title != scheduler.name else "")
+        )
+
+
 def _tell_of_shared(subject: Copies) -> None:
     """A notice that copies share a claim which the pod names, and so take no further devices."""
     entries = maps_at(subject.pod, "spec", "resourceClaims")
@@ -331,6 +344,7 @@ def _explained(cluster: Cluster, found: Fit) -> Explanation | None:
 
     pod = found.subject.copy(found.fits + 1)
     del pod["metadata"]["uid"]  # its claims are made from their templates
+    pod["spec"] = {k: v for k, v in pod["spec"].items() if k != "schedulerName"}  # told already
     key = (pod["metadata"]["namespace"], pod["metadata"]["name"])
     explainer = Explainer(found.state, cluster.features, Options(fixes=0))
     return explainer.explain(Question("Pod", key, pod), found.stopped)

@@ -636,7 +636,9 @@ _MAKERS: dict[str, Callable[[FixProblem, NodeVerdict, Rejection], Iterator[Candi
 @fix_for(PlacedByHand)
 def choose_node(problem: FixProblem, cause: PlacedByHand) -> Iterator[Candidate]:
     """The same node by a node selector instead of spec.nodeName, with which the scheduler does not see the pod; or any
-    node."""
+    node. Of a pod whose scheduler put it there neither helps."""
+    if cause.scheduler:
+        return
     name = cause.nodes[0]
     hostname = text_at(problem.state.get("Node", ("", name)), "metadata", "labels", _HOSTNAME)
     removed = remove("spec", "nodeName")

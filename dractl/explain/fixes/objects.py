@@ -27,7 +27,8 @@ from dractl.explain.reasons.claims import (
     TemplateMissing,
 )
 from dractl.explain.reasons.limits import AdminAccessNamespace, ClassMissing, QuotaExceeded
-from dractl.explain.reasons.scheduling import NoConsumer, OtherScheduler
+from dractl.explain.reasons.schedulers import UnseenScheduler
+from dractl.explain.reasons.scheduling import NoConsumer
 from dractl.scheduler.admission import ADMIN_LABEL
 from dractl.scheduler.prebind import RESERVED_LIMIT
 from dractl.scheduler.quota import CLAIMS
@@ -325,14 +326,33 @@ def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
     return f"the controller of {', '.join(domains)} does" if domains else ""
 
 
-@fix_for(OtherScheduler)
-def scheduler(problem: FixProblem, _: OtherScheduler) -> Iterator[Candidate]:
-    """The default scheduler."""
-    if problem.pod is not None and "schedulerName" in map_at(problem.pod, "spec"):
+@fix_for(UnseenScheduler)
+def scheduler(problem: FixProblem, cause: UnseenScheduler) -> Iterator[Candidate]:
+    """The name that a misspelt one stands for; the default scheduler in place of one that is
+    unknown and does not run; a known one, started. A pod of a scheduler that is known, or may run,
+    is not moved to another one: that would take it out of its gang and its queue."""
+    slot = FixSlot(Topic.SCHEDULER)
+    if cause.title:
+        if cause.takes_claims:
+            title = f"start {cause.title}" + ("" if cause.absent else ", unless it runs")
+            yield Candidate(title, (), slot, Preference.RESTORE)
+        return
+    if problem.pod is None or "schedulerName" not in map_at(problem.pod, "spec"):
+        return
+    path = pointer("spec", "schedulerName")
+    if cause.nearest and cause.nearest_runs:
+        yield Candidate(
+            f"change schedulerName {cause.plugin} to {cause.nearest}",
+            (problem.patch({"op": "replace", "path": path, "value": cause.nearest}),),
+            slot,
+            Preference.CORRECT,
+            corrects=True,
+        )
+    elif cause.absent and not cause.nearest:
         yield Candidate(
             "remove schedulerName from the pod, so that the default scheduler schedules it",
             (problem.patch(remove("spec", "schedulerName")),),
-            FixSlot(Topic.SCHEDULER),
+            slot,
             Preference.CORRECT,
         )
 

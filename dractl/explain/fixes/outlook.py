@@ -6,7 +6,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.changes import Change, Create, Delete, Patch, PatchError, apply, parse_target
-from dractl.cluster.state import Key, text_at
+from dractl.cluster.pods import DEFAULT_SCHEDULER
+from dractl.cluster.schedulers import as_default, scheduler_of
+from dractl.cluster.state import ClusterState, Key, text_at
 from dractl.cluster.workloads import WORKLOADS, leader_group, workload_target
 from dractl.explain.fixes.candidates import Candidate, FixProblem
 from dractl.explain.fixes.owners import renewed
@@ -72,24 +74,19 @@ def _simulate(
         return None
     if candidate.changes and by_hand(problem.state, question, changes) is not None:
         return None
-    scheduler = (
-        problem.scheduler if problem.group is None else problem.scheduler.after(problem.state)
-    )
+    state = _as_queued(problem, pod)
+    scheduler = problem.scheduler if state is problem.case.state else problem.scheduler.after(state)
     if candidate.features is not None:
-        scheduler = Scheduler(problem.state, candidate.features)
+        scheduler = Scheduler(state, candidate.features)
     try:
-        then = apply(problem.state, candidate.trial)
+        trial = tuple(map(_as_placed_by_default, candidate.trial))
+        changes = tuple(map(_as_placed_by_default, changes))
+        then = apply(state, trial)
         if not candidate.changes:
             own = "/".join(("Pod", *question.key))
-            again = (
-                (question.key,)
-                if any(getattr(c, "target", "") == own for c in candidate.trial)
-                else ()
-            )
+            again = (question.key,) if any(getattr(c, "target", "") == own for c in trial) else ()
             options = SimulationOptions(
-                recreated_pods=again,
-                extra_changes=tuple(candidate.trial),
-                candidate_nodes=frozenset(nodes),
+                recreated_pods=again, extra_changes=trial, candidate_nodes=frozenset(nodes)
             )
             return simulate(scheduler, (), question.key, options)
         patches = [c for c in changes if isinstance(c, Patch)]
@@ -109,14 +106,39 @@ def _simulate(
         options = SimulationOptions(
             new_pod_spec=spec,
             recreated_pods=tuple(bare),
-            extra_changes=tuple(
-                c for c in candidate.trial if c not in changes and _kind(c) not in _SETTLED
-            ),
+            extra_changes=tuple(c for c in trial if c not in changes and _kind(c) not in _SETTLED),
             candidate_nodes=frozenset(nodes),
         )
         return simulate(scheduler, (*changes, *ends), question.key, options)
     except PatchError:
         return None
+
+
+def _as_queued(problem: FixProblem, pod: Raw) -> ClusterState:
+    """Return the cluster in which the pods of the pod's scheduler are in kube-scheduler's queue:
+    whatever schedules them, its view is what fixes are proven by."""
+    state = problem.state
+    scheduler = scheduler_of(state, pod, problem.asked.key)
+    if scheduler.is_default or not scheduler.may_run:
+        return state
+    known = state.derived.get(as_default)
+    if known is None or known[0] is not state:
+        known = state.derived[as_default] = state, as_default(state, scheduler.name)
+    queued: ClusterState = known[1]
+    return queued
+
+
+def _as_placed_by_default(change: Change) -> Change:
+    """Return a change in which a scheduler that is named is the default one."""
+    if not isinstance(change, Patch):
+        return change
+    operations = tuple(
+        {**operation, "value": DEFAULT_SCHEDULER}
+        if "value" in operation and str(operation["path"]).endswith("/schedulerName")
+        else operation
+        for operation in change.operations
+    )
+    return replace(change, operations=operations)
 
 
 def _kind(change: Change) -> str:

@@ -254,7 +254,8 @@ def _reasons_for_next_pod(explainer: Explainer, placement: Together) -> tuple[Re
         for key, v in map_at(placement.pending, "metadata").items()
         if key not in ("uid", "ownerReferences")
     }
-    spec = {key: v for key, v in map_at(placement.pending, "spec").items() if key != "nodeName"}
+    placing = ("nodeName", "schedulerName")  # the count is kube-scheduler's
+    spec = {key: v for key, v in map_at(placement.pending, "spec").items() if key not in placing}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     key = text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")
     explainer_after = Explainer(placement.state, explainer.features, Options(fixes=0))

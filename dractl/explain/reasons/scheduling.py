@@ -1,4 +1,4 @@
-"""Reasons in the scheduler itself and in other schedulers."""
+"""Reasons in the scheduler itself."""
 
 from collections.abc import Iterator
 
@@ -6,53 +6,36 @@ from dractl.cluster.paste import NextStep, command
 from dractl.explain.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
 from dractl.explain.reasons.next_step import AskedObject, twice_wanted
 from dractl.explain.reasons.phrases import Names, Scope, first
+from dractl.explain.reasons.schedulers import WITHOUT_CLAIMS, UnseenScheduler
 from dractl.model.names import RequestRef
 from dractl.scheduler import prebind
 from dractl.scheduler.attempt import Scheduler
 
 
-class OtherScheduler(Cause, frozen=True, kw_only=True):
-    """``spec.schedulerName`` names another scheduler."""
-
-    page = ReasonPage(
-        "scheduler-bypass",
-        "kube-scheduler does not schedule this pod",
-        "spec.schedulerName names another scheduler, or spec.nodeName was set by hand: nobody allocates the claims, "
-        "or a scheduler does that explain does not know.",
-        "kubectl get pod -n NS NAME -o jsonpath='{.spec.schedulerName} {.spec.nodeName}'",
-        "Use the default scheduler, and let it choose the node (nodeSelector instead of nodeName).",
-        STOPPED,
-    )
-    found = "schedulers"
-
-    plugin: str
-    schedulers: tuple[str, ...] = ()
-
-    def sentence(self, names: Names, scope: Scope) -> str:
-        return (
-            f"spec.schedulerName is {self.plugin}: kube-scheduler ignores the pod, and the input does not show whether "
-            f"{self.plugin} runs or supports DRA; the rest is what kube-scheduler would say"
-        )
-
-    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        yield NextStep(f"see whether scheduler {self.plugin} runs", "kubectl get pods -A")
-
-
 class PlacedByHand(OfClaim, frozen=True, kw_only=True):
     """``spec.nodeName`` was set without the scheduler having allocated the claim. ``exists``: there is such a node."""
 
-    page = OtherScheduler.page
+    page = UnseenScheduler.page
 
     exists: bool = True
+    scheduler: str = ""
+    """The pod's scheduler, if it is one that does not allocate claims."""
+    instead: str = ""
+    """The imperative for pods of that scheduler."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         where = ", ".join(self.nodes) + ("" if self.exists else ", which does not exist,")
-        return (
-            f"the pod was put on node {where} before claim {self.claim} was allocated: "
-            "spec.nodeName was set by hand or by another controller"
+        by = (
+            f"{self.scheduler} schedules it, and allocates no claims"
+            if self.scheduler
+            else "spec.nodeName was set by hand or by another controller"
         )
+        return f"the pod was put on node {where} before claim {self.claim} was allocated: {by}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        if self.scheduler:
+            yield NextStep(self.instead or WITHOUT_CLAIMS)
+            return
         node = self.nodes[0] if self.nodes else "NODE"
         yield NextStep(
             f"remove spec.nodeName from the pod's manifest, select the node with nodeSelector "

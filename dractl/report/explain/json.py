@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dractl.cluster.rights import WHOLE, Rights
-from dractl.explain.answer import Explanation, plain
+from dractl.explain.answer import Explanation, SchedulerAnswer, plain
 from dractl.explain.fleet.groups import Group
 from dractl.explain.unread import Blind
 from dractl.facts import current
@@ -56,6 +56,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
         "kubernetesVersion": e.release,
         "kubernetesVersionAssumed": e.release_assumed,
         "schedulerMessage": e.scheduler_message,
+        **({"scheduler": _scheduler(e.scheduler)} if e.scheduler is not None else {}),
         "reasons": plain(e.reasons),
         "nodes": [
             {
@@ -93,6 +94,22 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
             if e.subject.kind == "Node"
             else {}
         ),
+    }
+
+
+def _scheduler(scheduler: SchedulerAnswer) -> dict[str, Any]:
+    """The pod's scheduler; null stands for what is not known."""
+    return {
+        "name": scheduler.name,
+        "title": scheduler.title,
+        "kubeScheduler": scheduler.kube_scheduler,
+        "runs": scheduler.runs,
+        "allocatesClaims": scheduler.allocates_claims,
+        **{
+            name: value
+            for name, value in plain(scheduler).items()
+            if name not in ("name", "title", "kubeScheduler", "runs", "allocatesClaims")
+        },
     }
 
 

@@ -1,0 +1,482 @@
+"""The scheduler that a pod names: what runs it, what it is, and its own words about the pod."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl.cluster.changes import patched, pointer
+from dractl.cluster.pods import DEFAULT_SCHEDULER, ENDED, scheduler_name, strip_combined
+from dractl.cluster.state import (
+    GROUPS,
+    SCHEDULER_CONFIGURATION,
+    ClusterState,
+    Key,
+    at,
+    list_at,
+    map_at,
+    maps_at,
+    text_at,
+)
+from dractl.facts.schedulers import (
+    KUBE_SCHEDULER,
+    SchedulerFacts,
+    scheduler_named,
+    scheduler_of_image,
+    schedulers,
+)
+from dractl.manifests import Document, read_text
+from dractl.model import pod_templates
+from dractl.model.nearest import nearest
+from dractl.objects import Raw
+
+_WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
+_PLUGIN = "DynamicResources"
+_POINTS = ("multiPoint", "preFilter", "filter", "reserve", "preBind")
+_SYSTEM = "kube-system"
+_PHASE = "phase"
+_MAX_EVENTS = 2
+_MAX_CONFIGURATION = 1 << 16
+"""Characters of a configuration that are parsed: a profile with every plugin has a tenth."""
+
+
+class Profile(Struct, frozen=True):
+    """A profile of a kube-scheduler's configuration."""
+
+    config_map: str
+    """``ConfigMap/NAMESPACE/NAME``."""
+    name: str
+    """Its ``schedulerName``."""
+    enabled: tuple[str, ...]
+    """Plugins that it enables by name."""
+    disabled: tuple[str, ...]
+    """Plugins that it disables; ``*`` are all of an extension point."""
+    allocates: bool
+    """True if plugin DynamicResources is on."""
+
+
+class Workload(Struct, frozen=True):
+    """A workload or pod that runs a scheduler."""
+
+    target: str
+    """``KIND/NAMESPACE/NAME``."""
+    facts: SchedulerFacts | None
+    """The scheduler that its image is of; None for an unknown image."""
+    version: str
+    names: tuple[str, ...]
+    """Scheduler names that its arguments and its configuration give, else those of its image."""
+    hints: tuple[str, ...]
+    """Texts that give its name where nothing else does: its own, and parts of its arguments."""
+    ready: bool
+    """False if it has no replica that is available."""
+
+    @property
+    def runs_kube_scheduler(self) -> bool:
+        """True if it runs the program kube-scheduler itself."""
+        return self.facts is schedulers()[KUBE_SCHEDULER]
+
+    def answers_to(self, name: str) -> bool:
+        """True if it schedules the pods that give a name."""
+        return name in (self.names or self.hints)
+
+
+class Survey(Struct, frozen=True):
+    """The schedulers of a cluster, so far as the input shows them."""
+
+    workloads: tuple[Workload, ...]
+    profiles: tuple[Profile, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that something answers to."""
+        running = (name for workload in self.workloads for name in workload.names)
+        profiles = (profile.name for profile in self.profiles)
+        return tuple(dict.fromkeys((DEFAULT_SCHEDULER, *running, *profiles)))
+
+
+class Utterance(Struct, frozen=True):
+    """A condition or event in which a scheduler speaks of a pod or its group."""
+
+    origin: str
+    """``condition PodScheduled``, ``event``, ``PodGroup ml/ring``."""
+    reason: str
+    message: str
+    time: str
+    """RFC 3339; empty where it is not known."""
+
+    @property
+    def is_own(self) -> bool:
+        """False for the phase of a group, which its controller writes as well."""
+        return self.reason != _PHASE
+
+    @property
+    def text(self) -> str:
+        """The quotation with its origin."""
+        reason = f" ({self.reason})" if self.reason else ""
+        time = f" at {self.time}" if self.time else ""
+        return f'{self.origin}{reason}{time}: "{self.message}"'
+
+
+class PodScheduler(Struct, frozen=True):
+    """The scheduler that a pod names in ``spec.schedulerName``."""
+
+    name: str
+    facts: SchedulerFacts | None
+    """What is known of it; None for an unknown scheduler."""
+    workloads: tuple[Workload, ...]
+    """What runs it in this input."""
+    profile: Profile | None
+    """The profile of that name, if a configuration is in the input."""
+    words: tuple[Utterance, ...]
+    """Its own words about the pod, those about the pod itself first."""
+    absent: bool
+    """True if the input shows all pods and nothing that runs it."""
+    nearest: str
+    """A similar name that something answers to, or that is known; empty without one."""
+    nearest_runs: bool
+    """True if something answers to the nearest name."""
+
+    @property
+    def is_default(self) -> bool:
+        """True for the name that pods have by default."""
+        return self.name == DEFAULT_SCHEDULER
+
+    @property
+    def runs(self) -> bool | None:
+        """True if something runs it or it has spoken of the pod; None: not known."""
+        if self.is_default or self.workloads or any(word.is_own for word in self.words):
+            return True
+        return False if self.absent else None
+
+    @property
+    def may_run(self) -> bool:
+        """True if it runs, or is known and may run: nothing moves its pods to another one."""
+        return self.runs is True or self.facts is not None
+
+    @property
+    def is_kube_scheduler(self) -> bool:
+        """True if kube-scheduler's verdict is its verdict: a profile, or a workload, of that
+        program, and of no scheduler that is built on it."""
+        if self.is_default:
+            return True
+        if self.profile is not None and not self.profile.allocates:
+            return False
+        if self.workloads:
+            return all(workload.runs_kube_scheduler for workload in self.workloads)
+        return self.profile is not None and self._is_kube_or_unknown
+
+    @property
+    def _is_kube_or_unknown(self) -> bool:
+        return self.facts is None or self.facts is schedulers()[KUBE_SCHEDULER]
+
+    @property
+    def title(self) -> str:
+        """``KAI Scheduler 0.14.0``; the name of an unknown scheduler."""
+        if self.facts is None or self._is_kube_or_unknown:
+            return self.name
+        return " ".join(filter(None, (self.facts.title, self.version)))
+
+    @property
+    def version(self) -> str:
+        """The version in the tag of its image; empty where none is known."""
+        return next((workload.version for workload in self.workloads if workload.version), "")
+
+    @property
+    def allocates(self) -> bool | None:
+        """True if it allocates the claims of pods; None for an unknown scheduler."""
+        if self.profile is not None and not self.profile.allocates:
+            return False
+        if self.facts is None:
+            return True if self.is_kube_scheduler else None
+        return self.facts.allocates_in(self.version)
+
+
+def identify(state: ClusterState, name: str) -> PodScheduler:
+    """Return the scheduler of a name, as far as the input shows it, without words about a pod."""
+    if name == DEFAULT_SCHEDULER:
+        return PodScheduler(name, None, (), None, (), False, "", False)
+    survey = survey_of(state)
+    workloads = tuple(one for one in survey.workloads if one.answers_to(name))
+    profile = next((one for one in survey.profiles if one.name == name), None)
+    facts = next((one.facts for one in workloads if one.facts is not None), None)
+    facts = facts or scheduler_named(name)
+    if facts is None and profile is not None:
+        facts = schedulers()[KUBE_SCHEDULER]
+    if facts is None:
+        workloads = tuple(_namesakes(state, name))
+    near = "" if facts is not None or workloads else _nearest(name, survey)
+    absent = not workloads and _shows_all_pods(state)
+    return PodScheduler(name, facts, workloads, profile, (), absent, near, near in survey.names)
+
+
+def scheduler_of(state: ClusterState, pod: Raw, key: Key) -> PodScheduler:
+    """Return the scheduler that a pod names, with its own words about the pod."""
+    scheduler = identify(state, scheduler_name(pod))
+    if scheduler.is_default:
+        return scheduler
+    words = tuple(_words(state, pod, key, scheduler.name, scheduler.facts))
+    return replace(scheduler, words=words, nearest="" if words else scheduler.nearest)
+
+
+def as_default(state: ClusterState, name: str) -> ClusterState:
+    """Return the cluster in which the pods of one scheduler name none: as kube-scheduler would see
+    and queue them."""
+    with_pods = [kind for kind in state.kinds if kind == "Pod" or kind not in GROUPS]
+    kinds = {kind: _without_name(state.all(kind), name) for kind in with_pods}
+    return state.only({kind: objects for kind, objects in kinds.items() if objects is not None})
+
+
+def _without_name(objects: Mapping[Key, Raw], name: str) -> dict[Key, Raw] | None:
+    """Return objects of a kind without a scheduler's name in their pod specs; None if none has it."""
+    changed: dict[Key, Raw] = {}
+    for key, value in objects.items():
+        for path, spec in pod_templates(value):
+            if spec.get("schedulerName") == name:
+                operation = {"op": "remove", "path": pointer(*path, "schedulerName")}
+                changed[key] = patched(changed.get(key, value), (operation,))
+    return {**objects, **changed} if changed else None
+
+
+def _nearest(name: str, survey: Survey) -> str:
+    """Return the name that a misspelt one is nearest to; names that run come first."""
+    if name == KUBE_SCHEDULER:
+        return DEFAULT_SCHEDULER  # the name of the program, not of its profile
+    every = (known for facts in schedulers().values() for known in facts.names)
+    return nearest(name, survey.names) or nearest(name, every) or ""
+
+
+def _shows_all_pods(state: ClusterState) -> bool:
+    """Return True if pods of all namespaces are in the input: a live cluster says so itself, and a
+    dump that has pods of kube-system, where every cluster has some."""
+    if state.read_at is not None:
+        return not any(unread.kind == "Pod" for unread in state.rights.unread)
+    return any(key[0] == _SYSTEM for kind in ("Pod", "Deployment") for key in state.all(kind))
+
+
+# -- what runs --
+
+
+def survey_of(state: ClusterState) -> Survey:
+    """Return the schedulers of a cluster. Fixes and simulated controllers change none of them, so
+    that states which come from each other share the survey."""
+    survey = state.derived.get(Survey)
+    if not isinstance(survey, Survey):
+        profiles = tuple(_profiles(state.all("ConfigMap")))
+        survey = Survey(tuple(_workloads(state, profiles)), profiles)
+        state.derived[Survey] = survey
+    return survey
+
+
+def _workloads(state: ClusterState, profiles: Iterable[Profile]) -> Iterator[Workload]:
+    """Yield the workloads and pods that run a known scheduler, or are given a scheduler's name."""
+    by_map: dict[str, list[str]] = {}
+    for profile in profiles:
+        by_map.setdefault(profile.config_map, []).append(profile.name)
+    for kind in _WORKLOADS:
+        for key, value in state.all(kind).items():
+            if at(value, "spec", "replicas") != 0:
+                spec = map_at(value, "spec", "template", "spec")
+                yield from _workload(kind, key, spec, by_map, ready=_available(kind, value))
+    for key, pod in state.all("Pod").items():
+        phase = text_at(pod, "status", "phase")
+        if phase not in ENDED:
+            yield from _workload("Pod", key, map_at(pod, "spec"), by_map, ready=phase != "Pending")
+
+
+def _available(kind: str, value: Raw) -> bool:
+    status = map_at(value, "status")
+    field = "numberAvailable" if kind == "DaemonSet" else "availableReplicas"
+    return not status or bool(status.get(field))
+
+
+def _workload(
+    kind: str, key: Key, spec: Raw, by_map: Mapping[str, list[str]], *, ready: bool
+) -> Iterator[Workload]:
+    """Yield a workload for each of its containers that runs a scheduler."""
+    for container in maps_at(spec, "containers"):
+        words = [str(word) for field in ("command", "args") for word in list_at(container, field)]
+        image = text_at(container, "image")
+        facts = scheduler_of_image(image)
+        if facts is None and words and words[0].rpartition("/")[2] == KUBE_SCHEDULER:
+            facts = schedulers()[KUBE_SCHEDULER]
+        names = tuple(_options(words, "--scheduler-name"))
+        if facts is None and not names:
+            continue
+        names = (*names, *_mounted(spec, key[0], by_map))
+        if facts is not None and not names:
+            names = facts.names if facts is not schedulers()[KUBE_SCHEDULER] else ()
+        version = (facts.version_of(image) if facts is not None else "") or ""
+        hints = () if names else (*_own_names(kind, key[1]), *_given_names(words))
+        yield Workload("/".join((kind, *key)), facts, version, names, hints, ready)
+
+
+def _namesakes(state: ClusterState, name: str) -> Iterator[Workload]:
+    """Yield the workloads and pods that are called like a scheduler of which nothing is known."""
+    for kind in (*_WORKLOADS, "Pod"):
+        for key, value in state.all(kind).items():
+            if name in _own_names(kind, key[1]) and at(value, "spec", "replicas") != 0:
+                yield Workload("/".join((kind, *key)), None, "", (name,), (), ready=True)
+
+
+def _own_names(kind: str, name: str) -> Iterator[str]:
+    """Yield the names that a workload's own name may give: that of a pod has up to two suffixes."""
+    for _ in range(3 if kind == "Pod" else 1):
+        if name and name != KUBE_SCHEDULER:
+            yield name
+        name = name.rpartition("-")[0]
+
+
+def _given_names(words: list[str]) -> Iterator[str]:
+    """Yield the parts of a command line in which people put a kube-scheduler's name."""
+    yield from _options(words, "--leader-elect-resource-name")
+    for path in _options(words, "--config"):
+        yield from (part.partition(".")[0] for part in path.split("/") if part)
+
+
+def _options(words: list[str], option: str) -> Iterator[str]:
+    """Yield the values of an option in a command line."""
+    for index, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name == option and equals:
+            yield value
+        elif name == option and index + 1 < len(words):
+            yield words[index + 1]
+
+
+def _mounted(spec: Raw, namespace: str, by_map: Mapping[str, list[str]]) -> Iterator[str]:
+    """Yield the names of the profiles in the ConfigMaps that a pod mounts."""
+    for volume in maps_at(spec, "volumes"):
+        name = text_at(volume, "configMap", "name")
+        yield from by_map.get(f"ConfigMap/{namespace}/{name}", ())
+
+
+# -- profiles --
+
+
+def _profiles(config_maps: Mapping[Key, Raw]) -> Iterator[Profile]:
+    """Yield the profiles of the kube-scheduler configurations in ConfigMaps."""
+    for key, value in config_maps.items():
+        target = "/".join(("ConfigMap", *key))
+        for text in map_at(value, "data").values():
+            if isinstance(text, str) and SCHEDULER_CONFIGURATION in text[:_MAX_CONFIGURATION]:
+                yield from _profiles_in(target, text[:_MAX_CONFIGURATION])
+
+
+def _profiles_in(target: str, text: str) -> Iterator[Profile]:
+    for document in read_text(target, text):
+        value = document.value if isinstance(document, Document) else None
+        if not isinstance(value, dict) or value.get("kind") != SCHEDULER_CONFIGURATION:
+            continue
+        for profile in maps_at(value, "profiles"):
+            name = text_at(profile, "schedulerName") or DEFAULT_SCHEDULER
+            plugins = map_at(profile, "plugins")
+            enabled, disabled = (
+                tuple(
+                    dict.fromkeys(n for point in plugins for n in _plugins(plugins, point, which))
+                )
+                for which in ("enabled", "disabled")
+            )
+            yield Profile(target, name, enabled, disabled, _allocates(plugins))
+
+
+def _plugins(plugins: Raw, point: str, which: str) -> list[str]:
+    return [text_at(plugin, "name") for plugin in maps_at(plugins, point, which)]
+
+
+def _allocates(plugins: Raw) -> bool:
+    """Return True unless a profile turns plugin DynamicResources off at a point that it needs
+    (kubernetes pkg/scheduler/framework/runtime/framework.go, expandMultiPointPlugins)."""
+    for point in _POINTS:
+        enabled, disabled = (
+            _plugins(plugins, point, "enabled"),
+            _plugins(plugins, point, "disabled"),
+        )
+        if _PLUGIN not in enabled and {_PLUGIN, "*"} & set(disabled):
+            points = _POINTS[1:] if point == "multiPoint" else ()
+            elsewhere = [_PLUGIN in _plugins(plugins, other, "enabled") for other in points]
+            if not elsewhere or not all(elsewhere):
+                return False
+    return True
+
+
+# -- its own words --
+
+
+def group_name(pod: Raw, facts: SchedulerFacts | None) -> str:
+    """Return the name of the object of a scheduler for a pod's group; empty without one."""
+    return _named_by(pod, facts.group.keys) if facts is not None and facts.group else ""
+
+
+def queue_name(pod: Raw, facts: SchedulerFacts | None) -> str:
+    """Return the queue that a pod names; empty without one."""
+    return _named_by(pod, facts.queue_keys) if facts is not None else ""
+
+
+def _named_by(pod: Raw, keys: Iterable[str]) -> str:
+    kinds = [map_at(pod, "metadata", kind) for kind in ("labels", "annotations")]
+    names = (str(values[key]) for key in keys for values in kinds if values.get(key))
+    return next(names, "")
+
+
+def _words(
+    state: ClusterState, pod: Raw, key: Key, name: str, facts: SchedulerFacts | None
+) -> Iterator[Utterance]:
+    """Yield what a scheduler has written about a pod and its group."""
+    types = facts.condition_types if facts is not None else ("PodScheduled",)
+    messages = set()
+    for condition in maps_at(pod, "status", "conditions"):
+        message, reason = text_at(condition, "message"), text_at(condition, "reason")
+        gated = reason == "SchedulingGated"  # the API server's
+        if condition.get("type") in types and condition.get("status") != "True" and not gated:
+            messages.add(message)
+            time = text_at(condition, "lastTransitionTime")
+            yield Utterance(f"condition {condition['type']}", reason, message, time)
+    reporters = {name, *(facts.reporters if facts is not None else ())}
+    events = [e for e in _events(state, pod, key, reporters) if e.message not in messages]
+    newest = {event.message: event for event in sorted(events, key=lambda event: event.time)}
+    yield from list(newest.values())[-_MAX_EVENTS:][::-1]
+    yield from _group_words(state, pod, key, facts)
+
+
+def _events(state: ClusterState, pod: Raw, key: Key, reporters: set[str]) -> Iterator[Utterance]:
+    """Yield the events about a pod that these reporters wrote."""
+    uid = text_at(pod, "metadata", "uid")
+    for event in state.events_of(key):
+        about = map_at(event, "involvedObject") or map_at(event, "regarding")
+        by = {
+            text_at(event, "source", "component"),
+            text_at(event, "reportingComponent"),
+            text_at(event, "reportingController"),
+        }
+        if not by & reporters or about.get("uid") not in (uid, None):
+            continue
+        if about.get("kind") not in ("Pod", None):
+            continue
+        message = strip_combined(text_at(event, "message") or text_at(event, "note"))
+        time = text_at(event, "lastTimestamp") or text_at(event, "series", "lastObservedTime")
+        time = time or text_at(event, "eventTime") or text_at(event, "firstTimestamp")
+        yield Utterance("event", text_at(event, "reason"), message, time)
+
+
+def _group_words(
+    state: ClusterState, pod: Raw, key: Key, facts: SchedulerFacts | None
+) -> Iterator[Utterance]:
+    """Yield the newest condition, or the phase, of the object of a pod's group."""
+    name = group_name(pod, facts)
+    if facts is None or facts.group is None or not name:
+        return
+    group = state.get(facts.group.resource, (key[0], name))
+    origin = f"PodGroup {key[0]}/{name}"
+    conditions = maps_at(group, "status", facts.group.conditions or "")
+    for condition in conditions[-1:]:
+        reasons = ", ".join(
+            filter(None, (text_at(reason, "message") for reason in maps_at(condition, "reasons")))
+        )
+        message = text_at(condition, "message") or reasons
+        time = text_at(condition, "lastTransitionTime")
+        if message:
+            yield Utterance(origin, text_at(condition, "type"), message, time)
+            return
+    phase = text_at(group, "status", "phase")
+    if phase:
+        yield Utterance(origin, _PHASE, phase, "")
