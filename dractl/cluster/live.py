@@ -17,8 +17,9 @@ from dractl.cluster.kinds import KINDS
 from dractl.cluster.kubectl import Login, Result
 from dractl.cluster.paste import nameable
 from dractl.cluster.podgroups import resource_of
-from dractl.cluster.pods import is_pending
+from dractl.cluster.pods import DEFAULT_SCHEDULER, is_pending, scheduler_name
 from dractl.cluster.rights import Rights, Unread
+from dractl.cluster.schedulers import config_maps, group_name, identify
 from dractl.cluster.state import ClusterState, Key, add, at, maps_at, text_at
 from dractl.errors import InputError
 
@@ -217,6 +218,7 @@ def read(
         reading.optional(
             resource, scope, "Workload" if resource.startswith("workloads") else "PodGroup"
         )
+    reading.other_schedulers(scope)
     notes = dict.fromkeys((*_notes(rights, partly=partly), *reading.notes))
     state = ClusterState(
         reading.kinds, release=_release(version.output), rights=reading.rights(), read_at=began
@@ -424,6 +426,37 @@ class _Reading(Struct, frozen=True):
             self.kinds.setdefault(kind, {})
         self._add(found)
         return found
+
+    def other_schedulers(self, scope: str | None) -> None:
+        """Read the groups that pending pods of other schedulers name, and the configuration of
+        second kube-schedulers where a pod names a scheduler that nobody knows."""
+        pods = [pod for pod in self.kinds.get("Pod", {}).values() if is_pending(pod)]
+        state = ClusterState(self.kinds)
+        names = {scheduler_name(pod) for pod in pods} - {DEFAULT_SCHEDULER}
+        schedulers = {name: identify(state, name).facts for name in names}
+        groups = {
+            facts.group.resource
+            for pod in pods
+            if (facts := schedulers.get(scheduler_name(pod))) is not None
+            and facts.group is not None
+            and group_name(pod, facts)
+        }
+        for resource in sorted(groups):
+            command = kubectl.get_command(resource, scope)
+            if not self._read(command, resource, "PodGroup"):
+                self.notes.append(f"{resource} cannot be read: its scheduler's words are missing")
+        if None in schedulers.values():
+            for namespace, name in config_maps(state):
+                option = f"--field-selector=metadata.name={name}"
+                command = kubectl.get_command("configmaps", namespace, option)
+                self._read(command, "configmaps", "ConfigMap")
+
+    def _read(self, command: list[str], resource: str, kind: str) -> bool:
+        """Read objects that an answer can do without; False if they cannot be read."""
+        (result,) = kubectl.run(self.login, command)
+        if result.code == 0:
+            self._add(kubectl.items(resource, result, (kind,)))
+        return result.code == 0
 
     def owners(self, scope: str | None, tell: Callable[[str], None]) -> None:
         """Reads the custom kinds that own pods, and their owners, for a few generations."""

@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.changes import patched, pointer
+from dractl.cluster.paste import nameable
 from dractl.cluster.pods import DEFAULT_SCHEDULER, ENDED, scheduler_name, strip_combined
 from dractl.cluster.state import (
     GROUPS,
@@ -34,7 +35,7 @@ _WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 _PLUGIN = "DynamicResources"
 _POINTS = ("multiPoint", "preFilter", "filter", "reserve", "preBind")
 _SYSTEM = "kube-system"
-_PHASE = "phase"
+_EVENT, _PHASE = "event", "phase"
 _MAX_EVENTS = 2
 _MAX_CONFIGURATION = 1 << 16
 """Characters of a configuration that are parsed: a profile with every plugin has a tenth."""
@@ -111,10 +112,10 @@ class Utterance(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The quotation with its origin."""
-        reason = f" ({self.reason})" if self.reason else ""
-        time = f" at {self.time}" if self.time else ""
-        return f'{self.origin}{reason}{time}: "{self.message}"'
+        """``in condition PodScheduled (Unschedulable, 2026-11-27T08:00:00Z): "..."``."""
+        origin = "an event" if self.origin == _EVENT else self.origin
+        details = ", ".join(filter(None, (self.reason, self.time)))
+        return f"in {origin}" + (f" ({details})" if details else "") + f': "{self.message}"'
 
 
 class PodScheduler(Struct, frozen=True):
@@ -295,10 +296,7 @@ def _workload(
     """Yield a workload for each of its containers that runs a scheduler."""
     for container in maps_at(spec, "containers"):
         words = [str(word) for field in ("command", "args") for word in list_at(container, field)]
-        image = text_at(container, "image")
-        facts = scheduler_of_image(image)
-        if facts is None and words and words[0].rpartition("/")[2] == KUBE_SCHEDULER:
-            facts = schedulers()[KUBE_SCHEDULER]
+        facts, image = _facts_of(container), text_at(container, "image")
         names = tuple(_options(words, "--scheduler-name"))
         if facts is None and not names:
             continue
@@ -351,6 +349,32 @@ def _mounted(spec: Raw, namespace: str, by_map: Mapping[str, list[str]]) -> Iter
 
 
 # -- profiles --
+
+
+def config_maps(state: ClusterState) -> tuple[Key, ...]:
+    """Return the ConfigMaps that workloads mount which run kube-scheduler or are given its
+    configuration."""
+    keys: dict[Key, None] = {}
+    for kind in (*_WORKLOADS, "Pod"):
+        for key, value in state.all(kind).items():
+            spec = map_at(value, *(() if kind == "Pod" else ("spec", "template")), "spec")
+            if any(_runs_kube_scheduler(container) for container in maps_at(spec, "containers")):
+                names = (text_at(v, "configMap", "name") for v in maps_at(spec, "volumes"))
+                keys |= dict.fromkeys((key[0], name) for name in names if nameable(name))
+    return tuple(keys)
+
+
+def _runs_kube_scheduler(container: Raw) -> bool:
+    return _facts_of(container) is schedulers()[KUBE_SCHEDULER]
+
+
+def _facts_of(container: Raw) -> SchedulerFacts | None:
+    """Return the scheduler that a container runs, judging by its image and its command."""
+    facts = scheduler_of_image(text_at(container, "image"))
+    program = next(map(str, list_at(container, "command")), "").rpartition("/")[2]
+    if facts is None and program == KUBE_SCHEDULER:
+        return schedulers()[KUBE_SCHEDULER]
+    return facts
 
 
 def _profiles(config_maps: Mapping[Key, Raw]) -> Iterator[Profile]:
@@ -455,7 +479,7 @@ def _events(state: ClusterState, pod: Raw, key: Key, reporters: set[str]) -> Ite
         message = strip_combined(text_at(event, "message") or text_at(event, "note"))
         time = text_at(event, "lastTimestamp") or text_at(event, "series", "lastObservedTime")
         time = time or text_at(event, "eventTime") or text_at(event, "firstTimestamp")
-        yield Utterance("event", text_at(event, "reason"), message, time)
+        yield Utterance(_EVENT, text_at(event, "reason"), message, time)
 
 
 def _group_words(

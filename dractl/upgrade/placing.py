@@ -61,8 +61,8 @@ class Outcome(Struct, frozen=True):
 def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, ...]:
     """The pods of a cluster that want devices, grouped, and its claims that no pod uses; and what manifests make."""
     groups: dict[Hashable, list[tuple[Key, Raw]]] = {}
-    names = {scheduler_name(pod) for pod in state.all("Pod").values()}
-    compared = {name for name in names if identify(state, name).is_kube_scheduler}
+    schedulers = {scheduler_name(pod) for pod in state.all("Pod").values()}
+    compared = {name for name in schedulers if identify(state, name).is_kube_scheduler}
     for key, pod in state.all("Pod").items():
         if _wants(pod) and not ended(pod) and scheduler_name(pod) in compared:
             groups.setdefault((key[0], is_pending(pod), _kind(state, key[0], pod)), []).append(

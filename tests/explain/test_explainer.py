@@ -166,10 +166,8 @@ def test_a_pod_of_another_scheduler_is_said_first() -> None:
         asked,
     )
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "scheduler-bypass")
-    assert (
-        answer.fixes[0].title
-        == "remove schedulerName from the pod, so that the default scheduler schedules it"
-    )
+    assert [fix.changes for fix in answer.fixes] == [()]
+    assert answer.fixes[0].title == "start Volcano, unless it runs"
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_the_scheduler_does_not_look_at_a_pod_before_its_claim_is_created() -> N
         ),
         (
             {"spec": {"schedulerName": "volcano"}},
-            "scheduler-bypass",
+            "other-scheduler",
             "spec.schedulerName is volcano",
         ),
     ],

@@ -103,7 +103,7 @@ def notes_of(case: Case, scheduler: PodScheduler) -> Iterator[str]:
                 yield _limit_note(facts, limit)
         yield from _group_notes(case, facts)
     for word in scheduler.words:
-        yield f"{scheduler.title} says, {_line(word.text)}"
+        yield f"{scheduler.title} says {_line(word.text)}"
 
 
 def _claims_note(facts: SchedulerFacts) -> str:
