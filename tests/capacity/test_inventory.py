@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -313,3 +314,25 @@ def test_what_partitions_are_parts_of_is_told_beside_their_number() -> None:
     stock, _, _ = taken(node("a"), counted, parts, held("c", "p0", "p"), pod("p"))
     text = capacity_text.devices(stock, (), (), Canvas(120))
     assert "2     1     1  ml/p; 2 of 3 partitions possible" in text
+
+
+@pytest.mark.parametrize("width", [48, 60, 66, 80, 120])
+def test_numbers_and_holders_stay_readable_on_every_terminal(width: int) -> None:
+    """Models give way first, then holders: two columns are never cut into each other."""
+    model = "NVIDIA H100 80GB HBM3"
+    devices = [device(f"gpu-{i}", productName=model) for i in range(8)]
+    claims = [held(f"c{i}", f"gpu-{i}", f"trainer-{i}") for i in range(3)]
+    pods = [pod(f"trainer-{i}") for i in range(3)]
+    stock, _, _ = taken(node("a"), gpus("a", *devices), *pods, *claims)
+    head, row, *rest = capacity_text.devices(stock, (), (), Canvas(width)).splitlines()
+    assert max(len(head), len(row)) <= width
+    assert "…" not in head
+    assert head.split()[:2] == ["NODE", "DRIVER"]
+    end = head.index("HELD") + len("HELD")
+    assert row[:end].split()[-3:] == ["8", "5", "3"]
+    left_out = [name for name in ("MODEL", "HELD BY") if name not in head]
+    assert left_out == {48: ["MODEL", "HELD BY"], 60: ["MODEL"], 66: ["MODEL"]}.get(width, [])
+    assert ("hidden: " in " ".join(rest)) == bool(left_out)
+    if "HELD BY" in head:
+        assert "ml/trainer-0" in row
+        assert row.endswith("ml/trainer-2") or re.search(r"trainer-[01] \+[12]$", row)

@@ -25,7 +25,8 @@ Cells = tuple[str, ...]
 _OUT = ("tainted", "incomplete", "stale", "gone")
 _MANY = 40  # rows from which equal ones are merged
 _SHOWN = 12
-_MODEL = 12  # columns below which a model's name is not worth showing
+_MODEL = 12  # columns below which a name is not worth showing
+_HOLDERS = 20  # columns that holders get before models do
 
 
 def devices(
@@ -82,9 +83,12 @@ def devices(
     repeated = {"driver": "DRIVER", "model": "MODEL"}.get(by)
     if repeated is not None:
         head, lines = _but(head, lines, head.index(repeated, 1))
-    shown, lines = _narrowed(head, _together(lines, len(head)), canvas)
-    if shown != head:
-        hidden = "\n".join(filter(None, ("hidden: MODEL; -o wide shows it", hidden)))
+    shown, lines = _fit_width(head, _together(lines, len(head)), canvas)
+    left_out = [name for name in head if name not in shown]
+    if left_out:
+        them = "it" if len(left_out) == 1 else "them"
+        note = f"hidden: {', '.join(left_out)}; -o wide shows {them}"
+        hidden = "\n".join(filter(None, (note, hidden)))
     head = shown
     text = table(head, lines, canvas, numbers=[i for i, n in enumerate(head) if n in _NUMBERS])
     return text + _note(totals, canvas) + _note(hidden, canvas) + _problems(problems, canvas)
@@ -101,21 +105,48 @@ def _totals(lines: Sequence[Cells], release: str) -> str:
     return f"{said}{'':4}Kubernetes {release}" if release else said
 
 
-def _narrowed(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, list[Cells]]:
-    """The table in the width of a terminal: models are cut, then left out, so that the numbers stay visible."""
-    if "MODEL" not in head[1:]:
+def _fit_width(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, list[Cells]]:
+    """Return the table in the width of a terminal: models are cut, then left out, so that numbers and holders stay
+    visible; then only some of the holders are named, and none where there is no room for a name."""
+    widths = [max(len(row[i]) for row in (head, *lines)) for i in range(len(head))]
+    over = sum(widths[:-1]) + 2 * len(widths[:-1]) + min(widths[-1], _HOLDERS) - canvas.width
+    if over > 0 and "MODEL" in head[1:]:
+        column = head.index("MODEL", 1)
+        room = widths[column] - over
+        if room < _MODEL and canvas.sort_by != "model":
+            head, lines = _but(head, lines, column)
+            del widths[column]
+        else:
+            room = max(room, _MODEL)
+            lines = [
+                (*line[:column], canvas.cut(line[column], room), *line[column + 1 :])
+                for line in lines
+            ]
+            widths[column] = room
+    room = canvas.width - sum(widths[:-1]) - 2 * len(widths[:-1])
+    if room >= widths[-1]:
         return head, lines
-    widths = [max(len(row[i]) for row in (head, *lines)) for i in range(len(head) - 1)]
-    column = head.index("MODEL", 1)
-    over = sum(widths) + 2 * len(widths) - canvas.width  # what is cut behind it leaves its mark
-    if over <= 0:
-        return head, lines
-    room = widths[column] - over
-    if room < _MODEL:
-        return _but(head, lines, column)
-    return head, [
-        (*line[:column], canvas.cut(line[column], room), *line[column + 1 :]) for line in lines
-    ]
+    if room < _MODEL and canvas.sort_by != "held-by":
+        return _but(head, lines, len(head) - 1)
+    return head, [(*line[:-1], _name_fewer(line[-1], room)) for line in lines]
+
+
+def _name_fewer(holders: str, room: int) -> str:
+    """Return as many of the names of ``a, b +3; what else`` as there is room for, at least one, and how many more
+    there are."""
+    names, semicolon, aside = holders.partition("; ")
+    names, plus, number = names.partition(" +")
+    if plus and not number.isdigit():
+        return holders
+    shown, more, end = names.split(", "), int(number or 0), semicolon + aside
+    while len(shown) > 1 and len(_with_more(shown, more) + end) > room:
+        shown.pop()
+        more += 1
+    return _with_more(shown, more) + end
+
+
+def _with_more(names: Sequence[str], more: int) -> str:
+    return ", ".join(names) + (f" +{more}" if more else "")
 
 
 def _but(head: Cells, lines: list[Cells], column: int) -> tuple[Cells, list[Cells]]:
