@@ -456,8 +456,8 @@ def test_more_nodes_than_are_rendered(output: str, capsys: pytest.CaptureFixture
         == 2
     )
     error = capsys.readouterr().err
-    assert "--nodes 10000 makes 180,000 devices of this hardware, of at most 10,000" in error
-    assert "--nodes 555 is within it" in error
+    assert "10,000 nodes make 180,000 devices of this hardware, of at most 10,000" in error
+    assert "render 555 nodes" in error
 
 
 # -- what is typed --
@@ -469,9 +469,9 @@ TYPED: tuple[tuple[tuple[str, ...], int, str], ...] = (
     ((*FIT, "--replicas", "1000000000"), 1, "110 of 1000000000 fit"),
     ((*FIT, "--replicas", MANY), 1, "110 of 1000000000"),
     ((*FIT, "--replicas", "9" * 5_000), 2, "--replicas"),
-    ((*FIT, "--replicas", "0"), 2, "'--replicas': 0 is not in the range x>=1"),
-    ((*FIT, "--replicas", "-1"), 2, "'--replicas': -1 is not in the range x>=1"),
-    ((*FIT, "--add", f"8xH100*{MANY}"), 2, "000 devices"),
+    ((*FIT, "--replicas", "0"), 2, "--replicas takes a number of 1 or more, not 0"),
+    ((*FIT, "--replicas", "-1"), 2, "--replicas takes a number of 1 or more, not -1"),
+    ((*FIT, "--add", f"8xH100*{MANY}"), 2, "the number of nodes is 1 to 100,000"),
     ((*FIT, "--add", "8xH100*-1"), 2, "the number of nodes is 1 to"),
     ((*FIT, "--add", f"{MANY}xH100"), 2, "--add"),
     (("fit", f"gpu={MANY}", "-f", "FILE"), 2, MANY),

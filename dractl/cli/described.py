@@ -13,7 +13,6 @@ from dractl.errors import InputError, UsageError
 from dractl.explain import Options, Question, everything, find
 from dractl.explain.fleet.machines import ByMachine, DescribedMachine, compare as ask
 from dractl.model import Target
-from dractl.program import program_name
 from dractl.report.explain import machines as explain_machines, text as explain_text
 
 
@@ -49,11 +48,6 @@ def compare(
 ) -> tuple[str, bool]:
     """The machines that serve each subject, as a report; and whether each subject is served by one."""
     specs = published.machines(hardware)
-    if not specs:
-        raise UsageError(
-            "--hardware names no machine",
-            hint=f"`{program_name()} render --list-hardware` lists the named ones",
-        )
     classes = published.known_classes(target)
     there = {spec: _described(spec, classes, target, configured) for spec in specs}
 

@@ -2,11 +2,13 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.capacity import changes
 from dractl.cel import Program, environment
@@ -18,9 +20,10 @@ from dractl.cluster.state import list_at, text_at
 from dractl.drivers import Options, find, names, render
 from dractl.drivers.network import read as of_files
 from dractl.errors import InputError, UsageError
-from dractl.machines import labels_of, machine, room_of
+from dractl.machines import as_node, labels_of, machine, room_of
+from dractl.machines.described import is_description
 from dractl.machines.names import every
-from dractl.machines.spec import machines as of_line
+from dractl.machines.spec import node_groups
 from dractl.model import Target
 from dractl.objects import Claim, selectors_of
 from dractl.program import program_name
@@ -70,13 +73,37 @@ def described(
     )
 
 
-def a_machine(spec: str) -> DescribedNode:
-    """The machine of ``--hardware``, or of a snapshot or an archive of one, whose node is its host."""
-    if os.path.isfile(spec) and not spec.endswith((".yaml", ".yml")):
-        snapshot = read_node(None, Path(spec))
-        return DescribedNode((snapshot.host.name or node_name(spec)).lower(), snapshot)
-    found = machine(spec)
-    return DescribedNode(node_name(spec), found, settings_of(spec, found))
+def described_nodes(values: Iterable[str]) -> list[tuple[str, DescribedNode]]:
+    """Return the nodes of ``--hardware`` with what describes them: machines, or their snapshots.
+
+    A node has the name of its machine, or of the host of a snapshot; equal ones have numbers, too.
+    """
+    groups = [group for text in values for group in node_groups(text)]
+    count: Counter[str] = Counter()
+    for group in groups:
+        count[group.machine] += group.count
+    return [
+        (source, node)
+        for source, number in count.items()
+        for node in _numbered(_described_node(source), number)
+    ]
+
+
+def _numbered(first: DescribedNode, count: int) -> Iterator[DescribedNode]:
+    if count == 1:
+        yield first
+        return
+    for number in range(1, count + 1):
+        name = f"{first.node}-{number}"
+        yield replace(first, node=name, machine=as_node(first.machine, name))
+
+
+def _described_node(source: str) -> DescribedNode:
+    if os.path.isfile(source) and not is_description(source):
+        snapshot = read_node(None, Path(source))
+        return DescribedNode((snapshot.host.name or node_name(source)).lower(), snapshot)
+    described = machine(source)
+    return DescribedNode(node_name(source), described, settings_of(source, described))
 
 
 def of_described(
@@ -114,8 +141,31 @@ def settings_of(
 
 
 def machines(values: Iterable[str]) -> list[str]:
-    """The machines that ``--hardware`` values name, each once; one value can name several."""
-    return list(dict.fromkeys(machine for value in values for machine in of_line(value)))
+    """Return the machines that ``--hardware`` values name, each once.
+
+    For what is asked of a single node, the number of equal nodes does not matter.
+    """
+    return list(dict.fromkeys(group.machine for text in values for group in node_groups(text)))
+
+
+def single_machine(values: Iterable[str], why: str) -> str:
+    """Return the only machine that ``--hardware`` values name.
+
+    Raises UsageError, which says ``why`` there cannot be several.
+    """
+    groups = [group for text in values for group in node_groups(text)]
+    if len(groups) > 1:
+        named = ", ".join(map(str, groups))
+        raise UsageError(
+            f"--hardware names {len(groups)} machines ({named}), and {why}",
+            hint="run it once for each of them",
+        )
+    if groups[0].count > 1:
+        raise UsageError(
+            f"--hardware {groups[0]} means {groups[0].count:,} equal machines, and {why}",
+            hint=f"write {groups[0].machine}",
+        )
+    return groups[0].machine
 
 
 def known_classes(target: Target) -> ClusterState:
@@ -201,7 +251,6 @@ def _of_machine(
     return sources.of_objects(objects).on({options.node_name: (machine, source)})
 
 
-_MOST = 100_000  # nodes
 _ADDED = 50_000  # devices: more than the 5,000 nodes of a large cluster have, and within 500 MB
 _UNKNOWN = "dractl/unknown"
 """An annotation of slices in memory: names that their devices have, but whose values a snapshot lacks."""
@@ -270,25 +319,20 @@ class Added(Struct, frozen=True):
         return f"{self.option} {self.source}" + (f"*{self.count}" if self.count > 1 else "")
 
 
-def added(option: str, given: Iterable[str]) -> list[Added]:
-    """The nodes that ``option`` adds. Raises UsageError for what is neither a file nor a machine that is known, and for
-    a count that is none."""
-    found = []
-    for text in given:
-        source, star, count = text.partition("*")
-        if star and not (count.isdecimal() and 0 < int(count[:6]) <= _MOST):
-            raise UsageError(
-                f"{option} {text}: the number of nodes is 1 to {_MOST:,}, not {count or 'nothing'}"
-            )
-        try:
-            if not os.path.isfile(source):
-                machine(source)
-        except UsageError as error:
-            raise UsageError(
-                error.message.replace("--hardware", option, 1), hint=error.hint
-            ) from None
-        found.append(Added(option, source, int(count or 1)))
-    return found
+def added(option: str, values: Iterable[str]) -> list[Added]:
+    """Return the nodes that the values of an option add.
+
+    Raises UsageError for what is neither a file nor a machine that is known, and for a number of
+    nodes that is none.
+    """
+    try:
+        groups = [group for text in values for group in node_groups(text)]
+        for group in groups:
+            if not os.path.isfile(group.machine) or is_description(group.machine):
+                machine(group.machine)
+    except UsageError as error:
+        raise UsageError(error.message.replace("--hardware", option, 1), hint=error.hint) from None
+    return [Added(option, group.machine, group.count) for group in groups]
 
 
 def grown(
@@ -312,7 +356,7 @@ def _nodes(more: Added, target: Target, configured: Configured) -> ClusterState:
     """Nodes to add: the slices of a file, or those that drivers would publish for a snapshot; or for a described
     machine, with the labels that its node certainly has."""
     source = more.source
-    if os.path.exists(source):
+    if os.path.exists(source) and not is_description(source):
         return sources.of_drivers(read(source, target), configured.drivers)
     described = machine(source)
     options = Options(

@@ -48,9 +48,9 @@ Hardware = Annotated[
     list[str] | None,
     Option(
         "--hardware",
-        metavar="SPEC[*N]",
-        help="Described machines as nodes; without files and --devices no cluster is asked: these are all the nodes. "
-        "Repeatable.",
+        metavar="SPEC[*N],...",
+        help="Described machines as nodes, such as dgx-h100*4,p5.48xlarge*2; without files and --devices no cluster is "
+        "asked: these are all the nodes. Repeatable.",
         autocompletion=completing.comma_list(completing.machines),
     ),
 ]

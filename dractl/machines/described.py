@@ -15,6 +15,7 @@ import os
 import re
 from functools import cache
 from importlib.resources import as_file
+from pathlib import Path
 from typing import Any
 
 from dractl.drivers import reported
@@ -73,6 +74,19 @@ class _At:
         error = unknown_key(str(path[-1]), known)
         message = error.message.removeprefix("--hardware: ")
         return InputError(message, place=str(self.document.locate(path, key=True)), hint=error.hint)
+
+
+_OTHER_KEYS = re.compile(rb"(?:^|[{,])[ \t]*[\"']?(?:apiVersion|schema)[\"']?[ \t]*:", re.MULTILINE)
+
+
+def is_description(path: str) -> bool:
+    """Return True for a YAML file that describes a machine, and not slices or a snapshot.
+
+    No machine file has the keys of these, so that a large dump need not be parsed to know it.
+    """
+    if not path.endswith((".yaml", ".yml")) or not os.path.isfile(path):
+        return False
+    return _OTHER_KEYS.search(Path(path).read_bytes()) is None
 
 
 def read(path: str) -> Layout:

@@ -221,8 +221,8 @@ def counted(text: str, machines: tuple[str, ...] = ()) -> tuple[Product, int]:
     found = find(match[2]) if match is not None else None
     if match is not None and match[1] and found is None and names.canonical(match[2]) in machines:
         raise UsageError(
-            f"--hardware: {match[2]} is a whole machine, which takes no count",
-            hint=f"{program_name()} render --hardware {match[2]} --nodes {match[1].lstrip('0')[:20] or 1}",
+            f"--hardware: {match[2]} is a whole machine, which takes no count in front",
+            hint=f"write {match[2]}*{match[1].lstrip('0')[:20] or 1} for as many nodes",
         )
     if match is None or found is None:
         raise unknown_product(match[2] if match is not None else text, machines)

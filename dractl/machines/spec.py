@@ -6,11 +6,15 @@ the largest count), ``numa`` (default 2, or 1 with one root), ``cpus`` (default 
 ``memory`` of all nodes together (such as ``512Gi``; default unknown), ``vfs`` of each NIC (default none), ``driver``
 and ``cuda`` (NVIDIA's versions), ``mig`` (``on``: GPUs whose MIG profiles are known are in MIG mode; ``7x1g.5gb``: each
 of them has these MIG devices), ``addressingMode`` of the GPUs (default HMM, as with open kernel modules; ATS on Grace).
+
+:func:`node_groups` has the list of machines that options take: ``p5.48xlarge*2,dgx-a100,driver=570*4``.
 """
 
 import os
+import re
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.errors import UsageError
@@ -56,29 +60,85 @@ def is_file(text: str) -> bool:
     return os.path.sep in text or text.endswith((".yaml", ".yml"))
 
 
-def machines(line: str) -> tuple[str, ...]:
-    """The machines of a line that may describe several: a name or a file begins one, settings and products go on.
+class NodeGroup(Struct, frozen=True):
+    """Equal nodes of one machine."""
 
-    ``p5.48xlarge,dgx-a100,driver=570,2xH100,nic`` is ``p5.48xlarge``, ``dgx-a100,driver=570`` and ``2xH100,nic``.
+    machine: str
+    """A name, a line or a file."""
+    count: int = 1
+
+    def __str__(self) -> str:
+        return self.machine + (f"*{self.count}" if self.count > 1 else "")
+
+
+MAX_NODES = 100_000  # of a group
+_NUMBER = re.compile("[0-9]{1,9}")
+
+
+def node_groups(text: str) -> tuple[NodeGroup, ...]:
+    """Split a list of machines, each with the number of its nodes behind ``*``.
+
+    A name or a file begins a machine; so does a product behind one of these, or behind a number of
+    nodes. Settings and other products belong to the machine before them:
+    ``p5.48xlarge*2,dgx-a100,driver=570,2xH100,nic*4`` are ``p5.48xlarge``, ``dgx-a100,driver=570``
+    and ``2xH100,nic``. Raises UsageError for an empty list and for a wrong number.
     """
-    found: list[list[str]] = []
-    whole = False  # the machine before has a name
-    for item in filter(None, (part.strip() for part in line.split(","))):
-        named = is_file(item) or (names.canonical(item) is not None and find(item) is None)
-        if not found or named or (whole and "=" not in item):
-            found.append([item])
-            whole = named
-        else:
-            found[-1].append(item)
-    return tuple(map(",".join, found))
+    if os.path.isfile(text):
+        return (NodeGroup(text),)
+    groups: list[NodeGroup] = []
+    items: list[str] = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        item, star, count = part.partition("*")
+        if items and _begins(item, items):
+            groups.append(NodeGroup(",".join(items)))
+            items = []
+        if not items and groups and "=" in item:
+            raise _behind_count(groups[-1], part)
+        items.append(item)
+        if star:
+            groups.append(NodeGroup(",".join(items), _nodes(text, count)))
+            items = []
+    if items:
+        groups.append(NodeGroup(",".join(items)))
+    if not groups:
+        raise UsageError(
+            "--hardware names no machine",
+            hint=f"`{program_name()} render --list-hardware` lists the named ones",
+        )
+    return tuple(groups)
+
+
+def _begins(item: str, before: list[str]) -> bool:
+    """Return True if an item begins a machine behind one that consists of the items before it."""
+    return _is_whole(item) or ("=" not in item and _is_whole(before[0]))
+
+
+def _is_whole(item: str) -> bool:
+    """Return True for a file and for the name of a machine, and False for a product."""
+    if find(item) is not None:
+        return False
+    return is_file(item) or names.canonical(item) is not None or os.path.isfile(item)
+
+
+def _nodes(text: str, count: str) -> int:
+    if not (_NUMBER.fullmatch(count) and 0 < int(count) <= MAX_NODES):
+        raise UsageError(
+            f"--hardware {text}: the number of nodes is 1 to {MAX_NODES:,}, not {count or 'nothing'}"
+        )
+    return int(count)
+
+
+def _behind_count(group: NodeGroup, setting: str) -> UsageError:
+    return UsageError(
+        f"--hardware: {setting} stands behind the number of nodes of {group}",
+        hint=f"write {group.machine},{setting}*{group.count}",
+    )
 
 
 def _named(named: list[str], products: list[str], settings: dict[str, Any]) -> Layout:
     """A machine by its name, with settings of the line on top of its own."""
     if len(named) > 1:
-        raise UsageError(
-            f"--hardware: {named[0]} and {named[1]} are two machines; render one at a time"
-        )
+        raise UsageError(f"--hardware: {named[0]} and {named[1]} are two machines")
     if products:
         raise UsageError(
             f"--hardware: {named[0]} is a whole machine: {products[0]} cannot be added to it",

@@ -31,6 +31,7 @@ _ALLOWED = (
 _PREFIX = "resource.kubernetes.io/"  # of the attributes that the constraints stand for
 _MAX_LISTED = 8  # DeviceClasses in a hint
 _JOINED = re.compile(r"\+(?=[a-z])")  # a profile begins with a digit
+_NUMBER = re.compile("[0-9]{1,9}")
 _PART = re.compile(r"(?:([0-9]{1,9})x)?([1-7]g\.[0-9]{1,3}gb[a-z0-9.+-]{0,12}?)")
 _SEPARATED = re.compile("|".join((";", *(f"(?<=@{name})," for name in CONSTRAINTS))))
 
@@ -123,10 +124,10 @@ def _counted(part: str, classes: Sequence[str]) -> Iterator[tuple[str, int]]:
     for kind, count in _profiles(number) if word == "mig" else [(word, number)]:
         if not (equals or count):
             yield kind, 1
-        elif count.isdecimal() and 0 < int(count[:9]) <= MAX_DEVICES:
+        elif _NUMBER.fullmatch(count) and 0 < int(count) <= MAX_DEVICES:
             yield kind, int(count)
         else:
-            many = count.isdecimal() and int(count[:9]) > MAX_DEVICES
+            many = count.isascii() and count.isdecimal() and int(count[:9]) > MAX_DEVICES
             problem = "too many" if many else "no count"
             raise UsageError(f"{part}: {count!r} is {problem}", hint=_COUNTED_ONCE)
 

@@ -185,7 +185,6 @@ def test_described_machines(capsys: pytest.CaptureFixture[str]) -> None:
         (["dgx-h100,cpus=64", "2xH100"], ["dgx-h100,cpus=64", "2xH100"]),
         (["8xH100,8xnic,cpus=64,dgx-a100"], ["8xH100,8xnic,cpus=64", "dgx-a100"]),
         (["a.yaml,b.yml"], ["a.yaml", "b.yml"]),
-        ([""], []),
     ],
 )
 def test_parts_between_commas_belong_to_the_machine_before_them(

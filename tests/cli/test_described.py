@@ -10,7 +10,6 @@ import jsonschema
 import pytest
 
 from dractl.cli.main import main
-from dractl.machines.spec import machines
 from dractl.resources import data_dir
 from tests.cluster.test_live import Kubectl, kubectl, listed
 from tests.explain.cluster import allocation, claim as claim_of, node, pod, request
@@ -157,21 +156,6 @@ def test_what_does_not_go_with_machines(
 def test_an_unknown_machine_has_near_ones(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert explain(claim, "--hardware", "p5.48xlarg") == 2
     assert "p5.48xlarge" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("line", "parts"),
-    [
-        ("p5.48xlarge,dgx-a100", ("p5.48xlarge", "dgx-a100")),
-        (
-            "p5.48xlarge,dgx-a100,driver=570.1,2xH100,nic",
-            ("p5.48xlarge", "dgx-a100,driver=570.1", "2xH100,nic"),
-        ),
-        ("H100,mig=1g.10gb, a.yaml ,4xB200", ("H100,mig=1g.10gb", "a.yaml", "4xB200")),
-    ],
-)
-def test_a_line_of_several_machines(line: str, parts: tuple[str, ...]) -> None:
-    assert machines(line) == parts
 
 
 def test_network_devices_alone_and_beside_a_machine(

@@ -223,7 +223,7 @@ def test_partial_gpus_are_marked(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["--node-name", "Not_A_Name"], 2, "not a valid node name"),
         (["-o", "xml"], 2, "yaml, json"),
         (["--from", "nowhere.json"], 2, "each name a machine"),
-        (["--nodes", "2", "--diff", "x.yaml"], 2, "--nodes"),
+        (["--nodes", "2", "--diff", "x.yaml"], 2, "--diff compares one node, and 2 are rendered"),
         (["--diff", "nowhere.yaml"], 3, "no such file"),
     ],
 )
@@ -239,8 +239,8 @@ def test_wrong_usage(
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("", "describes nothing"),
-        (" , ", "describes nothing"),
+        ("", "names no machine"),
+        (" , ", "names no machine"),
         ("numa=2", "describes nothing"),
         ("2xL40S,nic,mig=on", "the MIG profiles of L40S are not known"),
         ("nic,mig=on", "a machine without a GPU"),

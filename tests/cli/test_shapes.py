@@ -136,6 +136,9 @@ def test_copies_that_fit_less_closely_are_counted_beside_the_suggested_claim(
     out = capsys.readouterr().out
     assert "# 1 of these fits on the node; " in out
     assert "#   2 more copies of gpu=1,nic=1 fit less closely: not aligned\n" in out
+    code, out = fit(capsys, "gpu=1,nic=1", "--hardware", str(lab))
+    assert (code, "3 more copies fit" in out) == (0, True)
+    assert "      1: all on one PCIe root\n      2: not aligned\n" in out
 
 
 @pytest.mark.parametrize("name", ["gpu.nvidia.com=2", "gpu.nvidia.com=2,dranet=1"])

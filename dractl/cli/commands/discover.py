@@ -14,7 +14,7 @@ from msgspec import structs
 from typer import Argument, Exit, Option
 
 from dractl.capacity.suggest import largest, silent_drivers, suggest
-from dractl.cli import common, terminal
+from dractl.cli import common, completing, terminal
 from dractl.cli.node import From, SysfsRoot, read_node
 from dractl.cluster.state import text_at
 from dractl.errors import InputError, Unsupported, UsageError
@@ -54,11 +54,12 @@ File = Annotated[
     ),
 ]
 Hardware = Annotated[
-    str | None,
+    list[str] | None,
     Option(
         "--hardware",
         metavar="SPEC",
-        help="Show a described machine, such as dgx-h100; as in `dractl render`.",
+        help="Show a described machine, such as dgx-h100; as in `dractl render`, but one.",
+        autocompletion=completing.known(completing.machines),
     ),
 ]
 Save = Annotated[
@@ -140,7 +141,7 @@ def command(
             "--save writes the machine shown: it cannot be combined with --diff or --check"
         )
     if diff is not None:
-        if sysfs_root is not None or snapshot is not None or hardware is not None:
+        if sysfs_root is not None or snapshot is not None or hardware:
             raise UsageError(
                 "--diff already names both machines: it cannot be combined with --root, --from or --hardware"
             )
@@ -149,18 +150,19 @@ def command(
         raise Exit(_check(sysfs_root, snapshot, cluster, output, printing.output_file))
     settings, variables = against.settings()
     target = common.target(*against.asked(settings, variables))
-    if hardware is not None and (sysfs_root is not None or snapshot is not None):
+    if hardware and (sysfs_root is not None or snapshot is not None):
         raise UsageError(
             "--hardware names a machine, as --root and --from do: give only one of them"
         )
-    machine = read_node(sysfs_root, snapshot) if hardware is None else _described(hardware)
+    spec = _single(hardware) if hardware else None
+    machine = read_node(sysfs_root, snapshot) if spec is None else _described(spec)
     if save is not None:
         snapshots.save(machine, save, identity=with_identity)
         terminal.notice(
             f"snapshot written to {save}; `{program_name()} discover --from {save}` shows it again"
         )
     if suggest is not None:
-        _suggest(machine, suggest, target, hardware, printing.output_file)
+        _suggest(machine, suggest, target, spec, printing.output_file)
         return
     shown = machine if with_identity else machine.without_identity()
     common.write_report(_report(shown, output, target, printing.verbose), printing.output_file)
@@ -331,6 +333,13 @@ def _publication(machine: Machine, target: Target) -> Publication:
 
 
 _USUAL = "gpu=1; gpu=1,nic=1; gpu=2; gpu=2,nic=2; gpu=4; gpu=4,nic=4; gpu=8; gpu=8,nic=8; largest"
+
+
+def _single(hardware: Iterable[str]) -> str:
+    """Return the machine that is shown. Raises UsageError for several."""
+    from dractl.cli import published
+
+    return published.single_machine(hardware, "discover shows how one is wired")
 
 
 def _described(spec: str) -> Machine:

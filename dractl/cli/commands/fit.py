@@ -80,8 +80,9 @@ Add = Annotated[
     list[str] | None,
     Option(
         "--add",
-        metavar="NODES[*N]",
-        help="Answer as if N more nodes existed: a slices file, a snapshot, or hardware such as 8xH100,4xnic.",
+        metavar="NODES[*N],...",
+        help="Answer as if N more nodes existed: a slices file, a snapshot, or hardware such as dgx-h100*4 or "
+        "8xH100,4xnic; repeatable.",
         autocompletion=completing.comma_list(completing.machines),
     ),
 ]

@@ -2,9 +2,13 @@
 
 import os
 import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 from typer import Exit, Option
 
@@ -14,11 +18,13 @@ from dractl.drivers import Options, Rendering, by_default, compare, render
 from dractl.drivers.registry import ONLY_NAMED
 from dractl.errors import InputError, UsageError
 from dractl.machines import as_node, machine
+from dractl.machines.spec import node_groups
 from dractl.manifests import load
 from dractl.model import Target
 from dractl.report import objects
 from dractl.report.facts import hardware_list
 from dractl.report.machine import render_diff
+from dractl.report.plain import plural
 from dractl.topology.machine import Machine
 
 FORMATS = ("yaml", "json")
@@ -41,12 +47,13 @@ NodeName = Annotated[
     str | None, Option("--node-name", metavar="NAME", help="Node that the slices belong to.")
 ]
 Hardware = Annotated[
-    str | None,
+    list[str] | None,
     Option(
         "--hardware",
-        metavar="SPEC",
-        help="A described machine: a name (p5.48xlarge, dgx-h100), a line (8xH100,8xnic,cpus=64), or a YAML file.",
-        autocompletion=completing.known(completing.machines),
+        metavar="SPEC[*N],...",
+        help="Described machines: a name (p5.48xlarge, dgx-h100), a line (8xH100,8xnic,cpus=64), or a YAML file; *N "
+        "for N nodes of one; repeatable.",
+        autocompletion=completing.comma_list(completing.machines),
     ),
 ]
 ListHardware = Annotated[
@@ -108,27 +115,26 @@ def command(
     settings, variables = against.settings()
     target = common.target(*against.asked(settings, variables))
     drivers = list(driver_options.names(driver))
+    live = sysfs_root is None and snapshot is None and not hardware
     if network_devices:
         if diff is not None:
             raise UsageError(
                 "--diff compares the slices of a node: it cannot be combined with --network-devices"
             )
-        if sysfs_root is None and snapshot is None and hardware is None:
+        if live:
             _write(_of_network(network_devices, target), output, printing.output_file)
             return
-    machine = _machine(sysfs_root, snapshot, hardware)
-    name = _node_name(
-        node_name, machine, live=sysfs_root is None and snapshot is None and hardware is None
-    )
-    if diff is not None and nodes > 1:
-        raise UsageError("--diff compares one node: it cannot be combined with --nodes")
+    named = _nodes(sysfs_root, snapshot, hardware or [], node_name, nodes)
+    name = named[0].names[0]
+    if diff is not None and (count := sum(len(group.names) for group in named)) > 1:
+        raise UsageError(f"--diff compares one node, and {count:,} are rendered")
     options = Options(
         node_name=name,
         target=target,
         versions=driver_options.versions(driver_version or (), drivers),
         settings=driver_options.settings(driver_option or ()),
     )
-    rendering = _render(machine, options, drivers, nodes, device_classes=device_classes)
+    rendering = _render(named, options, drivers, device_classes=device_classes)
     for notice in rendering.remarks:
         terminal.notice(notice)
     for driver_name, why in rendering.unpublished.items():
@@ -166,6 +172,61 @@ def _of_network(files: list[str], target: Target) -> Rendering:
     )
 
 
+class _EqualNodes(Struct, frozen=True):
+    """Nodes of one machine."""
+
+    machine: Machine
+    names: Sequence[str]
+
+    @property
+    def rendered(self) -> Iterator[tuple[str, Machine]]:
+        """Each node with its hardware; several have GPUs of their own."""
+        several = len(self.names) > 1
+        for name in self.names:
+            yield name, as_node(self.machine, name) if several else self.machine
+
+
+def _nodes(
+    sysfs_root: Path | None,
+    snapshot: Path | None,
+    hardware: Sequence[str],
+    node_name: str | None,
+    count: int,
+) -> list[_EqualNodes]:
+    """Return the nodes that the options describe.
+
+    A single one has the name that :func:`_node_name` gives it, and ``--nodes`` numbers several of
+    it. Several machines are called as ``fit`` calls them, or by ``--node-name`` and a number.
+    """
+    groups = [group for text in hardware for group in node_groups(text)]
+    if not groups or (len(groups) == 1 and groups[0].count == 1):
+        machine = _machine(sysfs_root, snapshot, groups[0].machine if groups else None)
+        live = sysfs_root is None and snapshot is None and not groups
+        name = _node_name(node_name, machine, live=live)
+        return [_EqualNodes(machine, [name] if count == 1 else _numbered(name, range(count)))]
+    if count > 1 and any(group.count > 1 for group in groups):
+        raise UsageError(
+            f"--nodes {count} and --hardware {', '.join(map(str, groups))} both give a number of "
+            "nodes: leave one of them out"
+        )
+    nodes: list[_EqualNodes] = []
+    used: Counter[str] = Counter()
+    for group in groups:
+        machine = _machine(sysfs_root, snapshot, group.machine)
+        number = max(count, group.count)
+        name = _node_name(node_name or published.node_name(group.machine), machine, live=False)
+        names = _numbered(name, range(used[name], used[name] + number))
+        nodes.append(_EqualNodes(as_node(machine, names[0]), names))
+        used[name] += number
+    return nodes
+
+
+def _numbered(name: str, numbers: range) -> list[str]:
+    """Return names of nodes that end in numbers, which count from 1."""
+    stem = name.removesuffix("-1")
+    return [f"{stem}-{number + 1}" for number in numbers]
+
+
 def _machine(sysfs_root: Path | None, snapshot: Path | None, hardware: str | None) -> Machine:
     if hardware is None:
         return read_node(sysfs_root, snapshot)
@@ -173,11 +234,10 @@ def _machine(sysfs_root: Path | None, snapshot: Path | None, hardware: str | Non
         raise UsageError(
             "--hardware, --from and --sysfs-root each name a machine: give one of them"
         )
-
-    found = machine(hardware)
-    for note in found.notes:
+    described = machine(hardware)
+    for note in described.notes:
         terminal.aside(f"{hardware}: {note.message}")
-    return found
+    return described
 
 
 def _known_hardware(output: str) -> str:
@@ -186,7 +246,7 @@ def _known_hardware(output: str) -> str:
     return hardware_list.to_text(terminal.canvas())
 
 
-_MOST_DEVICES = 10_000  # a few seconds of work
+_MAX_DEVICES = 10_000  # a few seconds of work
 
 # Node names are DNS subdomains: k8s.io/apimachinery/pkg/util/validation IsDNS1123Subdomain.
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
@@ -213,32 +273,52 @@ def _node_name(given: str | None, machine: Machine, *, live: bool) -> str:
 
 
 def _render(
-    machine: Machine, options: Options, drivers: list[str], nodes: int, *, device_classes: bool
+    nodes: Sequence[_EqualNodes], options: Options, drivers: list[str], *, device_classes: bool
 ) -> Rendering:
-    first = render(machine, options, drivers, device_classes=device_classes)
-    if nodes == 1:
-        return first
-    devices = nodes * sum(len(item["spec"].get("devices", ())) for item in first.slices)
-    if devices > _MOST_DEVICES:
-        raise UsageError(
-            f"--nodes {nodes} makes {devices:,} devices of this hardware, of at most {_MOST_DEVICES:,}",
-            hint=f"--nodes {max(1, nodes * _MOST_DEVICES // devices)} is within it; --driver renders fewer of a node",
-        )
-    parts = []
-    for number in range(1, nodes + 1):
-        name = f"{options.node_name.removesuffix('-1')}-{number}"
-        one = replace(options, node_name=name)
-        parts.append(
-            render(
-                as_node(machine, name), one, drivers, device_classes=device_classes and number == 1
-            )
-        )
+    """Return the slices of all nodes, and the classes of their drivers once."""
+
+    def rendering(name: str, machine: Machine) -> Rendering:
+        own = replace(options, node_name=name)
+        return render(machine, own, drivers, device_classes=device_classes)
+
+    first = [rendering(*next(group.rendered)) for group in nodes]
+    _refuse_too_many(nodes, first)
+    parts = [
+        part
+        for group, example in zip(nodes, first, strict=True)
+        for part in (example, *(rendering(*node) for node in islice(group.rendered, 1, None)))
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    classes = {item["metadata"]["name"]: item for part in parts for item in part.device_classes}
     return replace(
         parts[0],
         slices=tuple(item for part in parts for item in part.slices),
+        device_classes=tuple(classes.values()),
         comments={name: lines for part in parts for name, lines in part.comments.items()},
+        left_out={name: why for part in parts for name, why in part.left_out.items()},
+        notices=tuple(dict.fromkeys(notice for part in parts for notice in part.notices)),
         unpublished={name: why for part in parts for name, why in part.unpublished.items()},
     )
+
+
+def _refuse_too_many(nodes: Sequence[_EqualNodes], first: Sequence[Rendering]) -> None:
+    """Raise UsageError if several nodes have more devices than are rendered in a few seconds.
+
+    ``first`` is the rendering of the first node of each group.
+    """
+    count = sum(len(group.names) for group in nodes)
+    devices = sum(
+        len(group.names) * sum(len(item["spec"].get("devices", ())) for item in example.slices)
+        for group, example in zip(nodes, first, strict=True)
+    )
+    if count > 1 and devices > _MAX_DEVICES:
+        within = plural(max(1, count * _MAX_DEVICES // devices), "node")
+        raise UsageError(
+            f"{count:,} nodes make {devices:,} devices of this hardware, of at most "
+            f"{_MAX_DEVICES:,}",
+            hint=f"render {within}, or with --driver fewer devices of each",
+        )
 
 
 def _compare(

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from typer import Argument, Exit, Option
 
 from dractl.cel import require
-from dractl.cli import common, driver_options, source, terminal
+from dractl.cli import common, completing, driver_options, source, terminal
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import text_at
 from dractl.errors import InputError, UsageError
@@ -50,8 +50,9 @@ Hardware = Annotated[
     list[str] | None,
     Option(
         "--hardware",
-        metavar="SPEC",
-        help="Machine of a node, such as dgx-h100, or its snapshot; repeatable.",
+        metavar="SPEC[*N],...",
+        help="Machines of nodes, such as dgx-h100, or their snapshots; repeatable.",
+        autocompletion=completing.comma_list(completing.machines),
     ),
 ]
 DriverVersion = Annotated[
@@ -208,8 +209,7 @@ def _with_machines(
 
     present = {name: text.rpartition("..")[0] for name, text in wanted.items() if ".." in text}
     found = []
-    for spec in specs:
-        described = published.a_machine(spec)
+    for spec, described in published.described_nodes(specs):
         found.append(described)
         if described.node not in {
             text_at(value, "spec", "nodeName") for value in state.all("ResourceSlice").values()
