@@ -2,13 +2,15 @@
 
 from dractl.upgrade.drivers import DescribedNode
 from dractl.upgrade.finding import Finding, Plan, Step, concerned
+from dractl.upgrade.gates import GateSetting, settings_of_documents, settings_of_objects
 from dractl.upgrade.server import Input
-from dractl.upgrade.upgrade import Compared, gates_of, path_of, plan
+from dractl.upgrade.upgrade import Compared, gates_of, path_of, plan, refuse_unknown_gates
 
 __all__ = [
     "Compared",
     "DescribedNode",
     "Finding",
+    "GateSetting",
     "Input",
     "Plan",
     "Step",
@@ -16,4 +18,7 @@ __all__ = [
     "gates_of",
     "path_of",
     "plan",
+    "refuse_unknown_gates",
+    "settings_of_documents",
+    "settings_of_objects",
 ]

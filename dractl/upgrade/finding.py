@@ -91,9 +91,12 @@ def before_release(
         yield f"upgrade the kubelets of {_some(old)}: they may be at most {_SKEW} releases older than {release}"
 
 
-def before_nodes(release: str, nodes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Before kubelets become a release, which they do after the control plane: nodes are drained, as for every minor
-    release of kubelet (kubernetes.io/releases/version-skew-policy)."""
+def before_nodes(
+    release: str, findings: Iterable[Finding], nodes: Iterable[Mapping[str, Any]]
+) -> Iterator[str]:
+    """Before kubelets become a release, which they do after the control plane: what breaks is changed, and nodes are
+    drained, as for every minor release of kubelet (kubernetes.io/releases/version-skew-policy)."""
+    yield from _changes(findings)
     older = {text_at(node, "metadata", "name"): _minor(node) for node in nodes}
     last = int(release.partition(".")[2])
     names = sorted(name for name, minor in older.items() if minor is not None and minor < last)

@@ -15,6 +15,7 @@ from dractl.objects import Raw
 from dractl.upgrade.finding import Finding
 from dractl.validation import validate
 from dractl.validation.drop import drop
+from dractl.validation.previews import is_doubt
 from dractl.validation.violation import Violation, dotted
 
 Labels = Mapping[str, Mapping[str, str]]
@@ -106,6 +107,8 @@ class Said(Struct, frozen=True):
 
     errors: tuple[Violation, ...]
     dropped: frozenset[str] = frozenset()
+    doubts: tuple[str, ...] = ()
+    """What is not known of a preview, as sentences: the object may be refused for it."""
 
     @property
     def causes(self) -> frozenset[tuple[str | None, str | None]]:
@@ -129,7 +132,8 @@ def said(item: Input, target: Target, namespaces: Labels) -> Said:
     found = validate(value, target, namespaces=namespaces, faults=item.faults)
     errors = tuple(violation for violation in found if violation.type)
     lost = () if errors else drop(dict(to_v1(value)), target)[1]
-    return Said(errors, frozenset(dotted(path) for one in lost for path in one.paths))
+    doubts = tuple(violation.message for violation in found if is_doubt(violation))
+    return Said(errors, frozenset(dotted(path) for one in lost for path in one.paths), doubts)
 
 
 def differences(
@@ -156,6 +160,9 @@ def differences(
 
 
 def _between(item: Input, old: Said, new: Said, release: str) -> Iterator[tuple[str, Any, str]]:
+    if new.doubts and not new.errors:
+        yield "not-known", "info", f"may be refused: {'; '.join(new.doubts[:_SHOWN])}"
+        return
     if old.causes == new.causes and old.dropped == new.dropped:
         return
     text = "; ".join(dict.fromkeys(_text(one) for one in new.errors[:_SHOWN]))

@@ -1,7 +1,7 @@
 """From inputs to a plan: one step a release and one a driver, each with what it changes."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +17,16 @@ from dractl.errors import UsageError
 from dractl.facts.images import running
 from dractl.facts.kubernetes import kubernetes
 from dractl.model import Target
-from dractl.model.releases import COMPARED, GATES, PREVIEWS, caveat, is_newer, release_of, stage
+from dractl.model.releases import (
+    COMPARED,
+    GROUPS,
+    PREVIEWS,
+    caveat,
+    is_known,
+    is_newer,
+    release_of,
+    stage,
+)
 from dractl.upgrade import drivers, known, server
 from dractl.upgrade.drivers import DescribedNode
 from dractl.upgrade.finding import (
@@ -30,6 +39,7 @@ from dractl.upgrade.finding import (
     grouped,
     owned,
 )
+from dractl.upgrade.gates import KUBELET, GateSetting, differences
 from dractl.upgrade.placing import Placing
 from dractl.upgrade.server import Input
 
@@ -47,6 +57,8 @@ class Compared(Struct, frozen=True):
     gates: Mapping[str, bool] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     machines: tuple[DescribedNode, ...] = ()
+    settings: tuple[GateSetting, ...] = ()
+    """The places at which components set their gates."""
 
 
 def path_of(start: str, to: str) -> tuple[str, ...]:
@@ -69,6 +81,7 @@ def path_of(start: str, to: str) -> tuple[str, ...]:
 def plan(inputs: Compared, start: str, to: str) -> Plan:
     """What each step of an upgrade changes. Raises UsageError."""
     releases = path_of(start, to)
+    refuse_unknown_gates(releases[-1], inputs.gates)
     gates = {release: gates_of(release, inputs.gates) for release in releases}
     targets = [Target.of(release, gates[release]) for release in releases]
     features = [Features.for_release(release, gates[release]) for release in releases]
@@ -79,9 +92,13 @@ def plan(inputs: Compared, start: str, to: str) -> Plan:
     state = inputs.state.merged(written)
     placing = Placing(state, written) if state.has("ResourceSlice") else None
     placed = [placing.outcomes(state, each) for each in features] if placing is not None else []
+    settings = (*inputs.settings, GateSetting("a component", inputs.gates, "--feature-gates"))
+    of_kubelets = [each for each in settings if each.component == KUBELET]
+    of_others = [each for each in settings if each.component != KUBELET]
     steps = []
     for number, (before, after) in enumerate(pairwise(targets)):
         found = [*server.differences(items, before, after, namespaces, answers)]
+        found += differences(of_others, before.release, after.release)
         if placing is not None:
             found += placing.differences(placed[number], placed[number + 1])
         if after is targets[-1] and (_patched(to) or state.all("Node")):
@@ -91,7 +108,8 @@ def plan(inputs: Compared, start: str, to: str) -> Plan:
         steps.append(Step(f"Kubernetes {after.release}", before_it, grouped(found)))
     target = targets[-1]
     if len(targets) > 1 or _patched(to):
-        steps += _of_nodes(state, to)
+        stopped = differences(of_kubelets, releases[0], releases[-1])
+        steps += _of_nodes(state, to, stopped)
         present = grouped(known.of_drivers(state, inputs.versions))
         steps += [Step("Drivers", (), present)] if present else []
     outcomes = placed[-1] if placed else []
@@ -131,14 +149,15 @@ def _patched(text: str) -> bool:
     return text.count(".") > 1
 
 
-def _of_nodes(state: ClusterState, to: str) -> Iterator[Step]:
-    """The step of the nodes, which follow the control plane."""
+def _of_nodes(state: ClusterState, to: str, stopped: Iterable[Finding]) -> Iterator[Step]:
+    """The step of the nodes, which follow the control plane; ``stopped``: kubelets that would not start."""
     nodes = state.all("Node").values()
     found = [
+        *stopped,
         *known.of_nodes(state),
         *(known.of_release("kubelet", to) if nodes or _patched(to) else ()),
     ]
-    before = tuple(before_nodes(release_of(to), nodes))
+    before = tuple(before_nodes(release_of(to), found, nodes))
     if found or before:
         yield Step(f"Nodes {release_of(to)}", before, grouped(found))
 
@@ -147,8 +166,9 @@ def _coming(release: str) -> Iterator[Finding]:
     """What a release that is not released yet is said to bring, and dractl does not judge by."""
     for row in kubernetes().coming if release in PREVIEWS else ():
         if row.release == release:
+            code = "landed" if row.landed else "planned"
             yield Finding(
-                "planned", "info", row.what, source=row.source, date=row.read or kubernetes().read
+                code, "info", row.what, source=row.source, date=row.read or kubernetes().read
             )
 
 
@@ -262,13 +282,20 @@ def _holders(state: ClusterState) -> dict[str, list[str]]:
     return found
 
 
+def refuse_unknown_gates(release: str, gates: Mapping[str, bool]) -> None:
+    """Raise UsageError for a gate that no release has had, unless the last ``release`` is a preview, which may have it."""
+    for gate, on in gates.items():
+        if not is_known(gate) and gate not in kubernetes().retired:
+            Target.of(release, {gate: on})
+
+
 def gates_of(release: str, gates: Mapping[str, bool]) -> dict[str, bool]:
     """Those of some gates that a release has and has not locked."""
     return {gate: on for gate, on in gates.items() if _switchable(gate, release, on)}
 
 
 def _switchable(gate: str, release: str, on: bool) -> bool:
-    if gate in ("AllAlpha", "AllBeta") or gate not in GATES:  # Target.of refuses an unknown one
+    if gate in GROUPS:
         return True
     found = stage(gate, release)
     return found is not None and not (found.locked and found.default != on)

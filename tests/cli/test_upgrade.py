@@ -364,3 +364,39 @@ def test_an_unknown_driver_or_version_is_wrong_usage(
 ) -> None:
     assert upgrade("--hardware", "dgx-h100", "--from", "1.37", "--driver-version", version) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_field_that_is_not_known_of_a_preview_neither_breaks_nor_works(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """1.37 refuses it; whether 1.38 has it nobody knows before its release."""
+    (tmp_path / "class.yaml").write_text(CLASS.replace("gpu}", "gpu, novel: 1}"))
+    assert upgrade(tmp_path, "--from", "1.37", "--to", "1.38", "-o", "json") == 0
+    (step,) = [one for one in report(capsys)["steps"] if one["step"] == "Kubernetes 1.38"]
+    (finding,) = [one for one in step["findings"] if one["objects"]]
+    assert (finding["code"], finding["level"]) == ("not-known", "info")
+    assert "not known of 1.38.0-alpha.2, read 2026-" in finding["message"]
+
+
+def test_only_a_preview_takes_an_unknown_gate(
+    manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gates = ("--feature-gates", "DRANonsense=true")
+    assert upgrade(manifest, "--from", "1.36", "--to", "1.38", *gates) == 0
+    assert "DRANonsense: not known of 1.38.0-alpha.2" in capsys.readouterr().err
+    assert upgrade(manifest, "--from", "1.36", "--to", "1.37", *gates) == 2
+
+
+def test_landed_and_planned_are_told_apart(
+    manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """CHANGELOG-1.38.md: kubernetes#140256 and #142218 are in the alphas; KEP-5690 is not."""
+    upgrade(manifest, "--from", "1.37", "--to", "1.38", "-o", "json")
+    (step,) = [one for one in report(capsys)["steps"] if one["step"] == "Kubernetes 1.38"]
+    landed = " ".join(one["message"] for one in step["findings"] if one["code"] == "landed")
+    planned = [one["message"] for one in step["findings"] if one["code"] == "planned"]
+    assert "locked on; 1.41 removes" in landed
+    assert "unless the driver opts out" in landed
+    assert "proposed" not in landed
+    assert any("DRAPreemption" in text for text in planned)
+    assert all("(planned)" in text for text in planned)

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from dractl.cluster.state import text_at
 from dractl.errors import InputError, UsageError
 from dractl.garbage import without_collecting
 from dractl.lint.finding import Report
-from dractl.manifests import load, load_readable
+from dractl.manifests import Document, load, load_readable
 from dractl.model import Target
 from dractl.model.releases import NEWEST
 from dractl.program import program_name
@@ -23,12 +23,16 @@ from dractl.upgrade import (
     Compared,
     DescribedNode,
     Finding,
+    GateSetting,
     Input,
     Plan,
     concerned,
     gates_of,
     path_of,
     plan,
+    refuse_unknown_gates,
+    settings_of_documents,
+    settings_of_objects,
 )
 
 FORMATS = ("text", "json", "yaml", "name", "html", "markdown")
@@ -109,32 +113,40 @@ def command(
     against = common.Against(None, feature_gates, config, isolated)
     _, gates = against.asked(*against.settings())
     wanted = driver_options.versions(driver_version or ())
-    manifests = _manifests(paths or [])
+    stdin = sys.stdin.buffer.read() if "-" in (*(paths or ()), *(files or ())) else None
+    manifests = _manifests(paths or [], stdin)
+    settings = _settings_of_manifests(paths or [], stdin)
     errors: list[InputError] = []
     with without_collecting():
         if files:
-            state = _of_files(files, namespace)
-        elif hardware or (manifests and start):
+            documents = _documents(files, stdin)
+            state = ClusterState.from_documents(documents, namespace=namespace)
+            settings += tuple(settings_of_documents(documents))
+        elif hardware or ((manifests or settings) and start):
             state = ClusterState({})
         else:
             state = _live(access)
+            settings += tuple(settings_of_objects(state.all("Pod").values()))
     first = start or state.release
     if first is None:
         raise UsageError(
             "the input does not tell the present release",
             hint="--from names it, such as --from 1.34",
         )
+    last = path_of(first, to)[-1]
+    refuse_unknown_gates(last, gates)
+    common.warn_of_gates(last, gates)
     if fix:
         errors = _fix(
             paths or [],
             [Target.of(one, gates_of(one, gates)) for one in path_of(first, to)],
             unsafe_fixes,
         )
-        manifests = _manifests(paths or [])
+        manifests = _manifests(paths or [], stdin)
     state, machines = _with_machines(
         state, hardware or [], Target.of(path_of(first, to)[0]), wanted
     )
-    found = plan(Compared(manifests, state, gates, wanted, machines), first, to)
+    found = plan(Compared(manifests, state, gates, wanted, machines, settings), first, to)
     found = _with_fixes(found, paths or [], gates)
     report = _report(found, common.kind_of(output), printing.verbose > 0, to_file=printing.to_file)
     common.write_answer(report, output, printing.output_file)
@@ -183,9 +195,14 @@ def _fix(paths: list[str], targets: list[Target], unsafe: bool) -> list[InputErr
     return errors
 
 
-def _manifests(paths: list[str]) -> tuple[Input, ...]:
+def _settings_of_manifests(paths: list[str], stdin: bytes | None) -> tuple[GateSetting, ...]:
+    """The gates that components set in manifests, also in files without anything of DRA."""
+    inputs = load_readable(paths, stdin=stdin, relevant_only=False) if paths else None
+    return tuple(settings_of_documents(inputs.documents)) if inputs is not None else ()
+
+
+def _manifests(paths: list[str], stdin: bytes | None) -> tuple[Input, ...]:
     """Every object of the manifests. Raises InputError for a document that cannot be read."""
-    stdin = sys.stdin.buffer.read() if "-" in paths else None
     inputs = load(paths, stdin=stdin) if paths else None
     if inputs is None:
         return ()
@@ -253,11 +270,10 @@ def _with_fix(finding: Finding, fixes: Mapping[str, Mapping[str, None]]) -> Find
     return replace(finding, fix="; ".join(known)) if fits else finding
 
 
-def _of_files(files: list[str], namespace: str | None) -> ClusterState:
-    stdin = sys.stdin.buffer.read() if "-" in files else None
+def _documents(files: list[str], stdin: bytes | None) -> Sequence[Document]:
     with terminal.progress() as tell:
         tell(f"reading {', '.join(files)}")
-        return sources.state_of(sources.Sources((), tuple(files)), namespace=namespace, stdin=stdin)
+        return sources.read_files(files, stdin=stdin).documents
 
 
 def _live(access: source.Access) -> ClusterState:
