@@ -4,12 +4,16 @@ It is ``dractl``, and ``kubectl dra`` where kubectl runs it as a plug-in: krew i
 command line sets the name before anything is printed; a library's user keeps ``dractl``.
 """
 
+import shlex
+from collections.abc import Sequence
+
 DRACTL = "dractl"
 KUBECTL_DRA = "kubectl dra"
 
 
 class _Call:
     name = DRACTL
+    words: tuple[str, ...] = ()
 
 
 def program_name() -> str:
@@ -17,6 +21,11 @@ def program_name() -> str:
     return _Call.name
 
 
-def call_program(name: str) -> None:
-    """Set the name for the rest of the process."""
-    _Call.name = name
+def invocation() -> str:
+    """Return the command line of this run, to be pasted again; a library's user has none."""
+    return f"{_Call.name} {shlex.join(_Call.words)}" if _Call.words else ""
+
+
+def call_program(name: str, words: Sequence[str] = ()) -> None:
+    """Set the name, and the words that follow it, for the rest of the process."""
+    _Call.name, _Call.words = name, tuple(words)

@@ -56,7 +56,7 @@ def compare(
 
     found = ask(cluster.state, there, questions, cluster.features, Options(cluster.release_assumed))
     text = (
-        explain_machines.to_json(found)
+        explain_machines.to_json(found, cluster.origin)
         if output == "json"
         else _text(found, cluster.release, verbose, to_file=to_file)
     )

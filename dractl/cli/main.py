@@ -97,7 +97,7 @@ def _give_up_output() -> None:
 
 def _command(words: list[str]) -> int:
     """Runs one command line. Raises OSError if standard output cannot be written."""
-    call_program(_name_of_call())
+    call_program(_name_of_call(), words)
     terminal.prepare_streams()
     terminal.forget_asides()
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
@@ -15,6 +14,7 @@ from dractl.cli import common, completing, terminal
 from dractl.cluster import sources as origins
 from dractl.cluster.kinds import KINDS, workload_words
 from dractl.cluster.kubelet import newest_of
+from dractl.cluster.origin import Origin
 from dractl.cluster.state import text_at
 from dractl.garbage import without_collecting
 from dractl.model import Target
@@ -114,7 +114,7 @@ class Cluster(Struct, frozen=True):
     release_assumed: bool
     files: ClusterState | None = None
     caveat: str | None = None  # about the rules of the release that was seen
-    context: str | None = None  # of the kubeconfig, if it was named
+    context: str = ""  # of the kubeconfig, as kubectl names it
     release_from: str = ""  # who named the release; nothing of an option
 
     @property
@@ -123,16 +123,13 @@ class Cluster(Struct, frozen=True):
         return self.features.release + (f" ({self.release_from})" if self.release_from else "")
 
     @property
-    def about(self) -> str:
-        """Where the objects are from, and their newest time: ``dump.yaml, 2026-11-22 00:29 UTC``."""
-        time = newest_of(self.state)
-        read = datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M UTC") if time else ""
-        whence = (
-            self.context or "the kubeconfig's cluster"
-            if self.sources.live
-            else ", ".join(self.sources.files)
-        )
-        return ", ".join(filter(None, (whence or "described machines", read)))
+    def origin(self) -> Origin:
+        """Where the objects are from."""
+        live = self.sources.live
+        files = tuple("<stdin>" if path == "-" else path for path in self.sources.files)
+        server = self.state.release or "" if live else ""
+        time = self.state.read_at if live else newest_of(self.state)
+        return Origin(live, self.context, server, files, time)
 
     @property
     def live_release_assumed(self) -> bool:
@@ -167,6 +164,7 @@ def read(
         with_kinds(list(names)), list(files), list(devices), described=described
     )
     kinds: Mapping[str, str] = {}
+    context = ""
     with without_collecting():
         state = files_alone = of_files(sources, namespace, release, given)
         where = None if everywhere else namespace
@@ -178,6 +176,7 @@ def read(
                 sources, access.login, namespace, everywhere=everywhere, partly=partly, vital=needed
             )
             state, kinds = cluster.state.merged(_beside(cluster.state, state)), cluster.kinds
+            context = cluster.context
             if not (
                 everywhere or sources.files
             ):  # the kubeconfig's namespace does not apply to files
@@ -197,9 +196,7 @@ def read(
     if origin == "default" and known is not None:
         origin = "from the cluster" if sources.live else "from kubelets"
     aside = None if release else caveat(state.release)
-    return Cluster(
-        state, where, kinds, sources, features, assumed, named, aside, access.context, origin
-    )
+    return Cluster(state, where, kinds, sources, features, assumed, named, aside, context, origin)
 
 
 def _of_cluster(

@@ -34,6 +34,8 @@ class Live(Struct, frozen=True):
     namespace: str
     notes: tuple[str, ...]
     kinds: Mapping[str, str]
+    context: str = ""
+    """Of the kubeconfig, as kubectl names it."""
 
 
 class _Resource(Struct, frozen=True):
@@ -143,13 +145,13 @@ _CALLS = (
 VITAL = frozenset(resource.kind for call in _CALLS for resource in call.resources if resource.vital)
 _SPOKEN_OF = VITAL | {"Pod", "ResourceClaimTemplate", "DeviceTaintRule"}
 _VERSION = ("version", "-o", "json")
-# The namespace of the context, and the program that logs in, if there is one.
+# The namespace of the context, the program that logs in, if there is one, and the context: no address, no secret.
 _CONFIGURED = (
     "config",
     "view",
     "--minify",
     "-o",
-    'jsonpath={..namespace}{"\\n"}{.users[*].user.exec.command}',
+    'jsonpath={..namespace}{"\\n"}{.users[*].user.exec.command}{"\n"}{.current-context}',
 )
 _LONG = 100  # characters of a version
 _GENERATIONS = 4  # of owners between a workload and its pods: RayJob, RayCluster; CronJob, Job
@@ -183,9 +185,8 @@ def read(
     (configured,) = kubectl.run(login, _CONFIGURED, tell=tell)
     if configured.code < 0:  # another code: there may be none, as in a pod
         raise kubectl.failed("read the kubeconfig", configured)
-    own_namespace, _, program = (
-        part.strip() for part in configured.output.decode(errors="replace").partition("\n")
-    )
+    lines = [*configured.output.decode(errors="replace").split("\n"), "", ""]
+    own_namespace, program, context = (line.strip() for line in lines[:3])
     if own_namespace and not nameable(own_namespace):
         raise InputError(
             f"kubectl config view printed {own_namespace[:80]!r} as the namespace",
@@ -223,7 +224,7 @@ def read(
     state = ClusterState(
         reading.kinds, release=_release(version.output), rights=reading.rights(), read_at=began
     )
-    return Live(state, where, tuple(notes), named)
+    return Live(state, where, tuple(notes), named, context if context.isprintable() else "")
 
 
 def _check(rights: Rights, namespace: str, vital: frozenset[str], *, everywhere: bool) -> None:

@@ -312,6 +312,13 @@ class Explanation(Struct, frozen=True):
         return self.verdict in FITS
 
     @property
+    def is_without_fix(self) -> bool:
+        """True if changes were tried, and after none of them it fits."""
+        waits = any(reason.code == "own-replicas" for reason in self.reasons)
+        settled = self.fits or self.verdict == "failing" or self.unread or self.unchecked or waits
+        return bool(self.nodes) and not (self.fixes or settled)
+
+    @property
     def unchecked(self) -> bool:
         """True if a node fits but an unchecked plugin may object; no fixes are searched for."""
         stopped = bool(self.reasons) and self.reasons[0].code == "node-filter"

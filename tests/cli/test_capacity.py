@@ -316,7 +316,9 @@ def test_devices_without_the_right_to_read_claims(
 ) -> None:
     refused = {"code": 1, "err": FORBIDDEN.format("resourceclaims")}
     slices = listed(gpus("a", "r", "r", "r"))
-    kubectl.answers(resourceclaims=refused, resourceslices=slices, nodes=listed(node("a")))
+    config = {"config view": {"out": "ml\n\nprod"}}
+    nodes = listed(node("a"))
+    kubectl.answers(**config, resourceclaims=refused, resourceslices=slices, nodes=nodes)
     assert main(["devices", "--isolated"]) == 0
     out = capsys.readouterr().out
     assert out.splitlines()[1].split() == ["a", "gpu.example.com", "-", "3", "0", "0", "3"]
@@ -329,8 +331,11 @@ def test_devices_without_the_right_to_read_claims(
     assert [(one["total"], one["allocated"], one["available"]) for one in value["pools"]] == [
         (3, None, None)
     ]  # type: ignore[attr-defined]
+    assert value["input"]["context"] == "prod"
     assert main(["devices", "-o", "html", "--isolated"]) == 0
-    assert "3 devices, 0 free, 0 held, 3 unknown" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "3 devices, 0 free, 0 held, 3 unknown" in out
+    assert "<p class=soft>context prod, Kubernetes 1.36, read 20" in out
     assert main(["devices", "-o", "wide", "--state", "unknown", "--isolated"]) == 0
     assert capsys.readouterr().out.count("  unknown  ") == 3
 

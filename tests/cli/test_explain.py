@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,6 +14,7 @@ import yaml
 
 from dractl import facts
 from dractl.cli.main import main
+from tests.cluster.test_live import Kubectl, kubectl, listed
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -23,6 +25,8 @@ from tests.explain.cluster import (
     request,
     slice_of,
 )
+
+__all__ = ["kubectl"]  # a fixture
 
 EXAMPLES = str(Path(__file__).resolve().parents[2] / "examples" / "explain")
 CLASS = device_class("gpu", "device.driver == 'gpu.example.com'")
@@ -301,6 +305,77 @@ def test_html_is_one_page_that_needs_nothing_else(capsys: pytest.CaptureFixture[
     assert "pci0000:5d" in out
     assert not re.search(r"(src|href)\s*=", out)
     assert "http" not in out
+
+
+CONFIG = {"config view": {"out": "ml\n\nprod-eu"}}
+
+
+def test_a_page_says_where_and_when_it_was_asked_and_what_to_do(
+    kubectl: Kubectl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A ticket is read by somebody who ran neither kubectl nor dractl."""
+    lost = pod("lost-0", {"name": "g", "resourceClaimName": "none"})
+    kubectl.answers(**CONFIG, pods=listed(lost), nodes=listed(node("node-1")))
+    code, out, _ = run(capsys, "pod/lost-0", "-n", "ml", "-o", "html")
+    assert code == 1
+    now = datetime.now(UTC).strftime("%Y-%m-%d")
+    assert re.search(rf"context prod-eu, Kubernetes 1\.36, read {now} \d\d:\d\d UTC<", out)
+    assert "<code>dractl explain --isolated pod/lost-0 -n ml -o html</code>" in out
+    assert re.search(r"<h2>Next</h2>\s*<ul><li>[^<]+<pre>kubectl get ", out)
+    _, out, _ = run(capsys, "pod/lost-0", "-n", "ml", "-o", "json")
+    found = json.loads(out)["input"]
+    assert found.keys() == {"context", "serverVersion", "time"}
+    assert (found["context"], found["serverVersion"]) == ("prod-eu", "1.36")
+    assert abs(datetime.now(UTC) - datetime.fromisoformat(found["time"])).total_seconds() < 600
+
+
+def test_an_answer_about_files_says_which_and_is_the_same_each_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    born = {"metadata": {"creationTimestamp": "2026-01-01T11:46:00Z"}}
+    path = dump(tmp_path, *busy_cluster(), claim("c", request("r", "gpu", 9), **born))
+    first = run(capsys, "-f", path, "-o", "json")
+    assert json.loads(first[1])["input"] == {"files": [path], "time": "2026-01-01T11:46:00Z"}
+    assert run(capsys, "-f", path, "-o", "json") == first
+    page = run(capsys, "-f", path, "-o", "html")
+    assert f"{path}, newest time 2026-01-01 11:46 UTC" in page[1]
+    assert run(capsys, "-f", path, "-o", "html") == page
+
+
+def test_a_page_of_many_subjects_begins_with_their_list(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost = pod("lost", {"name": "g", "resourceClaimName": "none"})
+    never = claim("never", request("r", "gpu", 9))
+    _, out, _ = run(capsys, "-f", dump(tmp_path, *busy_cluster(), lost, never), "-o", "html")
+    links = re.findall(r"<a href='#([\w-]+)'>([^<]*)</a></td><td class=w>([\w-]+)<", out)
+    assert [(title, code) for _, title, code in links] == [
+        ("pod ml/lost", "claim-missing"),
+        ("resourceclaim ml/never", "not-enough"),
+    ]
+    for target, title, _ in links:
+        assert f"<section id='{target}'><h1>{title} " in out
+
+
+def test_a_page_says_that_no_change_helps_only_where_changes_were_tried(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pod that runs and fails waits for no device."""
+    crash = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m"}}
+    states = [{"name": "main", "state": crash, "restartCount": 9}]
+    *others, running, first, second = busy_cluster()
+    running["status"] = {"phase": "Running", "containerStatuses": states}
+    path = dump(tmp_path, *others, running, first, second)
+    code, out, _ = run(capsys, "-f", path, "pod/eval", "-o", "html")
+    assert code == 1
+    assert "<h2>Next</h2>" in out
+    assert "change makes it fit" not in out
+    huge = claim("huge", request("r", "gpu", 1, selectors=[{"cel": {"expression": "false"}}]))
+    huge["spec"]["devices"]["requests"][0]["exactly"]["count"] = 200
+    none = dump(tmp_path, CLASS, node("node-1"), huge, name="none.json")
+    _, out, _ = run(capsys, "-f", none, "claim/huge", "-o", "html")
+    _, text, _ = run(capsys, "-f", none, "claim/huge")
+    assert ("No small change makes it fit" in out) == ("No small change makes it fit" in text)
 
 
 def test_the_picture_names_its_devices(capsys: pytest.CaptureFixture[str]) -> None:

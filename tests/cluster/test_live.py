@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import stat
 import sys
 import threading
@@ -301,6 +302,21 @@ def test_a_login_program_is_asked_once_before_all_other_calls(kubectl: Kubectl) 
     kubectl.answers(**{"config view": {"out": "team\ncorp-login"}})
     assert live.read(live.Login()).namespace == "team"
     assert [call[0] for call in kubectl.calls[:3]] == ["config", "version", "get"]
+
+
+def test_the_context_is_what_kubectl_says(kubectl: Kubectl) -> None:
+    """Its name alone is asked for: an address may have a user and a password in it."""
+    kubectl.answers(**{"config view": {"out": "team\n\narn:aws:eks:eu-1:1:cluster/prod"}})
+    assert live.read(live.Login()).context == "arn:aws:eks:eu-1:1:cluster/prod"
+    (asked,) = (call for call in kubectl.calls if "view" in call)
+    assert re.findall(r"\{\.([^}]*)\}", asked[-1]) == [
+        ".namespace",
+        "users[*].user.exec.command",
+        "current-context",
+    ]
+    assert "--raw" not in asked
+    kubectl.answers(**{"config view": {"out": "team\n\n\x1b[2J"}})
+    assert live.read(live.Login()).context == ""
 
 
 def program(kubectl: Kubectl, script: str) -> None:

@@ -284,7 +284,14 @@ def _report(
         rights, assumed = cluster.state.rights, cluster.live_release_assumed
         release, uses = cluster.features.release, _uses(cluster, node)
         return capacity_json.devices(
-            stock, offered, faults, release, rights, uses=uses, assumed=assumed
+            stock,
+            offered,
+            faults,
+            release,
+            rights,
+            uses=uses,
+            assumed=assumed,
+            origin=cluster.origin,
         )
     if output == "openmetrics":
         from dractl.report.capacity import openmetrics as capacity_openmetrics
@@ -295,7 +302,13 @@ def _report(
 
         templates = [] if unread else _templates(cluster)
         return capacity_html.devices(
-            stock, offered, faults, templates, _hidden(cluster), cluster.about, _uses(cluster, node)
+            stock,
+            offered,
+            faults,
+            templates,
+            _hidden(cluster),
+            cluster.origin.title,
+            _uses(cluster, node),
         )
 
     if output == "name":

@@ -273,7 +273,7 @@ def _answer(
         if several and not verbose and (to_file or not screen or text.count("\n") + 2 <= screen):
             terminal.notice("explain KIND/NAME -n NAMESPACE shows one of them in full, -v each")
     else:
-        text = _render(explanations, groups, output, listed=listed, rights=state.rights, now=now)
+        text = _render(explanations, groups, output, cluster, listed=listed)
     for error in missing:
         if output == "text" and not patch:
             text += f"\n{error}\n"
@@ -317,7 +317,7 @@ def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) 
         terminal.notice(f"{count}: -A shows all, -n NAMESPACE those in one namespace")
     here = f" in namespace {where}" if where is not None else ""
     if output == "json":
-        return explain_json.render([], listed=True, rights=state.rights)
+        return explain_json.render([], listed=True, rights=state.rights, origin=cluster.origin)
     among = f" of those with {selector}" if selector is not None else ""
     said = f"nothing{among} is pending{here}: no pod waits for devices, and no claim is unallocated"
     rights = state.rights
@@ -333,7 +333,7 @@ def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) 
     if output == "html":
         from dractl.report.explain import html as explain_html
 
-        return explain_html.render([], otherwise=said)
+        return explain_html.render([], otherwise=said, origin=cluster.origin)
     return f"{'# ' if patch else ''}{said}\n"
 
 
@@ -391,16 +391,19 @@ def _render(
     explanations: list[Explanation],
     groups: list[Group],
     output: str,
+    cluster: Cluster,
     *,
     listed: bool,
-    rights: Rights,
-    now: float | None,
 ) -> str:
+    """Return the report in JSON or HTML."""
+    origin, rights = cluster.origin, cluster.state.rights
     if output == "json":
-        return explain_json.render(explanations, listed=listed, groups=groups, rights=rights)
+        return explain_json.render(
+            explanations, listed=listed, groups=groups, rights=rights, origin=origin
+        )
     from dractl.report.explain import html as explain_html
 
-    return explain_html.render(explanations, groups, now=now)
+    return explain_html.render(explanations, groups, now=origin.time, origin=origin)
 
 
 def _text(

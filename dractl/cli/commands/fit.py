@@ -402,6 +402,8 @@ def _json(
         values[0] if len(values) == 1 else {"schema": "dractl/fit/v1", "subjects": values}
     )
     whole["facts"] = current().to_json()
+    if known := cluster.origin.to_json():
+        whole["input"] = known
     if cluster.live_release_assumed:
         whole["kubernetesVersionAssumed"] = True
     if cluster.state.rights.unread:
@@ -414,7 +416,7 @@ def _html(cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: 
 
     if len(found) > 1:
         return capacity_html.shapes(
-            found, inventory(cluster.state, cluster.features), cluster.about
+            found, inventory(cluster.state, cluster.features), cluster.origin.title
         )
     rest = _rest(cluster, found[0], pack)
     stock = inventory(found[0].state, cluster.features)
@@ -423,7 +425,9 @@ def _html(cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: 
         f"kube-scheduler ends {', '.join(pods)} on {node} for it"
         for node, pods in found[0].preempts[:4]
     ]
-    return capacity_html.fit(found[0], stock, stops, rest.left, rest.most, near[0], cluster.about)
+    return capacity_html.fit(
+        found[0], stock, stops, rest.left, rest.most, near[0], cluster.origin.title
+    )
 
 
 def _text(

@@ -10,6 +10,7 @@ from dractl.capacity.aligned import Aligned
 from dractl.capacity.changes import unjudged
 from dractl.capacity.summaries import Amount, Partitions, Shared
 from dractl.cluster.devices import Holder
+from dractl.cluster.origin import NOWHERE, Origin
 from dractl.cluster.rights import WHOLE, Rights
 from dractl.explain.answer import Reason, plain
 from dractl.facts import current
@@ -25,12 +26,14 @@ def devices(
     *,
     uses: Sequence[Use] = (),
     assumed: bool = False,
+    origin: Origin = NOWHERE,
 ) -> str:
     """The inventory of a cluster as far as ``rights`` go. ``assumed``: nobody named the release.
 
     Rows are written one by one: as values, 40,000 devices take hundreds of megabytes."""
     members = {
         "schema": _text("dractl/devices/v1"),
+        **({"input": json.dumps(known)} if (known := origin.to_json()) else {}),
         "kubernetesVersion": _text(release),
         **({"kubernetesVersionAssumed": "true"} if assumed else {}),
         "facts": json.dumps(current().to_json()),

@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from dractl.cluster.origin import NOWHERE, Origin
 from dractl.explain.answer import DeviceStatus, Explanation, Fix, FunnelStage, NodeAnswer
 from dractl.explain.fleet.groups import Group
 from dractl.explain.reasons.phrases import age
 from dractl.facts.resources import word_of
 from dractl.model.order import natural
+from dractl.program import invocation
 from dractl.report.alignment import html as alignment_html, svg as alignment_svg
 from dractl.report.alignment.text import title as alignment_title
 from dractl.report.explain import groups as explain_groups, opening as explain_opening
@@ -25,6 +27,8 @@ pre { overflow-x: auto; font-size: 12px; margin: 4px 0; }
 .group { border-left: 4px solid var(--good); background: var(--box); padding: 8px 12px; margin: 0 0 18px; }
 .group.no { border-color: var(--bad); }
 .share { display: flex; height: 12px; max-width: 28rem; margin: 6px 0; background: var(--edge); }
+header { margin-bottom: 16px; } section + section { border-top: 2px solid var(--edge); margin-top: 40px; padding-top: 24px; }
+.contents { margin-bottom: 32px; } .contents table { width: auto; } a { color: var(--gpu); }
 .share .on { background: var(--gpu); } .share .more { background: var(--good); }
 """
 _COLOURS = {
@@ -44,17 +48,46 @@ def render(
     groups: Sequence[Group] = (),
     otherwise: str = "",
     now: float | None = None,
+    origin: Origin = NOWHERE,
 ) -> str:
-    """The page: the groups, then a section for each subject, or ``otherwise`` if there is none. ``now`` (seconds since
-    1970) gives ages."""
+    """Return the page: where it is from, the groups, then a section for each subject, or ``otherwise`` if there is
+    none. ``now`` (seconds since 1970) gives ages."""
     title = (
         explanations[0].subject.title if len(explanations) == 1 else f"{len(explanations)} subjects"
     )
     parts = [
         *(part for group in groups for part in _group(group)),
-        *(p for e in explanations for p in _section(e, now)),
+        *(_contents(explanations) if len(explanations) > 1 else ()),
+        *(p for number, e in enumerate(explanations) for p in _section(e, number, now)),
     ]
-    return page(title, parts or [f"<p>{escape(otherwise)}</p>"], _STYLE + alignment_html.STYLE)
+    body = parts or [f"<p>{escape(otherwise)}</p>"]
+    return page(title, [*_header(origin), *body], _STYLE + alignment_html.STYLE)
+
+
+def _header(origin: Origin) -> Iterator[str]:
+    """Yield where the objects are from, and the command: a ticket is read by somebody who ran neither."""
+    command = invocation()
+    yield f"<header class=soft><p>{escape(origin.title)}</p>"
+    yield f"<p><code>{escape(command)}</code></p>" if command else ""
+    yield "</header>"
+
+
+def _contents(explanations: Sequence[Explanation]) -> Iterator[str]:
+    """Yield a list of the subjects, which leads to each."""
+    rows = []
+    for number, e in enumerate(explanations):
+        mark, look = _mark(e)
+        code = e.reasons[0].code if e.reasons else e.verdict
+        link = f"<a href='#subject-{number}'>{escape(e.title)}</a>"
+        rows.append(f"<td class='{look}'>{mark}</td><td>{link}</td><td class=w>{escape(code)}</td>")
+    yield f"<nav class=contents><h1>{len(explanations)} subjects</h1>{table(rows)}</nav>"
+
+
+def _mark(e: Explanation) -> tuple[str, str]:
+    """Return the mark of an answer, and its class."""
+    if e.waits:
+        return "…", "warn"
+    return ("✓", "good") if e.fits else ("✗", "bad")
 
 
 def _group(group: Group) -> Iterator[str]:
@@ -73,14 +106,14 @@ def _group(group: Group) -> Iterator[str]:
     yield "</div>"
 
 
-def _section(e: Explanation, now: float | None) -> Iterator[str]:
+def _section(e: Explanation, number: int, now: float | None) -> Iterator[str]:
     origin = e.release_from or ("default" if e.release_assumed else "")
     waits = " ".join(filter(None, (e.phase, age(e.age, now))))
     told = (
         f"{waits} " * bool(waits) + f"Kubernetes {e.release}" + (f" ({origin})" if origin else "")
     )
-    yield f"<h1>{escape(e.title)} <small class=soft>{escape(told)}</small></h1>"
-    mark, look = ("…", "warn") if e.waits else ("✓", "good") if e.fits else ("✗", "bad")
+    yield f"<section id='subject-{number}'><h1>{escape(e.title)} <small class=soft>{escape(told)}</small></h1>"
+    mark, look = _mark(e)
     cause, *below = explain_opening.lines(e)
     yield f"<p class=verdict><b class={look}>{mark}</b> {escape(cause)}</p>"
     yield from (f"<p>{escape(line)}</p>" for line in below)
@@ -97,10 +130,13 @@ def _section(e: Explanation, now: float | None) -> Iterator[str]:
         yield from alignment_html.alignment_section(e.alignment)
         panels = [(alignment_title(found), found) for found in e.alignment]
         yield f"<div class=wide>{alignment_svg.render(panels, alone=False)}</div>"
-    if not e.fits and not e.unchecked:
+    if e.fixes and not e.fits and not e.unchecked:
         yield from _fixes(e.fixes)
+    if e.next or e.is_without_fix:
+        yield from _next(e)
     if e.scheduler_message:
         yield f"<h2>What the scheduler says</h2><p><code>{escape(e.scheduler_message)}</code></p>"
+    yield "</section>"
 
 
 def _funnel(stages: Sequence[FunnelStage]) -> Iterator[str]:
@@ -238,9 +274,6 @@ def _nodes(nodes: Sequence[NodeAnswer]) -> Iterator[str]:
 
 
 def _fixes(fixes: Sequence[Fix]) -> Iterator[str]:
-    if not fixes:
-        yield "<h2>No small change was found after which it fits</h2>"
-        return
     rows = []
     for f in fixes:
         effect = f" <span class=soft>({escape(f.effects)})</span>" if f.effects else ""
@@ -254,3 +287,13 @@ def _fixes(fixes: Sequence[Fix]) -> Iterator[str]:
         "<h2>To make it fit <small class=soft>each verified by a new allocation</small></h2>"
         + table(rows, kind="rows")
     )
+
+
+def _next(e: Explanation) -> Iterator[str]:
+    """Yield the next steps, each with its command."""
+    yield f"<h2>{'No small change makes it fit. ' if e.is_without_fix else ''}{'Next' if e.next else ''}</h2>"
+    steps = []
+    for step in e.next:
+        command = f"<pre>{escape(step.command)}</pre>" if step.command else ""
+        steps.append(f"<li>{escape(step.text)}{command}</li>")
+    yield f"<ul>{''.join(steps)}</ul>" if steps else ""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from dractl.cluster.origin import NOWHERE, Origin
 from dractl.cluster.rights import WHOLE, Rights
 from dractl.explain.answer import Explanation, SchedulerAnswer, plain
 from dractl.explain.fleet.groups import Group
@@ -21,6 +22,7 @@ def render(
     listed: bool,
     groups: Sequence[Group] = (),
     rights: Rights = WHOLE,
+    origin: Origin = NOWHERE,
 ) -> str:
     """One answer as an object; with ``listed`` (nothing or several asked) all of them under ``subjects``. ``groups`` of
     pods that were asked about as a whole stand beside, and all that ``rights`` left unread."""
@@ -29,6 +31,8 @@ def render(
         {"schema": SCHEMA, "subjects": answers} if listed else {"schema": SCHEMA, **answers[0]}
     )
     whole["facts"] = current().to_json()
+    if known := origin.to_json():
+        whole["input"] = known
     if groups:
         whole["groups"] = [explain_groups.as_json(group) for group in groups]
     if rights.unread:

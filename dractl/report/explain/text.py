@@ -336,13 +336,8 @@ def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
     if not e.next:
         return
     yield ""
-    waits = any(reason.code == "own-replicas" for reason in e.reasons)
-    sought = bool(e.nodes) and not (
-        e.fixes or e.fits or e.verdict == "failing" or e.unread or e.unchecked or waits
-    )
-    yield canvas.paint(
-        "dractl found no change that makes it fit. Look at" if sought else "Next", "1"
-    )
+    heading = "No small change makes it fit. Next" if e.is_without_fix else "Next"
+    yield canvas.paint(heading, "1")
     for step in e.next:
         yield from hang_text("  ", step.text, canvas, hanging=4)
         if step.command:

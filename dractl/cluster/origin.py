@@ -1,0 +1,48 @@
+"""Where the objects of an answer are from, and when they were read: what a ticket has to say."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Struct
+
+
+class Origin(Struct, frozen=True):
+    """The cluster or the files that an answer is about."""
+
+    live: bool = False
+    """A cluster was read, besides the files if there are any."""
+    context: str = ""
+    """Of the kubeconfig, as kubectl names it; empty where there is none, as in a pod."""
+    server: str = ""
+    """Version of the API server."""
+    files: tuple[str, ...] = ()
+    time: float | None = None
+    """When the cluster was read, in seconds since 1970; of files, the newest time that they have."""
+
+    @property
+    def title(self) -> str:
+        """``context prod, Kubernetes 1.37.1, read 2026-11-22 00:29 UTC``."""
+        names = [*([f"context {self.context}"] if self.context else []), *self.files]
+        if self.live and not self.context:
+            names.insert(0, "the cluster of kubectl")
+        server = [f"Kubernetes {self.server}"] if self.live and self.server else []
+        time = self._moment("%Y-%m-%d %H:%M UTC")
+        read = [f"{'read' if self.live else 'newest time'} {time}"] if time else []
+        return ", ".join((*(names or ["described machines"]), *server, *read))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the origin as reports print it, without what is not known."""
+        values = {
+            "context": self.context,
+            "serverVersion": self.server if self.live else "",
+            "files": list(self.files),
+            "time": self._moment("%Y-%m-%dT%H:%M:%SZ"),
+        }
+        return {name: value for name, value in values.items() if value}
+
+    def _moment(self, form: str) -> str:
+        return datetime.fromtimestamp(self.time, UTC).strftime(form) if self.time else ""
+
+
+NOWHERE = Origin()
+"""Of objects that were made, as in a library's use."""
