@@ -112,17 +112,20 @@ class NodeDevices:
             self.tainting |= marks.tainting << first
             if self.consumable:
                 self.multi |= marks.multi << first
-        if state.devices or self.multi:
+        # allocateDevice of 1.38 (kubernetes#140798): one share keeps a device that is not shared any more.
+        keeps = "share-forgotten" not in behaviour.bugs
+        if state.devices or self.multi or (keeps and (state.capacity or state.shared)):
             for number, offer in enumerate(self.offers):
                 candidate = offer.candidate
                 if candidate is None:
                     continue
                 if candidate.id in state.devices:
                     self.held |= 1 << number
-                if self.multi >> number & 1 and (
-                    candidate.id in state.capacity or (strict and candidate.id in state.shared)
-                ):
-                    self.sharing |= 1 << number
+                if candidate.id in state.capacity or (strict and candidate.id in state.shared):
+                    if self.multi >> number & 1:
+                        self.sharing |= 1 << number
+                    elif keeps:
+                        self.held |= 1 << number
         self.capacity_matters = self.consumable and (sized or bool(self.multi))
         self._consumed: dict[
             tuple[int, str, str | None], Mapping[str, Quantity] | Unfit | CapacityFault

@@ -71,6 +71,8 @@ def _applies(scheduler: Scheduler, bug: Bug, claims: Sequence[PodClaim]) -> bool
             return bool(_shared_pools(scheduler))
         case "rules-without-selector":
             return any(rule.spec.device_selector is None for rule in scheduler.state.taint_rules)
+        case "share-forgotten":  # it lets pods in, and stops none
+            return False
         case "distinct-identity" | "distinct-last-only":
             return any(c.distinct_attribute for c in constraints)
         case "list-not-restored":

@@ -1,12 +1,12 @@
 """What is known to be broken in the versions that a cluster, its nodes and drivers run, or will run."""
 
-from collections.abc import Container, Iterator
-from typing import Literal
+from collections.abc import Collection, Container, Iterator
+from typing import Final
 
 from dractl.cluster import ClusterState
 from dractl.cluster.state import map_at, text_at
 from dractl.facts.images import running
-from dractl.facts.known import Breakage, breakages
+from dractl.facts.known import Breakage, Component, breakages
 from dractl.upgrade.finding import Finding, Level
 
 
@@ -26,16 +26,34 @@ def of_nodes(state: ClusterState) -> Iterator[Finding]:
                 yield _finding(row, f"{row.name or row.of} {found}", "changes", f"Node/{name}")
 
 
-def of_release(of: Literal["scheduler", "kubelet"], text: str) -> Iterator[Finding]:
-    """What is broken in a component of a patch release; of a release, what its first patch releases have."""
-    what = "kube-scheduler" if of == "scheduler" else of
+CONTROL_PLANE: Final[tuple[Component, ...]] = ("scheduler", "controller-manager", "library")
+"""Components that an upgrade of the control plane is about, and the library that comes with it."""
+
+NODES: Final[tuple[Component, ...]] = ("kubelet",)
+"""Components that an upgrade of the nodes is about."""
+
+_TITLES: Final[dict[Component, str]] = {
+    "scheduler": "kube-scheduler",
+    "controller-manager": "kube-controller-manager",
+}
+
+
+def of_release(components: Collection[Component], text: str, start: str = "") -> Iterator[Finding]:
+    """Yield what is broken in components of a patch release; of a release, what its first patch releases have.
+
+    What every patch release of ``start`` has, too, breaks nothing. What a release is the first without is named, too.
+    """
     for row in breakages():
-        if row.of != of:
+        if row.of not in components:
             continue
-        if text.count(".") > 1 and row.concerns(text):
-            yield _finding(row, f"{what} {text}", "breaks")
-        elif text.count(".") == 1 and row.begins(text):
-            yield _finding(row, f"{what} before {row.fixed}", "info")
+        title = _TITLES.get(row.of) or row.name or row.of
+        if row.of == "library":
+            title = f"drivers built with {title}"
+        if row.ends(text) or (text.count(".") == 1 and row.begins(text)):
+            yield _finding(row, f"{title} before {row.fixed}", "info")
+        elif text.count(".") > 1 and row.of != "library" and row.concerns(text):
+            level: Level = "info" if start and row.lasts(start) else "breaks"
+            yield _finding(row, f"{title} {text}", level)
 
 
 def of_drivers(state: ClusterState, upgraded: Container[str]) -> Iterator[Finding]:

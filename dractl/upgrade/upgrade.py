@@ -102,14 +102,14 @@ def plan(inputs: Compared, start: str, to: str) -> Plan:
         if placing is not None:
             found += placing.differences(placed[number], placed[number + 1])
         if after is targets[-1] and (_patched(to) or state.all("Node")):
-            found += known.of_release("scheduler", to)
+            found += known.of_release(known.CONTROL_PLANE, to, release_of(start))
         found += _coming(after.release)
         before_it = tuple(before_release(after.release, found, state.all("Node").values()))
         steps.append(Step(f"Kubernetes {after.release}", before_it, grouped(found)))
     target = targets[-1]
     if len(targets) > 1 or _patched(to):
         stopped = differences(of_kubelets, releases[0], releases[-1])
-        steps += _of_nodes(state, to, stopped)
+        steps += _of_nodes(state, start, to, stopped)
         present = grouped(known.of_drivers(state, inputs.versions))
         steps += [Step("Drivers", (), present)] if present else []
     outcomes = placed[-1] if placed else []
@@ -149,13 +149,15 @@ def _patched(text: str) -> bool:
     return text.count(".") > 1
 
 
-def _of_nodes(state: ClusterState, to: str, stopped: Iterable[Finding]) -> Iterator[Step]:
-    """The step of the nodes, which follow the control plane; ``stopped``: kubelets that would not start."""
+def _of_nodes(
+    state: ClusterState, start: str, to: str, stopped: Iterable[Finding]
+) -> Iterator[Step]:
+    """Yield the step of the nodes, which follow the control plane; ``stopped``: kubelets that would not start."""
     nodes = state.all("Node").values()
     found = [
         *stopped,
         *known.of_nodes(state),
-        *(known.of_release("kubelet", to) if nodes or _patched(to) else ()),
+        *(known.of_release(known.NODES, to, release_of(start)) if nodes or _patched(to) else ()),
     ]
     before = tuple(before_nodes(release_of(to), found, nodes))
     if found or before:

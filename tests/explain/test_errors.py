@@ -175,3 +175,40 @@ def test_a_broken_pool_on_the_only_node_is_the_reason_in_1_38_too(
     reason = first(gpus(device("gpu-0")), network, claim("pool-claim", every), release="1.38")
     assert reason.code == code
     assert reason.message.startswith("request r wants all devices, and pool net.example.com/node-1")
+
+
+# -- a device that was shared, and is not any more (kubernetes#140797) --
+
+
+def beside_a_share(release: str) -> Explanation:
+    """The answer for a claim for a whole device, of which another claim still has a share that consumes no capacity."""
+    result = {
+        "request": "r",
+        "driver": "gpu.example.com",
+        "pool": "node-1",
+        "device": "gpu-0",
+        "shareID": "a671734a-e8e5-11e4-8fde-42010af09327",
+    }
+    shared = claim(
+        "shared", request("r", "gpu"), status={"allocation": {"devices": {"results": [result]}}}
+    )
+    state = state_of(
+        GPU,
+        node("node-1"),
+        slice_of("gpu.example.com", "node-1", device("gpu-0")),
+        shared,
+        claim("whole", request("r", "gpu")),
+    )
+    (question,) = find(state, "whole", None)
+    return Explainer(state, Features.for_release(release)).explain(question)
+
+
+def test_a_live_share_does_not_keep_a_device_up_to_1_37() -> None:
+    assert beside_a_share("1.37").fits
+
+
+def test_a_live_share_keeps_a_device_from_1_38_on() -> None:
+    answer = beside_a_share("1.38")
+    assert not answer.fits
+    assert [reason.code for reason in answer.reasons] == ["device-in-use"]
+    assert "shared" in answer.reasons[0].message

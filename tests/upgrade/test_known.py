@@ -8,8 +8,8 @@ import pytest
 
 from dractl.facts.known import breakages
 from dractl.upgrade import Compared, plan
-from dractl.upgrade.finding import before_nodes
-from dractl.upgrade.known import of_release
+from dractl.upgrade.finding import Step, before_nodes
+from dractl.upgrade.known import CONTROL_PLANE, of_release
 from tests.explain.cluster import slice_of, state_of
 
 
@@ -56,8 +56,8 @@ def test_the_versions_of_nodes_are_compared_with_what_is_known(
 
 
 def test_nothing_is_known_of_a_release_to_come() -> None:
-    assert list(of_release("scheduler", "1.99")) == list(of_release("kubelet", "1.99")) == []
-    assert list(of_release("kubelet", "1.99.1")) == []
+    assert list(of_release(CONTROL_PLANE, "1.99")) == list(of_release(("kubelet",), "1.99")) == []
+    assert list(of_release(("kubelet",), "1.99.1")) == []
 
 
 def test_each_kubelet_that_is_drained_is_named_once() -> None:
@@ -73,13 +73,10 @@ def test_fixed_versions_are_not_told() -> None:
     found = told(
         node("v1.34.5", "containerd://1.7.30"), node("v1.34.5", "cri-o://1.34.0", "node-2")
     )
-    assert {level for level, _ in found} == {"info"}
-    nodes = [
-        text for _, text in found if text.startswith(("kubelet v", "containerd", "cri-o", "kernel"))
-    ]
-    assert [
-        text for text in nodes if "passed to the runtime twice" not in text
-    ] == []  # fixed by cherry-picks
+    fixed = ("idle for 30 minutes", "already prepared", "CDI devices from kubelet", "NRI plugin")
+    assert found
+    running = [text for _, text in found if text.startswith(("kubelet v", "containerd", "cri-o"))]
+    assert [text for text in running if any(words in text for words in fixed)] == []
 
 
 def test_the_version_that_is_upgraded_to_breaks() -> None:
@@ -87,10 +84,15 @@ def test_the_version_that_is_upgraded_to_breaks() -> None:
     found = plan(Compared((), state_of()), "1.34", "1.35.0")
     said = {step.step: [(one.level, one.message) for one in step.findings] for step in found.steps}
     assert [level for level, text in said["Nodes 1.35"] if "already prepared" in text] == ["breaks"]
-    assert [level for level, _ in said["Kubernetes 1.35"]] == ["breaks", "breaks"]
+    broken = [text for level, text in said["Kubernetes 1.35"] if level == "breaks"]
+    assert [text.partition(":")[0] for text in broken] == ["kube-scheduler 1.35.0"] * 3
+    assert any("panics" in text for text in broken)
     assert any("allocated to two claims" in text for _, text in said["Kubernetes 1.35"])
     found = plan(Compared((), state_of()), "1.34", "1.35.6")
-    assert {one.level for step in found.steps for one in step.findings} == {"info"}
+    (broken_still,) = [
+        one for step in found.steps for one in step.findings if one.level == "breaks"
+    ]
+    assert "extendedResourceName" in broken_still.message  # kubernetes#141110, fixed in 1.38.0
     assert [step.step for step in plan(Compared((), state_of()), "1.34", "1.34.1").steps] == [
         "Nodes 1.34"
     ]
@@ -161,3 +163,65 @@ def test_old_kubelets_are_upgraded_before_the_control_plane() -> None:
 def test_every_row_has_a_source_and_a_date() -> None:
     assert breakages()
     assert all(row.source and row.read and row.fix for row in breakages())
+
+
+# -- what 1.38 mends (kubernetes/kubernetes CHANGELOG-1.38.md) --
+
+PULLS = {
+    "scheduler": ("140798", "141898", "141110", "141556"),
+    "controller-manager": ("142289", "141276"),
+    "kubelet": ("140904", "137534", "139772"),
+    "library": ("141107", "141106", "141108", "142003", "141815"),
+}
+
+
+@pytest.mark.parametrize(
+    ("component", "pull"), [(name, pull) for name, pulls in PULLS.items() for pull in pulls]
+)
+def test_what_1_38_fixes_is_known_of_the_releases_before(component: str, pull: str) -> None:
+    (row,) = [row for row in breakages() if f"#{pull}" in row.source]
+    before, after = ("0.37.0", "0.38.0") if component == "library" else ("1.36.5", "1.38.0")
+    assert row.of == component
+    assert row.concerns(before)
+    assert not row.concerns(after)
+
+
+def test_a_backport_ends_a_known_problem() -> None:
+    """kubernetes#142289: pkg/controller/devicetainteviction at v1.37.1 and v1.37.2."""
+    (row,) = [row for row in breakages() if "#142289" in row.source]
+    assert row.concerns("v1.37.1")
+    assert not row.concerns("v1.37.2")
+    assert not row.concerns("v1.38.0-alpha.2")
+
+
+def test_a_release_names_what_it_is_the_first_without() -> None:
+    steps = {step.step: step.findings for step in problems("1.37", "1.38")}
+    control = {one.message.partition(":")[0] for one in steps["Kubernetes 1.38"]}
+    assert control == {
+        "kube-scheduler before 1.38.0",
+        "kube-controller-manager before 1.38.0",
+        "drivers built with k8s.io/dynamic-resource-allocation before 0.38.0",
+    }
+    assert {one.level for one in steps["Kubernetes 1.38"]} == {"info"}
+    kubelets = [one.message for one in steps["Nodes 1.38"] if one.level == "info"]
+    assert any(text.startswith("kubelet before 1.38.0: ") for text in kubelets)
+
+
+def test_what_the_present_release_has_does_not_break() -> None:
+    """A device with a live share (kubernetes#140798) is in 1.36 and 1.37 alike."""
+    (step,) = [step for step in problems("1.36", "1.37.2") if step.step == "Kubernetes 1.37"]
+    (shared,) = [one for one in step.findings if "live share" in one.message]
+    assert (shared.level, shared.message.partition(":")[0]) == ("info", "kube-scheduler 1.37.2")
+
+
+def problems(start: str, to: str) -> list[Step]:
+    """The steps of an upgrade of one node, with known problems alone."""
+    found = plan(Compared((), state_of(node(f"v{start}.0"))), start, to)
+    return [
+        Step(
+            step.step,
+            step.before,
+            tuple(one for one in step.findings if one.code == "known-problem"),
+        )
+        for step in found.steps
+    ]
