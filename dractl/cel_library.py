@@ -2,6 +2,7 @@
 (cel-expr-python), and for a new Python until they are released for it."""
 
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 
 from dractl.errors import Unsupported
@@ -11,6 +12,16 @@ _PACKAGES = {
     "google.protobuf": "protobuf",
     "re2": "google-re2",
 }  # by module
+_LIBRARIES = {
+    "cel_expr_python.cel": "cel-expr-python",
+    "google.protobuf.struct_pb2": "protobuf",
+    "re2": "google-re2",
+}  # by the module that loads it
+
+
+class _Loading:
+    tried = False
+    failure: str | None = None
 
 
 @cache
@@ -27,17 +38,35 @@ def _installed(module: str) -> bool:
 
 
 def why_not() -> str | None:
-    """The reason why selectors cannot be compiled; None if they can."""
+    """Return the reason why selectors cannot be compiled, as far as is known before :func:`load`."""
     *others, last = missing() or ("",)
-    return f"{', '.join(others)}{' and ' if others else ''}{last} not installed" if last else None
+    if last:
+        return f"{', '.join(others)}{' and ' if others else ''}{last} not installed"
+    return _Loading.failure
+
+
+def load() -> str | None:
+    """Load the packages (20 ms), and return the reason why selectors cannot be compiled; None if they can.
+
+    A package that is installed need not load: a wheel for glibc on musl, or a container without libstdc++.
+    """
+    if not _Loading.tried and not missing():
+        _Loading.tried = True
+        for module, package in _LIBRARIES.items():
+            try:
+                import_module(module)
+            except ImportError as error:
+                _Loading.failure = f"{package} cannot be loaded ({error})"
+                break
+    return why_not()
 
 
 def require(what: str) -> None:
     """Raises Unsupported if selectors, which ``what`` needs, cannot be compiled."""
-    reason = why_not()
+    reason = load()
     if reason is not None:
         raise Unsupported(
-            f"{what} needs CEL: {reason}",
+            f"{what} needs selectors, which cannot be compiled here: {reason}",
             hint="install dractl on glibc Linux, macOS or Windows on x86-64 with CPython 3.11 to 3.14; "
             "discover, render, and lint without selectors run everywhere",
         )

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from dractl.cel.declarations import LISTS, Declarations, Mode
 from dractl.cel.program import Program
-from dractl.cel_library import why_not
+from dractl.cel_library import load
 from dractl.model import Target
 
 
@@ -32,7 +32,7 @@ class Environment:
         return program
 
     def _compiled(self, text: str) -> Program:
-        reason = why_not()
+        reason = load()
         if reason is not None:  # not the expression's fault, so it has no issues
             error = f"not checked: {reason}"
             return Program(

@@ -136,6 +136,12 @@ def _command(words: list[str]) -> int:
         ):
             terminal.complain("the working directory is gone", hint="cd to a folder that exists")
             return FAILED
+        if isinstance(error, ImportError) and not (error.name or "").startswith("dractl"):
+            terminal.complain(
+                f"a package cannot be loaded: {error}",
+                hint=f"install dractl again, for this Python: {sys.executable}",
+            )
+            return FAILED
         terminal.complain(
             f"internal error: {type(error).__name__}: {error}",
             hint="this is a bug in dractl; please report it with the output of DRACTL_TRACEBACK=1",

@@ -6,6 +6,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
+from dractl.cel_library import load, why_not
 from dractl.garbage import without_collecting
 from dractl.lint import registry
 from dractl.lint.cache import Cache, digests_of, key_of
@@ -41,9 +42,10 @@ def lint_listed(
     shares = _shares(entries, processes)
     if len(shares) > 1 and (cache is None or cache.empty):
         registry.checks()  # imported once, for all processes
+        load()
     work = partial(_share, terms=terms, named=named, hashed=cache is not None, completed=completed)
     with Team(partial(work, apart=len(shares) > 1), shares) as team:
-        key = ""
+        key, reason = "", why_not()
         if cache is not None:
             key = key_of(terms, [digest for share in team.ask() for digest in share])
             known = cache.get(key)
@@ -51,7 +53,10 @@ def lint_listed(
                 return known
         others = others_of(team.ask()) if len(shares) > 1 else None
         report = report_of(team.ask(others), terms)
-    if cache is not None and not any(item.unread for item in report.skipped):
+    promised = (
+        why_not() == reason
+    )  # else selectors could not be compiled, which the key does not say
+    if cache is not None and promised and not any(item.unread for item in report.skipped):
         cache.put(key, report)
     return report
 

@@ -17,7 +17,6 @@ from dractl.lint.cel_hints import help_of
 from dractl.manifests import load
 from dractl.model import Target
 from dractl.objects import identity, newest
-from dractl.program import program_name
 from dractl.report.canvas import Canvas
 from dractl.report.cel import json as cel_json, text as cel_text
 
@@ -135,7 +134,7 @@ def _answer(
 ) -> ReleaseVerdict:
     from dractl.cli import published
 
-    require(f"{program_name()} cel")
+    require("cel")
     program = environment(target, "new").compile(text)
     stored = environment(target, "stored").compile(text)
     wanted = [] if list(drivers) == ["all"] else list(drivers)

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from typer import Option
 
 from dractl import __version__, editing
+from dractl.cel_library import why_not
 from dractl.cli import common
 from dractl.cli.commands.lint import cache_folder, selection
 from dractl.cli.rendering import kustomized
@@ -152,6 +153,7 @@ def _server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
 
     server = LanguageServer("dractl", __version__)
     editor = make()
+    warned = False
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
@@ -172,6 +174,15 @@ def _server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
         server.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(uri, shown, document.version)
         )
+        warn_of_selectors()
+
+    def warn_of_selectors() -> None:
+        nonlocal warned
+        reason = why_not()
+        if reason is not None and not warned:
+            warned = True
+            text = f"dractl does not check selectors here: {reason}"
+            server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, text))
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:

@@ -11,7 +11,11 @@ _LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 def render(report: Report) -> str:
     """One ``::error file=...::message`` line a finding, and one for the files that were passed over for a reason."""
     lines = [_command(finding) for finding in report.findings]
-    return "\n".join([*lines, *map(_omission, omissions(report.skipped))])
+    lines += map(_omission, omissions(report.skipped))
+    if report.unchecked is not None:
+        title = "selectors not checked by dractl"
+        lines.append(f"::warning title={title}::{_data(report.unchecked)}")
+    return "\n".join(lines)
 
 
 def _omission(omission: Omission) -> str:

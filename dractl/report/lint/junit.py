@@ -13,21 +13,30 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 def render(report: Report) -> str:
     """The XML document. A run without findings is one passed test case, since some readers treat none as a failure."""
+    skipped = [] if report.unchecked is None else [_skipped("selectors", report.unchecked)]
     failures = sum(finding.severity != "info" for finding in report.findings)
     cases = [_case(finding) for finding in report.findings] or [
         '  <testcase name="dractl lint" classname="dractl"/>'
     ]
-    head = f'tests="{len(cases)}" failures="{failures}" errors="0"'
+    head = f'tests="{len(cases) + len(skipped)}" failures="{failures}" errors="0"'
     return "\n".join(
         [
             '<?xml version="1.0" encoding="UTF-8"?>',
             f'<testsuites name="dractl lint" {head}>',
-            f'<testsuite name="dractl lint" {head} skipped="0">',
+            f'<testsuite name="dractl lint" {head} skipped="{len(skipped)}">',
             *cases,
+            *skipped,
             "</testsuite>",
             "</testsuites>",
         ]
     )
+
+
+def _skipped(name: str, why: str) -> str:
+    """A test case for what was not checked."""
+    return f"""  <testcase name="{name}" classname="dractl">
+    <skipped message={_attribute(f"not checked: {why}")}/>
+  </testcase>"""
 
 
 def _case(finding: Finding) -> str:

@@ -20,7 +20,9 @@ def summary(report: Report, canvas: Canvas) -> str:
         canvas.paint(plural(count, noun), STYLES[noun]) for count, noun in counts if count
     )
     where = f"in {plural(report.documents, 'document')} of {plural(report.files, 'file')}"
-    asides = [f"{report.suppressed} suppressed"] if report.suppressed else []
+    asides = ["selectors not checked"] if report.unchecked is not None else []
+    if report.suppressed:
+        asides.append(f"{report.suppressed} suppressed")
     if report.skipped:
         asides.append(f"{len(report.skipped)} skipped")
     aside = f" ({', '.join(asides)})" if asides else ""
