@@ -1,7 +1,8 @@
 """Keeps the pack of facts.
 
 tools/facts.py format                     one row a line, in every file of dractl/facts/data
-tools/facts.py old [DAY]                  what was read more than 90 days before the day (default: today)
+tools/facts.py old [DAY]                  what was read more than 90 days before the day (default: today), and previews of
+                                          Kubernetes whose release was due before it; exit code 1 if there is any
 tools/facts.py propose DRIVER CHECKOUT    rows that a git checkout of the driver's repository suggests
 tools/facts.py mig CONFIG                 PCI ids of mig-parted's configuration that no product has
 """
@@ -137,6 +138,13 @@ def unknown_mig(config: str) -> list[str]:
     return [f"0x{one.lower()}: no product" for one in ids if f"0x{one.lower()}" not in products]
 
 
+def list_stale_facts(today: date) -> list[str]:
+    """Return a line for each preview that should be a release by now, and for each part that is to be read again."""
+    pack = facts.current()
+    ages = (f"{name}: {age} days" for name, age in check.old(pack, today))
+    return [*check.overdue(pack, today), *ages]
+
+
 def main(arguments: list[str]) -> int:
     match arguments:
         case ["format"]:
@@ -145,10 +153,9 @@ def main(arguments: list[str]) -> int:
                     written(json.loads(path.read_text(encoding="utf-8"))) + "\n", encoding="utf-8"
                 )
         case ["old", *day]:
-            today = date.fromisoformat(day[0]) if day else date.today()
-            print(
-                "\n".join(f"{name}: {age} days" for name, age in check.old(facts.current(), today))
-            )
+            lines = list_stale_facts(date.fromisoformat(day[0]) if day else date.today())
+            sys.stdout.writelines(f"{line}\n" for line in lines)
+            return int(bool(lines))
         case ["propose", name, checkout]:
             print("\n".join(propose(name, checkout)))
         case ["mig", config]:

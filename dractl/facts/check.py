@@ -124,6 +124,9 @@ def _sinces(schema: Any) -> Iterator[str]:
 
 def _kubernetes(known: Kubernetes) -> None:
     _date("kubernetes.json", known.read)
+    for preview in known.previews.values():
+        _date("kubernetes.json", preview.read)
+        _date("kubernetes.json", preview.due)
     stages = (stage.release for gate in known.gates.values() for stage in gate.stages)
     changes = (text for row in known.changes.values() for text in (row.since, row.until))
     for text in (known.needs_since, *known.compared, *stages, *changes):
@@ -159,8 +162,33 @@ def dated(pack: Pack) -> Iterator[tuple[str, str]]:
         yield f"known problem {breakage.source}", breakage.read
     for scheduler in pack.read("schedulers.json", dict[str, SchedulerFacts]).values():
         yield f"scheduler {scheduler.title}", scheduler.read
-    yield "Kubernetes", pack.read("kubernetes.json", Kubernetes).read
+    yield from list_rows(pack.read("kubernetes.json", Kubernetes))
     yield "resources of device plugins", pack.read("resources.json", Resources).read
+
+
+def list_rows(known: Kubernetes) -> Iterator[tuple[str, str]]:
+    """Yield the file of releases, and its rows that were read before the file was."""
+    yield "Kubernetes", known.read
+    rows = (
+        *((f"gate {name}", row.read) for name, row in known.gates.items()),
+        *((f"gate {name}", row.read) for name, row in known.retired.items()),
+        *((f"change {name}", row.read) for name, row in known.changes.items()),
+        *((f"field {row.path}", row.read) for row in known.fields),
+        *((f"{row.api_version} {row.kind}", row.read) for row in known.served),
+        *((f"preview {name}", row.read) for name, row in known.previews.items()),
+        *((f"{row.release}: {row.what}", row.read) for row in known.coming),
+    )
+    yield from ((f"Kubernetes {name}", read) for name, read in rows if read and read < known.read)
+
+
+def overdue(pack: Pack, today: date) -> tuple[str, ...]:
+    """Return a sentence for each preview whose release was due before a day."""
+    previews = pack.read("kubernetes.json", Kubernetes).previews
+    return tuple(
+        f"Kubernetes {release} was due on {preview.due} and is known up to {preview.tag}"
+        for release, preview in previews.items()
+        if today > date.fromisoformat(preview.due)
+    )
 
 
 def old(pack: Pack, today: date) -> tuple[tuple[str, int], ...]:

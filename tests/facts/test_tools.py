@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl import facts
+from dractl.facts import check
+from dractl.facts.kubernetes import kubernetes
 
 if TYPE_CHECKING:
     import pytest
@@ -66,3 +71,34 @@ def test_ids_without_a_product(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text("device-filter: [0x233010DE, 0xFFFF10DE]", encoding="utf-8")
     assert run("mig", config) == "0xffff: no product\n"
+
+
+def list_stale_facts(day: str) -> tuple[int, list[str]]:
+    done = subprocess.run([sys.executable, TOOL, "old", day], capture_output=True, text=True)
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_facts_are_stale_once_a_preview_is_due() -> None:
+    """kubernetes/sig-release releases/release-1.38/README.md: 1.38.0 on 2026-12-16."""
+    overdue = "Kubernetes 1.38 was due on 2026-12-16 and is known up to 1.38.0-alpha.2"
+    assert overdue not in list_stale_facts("2026-12-16")[1]
+    code, lines = list_stale_facts("2026-12-17")
+    assert (code, lines[0]) == (1, overdue)
+
+
+def test_facts_are_stale_after_90_days() -> None:
+    assert list_stale_facts("2026-01-01") == (0, [])
+    read = date.fromisoformat(kubernetes().read)
+    first = (read + timedelta(days=91)).isoformat()
+    code, lines = list_stale_facts(first)
+    assert code == 1
+    assert "Kubernetes: 91 days" in lines
+    last = (read + timedelta(days=90)).isoformat()
+    assert not any(line.startswith("Kubernetes: ") for line in list_stale_facts(last)[1])
+
+
+def test_a_row_of_kubernetes_ages_by_itself() -> None:
+    known = kubernetes()
+    row = replace(known.gates["DRAPreemption"], read="2026-01-02")
+    aged = replace(known, gates={**known.gates, "DRAPreemption": row})
+    assert ("Kubernetes gate DRAPreemption", "2026-01-02") in tuple(check.list_rows(aged))
