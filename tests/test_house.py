@@ -182,6 +182,7 @@ FLOORS = (
     "editing",
     "migration",
     "allocation",
+    "views",
     "cluster",
     "scheduler",
     "alignment",
@@ -302,7 +303,7 @@ SEAMS = {
     "manifests/yamltext.py": "PyYAML takes a seventh of a start, and most documents are plain",
     "probes": "libraries and probes of a live node",
     "explain/reasons/limits.py": "drivers",
-    "scheduler/attempt.py": "CEL's library",
+    "scheduler/cache.py": "CEL's library",
     "validation/selectors.py": "CEL's library",
 }
 

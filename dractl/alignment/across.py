@@ -13,7 +13,7 @@ from dractl.alignment.aligner import Aligner
 from dractl.alignment.distance import kind
 from dractl.allocation import DeviceID
 from dractl.cluster.devices import result_device
-from dractl.cluster.state import map_at, maps_at, text_at
+from dractl.cluster.state import maps_at, text_at
 from dractl.objects import Raw
 from dractl.topology.fabric import cliques
 from dractl.topology.rails import rails
@@ -107,7 +107,7 @@ def _rails(aligner: Aligner, node: str) -> dict[DeviceID, int]:
 
 def _clique(aligner: Aligner, node: str) -> str | None:
     """The NVLink clique of a node's GPUs: the label that NVIDIA's feature discovery sets, else that of its machine."""
-    label = map_at(aligner.nodes.get(node), "metadata", "labels").get(_CLIQUE)
+    label = aligner.nodes[node].labels.get(_CLIQUE) if node in aligner.nodes else None
     if label:
         return str(label)
     known = aligner.levels.get(node)

@@ -101,7 +101,7 @@ class Aligner:
     def _held(self) -> dict[str | None, list[ResourceClaim]]:
         """Allocated claims by the nodes whose devices they have; those of other devices on every node."""
         found: dict[str | None, list[ResourceClaim]] = {node: [] for node in self.nodes}
-        for claim in self.state.claims:
+        for claim in self.state.decoded_claims:
             allocation = claim.status.allocation if claim.status is not None else None
             results = allocation.devices.results if allocation is not None else ()
             homes = {self._home(DeviceID(r.driver, r.pool, r.device)) for r in results}
@@ -282,7 +282,7 @@ class Aligner:
         return frozenset(built.candidate(number).id for number in found.devices)
 
     def _node(self, name: str) -> Node:
-        node: Node = self.state.decode(self.nodes[name])
+        node: Node = self.state.decode(self.nodes[name].raw)
         return node
 
     def requests(self, found: Alignment, claims: Sequence[Raw]) -> list[list[str]]:

@@ -13,9 +13,9 @@ from dractl.model.nearest import nearest
 from dractl.model.order import natural
 from dractl.model.quantity import PLENTY
 from dractl.objects import Raw
-from dractl.scheduler.attempt import nodes_of
+from dractl.scheduler.cache import nodes_by_name
 from dractl.scheduler.extended import provided
-from dractl.scheduler.snapshot import pod_requests
+from dractl.views.amounts import pod_requests
 
 _KINDS = ("Pod", "Node", "ResourceClaim")
 
@@ -156,7 +156,9 @@ def _with_nodes(state: ClusterState) -> ClusterState:
     """The cluster with the nodes that its slices name, if the input has no Node objects."""
     if state.has("Node"):
         return state
-    return state.only({"Node": {("", name): node for name, node in nodes_of(state).items()}})
+    return state.only(
+        {"Node": {("", name): node.raw for name, node in nodes_by_name(state).items()}}
+    )
 
 
 def only_node(state: ClusterState, name: str) -> ClusterState:

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.allocation import AllocatedState, DeviceID, Features, apply_taint_rules
+from dractl.allocation import AllocatedState, DeviceID, Features
 from dractl.capacity.summaries import (
     Amount,
     Partitions,
@@ -23,7 +23,8 @@ from dractl.cel import environment
 from dractl.cluster.devices import Devices, Holder, ready_devices, result_device
 from dractl.cluster.state import ClusterState, list_at, map_at, maps_at, text_at
 from dractl.model import Device, DeviceClass, Quantity, ResourceClaim, ResourceSlice, Target
-from dractl.scheduler.groups import ClaimsHeld
+from dractl.scheduler.cache import tainted_slices
+from dractl.scheduler.holdings import held_devices
 
 PoolID = tuple[str, str]
 
@@ -97,9 +98,9 @@ def inventory(
     """Takes stock of a cluster. Where not every claim may be read, a device that none of the others holds is
     ``unknown``, and pools have no count of what is allocated."""
     whole = not any(one.kind == "ResourceClaim" for one in state.rights.unread)
-    slices = apply_taint_rules(state.slices, state.taint_rules, features, classes=state.classes)
+    slices = tainted_slices(state, features)
     index = Devices(state, slices)
-    held = ClaimsHeld.of(state, features).devices
+    held = held_devices(state, features).devices
     matching, amounts = _Classes(state.classes, features), _Amounts(held)
     pools: list[PoolRow] = []
     devices: list[DeviceRow] = []

@@ -13,8 +13,9 @@ from dractl.model import Quantity
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.node_filters import NodeFilters
-from dractl.scheduler.snapshot import NodeInfo, Snapshot, units
+from dractl.scheduler.snapshot import NodeInfo, Snapshot
 from dractl.scheduler.verdict import Attempt, NodeVerdict
+from dractl.views.amounts import scheduler_units
 
 
 class Islands(Struct, frozen=True):
@@ -64,22 +65,21 @@ class Islands(Struct, frozen=True):
         free = tuple(self._free(node, resource) for resource in self.requests)
         room = node.allocatable.get("pods", Quantity()).value() - len(node.pods)
         ports = tuple(sorted(port for pod in node.pods for port in pod.host_ports))
-        return verdict.group, free, room, ports, node.reported
+        return verdict.group, free, room, ports, node.is_registered
 
     def _info(self, verdict: NodeVerdict) -> NodeInfo:
-        return self.snapshot.nodes.get(verdict.name) or NodeInfo(verdict.node)
+        return self.snapshot.nodes.get(verdict.name) or NodeInfo(verdict.node.raw)
 
     @staticmethod
     def _free(node: NodeInfo, resource: str) -> int:
         """The remainder of a resource, in the scheduler's units."""
-        return units(resource, node.allocatable.get(resource, Quantity())) - node.requested.get(
-            resource, 0
-        )
+        total = node.allocatable.get(resource, Quantity())
+        return scheduler_units(resource, total) - node.requested_units.get(resource, 0)
 
     def room(self, verdict: NodeVerdict, pod: Raw) -> int | None:
         """Copies that the node has CPU, memory, pods and ports for; None if it says nothing of these."""
         node = self._info(verdict)
-        if not node.reported:
+        if not node.is_registered:
             return None
         provided = {
             name
@@ -90,7 +90,7 @@ class Islands(Struct, frozen=True):
         }
         room = node.allocatable.get("pods", Quantity()).value() - len(node.pods)
         copy = self.snapshot.pod(pod)
-        for name, want in copy.amounts.items():
+        for name, want in copy.request_units.items():
             if name in provided and node.allocatable.get(name, Quantity()).sign() == 0:
                 continue
             room = min(room, max(self._free(node, name), 0) // want)
@@ -134,7 +134,7 @@ def _looks_around(scheduler: Scheduler, pod: Raw) -> bool:
     if "podAffinity" in affinity or "podAntiAffinity" in affinity:
         return True
     filters = NodeFilters(scheduler.snapshot, scheduler.snapshot.pod(pod), scheduler.features)
-    return bool(filters.pod.spread or filters.repelling)
+    return bool(filters.pod.spread_constraints or filters.pod_affinity.repelling_pods)
 
 
 def _wanted(scheduler: Scheduler, first: Attempt, driver: str) -> bool:
@@ -149,7 +149,7 @@ def _wanted(scheduler: Scheduler, first: Attempt, driver: str) -> bool:
     for name in wanted:
         value = scheduler.state.get("DeviceClass", ("", name))
         programs = [
-            scheduler.compile(text_at(s, "cel", "expression"))
+            scheduler.compile_selector(text_at(s, "cel", "expression"))
             for s in maps_at(value, "spec", "selectors")
         ]
         drivers = [program.driver for program in programs if program.ok]

@@ -77,7 +77,7 @@ def _pack(
 ) -> Most:
     """The most copies on one node: one more for as long as the claims of all of them can be allocated at once."""
     here = scheduler.after(islands.alone(verdict.name))
-    node: Any = here.state.decode(verdict.node)
+    node: Any = here.state.decode(verdict.node.raw)
     room = islands.room(verdict, subject.copy(1))
     fits = reached
     while room is None or fits < room:
@@ -122,7 +122,7 @@ def at_most(scheduler: Scheduler, nodes: Sequence[NodeVerdict], room: int | None
         # A claim that copies share is allocated once, however many there are.
         made = [claim for claim in verdict.claims if claim.template is not None or not claim.name]
         claims = [claim.claim for claim in made if claim.claim is not None]
-        survey = scheduler.allocator.survey(scheduler.state.decode(verdict.node), claims)
+        survey = scheduler.allocator.survey(scheduler.state.decode(verdict.node.raw), claims)
         for request in survey.requests:
             by_request.setdefault((request.claim_index, request.ref.name), []).append(request)
     for (number, name), surveys in by_request.items():

@@ -27,9 +27,10 @@ from dractl.model.quantity import PLENTY
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.quota import forbidden, room
-from dractl.scheduler.snapshot import Snapshot, pod_requests
+from dractl.scheduler.snapshot import snapshot_of
 from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt, NodeVerdict
+from dractl.views.amounts import pod_requests
 
 BUDGET = 100_000
 """Attempts on one node after which placing ends undecided; some tens of seconds."""
@@ -85,10 +86,10 @@ def left(found: Fit) -> dict[str, dict[str, str]]:
     """By node what remains, as quantities, of the CPU and memory that a copy asks for, once all copies are there; of a
     described machine only what is known of it."""
     asked = {"cpu", "memory"} & pod_requests(map_at(found.subject.pod, "spec")).keys()
-    nodes = Snapshot.of(found.state).nodes if asked else {}
+    nodes = snapshot_of(found.state).nodes if asked else {}
     return {
         name: {
-            what: str(room - node.used(what))
+            what: str(room - node.requested(what))
             for what, room in sorted(node.allocatable.items())
             if what in asked and str(room) != PLENTY
         }

@@ -5,7 +5,7 @@ from msgspec import Struct
 from dractl.cluster.pods import ended
 from dractl.cluster.state import ClusterState, map_at, text_at
 from dractl.facts.resources import by_name, drivers_of
-from dractl.scheduler.snapshot import pod_requests, quantity
+from dractl.views.amounts import pod_requests, quantity
 
 
 class PluginRow(Struct, frozen=True):

@@ -8,8 +8,8 @@ from dractl.allocation import DeviceID, Survey
 from dractl.capacity.inventory import PCIE_ROOT
 from dractl.capacity.placing import Fit
 from dractl.cluster.devices import Devices
+from dractl.objects import PoolName
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.groups import Groups, Pool
 from dractl.scheduler.verdict import NodeVerdict
 
 
@@ -28,7 +28,7 @@ def stranded(fit: Fit, scheduler: Scheduler, say: Callable[[str], str]) -> tuple
     ``fit.state``; ``say`` words what stops the next copy on a node. Empty if the next copy stops before any node."""
     if fit.stopped.stopped or fit.stopped.fatal is not None:
         return ()
-    index, groups = Devices(fit.state, scheduler.slices), Groups(scheduler.slices)
+    index, groups = Devices(fit.state, scheduler.slices), scheduler.groups
     known: dict[Hashable, tuple[str, Survey]] = {}  # of a node for all that cannot be told from it
     found: list[Stranded] = []
     for verdict in fit.stopped.nodes:
@@ -36,7 +36,7 @@ def stranded(fit: Fit, scheduler: Scheduler, say: Callable[[str], str]) -> tuple
         if not claims or verdict.fits:
             continue
         if verdict.group not in known:
-            survey = scheduler.allocator.survey(scheduler.state.decode(verdict.node), claims)
+            survey = scheduler.allocator.survey(scheduler.state.decode(verdict.node.raw), claims)
             known[verdict.group] = verdict.name, survey
         example, survey = known[verdict.group]
         pools = dict(zip(groups.pools(example), groups.pools(verdict.name), strict=True))
@@ -63,7 +63,7 @@ def stranded(fit: Fit, scheduler: Scheduler, say: Callable[[str], str]) -> tuple
     return tuple(found)
 
 
-def _moved(device: DeviceID, pools: Mapping[Pool, Pool]) -> DeviceID:
+def _moved(device: DeviceID, pools: Mapping[PoolName, PoolName]) -> DeviceID:
     """The device of another node that corresponds to one."""
     driver, pool = pools.get((device.driver, device.pool), (device.driver, device.pool))
     return DeviceID(driver, pool, device.device)

@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.changes import patched, pointer
+from dractl.cluster.derived import derive_from
 from dractl.cluster.paste import nameable
 from dractl.cluster.pods import DEFAULT_SCHEDULER, ENDED, scheduler_name, strip_combined
 from dractl.cluster.state import (
@@ -257,15 +258,11 @@ def _shows_all_pods(state: ClusterState) -> bool:
 # -- what runs --
 
 
+@derive_from(*_WORKLOADS, "Pod", "ConfigMap")
 def survey_of(state: ClusterState) -> Survey:
-    """Return the schedulers of a cluster. Fixes and simulated controllers change none of them, so
-    that states which come from each other share the survey."""
-    survey = state.derived.get(Survey)
-    if not isinstance(survey, Survey):
-        profiles = tuple(_profiles(state.all("ConfigMap")))
-        survey = Survey(tuple(_workloads(state, profiles)), profiles)
-        state.derived[Survey] = survey
-    return survey
+    """Return the schedulers of a cluster."""
+    profiles = tuple(_profiles(state.all("ConfigMap")))
+    return Survey(tuple(_workloads(state, profiles)), profiles)
 
 
 def _workloads(state: ClusterState, profiles: Iterable[Profile]) -> Iterator[Workload]:

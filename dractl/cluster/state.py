@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, TypeVar, cast
 
+from dractl.cluster.derived import DerivedValues, derive_from, update_from
 from dractl.cluster.paste import nameable
 from dractl.cluster.rights import WHOLE, Rights
 from dractl.errors import InputError
@@ -18,24 +19,29 @@ from dractl.manifests import Document
 from dractl.model import (
     DeviceClass,
     DeviceTaintRule,
-    Node,
     ResourceClaim,
-    ResourceClaimTemplate,
     ResourceSlice,
     decode,
     pod_templates,
 )
-from dractl.model.paths import at as at, reader
+from dractl.model.paths import (
+    at as at,
+    list_at as list_at,
+    map_at as map_at,
+    maps_at as maps_at,
+    text_at as text_at,
+)
 from dractl.model.reader import Path
+from dractl.objects import Raw
 from dractl.program import program_name
 from dractl.topology.machine import Machine
 from dractl.validation.claims import MAX_CONSTRAINTS
 from dractl.validation.violation import dotted
+from dractl.views import Claim, Event, Key as Key, Namespace, Node, Pod, PodGroup, View, Workload
 
 Machines = Mapping[str, tuple[Machine, Literal["snapshot", "hardware"]]]
 
-
-Key = tuple[str, str]  # namespace ("" for what is cluster-scoped), name
+V = TypeVar("V", bound=View)
 
 _DRA = "resource.k8s.io"
 # The kinds that explain reads, with their API group. Anything else is kept only if it has a pod template.
@@ -80,7 +86,7 @@ CLUSTER_SCOPED = frozenset(
 )
 DEFAULT_NAMESPACE = "default"
 
-_NONE: Mapping[Key, Mapping[str, Any]] = MappingProxyType({})
+_NONE: Mapping[Key, Raw] = MappingProxyType({})
 
 
 def key_of(full_name: str) -> Key:
@@ -90,41 +96,32 @@ def key_of(full_name: str) -> Key:
 
 
 class ClusterState:
-    """The objects of a cluster by kind and name. It never changes: :meth:`replace` makes another one.
-
-    ``rights`` tells which objects could not be read; those that are missing for that reason may exist. ``read_at``
-    (seconds since 1970) is when a live cluster began to be read. ``machines``: by node its hardware, where it is known,
-    and from where: a ``snapshot``, or the description of ``hardware``. ``files``: of an object's identity the file that
-    it was read from. ``derived`` is what others make of the objects,
-    shared by all states that come from one.
-    """
-
-    __slots__ = (
-        *("_claims_of_pods", "_decoded", "_events_of", "_kinds"),
-        *("derived", "files", "machines", "read_at", "release", "rights"),
-    )
+    """The objects of a cluster by kind and name. It never changes: :meth:`replace` makes another one."""
 
     def __init__(
         self,
-        kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]],
-        decoded: dict[int, tuple[Any, Any]] | None = None,
+        kinds: Mapping[str, Mapping[Key, Raw]],
+        *,
         release: str | None = None,
         rights: Rights = WHOLE,
         read_at: float | None = None,
         machines: Machines | None = None,
         files: Mapping[int, str] | None = None,
-        derived: dict[Any, Any] | None = None,
+        cache: DerivedValues | None = None,
     ) -> None:
         self._kinds = kinds
-        self._decoded: dict[int, tuple[Any, Any]] = {} if decoded is None else decoded
-        self._claims_of_pods: dict[Key, list[Key]] | None = None
-        self._events_of: dict[Key, list[Mapping[str, Any]]] | None = None
         self.release = release
+        """The highest minor version of the kubelets, such as ``1.36``; None if unknown."""
         self.rights = rights
+        """The objects that could not be read: those that are missing for that reason may exist."""
         self.read_at = read_at
+        """The time at which a live cluster began to be read, in seconds since 1970."""
         self.machines: Machines = machines or {}
+        """The hardware of nodes, where it is known, and its source: a snapshot or a description."""
         self.files: Mapping[int, str] = files or {}
-        self.derived: dict[Any, Any] = {} if derived is None else derived
+        """The file that an object was read from, by the identity of the object."""
+        self.cache = DerivedValues() if cache is None else cache
+        """The values computed from objects, shared by all states that come from one."""
 
     @classmethod
     def from_documents(
@@ -135,7 +132,7 @@ class ClusterState:
         ``namespace`` is that of objects that name none (kubectl's ``-n``). Raises InputError for an object whose name
         is none: without it the answer would be about another cluster.
         """
-        kinds: dict[str, dict[Key, Mapping[str, Any]]] = {}
+        kinds: dict[str, dict[Key, Raw]] = {}
         files: dict[int, str] = {}
         fine: set[str] = set()
         for document in documents:
@@ -153,11 +150,11 @@ class ClusterState:
 
     # -- objects as they were read --
 
-    def all(self, kind: str) -> Mapping[Key, Mapping[str, Any]]:
+    def all(self, kind: str) -> Mapping[Key, Raw]:
         """Every object of a kind; the same mapping at every call, so that callers can see what did not change."""
         return self._kinds.get(kind, _NONE)
 
-    def get(self, kind: str, key: Key) -> Mapping[str, Any] | None:
+    def get(self, kind: str, key: Key) -> Raw | None:
         """An object, or None."""
         return self._kinds.get(kind, {}).get(key)
 
@@ -170,38 +167,19 @@ class ClusterState:
         return kind in self._kinds
 
     def claims_of_pod(self, pod: Key) -> Sequence[Key]:
-        """The claims that were generated for a pod or are reserved for it."""
-        if self._claims_of_pods is None:
-            self._claims_of_pods = {}
-            for key, claim in self.all("ResourceClaim").items():
-                users = (
-                    c
-                    for c in maps_at(claim, "status", "reservedFor")
-                    if c.get("resource") == "pods"
-                )
-                for name in dict.fromkeys(
-                    (*owning_pods(claim), *(text_at(user, "name") for user in users))
-                ):
-                    self._claims_of_pods.setdefault((key[0], name), []).append(key)
-        return self._claims_of_pods.get(pod, ())
+        """Return the claims that were generated for a pod or are reserved for it."""
+        return _claims_by_pod(self).get(pod, ())
 
-    def events_of(self, about: Key) -> Sequence[Mapping[str, Any]]:
-        """The events about objects of this namespace and name, whatever their kind."""
-        if self._events_of is None:
-            self._events_of = {}
-            for (namespace, _), event in self.all("Event").items():
-                named = text_at(
-                    map_at(event, "involvedObject") or map_at(event, "regarding"), "name"
-                )
-                self._events_of.setdefault((namespace, named), []).append(event)
-        return self._events_of.get(about, ())
+    def events_of(self, about: Key) -> Sequence[Raw]:
+        """Return the events about objects of this namespace and name, whatever their kind."""
+        return _events_by_object(self).get(about, ())
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of which there are objects."""
         return tuple(kind for kind, objects in self._kinds.items() if objects)
 
-    def replace(self, kind: str, key: Key, value: Mapping[str, Any] | None) -> ClusterState:
+    def replace(self, kind: str, key: Key, value: Raw | None) -> ClusterState:
         """The state with one object created, replaced or (None) deleted."""
         objects = dict(self._kinds.get(kind, {}))
         if value is None:
@@ -210,7 +188,7 @@ class ClusterState:
             objects[key] = value
         return self._with({**self._kinds, kind: objects})
 
-    def with_objects(self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]]) -> ClusterState:
+    def with_objects(self, kinds: Mapping[str, Mapping[Key, Raw]]) -> ClusterState:
         """The state with further objects, which replace those of the same names."""
         changed = {
             kind: {**self._kinds.get(kind, {}), **objects}
@@ -219,85 +197,191 @@ class ClusterState:
         }
         return self._with({**self._kinds, **changed})
 
-    def only(self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]]) -> ClusterState:
+    def only(self, kinds: Mapping[str, Mapping[Key, Raw]]) -> ClusterState:
         """The state with these objects of these kinds alone; other kinds stay."""
         return self._with({**self._kinds, **kinds})
 
     def _with(
-        self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]], machines: Machines | None = None
+        self, kinds: Mapping[str, Mapping[Key, Raw]], machines: Machines | None = None
     ) -> ClusterState:
-        same = (self._decoded, self.release, self.rights, self.read_at)
-        return ClusterState(kinds, *same, machines or self.machines, self.files, self.derived)
+        return ClusterState(
+            kinds,
+            release=self.release,
+            rights=self.rights,
+            read_at=self.read_at,
+            machines=machines or self.machines,
+            files=self.files,
+            cache=self.cache,
+        )
 
     def on(self, machines: Machines) -> ClusterState:
         """The state with the hardware of nodes."""
         return self._with(self._kinds, {**self.machines, **machines})
 
     def merged(self, other: ClusterState) -> ClusterState:
-        """Both states' objects; where both have one, that of ``other``."""
+        """Return the objects of both states; where both have one, that of ``other``."""
         kinds = dict(self._kinds)
         for kind in other._kinds:
             kinds[kind] = {**kinds.get(kind, {}), **other.all(kind)}
-        rights = self.rights if self.rights.unread else other.rights
-        decoded = {**self._decoded, **other._decoded}
-        release, read_at = self.release or other.release, self.read_at or other.read_at
-        machines, files = {**self.machines, **other.machines}, {**self.files, **other.files}
-        return ClusterState(kinds, decoded, release, rights, read_at, machines, files)
+        return ClusterState(
+            kinds,
+            release=self.release or other.release,
+            rights=self.rights if self.rights.unread else other.rights,
+            read_at=self.read_at or other.read_at,
+            machines={**self.machines, **other.machines},
+            files={**self.files, **other.files},
+            cache=self.cache.merged(other.cache),
+        )
+
+    # -- objects as typed views --
+
+    @property
+    def pods(self) -> Mapping[Key, Pod]:
+        """All pods."""
+        return _pods(self)
+
+    @property
+    def nodes(self) -> Mapping[Key, Node]:
+        """All nodes."""
+        return _nodes(self)
+
+    @property
+    def claims(self) -> Mapping[Key, Claim]:
+        """All ResourceClaims."""
+        return _claims(self)
+
+    @property
+    def events(self) -> Mapping[Key, Event]:
+        """All events."""
+        return _events(self)
+
+    def pod(self, key: Key) -> Pod:
+        """Return a pod; one without fields if there is none."""
+        return self.pods.get(key) or Pod(None, key)
+
+    def node(self, name: str) -> Node:
+        """Return a node; one without fields if there is none."""
+        key = ("", name)
+        return self.nodes.get(key) or Node(None, key)
+
+    def claim(self, key: Key) -> Claim:
+        """Return a ResourceClaim; one without fields if there is none."""
+        return self.claims.get(key) or Claim(None, key)
+
+    def workload(self, kind: str, key: Key) -> Workload:
+        """Return an object that makes pods; one without fields if there is none."""
+        return Workload(self.get(kind, key), key)
+
+    def namespace(self, name: str) -> Namespace:
+        """Return a namespace; one without fields if there is none."""
+        return Namespace(self.get("Namespace", ("", name)), ("", name))
+
+    def pod_group(self, key: Key) -> PodGroup:
+        """Return a PodGroup; one without fields if there is none."""
+        return PodGroup(self.get("PodGroup", key), key)
 
     # -- objects as the allocator takes them --
 
-    def decode(self, value: Mapping[str, Any]) -> Any:
-        """An object as the model has it. Raises InputError where it is none that an API server would hold."""
-        known = self._decoded.get(id(value))
-        if known is not None and known[0] is value:
-            return known[1]
-        decoded = decode(
-            value, ": ".join(filter(None, (self.files.get(id(value)), describe(value))))
-        )
-        self._decoded[id(value)] = (value, decoded)
-        return decoded
+    def decode(self, value: Raw) -> Any:
+        """Return an object as the model has it. Raises InputError where no API server would hold it."""
+        return self.cache.from_object("decode", value, lambda: self._decode(value))
+
+    def _decode(self, value: Raw) -> Any:
+        origin = ": ".join(filter(None, (self.files.get(id(value)), describe(value))))
+        return decode(value, origin)
 
     def decoded(self, kind: str) -> tuple[Any, ...]:
+        """Return all objects of a kind as the model has them."""
         return tuple(self.decode(value) for value in self.all(kind).values())
 
+    def decoded_claim(self, key: Key) -> ResourceClaim | None:
+        """Return a ResourceClaim as the model has it; None if there is none."""
+        value = self.get("ResourceClaim", key)
+        return None if value is None else cast("ResourceClaim", self.decode(value))
+
     @property
-    def claims(self) -> tuple[ResourceClaim, ...]:
+    def decoded_claims(self) -> tuple[ResourceClaim, ...]:
+        """All ResourceClaims as the model has them."""
         return cast("tuple[ResourceClaim, ...]", self.decoded("ResourceClaim"))
 
     @property
     def slices(self) -> tuple[ResourceSlice, ...]:
+        """All ResourceSlices as the model has them."""
         return cast("tuple[ResourceSlice, ...]", self.decoded("ResourceSlice"))
 
     @property
     def classes(self) -> tuple[DeviceClass, ...]:
+        """All DeviceClasses as the model has them."""
         return cast("tuple[DeviceClass, ...]", self.decoded("DeviceClass"))
 
     @property
     def taint_rules(self) -> tuple[DeviceTaintRule, ...]:
+        """All DeviceTaintRules as the model has them."""
         return cast("tuple[DeviceTaintRule, ...]", self.decoded("DeviceTaintRule"))
 
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        return cast("tuple[Node, ...]", self.decoded("Node"))
 
-    def claim(self, key: Key) -> ResourceClaim | None:
-        value = self.get("ResourceClaim", key)
-        return None if value is None else cast("ResourceClaim", self.decode(value))
-
-    def template(self, key: Key) -> ResourceClaimTemplate | None:
-        value = self.get("ResourceClaimTemplate", key)
-        return None if value is None else cast("ResourceClaimTemplate", self.decode(value))
+# -- values that are computed once for the same objects --
 
 
-def owning_pods(claim: Mapping[str, Any]) -> list[str]:
-    """The names of the pods that own a claim: those for which it was generated."""
-    owners = maps_at(claim, "metadata", "ownerReferences")
-    return [text_at(owner, "name") for owner in owners if owner.get("kind") == "Pod"]
+@update_from("Pod", "PriorityClass")
+def _pods(state: ClusterState, previous: Mapping[Key, Pod] | None) -> Mapping[Key, Pod]:
+    classes, known = state.all("PriorityClass"), previous or {}
+    return {
+        key: pod
+        if (pod := known.get(key)) and pod.raw is raw and pod.priority_classes is classes
+        else Pod(raw, key, classes)
+        for key, raw in state.all("Pod").items()
+    }
 
 
-def add(
-    kinds: dict[str, dict[Key, Mapping[str, Any]]], value: dict[str, Any], namespace: str
-) -> bool:
+@update_from("Node")
+def _nodes(state: ClusterState, previous: Mapping[Key, Node] | None) -> Mapping[Key, Node]:
+    return _update_views(Node, state.all("Node"), previous or {})
+
+
+@update_from("ResourceClaim")
+def _claims(state: ClusterState, previous: Mapping[Key, Claim] | None) -> Mapping[Key, Claim]:
+    return _update_views(Claim, state.all("ResourceClaim"), previous or {})
+
+
+@update_from("Event")
+def _events(state: ClusterState, previous: Mapping[Key, Event] | None) -> Mapping[Key, Event]:
+    return _update_views(Event, state.all("Event"), previous or {})
+
+
+def _update_views(
+    view: Callable[[Raw, Key], V], objects: Mapping[Key, Raw], previous: Mapping[Key, V]
+) -> Mapping[Key, V]:
+    """Return a view of each object, those of ``previous`` for objects that did not change."""
+    return {
+        key: known if (known := previous.get(key)) and known.raw is raw else view(raw, key)
+        for key, raw in objects.items()
+    }
+
+
+@derive_from("ResourceClaim")
+def _claims_by_pod(state: ClusterState) -> Mapping[Key, Sequence[Key]]:
+    claims: dict[Key, list[Key]] = {}
+    for key, claim in state.claims.items():
+        for name in dict.fromkeys((*claim.owner_pods, *claim.consumer_pods)):
+            claims.setdefault((key[0], name), []).append(key)
+    return claims
+
+
+@derive_from("Event")
+def _events_by_object(state: ClusterState) -> Mapping[Key, Sequence[Raw]]:
+    events: dict[Key, list[Raw]] = {}
+    for (namespace, _), event in state.events.items():
+        events.setdefault((namespace, event.regarding.name), []).append(event.raw)
+    return events
+
+
+def owning_pods(claim: Raw) -> tuple[str, ...]:
+    """Return the names of the pods for which a claim was generated."""
+    return Claim(claim).owner_pods
+
+
+def add(kinds: dict[str, dict[Key, Raw]], value: dict[str, Any], namespace: str) -> bool:
     """Puts one object where it belongs, if explain reads its kind; False if it does, but the object has no name."""
     kind, api_version = value.get("kind"), value.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):
@@ -338,7 +422,7 @@ def _unnamed(document: Document) -> InputError:
     return InputError(what, place=f"{place.file}:{place.line}:{place.column}", hint=hint)
 
 
-def _unnameable(value: Mapping[str, Any], fine: set[str]) -> Path | None:
+def _unnameable(value: Raw, fine: set[str]) -> Path | None:
     """Where an object has a name that no API server takes because of its characters; those that it does take are in
     ``fine``. A dump can come from anywhere, and names end up on terminals, in logs of CI and in commands to paste."""
     for path, name in _names(value):
@@ -349,7 +433,7 @@ def _unnameable(value: Mapping[str, Any], fine: set[str]) -> Path | None:
     return None
 
 
-def _names(value: Mapping[str, Any]) -> Iterator[tuple[Path, object]]:
+def _names(value: Raw) -> Iterator[tuple[Path, object]]:
     published = value.get("kind") == "ResourceSlice"
     for index, device in enumerate(list_at(value, "spec", "devices") if published else ()):
         if isinstance(device, dict):
@@ -386,7 +470,7 @@ _CLAIMS: Final[Mapping[str, Path]] = {
 }
 
 
-def _overfull(value: Mapping[str, Any]) -> Path | None:
+def _overfull(value: Raw) -> Path | None:
     """Where a claim has more constraints than an API server takes: each is compared on every device of every node."""
     path = _CLAIMS.get(str(value.get("kind")))
     constraints = at(value, *path) if path is not None else None
@@ -402,7 +486,7 @@ def _too_many(document: Document, path: Path) -> InputError:
     )
 
 
-def _kubelet_release(nodes: Iterable[Mapping[str, Any]]) -> str | None:
+def _kubelet_release(nodes: Iterable[Raw]) -> str | None:
     """The highest minor version of the nodes' kubelets, such as ``1.36``; None where no node says one."""
     highest: tuple[int, int] | None = None
     for node in nodes:
@@ -415,21 +499,8 @@ def _kubelet_release(nodes: Iterable[Mapping[str, Any]]) -> str | None:
     return None if highest is None else f"{highest[0]}.{highest[1]}"
 
 
-def describe(value: Mapping[str, Any]) -> str:
+def describe(value: Raw) -> str:
     """``Kind/[namespace/]name`` of an object, for messages."""
     name = text_at(value, "metadata", "name") or text_at(value, "metadata", "generateName")
     namespace = text_at(value, "metadata", "namespace")
     return "/".join(part for part in (str(value.get("kind")), namespace, name) if part)
-
-
-# -- reading mappings that may hold anything --
-
-
-text_at: Callable[..., str] = reader(str, str)
-map_at: Callable[..., Mapping[str, Any]] = reader(dict, dict)
-list_at: Callable[..., list[Any]] = reader(list, list)
-
-
-def maps_at(value: Any, *path: str | int) -> list[Mapping[str, Any]]:
-    """The maps of the list at ``path``."""
-    return [item for item in list_at(value, *path) if isinstance(item, dict)]

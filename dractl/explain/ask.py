@@ -30,7 +30,7 @@ from dractl.objects import Raw
 from dractl.program import program_name
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import provided
-from dractl.scheduler.snapshot import PodInfo
+from dractl.views import Pod
 
 CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 _KINDS = "kinds: pod, claim, template, deploy, sts, ds, rs, job, cronjob, node"
@@ -253,7 +253,7 @@ def _concerned(
         name in provided
         or name.startswith(IMPLICIT_PREFIX)
         or not published.isdisjoint(drivers_of(name))
-        for name in PodInfo(pod).extended
+        for name in Pod(pod).extended_requests
     )
 
 

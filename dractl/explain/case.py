@@ -27,8 +27,8 @@ from dractl.model import (
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.rejection import Rejection, Unmet, Untolerated
-from dractl.scheduler.snapshot import PodInfo
 from dractl.scheduler.verdict import Attempt, NodeVerdict
+from dractl.views import Pod
 
 MAX_NODES_ANSWERED_ALONE = 64  # with more nodes than this, those with the same answer share one
 
@@ -37,7 +37,7 @@ class Case(Struct, frozen=True):
     """One subject in one cluster."""
 
     question: Question
-    pod: PodInfo
+    pod: Pod
     """The subject, or the pod that would use the claim."""
     scheduler: Scheduler
     attempt: Attempt
@@ -104,7 +104,7 @@ class Case(Struct, frozen=True):
         That is the part that decided the evaluation on every device, or else the first condition
         that no device meets by itself.
         """
-        program = self.scheduler.compile(expression)
+        program = self.scheduler.compile_selector(expression)
         if not program.ok:
             return expression
         decisive = {
@@ -123,7 +123,7 @@ class Case(Struct, frozen=True):
         """Return why an expression is not true on devices, once for each deciding part and values;
         most frequent first.
         """
-        program = self.scheduler.compile(expression)
+        program = self.scheduler.compile_selector(expression)
         published = (
             (device, mapping)
             for device in devices
@@ -148,7 +148,7 @@ class Case(Struct, frozen=True):
     def holds(self, expression: str, device: DeviceID) -> bool:
         """Return True if a condition is true on a device."""
         published = self.devices.get(device)
-        program = self.scheduler.compile(expression)
+        program = self.scheduler.compile_selector(expression)
         return (
             published is not None
             and program.ok
@@ -184,7 +184,7 @@ def case_of(scheduler: Scheduler, devices: Devices, question: Question, attempt:
         attempt,
         devices,
         claims,
-        Names(labels, pod.written),
+        Names(labels, pod.extended_request_sources),
         groups,
         {v.name: _survey(scheduler, v) for v, *_ in groups if v.outcome is not None},
         {item.metadata.name or "": item for item in scheduler.state.classes},
@@ -193,7 +193,7 @@ def case_of(scheduler: Scheduler, devices: Devices, question: Question, attempt:
     )
 
 
-def _refusals(scheduler: Scheduler, pod: PodInfo, node: str) -> tuple[Rejection, ...]:
+def _refusals(scheduler: Scheduler, pod: Pod, node: str) -> tuple[Rejection, ...]:
     """Return every filter that refuses a node.
 
     A cordoned node has a taint that says the same (pkg/controller/nodelifecycle); it is no second
@@ -216,7 +216,7 @@ def _is_cordon_taint(unmet: Unmet) -> bool:
 
 def _survey(scheduler: Scheduler, verdict: NodeVerdict) -> Survey:
     decoded = [c.claim for c in verdict.claims if c.claim is not None]
-    return scheduler.allocator.survey(scheduler.state.decode(verdict.node), decoded)
+    return scheduler.allocator.survey(scheduler.state.decode(verdict.node.raw), decoded)
 
 
 def _groups(

@@ -16,8 +16,8 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import failure, without_allocation
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.preenqueue import Entered, enter
-from dractl.scheduler.snapshot import PodInfo
 from dractl.scheduler.verdict import Attempt
+from dractl.views import Pod
 
 
 class Inquiry(Struct, frozen=True):
@@ -114,7 +114,7 @@ def _of_pod(scheduler: Scheduler, inquiry: Inquiry) -> tuple[Attempt, bool, bool
             attempt = scheduler.entered(pod, entry)
         else:
             hides = bool(
-                rights.hidden("DeviceClass") and pod.extended
+                rights.hidden("DeviceClass") and pod.extended_requests
             )  # a class may provide the extended resource
             real = founded(stops, rights)
             stopped = Attempt(claims, real, message=entry.condition)
@@ -166,5 +166,5 @@ def subject_of(question: Question, claims: Sequence[PodClaim]) -> Subject:
         {text_at(r, "name"): None for r in references}
         | {c.name: c.key[1] for c in claims if c.name},
         {name: template for name, template in templates.items() if template},
-        PodInfo(question.value).written,
+        Pod(question.value).extended_request_sources,
     )

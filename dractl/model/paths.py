@@ -1,16 +1,28 @@
 """Values inside of values, by their paths."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+Parsed = Mapping[str, Any] | Sequence[Any] | str | float | None
+"""A value of a parsed document."""
 
 
-def reader(kind: type[T], empty: Callable[[], T]) -> Callable[..., T]:
-    """What takes a value and the steps of a path, and returns the value there; ``empty()`` where there is none of the
-    type. A dump of 5,000 nodes is asked half a million times, so that no reader calls another one."""
+class Getter(Protocol[T_co]):
+    """Returns what is at a path in a value; an empty value for any other type."""
 
-    def found(value: Any, *path: str | int) -> T:
+    def __call__(self, value: Parsed, /, *path: str | int) -> T_co: ...
+
+
+def typed_getter(kind: type[T], empty: Callable[[], T]) -> Getter[T]:
+    """Return a getter that returns ``empty()`` for any other type.
+
+    A dump of 5,000 nodes is read half a million times, so no getter calls another one.
+    """
+
+    def get(value: Any, /, *path: str | int) -> T:
         for step in path:
             if isinstance(value, dict):
                 value = value.get(step)
@@ -20,8 +32,28 @@ def reader(kind: type[T], empty: Callable[[], T]) -> Callable[..., T]:
                 return empty()
         return value if isinstance(value, kind) else empty()
 
-    return found
+    return get
 
 
-at: Callable[..., Any] = reader(object, lambda: None)
+at: Getter[Any] = typed_getter(object, lambda: None)
 """The value at a path, or None where there is none."""
+
+text_at: Getter[str] = typed_getter(str, str)
+"""The string at a path, or an empty one."""
+
+map_at: Getter[Mapping[str, Any]] = typed_getter(dict, dict)
+"""The map at a path, or an empty one."""
+
+list_at: Getter[list[Any]] = typed_getter(list, list)
+"""The list at a path, or an empty one."""
+
+
+def maps_at(value: Parsed, /, *path: str | int) -> list[Mapping[str, Any]]:
+    """Return the maps in the list at a path."""
+    return [item for item in list_at(value, *path) if isinstance(item, dict)]
+
+
+def integer_at(value: Parsed, /, *path: str | int) -> int | None:
+    """Return the integer at a path, or None where there is none."""
+    number = at(value, *path)
+    return number if isinstance(number, int) and not isinstance(number, bool) else None

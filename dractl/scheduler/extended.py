@@ -19,7 +19,11 @@ def granted(state: ClusterState, pod: Raw) -> PodClaim | None:
     """The claim that the scheduler has made for a pod's extended resources."""
     name = text_at(pod, "status", "extendedResourceClaimStatus", "resourceClaimName")
     key = (text_at(pod, "metadata", "namespace") or "default", name)
-    return PodClaim("", key, state.get("ResourceClaim", key), state.claim(key)) if name else None
+    return (
+        PodClaim("", key, state.get("ResourceClaim", key), state.decoded_claim(key))
+        if name
+        else None
+    )
 
 
 def provided(classes: Iterable[DeviceClass]) -> dict[str, str]:

@@ -5,366 +5,259 @@ Such nodes share one search, and one entry in the answer if there are many of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import compress
 from operator import is_not
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import Struct
 
-from dractl.allocation import AllocatedState, DeviceID, Features, Verdict
 from dractl.allocation.nodes import some_term_matches
 from dractl.cel import Program
-from dractl.cluster.state import ClusterState, Key, at, map_at, text_at
+from dractl.cluster.derived import DerivedValues
 from dractl.model import ResourceSlice
-from dractl.objects import Raw
-from dractl.scheduler.snapshot import exchanged
+from dractl.model.paths import at
+from dractl.objects import PoolName, Raw
+from dractl.scheduler.holdings import DevicesInUse
+from dractl.views import Node
 
-T = TypeVar("T")
-Pool = tuple[str, str]  # driver and name
-InUse = Mapping[Pool, frozenset[object]]
-Holding = tuple[Raw, AllocatedState, InUse]
-Holdings = dict[int, Holding]
-"""What single claims hold, by the identity of their mappings; each is kept, so that its identity stays its own."""
+AttributeNames = frozenset[str] | None
+"""Bare names of the attributes that a question may read; None if it may read any."""
+
+_PLAIN_TYPES = frozenset({"string", "int", "bool"})
+"""Values of other types may make every selector fail, read or not: versions and lists are converted."""
 
 
-def names_read(compiled: Callable[[str], Program], *specs: Any) -> frozenset[str] | None:
-    """The bare names of all attributes that specs of claims and classes may read; None: any attribute.
+def attribute_names(compile_selector: Callable[[str], Program], *specs: Any) -> AttributeNames:
+    """Return the attributes that specs of claims and classes may read.
 
-    Every ``expression`` is a selector or a derived attribute, which ``compiled`` reads; every other string may be the
-    name of an attribute.
+    Every ``expression`` is a selector or a derived attribute; every other string may be the name of an attribute.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     pending: list[tuple[str, Any]] = [("", spec) for spec in specs]
     while pending:
         key, value = pending.pop()
         if isinstance(value, dict):
             pending += value.items()
         elif isinstance(value, list):
-            pending += ((key, item) for item in value)
+            pending += ((key, entry) for entry in value)
         elif isinstance(value, str) and key == "expression":
-            reads = compiled(value).reads
-            if reads is None:
+            fields = compile_selector(value).reads
+            if fields is None:
                 return None
-            for field in reads:
+            for field in fields:
                 if field.kind == "attributes":
                     if field.name is None:
                         return None
-                    found.add(field.name)
+                    names.add(field.name)
         elif isinstance(value, str):
-            found.add(value.rpartition("/")[2])
-    return frozenset(found)
+            names.add(_bare_name(value))
+    return frozenset(names)
 
 
-_NOTHING = AllocatedState()
-_NAMES = {"request", "driver", "pool", "device"}
+class NodeGroups:
+    """The groups of nodes in one set of slices: nodes with equal keys get the same verdict."""
 
-
-class ClaimsHeld(Struct, frozen=True):
-    """What the ``claims`` of a cluster hold: ``devices`` as the allocator takes it, ``in_use`` by driver and pool. What
-    one claim holds is looked up in ``known``, which states share."""
-
-    devices: AllocatedState
-    in_use: InUse
-    known: Holdings
-    claims: Mapping[Key, Raw]
-
-    @classmethod
-    def of(
-        cls, state: ClusterState, features: Features, before: ClaimsHeld | None = None
-    ) -> ClaimsHeld:
-        """What the claims of ``state`` hold."""
-        claims = state.all("ResourceClaim")
-        gone, new = exchanged({} if before is None else before.claims, claims)
-        known = {} if before is None else before.known
-        alike: dict[frozenset[object], frozenset[object]] = {}
-        for value in new:
-            own = _plain(value) or AllocatedState.of_claim(state.decode(value), features)
-            held = {pool: alike.setdefault(used, used) for pool, used in _by_pool(own).items()}
-            known[id(value)] = value, own, held
-        changed = [known[id(value)] for value in (*gone, *new)]
-        if before is not None and all(own is _NOTHING for _, own, _ in changed):
-            return cls(before.devices, before.in_use, known, claims)
-        parts = [known[id(value)] for value in claims.values()]
-        if before is not None and not (
-            before.devices.capacity or any(own.capacity for _, own, _ in changed)
-        ):
-            return before._after(parts, changed, known, claims)
-        in_use = _united(pools for _, _, pools in parts)
-        devices = AllocatedState.united([own for _, own, _ in parts])
-        for device, amounts in devices.capacity.items():
-            taken = (
-                device.device,
-                tuple(sorted((name, str(amount)) for name, amount in amounts.items())),
-            )
-            pool = device.driver, device.pool
-            in_use[pool] = in_use.get(pool, frozenset()) | {taken}
-        return cls(devices, in_use, known, claims)
-
-    def _after(
-        self,
-        parts: list[Holding],
-        changed: list[Holding],
-        known: Holdings,
-        claims: Mapping[Key, Raw],
-    ) -> ClaimsHeld:
-        """What ``parts`` hold, where the ``changed`` claims alone hold something else than before: capacity apart, that
-        is looked up for their pools."""
-        touched = {pool for _, _, pools in changed for pool in pools}
-        there = [(own, pools) for _, own, pools in parts if not touched.isdisjoint(pools)]
-        left = AllocatedState.united([own for own, _ in there])
-        lost = AllocatedState.united([own for _, own, _ in changed])
-        devices = AllocatedState(
-            _exchanged(self.devices.devices, lost.devices, left.devices),
-            _exchanged(self.devices.shared, lost.shared, left.shared),
-        )
-        in_use = dict(self.in_use)
-        for pool in touched:
-            in_use.pop(pool, None)
-        in_use |= {
-            pool: used
-            for pool, used in _united(pools for _, pools in there).items()
-            if pool in touched
-        }
-        return ClaimsHeld(devices, in_use, known, claims)
-
-
-def _exchanged(held: frozenset[T], lost: frozenset[T], left: frozenset[T]) -> frozenset[T]:
-    """What is held once some is ``lost`` that others may have ``left``, without a copy where nothing changes."""
-    gone, new = lost - left, left - held
-    held = held - gone if gone else held
-    return held | new if new else held
-
-
-def _united(holdings: Iterable[InUse]) -> dict[Pool, frozenset[object]]:
-    found: dict[Pool, frozenset[object]] = {}
-    for pools in holdings:
-        for pool, used in pools.items():
-            found[pool] = found[pool] | used if pool in found else used
-    return found
-
-
-def _plain(claim: Raw) -> AllocatedState | None:
-    """What a claim holds that has no allocation, or one whose results have nothing but names: most claims of a large
-    cluster are like that, and decoding them takes a tenth of an answer. None for others."""
-    if not at(claim, "status", "allocation"):
-        return _NOTHING
-    results = at(claim, "status", "allocation", "devices", "results")
-    if not isinstance(results, list):
-        return None
-    devices = set()
-    for result in results:
-        if (
-            not isinstance(result, dict)
-            or result.keys() != _NAMES
-            or set(map(type, result.values())) != {str}
-        ):
-            return None
-        devices.add(DeviceID(result["driver"], result["pool"], result["device"]))
-    return AllocatedState(frozenset(devices))
-
-
-def _by_pool(held: AllocatedState) -> InUse:
-    """By driver and pool the devices of it that are held, whole or in part."""
-    found: dict[Pool, set[object]] = {}
-    for device in held.devices:
-        found.setdefault((device.driver, device.pool), set()).add(device.device)
-    for device in held.shared:
-        found.setdefault((device.driver, device.pool), set()).add((device.device, "share"))
-    return {pool: frozenset(used) for pool, used in found.items()}
-
-
-class Groups:
-    """Keys of nodes in one set of slices; two nodes with the same key get the same verdict."""
-
-    def __init__(
-        self, slices: Iterable[ResourceSlice], known: dict[int, _Signature] | None = None
-    ) -> None:
-        self.known = (
-            {} if known is None else known
-        )  # by the identity of slices; shared between sets of them
-        self.local: dict[str, list[ResourceSlice]] = {}
-        self.reachable: list[ResourceSlice] = []  # not bound to one node
-        pools: dict[Pool, set[str | None]] = {}
-        for item in slices:
-            where = item.spec.node_name
-            pools.setdefault((item.spec.driver, item.spec.pool.name), set()).add(where)
-            if where:
-                self.local.setdefault(where, []).append(item)
+    def __init__(self, slices: Iterable[ResourceSlice], cache: DerivedValues) -> None:
+        self._slices_by_node: dict[str, list[ResourceSlice]] = {}
+        self._network_slices: list[ResourceSlice] = []
+        pool_nodes: dict[PoolName, set[str | None]] = {}
+        for resource_slice in slices:
+            node = resource_slice.spec.node_name
+            pool_nodes.setdefault(_pool_of(resource_slice), set()).add(node)
+            if node:
+                self._slices_by_node.setdefault(node, []).append(resource_slice)
             else:
-                self.reachable.append(item)
-        self.spread = {pool for pool, nodes in pools.items() if len(nodes) > 1}
-        self.apart = not (
-            self.reachable or self.spread
-        )  # no node's devices depend on what other nodes use
-        # By question, with the classes, and by key of the node.
-        self.verdicts: dict[Hashable, tuple[object, dict[Hashable, Verdict | None]]] = {}
-        self._last: dict[str, _Signature] = {}
-        self._alike: dict[frozenset[str], frozenset[str]] = {}
-        self._unused: dict[tuple[int, frozenset[str] | None], _Unused] = {}
-        self._keys: dict[Hashable, int] = {}
+                self._network_slices.append(resource_slice)
+        self._wide_pools = {pool for pool, nodes in pool_nodes.items() if len(nodes) > 1}
+        self._signatures = SliceSignatures(cache)
+        self._idle_keys: dict[tuple[int, AttributeNames], _IdleNodeKey] = {}
+        self._key_numbers: dict[Hashable, int] = {}
 
-    def key(self, node: Raw, names: frozenset[str] | None, in_use: InUse) -> Hashable:
-        """Everything that decides a node's verdict on a question that reads the attributes ``names`` (see
-        :func:`names_read`): its pools, devices of them ``in_use``, and other slices it reaches."""
-        found = self._unused.get((id(node), names))
-        if found is None or found.node is not node:
-            found = self._unused[id(node), names] = self._read(node, names)
-        return found.key, *map(in_use.get, found.pools)
+    @property
+    def are_independent(self) -> bool:
+        """True if no node's devices depend on what other nodes use."""
+        return not (self._network_slices or self._wide_pools)
 
-    def _read(self, node: Raw, names: frozenset[str] | None) -> _Unused:
-        """What decides apart from the devices in use."""
-        name, labels = text_at(node, "metadata", "name"), map_at(node, "metadata", "labels")
-        own = _Unused(node, name, ())  # may depend on any label, or on what other nodes use
-        reached = []
-        for item in self.reachable:
-            if item.spec.per_device_node_selection or item.spec.shared_counters:
-                return own
-            if item.spec.all_nodes or _selects(item, name, labels):
-                reached.append(id(item))
-        there = self._there(name)
-        pools = _pools(there)
-        if not self.spread.isdisjoint(pools):
-            return own
-        declared = at(node, "status", "declaredFeatures")
-        signatures = tuple(self._signature(item, names) for item in there)
-        key = signatures, tuple(reached), repr(declared) if declared else ""
-        return _Unused(node, self._keys.setdefault(key, len(self._keys)), pools)
+    def key(self, node: Raw, names: AttributeNames, in_use: DevicesInUse) -> Hashable:
+        """Return all that decides a node's verdict on a question that reads ``names``.
 
-    def _there(self, node: str) -> list[ResourceSlice]:
+        These are its pools, the devices of them in use, and other slices that it reaches.
+        """
+        idle = self._idle_keys.get((id(node), names))
+        if idle is None or idle.node is not node:
+            idle = self._idle_keys[id(node), names] = self._idle_key(node, names)
+        return idle.key, *map(in_use.get, idle.pools)
+
+    def _idle_key(self, node: Raw, names: AttributeNames) -> _IdleNodeKey:
+        view = Node(node)
+        # The verdict may depend on any label, or on what other nodes use: the node is its own group.
+        single = _IdleNodeKey(node, view.name, ())
+        reachable = []
+        for resource_slice in self._network_slices:
+            spec = resource_slice.spec
+            if spec.per_device_node_selection or spec.shared_counters:
+                return single
+            if spec.all_nodes or _selects(resource_slice, view):
+                reachable.append(id(resource_slice))
+        slices = self._slices_of(view.name)
+        pools = tuple(map(_pool_of, slices))
+        if not self._wide_pools.isdisjoint(pools):
+            return single
+        features = at(node, "status", "declaredFeatures")
+        hashes = tuple(self._signatures.hash(each, names) for each in slices)
+        key = hashes, tuple(reachable), repr(features) if features else ""
+        return _IdleNodeKey(node, self._key_numbers.setdefault(key, len(self._key_numbers)), pools)
+
+    def pools(self, node: str) -> tuple[PoolName, ...]:
+        """Return the pool of each slice of one node. Those of nodes with equal keys correspond."""
+        return tuple(map(_pool_of, self._slices_of(node)))
+
+    def _slices_of(self, node: str) -> Sequence[ResourceSlice]:
         return sorted(
-            self.local.get(node, ()),
+            self._slices_by_node.get(node, ()),
             key=lambda s: (s.spec.driver, s.spec.pool.name, s.metadata.name),
         )
 
-    def pools(self, node: str) -> tuple[Pool, ...]:
-        """The pool of each slice of one node. Those of two nodes with the same key correspond."""
-        return _pools(self._there(node))
 
-    def _signature(self, item: ResourceSlice, names: frozenset[str] | None) -> int:
-        found = self.known.get(id(item))
-        if found is None:
-            like = self._last.get(item.spec.driver)
-            differ = None if like is None else _differ(item, like.item)
-            if like is None or differ is None:
-                found = self._last[item.spec.driver] = _Signature(item, _unread(item), {})
-            else:
-                found = _Signature(
-                    item, like.unread, {}, like, self._alike.setdefault(differ, differ)
-                )
-            self.known[id(item)] = found
-        if found.like is not None and names is not None and found.differ.isdisjoint(names):
-            return self._signature(found.like.item, names)
-        if names not in found.read:
-            found.read[names] = hash((found.unread, _values(item, names)))
-        return found.read[names]
-
-
-def _pools(slices: Iterable[ResourceSlice]) -> tuple[Pool, ...]:
-    return tuple([(item.spec.driver, item.spec.pool.name) for item in slices])
-
-
-class _Unused(Struct, frozen=True):
-    """The key of ``node`` where nothing of its ``pools`` is in use."""
+class _IdleNodeKey(Struct, frozen=True):
+    """The key of a node while nothing of its pools is in use."""
 
     node: Raw
     key: Hashable
-    pools: tuple[Pool, ...]
+    pools: tuple[PoolName, ...]
 
 
 class _Signature(Struct, frozen=True):
-    """What decides about ``item``, as hashes: ``unread`` whatever a question reads, and ``read`` by the names that one
-    reads. The slice is kept, so that its identity stays its own. It is ``like`` another one but for the attributes that
-    ``differ``."""
+    """Hashes of what decides about a slice."""
 
-    item: ResourceSlice
-    unread: int
-    read: dict[frozenset[str] | None, int]
-    like: _Signature | None = None
-    differ: frozenset[str] = frozenset()
+    base_hash: int
+    """Ignores plain attributes."""
+    hash_by_names: dict[AttributeNames, int]
+    """Adds the attributes that a question reads."""
+    similar: ResourceSlice | None = None
+    """A slice that is the same but for the attributes that differ."""
+    differing_names: frozenset[str] = frozenset()
 
 
-def _differ(item: ResourceSlice, before: ResourceSlice) -> frozenset[str] | None:
-    """The bare names of attributes, all plain, by which the devices of a slice differ from those of another; None where
-    they differ in more. Most of what is equal in a large dump is one value, so that this is told sooner than
-    :func:`_unread`."""
-    mine, its = item.spec, before.spec
-    if mine.shared_counters or its.shared_counters or len(mine.devices) != len(its.devices):
-        return None
-    if _about(item) != _about(before):
-        return None
-    found: set[str] = set()
-    for device, like in zip(mine.devices, its.devices, strict=True):
-        whole, other = device.mapping, like.mapping
-        apart = [key for key, value in whole.items() if other.get(key, other) is not value]
-        if len(whole) != len(other) or apart not in ([], ["attributes"]):
-            return None
-        own, others = whole.get("attributes"), other.get("attributes")
+class SliceSignatures:
+    """Hashes of slices.
+
+    Most slices of a driver are equal but for a few attributes, such as uuid, which questions seldom read: these share
+    their hashes.
+    """
+
+    def __init__(self, cache: DerivedValues) -> None:
+        self._cache = cache
+        self._latest_of_driver: dict[str, tuple[ResourceSlice, _Signature]] = {}
+
+    def hash(self, resource_slice: ResourceSlice, names: AttributeNames) -> int:
+        """Return a number that is equal for slices of which a question that reads ``names`` sees the same."""
+        signature = self._cache.from_object(
+            "slice-signature", resource_slice, lambda: self._signature(resource_slice)
+        )
         if (
-            not isinstance(own, dict)
-            or not isinstance(others, dict)
-            or (unlike := _unlike(own, others)) is None
+            signature.similar is not None
+            and names is not None
+            and signature.differing_names.isdisjoint(names)
+        ):
+            return self.hash(signature.similar, names)
+        if names not in signature.hash_by_names:
+            values = _attribute_values(resource_slice, names)
+            signature.hash_by_names[names] = hash((signature.base_hash, values))
+        return signature.hash_by_names[names]
+
+    def _signature(self, resource_slice: ResourceSlice) -> _Signature:
+        driver = resource_slice.spec.driver
+        if driver in self._latest_of_driver:
+            similar, signature = self._latest_of_driver[driver]
+            names = _differing_attributes(resource_slice, similar)
+            if names is not None:
+                return _Signature(signature.base_hash, {}, similar, names)
+        signature = _Signature(_base_hash(resource_slice), {})
+        self._latest_of_driver[driver] = resource_slice, signature
+        return signature
+
+
+def _differing_attributes(first: ResourceSlice, second: ResourceSlice) -> frozenset[str] | None:
+    """Return the bare names of plain attributes in which the devices of two slices differ; None if they differ in more.
+
+    Most of what is equal in a large dump is one value, so comparing identities is faster than :func:`_base_hash`.
+    """
+    ours, theirs = first.spec, second.spec
+    if ours.shared_counters or theirs.shared_counters or len(ours.devices) != len(theirs.devices):
+        return None
+    if _slice_header(first) != _slice_header(second):
+        return None
+    names: set[str] = set()
+    for device, other in zip(ours.devices, theirs.devices, strict=True):
+        if len(device.mapping) != len(other.mapping):
+            return None
+        keys = [k for k, v in device.mapping.items() if other.mapping.get(k, other) is not v]
+        if keys not in ([], ["attributes"]):
+            return None
+        attributes, others = device.mapping.get("attributes"), other.mapping.get("attributes")
+        if not isinstance(attributes, dict) or not isinstance(others, dict):
+            return None
+        differing = _differing_keys(attributes, others)
+        if differing is None or not all(
+            _is_plain(attributes[name]) and _is_plain(others[name]) for name in differing
         ):
             return None
-        if not all(_is_plain(own[name]) and _is_plain(others[name]) for name in unlike):
-            return None
-        found.update(unlike)
-    return frozenset(name.rpartition("/")[2] for name in found)
+        names.update(differing)
+    return frozenset(map(_bare_name, names))
 
 
-def _unlike(one: Raw, other: Raw) -> list[str] | None:
-    """The keys of values that are not the same one in two maps; None where their keys differ."""
-    return (
-        list(compress(one, map(is_not, one.values(), other.values())))
-        if list(one) == list(other)
-        else None
-    )
+def _differing_keys(first: Raw, second: Raw) -> list[str] | None:
+    """Return the keys whose values are not identical in two maps; None if the maps differ in their keys."""
+    if list(first) != list(second):
+        return None
+    return list(compress(first, map(is_not, first.values(), second.values())))
 
 
-def _unread(item: ResourceSlice) -> int:
-    devices = [_without_plain(device.mapping) for device in item.spec.devices]
-    return hash((_about(item), repr((item.spec.shared_counters, devices))))
+def _base_hash(resource_slice: ResourceSlice) -> int:
+    devices = [_without_plain_attributes(d.mapping) for d in resource_slice.spec.devices]
+    counters = resource_slice.spec.shared_counters
+    return hash((_slice_header(resource_slice), repr((counters, devices))))
 
 
-def _about(item: ResourceSlice) -> tuple[Hashable, ...]:
-    spec = item.spec
-    return (
-        spec.driver,
-        spec.pool.generation,
-        spec.pool.resource_slice_count,
-        spec.skip_node_operations,
-    )
+def _slice_header(resource_slice: ResourceSlice) -> tuple[Hashable, ...]:
+    spec = resource_slice.spec
+    pool = spec.pool
+    return spec.driver, pool.generation, pool.resource_slice_count, spec.skip_node_operations
 
 
-def _without_plain(device: Raw) -> Raw:
-    """A device without the attributes that decide nothing unless they are read."""
+def _without_plain_attributes(device: Raw) -> Raw:
+    """Return a device without the attributes that decide nothing unless they are read."""
     attributes = device.get("attributes")
     if not isinstance(attributes, dict):
         return device
-    return {
-        **device,
-        "attributes": {name: value for name, value in attributes.items() if not _is_plain(value)},
-    }
+    return {**device, "attributes": {k: v for k, v in attributes.items() if not _is_plain(v)}}
 
 
 def _is_plain(value: object) -> bool:
-    return type(value) is dict and _PLAIN.issuperset(value)
+    return type(value) is dict and _PLAIN_TYPES.issuperset(value)
 
 
-def _values(item: ResourceSlice, names: frozenset[str] | None) -> str:
-    """The attributes of devices that a question reads, one after the other."""
-    devices = [device.mapping.get("attributes") for device in item.spec.devices]
-    told = [attributes for attributes in devices if isinstance(attributes, dict)]
+def _attribute_values(resource_slice: ResourceSlice, names: AttributeNames) -> str:
+    """Return the attributes of all devices that a question reads, as one text."""
+    devices = [device.mapping.get("attributes") for device in resource_slice.spec.devices]
+    attributes = [each for each in devices if isinstance(each, dict)]
     read = sorted(
-        name for name in set().union(*told) if names is None or name.rpartition("/")[2] in names
+        name for name in set[str]().union(*attributes) if names is None or _bare_name(name) in names
     )
-    return repr((read, [attributes.get(name) for attributes in told for name in read]))
+    return repr((read, [each.get(name) for each in attributes for name in read]))
 
 
-_PLAIN = frozenset({"string", "int", "bool"})
-"""Values of other types may make every selector fail, read or not: versions and lists are converted."""
+def _bare_name(name: str) -> str:
+    """Return the name of an attribute without its domain."""
+    return name.rpartition("/")[2]
 
 
-def _selects(item: ResourceSlice, name: str, labels: Mapping[str, str]) -> bool:
-    selector = item.spec.node_selector
-    return selector is not None and some_term_matches(selector, name, labels)
+def _pool_of(resource_slice: ResourceSlice) -> PoolName:
+    return resource_slice.spec.driver, resource_slice.spec.pool.name
+
+
+def _selects(resource_slice: ResourceSlice, node: Node) -> bool:
+    selector = resource_slice.spec.node_selector
+    return selector is not None and some_term_matches(selector, node.name, node.labels)

@@ -9,9 +9,9 @@ from dractl.allocation import CLAIM_NAME, Features
 from dractl.cluster.state import ClusterState
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.quota import QuotaExceeded, claim_refusals
-from dractl.scheduler.snapshot import PodInfo
 from dractl.scheduler.stops import Late
 from dractl.scheduler.verdict import NodeVerdict
+from dractl.views import Pod
 
 RESERVED_LIMIT = 256
 """Pods that may use a claim at a time (resourceapi.ResourceClaimReservedForMaxSize)."""
@@ -68,7 +68,7 @@ class ExtendedClaimRefused(Late, frozen=True):
     """Quotas refuse the claim that the scheduler makes for the extended resources of ``pod``, in PreBind
     (dynamicresources.go bindClaim). ``refusals`` are those of one quota, as one error of the API server names them."""
 
-    pod: PodInfo
+    pod: Pod
     refusals: tuple[QuotaExceeded, ...]
 
     @property
@@ -111,7 +111,7 @@ class Miscounted(Late, frozen=True):
 def late(
     state: ClusterState,
     features: Features,
-    pod: PodInfo | None,
+    pod: Pod | None,
     claims: Sequence[PodClaim],
     nodes: Sequence[NodeVerdict],
     *,
@@ -119,7 +119,7 @@ def late(
 ) -> Late | None:
     """The failure of an attempt that found a node. ``mapped``: a class provides an extended resource of the pod."""
     miscounted = _miscounted(features, claims, nodes)
-    uid, group = ("", "") if pod is None else (pod.uid, pod.group)
+    uid, group = ("", "") if pod is None else (pod.uid, pod.pod_group_name)
     joined = [c for c in claims if c.allocated and not c.reserved_for(uid, group)]
     for claim in joined:
         assert claim.claim is not None
@@ -147,7 +147,7 @@ def late(
 
 
 def _refused(
-    state: ClusterState, pod: PodInfo, nodes: Sequence[NodeVerdict]
+    state: ClusterState, pod: Pod, nodes: Sequence[NodeVerdict]
 ) -> ExtendedClaimRefused | None:
     """What quotas say of the claim for extended resources, if they refuse it on whichever node is chosen."""
     found: list[QuotaExceeded] = []

@@ -14,8 +14,9 @@ from dractl.objects import Raw
 from dractl.scheduler import condition
 from dractl.scheduler.node_filters import NodeFilters
 from dractl.scheduler.rejection import Rejection
-from dractl.scheduler.snapshot import Budget, NodeInfo, PodInfo
+from dractl.scheduler.snapshot import Budget, NodeInfo
 from dractl.scheduler.verdict import NodeVerdict
+from dractl.views import Pod
 
 # DefaultPreemptionArgs: nodes that are tried at most, as a number and as a share of all nodes.
 _CANDIDATES, _SHARE = 100, 0.1
@@ -28,13 +29,13 @@ def preempted(state: ClusterState, pod: Raw) -> tuple[str, ...]:
     if not node:
         return ()
     classes = state.all("PriorityClass")
-    own = PodInfo(pod, classes).priority
+    own = Pod(pod, priority_classes=classes).priority
     return tuple(
         "/".join(key)
         for key, other in state.all("Pod").items()
         if text_at(other, "spec", "nodeName") == node
         and text_at(other, "metadata", "deletionTimestamp")
-        and PodInfo(other, classes).priority < own
+        and Pod(other, priority_classes=classes).priority < own
     )
 
 
@@ -73,14 +74,14 @@ def preempt(
     return (tuple(found), []) if candidates else ((), texts)
 
 
-def lower_priority(pod: PodInfo, node: NodeInfo) -> list[PodInfo]:
+def lower_priority(pod: Pod, node: NodeInfo) -> list[Pod]:
     """The pods of a node that the scheduler may evict in favour of another: those of lower priority."""
-    if not pod.preempts:
+    if not pod.may_preempt:
         return []
     return [other for other in node.pods if other is not pod and other.priority < pod.priority]
 
 
-def victims(filters: NodeFilters, lower: Sequence[PodInfo], node: NodeInfo) -> list[PodInfo]:
+def victims(filters: NodeFilters, lower: Sequence[Pod], node: NodeInfo) -> list[Pod]:
     """The pods that have to go. Each is kept if the pod fits beside it, the more important ones first; before them
     those whose eviction violates a PodDisruptionBudget."""
     ranked = sorted(lower, key=lambda pod: (-pod.priority, pod.start_time or "~"))
@@ -96,13 +97,13 @@ def victims(filters: NodeFilters, lower: Sequence[PodInfo], node: NodeInfo) -> l
     return found
 
 
-def _first(filters: NodeFilters, gone: Sequence[PodInfo], node: NodeInfo) -> Rejection | None:
+def _first(filters: NodeFilters, gone: Sequence[Pod], node: NodeInfo) -> Rejection | None:
     """The first filter that refuses a node without some of its pods."""
     emptied = filters.without(gone) if gone else filters
-    return emptied.first(emptied.snapshot.nodes[node.name])
+    return emptied.first_rejection(emptied.snapshot.nodes[node.name])
 
 
-def _violating(budgets: Sequence[Budget], pods: Sequence[PodInfo]) -> list[PodInfo]:
+def _violating(budgets: Sequence[Budget], pods: Sequence[Pod]) -> list[Pod]:
     """The pods whose eviction, one after the other, violates a PodDisruptionBudget (filterPodsWithPDBViolation)."""
     allowed = [budget.allowed for budget in budgets]
     found = []

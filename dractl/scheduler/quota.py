@@ -19,8 +19,8 @@ from dractl.model import (
     ResourceClaim,
 )
 from dractl.objects import Raw
-from dractl.scheduler.snapshot import pod_limits, pod_requests, quantity
 from dractl.scheduler.stops import Stop
+from dractl.views.amounts import pod_limits, pod_requests, quantity
 
 Usage = Mapping[str, Quantity]
 
@@ -128,7 +128,7 @@ def claim_refusals(
 
 def _claims_of(state: ClusterState, namespace: str, but: Key | None) -> dict[str, Quantity]:
     keys = [key for key in state.all("ResourceClaim") if key[0] == namespace and key != but]
-    return total(of_claim(claim) for key in keys if (claim := state.claim(key)) is not None)
+    return total(of_claim(claim) for key in keys if (claim := state.decoded_claim(key)) is not None)
 
 
 def _asking(claim: ResourceClaim, resource: str) -> RequestRef | None:
@@ -155,7 +155,7 @@ def room(
     held = [
         c
         for key in state.all("ResourceClaim")
-        if key[0] == namespace and (c := state.claim(key)) is not None
+        if key[0] == namespace and (c := state.decoded_claim(key)) is not None
     ]
     backing = _backing(state, features)
     own, others = (

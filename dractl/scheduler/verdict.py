@@ -1,8 +1,7 @@
 """The result of an attempt to place a pod: on every node, and altogether."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from functools import cached_property
-from typing import Any
 
 from msgspec import Struct
 
@@ -10,6 +9,7 @@ from dractl.allocation import Allocated, Verdict
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.stops import Late, Stop
+from dractl.views import Node
 
 
 class NodeVerdict(Struct, frozen=True):
@@ -21,7 +21,7 @@ class NodeVerdict(Struct, frozen=True):
     the allocator. ``victims`` are pods of lower priority that the scheduler evicts so that no filter refuses the node.
     """
 
-    node: Mapping[str, Any]
+    node: Node
     name: str
     rejection: Rejection | None
     elsewhere: tuple[PodClaim, ...]

@@ -28,15 +28,11 @@ from dractl.scheduler.rejection import (
     VolumeMissing,
     instead,
 )
-from dractl.scheduler.snapshot import (
-    NodeInfo,
-    PodInfo,
-    Snapshot,
-    label_selector,
-    node_selector,
-    quantity,
-)
+from dractl.scheduler.snapshot import NodeInfo, Snapshot
 from dractl.scheduler.stops import Stop
+from dractl.views import Pod
+from dractl.views.amounts import quantity
+from dractl.views.selectors import label_selector, node_selector
 
 _CLASS = "volume.beta.kubernetes.io/storage-class"
 _DEFAULT = (
@@ -122,7 +118,7 @@ class Volumes:
     """The PersistentVolumeClaims of one pod. ``known`` is false if the input has no such objects, so that nothing can
     be said of some volume."""
 
-    def __init__(self, snapshot: Snapshot, pod: PodInfo) -> None:
+    def __init__(self, snapshot: Snapshot, pod: Pod) -> None:
         self.state = snapshot.state
         self.snapshot = snapshot
         self.pod = pod
@@ -143,7 +139,7 @@ class Volumes:
         made: set[str] = set()
         for name, template in self.names:
             value = self.state.get("PersistentVolumeClaim", (self.pod.namespace, name))
-            if value is None and template is not None and not self.pod.created:
+            if value is None and template is not None and not self.pod.creation_timestamp:
                 value = self._made(name, template)
                 made.add(name)
             claim = None if value is None else _storage(value)
@@ -361,7 +357,7 @@ class Volumes:
         return found
 
 
-def claim_names(pod: PodInfo) -> list[tuple[str, Raw | None]]:
+def claim_names(pod: Pod) -> list[tuple[str, Raw | None]]:
     """The names of the PersistentVolumeClaims of a pod, each with the template of which it is made for an ephemeral
     volume."""
     found: list[tuple[str, Raw | None]] = []
@@ -387,7 +383,7 @@ def _default_class(state: ClusterState) -> str:
     return min((name for created, name in marked if created == newest), default="")
 
 
-def _fault(claim: Storage | None, name: str, *, ephemeral: bool, pod: PodInfo) -> str:
+def _fault(claim: Storage | None, name: str, *, ephemeral: bool, pod: Pod) -> str:
     """Why a claim cannot be used at all, in the scheduler's words; "" if it can."""
     if claim is None:
         if ephemeral:
@@ -398,7 +394,11 @@ def _fault(claim: Storage | None, name: str, *, ephemeral: bool, pod: PodInfo) -
     if claim.deleted:
         return f'persistentvolumeclaim "{name}" is being deleted'
     owners = maps_at(claim.value, "metadata", "ownerReferences")
-    if ephemeral and pod.created and not any(text_at(owner, "uid") == pod.uid for owner in owners):
+    if (
+        ephemeral
+        and pod.creation_timestamp
+        and not any(text_at(owner, "uid") == pod.uid for owner in owners)
+    ):
         return (
             f"PVC {pod.namespace}/{name} was not created for pod {pod.full_name} (pod is not owner)"
         )

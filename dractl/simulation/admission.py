@@ -14,8 +14,8 @@ from dractl.cluster.state import ClusterState, map_at, maps_at, text_at
 from dractl.model import Target
 from dractl.objects import Raw
 from dractl.scheduler.quota import forbidden, room
-from dractl.scheduler.snapshot import container_requests, quantity
 from dractl.validation import validate
+from dractl.views.amounts import container_requests, quantity
 
 
 class Rejection(Struct, frozen=True, order=True):

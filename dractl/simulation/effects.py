@@ -163,7 +163,7 @@ def _nodes_affected_by(scheduler: Scheduler, change: Change) -> set[str] | None:
     if kind == "Pod":
         return {text_at(state.get(kind, key), "spec", "nodeName")}
     if kind in WORKLOADS and isinstance(change, Patch):
-        pods = list_active_pods(scheduler, state, (kind, key))
+        pods = list_active_pods(state, (kind, key))
         return {text_at(pod, "spec", "nodeName") for pod in pods}
     return set()
 

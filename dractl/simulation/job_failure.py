@@ -5,7 +5,6 @@ from msgspec import Struct
 from dractl.cluster.state import ClusterState, Key, text_at
 from dractl.cluster.workloads import controller
 from dractl.objects import Raw
-from dractl.scheduler.attempt import Scheduler
 from dractl.simulation.controllers import ControllerAction, WorkloadChange
 from dractl.simulation.controllers.jobset import RestartDecision, decide_restart
 from dractl.simulation.effects import list_jobs
@@ -27,11 +26,11 @@ class JobFailure(Struct, frozen=True):
 
 
 def fail_job(
-    scheduler: Scheduler, state: ClusterState, change: WorkloadChange, action: ControllerAction
+    initial: ClusterState, state: ClusterState, change: WorkloadChange, action: ControllerAction
 ) -> JobFailure:
     """Apply a failed Job: delete its pods or, under a JobSet, fail or restart the set.
 
-    ``scheduler`` is of the cluster before the change, ``action`` what the Job's controller does.
+    ``initial`` is the cluster before the change, ``action`` what the Job's controller does.
     """
     job = (change.kind, change.key)
     job_set_key, job_set = _find_job_set(state, change)
@@ -39,13 +38,13 @@ def fail_job(
         return JobFailure(action, {job: action.failure})
     decision = decide_restart(job_set, change.current, action.failure_reason)
     jobs = list_jobs(state, job_set_key) if decision.whole or decision.failure else [job]
-    ended_pods = _list_pods(scheduler, state, jobs)
+    ended_pods = _list_pods(state, jobs)
     name = "/".join(job_set_key)
     if decision.failure:
         message = f"{action.failure}, and JobSet {name} with it: {decision.failure}"
         return JobFailure(ControllerAction(ended_pods), dict.fromkeys(jobs, message))
     return JobFailure(
-        ControllerAction(ended_pods, _list_pods(scheduler, scheduler.state, jobs)),
+        ControllerAction(ended_pods, _list_pods(initial, jobs)),
         dict.fromkeys(jobs, ""),
         f"JobSet {name} restarts {_describe_restart(change.key[1], decision)}",
     )
@@ -57,10 +56,8 @@ def _find_job_set(state: ClusterState, change: WorkloadChange) -> tuple[Key, Raw
     return key, state.get("JobSet", key) if text_at(owner, "kind") == "JobSet" else None
 
 
-def _list_pods(
-    scheduler: Scheduler, state: ClusterState, jobs: list[WorkloadKey]
-) -> tuple[Raw, ...]:
-    return tuple(pod for job in jobs for pod in list_active_pods(scheduler, state, job))
+def _list_pods(state: ClusterState, jobs: list[WorkloadKey]) -> tuple[Raw, ...]:
+    return tuple(pod for job in jobs for pod in list_active_pods(state, job))
 
 
 def _describe_restart(job: str, decision: RestartDecision) -> str:

@@ -14,9 +14,9 @@ from dractl.cluster.pods import is_pending
 from dractl.cluster.state import ClusterState, Key, at, maps_at, text_at
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.snapshot import PodInfo, Snapshot
 from dractl.scheduler.verdict import NodeVerdict
 from dractl.simulation.workload_pods import NEW_SUFFIX, pod_identity
+from dractl.views import Pod
 
 PlacementCache = dict[Hashable, NodeVerdict | None]
 """The node that a pod got, by the history of the cluster until then."""
@@ -51,18 +51,14 @@ class QueueResult(Struct, frozen=True):
     """Pods that got a node, each with the node, in the order of the queue."""
 
 
-def list_pending_pods(snapshot: Snapshot, state: ClusterState) -> list[tuple[Key, PodInfo]]:
-    """Return the pods that kube-scheduler would try, in the order of its queue.
-
-    ``snapshot`` is of this cluster or of an earlier one: it has read most of the pods.
-    """
-    pods = ((key, snapshot.pod(pod)) for key, pod in state.all("Pod").items())
-    pending_pods = [(key, pod) for key, pod in pods if pod.turn is not None]
-    return sorted(pending_pods, key=lambda entry: entry[1].turn or ())
+def list_pending_pods(state: ClusterState) -> list[tuple[Key, Pod]]:
+    """Return the pods that kube-scheduler would try, in the order of its queue."""
+    pending_pods = [(key, pod) for key, pod in state.pods.items() if pod.queue_key is not None]
+    return sorted(pending_pods, key=lambda entry: entry[1].queue_key or ())
 
 
 def build_queue(
-    pending_pods: Sequence[tuple[Key, PodInfo]],
+    pending_pods: Sequence[tuple[Key, Pod]],
     new_pods: Collection[str],
     subjects: Collection[str],
     nodes: frozenset[str] | None,
@@ -77,14 +73,14 @@ def build_queue(
     queue: list[QueuedPod] = []
     end = 0
     for key, pod in pending_pods:
-        identity = pod_identity(key, pod.value)
-        generates_claims = identity in new_pods or pod.lacks_claims or not pod.uid
+        identity = pod_identity(key, pod.raw)
+        generates_claims = identity in new_pods or pod.has_uncreated_claims or not pod.uid
         if identity in new_pods or identity in subjects:
             is_subject = identity in subjects
-            queue.append(QueuedPod(key, pod.value, generates_claims, nodes, is_subject))
+            queue.append(QueuedPod(key, pod.raw, generates_claims, nodes, is_subject))
             end = len(queue)
         elif affected_nodes is None or affected_nodes:
-            queue.append(QueuedPod(key, pod.value, generates_claims, affected_nodes))
+            queue.append(QueuedPod(key, pod.raw, generates_claims, affected_nodes))
     return queue[:end]
 
 

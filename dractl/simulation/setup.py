@@ -159,7 +159,7 @@ def _keep_pending_pods(
 def _describe_subject(scheduler: Scheduler, key: Key, new_spec: Raw | None) -> Subject:
     pod = scheduler.state.get("Pod", key)
     workload = workload_key(pod, key[0])
-    replicas = list_active_pods(scheduler, scheduler.state, workload) if workload else ()
+    replicas = list_active_pods(scheduler.state, workload) if workload else ()
     return Subject(
         key=key,
         identities=frozenset({pod_identity(key, pod), _new_uid(key)}),
@@ -189,7 +189,7 @@ def _list_workload_pods(
     workload: WorkloadKey,
     terminating_pods: Collection[Key],
 ) -> WorkloadPods:
-    active = list_active_pods(scheduler, scheduler.state, workload)
+    active = list_active_pods(scheduler.state, workload)
     deleted = (
         pod
         for pod in active

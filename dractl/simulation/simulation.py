@@ -172,7 +172,7 @@ class Simulation(Struct):
         """Return what the controller does, and note what that means for Jobs and unknown kinds."""
         action = reconcile(self.state, change)
         if action.failure:
-            failure = fail_job(self.setup.scheduler, self.state, change, action)
+            failure = fail_job(self.setup.scheduler.state, self.state, change, action)
             self.finished_jobs |= failure.finished_jobs
             self.notes.append(failure.note)
             return failure.action
@@ -220,7 +220,7 @@ class Simulation(Struct):
     def schedule_pending_pods(self) -> None:
         """Try the pending pods up to the subject, and find out whether it runs."""
         queue = build_queue(
-            list_pending_pods(self.scheduler.snapshot, self.state),
+            list_pending_pods(self.state),
             self.created_uids | self.setup.regenerating_pods,
             self.subject_identities,
             self.setup.subject_nodes,
@@ -229,7 +229,7 @@ class Simulation(Struct):
         queue_result = schedule_pods(
             self.scheduler.after(self.state),
             queue,
-            self.setup.scheduler.played,
+            self.setup.scheduler.simulated_placements,
             tuple(self.history),
         )
         self.scheduler, self.state = queue_result.scheduler, queue_result.scheduler.state
@@ -247,7 +247,7 @@ class Simulation(Struct):
         return count_bound_pods(self._list_active_pods(subject.workload)) > subject.bound_replicas
 
     def _list_active_pods(self, workload: WorkloadKey) -> tuple[Raw, ...]:
-        return list_active_pods(self.setup.scheduler, self.state, workload)
+        return list_active_pods(self.state, workload)
 
     # -- the result --
 
@@ -281,8 +281,8 @@ class Simulation(Struct):
         initial = self.setup.scheduler
         notes: list[str] = []
         for kind, key in dict.fromkeys((*self.setup.workloads, *self.finished_jobs)):
-            pods_before = list_active_pods(initial, initial.state, (kind, key))
-            pods = list_active_pods(initial, state, (kind, key))
+            pods_before = list_active_pods(initial.state, (kind, key))
+            pods = list_active_pods(state, (kind, key))
             bound = count_bound_pods(pods)
             pending = min(count_bound_pods(pods_before) - bound, len(pods) - bound)
             if pending > 0:
@@ -297,11 +297,11 @@ class Simulation(Struct):
         if not self.subject_runs or not self.created_uids:
             return None
         queue = [
-            QueuedPod(key, pod.value, generates_claims=True, nodes=self.setup.subject_nodes)
-            for key, pod in list_pending_pods(self.scheduler.snapshot, self.state)
+            QueuedPod(key, pod.raw, generates_claims=True, nodes=self.setup.subject_nodes)
+            for key, pod in list_pending_pods(self.state)
             if pod.uid in self.created_uids
         ]
         if not queue:
             return None
-        cache = self.setup.scheduler.played
+        cache = self.setup.scheduler.simulated_placements
         return schedule_pods(self.scheduler, queue, cache, tuple(self.history)).scheduler.state

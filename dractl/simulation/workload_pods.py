@@ -6,7 +6,6 @@ from typing import Any
 from dractl.cluster.state import ClusterState, Key, map_at, text_at
 from dractl.cluster.workloads import workload
 from dractl.objects import Raw
-from dractl.scheduler.attempt import Scheduler
 from dractl.simulation.controllers import filter_active_pods
 
 WorkloadKey = tuple[str, Key]
@@ -35,19 +34,14 @@ def workload_key(pod: Raw | None, namespace: str) -> WorkloadKey | None:
     return None if owner is None else (owner[0], (namespace, owner[1]))
 
 
-def list_active_pods(
-    scheduler: Scheduler, state: ClusterState, key: WorkloadKey
-) -> tuple[Raw, ...]:
-    """Return the active pods of a workload in ``state``.
-
-    ``scheduler`` is of the cluster from which ``state`` was derived: it has read most of the pods.
-    """
+def list_active_pods(state: ClusterState, key: WorkloadKey) -> tuple[Raw, ...]:
+    """Return the active pods of a workload."""
     kind, (namespace, name) = key
     return filter_active_pods(
         [
-            pod
-            for (pod_namespace, _), pod in state.all("Pod").items()
-            if pod_namespace == namespace and scheduler.snapshot.pod(pod).workload == (kind, name)
+            pod.raw
+            for (pod_namespace, _), pod in state.pods.items()
+            if pod_namespace == namespace and pod.workload == (kind, name)
         ]
     )
 

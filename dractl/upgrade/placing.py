@@ -19,9 +19,9 @@ from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import without_allocation
 from dractl.scheduler.claims import PodClaim
-from dractl.scheduler.snapshot import PodInfo
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.upgrade.finding import Finding, Level
+from dractl.views import Pod
 
 _LEADERS = 12  # nodes of different kinds whose devices are compared
 _NAMED = 3
@@ -127,7 +127,7 @@ def _further(namespace: str, claim: str) -> Raw:
 
 
 def _wants(pod: Raw) -> bool:
-    return bool(maps_at(pod, "spec", "resourceClaims") or PodInfo(pod).extended)
+    return bool(maps_at(pod, "spec", "resourceClaims") or Pod(pod).extended_requests)
 
 
 def _kind(state: ClusterState, namespace: str, pod: Raw) -> Hashable:

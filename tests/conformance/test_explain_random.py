@@ -117,7 +117,7 @@ def question(
 ) -> dict[str, Any]:
     """The oracle's question about a changed cluster."""
     pod = next(value for key, value in state.all("Pod").items() if key[1] == "asking")
-    held = AllocatedState.from_claims(state.claims, features)
+    held = AllocatedState.from_claims(state.decoded_claims, features)
     claims = [
         dict(c.value) for c in enter(state, pod, recreated=True).claims if c.value is not None
     ]

@@ -9,7 +9,8 @@ import pytest
 from dractl.allocation import Features
 from dractl.cel import reading
 from dractl.explain import Explainer, Explanation, find
-from dractl.scheduler.groups import ClaimsHeld, Groups, names_read
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.groups import attribute_names
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -282,9 +283,12 @@ def keys(
     held: list[dict[str, Any]] | None = None,
 ) -> list[object]:
     state = state_of(node("node-1"), node("node-2"), *slices, *(held or []))
-    taken = ClaimsHeld.of(state, Features.for_release("1.37"))
-    groups, names = Groups(state.slices), names_read(reading, {"expression": expression})
-    return [groups.key(value, names, taken.in_use) for value in state.all("Node").values()]
+    scheduler = Scheduler(state, Features.for_release("1.37"))
+    names, in_use = (
+        attribute_names(reading, {"expression": expression}),
+        scheduler.held_devices.in_use,
+    )
+    return [scheduler.groups.key(node.raw, names, in_use) for node in state.nodes.values()]
 
 
 def test_names_and_values_that_nothing_reads_do_not_matter() -> None:

@@ -13,7 +13,8 @@ from dractl.cel import environment
 from dractl.cluster.state import ClusterState
 from dractl.model import Target
 from dractl.scheduler import known_bugs
-from dractl.scheduler.groups import ClaimsHeld, names_read
+from dractl.scheduler.groups import attribute_names
+from dractl.scheduler.holdings import held_devices
 
 compiled = environment(Target.of("1.37"), "stored").compile
 
@@ -24,14 +25,15 @@ def selecting(expression: str) -> dict[str, Any]:
 
 def test_names_of_selectors_and_of_constraints() -> None:
     constraint = {"constraints": [{"matchAttribute": "resource.kubernetes.io/pcieRoot"}]}
-    assert names_read(
+    assert attribute_names(
         compiled, selecting('device.attributes["x.io"].model == "a"'), constraint
     ) == {"model", "pcieRoot"}
 
 
 def test_a_selector_may_read_any_attribute() -> None:
     assert (
-        names_read(compiled, selecting('device.attributes["x.io"].all(name, name != "a")')) is None
+        attribute_names(compiled, selecting('device.attributes["x.io"].all(name, name != "a")'))
+        is None
     )
 
 
@@ -67,7 +69,6 @@ def test_what_claims_hold_after_a_change_is_what_they_hold_read_anew() -> None:
     features = Features.for_release("1.36")
     where = [(pool, device) for pool in ("p", "q", "s") for device in ("0", "1")]
     state = ClusterState({"ResourceClaim": {}})
-    held = ClaimsHeld.of(state, features)
     for step in range(300):
         name = f"c{chance.randrange(8)}"
         made = claim(
@@ -76,5 +77,8 @@ def test_what_claims_hold_after_a_change_is_what_they_hold_read_anew() -> None:
             shares=step > 200 and chance.random() < 0.3,
         )
         state = state.replace("ResourceClaim", ("a", name), made if chance.random() < 0.7 else None)
-        held, anew = ClaimsHeld.of(state, features, held), ClaimsHeld.of(state, features)
-        assert (held.devices, held.in_use) == (anew.devices, anew.in_use)
+        updated = held_devices(state, features)
+        computed = held_devices(
+            ClusterState({"ResourceClaim": state.all("ResourceClaim")}), features
+        )
+        assert (updated.devices, updated.in_use) == (computed.devices, computed.in_use)

@@ -10,7 +10,7 @@ from dractl.allocation import Features
 from dractl.model import Taint
 from dractl.scheduler.node_filters import NodeFilters
 from dractl.scheduler.rejection import LabelUnmet, NodeLabel, Untolerated
-from dractl.scheduler.snapshot import Snapshot
+from dractl.scheduler.snapshot import snapshot_of
 from tests.explain.cluster import node, pod, state_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def filters(
     release: str = "1.37",
     delegated: frozenset[str] = frozenset(),
 ) -> NodeFilters:
-    snapshot = Snapshot.of(state_of(asking, *others))
+    snapshot = snapshot_of(state_of(asking, *others))
     return NodeFilters(
         snapshot, snapshot.pod(asking), Features.for_release(release), delegated=delegated
     )
@@ -34,7 +34,7 @@ def reject(
 ) -> Rejection | None:
     """The first filter that refuses ``target``."""
     made = filters(asking, target, *others, **more)
-    return made.first(made.snapshot.nodes[target["metadata"]["name"]])
+    return made.first_rejection(made.snapshot.nodes[target["metadata"]["name"]])
 
 
 def running(name: str, where: str, **more: Any) -> dict[str, Any]:
@@ -350,7 +350,7 @@ def test_all_filters_that_refuse_a_node_in_order() -> None:
 
 def _all(asking: dict[str, Any], target: dict[str, Any], release: str) -> list[Rejection]:
     made = filters(asking, target, release=release)
-    return list(made.refusals(made.snapshot.nodes["node-1"]))
+    return list(made.rejections(made.snapshot.nodes["node-1"]))
 
 
 def test_resources_are_counted_as_the_scheduler_does_cpu_in_thousandths_and_the_rest_whole() -> (

@@ -18,7 +18,7 @@ AFFECTED_NODES = frozenset({"n-1"})
 def queue_of(*pods: tuple[Object, Object], affected_nodes: frozenset[str]) -> list[QueuedPod]:
     """Return the queue for the pod ``p``, with a new pod ``created``."""
     scheduler = scheduler_of(*pods)
-    pending_pods = list_pending_pods(scheduler.snapshot, scheduler.state)
+    pending_pods = list_pending_pods(scheduler.state)
     return build_queue(pending_pods, {"uid-created"}, {"uid-p"}, NODES, affected_nodes)
 
 
@@ -52,7 +52,7 @@ def test_pods_that_the_scheduler_does_not_try_are_not_pending() -> None:
     gated = replica("gated", schedulingGates=[{"name": "example.com/wait"}])
     foreign = replica("foreign", schedulerName="other-scheduler")
     scheduler = scheduler_of(replica("bound", on="n-1", gpu="gpu-0"), gated, foreign, replica("p"))
-    pending_pods = list_pending_pods(scheduler.snapshot, scheduler.state)
+    pending_pods = list_pending_pods(scheduler.state)
     assert [name for (_, name), _ in pending_pods] == ["p"]
 
 

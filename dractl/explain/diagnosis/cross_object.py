@@ -43,7 +43,7 @@ from dractl.model.nearest import nearest
 from dractl.objects import Raw
 from dractl.scheduler.preenqueue import enter
 from dractl.scheduler.rejection import LabelUnmet, PortTaken, Repelled
-from dractl.scheduler.snapshot import PodInfo
+from dractl.views import Pod
 
 _MACHINE_LABELS = (
     "instance-type",
@@ -97,7 +97,7 @@ def root_causes(
 # -- holders --
 
 
-def _active_holders(case: Case, ranked: Sequence[Cause]) -> list[tuple[str, PodInfo]]:
+def _active_holders(case: Case, ranked: Sequence[Cause]) -> list[tuple[str, Pod]]:
     """Return the pods that hold wanted devices and have not ended, with their names."""
     names = dict.fromkeys(
         h.pod for c in ranked for h in getattr(c, "holders", ()) if h.pod and not h.finished
@@ -110,12 +110,14 @@ def _active_holders(case: Case, ranked: Sequence[Cause]) -> list[tuple[str, PodI
 def _find_terminating_holders(
     case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
 ) -> Iterator[Cause]:
-    terminating = [(name, pod) for name, pod in _active_holders(case, ranked) if pod.deleted]
+    terminating = [
+        (name, pod) for name, pod in _active_holders(case, ranked) if pod.deletion_timestamp
+    ]
     if terminating:
-        first = terminating[0][1].value
+        first = terminating[0][1].raw
         yield HoldersTerminating(
             pods=tuple(name for name, _ in terminating),
-            since=min(pod.deleted for _, pod in terminating),
+            since=min(pod.deletion_timestamp for _, pod in terminating),
             on=tuple(dict.fromkeys(pod.node_name for _, pod in terminating)),
             finalizers=tuple(
                 str(f) for f in list_at(first, "metadata", "finalizers") if f not in _JOB_FINALIZERS
@@ -176,24 +178,24 @@ def _find_replicas_in_the_way(
 
 
 def _find_group_without_room(
-    case: Case, occupancy: Sequence[Cause], holders: Sequence[tuple[str, PodInfo]]
+    case: Case, occupancy: Sequence[Cause], holders: Sequence[tuple[str, Pod]]
 ) -> Cause | None:
     """Return the cause for a LeaderWorkerSet group whose own pods fill its topology domain."""
     group = leader_group(case.question.value)
     if group is None:
         return None
     neighbours = _in_namespace(case, holders)
-    members = [name for name, pod in neighbours if leader_group(pod.value) == group]
+    members = [name for name, pod in neighbours if leader_group(pod.raw) == group]
     return _group_without_room(case, group, occupancy, members)
 
 
-def _in_namespace(case: Case, pods: Sequence[tuple[str, PodInfo]]) -> list[tuple[str, PodInfo]]:
+def _in_namespace(case: Case, pods: Sequence[tuple[str, Pod]]) -> list[tuple[str, Pod]]:
     """Return the pods in the subject's namespace."""
     return [(name, pod) for name, pod in pods if key_of(name)[0] == case.question.key[0]]
 
 
 def _find_rollout(
-    case: Case, owner: tuple[str, str], holders: Sequence[tuple[str, PodInfo]]
+    case: Case, owner: tuple[str, str], holders: Sequence[tuple[str, Pod]]
 ) -> Cause | None:
     """Return the cause for a Deployment whose old replicas hold what the new one wants."""
     kind, name = owner
@@ -201,7 +203,7 @@ def _find_rollout(
     old_holders = [
         pod_name
         for pod_name, pod in _in_namespace(case, holders)
-        if workload(pod.value) == owner and _controller_name(pod.value) != new
+        if pod.workload == owner and _controller_name(pod.raw) != new
     ]
     if kind != "Deployment" or not old_holders:
         return None
@@ -212,13 +214,13 @@ def _find_rollout(
 
 
 def _find_own_replicas(
-    case: Case, owner: tuple[str, str], holders: Sequence[tuple[str, PodInfo]]
+    case: Case, owner: tuple[str, str], holders: Sequence[tuple[str, Pod]]
 ) -> Iterator[Cause]:
     """Yield causes for replicas of the subject's workload, or earlier runs of its CronJob."""
     kind, name = owner
     namespace = case.question.key[0]
     neighbours = _in_namespace(case, holders)
-    replicas = tuple(n for n, pod in neighbours if workload(pod.value) == owner)
+    replicas = tuple(n for n, pod in neighbours if pod.workload == owner)
     if replicas and 2 * len(replicas) >= len(holders):  # not one among many that hold devices
         yield from _find_claims_for_sharing(case, case.question.value)
         completes = kind == "Job"
@@ -233,7 +235,7 @@ def _find_own_replicas(
     elif kind == "Job":
         cron_job = _cron_job_of_job(case, namespace, name)
         runs = [
-            _controller_name(pod.value)
+            _controller_name(pod.raw)
             for _, pod in neighbours
             if cron_job and _cron_job_of_pod(case, pod) == cron_job
         ]
@@ -411,7 +413,7 @@ def _cron_job_of_job(case: Case, namespace: str, job: str) -> str:
     return next((text_at(o, "name") for o in owners if o.get("kind") == "CronJob"), "")
 
 
-def _cron_job_of_pod(case: Case, pod: PodInfo) -> str:
+def _cron_job_of_pod(case: Case, pod: Pod) -> str:
     kind, name = pod.workload or ("", "")
     return _cron_job_of_job(case, pod.namespace, name) if kind == "Job" else ""
 
@@ -482,7 +484,7 @@ def _node_exists(case: Case, node: str) -> bool:
 
 def _is_unready(case: Case, node: str) -> bool:
     info = case.scheduler.snapshot.nodes.get(node)
-    return info is not None and info.unready
+    return info is not None and info.is_unready
 
 
 # -- nodes and drivers --
@@ -622,10 +624,7 @@ def _find_unmatched_daemon_set(
             continue
         owner = ("DaemonSet", key[1])
         runs = any(
-            workload(pod.value) == owner
-            for name in peers
-            if name in nodes
-            for pod in nodes[name].pods
+            pod.workload == owner for name in peers if name in nodes for pod in nodes[name].pods
         )
         for label, text in map_at(value, "spec", "template", "spec", "nodeSelector").items():
             if runs and all(nodes[name].labels.get(label) != text for name in lacking):
@@ -805,7 +804,7 @@ def find_pod_not_tried(case: Case) -> Iterator[Cause]:
         scheduler_name(value) != DEFAULT_SCHEDULER
         or case.question.kind != "Pod"
         or not pod.uid
-        or pod.ended
+        or pod.has_ended
     ):
         return
     if _may_lack_claims(case, value) or any(
@@ -819,7 +818,7 @@ def find_pod_not_tried(case: Case) -> Iterator[Cause]:
         case.state, value, "Scheduled"
     )
     if not has_condition and not scheduler_event and pod.phase == "Pending":
-        yield NotTriedYet(since=pod.created, new=is_new(case.state, value))
+        yield NotTriedYet(since=pod.creation_timestamp, new=is_new(case.state, value))
 
 
 def _may_lack_claims(case: Case, pod: Mapping[str, Any]) -> bool:

@@ -150,7 +150,7 @@ def _allocation_causes(case: Case, verdict: NodeVerdict, survey: Survey) -> list
 def _locate_cause(cause: Cause, verdict: NodeVerdict) -> Cause:
     """Return a cause with this node, and the node's labels where the cause compares them."""
     if isinstance(cause, SliceNodeMismatch) and cause.keys:
-        labels = map_at(verdict.node, "metadata", "labels")
+        labels = verdict.node.labels
         node_labels = tuple(
             NodeLabel(key, str(labels[key]) if key in labels else None) for key in cause.keys
         )
@@ -250,7 +250,7 @@ def _filter_cause(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Cau
 def _similar_label(verdict: NodeVerdict, rejection: Rejection) -> str | None:
     """Return a label of the node that has the wanted value under a similar key."""
     unmet_label = next((one for one in rejection.unmet if isinstance(one, LabelUnmet)), None)
-    labels = map_at(verdict.node, "metadata", "labels")
+    labels = verdict.node.labels
     if unmet_label is None or unmet_label.key in labels:
         return None
     similar = nearest(
@@ -303,7 +303,9 @@ def _largest_users(case: Case, node: str, rejection: Rejection) -> tuple[str, ..
         or rejection.resource in (None, "pods")
     ):
         return ()
-    amounts = [(pod.amounts.get(rejection.resource or "", 0), pod.full_name) for pod in info.pods]
+    amounts = [
+        (pod.request_units.get(rejection.resource or "", 0), pod.full_name) for pod in info.pods
+    ]
     return tuple(
         name
         for amount, name in sorted(amounts, key=lambda u: (-u[0], u[1]))[:MAX_USERS_NAMED]
@@ -348,7 +350,7 @@ def _class_without_mapping(case: Case, verdict: NodeVerdict, resource: str) -> C
     """
     if "/" not in resource:
         return None
-    allocatable = map_at(verdict.node, "status", "allocatable")
+    allocatable = map_at(verdict.node.status, "allocatable")
     if str(allocatable.get(resource, "0")) != "0":
         return None
     scheduler = case.scheduler
@@ -358,12 +360,7 @@ def _class_without_mapping(case: Case, verdict: NodeVerdict, resource: str) -> C
             f"{IMPLICIT_PREFIX}{item.metadata.name}": item.metadata.name or ""
             for item in scheduler.state.classes
         }
-    offered = {
-        r
-        for node in scheduler.nodes.values()
-        for r in map_at(node, "status", "allocatable")
-        if is_extended(r)
-    }
+    offered = {r for node in scheduler.nodes.values() for r in node.allocatable if is_extended(r)}
     similar = nearest(resource, class_by_resource.keys() | offered)
     here = (verdict.name,)
     if similar is not None and resource not in class_by_resource.keys() | offered:

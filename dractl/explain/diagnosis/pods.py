@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dractl.allocation import DeviceID, backing_classes
 from dractl.cluster.paste import NextStep, command
 from dractl.cluster.pods import ended, stuck
-from dractl.cluster.state import at, key_of, list_at, map_at, maps_at, text_at
+from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import refusal
 from dractl.explain.answer import AllocatedDevice
 from dractl.explain.case import Case
@@ -18,12 +18,12 @@ from dractl.explain.reasons.scheduling import UpstreamBug
 from dractl.model import ResourceSlice
 from dractl.objects import Raw
 from dractl.scheduler import binding
-from dractl.scheduler.attempt import CANNOT_ALLOCATE
 from dractl.scheduler.binding import BindingFailure
+from dractl.scheduler.cycle import CANNOT_ALLOCATE
 from dractl.scheduler.known_bugs import decisive_bug
-from dractl.scheduler.node_filters import declared_features
-from dractl.scheduler.snapshot import init_request
+from dractl.scheduler.node_filters import needed_node_features
 from dractl.scheduler.volumes import claim_names
+from dractl.views.amounts import init_container_request
 
 
 def find_upstream_bug(case: Case) -> Cause | None:
@@ -132,7 +132,7 @@ def note_rival_classes(case: Case) -> Iterator[str]:
     Upstream: dynamic-resource-allocation/deviceclass/extendedresourcecache.
     """
     classes, features = case.scheduler.state.classes, case.scheduler.features
-    for resource in case.pod.extended:
+    for resource in case.pod.extended_requests:
         named = sorted(
             c.metadata.name for c in classes if c.spec.extended_resource_name == resource
         )
@@ -148,14 +148,12 @@ def note_missing_node_features(case: Case) -> Iterator[str]:
     after DRA.
     """
     required = (
-        declared_features(case.question.value)
-        if case.scheduler.features.has("declared-features")
-        else []
+        needed_node_features(case.pod) if case.scheduler.features.has("declared-features") else []
     )
     nodes = [
         name
         for name, node in case.scheduler.nodes.items()
-        if not set(required) <= set(list_at(node, "status", "declaredFeatures"))
+        if not set(required) <= set(node.declared_features)
     ]
     if required and nodes:
         more = f" and {len(nodes) - 3} more" if len(nodes) > 3 else ""
@@ -194,7 +192,7 @@ def volumes_of(case: Case) -> Iterator[tuple[str, str]]:
         claim = case.state.get("PersistentVolumeClaim", (case.pod.namespace, name))
         phase = text_at(claim, "status", "phase") or "Pending"
         if claim is None and template is not None:
-            phase = "awaited" if case.pod.created else "to be made"
+            phase = "awaited" if case.pod.creation_timestamp else "to be made"
         elif claim is None:
             phase = "missing" if case.state.has("PersistentVolumeClaim") else "not in the input"
         phases.append((name, phase))
@@ -268,7 +266,7 @@ def note_largest_request(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
             " containers ask for"
         )
         return
-    init = init_request(spec, resource)
+    init = init_container_request(spec, resource)
     if init is not None:
         name, amount = init
         yield (

@@ -125,7 +125,7 @@ def _edits(
 ) -> Iterator[Rewrite]:
     """Other texts for an expression that is false, or fails, on the devices ``lost``. ``meant``: on others it is true,
     so that a condition that is false on these is no mistake."""
-    for part in problem.scheduler.compile(text).conjuncts:
+    for part in problem.scheduler.compile_selector(text).conjuncts:
         if all(problem.case.holds(part.text, device) for device in lost):
             continue
         if meant and not any(found.error for found in problem.case.evaluations(part.text, lost)):

@@ -20,7 +20,8 @@ from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.between import PodsNotCreated
 from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped
-from dractl.scheduler.snapshot import PodInfo, quantity
+from dractl.views import Pod
+from dractl.views.amounts import quantity
 
 _CONTAINERS = ("spec", "template", "spec", "containers")
 _OF_CLASS = "deviceclass.resource."  # how the implicit name of a class begins
@@ -105,9 +106,9 @@ def less(problem: FixProblem) -> Iterator[Candidate]:
     provided = backing_classes(problem.state.classes, problem.scheduler.features)
     init = len(maps_at(problem.pod, "spec", "initContainers"))
     best = max((len(r.candidates) for _, r in problem.requests()), default=0)
-    for resource, containers in PodInfo(problem.pod).extended.items() if provided else ():
-        for index, amount in containers if resource in provided else ():
-            container = index - init
+    for resource, containers in Pod(problem.pod).extended_requests.items() if provided else ():
+        for asking in containers if resource in provided else ():
+            container, amount = asking.container - init, asking.amount
             for left in dict.fromkeys((best, amount - 1, 1)):
                 if container < 0 or not 0 < left < amount:
                     continue

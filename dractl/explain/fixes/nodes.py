@@ -28,10 +28,11 @@ from dractl.explain.reasons.pools import SliceNodeMismatch
 from dractl.explain.reasons.scheduling import PlacedByHand
 from dractl.model.nearest import nearest
 from dractl.objects import Raw
-from dractl.scheduler.node_filters import tolerated
+from dractl.scheduler.node_constraints import is_tolerated
 from dractl.scheduler.rejection import PodAffinityUnmet, Rejection
-from dractl.scheduler.snapshot import NodeInfo, PodInfo, init_request, pod_requests, quantity
 from dractl.scheduler.verdict import NodeVerdict
+from dractl.views import Node, Pod
+from dractl.views.amounts import init_container_request, pod_requests, quantity
 
 _MOST = 6
 _NAMED = 3  # nodes
@@ -81,14 +82,12 @@ def _of(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> list
 
 def _untolerated(problem: FixProblem, verdict: NodeVerdict) -> list[Raw]:
     """The taints of a node that keep the pod away."""
-    tolerations = PodInfo(problem.question.value).tolerations
-    taints = zip(
-        maps_at(verdict.node, "spec", "taints"), NodeInfo(verdict.node).taints, strict=True
-    )
+    tolerations = Pod(problem.question.value).tolerations
+    taints = zip(maps_at(verdict.node.spec, "taints"), verdict.node.taints, strict=True)
     return [
         raw
         for raw, t in taints
-        if t.effect in ("NoSchedule", "NoExecute") and not tolerated(t, tolerations)
+        if t.effect in ("NoSchedule", "NoExecute") and not is_tolerated(t, tolerations)
     ]
 
 
@@ -98,7 +97,7 @@ def _node_patch(verdict: NodeVerdict, *operations: Operation) -> Patch:
 
 def _uncordon(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     operations = [remove("spec", "unschedulable")]
-    taints = maps_at(verdict.node, "spec", "taints")
+    taints = maps_at(verdict.node.spec, "taints")
     left = [t for t in taints if text_at(t, "key") != _CORDON]
     if len(left) < len(taints):
         operations.append(_taints(left))
@@ -135,8 +134,8 @@ def _taints(left: list[Raw]) -> Operation:
 
 
 def _untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
-    taints = maps_at(verdict.node, "spec", "taints")
-    cordoned = bool(at(verdict.node, "spec", "unschedulable"))
+    taints = maps_at(verdict.node.spec, "taints")
+    cordoned = bool(at(verdict.node.spec, "unschedulable"))
     bad = [
         t for t in _untolerated(problem, verdict) if not (cordoned and text_at(t, "key") == _CORDON)
     ]
@@ -164,7 +163,7 @@ def _untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterato
         operations = append(
             problem.question.value, ("spec", "tolerations"), [with_effect(t) for t in own]
         )
-        machine = map_at(verdict.node, "metadata", "labels").get(_ARCH)
+        machine = verdict.node.labels.get(_ARCH)
         foreign = machine is not None and any(text_at(t, "key") == _ARCH for t in own)
         yield Candidate(
             f"tolerate taint {names}" if foreign else f"add a toleration for {names} to the pod",
@@ -194,21 +193,19 @@ def _untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterato
         yield Candidate(title, untainted, slot, Preference.POLICY, effect=effect)
 
 
-def _kubelet_says(node: Raw) -> str:
+def _kubelet_says(node: Node) -> str:
     """The message of the condition that a node is not ready; empty for nodes that are, and from other controllers."""
-    ready = next(
-        (c for c in maps_at(node, "status", "conditions") if c.get("type") == "Ready"), None
-    )
-    return text_at(ready, "message") if text_at(ready, "status") == "False" else ""
+    ready = node.condition("Ready")
+    return ready.message if ready.status == "False" else ""
 
 
 def _affinity(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
-    labels = map_at(verdict.node, "metadata", "labels")
+    labels = verdict.node.labels
     spec = map_at(problem.question.value, "spec")
     wrong = {k: v for k, v in map_at(spec, "nodeSelector").items() if labels.get(k) != v}
     terms = maps_at(problem.question.value, *_REQUIRED, "nodeSelectorTerms")
-    wanted = PodInfo(problem.question.value).node_affinity
-    fails = bool(terms) and wanted is not None and not NodeInfo(verdict.node).matches(wanted)
+    wanted = Pod(problem.question.value).node_affinity
+    fails = bool(terms) and wanted is not None and not verdict.node.matches(wanted)
     by_class = (
         text_at(spec, "runtimeClassName") if wrong and _from_runtime_class(problem, wrong) else ""
     )
@@ -275,7 +272,7 @@ def _near_labels(
 ) -> Iterator[Candidate]:
     """The value, or the key, that nodes have, where a nodeSelector or a node affinity has a typing error: what no node
     has."""
-    labels = map_at(verdict.node, "metadata", "labels")
+    labels = verdict.node.labels
     there = {
         entry
         for node in problem.state.all("Node").values()
@@ -402,7 +399,7 @@ def _given(key: str) -> bool:
 def label(verdict: NodeVerdict, added: Mapping[str, str]) -> Patch:
     """A patch that sets labels of a node."""
     return _node_patch(
-        verdict, *(put(verdict.node, ("metadata", "labels", k), v) for k, v in added.items())
+        verdict, *(put(verdict.node.raw, ("metadata", "labels", k), v) for k, v in added.items())
     )
 
 
@@ -460,7 +457,7 @@ def _resources(
         )
         others = [p for p in others if resource in pod_requests(map_at(p, "spec"))]
         yield from _ask_less(problem, verdict, rejection)
-    yield from _end_pods(problem, verdict, tuple(PodInfo(p).full_name for p in others))
+    yield from _end_pods(problem, verdict, tuple(Pod(p).full_name for p in others))
 
 
 def _without(problem: FixProblem, resource: str) -> Candidate:
@@ -488,7 +485,7 @@ def _ask_less(
     if problem.pod is None or rejection.free is None or rejection.want is None:
         return
     spec = map_at(problem.question.value, "spec")
-    deciding = init_request(spec, resource)
+    deciding = init_container_request(spec, resource)
     kind = "containers" if deciding is None else "initContainers"
     containers = maps_at(spec, kind)
     amounts = [quantity(at(c, "resources", "requests", resource) or 0) for c in containers]
@@ -505,7 +502,7 @@ def _ask_less(
         left = present - (quantity(rejection.want) - quantity(rejection.free))
     except OverflowError:  # amounts too far apart for one number, 1e9999 and 1n
         return
-    offered = map_at(verdict.node, "status", "allocatable").get(resource)
+    offered = map_at(verdict.node.status, "allocatable").get(resource)
     if resource.startswith("hugepages-") and not quantity(offered).sign():
         yield _without(problem, resource)
     if left.sign() <= 0:

@@ -121,11 +121,9 @@ def _as_queued(problem: FixProblem, pod: Raw) -> ClusterState:
     scheduler = scheduler_of(state, pod, problem.asked.key)
     if scheduler.is_default or not scheduler.may_run:
         return state
-    known = state.derived.get(as_default)
-    if known is None or known[0] is not state:
-        known = state.derived[as_default] = state, as_default(state, scheduler.name)
-    queued: ClusterState = known[1]
-    return queued
+    return state.cache.from_sources(
+        ("as-default", scheduler.name), (state,), lambda _: as_default(state, scheduler.name)
+    )
 
 
 def _as_placed_by_default(change: Change) -> Change:
@@ -233,11 +231,12 @@ def _quicker(
     asked, gone = problem.asked.key, simulation.ended_pods[0]
     there = frozenset((text_at(problem.state.get("Pod", gone), "spec", "nodeName"),))
     begun = problem.scheduler.after(apply(problem.state, (Delete("/".join(("Pod", *gone))),)))
-    others = [
-        (key, pod) for key, pod in list_pending_pods(begun.snapshot, begun.state) if key != asked
-    ][:_RIVALS]
+    others = [(key, pod) for key, pod in list_pending_pods(begun.state) if key != asked][:_RIVALS]
     taken = schedule_pods(
-        begun, [QueuedPod(key, pod.value, pod.lacks_claims, there) for key, pod in others], {}, gone
+        begun,
+        [QueuedPod(key, pod.raw, pod.has_uncreated_claims, there) for key, pod in others],
+        {},
+        gone,
     )
     options = SimulationOptions(candidate_nodes=frozenset(nodes))
     try:

@@ -435,11 +435,8 @@ def verify(problem: FixProblem, candidate: Candidate) -> tuple[str, ...]:
 
 def _evictors(scheduler: Scheduler) -> Mapping[DeviceID, tuple[DeviceTaint, ...]]:
     """The devices that evict pods; looked for once in clusters with the same slices."""
-    derived, slices = scheduler.state.derived, scheduler.slices
-    if evicting not in derived or derived[evicting][0] is not slices:
-        derived[evicting] = slices, evicting(slices)
-    found: Mapping[DeviceID, tuple[DeviceTaint, ...]] = derived[evicting][1]
-    return found
+    slices = scheduler.slices
+    return scheduler.state.cache.from_sources("evicting", (slices,), lambda _: evicting(slices))
 
 
 def _again(problem: FixProblem, scheduler: Scheduler, candidate: Candidate) -> Attempt | None:

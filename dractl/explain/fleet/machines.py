@@ -22,7 +22,7 @@ from dractl.explain.explain import Explainer, Options
 from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ResourceSlice
 from dractl.objects import Raw
 from dractl.scheduler.extended import provided
-from dractl.scheduler.snapshot import REQUIRED, node_selector
+from dractl.views.selectors import REQUIRED, node_selector
 
 MAX_SELECTORS_ASSUMED = 8  # selectors of slices that are assumed to match, one after the other
 

@@ -205,7 +205,7 @@ def _shortages(scheduler: Scheduler, devices: Devices, name: str) -> dict[Device
 
     allocator = scheduler.allocator.replace(classes=(cast("DeviceClass", decode(_ANY_CLASS)),))
     (request,) = allocator.survey(
-        scheduler.state.decode(node), [cast("ResourceClaim", decode(_ANY_CLAIM))]
+        scheduler.state.decode(node.raw), [cast("ResourceClaim", decode(_ANY_CLAIM))]
     ).requests
     losses = [loss for stage in request.stages if stage.name != "in-use" for loss in stage.lost]
     holder_texts: dict[tuple[str, str, str], str] = {}
@@ -277,7 +277,7 @@ def _status(
 
 def _capacity_left(scheduler: Scheduler, identity: DeviceID, device: Device) -> str:
     """Describe what remains of the capacities of a device that several claims may hold."""
-    consumed = scheduler.held.devices.capacity.get(identity)
+    consumed = scheduler.held_devices.devices.capacity.get(identity)
     if consumed is None or not device.allow_multiple_allocations:
         return ""
     amounts = ((name, capacity.value) for name, capacity in device.capacity.items())

@@ -18,7 +18,7 @@ from dractl.explain.reasons.next_step import DAEMONSETS, AskedObject, add_the_re
 from dractl.explain.reasons.phrases import Names, Scope, first, plural
 from dractl.model import DeviceClass, Quantity, Target
 from dractl.model.nearest import nearest
-from dractl.scheduler import admission, attempt, prebind, quota
+from dractl.scheduler import admission, cycle, prebind, quota
 from dractl.scheduler.attempt import Scheduler
 
 
@@ -123,7 +123,7 @@ class ClassMissing(OfRequest, frozen=True, kw_only=True):
     names no class at all. ``driver`` is the one that installs a class of that name, where it is known; ``silent``: it
     publishes no devices."""
 
-    stops = (attempt.ClassMissing,)
+    stops = (cycle.ClassMissing,)
     page = ReasonPage(
         "class-missing",
         "the DeviceClass does not exist",
@@ -144,7 +144,7 @@ class ClassMissing(OfRequest, frozen=True, kw_only=True):
     silent: bool = False
 
     @classmethod
-    def of_stop(cls, stop: attempt.ClassMissing, scheduler: Scheduler) -> Cause:
+    def of_stop(cls, stop: cycle.ClassMissing, scheduler: Scheduler) -> Cause:
         # Where a known driver installs a class of that name, only another one of that driver's can have been meant.
         from dractl.drivers.classes import installed_by
 

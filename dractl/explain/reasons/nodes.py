@@ -18,7 +18,7 @@ from dractl.explain.reasons.passing_taints import passing
 from dractl.explain.reasons.phrases import Names, Scope, first, listed, plural
 from dractl.explain.reasons.refusals import labels_text, unmet
 from dractl.model.nearest import nearest
-from dractl.scheduler import attempt, prebind, volumes
+from dractl.scheduler import cycle, prebind, volumes
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.rejection import (
     Insufficient,
@@ -207,7 +207,7 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
 class NoNodes(Cause, frozen=True, kw_only=True):
     """The input has no node."""
 
-    stops = (attempt.NoNodes,)
+    stops = (cycle.NoNodes,)
     page = NodeFilter.page
 
     def sentence(self, names: Names, scope: Scope) -> str:

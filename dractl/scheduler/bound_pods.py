@@ -1,0 +1,41 @@
+"""The pods on nodes, as the filters for one pod see them."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from msgspec import Struct
+
+from dractl.scheduler.snapshot import NodeInfo, Snapshot
+from dractl.views import Pod
+
+
+class BoundPod(Struct, frozen=True):
+    """A pod on a node."""
+
+    pod: Pod
+    node: NodeInfo
+
+
+class BoundPods:
+    """The pods on nodes, but for the pod that is to be scheduled, which may be one of them."""
+
+    def __init__(self, snapshot: Snapshot, pod: Pod) -> None:
+        self.snapshot = snapshot
+        self.pod = pod
+
+    def on(self, node: NodeInfo) -> Sequence[Pod]:
+        """Return the other pods on a node."""
+        if self.pod.node_name != node.name:
+            return node.pods
+        return [other for other in node.pods if other is not self.pod]
+
+    @cached_property
+    def all(self) -> Sequence[BoundPod]:
+        """All other pods on nodes, in the order in which the cluster has its pods."""
+        order = {id(pod): position for position, pod in enumerate(self.snapshot.pods.values())}
+        bound = [
+            BoundPod(other, node)
+            for node in self.snapshot.nodes.values()
+            for other in self.on(node)
+        ]
+        return sorted(bound, key=lambda entry: order.get(id(entry.pod), 0))

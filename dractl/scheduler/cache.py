@@ -1,0 +1,144 @@
+"""All that a scheduler knows of a cluster before it looks at a pod."""
+
+from collections.abc import Hashable, Mapping
+from functools import cached_property
+
+from dractl.allocation import Allocator, Features, Verdict, apply_taint_rules, delegated_resources
+from dractl.cel import Program
+from dractl.cluster.derived import derive_from
+from dractl.cluster.state import ClusterState
+from dractl.model import ResourceSlice, Target
+from dractl.model.paths import text_at
+from dractl.scheduler.claims import PodClaim
+from dractl.scheduler.filter_results import PodFilterResults, filter_results
+from dractl.scheduler.groups import AttributeNames, NodeGroups
+from dractl.scheduler.holdings import HeldDevices, held_devices
+from dractl.scheduler.snapshot import Snapshot, snapshot_of
+from dractl.views import Node, Pod
+
+MAX_VERDICTS = 4096
+"""Verdicts that are kept from one attempt to the next."""
+
+
+class SchedulerCache:
+    """The values that a scheduler of one release derives from a cluster (:mod:`dractl.cluster.derived`).
+
+    Schedulers of a cluster before and after a change share all of them that the change does not concern.
+    """
+
+    def __init__(self, state: ClusterState, features: Features) -> None:
+        self.state = state
+        self.features = features
+
+    @cached_property
+    def nodes(self) -> Mapping[str, Node]:
+        """The nodes by name."""
+        return nodes_by_name(self.state)
+
+    @cached_property
+    def slices(self) -> tuple[ResourceSlice, ...]:
+        """The ResourceSlices with the taints of DeviceTaintRules."""
+        return tainted_slices(self.state, self.features)
+
+    @cached_property
+    def held_devices(self) -> HeldDevices:
+        """The devices that claims hold."""
+        return held_devices(self.state, self.features)
+
+    @cached_property
+    def snapshot(self) -> Snapshot:
+        """The nodes with their pods."""
+        return snapshot_of(self.state)
+
+    @cached_property
+    def groups(self) -> NodeGroups:
+        """The nodes that the allocator cannot tell apart."""
+        cache = self.state.cache
+        return cache.from_sources(
+            "node-groups", (self.slices,), lambda _: NodeGroups(self.slices, cache)
+        )
+
+    @cached_property
+    def allocator(self) -> Allocator:
+        """The allocator for the slices, classes and held devices of the cluster."""
+        return self.state.cache.from_sources(
+            ("allocator", self.features),
+            (self.slices, self.state.all("DeviceClass"), self.held_devices),
+            self._make_allocator,
+        )
+
+    def _make_allocator(self, previous: Allocator | None) -> Allocator:
+        slices, classes, held = self.slices, self.state.classes, self.held_devices.devices
+        if previous is None:
+            return Allocator(slices, classes, state=held, features=self.features)
+        return previous.replace(slices=slices, classes=classes, state=held)
+
+    def verdicts(
+        self, claims: tuple[PodClaim, ...], names: AttributeNames
+    ) -> dict[Hashable, Verdict | None]:
+        """Return the verdicts on open claims by key of the node, to be added to.
+
+        They are shared by all clusters with the same slices and classes if the key of a node tells all that is in use
+        there.
+        """
+        if not claims or not self.groups.are_independent:
+            return {}
+        questions = self.state.cache.from_sources(
+            ("verdicts", self.features),
+            (self.slices, self.state.all("DeviceClass")),
+            lambda _: dict[Hashable, dict[Hashable, Verdict | None]](),
+        )
+        question = names, tuple((c.full_name, repr(c.claim and c.claim.spec)) for c in claims)
+        if question not in questions and sum(map(len, questions.values())) > MAX_VERDICTS:
+            questions.clear()
+        return questions.setdefault(question, {})
+
+    def filters(self, pod: Pod) -> PodFilterResults:
+        """Return the filters for a pod, and what they say of each node."""
+        results = filter_results(self.state, self.features)
+        return results.of_pod(pod, self.delegated_resources(pod))
+
+    def delegated_resources(self, pod: Pod) -> frozenset[str]:
+        """Return the resources of a pod that NodeResourcesFit leaves to DRA."""
+        if "DRAExtendedResource" not in self.features.on:
+            return frozenset()
+        return delegated_resources(self.state.classes, self.features).intersection(pod.requests)
+
+    def compile_selector(self, expression: str) -> Program:
+        """Compile a selector, or a part of one, as the scheduler does."""
+        from dractl.cel import environment
+
+        gates = self.features.on if self.features.cel_on is None else self.features.cel_on
+        return environment(Target(self.features.release, gates), "stored").compile(expression)
+
+
+@derive_from("Node", "ResourceSlice")
+def nodes_by_name(state: ClusterState) -> Mapping[str, Node]:
+    """Return the nodes by name; without any, those that slices name, of which nothing else is known."""
+    if state.nodes:
+        return {name: node for (_, name), node in sorted(state.nodes.items(), key=lambda n: n[0])}
+    slices = state.all("ResourceSlice").values()
+    names = sorted({text_at(each, "spec", "nodeName") for each in slices} - {""})
+    return {name: _unseen_node(name) for name in names}
+
+
+def _unseen_node(name: str) -> Node:
+    labels = {"kubernetes.io/hostname": name}
+    return Node({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}})
+
+
+def tainted_slices(state: ClusterState, features: Features) -> tuple[ResourceSlice, ...]:
+    """Return the ResourceSlices with the taints of DeviceTaintRules, as the scheduler sees them."""
+    # Only the rules of 1.34 name classes.
+    by_class = features.has("rules-by-class")
+    return _tainted_by_class(state, features) if by_class else _tainted(state, features)
+
+
+@derive_from("ResourceSlice", "DeviceTaintRule")
+def _tainted(state: ClusterState, features: Features) -> tuple[ResourceSlice, ...]:
+    return apply_taint_rules(state.slices, state.taint_rules, features)
+
+
+@derive_from("ResourceSlice", "DeviceTaintRule", "DeviceClass")
+def _tainted_by_class(state: ClusterState, features: Features) -> tuple[ResourceSlice, ...]:
+    return apply_taint_rules(state.slices, state.taint_rules, features, classes=state.classes)

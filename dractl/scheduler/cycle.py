@@ -1,0 +1,279 @@
+"""One scheduling cycle: the way of a pod, or of a claim by itself, through PreFilter, Filter and PostFilter.
+
+kubernetes pkg/scheduler/schedule_one.go, pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
+"""
+
+from collections.abc import Collection, Hashable, Iterator
+from functools import cached_property
+from typing import ClassVar, cast
+
+from msgspec.structs import replace
+
+from dractl import model
+from dractl.allocation import Fatal, Features, NoAllocator, NodeError, Verdict, backing_classes
+from dractl.allocation.nodes import SelectorFault, selector_matches
+from dractl.errors import Unsupported
+from dractl.model import RequestRef
+from dractl.model.paths import at
+from dractl.scheduler import condition
+from dractl.scheduler.binding import failure
+from dractl.scheduler.cache import SchedulerCache
+from dractl.scheduler.claims import PodClaim
+from dractl.scheduler.extended import special_claim
+from dractl.scheduler.filter_results import FirstRejections
+from dractl.scheduler.groups import attribute_names
+from dractl.scheduler.prebind import late
+from dractl.scheduler.preemption import preempt
+from dractl.scheduler.stops import Stop
+from dractl.scheduler.verdict import Attempt, NodeVerdict
+from dractl.views import Node, Pod
+
+CANNOT_ALLOCATE = "cannot allocate all claims"
+NOT_ON_NODE = "resourceclaim not available on the node"
+TIMED_OUT = "timed out trying to allocate devices"
+
+
+class ClassMissing(Stop, frozen=True):
+    """A request names a DeviceClass that does not exist."""
+
+    absent: ClassVar[str] = "DeviceClass"
+
+    claim: PodClaim
+    request: RequestRef
+    device_class: str
+
+    @property
+    def text(self) -> str:
+        """The scheduler's message."""
+        return f"request {self.request}: device class {self.device_class} does not exist"
+
+
+class NoNodes(Stop, frozen=True):
+    """The cluster has no node."""
+
+    absent: ClassVar[str] = "Node"
+
+    @property
+    def text(self) -> str:
+        """The scheduler's message."""
+        return "no nodes available to schedule pods"
+
+
+class SchedulingCycle:
+    """One attempt to find a node."""
+
+    def __init__(
+        self,
+        cache: SchedulerCache,
+        pod: Pod | None,
+        claims: tuple[PodClaim, ...],
+        node_names: Collection[str] | None = None,
+    ) -> None:
+        self.cache = cache
+        self.features = cache.features
+        self.pod = pod
+        """The pod; None for claims as if a pod without any other requirement used them."""
+        self.claims = claims
+        self.open_claims = tuple(claim for claim in claims if not claim.allocated)
+        """The claims that are still to be allocated."""
+        self.node_names = node_names
+        """The nodes that are tried; None for all."""
+
+    def run(self) -> Attempt:
+        """Return the result of the cycle."""
+        return self._pre_filter() or self._conclude(tuple(self._filter()))
+
+    # -- PreFilter -------------------------------------------------------------------------------
+
+    def _pre_filter(self) -> Attempt | None:
+        """Return the attempt if it ends before any node."""
+        nodes = len(self.cache.nodes)
+        unusable = None if self.pod is None else self.cache.filters(self.pod).filters.volumes.stop
+        if unusable is not None and nodes:
+            message = condition.whole_pod_error(nodes, unusable.text)
+            message = condition.without_state(message)
+            return Attempt(self.claims, (unusable,), message=message)
+        missing = tuple(self._missing_classes())
+        if missing:
+            message = condition.whole_pod_error(nodes, missing[0].text)
+            message = self._with_preemption(message, [condition.NOT_HELPFUL] * nodes, claims=False)
+            return Attempt(self.claims, missing, message=message)
+        if not nodes:
+            return Attempt(self.claims, (NoNodes(),), message=NoNodes().text)
+        return None
+
+    def _missing_classes(self) -> Iterator[ClassMissing]:
+        """Yield each DeviceClass that a request names and that does not exist."""
+        names = {name for _, name in self.cache.state.all("DeviceClass")}
+        for claim in self.open_claims:
+            for request in claim.claim.spec.devices.requests if claim.claim is not None else ():
+                ref = RequestRef(claim.full_name, request.name)
+                classes = [
+                    (replace(ref, alternative=option.name), option.device_class_name)
+                    for option in request.first_available
+                ]
+                if request.exactly is not None:
+                    classes = [(ref, request.exactly.device_class_name)]
+                for reference, name in classes:
+                    if name and name not in names:
+                        yield ClassMissing(claim, reference, name)
+
+    # -- Filter ----------------------------------------------------------------------------------
+
+    def _filter(self) -> Iterator[NodeVerdict]:
+        """Yield the verdict on each node."""
+        names = self._attribute_names()
+        verdicts: dict[Hashable, Verdict | None] = {}
+        if not self._has_mapped_resources:
+            verdicts = self.cache.verdicts(self.open_claims, names)
+        groups, in_use = self.cache.groups, self.cache.held_devices.in_use
+        rejections = self._first_rejections()
+        allocated = [claim for claim in self.claims if claim.allocated]
+        for name, node in self.cache.nodes.items():
+            if self.node_names is not None and name not in self.node_names:
+                continue
+            group = groups.key(node.raw, names, in_use)
+            claims = self.open_claims
+            if self._has_mapped_resources:
+                special = self._special_claim(node)
+                if special is not None and special.claim is not None:
+                    claims = (*claims, special)
+                    group = group, repr(special.claim.spec)
+            if group not in verdicts:
+                verdicts[group] = allocate(self.cache, node, claims)
+            yield NodeVerdict(
+                node,
+                name,
+                None if rejections is None else rejections[name],
+                tuple([claim for claim in allocated if not self._is_usable(claim, node)]),
+                claims,
+                verdicts[group],
+                group,
+            )
+
+    @cached_property
+    def _has_mapped_resources(self) -> bool:
+        """True if a class provides an extended resource that the pod asks for."""
+        if self.pod is None or "DRAExtendedResource" not in self.features.on:
+            return False
+        classes = backing_classes(self.cache.state.classes, self.features)
+        return not classes.keys().isdisjoint(self.pod.extended_requests)
+
+    def _special_claim(self, node: Node) -> PodClaim | None:
+        """Return the claim that the scheduler makes on a node for extended resources of the pod."""
+        assert self.pod is not None
+        decoded = cast("model.Pod", self.cache.state.decode(self.pod.raw))
+        return special_claim(self.cache.state, decoded, node.raw, self.features)
+
+    def _attribute_names(self) -> frozenset[str] | None:
+        """Return the attributes that the pod's claims and all classes may read."""
+        classes = self.cache.state.all("DeviceClass").values()
+        return attribute_names(
+            self.cache.compile_selector,
+            *(at(each, "spec") for each in classes),
+            *(at(claim.value, "spec") for claim in self.claims),
+        )
+
+    def _first_rejections(self) -> FirstRejections | None:
+        """Return the first rejection of each node before DRA; None if the filters need not be asked."""
+        if self.pod is None or not self.cache.state.has("Node"):
+            return None
+        return self.cache.filters(self.pod).first_rejections
+
+    def _is_usable(self, claim: PodClaim, node: Node) -> bool:
+        """Decide whether an allocated claim can be used on a node."""
+        if self.features.binding_conditions and failure(claim) is not None:
+            return False
+        assert claim.claim is not None
+        allocation = claim.claim.status.allocation
+        if allocation is None or allocation.node_selector is None:
+            return True
+        try:
+            return selector_matches(allocation.node_selector, self.cache.state.decode(node.raw))
+        except SelectorFault:
+            return False
+
+    # -- PostFilter and what comes after a node was found ----------------------------------------
+
+    def _conclude(self, nodes: tuple[NodeVerdict, ...]) -> Attempt:
+        fatal = next((n for n in nodes if n.asked and is_fatal(self.features, n.outcome)), None)
+        if fatal is not None:
+            message = condition.filter_error(_fatal_text(fatal))
+            return Attempt(self.claims, nodes=nodes, fatal=fatal, message=message)
+        if any(node.fits for node in nodes):
+            failed = late(
+                self.cache.state,
+                self.features,
+                self.pod,
+                self.claims,
+                nodes,
+                mapped=self._has_mapped_resources,
+            )
+            late_text = None if failed is None else failed.text
+            return Attempt(self.claims, nodes=nodes, late=failed, message=late_text)
+        return self._post_filter(nodes)
+
+    def _post_filter(self, nodes: tuple[NodeVerdict, ...]) -> Attempt:
+        texts = [
+            text
+            for node in nodes
+            for text in (dra_texts(node) if node.rejection is None else node.rejection.texts)
+        ]
+        preemption = [condition.NOT_HELPFUL] * len(nodes)
+        if self.pod is not None and any(node.rejection is not None for node in nodes):
+            filters = self.cache.filters(self.pod).filters
+            preempting, preemption = preempt(filters, nodes, dra_texts)
+            if preempting:
+                return Attempt(self.claims, nodes=preempting)
+        message = self._with_preemption(
+            condition.fit_error(len(nodes), texts),
+            preemption,
+            claims=bool(self.claims or self._has_mapped_resources),
+        )
+        return Attempt(self.claims, nodes=nodes, message=message)
+
+    def _with_preemption(self, message: str, texts: list[str], *, claims: bool) -> str:
+        """Add to a message what preemption says of each node."""
+        if self.pod is not None and not self.pod.may_preempt:
+            preemption = condition.NEVER_PREEMPTS
+        else:
+            preemption = condition.fit_error(len(self.cache.nodes), texts)
+        return condition.with_preemption(
+            message,
+            preemption,
+            release_1_37=self.features.has("preemption-after-claims"),
+            claims=claims,
+        )
+
+
+def allocate(cache: SchedulerCache, node: Node, claims: tuple[PodClaim, ...]) -> Verdict | None:
+    """Return the allocator's verdict on one node; None if there is nothing to allocate."""
+    if not claims:
+        return None
+    decoded = [claim.claim for claim in claims if claim.claim is not None]
+    verdict = cache.allocator.allocate(cache.state.decode(node.raw), decoded)
+    if isinstance(verdict, NoAllocator):
+        raise Unsupported(verdict.message)
+    return verdict
+
+
+def _fatal_text(verdict: NodeVerdict) -> str:
+    if isinstance(verdict.outcome, Fatal):
+        return verdict.outcome.message
+    return f"node {verdict.name}: {TIMED_OUT}"
+
+
+def is_fatal(features: Features, verdict: Verdict | None) -> bool:
+    """Decide whether a verdict ends the attempt for all nodes; from 1.36 on a search that times out does."""
+    if isinstance(verdict, Fatal):
+        return True
+    return verdict is not None and verdict.times_out and features.has("timeout-is-fatal")
+
+
+def dra_texts(verdict: NodeVerdict) -> tuple[str, ...]:
+    """Return the DRA plugin's sentence about a node; none if the claims can be allocated or used there."""
+    if verdict.allocates:
+        return (NOT_ON_NODE,) if verdict.elsewhere else ()
+    if isinstance(verdict.outcome, NodeError):
+        return (verdict.outcome.message,)
+    return (TIMED_OUT if verdict.times_out else CANNOT_ALLOCATE,)

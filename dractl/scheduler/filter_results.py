@@ -1,0 +1,78 @@
+"""What the node filters say of pods, kept for as long as the objects that they read are the same."""
+
+from msgspec import Struct
+
+from dractl.allocation import Features
+from dractl.cluster.derived import update_from
+from dractl.cluster.state import ClusterState
+from dractl.scheduler.node_filters import NodeFilters
+from dractl.scheduler.rejection import Rejection
+from dractl.scheduler.snapshot import FILTER_KINDS, NodeInfo, Snapshot, snapshot_of
+from dractl.views import Pod
+
+_RejectionsByNode = dict[NodeInfo, Rejection | None]
+
+
+class FirstRejections(dict[str, Rejection | None]):
+    """The first rejection of each node by its name, asked for when it is first needed."""
+
+    def __init__(self, filters: NodeFilters, by_node: _RejectionsByNode) -> None:
+        super().__init__()
+        self._filters = filters
+        self._by_node = by_node
+        """Shared with pods that are the same to local filters, before and after a change."""
+
+    def __missing__(self, name: str) -> Rejection | None:
+        rejection = None
+        node = self._filters.snapshot.nodes.get(name)
+        if node is not None:
+            if self._filters.pod.node_name == name:  # the pod is not in its own way
+                rejection = self._filters.first_rejection(node)
+            elif node in self._by_node:
+                rejection = self._by_node[node]
+            else:
+                rejection = self._by_node[node] = self._filters.first_rejection(node)
+        self[name] = rejection
+        return rejection
+
+
+class PodFilterResults(Struct, frozen=True):
+    """The filters for one pod, and what they say of each node."""
+
+    filters: NodeFilters
+    first_rejections: FirstRejections
+
+
+class FilterResults:
+    """The results of the filters for all pods of a snapshot."""
+
+    def __init__(
+        self, snapshot: Snapshot, features: Features, previous: "FilterResults | None"
+    ) -> None:
+        self._snapshot = snapshot
+        self._features = features
+        self._by_pod: dict[tuple[int, frozenset[str]], PodFilterResults] = {}
+        # A node that is the same in two snapshots has the same pods on it.
+        self._local: dict[tuple[str, frozenset[str]], _RejectionsByNode] = (
+            {} if previous is None else previous._local
+        )
+
+    def of_pod(self, pod: Pod, delegated: frozenset[str]) -> PodFilterResults:
+        """Return the results for a pod; NodeResourcesFit leaves the ``delegated`` resources to DRA."""
+        results = self._by_pod.get((id(pod.raw), delegated))
+        if results is None or results.filters.pod.raw is not pod.raw:
+            filters = NodeFilters(self._snapshot, pod, self._features, delegated=delegated)
+            by_node: _RejectionsByNode = {}
+            if filters.is_local:
+                by_node = self._local.setdefault((filters.fingerprint, delegated), by_node)
+            results = PodFilterResults(filters, FirstRejections(filters, by_node))
+            self._by_pod[id(pod.raw), delegated] = results
+        return results
+
+
+@update_from(*FILTER_KINDS)
+def filter_results(
+    state: ClusterState, previous: FilterResults | None, features: Features
+) -> FilterResults:
+    """Return the results of the filters for the pods of a cluster."""
+    return FilterResults(snapshot_of(state), features, previous)

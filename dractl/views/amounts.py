@@ -1,0 +1,118 @@
+"""Amounts of resources that containers and pods ask for, as kube-scheduler and quotas add them up.
+
+kubernetes staging/src/k8s.io/component-helpers/resource/helpers.go.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from dractl.model import Quantity
+from dractl.model.paths import map_at, maps_at, text_at
+from dractl.objects import Raw
+
+Amounts = Mapping[str, Quantity]
+"""Amounts by the name of the resource."""
+
+
+def quantity(value: object) -> Quantity:
+    """Return a quantity of a node or pod; anything that is none counts as zero."""
+    return _parse_quantity(str(value)) if isinstance(value, str | int | float) else Quantity()
+
+
+@lru_cache(maxsize=4096)
+def _parse_quantity(text: str) -> Quantity:
+    try:
+        return Quantity.parse(text)
+    except ValueError:
+        return Quantity()
+
+
+def scheduler_units(resource: str, amount: Quantity) -> int:
+    """Return an amount as kube-scheduler counts it: CPU in thousandths, everything else whole, both rounded up.
+
+    kubernetes pkg/scheduler/framework/types.go Resource.Add.
+    """
+    return amount.milli_value() if resource == "cpu" else amount.value()
+
+
+def container_requests(container: Raw) -> dict[str, Quantity]:
+    """Return the requests of a container.
+
+    The API server copies limits to requests that are missing; manifests that no server has seen lack that.
+    """
+    requests = map_at(container, "resources", "requests")
+    limits = map_at(container, "resources", "limits")
+    return {name: quantity(value) for name, value in {**limits, **requests}.items()}
+
+
+def container_limits(container: Raw) -> dict[str, Quantity]:
+    """Return the limits of a container."""
+    limits = map_at(container, "resources", "limits")
+    return {name: quantity(value) for name, value in limits.items()}
+
+
+def pod_requests(spec: Raw) -> dict[str, Quantity]:
+    """Return the requests of a pod (PodRequests)."""
+    return _add_up_pod(spec, container_requests, "requests")
+
+
+def pod_limits(spec: Raw) -> dict[str, Quantity]:
+    """Return the limits of a pod, without zeros (PodLimits)."""
+    limits = _add_up_pod(spec, container_limits, "limits")
+    return {name: amount for name, amount in limits.items() if amount.sign()}
+
+
+def init_container_request(spec: Raw, resource: str) -> tuple[str, Quantity] | None:
+    """Return name and request of the init container that decides how much of a resource the pod asks for.
+
+    None if its main containers decide.
+    """
+    init_requests = [
+        (text_at(container, "name"), container_requests(container).get(resource, Quantity()))
+        for container in maps_at(spec, "initContainers")
+        if container.get("restartPolicy") != "Always"
+    ]
+    name, largest = max(
+        init_requests, key=lambda entry: entry[1].milli_value(), default=("", Quantity())
+    )
+    main_spec = {k: v for k, v in spec.items() if k not in ("initContainers", "overhead")}
+    return (name, largest) if pod_requests(main_spec).get(resource, Quantity()) < largest else None
+
+
+def _add_up_pod(
+    spec: Raw, amounts_of: Callable[[Raw], dict[str, Quantity]], field: str
+) -> dict[str, Quantity]:
+    """Add up ``requests`` or ``limits`` (``field``) of all containers, the pod's own, and its overhead."""
+    total: Amounts = {}
+    for container in maps_at(spec, "containers"):
+        total = _add(total, amounts_of(container))
+    sidecars: Amounts = {}
+    init: Amounts = {}
+    for container in maps_at(spec, "initContainers"):
+        amounts = amounts_of(container)
+        if container.get("restartPolicy") == "Always":
+            total, sidecars = _add(total, amounts), _add(sidecars, amounts)
+            init = _maximum(init, sidecars)
+        else:
+            init = _maximum(init, _add(sidecars, amounts))
+    pod_level = {n: quantity(value) for n, value in map_at(spec, "resources", field).items()}
+    total = {**_maximum(total, init), **pod_level}
+    overhead = {name: quantity(value) for name, value in map_at(spec, "overhead").items()}
+    return _add(total, {k: v for k, v in overhead.items() if field == "requests" or k in total})
+
+
+def _add(left: Amounts, right: Amounts) -> dict[str, Quantity]:
+    return {
+        **left,
+        **{name: left[name] + amount if name in left else amount for name, amount in right.items()},
+    }
+
+
+def _maximum(left: Amounts, right: Amounts) -> dict[str, Quantity]:
+    return {
+        **left,
+        **{
+            name: max(left[name], amount) if name in left else amount
+            for name, amount in right.items()
+        },
+    }

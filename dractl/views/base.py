@@ -1,0 +1,164 @@
+"""The parts that all objects of a cluster share, as lazy and lenient views."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+
+from dractl.model.paths import list_at, map_at, maps_at, text_at
+from dractl.objects import Raw
+
+Key = tuple[str, str]
+"""Namespace ("" for objects of the whole cluster) and name."""
+
+
+class OwnerReference(Struct, frozen=True):
+    """An entry of ``metadata.ownerReferences``."""
+
+    kind: str
+    name: str
+    uid: str
+    is_controller: bool
+    """True for the owner that creates the object again when it is deleted."""
+
+
+class Condition(Struct, frozen=True):
+    """An entry of ``status.conditions``; empty fields if the object has no such entry."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_transition: str = ""
+    """When ``status`` changed last (RFC 3339)."""
+
+
+class View:
+    """An object as it was read, with typed fields.
+
+    A field is read when it is first needed, and kept. One that is missing or of the wrong type, which no API server
+    would store, reads as empty: a view never raises. The view of an object that does not exist has empty fields only.
+    """
+
+    def __init__(self, raw: Raw | None, key: Key | None = None) -> None:
+        self.raw: Raw = {} if raw is None else raw
+        self._key = key
+
+    @property
+    def exists(self) -> bool:
+        """True if the input has the object."""
+        return bool(self.raw)
+
+    @cached_property
+    def key(self) -> Key:
+        """The namespace and name under which the cluster has the object; a manifest may leave out its namespace."""
+        return (self.namespace, self.name) if self._key is None else self._key
+
+    @property
+    def full_name(self) -> str:
+        """``namespace/name`` as the object has them."""
+        return f"{self.namespace}/{self.name}"
+
+    @cached_property
+    def kind(self) -> str:
+        """The kind that the object has."""
+        return text_at(self.raw, "kind")
+
+    @cached_property
+    def metadata(self) -> Mapping[str, Any]:
+        """``metadata``."""
+        return map_at(self.raw, "metadata")
+
+    @cached_property
+    def spec(self) -> Mapping[str, Any]:
+        """``spec``."""
+        return map_at(self.raw, "spec")
+
+    @cached_property
+    def status(self) -> Mapping[str, Any]:
+        """``status``."""
+        return map_at(self.raw, "status")
+
+    @cached_property
+    def name(self) -> str:
+        """``metadata.name``."""
+        return text_at(self.raw, "metadata", "name")
+
+    @cached_property
+    def namespace(self) -> str:
+        """``metadata.namespace``; "" for a manifest that leaves it out."""
+        return text_at(self.raw, "metadata", "namespace")
+
+    @cached_property
+    def uid(self) -> str:
+        """``metadata.uid``; "" for a manifest."""
+        return text_at(self.raw, "metadata", "uid")
+
+    @cached_property
+    def labels(self) -> Mapping[str, Any]:
+        """``metadata.labels``."""
+        return map_at(self.raw, "metadata", "labels")
+
+    @cached_property
+    def annotations(self) -> Mapping[str, Any]:
+        """``metadata.annotations``."""
+        return map_at(self.raw, "metadata", "annotations")
+
+    @cached_property
+    def creation_timestamp(self) -> str:
+        """``metadata.creationTimestamp`` (RFC 3339); "" for a manifest."""
+        return text_at(self.raw, "metadata", "creationTimestamp")
+
+    @cached_property
+    def deletion_timestamp(self) -> str:
+        """The time by which the object is to be gone (RFC 3339); "" if it is not being deleted."""
+        return text_at(self.raw, "metadata", "deletionTimestamp")
+
+    @cached_property
+    def finalizers(self) -> tuple[str, ...]:
+        """``metadata.finalizers``."""
+        return tuple(name for name in list_at(self.metadata, "finalizers") if isinstance(name, str))
+
+    @cached_property
+    def owners(self) -> tuple[OwnerReference, ...]:
+        """``metadata.ownerReferences``."""
+        return tuple(
+            OwnerReference(
+                text_at(owner, "kind"),
+                text_at(owner, "name"),
+                text_at(owner, "uid"),
+                owner.get("controller") is True,
+            )
+            for owner in maps_at(self.metadata, "ownerReferences")
+        )
+
+    @cached_property
+    def conditions(self) -> Mapping[str, Condition]:
+        """``status.conditions`` by type; of two with one type the first."""
+        return {
+            text_at(condition, "type"): Condition(
+                text_at(condition, "type"),
+                text_at(condition, "status"),
+                text_at(condition, "reason"),
+                text_at(condition, "message"),
+                text_at(condition, "lastTransitionTime"),
+            )
+            for condition in reversed(maps_at(self.status, "conditions"))
+        }
+
+    def condition(self, kind: str) -> Condition:
+        """Return the condition of one type."""
+        return self.conditions.get(kind, Condition())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.full_name!r})"
+
+
+def parse_timestamp(text: str) -> float | None:
+    """Return an RFC 3339 timestamp in seconds since 1970; None for any other text."""
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):
+        return None

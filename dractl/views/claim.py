@@ -1,0 +1,98 @@
+"""ResourceClaims."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+
+from dractl.model import NodeSelector
+from dractl.model.paths import at, map_at, maps_at, text_at
+from dractl.views.base import View
+from dractl.views.selectors import node_selector
+
+
+class AllocatedDevice(Struct, frozen=True):
+    """An entry of ``status.allocation.devices.results``."""
+
+    request: str
+    """The request, or ``request/alternative``."""
+    driver: str
+    pool: str
+    device: str
+    share_id: str
+    admin_access: bool
+
+
+class Consumer(Struct, frozen=True):
+    """An entry of ``status.reservedFor``."""
+
+    resource: str
+    """``pods``, ``podgroups`` or another resource in lower case."""
+    name: str
+    uid: str
+
+
+class Claim(View):
+    """A ResourceClaim."""
+
+    @cached_property
+    def devices(self) -> Mapping[str, Any]:
+        """``spec.devices``: requests, constraints and configuration."""
+        return map_at(self.spec, "devices")
+
+    @cached_property
+    def allocation(self) -> Mapping[str, Any]:
+        """``status.allocation``; empty if the claim is not allocated."""
+        return map_at(self.status, "allocation")
+
+    @property
+    def is_allocated(self) -> bool:
+        """True if the claim has an allocation."""
+        return bool(self.allocation)
+
+    @cached_property
+    def allocated_devices(self) -> tuple[AllocatedDevice, ...]:
+        """The devices that the claim holds."""
+        return tuple(
+            AllocatedDevice(
+                text_at(result, "request"),
+                text_at(result, "driver"),
+                text_at(result, "pool"),
+                text_at(result, "device"),
+                text_at(result, "shareID"),
+                result.get("adminAccess") is True,
+            )
+            for result in maps_at(self.allocation, "devices", "results")
+        )
+
+    @property
+    def allocation_timestamp(self) -> str:
+        """The time at which the claim was allocated (RFC 3339); "" if unknown."""
+        return text_at(self.allocation, "allocationTimestamp")
+
+    @cached_property
+    def node_selector(self) -> NodeSelector | None:
+        """The nodes on which the allocated devices can be used; None if all."""
+        selector = at(self.allocation, "nodeSelector")
+        return node_selector(selector) if isinstance(selector, dict) else None
+
+    @cached_property
+    def consumers(self) -> tuple[Consumer, ...]:
+        """The objects that the claim is reserved for."""
+        return tuple(
+            Consumer(text_at(entry, "resource"), text_at(entry, "name"), text_at(entry, "uid"))
+            for entry in maps_at(self.status, "reservedFor")
+        )
+
+    @property
+    def consumer_pods(self) -> tuple[str, ...]:
+        """The names of the pods that the claim is reserved for."""
+        entries = maps_at(self.raw, "status", "reservedFor")
+        return tuple([text_at(e, "name") for e in entries if e.get("resource") == "pods"])
+
+    @property
+    def owner_pods(self) -> tuple[str, ...]:
+        """The names of the pods for which the claim was generated."""
+        owners = maps_at(self.raw, "metadata", "ownerReferences")
+        return tuple([text_at(owner, "name") for owner in owners if owner.get("kind") == "Pod"])

@@ -1,0 +1,52 @@
+"""Events."""
+
+from functools import cached_property
+
+from msgspec import Struct
+
+from dractl.model.paths import map_at, text_at
+from dractl.views.base import View
+
+_COMBINED = "(combined from similar events): "
+"""The prefix that client-go tools/record/events_cache.go puts before a message."""
+
+
+class ObjectReference(Struct, frozen=True):
+    """The object that an event is about."""
+
+    kind: str
+    name: str
+    uid: str
+
+
+class Event(View):
+    """An event of core/v1 or of events.k8s.io/v1."""
+
+    @cached_property
+    def reason(self) -> str:
+        """``reason``, such as FailedScheduling."""
+        return text_at(self.raw, "reason")
+
+    @cached_property
+    def message(self) -> str:
+        """The message, without the prefix of combined events."""
+        message = text_at(self.raw, "message") or text_at(self.raw, "note")
+        return message.removeprefix(_COMBINED)
+
+    @cached_property
+    def regarding(self) -> ObjectReference:
+        """The object that the event is about."""
+        reference = map_at(self.raw, "involvedObject") or map_at(self.raw, "regarding")
+        return ObjectReference(
+            text_at(reference, "kind"), text_at(reference, "name"), text_at(reference, "uid")
+        )
+
+    @cached_property
+    def last_seen(self) -> str:
+        """The time at which it was seen last (RFC 3339); "" if unknown."""
+        return (
+            text_at(self.raw, "series", "lastObservedTime")
+            or text_at(self.raw, "lastTimestamp")
+            or text_at(self.raw, "eventTime")
+            or self.creation_timestamp
+        )

@@ -1,0 +1,61 @@
+"""Nodes."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from dractl.allocation.nodes import some_term_matches
+from dractl.model import NodeSelector, Quantity, Taint
+from dractl.model.paths import at, list_at, map_at, maps_at, text_at
+from dractl.views.amounts import quantity
+from dractl.views.base import View
+
+
+class Node(View):
+    """A node."""
+
+    @property
+    def unschedulable(self) -> bool:
+        """True for a cordoned node."""
+        return at(self.spec, "unschedulable") is True
+
+    @cached_property
+    def taints(self) -> tuple[Taint, ...]:
+        """``spec.taints``."""
+        return tuple(
+            Taint(text_at(taint, "key"), text_at(taint, "value"), text_at(taint, "effect"))
+            for taint in maps_at(self.spec, "taints")
+        )
+
+    @cached_property
+    def allocatable(self) -> Mapping[str, Quantity]:
+        """``status.allocatable``."""
+        amounts = map_at(self.status, "allocatable")
+        return {name: quantity(value) for name, value in amounts.items()}
+
+    @property
+    def is_unready(self) -> bool:
+        """True if the node's condition Ready does not hold, or its kubelet no longer reports it."""
+        return any(
+            condition.get("type") == "Ready" and condition.get("status") in ("False", "Unknown")
+            for condition in maps_at(self.status, "conditions")
+        )
+
+    @property
+    def is_registered(self) -> bool:
+        """False for a manifest that no kubelet has filled in: nothing is known of its resources."""
+        return bool(self.allocatable) or bool(self.uid)
+
+    @property
+    def kubelet_version(self) -> str:
+        """``status.nodeInfo.kubeletVersion``, such as ``v1.37.1``; "" if unknown."""
+        return text_at(self.status, "nodeInfo", "kubeletVersion")
+
+    @cached_property
+    def declared_features(self) -> tuple[str, ...]:
+        """The feature gates that the node's kubelet declares."""
+        features = list_at(self.status, "declaredFeatures")
+        return tuple(name for name in features if isinstance(name, str))
+
+    def matches(self, selector: NodeSelector) -> bool:
+        """Decide whether a term of a pod's node affinity matches; unreadable terms match nothing."""
+        return some_term_matches(selector, self.name, self.labels)

@@ -1,0 +1,320 @@
+"""Pods."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+
+from msgspec import Struct
+
+from dractl.allocation import is_extended
+from dractl.model import NodeSelector, Quantity, Toleration
+from dractl.model.paths import at, map_at, maps_at, text_at
+from dractl.objects import Raw
+from dractl.views.amounts import container_requests, pod_requests, scheduler_units
+from dractl.views.base import Key, OwnerReference, View
+from dractl.views.selectors import (
+    REQUIRED,
+    AffinityTerm,
+    SpreadConstraint,
+    affinity_term,
+    node_selector,
+    spread_constraint,
+)
+
+DEFAULT_SCHEDULER = "default-scheduler"
+"""k8s.io/api core/v1 DefaultSchedulerName."""
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104
+_END_PHASES = ("Succeeded", "Failed")
+_TEMPLATE_HASH_LABEL = "pod-template-hash"
+
+
+class HostPort(Struct, frozen=True, order=True):
+    """A port of the node that a container takes."""
+
+    protocol: str
+    port: int
+    address: str
+
+
+class ClaimReference(Struct, frozen=True):
+    """An entry of ``spec.resourceClaims``: it names a claim or a template."""
+
+    name: str
+    claim_name: str
+    template_name: str
+
+
+class ContainerAmount(Struct, frozen=True):
+    """The amount of a resource that one container asks for."""
+
+    container: int
+    """The index of the container among all, init containers first."""
+    amount: int
+
+
+class Pod(View):
+    """A pod."""
+
+    def __init__(
+        self,
+        raw: Raw | None,
+        key: Key | None = None,
+        priority_classes: Mapping[Key, Raw] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(raw, key)
+        self.priority_classes = priority_classes
+
+    @cached_property
+    def node_name(self) -> str:
+        """``spec.nodeName``: the node that the pod is bound to, "" if none."""
+        return text_at(self.spec, "nodeName")
+
+    @cached_property
+    def nominated_node_name(self) -> str:
+        """The node on which kube-scheduler evicts others for the pod, "" if none."""
+        return text_at(self.status, "nominatedNodeName")
+
+    @cached_property
+    def phase(self) -> str:
+        """``status.phase``; "" for a manifest."""
+        return text_at(self.status, "phase")
+
+    @property
+    def has_ended(self) -> bool:
+        """True if the pod has succeeded or failed: it uses nothing of its node."""
+        return self.phase in _END_PHASES
+
+    @property
+    def is_pending(self) -> bool:
+        """True if the pod still waits for a node."""
+        return not self.node_name and not self.has_ended
+
+    @property
+    def start_time(self) -> str:
+        """The time at which the kubelet took the pod (RFC 3339); "" if it has not."""
+        return text_at(self.status, "startTime")
+
+    @cached_property
+    def scheduler_name(self) -> str:
+        """The scheduler that the pod names, or the one that the API server fills in."""
+        return text_at(self.spec, "schedulerName") or DEFAULT_SCHEDULER
+
+    @cached_property
+    def scheduling_gates(self) -> tuple[str, ...]:
+        """The names of the pod's scheduling gates."""
+        return tuple(text_at(gate, "name") for gate in maps_at(self.spec, "schedulingGates"))
+
+    @cached_property
+    def queue_key(self) -> tuple[int, str, str] | None:
+        """The order in which kube-scheduler tries pending pods: by priority, then by age, new ones last.
+
+        None for pods that it would not try (kubernetes
+        pkg/scheduler/framework/plugins/queuesort/priority_sort.go).
+        """
+        if self.node_name or self.has_ended or self.deletion_timestamp or self.scheduling_gates:
+            return None
+        if self.scheduler_name != DEFAULT_SCHEDULER:
+            return None
+        return -self.priority, self.creation_timestamp or "~", self.name
+
+    @cached_property
+    def priority(self) -> int:
+        """``spec.priority``, which admission writes; a manifest has only the name of its class."""
+        priority = at(self.spec, "priority")
+        if isinstance(priority, int):
+            return priority
+        priority_class = self.priority_classes.get(("", text_at(self.spec, "priorityClassName")))
+        value = at(priority_class, "value")
+        return value if isinstance(value, int) else 0
+
+    @property
+    def may_preempt(self) -> bool:
+        """False for ``preemptionPolicy: Never``."""
+        return text_at(self.spec, "preemptionPolicy") != "Never"
+
+    # -- owners ----------------------------------------------------------------------------------
+
+    @cached_property
+    def controller(self) -> OwnerReference | None:
+        """The owner that creates the pod again when it is deleted; None if it has none, or has ended."""
+        if self.has_ended:
+            return None
+        return next((owner for owner in self.owners if owner.is_controller), None)
+
+    @cached_property
+    def workload(self) -> tuple[str, str] | None:
+        """Kind and name of the workload whose template makes the pod: the Deployment, not its ReplicaSet."""
+        owner = self.controller
+        if owner is None:
+            return None
+        template_hash = text_at(self.labels, _TEMPLATE_HASH_LABEL)
+        if (
+            owner.kind == "ReplicaSet"
+            and template_hash
+            and owner.name.endswith(f"-{template_hash}")
+        ):
+            return "Deployment", owner.name.removesuffix(f"-{template_hash}")
+        return owner.kind, owner.name
+
+    @property
+    def pod_group_name(self) -> str:
+        """The PodGroup of Kubernetes that the pod names, "" if none."""
+        return text_at(self.spec, "schedulingGroup", "podGroupName")
+
+    # -- claims ----------------------------------------------------------------------------------
+
+    @cached_property
+    def claim_references(self) -> tuple[ClaimReference, ...]:
+        """``spec.resourceClaims``."""
+        return tuple(
+            ClaimReference(
+                text_at(entry, "name"),
+                text_at(entry, "resourceClaimName"),
+                text_at(entry, "resourceClaimTemplateName"),
+            )
+            for entry in maps_at(self.spec, "resourceClaims")
+        )
+
+    @cached_property
+    def claim_statuses(self) -> Mapping[str, str]:
+        """The claims that were created from templates, by the name of the reference; "" if none was needed."""
+        return {
+            text_at(entry, "name"): text_at(entry, "resourceClaimName")
+            for entry in maps_at(self.status, "resourceClaimStatuses")
+        }
+
+    @property
+    def extended_claim_name(self) -> str:
+        """The claim that the scheduler has made for the pod's extended resources, "" if none."""
+        return text_at(self.status, "extendedResourceClaimStatus", "resourceClaimName")
+
+    @cached_property
+    def claim_names(self) -> frozenset[str]:
+        """The names of all claims that the pod refers to, in its spec or its status."""
+        names = (
+            *(reference.claim_name for reference in self.claim_references),
+            *self.claim_statuses.values(),
+            self.extended_claim_name,
+        )
+        return frozenset(filter(None, names))
+
+    @cached_property
+    def has_uncreated_claims(self) -> bool:
+        """True if claims of its templates have not been made: their controller tries again."""
+        return any(
+            reference.template_name and reference.name not in self.claim_statuses
+            for reference in self.claim_references
+        )
+
+    # -- resources -------------------------------------------------------------------------------
+
+    @cached_property
+    def containers(self) -> Sequence[Raw]:
+        """The containers as written, init containers first."""
+        return [*maps_at(self.spec, "initContainers"), *maps_at(self.spec, "containers")]
+
+    @cached_property
+    def requests(self) -> Mapping[str, Quantity]:
+        """Requests of the pod, without zeros."""
+        requests = pod_requests(self.spec)
+        return {name: amount for name, amount in requests.items() if amount.sign() > 0}
+
+    @cached_property
+    def request_units(self) -> Mapping[str, int]:
+        """:attr:`requests` in the scheduler's units."""
+        return {name: scheduler_units(name, amount) for name, amount in self.requests.items()}
+
+    @cached_property
+    def extended_requests(self) -> Mapping[str, Sequence[ContainerAmount]]:
+        """Each extended resource with the containers that ask for it."""
+        requests: dict[str, list[ContainerAmount]] = {}
+        for index, container in enumerate(self.containers):
+            for name, quantity in container_requests(container).items():
+                amount = quantity.value()
+                if is_extended(name) and amount > 0:
+                    requests.setdefault(name, []).append(ContainerAmount(index, amount))
+        return requests
+
+    @cached_property
+    def extended_request_sources(self) -> Mapping[str, str]:
+        """The text of the pod behind each request of the claim for extended resources.
+
+        ``container-0-request-1`` is ``vendor.com/gpu: 2 of container main``. The numbers are those of the
+        container, init containers first, and of the resource among its sorted names.
+        """
+        sources = {}
+        for number, container in enumerate(self.containers):
+            amounts = {
+                **map_at(container, "resources", "limits"),
+                **map_at(container, "resources", "requests"),
+            }
+            for position, resource in enumerate(sorted(amounts)):
+                sources[f"container-{number}-request-{position}"] = (
+                    f"{resource}: {amounts[resource]} of container {text_at(container, 'name')}"
+                )
+        return sources
+
+    @cached_property
+    def host_ports(self) -> tuple[HostPort, ...]:
+        """Every host port of the pod, sidecars included."""
+        sidecars = [
+            container
+            for container in maps_at(self.spec, "initContainers")
+            if container.get("restartPolicy") == "Always"
+        ]
+        return tuple(
+            HostPort(
+                text_at(port, "protocol") or "TCP",
+                port["hostPort"],
+                text_at(port, "hostIP") or ANY_ADDRESS,
+            )
+            for container in [*maps_at(self.spec, "containers"), *sidecars]
+            for port in maps_at(container, "ports")
+            if isinstance(port.get("hostPort"), int) and port["hostPort"] > 0
+        )
+
+    # -- constraints on nodes --------------------------------------------------------------------
+
+    @cached_property
+    def tolerations(self) -> tuple[Toleration, ...]:
+        """Tolerations of node taints."""
+        return tuple(
+            Toleration(
+                text_at(toleration, "key"),
+                text_at(toleration, "operator"),
+                text_at(toleration, "value"),
+                text_at(toleration, "effect"),
+            )
+            for toleration in maps_at(self.spec, "tolerations")
+        )
+
+    @cached_property
+    def node_selector(self) -> Mapping[str, str]:
+        """``spec.nodeSelector``."""
+        return map_at(self.spec, "nodeSelector")
+
+    @cached_property
+    def node_affinity(self) -> NodeSelector | None:
+        """Required node affinity."""
+        required = at(self.spec, "affinity", "nodeAffinity", REQUIRED)
+        return node_selector(required) if isinstance(required, dict) else None
+
+    @cached_property
+    def pod_affinity(self) -> tuple[AffinityTerm, ...]:
+        """Required pod affinity."""
+        return tuple(map(affinity_term, maps_at(self.spec, "affinity", "podAffinity", REQUIRED)))
+
+    @cached_property
+    def pod_anti_affinity(self) -> tuple[AffinityTerm, ...]:
+        """Required pod anti-affinity."""
+        terms = maps_at(self.spec, "affinity", "podAntiAffinity", REQUIRED)
+        return tuple(map(affinity_term, terms))
+
+    @cached_property
+    def spread_constraints(self) -> tuple[SpreadConstraint, ...]:
+        """Topology spread constraints that forbid nodes."""
+        return tuple(
+            spread_constraint(constraint)
+            for constraint in maps_at(self.spec, "topologySpreadConstraints")
+            if constraint.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
+        )

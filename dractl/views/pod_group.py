@@ -1,0 +1,62 @@
+"""PodGroups, of Kubernetes and of scheduler-plugins.
+
+kubernetes staging/src/k8s.io/api/scheduling (v1alpha2 of 1.36, v1alpha3 and v1beta1 of 1.37);
+kubernetes-sigs/scheduler-plugins apis/scheduling/v1alpha1/types.go.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from dractl.model.paths import at, maps_at, text_at
+from dractl.views.base import View
+from dractl.views.pod import ClaimReference
+
+
+class PodGroup(View):
+    """A group of pods that are scheduled together."""
+
+    @property
+    def min_count(self) -> int | None:
+        """The pods that start together or not at all; None if the group is no gang."""
+        count = at(self.spec, "schedulingPolicy", "gang", "minCount") or self.spec.get("minMember")
+        return count if isinstance(count, int) and count > 0 else None
+
+    @property
+    def topology_key(self) -> str:
+        """The node label of which all pods of the group must have one value, "" if none."""
+        constraints = maps_at(self.spec, "schedulingConstraints", "topology")
+        return text_at(constraints, 0, "key")
+
+    @property
+    def composite_group_name(self) -> str:
+        """The CompositePodGroup that the group is part of, "" if none."""
+        return text_at(self.spec, "parentCompositePodGroupName")
+
+    @property
+    def workload_names(self) -> tuple[str, ...]:
+        """The Workload that the group was made from, in the fields of 1.37 and of 1.36."""
+        names = (
+            text_at(self.spec, "workloadRef", "workloadName"),
+            text_at(self.spec, "podGroupTemplateRef", "workload", "workloadName"),
+        )
+        return tuple(filter(None, names))
+
+    @cached_property
+    def claim_references(self) -> tuple[ClaimReference, ...]:
+        """``spec.resourceClaims``: claims that the pods of the group share."""
+        return tuple(
+            ClaimReference(
+                text_at(entry, "name"),
+                text_at(entry, "resourceClaimName"),
+                text_at(entry, "resourceClaimTemplateName"),
+            )
+            for entry in maps_at(self.spec, "resourceClaims")
+        )
+
+    @cached_property
+    def claim_statuses(self) -> Mapping[str, str]:
+        """The claims that were created from templates, by the name of the reference."""
+        return {
+            text_at(entry, "name"): text_at(entry, "resourceClaimName")
+            for entry in maps_at(self.status, "resourceClaimStatuses")
+        }
