@@ -1,4 +1,7 @@
-"""Claims for a shape, the closest alignment first: what ``fit`` places and ``discover --suggest`` prints."""
+"""Claims for a shape, the closest alignment first.
+
+``fit`` places them, and ``discover --suggest`` prints the first one that fits.
+"""
 
 from collections.abc import Iterator, Mapping
 from math import gcd
@@ -106,7 +109,7 @@ def _even(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[Candidate]:
         ]
         flat = [request for group in groups for request in group]
         roots = [_match(PCIE_ROOT, [r["name"] for r in group]) for group in groups]
-        each = _listed({kind: count // parts for kind, count in shape.counts.items()})
+        each = _format_counts({kind: count // parts for kind, count in shape.counts.items()})
         label = f"{each} on one PCIe root, {parts} times"
         # Not every driver publishes the NUMA node; as roots are shared, that of one kind is enough.
         for same in ([r["name"] for r in flat], [group[0]["name"] for group in groups]):
@@ -142,7 +145,7 @@ def _uneven(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[_Grouped]
         }
         repeated = f", {times} times" if times > 1 else ""
         yield _Grouped(
-            f"{_listed(group)} on one PCIe root{repeated}, the other {_listed(leftover)}",
+            f"{_format_counts(group)} on one PCIe root{repeated}, the other {_format_counts(leftover)}",
             [request for part in (*groups, others) for request in part.values()],
             [_match(PCIE_ROOT, [r["name"] for r in part.values()]) for part in groups],
             [
@@ -153,7 +156,7 @@ def _uneven(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[_Grouped]
         )
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def _format_counts(counts: Mapping[str, int]) -> str:
     return " + ".join(f"{count} {kind}" for kind, count in counts.items())
 
 

@@ -126,7 +126,7 @@ def of_claim(state: ClusterState, name: str, namespace: str, claim: Raw) -> Copi
     return Copies(name, changed, _user_of(namespace, _MADE), stand_in=True)
 
 
-def of_candidates(
+def candidate_copies(
     state: ClusterState, namespace: str, shape: Shape, claims: Iterable[Candidate]
 ) -> tuple[Copies, ...]:
     """Return the copies of each claim for a shape, in one cluster that has a template of each."""

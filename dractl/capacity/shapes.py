@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dractl.allocation import Features
 from dractl.capacity.candidates import DeviceKind, candidates, selector_of
-from dractl.capacity.copies import NAMED, Copies, of_candidates
+from dractl.capacity.copies import NAMED, Copies, candidate_copies
 from dractl.capacity.inventory import DeviceRow, Stock, inventory
 from dractl.capacity.placing import AlignedCopies, Fit, NodeFit, place
 from dractl.cluster.state import ClusterState
@@ -18,7 +18,7 @@ from dractl.model.shapes import MIG, parse
 _MIG_CLASS = "mig.nvidia.com"
 
 
-def of_shape(
+def shape_copies(
     state: ClusterState, features: Features, text: str, namespace: str
 ) -> tuple[Copies, ...]:
     """Return the copies of each claim that serves a shape, the closest alignment first.
@@ -29,7 +29,7 @@ def of_shape(
     shape = parse(text, classes=[name for _, name in state.all("DeviceClass")])
     stock = inventory(state, features)
     kinds = {kind: _kind(state, stock, kind) for kind in shape.counts}
-    return of_candidates(state, namespace, shape, candidates(shape, kinds))
+    return candidate_copies(state, namespace, shape, candidates(shape, kinds))
 
 
 def is_shape(state: ClusterState, text: str) -> bool:
@@ -53,7 +53,7 @@ def place_closest(
 ) -> Fit:
     """Place copies of a shape, each with the closest alignment that is left on its node.
 
-    ``subjects`` are those of :func:`of_shape`. As devices only become fewer, no copy with a closer
+    ``subjects`` are those of :func:`shape_copies`. As devices only become fewer, no copy with a closer
     alignment fits once one was refused: so each of the claims fills the cluster in turn.
     """
     state = subjects[0].state
@@ -69,12 +69,12 @@ def place_closest(
         subject=replace(last.subject, state=subjects[0].state),
         fits=sum(fit.fits for fit in filled),
         nodes=tuple(
-            _joined(subjects, parts) for parts in zip(*(fit.nodes for fit in filled), strict=True)
+            _join(subjects, parts) for parts in zip(*(fit.nodes for fit in filled), strict=True)
         ),
     )
 
 
-def _joined(subjects: Sequence[Copies], parts: Sequence[NodeFit]) -> NodeFit:
+def _join(subjects: Sequence[Copies], parts: Sequence[NodeFit]) -> NodeFit:
     """Return the copies of all subjects on a node; several may have the same alignment."""
     copies: Counter[str] = Counter()
     for subject, part in zip(subjects, parts, strict=False):

@@ -1,4 +1,4 @@
-"""``discover --suggest gpu=2,nic=1``: the ResourceClaim with the closest alignment that a node can satisfy.
+"""``discover --suggest gpu=2,nic=1``: the claim with the closest alignment that a node satisfies.
 
 Candidates are tried from the closest alignment to none; each is allocated on the node's own devices
 as the scheduler would allocate it, and again, until no more of it fits.
@@ -172,7 +172,8 @@ def _kinds(shape: Shape, rendering: Rendering) -> dict[str, DeviceKind]:
         if not driver or name not in classes:
             raise InputError(
                 f"no driver known to dractl would publish a {kind} on this node",
-                hint=f"`{program_name()} discover` shows the node's devices and why a driver publishes none",
+                hint=f"`{program_name()} discover` shows the node's devices and why a driver "
+                "publishes none",
             )
         kinds[kind] = DeviceKind(name, selector_of(kind, driver))
     return kinds

@@ -73,7 +73,7 @@ def described(
     )
 
 
-def described_nodes(values: Iterable[str]) -> list[tuple[str, DescribedNode]]:
+def describe_nodes(values: Iterable[str]) -> list[tuple[str, DescribedNode]]:
     """Return the nodes of ``--hardware`` with what describes them: machines, or their snapshots.
 
     A node has the name of its machine, or of the host of a snapshot; equal ones have numbers, too.
@@ -85,11 +85,11 @@ def described_nodes(values: Iterable[str]) -> list[tuple[str, DescribedNode]]:
     return [
         (source, node)
         for source, number in count.items()
-        for node in _numbered(_described_node(source), number)
+        for node in _number(_describe_node(source), number)
     ]
 
 
-def _numbered(first: DescribedNode, count: int) -> Iterator[DescribedNode]:
+def _number(first: DescribedNode, count: int) -> Iterator[DescribedNode]:
     if count == 1:
         yield first
         return
@@ -98,7 +98,7 @@ def _numbered(first: DescribedNode, count: int) -> Iterator[DescribedNode]:
         yield replace(first, node=name, machine=as_node(first.machine, name))
 
 
-def _described_node(source: str) -> DescribedNode:
+def _describe_node(source: str) -> DescribedNode:
     if os.path.isfile(source) and not is_description(source):
         snapshot = read_node(None, Path(source))
         return DescribedNode((snapshot.host.name or node_name(source)).lower(), snapshot)
@@ -309,17 +309,19 @@ def _expressions(value: Mapping[str, Any], kind: str) -> list[str]:
 
 
 class Added(Struct, frozen=True):
-    """Nodes that an option adds: ``count`` times those of a file or a described machine, both by ``source``."""
+    """Nodes that an option adds."""
 
     option: str
     source: str
+    """A file, or a described machine."""
     count: int
+    """How often the nodes of the source are added."""
 
     def __str__(self) -> str:
         return f"{self.option} {self.source}" + (f"*{self.count}" if self.count > 1 else "")
 
 
-def added(option: str, values: Iterable[str]) -> list[Added]:
+def additions(option: str, values: Iterable[str]) -> list[Added]:
     """Return the nodes that the values of an option add.
 
     Raises UsageError for what is neither a file nor a machine that is known, and for a number of
@@ -353,8 +355,11 @@ def grown(
 
 
 def _nodes(more: Added, target: Target, configured: Configured) -> ClusterState:
-    """Nodes to add: the slices of a file, or those that drivers would publish for a snapshot; or for a described
-    machine, with the labels that its node certainly has."""
+    """Return nodes to add.
+
+    They have the slices of a file, or those that drivers would publish for a snapshot or for a
+    described machine, whose node has the labels that it certainly has.
+    """
     source = more.source
     if os.path.exists(source) and not is_description(source):
         return sources.of_drivers(read(source, target), configured.drivers)

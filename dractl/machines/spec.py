@@ -1,13 +1,15 @@
-"""Machines on one line: ``8xH100,8xnic,numa=2``, or a machine's name with settings: ``p5.48xlarge,cpus=192``.
+"""Machines on one line: ``8xH100,8xnic,numa=2``, or a name with settings: ``p5.48xlarge,cpus=192``.
 
-Items are joined by commas, each ``[COUNTx]PRODUCT`` or ``KEY=VALUE``. Products of one kind are spread evenly over the
-PCIe roots, roots evenly over the NUMA nodes; so the first GPU and the first NIC share a root. Keys: ``roots`` (default:
-the largest count), ``numa`` (default 2, or 1 with one root), ``cpus`` (default none), ``threads`` a core (default 2),
-``memory`` of all nodes together (such as ``512Gi``; default unknown), ``vfs`` of each NIC (default none), ``driver``
-and ``cuda`` (NVIDIA's versions), ``mig`` (``on``: GPUs whose MIG profiles are known are in MIG mode; ``7x1g.5gb``: each
-of them has these MIG devices), ``addressingMode`` of the GPUs (default HMM, as with open kernel modules; ATS on Grace).
+Items are joined by commas, each ``[COUNTx]PRODUCT`` or ``KEY=VALUE``. Products of one kind are
+spread evenly over the PCIe roots, roots evenly over the NUMA nodes; so the first GPU and the first
+NIC share a root. Keys: ``roots`` (default: the largest count), ``numa`` (default 2, or 1 with one
+root), ``cpus`` (default none), ``threads`` a core (default 2), ``memory`` of all nodes together
+(such as ``512Gi``; default unknown), ``vfs`` of each NIC (default none), ``driver`` and ``cuda``
+(NVIDIA's versions), ``mig`` (``on``: GPUs whose MIG profiles are known are in MIG mode;
+``7x1g.5gb``: each of them has these MIG devices), ``addressingMode`` of the GPUs (default HMM, as
+with open kernel modules; ATS on Grace).
 
-:func:`node_groups` has the list of machines that options take: ``p5.48xlarge*2,dgx-a100,driver=570*4``.
+:func:`node_groups` has the list of machines that options take: ``p5.48xlarge*2,dgx-a100*4``.
 """
 
 import os
@@ -123,7 +125,8 @@ def _is_whole(item: str) -> bool:
 def _nodes(text: str, count: str) -> int:
     if not (_NUMBER.fullmatch(count) and 0 < int(count) <= MAX_NODES):
         raise UsageError(
-            f"--hardware {text}: the number of nodes is 1 to {MAX_NODES:,}, not {count or 'nothing'}"
+            f"--hardware {text}: the number of nodes is 1 to {MAX_NODES:,}, not "
+            f"{count or 'nothing'}"
         )
     return int(count)
 

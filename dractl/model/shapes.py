@@ -117,7 +117,7 @@ def _constraint(text: str, demanded: str) -> Constraint:
 
 
 def _counted(part: str, classes: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Yield the kinds of a part of a shape, of which only ``mig`` has several, with their counts."""
+    """Yield the kinds of a part of a shape with their counts; only ``mig`` has several."""
     word, equals, number = part.partition("=")
     if word != "mig" and word not in hardware() and word not in classes:
         raise _unknown(word, classes)

@@ -9,7 +9,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.capacity.aligned import aligned
-from dractl.capacity.shapes import of_shape, place_closest
+from dractl.capacity.shapes import place_closest, shape_copies
 from dractl.cli.main import main
 from tests.alignment.machines import cluster, holding
 
@@ -25,7 +25,7 @@ OTHER_NICS = [f"pci-0000-{bus}-00-0" for bus in ("5e", "9a", "c0", "ce", "dc")] 
 
 def counted(shape: str, *objects: dict[str, Any]) -> tuple[int, Aligned]:
     state = cluster("dgx-h100", *objects)
-    found = place_closest(of_shape(state, FEATURES, shape, "ml"), FEATURES)
+    found = place_closest(shape_copies(state, FEATURES, shape, "ml"), FEATURES)
     return found.fits, aligned(found, FEATURES)
 
 

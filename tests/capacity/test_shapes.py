@@ -8,7 +8,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.capacity import most
-from dractl.capacity.shapes import of_shape, place_closest
+from dractl.capacity.shapes import place_closest, shape_copies
 from dractl.capacity.suggest import suggest
 from dractl.cluster import ClusterState
 from dractl.drivers import Options, render
@@ -29,7 +29,7 @@ PAIR_AND_NEIGHBOUR = "1 gpu + 1 nic on one PCIe root, the other 1 gpu on the sam
 
 def placed(state: ClusterState, shape: str) -> dict[str, dict[str, int]]:
     """Copies by node and alignment."""
-    fit = place_closest(of_shape(state, FEATURES, shape, "ml"), FEATURES)
+    fit = place_closest(shape_copies(state, FEATURES, shape, "ml"), FEATURES)
     counts = {
         one.name: {group.alignment: group.copies for group in one.alignments} for one in fit.nodes
     }
@@ -64,9 +64,9 @@ def test_copies_take_what_the_node_gives_best_or_what_is_demanded(
 
 def test_without_a_preference_no_alignment_is_said() -> None:
     state = cluster("dgx-h100")
-    fit = place_closest(of_shape(state, FEATURES, "gpu=2,nic=1@none", "ml"), FEATURES)
+    fit = place_closest(shape_copies(state, FEATURES, "gpu=2,nic=1@none", "ml"), FEATURES)
     assert (fit.fits, fit.nodes[0].alignments) == (4, ())
-    (template,) = of_shape(state, FEATURES, "gpu=2,nic=1@none", "ml")
+    (template,) = shape_copies(state, FEATURES, "gpu=2,nic=1@none", "ml")
     ((_, claim),) = template.state.all("ResourceClaimTemplate").items()
     assert "constraints" not in claim["spec"]["spec"]["devices"]
 
@@ -108,7 +108,7 @@ def test_a_quota_counts_the_copies_of_all_alignments() -> None:
 
 
 def test_the_most_that_fit_is_counted_without_a_constraint() -> None:
-    fit = place_closest(of_shape(cluster("dgx-h100"), FEATURES, "gpu=3,nic=1", "ml"), FEATURES)
+    fit = place_closest(shape_copies(cluster("dgx-h100"), FEATURES, "gpu=3,nic=1", "ml"), FEATURES)
     packed = most(fit, FEATURES)
     assert (fit.fits, packed.fits, packed.proven) == (2, 2, True)
 
@@ -128,9 +128,9 @@ def test_interfaces_without_hardware_are_no_nics() -> None:
     )
     dranet = device_class("dranet", "device.driver == 'dra.net'")
     state = state_of(dranet, node("a"), interfaces)
-    fit = place_closest(of_shape(state, FEATURES, "nic=1", "ml"), FEATURES)
+    fit = place_closest(shape_copies(state, FEATURES, "nic=1", "ml"), FEATURES)
     assert fit.nodes[0].devices == ("dra.net/a/eth1", "dra.net/a/eth2")
-    fit = place_closest(of_shape(state, FEATURES, "rdma=1", "ml"), FEATURES)
+    fit = place_closest(shape_copies(state, FEATURES, "rdma=1", "ml"), FEATURES)
     assert fit.nodes[0].devices == ("dra.net/a/eth1",)
 
 
@@ -148,7 +148,7 @@ def test_fit_and_suggest_count_the_same(hardware: str) -> None:
             suggestion = suggest(parse(text), rendering, TARGET)
         except InputError:  # no driver publishes a NIC there
             with pytest.raises(InputError):
-                of_shape(state, FEATURES, text, "ml")
+                shape_copies(state, FEATURES, text, "ml")
             continue
         expected: dict[str, int] = {}
         if suggestion is not None:

@@ -178,7 +178,7 @@ def command(
     where = namespace.removeprefix("=") if namespace else None  # -n=ml
     wanted = parse(labels) if labels is not None else None
     configured = driver_options.configured(driver, driver_version, driver_option, hardware)
-    described = published.added("--hardware", hardware or ())
+    described = published.additions("--hardware", hardware or ())
     names = sort_out(arguments or [], (), ()).names
     if names:
         raise InputError(

@@ -80,8 +80,9 @@ Suggest = Annotated[
     Option(
         "--suggest",
         metavar="SHAPE[;SHAPE...]",
-        help="Print the claim with the closest alignment for a shape such as gpu=2,nic=1 or mig=7x1g.10gb, or with the "
-        "one that it demands (gpu=2,nic=1@pcieRoot, @numaNode, @none); `largest`; or `all`, the usual shapes.",
+        help="Print the claim with the closest alignment for a shape such as gpu=2,nic=1 or "
+        "mig=7x1g.10gb, or with the one that it demands (gpu=2,nic=1@pcieRoot, @numaNode, @none); "
+        "`largest`; or `all`, the usual shapes.",
     ),
 ]
 Diff = Annotated[
@@ -381,7 +382,8 @@ def _suggest(
     if claims:
         common.write_report("---\n".join(claims), output_file)
         terminal.notice(
-            "the comments list the devices that the scheduler would choose while all devices are free"
+            "the comments list the devices that the scheduler would choose while all devices are "
+            "free"
         )
     if incomplete:
         raise Exit(1)
@@ -405,7 +407,7 @@ def _complain_of_missing(
     """Say which shapes the node cannot serve: for want of devices, or of the alignment demanded."""
     short: list[str] = []
     for shape in missing:
-        loose = _unconstrained(shape, rendering, target)
+        loose = _suggest_loosely(shape, rendering, target)
         if loose is None:
             short.append(shape.text)
         else:
@@ -430,7 +432,7 @@ def _complain_of_missing(
 _PLACES: Mapping[str | None, str] = {"pcieRoot": "PCIe root", "numaNode": "NUMA node"}
 
 
-def _unconstrained(shape: Shape, rendering: Rendering, target: Target) -> Suggestion | None:
+def _suggest_loosely(shape: Shape, rendering: Rendering, target: Target) -> Suggestion | None:
     """Return the suggestion for a shape without the alignment that it demands."""
     if shape.constraint not in _PLACES:
         return None
@@ -443,7 +445,7 @@ def _unconstrained(shape: Shape, rendering: Rendering, target: Target) -> Sugges
 def _with_mig(
     shape: Shape, rendering: Rendering, hardware: str | None, target: Target
 ) -> Rendering:
-    """The node with the MIG devices of a shape on every GPU, if it is a described one without any."""
+    """Return the node, if it is described without MIG devices, with those of the shape."""
     profiles = [
         f"{count}x{kind.removeprefix(MIG)}"
         for kind, count in shape.counts.items()

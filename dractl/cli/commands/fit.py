@@ -1,4 +1,4 @@
-"""``dractl fit``: how many more copies of a shape, a claim, a pod or a workload fit, where, and what is stranded."""
+"""``dractl fit``: how many more copies of a shape, a claim, a pod or a workload fit, and where."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from dractl.capacity.aligned import Aligned, aligned as aligned_of
 from dractl.capacity.candidates import ATTRIBUTES
 from dractl.capacity.placing import without_handed_out
 from dractl.capacity.plugins import handed_out
-from dractl.capacity.shapes import is_shape, of_shape, place_closest
+from dractl.capacity.shapes import is_shape, place_closest, shape_copies
 from dractl.cli import common, completing, driver_options, published, source, terminal
 from dractl.cli.source import Cluster
 from dractl.cluster import ClusterState, sources
@@ -52,8 +52,8 @@ Name = Annotated[
     str | None,
     Argument(
         metavar="SHAPE | KIND/NAME | FILE",
-        help="gpu=2,nic=1, or gpu=2,nic=1@pcieRoot (@numaNode, @none); template/NAME, claim/NAME, pod/NAME, "
-        "deploy/NAME ...; or a file that contains one of these.",
+        help="gpu=2,nic=1, or gpu=2,nic=1@pcieRoot (@numaNode, @none); template/NAME, claim/NAME, "
+        "pod/NAME, deploy/NAME ...; or a file that contains one of these.",
         show_default=False,
         autocompletion=completing.subjects,
     ),
@@ -81,8 +81,8 @@ Add = Annotated[
     Option(
         "--add",
         metavar="NODES[*N],...",
-        help="Answer as if N more nodes existed: a slices file, a snapshot, or hardware such as dgx-h100*4 or "
-        "8xH100,4xnic; repeatable.",
+        help="Answer as if N more nodes existed: a slices file, a snapshot, or hardware such as "
+        "dgx-h100*4 or 8xH100,4xnic; repeatable.",
         autocompletion=completing.comma_list(completing.machines),
     ),
 ]
@@ -99,8 +99,8 @@ AlignedOnly = Annotated[
     bool,
     Option(
         "--aligned",
-        help="Count only copies whose devices are as near to each other as their node allows while it is idle; with "
-        "SHAPE@none, of those that the order of the devices makes.",
+        help="Count only copies whose devices are as near to each other as their node allows while "
+        "it is idle; with SHAPE@none, of those that the order of the devices makes.",
     ),
 ]
 TrustSlices = Annotated[
@@ -121,7 +121,8 @@ Shapes = Annotated[
     Option(
         "--shapes",
         metavar="NAME,...",
-        help="Show a table of several shapes by node: gpu=2,nic=1;gpu=4@numaNode, or names with commas.",
+        help="Show a table of several shapes by node: gpu=2,nic=1;gpu=4@numaNode, or names with "
+        "commas.",
     ),
 ]
 Output = Annotated[str, common.output_option(FORMATS)]
@@ -150,36 +151,29 @@ def command(
     output: Output = "text",
     printing: common.Printing = common.Printing(),
 ) -> None:
-    """Count how many more copies fit, placed one after the other as kube-scheduler would, until one stays pending.
+    """Count how many more copies fit, placed one after the other as kube-scheduler would.
 
-    A copy of a template is a pod with one container that uses its claim and requests nothing else. Each copy of a
-    shape takes the closest alignment that its node has left, which the table names; `@pcieRoot` or `@numaNode` behind
-    the shape demands that all its devices share one, `@none` has no preference. The exit code is 1 if fewer than
-    `--replicas` fit.
+    A copy of a template is a pod with one container that uses its claim and requests nothing else.
+    Each copy of a shape takes the closest alignment that its node has left, which the table names;
+    `@pcieRoot` or `@numaNode` behind the shape demands that all its devices share one, `@none` has
+    no preference. The exit code is 1 if fewer than `--replicas` fit.
 
-    Examples: `dractl fit gpu=2,nic=1`, `dractl fit gpu=2,nic=1@pcieRoot --hardware dgx-h100`, `dractl fit template/gpu-pair -n ml --pack`,
+    Examples: `dractl fit gpu=2,nic=1`, `dractl fit gpu=2,nic=1@pcieRoot --hardware dgx-h100`,
+    `dractl fit template/gpu-pair -n ml --pack`,
     `dractl fit deploy/trainer -f dump.yaml --replicas 8 --without node/gpu-7`
     """
     printing.settle()
     common.choose_output(output, FORMATS)
-    if (name is None) == (shapes is None):
-        given = (
-            "both a shape and --shapes are given"
-            if name
-            else "name one shape or object to place, or --shapes"
-        )
-        raise UsageError(given, hint=f"{program_name()} fit gpu=2,nic=1")
+    _check_words(name, shapes, more or [])
     namespace = namespace and namespace.removeprefix("=")  # -n=ml
     own = [name] if name and os.path.exists(name) else []
     with without_collecting():
         written = source.of_files(sources.Sources((), tuple(own)), namespace) if own else None
     cluster_too = written is not None and any(map(written.has, ("Node", "ResourceSlice")))
-    added = [*published.added("--add", add or ()), *published.added("--hardware", hardware or ())]
-    for word in more or []:
-        if "=" in word and not os.path.exists(word):
-            raise UsageError(
-                f"{word} stands beside the shape {name}", hint=f"write one shape: {name},{word}"
-            )
+    added = [
+        *published.additions("--add", add or ()),
+        *published.additions("--hardware", hardware or ()),
+    ]
     files = [*(files or []), *(more or [])]
     configured = driver_options.configured(driver, driver_version, driver_option, added)
     paths = [*files, *own] if files or devices or hardware or cluster_too else files
@@ -195,11 +189,11 @@ def command(
         given=written if paths == own else None,
     )
     state = _changed(cluster, without or [], added, node, configured)
-    names = list(dict.fromkeys(split_list(shapes) if shapes else _shapes(name or "")))
     if own and written is not None:
         subjects: list[Subject] = [(_of_file(state, own[0], written),)]
     else:
-        subjects = [_subject(cluster, state, one.strip()) for one in names]
+        words = split_list(shapes) if shapes else _shapes(name or "")
+        subjects = [_subject(cluster, state, word.strip()) for word in dict.fromkeys(words)]
     for subject in subjects:
         _tell_of_group(subject[0])
         _tell_of_shared(subject[0])
@@ -230,6 +224,22 @@ def command(
         raise Exit(1)
 
 
+def _check_words(name: str | None, shapes: str | None, more: Sequence[str]) -> None:
+    """Raise UsageError unless exactly one question is asked."""
+    if (name is None) == (shapes is None):
+        problem = (
+            "both a shape and --shapes are given"
+            if name
+            else "name one shape or object to place, or --shapes"
+        )
+        raise UsageError(problem, hint=f"{program_name()} fit gpu=2,nic=1")
+    for word in more:
+        if "=" in word and not os.path.exists(word):
+            raise UsageError(
+                f"{word} stands beside the shape {name}", hint=f"write one shape: {name},{word}"
+            )
+
+
 def _shapes(name: str) -> list[str]:
     """Return the shapes of ``gpu=2,nic=1;gpu=4``; anything else is one name."""
     return (split(name) if {"=", "@"} & set(name) else []) or [name]
@@ -244,7 +254,7 @@ def _aligned(cluster: Cluster, found: Fit) -> Aligned:
 def _subject(cluster: Cluster, state: ClusterState, name: str) -> Subject:
     shape = spread(name)
     if is_shape(state, shape):
-        return of_shape(state, cluster.features, shape, cluster.namespace or "default")
+        return shape_copies(state, cluster.features, shape, cluster.namespace or "default")
     return (copies.subject(state, name, cluster.namespace, cluster.kinds),)
 
 

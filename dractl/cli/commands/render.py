@@ -51,8 +51,8 @@ Hardware = Annotated[
     Option(
         "--hardware",
         metavar="SPEC[*N],...",
-        help="Described machines: a name (p5.48xlarge, dgx-h100), a line (8xH100,8xnic,cpus=64), or a YAML file; *N "
-        "for N nodes of one; repeatable.",
+        help="Described machines: a name (p5.48xlarge, dgx-h100), a line (8xH100,8xnic,cpus=64), "
+        "or a YAML file; *N for N nodes of one; repeatable.",
         autocompletion=completing.comma_list(completing.machines),
     ),
 ]
@@ -179,7 +179,7 @@ class _EqualNodes(Struct, frozen=True):
     names: Sequence[str]
 
     @property
-    def rendered(self) -> Iterator[tuple[str, Machine]]:
+    def machines(self) -> Iterator[tuple[str, Machine]]:
         """Each node with its hardware; several have GPUs of their own."""
         several = len(self.names) > 1
         for name in self.names:
@@ -203,7 +203,7 @@ def _nodes(
         machine = _machine(sysfs_root, snapshot, groups[0].machine if groups else None)
         live = sysfs_root is None and snapshot is None and not groups
         name = _node_name(node_name, machine, live=live)
-        return [_EqualNodes(machine, [name] if count == 1 else _numbered(name, range(count)))]
+        return [_EqualNodes(machine, [name] if count == 1 else _number(name, range(count)))]
     if count > 1 and any(group.count > 1 for group in groups):
         raise UsageError(
             f"--nodes {count} and --hardware {', '.join(map(str, groups))} both give a number of "
@@ -215,13 +215,13 @@ def _nodes(
         machine = _machine(sysfs_root, snapshot, group.machine)
         number = max(count, group.count)
         name = _node_name(node_name or published.node_name(group.machine), machine, live=False)
-        names = _numbered(name, range(used[name], used[name] + number))
+        names = _number(name, range(used[name], used[name] + number))
         nodes.append(_EqualNodes(as_node(machine, names[0]), names))
         used[name] += number
     return nodes
 
 
-def _numbered(name: str, numbers: range) -> list[str]:
+def _number(name: str, numbers: range) -> list[str]:
     """Return names of nodes that end in numbers, which count from 1."""
     stem = name.removesuffix("-1")
     return [f"{stem}-{number + 1}" for number in numbers]
@@ -281,12 +281,12 @@ def _render(
         own = replace(options, node_name=name)
         return render(machine, own, drivers, device_classes=device_classes)
 
-    first = [rendering(*next(group.rendered)) for group in nodes]
+    first = [rendering(*next(group.machines)) for group in nodes]
     _refuse_too_many(nodes, first)
     parts = [
         part
         for group, example in zip(nodes, first, strict=True)
-        for part in (example, *(rendering(*node) for node in islice(group.rendered, 1, None)))
+        for part in (example, *(rendering(*node) for node in islice(group.machines, 1, None)))
     ]
     if len(parts) == 1:
         return parts[0]

@@ -226,7 +226,7 @@ def _with_machines(
 
     present = {name: text.rpartition("..")[0] for name, text in wanted.items() if ".." in text}
     found = []
-    for spec, described in published.described_nodes(specs):
+    for spec, described in published.describe_nodes(specs):
         found.append(described)
         if described.node not in {
             text_at(value, "spec", "nodeName") for value in state.all("ResourceSlice").values()
