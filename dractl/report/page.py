@@ -42,7 +42,9 @@ td.n {{ text-align: right; white-space: nowrap; }}
 @media (max-width: 44rem) {{ table.rows tr {{ display: flex; flex-wrap: wrap; gap: 2px 12px; padding: 4px 0;
   border-bottom: 1px solid var(--edge); }} table.rows td {{ border: 0; padding: 0; }}
   table.rows th, table.rows td:empty {{ display: none; }} }}
-@media print {{ .about {{ display: none; }} }}
+@media print {{ :root {{ color-scheme: light; {PALETTE} }} body {{ max-width: none; padding: 0; }}
+  * {{ print-color-adjust: exact; }} .about, .screen {{ display: none !important; }} .wide {{ overflow: visible; }}
+  h1, h2, h3 {{ break-after: avoid; }} tr, li, dd, svg {{ break-inside: avoid; }} }}
 """.strip()
 
 

@@ -228,3 +228,14 @@ def test_pictures_name_the_virtual_functions_that_are_published(tmp_path: Path) 
 def test_long_lists_of_names_are_shortened() -> None:
     assert machine_text.span(["a", "b"]) == "a, b"
     assert machine_text.span(list("abcdefg")) == "a to g (7)"
+
+
+def test_paper_has_the_whole_matrix_and_nothing_to_point_at(plx: Machine) -> None:
+    """Chromium 156: the matrix was cut at the sixth NIC, and boxes were split over pages."""
+    page = machine_html.render(plx, published(plx))
+    columns = page[page.index('<table class="matrix"') :].partition("</tr>")[0].count("<th ") + 1
+    assert f'<table class="matrix" style="--columns: {columns}">' in page
+    assert '<p class="soft screen">Point at a device' in page
+    printed = page[page.rindex("@media print") :]
+    assert ".box.root, .device { break-inside: avoid; }" in printed
+    assert ".screen { display: none !important; }" in page

@@ -351,7 +351,7 @@ def _page(
     top = [
         f"<h1>{escape(title)}</h1>",
         f"<p class=soft>{escape(about)}</p>",
-        f'<form class="filters">{selects}{search}</form>',
+        f'<form class="filters screen">{selects}{search}</form>',
         *(() if taken else _models(stock.devices)),
     ]
     top.append(f'<div class="legend">{legend}</div>')
@@ -407,6 +407,7 @@ _STYLE = """
 .unknown { background: repeating-linear-gradient(45deg, #d5d9de 0 4px, #fff 4px 8px); }
 .tainted { background: #f0b429; } .incomplete { background: #d9a6a0; } .stale, .gone { background: #b08968; }
 details { margin-top: 6px; font-size: 12px; }
+@media print { .node, .row { break-inside: avoid; } .count { display: none; } }
 """
 # Filters dim the other devices and hide nodes without any; arrow keys go from device to device, Tab from node to node.
 _SCRIPT = """

@@ -44,6 +44,13 @@ h3, h4, h5 { display: inline; }
 .mid { background: color-mix(in srgb, var(--nvme) 28%, transparent); }
 .far { background: color-mix(in srgb, var(--bad) 28%, transparent); }
 .matrix th { background: var(--box); } tr.at > * { background: var(--box); font-weight: 600; }
+@media print {
+  .picture { grid-template-columns: repeat(auto-fit, minmax(min(100%, 300px), 1fr)); }
+  .box.root, .device { break-inside: avoid; }
+  .matrix { font-size: calc(min(12px, 620px / var(--columns) / 2.4)); width: 100%; }
+  .matrix th, .matrix td { padding: 2px 1px; text-align: center; }
+  .matrix th[scope=col] { writing-mode: vertical-rl; padding: 4px 1px; }
+}
 """
 
 # Distances by the two addresses.
@@ -114,7 +121,11 @@ def _picture(machine: Machine, publication: Publication, distances: AbstractSet[
         *("NV#" if level.startswith("NV") else level for level in distances),
     }
     legend = "; ".join(f"{name}: {text}" for name, text in LEVELS.items() if name in shown)
-    return [f'<p class="soft">{hint}</p>', *lines, f'<p class="soft legend">{escape(legend)}</p>']
+    return [
+        f'<p class="soft screen">{hint}</p>',
+        *lines,
+        f'<p class="soft legend">{escape(legend)}</p>',
+    ]
 
 
 def _box(box: Box, heading: int) -> list[str]:
@@ -161,9 +172,10 @@ def _matrix(machine: Machine, best: dict[str, dict[str, str]], labels: dict[str,
     heads = "".join(
         f'<th scope="col" title="{d.bdf}">{escape(labels[d.bdf])}</th>' for d in devices
     )
+    columns = len(devices) + 1  # by which paper is divided
     lines = [
         "<h2>Distances</h2>",
-        '<div class="wide" tabindex="0"><table class="matrix">',
+        f'<div class="wide" tabindex="0"><table class="matrix" style="--columns: {columns}">',
         f"<tr><td></td>{heads}</tr>",
     ]
     for a in devices:
