@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from dractl.alignment.distance import Distance, level_of
+from dractl.alignment.distance import Distance, level_of, position
 from dractl.alignment.pairing import Positions, at_least_as_near
 
 Share = tuple[float, float]
@@ -79,6 +79,24 @@ def levels(distances: Sequence[Distance]) -> dict[str, int]:
     found = counted(d.near for d in distances if d.level is not None)
     unknown = sum(d.level is None for d in distances)
     return {**found, **({"unknown": unknown} if unknown else {})}
+
+
+def compare_levels(alignment: Alignment) -> dict[str, float]:
+    """Return for each known level the part of its pairs that are at least as near as those of the best allocation,
+    both sorted by level; pairs of unknown levels count as the farthest. Empty if the best is not known."""
+    if alignment.best_free is None:
+        return {}
+    best = sorted(
+        position(level) for level, count in alignment.best_free.items() for _ in range(count)
+    )
+    parts: dict[str, float] = {}
+    start = 0
+    for level, count in alignment.levels.items():
+        if level != "unknown":
+            near = sum(position(level) <= other for other in best[start : start + count])
+            parts[level] = near / count
+        start += count
+    return parts
 
 
 def share(far: Sequence[int], near: Sequence[int], best: Positions) -> Share:
