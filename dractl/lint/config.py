@@ -101,6 +101,7 @@ def read(path: Path) -> Config:
         data = _table(
             _table(data.get("tool", {}), "tool", path).get("dractl", {}), "tool.dractl", path
         )
+    _refuse_nul(data, "", path)
     _known(data, TOP, "", path)
     lint = _table(data.get("lint", {}), "lint", path)
     _known(lint, LINT, "lint.", path)
@@ -141,6 +142,23 @@ def read(path: Path) -> Config:
     )
 
 
+def _refuse_nul(value: Any, key: str, path: Path) -> None:
+    """Raise UsageError for a setting or a name of one with a NUL, which no path, pattern or rule has."""
+    if isinstance(value, str) and "\0" in value:
+        raise UsageError(
+            f"{key} contains a NUL character: {value!r}",
+            place=str(path),
+            hint="remove \\u0000: no path, pattern or name has it",
+        )
+    if isinstance(value, dict):
+        for name, part in value.items():
+            _refuse_nul(name, key or "a name", path)
+            _refuse_nul(part, f"{key}.{name}".lstrip("."), path)
+    elif isinstance(value, list):
+        for part in value:
+            _refuse_nul(part, key, path)
+
+
 def _consumers(names: tuple[str, ...], path: Path) -> tuple[str, ...]:
     try:
         named(names)
@@ -153,6 +171,8 @@ def _bytes(path: Path, most: int) -> bytes:
     try:
         with path.open("rb") as file:
             return bounded(file, str(path), most)
+    except IsADirectoryError:
+        raise UsageError("a folder, where a file is expected", place=str(path)) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", place=str(path)) from error
 
@@ -272,7 +292,10 @@ def _texts(table: Mapping[str, Any], key: str, prefix: str, path: Path) -> tuple
 
 
 def baseline(path: Path) -> dict[str, int]:
-    """The number of occurrences of each fingerprint in an earlier report of ``dractl lint -o json``."""
+    """Count each fingerprint in an earlier report of ``dractl lint -o json``. Raises UsageError for anything else."""
+    hint = f"make one with: {program_name()} lint -o json PATH > baseline.json"
+    if path.is_dir():
+        raise UsageError(f"the baseline {path} is a folder, not a report", hint=hint)
     try:
         data = json.loads(_bytes(path, MOST_BYTES))
         findings = data["findings"]
@@ -280,7 +303,6 @@ def baseline(path: Path) -> dict[str, int]:
             raise ValueError
         prints = [str(finding["fingerprint"]) for finding in findings]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        hint = f"make one with: {program_name()} lint -o json PATH > baseline.json"
         raise UsageError(
             f"not a report of {program_name()} lint -o json", place=str(path), hint=hint
         ) from error

@@ -230,6 +230,21 @@ def test_a_chart_is_skipped_and_said_so(here: Path, capsys: pytest.CaptureFixtur
     assert "helm template chart | dractl lint -" in captured.err
 
 
+def test_a_folder_as_a_baseline_is_2_and_names_who_said_so(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "known").mkdir()
+    assert main(["lint", "claim.yaml", "--baseline", "known"]) == 2
+    assert capsys.readouterr().err.startswith("error: the baseline known is a folder")
+    monkeypatch.setenv("DRACTL_BASELINE", "known")
+    assert main(["lint", "claim.yaml"]) == 2
+    assert capsys.readouterr().err.startswith("error: DRACTL_BASELINE: the baseline known is")
+    monkeypatch.delenv("DRACTL_BASELINE")
+    (here / "dractl.toml").write_text('[lint]\nbaseline = "known"\n')
+    assert main(["lint", "claim.yaml"]) == 2
+    assert "dractl.toml: lint.baseline: the baseline" in capsys.readouterr().err
+
+
 def test_a_baseline_is_an_earlier_report(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", "claim.yaml", "-o", "json", "--output-file", "known.json"]) == 1
     assert capsys.readouterr().out == ""

@@ -115,3 +115,34 @@ def test_a_baseline_is_an_earlier_report(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError) as caught:
         baseline(path)
     assert "dractl lint -o json" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('exclude = ["vendor", "a\\u0000b"]', "exclude"),
+        ('kubernetes-version = "1.36\\u0000"', "kubernetes-version"),
+        ('[feature-gates]\n"A\\u0000" = true', "feature-gates"),
+        ('[lint]\nbaseline = "a\\u0000b"', "lint.baseline"),
+        ('[lint]\ndevices = ["slices", "a\\u0000b"]', "lint.devices"),
+        ('[lint]\nselect = ["DRA\\u0000"]', "lint.select"),
+        ('[lint.per-file-ignores]\n"a\\u0000b" = ["DRA7"]', "lint.per-file-ignores"),
+        ('[lint.per-file-ignores]\nab = ["DRA\\u0000"]', "lint.per-file-ignores.ab"),
+    ],
+)
+def test_a_nul_is_an_error_that_names_the_file_and_the_setting(
+    text: str, key: str, tmp_path: Path
+) -> None:
+    """The kernel takes no path with one, and Python raises ValueError."""
+    path = tmp_path / "dractl.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as raised:
+        read(path)
+    assert str(raised.value).startswith(f"{path}: {key} contains a NUL character: ")
+
+
+def test_a_folder_is_neither_a_configuration_nor_a_baseline(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="a folder, where a file is expected"):
+        read(tmp_path)
+    with pytest.raises(UsageError, match=f"the baseline {tmp_path} is a folder, not a report"):
+        baseline(tmp_path)

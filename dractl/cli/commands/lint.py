@@ -721,13 +721,15 @@ def selection(
     of_select = common.origin("--select", select, environment, settings, "lint.")
     of_ignore = common.origin("--ignore", ignore, environment, settings, "lint.")
     codes = registry.expand(chosen, of_select) if chosen else frozenset(registry.rules())
+    with common.blaming(common.origin("--baseline", baseline, environment, settings, "lint.")):
+        accepted = fingerprints(Path(path)) if path else {}
     return Selection(
         codes - registry.expand(left_out, of_ignore),
         tuple(
             (pattern, registry.expand(c, pattern))
             for pattern, c in settings.per_file_ignores.items()
         ),
-        fingerprints(Path(path)) if path else {},
+        accepted,
         _severities(settings),
     )
 
