@@ -10,7 +10,7 @@ from dractl.cli.driver_options import Configured
 from dractl.cli.source import Cluster
 from dractl.cluster import ClusterState
 from dractl.errors import InputError, UsageError
-from dractl.explain import Options, Question, everything, find
+from dractl.explain import Options, Question, find_all_waiting, find_subjects
 from dractl.explain.fleet.machines import ByMachine, DescribedMachine, compare as ask
 from dractl.model import Target
 from dractl.report.explain import machines as explain_machines, text as explain_text
@@ -77,12 +77,14 @@ def _described(
 def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:
     """The named subjects, else the pending ones, else the templates: a file of claims often has nothing else."""
     names, where = cluster.sources.names, cluster.namespace
-    found = [q for name in names for q in find(state, name, where, cluster.kinds)] or everything(
-        state, where
-    )
+    found = [
+        q for name in names for q in find_subjects(state, name, where, cluster.kinds)
+    ] or find_all_waiting(state, where)
     if not found:
         templates = [key for key in state.all("ResourceClaimTemplate") if where in (None, key[0])]
-        found = [q for space, name in templates for q in find(state, f"template/{name}", space)]
+        found = [
+            q for space, name in templates for q in find_subjects(state, f"template/{name}", space)
+        ]
     if not found:
         raise InputError(
             "no claim, template or pending pod in the input",

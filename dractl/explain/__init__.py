@@ -1,4 +1,5 @@
-"""From the scheduler's verdict to reasons, per node and per device, and to fixes that are proven by allocating again.
+"""From the scheduler's verdict to reasons, per node and per device, and to fixes that are proven by
+allocating again.
 
 from dractl.cluster import ClusterState
 from dractl.explain import Explainer, find
@@ -7,7 +8,7 @@ Explainer(state, Features.for_release("1.36")).explain(find(state, "pod/train-0"
 """
 
 from dractl.explain.answer import Explanation, Fix, NodeAnswer, Reason
-from dractl.explain.ask import Question, everything, find, labelled
+from dractl.explain.ask import Question, find_all_waiting, find_by_labels, find_subjects
 from dractl.explain.explain import Explainer, Options
 from dractl.explain.fleet.batch import explain_each, sort_by_severity
 from dractl.explain.reasons.base import ReasonPage
@@ -23,9 +24,9 @@ __all__ = [
     "Question",
     "Reason",
     "ReasonPage",
-    "everything",
     "explain_each",
-    "find",
-    "labelled",
+    "find_all_waiting",
+    "find_by_labels",
+    "find_subjects",
     "sort_by_severity",
 ]

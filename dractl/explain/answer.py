@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from dractl.cluster.paste import NextStep
     from dractl.cluster.schedulers import Utterance
     from dractl.explain.fixes.steps import Command
+    from dractl.explain.permissions import UnreadableResource
     from dractl.explain.reasons.base import Cause
     from dractl.explain.reasons.headline import Clauses
     from dractl.explain.reasons.misfits import Evaluated
     from dractl.explain.reasons.phrases import Names
-    from dractl.explain.unread import Blind
 
 
 Verdict = Literal[
@@ -292,7 +292,9 @@ class Explanation(Struct, frozen=True):
     drivers: tuple[DriverStatus, ...] = ()
     alike: tuple[str, ...] = ()  # other pods of ``workload`` that get the same answer
     workload: str = ""  # kind namespace/name
-    unread: tuple[Blind, ...] = ()  # what may not be read, so that the answer lacks something
+    unread: tuple[
+        UnreadableResource, ...
+    ] = ()  # what may not be read, so that the answer lacks something
     alignment: tuple[Alignment, ...] = ()  # of an allocated subject, by kinds of devices
     release_from: str = ""  # who named the release: from kubelets, default ...
     scheduler: SchedulerAnswer | None = None  # of a pod that names another than the default

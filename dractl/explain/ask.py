@@ -1,4 +1,6 @@
-"""The subjects to explain: those that are named, as kubectl takes names, or everything that waits for devices."""
+"""The subjects to explain: named ones, as kubectl takes names, or everything that waits for
+devices.
+"""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from types import MappingProxyType
@@ -33,121 +35,145 @@ from dractl.scheduler.extended import provided
 from dractl.views import Pod
 
 CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
-_KINDS = "kinds: pod, claim, template, deploy, sts, ds, rs, job, cronjob, node"
+_KINDS_HINT = "kinds: pod, claim, template, deploy, sts, ds, rs, job, cronjob, node"
 
 
 class Question(Struct, frozen=True):
-    """One subject. ``value`` is the object; of a workload without pods, the pod that its template would make."""
+    """One subject."""
 
     kind: str
     key: Key
     value: Raw
+    """The object; for a workload without pods, the pod that its template would make."""
 
 
-def address(
+class Address(Struct, frozen=True):
+    """The name of an object as a user writes it."""
+
+    word: str | None
+    """The word for its kind; None if there is none."""
+    name: str
+    namespace: str | None
+    """The namespace in the address, else the current one; None means every namespace."""
+
+
+def parse_address(
     state: ClusterState, text: str, namespace: str | None, kinds: Mapping[str, str]
-) -> tuple[str | None, str, str | None]:
-    """The word for a kind (None: not said), the name and the namespace of ``NAME`` and ``KIND/NAME``, and of what our
-    own answers print: ``NAMESPACE/NAME`` and ``KIND/NAMESPACE/NAME``."""
-    first, *rest = text.split("/")
-    if not all((first, *rest)):
+) -> Address:
+    """Parse ``NAME`` and ``KIND/NAME``, and the forms that dractl prints: ``NAMESPACE/NAME`` and
+    ``KIND/NAMESPACE/NAME``.
+    """
+    first, *others = text.split("/")
+    if not all((first, *others)):
         raise UsageError(
             f"{text} names no object", hint="write NAME, or KIND/NAME such as pod/train-0"
         )
-    if not rest:
-        return None, text, namespace
-    if len(rest) == 2:
-        return first, rest[1], rest[0]
+    if not others:
+        return Address(None, text, namespace)
+    if len(others) == 2:
+        return Address(first, others[1], others[0])
     is_kind = first.lower() in KINDS or first.lower() in kinds
     if not is_kind and any(
         key[0] == first for kind in ("Pod", "ResourceClaim") for key in state.all(kind)
     ):
-        return None, rest[0], first
-    return first, "/".join(rest), namespace
+        return Address(None, others[0], first)
+    return Address(first, "/".join(others), namespace)
 
 
-def find(
+def find_subjects(
     state: ClusterState,
     text: str,
     namespace: str | None,
     kinds: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Question]:
-    """The subjects that ``NAME`` or ``KIND/NAME`` means; ``kinds`` are further words for kinds, as a cluster knows
-    them. Raises UsageError for an unknown kind, InputError if no such object exists."""
-    word, name, namespace = address(state, text, namespace, kinds)
+    """Return the subjects that ``NAME`` or ``KIND/NAME`` means.
+
+    ``kinds`` maps further words for kinds, as a cluster knows them. Raises UsageError for an
+    unknown kind, InputError if no such object exists.
+    """
+    address = parse_address(state, text, namespace, kinds)
+    word, name, namespace = address.word, address.name, address.namespace
     if word is None:
-        found = _named(state, "Pod", name, namespace) or _named(
+        matches = _match_name(state, "Pod", name, namespace) or _match_name(
             state, "ResourceClaim", name, namespace
         )
-        if not found:
+        if not matches:
             raise not_found(state, ("Pod", "ResourceClaim"), name, namespace)
-        return found
-    kind = kind_of(state, word, kinds, _KINDS)
-    found = _named(state, kind, name, namespace)
-    if found and kind in GROUPS:
-        return found
-    pods = [q for workload in found for q in _pods_of(state, workload)]
-    if not found and kind not in GROUPS:  # a dump of pods without their Jobs
-        where = dict.fromkeys(key[0] for key in state.all("Pod") if namespace in (None, key[0]))
-        pods = _pending_first([q for space in where for q in _owned(state, kind, (space, name))])
+        return matches
+    kind = kind_of(state, word, kinds, _KINDS_HINT)
+    matches = _match_name(state, kind, name, namespace)
+    if matches and kind in GROUPS:
+        return matches
+    pods = [q for workload in matches for q in _pods_of(state, workload)]
+    if not matches and kind not in GROUPS:  # a dump of pods without their Jobs
+        namespaces = dict.fromkeys(
+            key[0] for key in state.all("Pod") if namespace in (None, key[0])
+        )
+        pods = _prefer_pending(
+            [q for other in namespaces for q in _pods_of_owner(state, kind, (other, name))]
+        )
     if not pods:
         raise not_found(state, (kind,), name, namespace)
     return pods
 
 
-def labelled(
+def find_by_labels(
     state: ClusterState,
     words: Sequence[str],
     selector: LabelQuery,
     namespace: str | None,
     kinds: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Question]:
-    """The subjects of the kinds that ``words`` name (pods if there are none) whose labels a selector wants: of pods and
-    claims those that wait. Raises UsageError for an unknown kind or a name, InputError if nothing has the labels."""
-    named = [word for word in words if "/" in word]
-    if named:
+    """Return the subjects whose labels match a selector, of the kinds that ``words`` name (by
+    default pods).
+
+    Only pods and claims that are pending count. Raises UsageError for an unknown kind or a name,
+    InputError if nothing has the labels.
+    """
+    names = [word for word in words if "/" in word]
+    if names:
         raise UsageError(
-            f"a name and -l exclude each other: {named[0]}",
+            f"a name and -l exclude each other: {names[0]}",
             hint=f"{program_name()} explain pods -l app=web",
         )
-    asked = [kind_of(state, word, kinds, _KINDS) for word in words] or ["Pod"]
-    found = [
+    kinds_to_search = [kind_of(state, word, kinds, _KINDS_HINT) for word in words] or ["Pod"]
+    matches = [
         Question(kind, key, value)
-        for kind in asked
+        for kind in kinds_to_search
         for key, value in state.all(kind).items()
-        if (not key[0] or _in(namespace, key))
+        if (not key[0] or _is_in_namespace(namespace, key))
         and selector.matches(map_at(value, "metadata", "labels"))
     ]
-    if not found:
-        where = f" in namespace {namespace}" if namespace else ""
+    if not matches:
+        place = f" in namespace {namespace}" if namespace else ""
         raise InputError(
-            f"no {' or '.join(kind.lower() for kind in asked)} has these labels{where}",
-            hint=_labels(state, asked),
+            f"no {' or '.join(kind.lower() for kind in kinds_to_search)} has these labels{place}",
+            hint=_labels_hint(state, kinds_to_search),
         )
     subjects: list[Question] = []
-    for question in found:
+    for question in matches:
         if question.kind not in GROUPS:
             subjects += _pods_of(state, question)
-        elif question.kind not in ("Pod", "ResourceClaim") or _waits(question):
+        elif question.kind not in ("Pod", "ResourceClaim") or _is_pending(question):
             subjects.append(question)
     return list({(q.kind, q.key): q for q in subjects}.values())
 
 
-def _labels(state: ClusterState, kinds: Iterable[str]) -> str:
+def _labels_hint(state: ClusterState, kinds: Iterable[str]) -> str:
     labels = (
         map_at(value, "metadata", "labels") for kind in kinds for value in state.all(kind).values()
     )
-    there = sorted({f"{name}={value}" for own in labels for name, value in own.items()})
-    return f"labels: {some(there, 5)}" if there else "none of them has labels"
+    present = sorted({f"{name}={value}" for mapping in labels for name, value in mapping.items()})
+    return f"labels: {some(present, 5)}" if present else "none of them has labels"
 
 
-def _waits(question: Question) -> bool:
+def _is_pending(question: Question) -> bool:
     if question.kind == "Pod":
         return is_pending(question.value)
     return not map_at(question.value, "status", "allocation")
 
 
-def _named(state: ClusterState, kind: str, name: str, namespace: str | None) -> list[Question]:
+def _match_name(state: ClusterState, kind: str, name: str, namespace: str | None) -> list[Question]:
     return [
         Question(kind, key, value)
         for key, value in state.all(kind).items()
@@ -156,24 +182,27 @@ def _named(state: ClusterState, kind: str, name: str, namespace: str | None) -> 
 
 
 def _pods_of(state: ClusterState, workload: Question) -> Iterator[Question]:
-    """The pending pods of a workload; where it has none at all, or cannot create some, the pod that it would make."""
-    owned = _pending_first(_owned(state, workload.kind, workload.key))
+    """Yield the pending pods of a workload.
+
+    If it has no pods, or some cannot be created, the pod of its template comes first.
+    """
+    owned = _prefer_pending(_pods_of_owner(state, workload.kind, workload.key))
     if missing_pods(state, workload.kind, workload.key, workload.value) or not owned:
-        yield from (replace(made, kind=workload.kind) for made in made_pods(workload))
+        yield from (replace(made, kind=workload.kind) for made in pods_from_templates(workload))
     yield from owned
 
 
-def _pending_first(pods: list[Question]) -> list[Question]:
-    """The pods that are pending, or all if none is."""
+def _prefer_pending(pods: list[Question]) -> list[Question]:
+    """Return the pods that are pending, or all of them if none is."""
     return [pod for pod in pods if is_pending(pod.value)] or pods
 
 
-def _owned(state: ClusterState, kind: str, key: Key) -> list[Question]:
+def _pods_of_owner(state: ClusterState, kind: str, key: Key) -> list[Question]:
     return [Question("Pod", pod_key, pod) for pod_key, pod in owned_pods(state, kind, key)]
 
 
-def made_pods(workload: Question) -> Iterator[Question]:
-    """A pod of each template of a workload."""
+def pods_from_templates(workload: Question) -> Iterator[Question]:
+    """Yield a pod of each template of a workload."""
     for path, spec in pod_templates(dict(workload.value)):
         template: Any = workload.value
         for part in path[:-1]:
@@ -191,73 +220,102 @@ def made_pods(workload: Question) -> Iterator[Question]:
         yield Question("Pod", workload.key, pod)
 
 
-def everything(
+def find_all_waiting(
     state: ClusterState, namespace: str | None, within: ClusterState | None = None
 ) -> list[Question]:
-    """Every pending pod that DRA concerns, every unallocated claim that none of these uses, workloads whose pods are
-    refused, and workloads of manifests whose pods do not exist yet. ``within``: only objects that are there too."""
-    named = provided(state.classes)
-    published = {text_at(value, "spec", "driver") for value in state.all("ResourceSlice").values()}
-    refused = refused_owners(state)
+    """Return every subject that waits for devices.
+
+    That is every pending pod that DRA concerns, every unallocated claim that none of them uses,
+    workloads whose pods are refused, and workloads of manifests without pods. ``within``: only
+    objects that are there as well.
+    """
     files = state if within is None else within
-    found: list[Question] = []
-    used: set[Key] = set()
+    pods = [
+        *_pods_that_wait(state, files, namespace),
+        *_workloads_without_pods(state, files, namespace),
+    ]
+    used = {key for question in pods for key in _claim_keys(question.key[0], question.value)}
+    subjects = [*pods, *_claims_that_wait(state, files, namespace, used)]
+    return subjects or [
+        Question("ResourceClaimTemplate", key, value)
+        for key, value in files.all("ResourceClaimTemplate").items()
+        if _is_in_namespace(namespace, key) and not text_at(value, "metadata", "uid")
+    ]
+
+
+def _pods_that_wait(
+    state: ClusterState, files: ClusterState, namespace: str | None
+) -> Iterator[Question]:
+    """Yield pending pods that DRA concerns, also those that wait on their node for devices."""
+    resources = provided(state.classes)
+    drivers = {text_at(value, "spec", "driver") for value in state.all("ResourceSlice").values()}
     for key, pod in files.all("Pod").items():
-        waits = (
-            is_pending(pod) or text_at(pod, "status", "phase") == "Pending"
-        )  # also on its node, for its devices
-        if waits and _in(namespace, key) and _concerned(pod, named, published):
-            found.append(Question("Pod", key, pod))
-            used |= set(_claim_keys(key[0], pod))
+        is_waiting = is_pending(pod) or text_at(pod, "status", "phase") == "Pending"
+        if (
+            is_waiting
+            and _is_in_namespace(namespace, key)
+            and _concerns_dra(pod, resources, drivers)
+        ):
+            yield Question("Pod", key, pod)
+
+
+def _workloads_without_pods(
+    state: ClusterState, files: ClusterState, namespace: str | None
+) -> Iterator[Question]:
+    """Yield the pods that workloads would create: refused ones, and those of manifests."""
+    resources = provided(state.classes)
+    refused = refused_owners(state)
     for kind in files.kinds:
-        if kind in GROUPS:
-            continue
-        for key, value in files.all(kind).items():
-            workload = Question(kind, key, value)
-            if not _in(namespace, key):
+        for key, value in files.all(kind).items() if kind not in GROUPS else ():
+            if not _is_in_namespace(namespace, key):
                 continue
-            if text_at(
-                value, "metadata", "uid"
-            ):  # of a cluster: its pods are there, unless they are refused
+            if text_at(value, "metadata", "uid"):
+                # An object of a cluster has its pods there, unless they are refused.
                 if (kind, key) not in refused or not missing_pods(state, kind, key, value):
                     continue
             elif any(owned_pods(state, kind, key)):
                 continue
-            for made in made_pods(workload):
-                if _concerned(made.value, named):
-                    found.append(Question(kind, key, made.value))
-                    used |= set(_claim_keys(key[0], made.value))
+            for pod in pods_from_templates(Question(kind, key, value)):
+                if _concerns_dra(pod.value, resources):
+                    yield Question(kind, key, pod.value)
+
+
+def _claims_that_wait(
+    state: ClusterState, files: ClusterState, namespace: str | None, used: Container[Key]
+) -> Iterator[Question]:
+    """Yield unallocated claims that are not ``used`` by a waiting pod.
+
+    A claim that was created for a pod goes with the pod, a moment later.
+    """
     for key, claim in files.all("ResourceClaim").items():
-        if not _in(namespace, key) or key in used or map_at(claim, "status", "allocation"):
+        if (
+            not _is_in_namespace(namespace, key)
+            or key in used
+            or map_at(claim, "status", "allocation")
+        ):
             continue
-        # A claim that was made for a pod has no life of its own: it goes with the pod, a moment later.
         if not (owning_pods(claim) and state.rights.sees("Pod", key[0])):
-            found.append(Question("ResourceClaim", key, claim))
-    if not found:
-        found = [
-            Question("ResourceClaimTemplate", key, value)
-            for key, value in files.all("ResourceClaimTemplate").items()
-            if _in(namespace, key) and not text_at(value, "metadata", "uid")
-        ]
-    return found
+            yield Question("ResourceClaim", key, claim)
 
 
-def _concerned(
-    pod: Raw, provided: Container[str], published: AbstractSet[str] = frozenset()
+def _concerns_dra(
+    pod: Raw, resources: Container[str], published: AbstractSet[str] = frozenset()
 ) -> bool:
-    """True if a pod has claims, or wants an extended resource that a class provides, or whose devices one of the
-    ``published`` drivers has."""
+    """Return True if a pod has claims or wants an extended resource that DRA provides.
+
+    A class provides it, or one of the ``published`` drivers has such devices.
+    """
     if maps_at(pod, "spec", "resourceClaims"):
         return True
     return any(
-        name in provided
+        name in resources
         or name.startswith(IMPLICIT_PREFIX)
         or not published.isdisjoint(drivers_of(name))
         for name in Pod(pod).extended_requests
     )
 
 
-def _in(namespace: str | None, key: Key) -> bool:
+def _is_in_namespace(namespace: str | None, key: Key) -> bool:
     return namespace is None or key[0] == namespace
 
 
@@ -271,7 +329,7 @@ def _claim_keys(namespace: str, pod: Raw) -> Iterable[Key]:
 
 
 def claim_question(state: ClusterState, question: Question) -> PodClaim:
-    """A claim, or what a template would make, as something to allocate."""
+    """Return a claim, or the claim of a template, as something to allocate."""
     namespace, name = question.key
     target = f"{question.kind}/{namespace}/{name}"
     if question.kind == "ResourceClaim":
@@ -283,13 +341,13 @@ def claim_question(state: ClusterState, question: Question) -> PodClaim:
             None,
             (target, ("spec",)),
         )
-    made = {
+    claim = {
         "apiVersion": question.value.get("apiVersion"),
         "kind": "ResourceClaim",
         "metadata": {"name": name, "namespace": namespace},
         "spec": at(question.value, "spec", "spec"),
     }
-    return PodClaim("", question.key, made, state.decode(made), name, (target, ("spec", "spec")))
+    return PodClaim("", question.key, claim, state.decode(claim), name, (target, ("spec", "spec")))
 
 
 def pods_using(state: ClusterState, claim: Key) -> list[Question]:

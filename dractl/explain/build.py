@@ -14,21 +14,21 @@ from dractl.cluster.state import ClusterState, Key, maps_at, text_at
 from dractl.cluster.workloads import idle
 from dractl.explain.answer import Conflict, Explanation, Fix, NodeAnswer, Subject, reason_of
 from dractl.explain.ask import CLAIMS, Question
-from dractl.explain.case import Case
 from dractl.explain.conclude import Conclusion
+from dractl.explain.context import Case
 from dractl.explain.diagnosis import pods, schedulers
 from dractl.explain.diagnosis.combinations import conflict_on
 from dractl.explain.diagnosis.gangs import GangDiagnosis
 from dractl.explain.diagnosis.nodes import NodeFindings
 from dractl.explain.fleet import node_report
-from dractl.explain.funnel import funnel, having, whole
-from dractl.explain.rank import ruled_out
+from dractl.explain.funnel import count_nodes, funnel, merge_surveys
+from dractl.explain.permissions import MissingPermissions
+from dractl.explain.rank import nodes_excluded_by_pod
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.between import PodsNotCreated
 from dractl.explain.reasons.constraints import ConstraintConflict
 from dractl.explain.reasons.next_step import AskedObject
 from dractl.explain.reasons.phrases import Names
-from dractl.explain.unread import Blindness
 from dractl.model import Target
 from dractl.program import program_name
 from dractl.scheduler.attempt import Scheduler
@@ -49,7 +49,7 @@ class Parts(Struct, frozen=True):
     steps: tuple[NextStep, ...] = ()
     then: tuple[NextStep, ...] = ()
     notes: tuple[str, ...] = ()
-    blind: Blindness = Blindness()
+    blind: MissingPermissions = MissingPermissions()
     alignment: tuple[Alignment, ...] = ()
 
 
@@ -89,7 +89,11 @@ def build(
         reasons=tuple(map(reason, conclusion.causes)),
         nodes=answers,
         funnel=funnel(
-            devices, whole(surveyed), case.names.request, case.false_part, having(surveyed)
+            devices,
+            merge_surveys(surveyed),
+            case.names.request,
+            case.false_part,
+            count_nodes(surveyed),
         )
         if case
         else (),
@@ -102,7 +106,7 @@ def build(
                     asked, (*conclusion.causes, *conclusion.behind), parts.fixes, parts.then
                 )
             ),
-            *blind.granting(scheduler.state.rights),
+            *blind.grant_steps(scheduler.state.rights),
         ),
         notes=(*_refused(scheduler.state, scheduler.features, question), *parts.notes),
         unread=blind.parts,
@@ -119,7 +123,7 @@ def build(
 def _surveyed(case: Case, found: Sequence[NodeFindings]) -> list[tuple[Survey, int]]:
     """The surveys of the nodes that the pod wants, each with how many nodes it is of; of all nodes, if those that it
     wants have no devices at all."""
-    unwanted = ruled_out(case)
+    unwanted = nodes_excluded_by_pod(case)
     every = [(n.name, case.surveys[n.name], n.count) for n in found if n.name in case.surveys]
     wanted = [(survey, count) for name, survey, count in every if name not in unwanted]
     there = any(request.offered for survey, _ in wanted for request in survey.requests)

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 from dractl.allocation import Exhausted, Features
 from dractl.cluster.state import list_at, map_at, text_at
 from dractl.cluster.workloads import idle
-from dractl.explain import placed
+from dractl.explain import after_scheduling
 from dractl.explain.answer import FITS, Verdict
-from dractl.explain.case import Case
+from dractl.explain.context import Case
 from dractl.explain.diagnosis import pods, schedulers
 from dractl.explain.diagnosis.cross_object import find_pod_not_tried, note_replicas_with_devices
 from dractl.explain.diagnosis.nodes import NodeFindings, blocks_every_node
-from dractl.explain.rank import Diagnosis, dominates, ruled_out
+from dractl.explain.rank import Diagnosis, dominates, nodes_excluded_by_pod
 from dractl.explain.reasons.base import STOPPED, Cause
 from dractl.explain.reasons.between import EvictionLoop, NotReadable
 from dractl.explain.reasons.devices import DeviceInUse, Tainted
@@ -144,7 +144,7 @@ def _headline(diagnosis: Diagnosis) -> Headline:
     which = ""
     if near:
         node, alike = ranked[0].nodes[0], len(ranked[0].nodes)
-        many = dominates(ranked[0], total - len(ruled_out(case)))
+        many = dominates(ranked[0], total - len(nodes_excluded_by_pod(case)))
         which = f": {alike} are like {node}" if many else f": nearest is {node}"
     return Headline(f"fits on none of {total} nodes{which}", why)
 
@@ -261,7 +261,7 @@ def _pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
         *pods.note_orphaned_slices(case),
         *pods.note_missing_node_features(case),
         *pods.note_rival_classes(case),
-        *placed.without(case.question.value, case.attempt.claims).sentences,
+        *after_scheduling.find_unlisted_claims(case.question.value, case.attempt.claims).sentences,
         *diagnosis.group.notes,
         *_scheduler_notes(case),
     )

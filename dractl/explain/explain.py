@@ -14,12 +14,12 @@ from dractl.cluster.devices import Devices
 from dractl.cluster.podgroups import PodGroup, object_of, podgroup
 from dractl.cluster.pods import ended
 from dractl.cluster.state import ClusterState, Key, text_at
-from dractl.explain import inquire, settled
+from dractl.explain import inquire, not_pending
 from dractl.explain.answer import Explanation
 from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.build import Parts, build, of_group, of_idle
-from dractl.explain.case import Case, case_of
 from dractl.explain.conclude import Conclusion, conclude, of_attempt
+from dractl.explain.context import Case, case_of
 from dractl.explain.diagnosis.gangs import NO_GANG, GangDiagnosis, diagnose_gang
 from dractl.explain.diagnosis.pods import steps_for_orphaned_slices
 from dractl.explain.fixes import FixProblem, Found, corrections, find_fixes
@@ -27,7 +27,7 @@ from dractl.explain.fixes.candidates import Company
 from dractl.explain.fixes.gangs import of_other_pod
 from dractl.explain.fixes.owners import Owners
 from dractl.explain.fleet import node_report, stuck_pods
-from dractl.explain.inquire import Attempted, Inquiry
+from dractl.explain.inquire import Inquiry, InquiryResult
 from dractl.explain.rank import Diagnosis, diagnose, diagnosis_of
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.running import NotPrepared
@@ -74,7 +74,7 @@ class Explainer:
         place the pod, where it has been made already."""
         if question.kind == "Node":
             return self._node(question)
-        return self._about(inquire.inquiry_of(self.state, question, attempt))
+        return self._about(inquire.make_inquiry(self.state, question, attempt))
 
     def _node(self, question: Question) -> Explanation:
         name = question.key[1]
@@ -89,14 +89,14 @@ class Explainer:
 
     def _about(self, inquiry: Inquiry) -> Explanation:
         if inquiry.waits:
-            attempted = inquire.attempted(self.scheduler, inquiry)
-            released = inquire.released(self.scheduler, inquiry, attempted)
+            attempted = inquire.run_attempt(self.scheduler, inquiry)
+            released = inquire.release_stale_allocation(self.scheduler, inquiry, attempted)
             if released is not None:
                 state, again = released
                 return Explainer(state, self.features, self.options)._about(again)
             conclusion, parts = self._waiting(attempted)
         elif inquiry.claim is not None:
-            conclusion, parts = settled.resting_claim(inquiry.claim)
+            conclusion, parts = not_pending.conclude_claim(inquiry.claim)
             value = inquiry.claim.value if inquiry.claim.allocated else None
             parts = replace(parts, alignment=self.aligner.of_claims([value] if value else []))
         else:
@@ -134,7 +134,7 @@ class Explainer:
             inquiry.question,
             inquiry.entry.claims if inquiry.entry is not None else (),
         )
-        conclusion, parts = settled.placed_pod(self.scheduler, question, claims)
+        conclusion, parts = not_pending.conclude_placed_pod(self.scheduler, question, claims)
         if not ended(question.value):
             node = text_at(question.value, "spec", "nodeName")
             values = [claim.value for claim in claims if claim.allocated and claim.value]
@@ -148,7 +148,7 @@ class Explainer:
             parts = replace(parts, fixes=fixes.fixes, notes=(*parts.notes, *fixes.notes))
         return conclusion, parts
 
-    def _waiting(self, attempted: Attempted) -> tuple[Conclusion, Parts]:
+    def _waiting(self, attempted: InquiryResult) -> tuple[Conclusion, Parts]:
         diagnosis = self._diagnosed(attempted)
         conclusion = conclude(diagnosis)
         fixes = self._fixes(diagnosis, conclusion)
@@ -166,7 +166,7 @@ class Explainer:
             blind=attempted.blind,
         )
 
-    def _diagnosed(self, attempted: Attempted) -> Diagnosis:
+    def _diagnosed(self, attempted: InquiryResult) -> Diagnosis:
         """The diagnosis, on the one node that is asked about if it is one."""
         here = self.options.node
         question, attempt = attempted.question, attempted.attempt
@@ -212,7 +212,9 @@ class Explainer:
         )
         case = case_of(there.scheduler, there.devices, stopped, waits.attempt)
         own = of_attempt(
-            diagnosis_of(Attempted(stopped, inquire.subject_of(stopped, ()), waits.attempt), case)
+            diagnosis_of(
+                InquiryResult(stopped, inquire.subject_of(stopped, ()), waits.attempt), case
+            )
         )
         return diagnose_gang(waits, self.state, case, own.causes, own.headline)
 

@@ -1,4 +1,4 @@
-"""The funnel: how many devices each stage leaves to a request, and what those have that it loses."""
+"""The funnel: how many devices each stage leaves to a request, and why it drops the others."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,107 +29,125 @@ _NAMES = {
 def funnel(
     devices: Devices,
     requests: Iterable[RequestSurvey],
-    heading: Callable[[RequestRef], str],
+    title: Callable[[RequestRef], str],
     false_part: Callable[[str, Sequence[DeviceID]], str | None],
     nodes: Mapping[tuple[int, str], int] = _NO_NODES,
 ) -> tuple[FunnelStage, ...]:
-    """A line for each request, with its class, and one for each stage that loses something or is a selector.
-    ``false_part`` says which part of a selector devices do not meet; ``nodes``: on how many nodes the devices of the
-    class are, as :func:`having` counts them."""
+    """Return a line for each request, and one for each stage that is a selector or drops devices.
+
+    ``false_part`` says which part of a selector devices do not meet. ``nodes`` are the numbers of
+    nodes with devices of the class, as :func:`count_nodes` returns them.
+    """
     lines: list[FunnelStage] = []
     for request in requests:
-        kept = len(_of_class(request))
-        named, there = heading(request.ref), nodes.get((request.claim_index, request.request), 0)
+        kept = len(_class_devices(request))
+        name, node_count = title(request.ref), nodes.get((request.claim_index, request.request), 0)
         wanted = "all" if request.mode == "All" else str(request.wanted)
-        asked = f"{wanted} × {request.device_class}"
+        request_text = f"{wanted} × {request.device_class}"
         lines.append(
             FunnelStage(
                 request.request,
-                asked,
+                request_text,
                 kept,
                 len(request.offered),
-                heading=named,
-                nodes=there,
+                heading=name,
+                nodes=node_count,
                 claim=request.claim,
             )
         )
         for stage in request.stages:
             if stage.name == "request-selector" or (stage.lost and stage.name != "class-selector"):
-                of = len(stage.kept) + len(stage.lost)
-                detail = _detail(devices, stage, false_part)
+                total = len(stage.kept) + len(stage.lost)
+                detail = _loss_text(devices, stage, false_part)
                 kept = len(stage.kept)
                 lines.append(
                     FunnelStage(
-                        request.request, _name(stage), kept, of, detail, named, claim=request.claim
+                        request.request,
+                        _stage_title(stage),
+                        kept,
+                        total,
+                        detail,
+                        name,
+                        claim=request.claim,
                     )
                 )
     return tuple(lines)
 
 
-def having(surveys: Iterable[tuple[Survey, int]]) -> Mapping[tuple[int, str], int]:
-    """For each request the number of nodes that have devices of its class."""
-    found: Counter[tuple[int, str]] = Counter()
-    for survey, times in surveys:
+def count_nodes(surveys: Iterable[tuple[Survey, int]]) -> Mapping[tuple[int, str], int]:
+    """Count, for each request, the nodes that have devices of its class."""
+    counts: Counter[tuple[int, str]] = Counter()
+    for survey, number in surveys:
         for request in survey.requests:
-            if _of_class(request):
-                found[request.claim_index, request.request] += times
-    return found
+            if _class_devices(request):
+                counts[request.claim_index, request.request] += number
+    return counts
 
 
-def _of_class(request: RequestSurvey) -> tuple[DeviceID, ...]:
-    of_class = next((s for s in reversed(request.stages) if s.name == "class-selector"), None)
-    return request.offered if of_class is None else of_class.kept
+def _class_devices(request: RequestSurvey) -> tuple[DeviceID, ...]:
+    stage = next((s for s in reversed(request.stages) if s.name == "class-selector"), None)
+    return request.offered if stage is None else stage.kept
 
 
-def whole(surveys: Iterable[tuple[Survey, int]]) -> list[RequestSurvey]:
-    """Merges surveys stage by stage; each comes with the number of identical nodes that it stands for;
-    a device that several nodes reach counts once."""
-    found = list(surveys)
-    once = all(times == 1 for _, times in found)
+def merge_surveys(surveys: Iterable[tuple[Survey, int]]) -> list[RequestSurvey]:
+    """Merge surveys stage by stage; a device that several nodes reach counts once.
+
+    Each survey comes with the number of identical nodes for which it stands.
+    """
+    counted = list(surveys)
+    unique = all(number == 1 for _, number in counted)
     merged: dict[tuple[int, str], RequestSurvey] = {}
-    for survey, times in found:
+    for survey, number in counted:
         for request in survey.requests:
             key = (request.claim_index, request.request)
-            mine = _times(request, times)
-            merged[key] = mine if key not in merged else _together(merged[key], mine, once=once)
+            multiplied = _multiply(request, number)
+            merged[key] = (
+                multiplied
+                if key not in merged
+                else _merge_requests(merged[key], multiplied, unique=unique)
+            )
     return list(merged.values())
 
 
-def _times(request: RequestSurvey, times: int) -> RequestSurvey:
-    if times == 1:
+def _multiply(request: RequestSurvey, number: int) -> RequestSurvey:
+    if number == 1:
         return request
-    stages = tuple(replace(s, kept=s.kept * times, lost=s.lost * times) for s in request.stages)
-    return replace(request, offered=request.offered * times, stages=stages)
+    stages = tuple(replace(s, kept=s.kept * number, lost=s.lost * number) for s in request.stages)
+    return replace(request, offered=request.offered * number, stages=stages)
 
 
-def _together(a: RequestSurvey, b: RequestSurvey, *, once: bool) -> RequestSurvey:
-    stages = {_key(stage): stage for stage in a.stages}
+def _merge_requests(a: RequestSurvey, b: RequestSurvey, *, unique: bool) -> RequestSurvey:
+    stages = {_stage_key(stage): stage for stage in a.stages}
     for stage in b.stages:
-        old = stages.get(_key(stage))
-        stages[_key(stage)] = stage if old is None else _joined(old, stage, once=once)
+        existing = stages.get(_stage_key(stage))
+        stages[_stage_key(stage)] = (
+            stage if existing is None else _merge_stages(existing, stage, unique=unique)
+        )
     offered = a.offered + b.offered
     return replace(
         a,
-        offered=tuple(dict.fromkeys(offered)) if once else offered,
+        offered=tuple(dict.fromkeys(offered)) if unique else offered,
         stages=tuple(stages.values()),
         wanted=max(a.wanted, b.wanted),
     )
 
 
-def _key(stage: Stage) -> tuple[object, ...]:
+def _stage_key(stage: Stage) -> tuple[object, ...]:
     return stage.name, stage.selector, stage.constraint, stage.expression
 
 
-def _joined(a: Stage, b: Stage, *, once: bool) -> Stage:
+def _merge_stages(a: Stage, b: Stage, *, unique: bool) -> Stage:
     kept, lost = a.kept + b.kept, a.lost + b.lost
-    if once:
+    if unique:
         kept = tuple(dict.fromkeys(kept))
-        there = set(kept)
-        lost = tuple({loss.device: loss for loss in lost if loss.device not in there}.values())
+        kept_devices = set(kept)
+        lost = tuple(
+            {loss.device: loss for loss in lost if loss.device not in kept_devices}.values()
+        )
     return replace(a, kept=kept, lost=lost)
 
 
-def _name(stage: Stage) -> str:
+def _stage_title(stage: Stage) -> str:
     if stage.name == "request-selector":
         return readable(stage.expression or "", 44)
     if stage.name == "constraint":
@@ -137,33 +155,38 @@ def _name(stage: Stage) -> str:
     return _NAMES.get(stage.name, stage.name)
 
 
-def _detail(
+def _loss_text(
     devices: Devices, stage: Stage, false_part: Callable[[str, Sequence[DeviceID]], str | None]
 ) -> str:
-    lost: list[DeviceID] = [loss.device for loss in stage.lost]
-    if not lost:
+    devices_lost: list[DeviceID] = [loss.device for loss in stage.lost]
+    if not devices_lost:
         return ""
     match stage.name:
         case "request-selector":
             expression = stage.expression or ""
             return instead(
-                selectors.misfit(devices, false_part(expression, lost) or expression, lost)
+                selectors.misfit(
+                    devices, false_part(expression, devices_lost) or expression, devices_lost
+                )
             )
         case "in-use":
-            return f"{len(lost)} held: {held_by(devices.holders(dict.fromkeys(lost)), 2)}"
+            return (
+                f"{len(devices_lost)} held:"
+                f" {held_by(devices.holders(dict.fromkeys(devices_lost)), 2)}"
+            )
         case "taints":
             return tally(loss.taint or "" for loss in stage.lost)
         case "counters":
             return tally(f"{loss.counter_set} {loss.counter}" for loss in stage.lost)
         case "capacity":
-            return _capacity(stage.lost)
+            return _capacity_text(stage.lost)
         case "constraint":
-            return f"{len(lost)} lack it"
+            return f"{len(devices_lost)} lack it"
         case _:
             return stage.lost[0].message
 
 
-def _capacity(lost: Sequence[Loss]) -> str:
+def _capacity_text(lost: Sequence[Loss]) -> str:
     first = lost[0]
     if first.code == "capacity-short":
         return tally(f"{loss.free} free" for loss in lost)

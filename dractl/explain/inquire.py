@@ -1,4 +1,4 @@
-"""What is asked about a subject that waits: the attempt to place it, and what may not be read."""
+"""The inquiry about a subject that waits: the attempt to place it, and what may not be read."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,12 @@ from dractl.explain.answer import Subject
 from dractl.explain.ask import CLAIMS, Question, claim_question, pods_using
 from dractl.explain.diagnosis.nodes import allocation_of
 from dractl.explain.diagnosis.pods import failure_text
-from dractl.explain.unread import Blindness, blind_to, compares_devices, founded
+from dractl.explain.permissions import (
+    MissingPermissions,
+    compares_devices,
+    find_missing_permissions,
+    select_confirmed_stops,
+)
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import failure, without_allocation
 from dractl.scheduler.claims import PodClaim
@@ -21,23 +26,27 @@ from dractl.views import Pod
 
 
 class Inquiry(Struct, frozen=True):
-    """A question as it is put to a cluster: about a claim that a pod waits for, it is about the pod.
-
-    ``subject`` is what was asked about. ``claim`` is a claim, or what a template would make; ``entry`` what PreEnqueue
-    says of a pod, None where it is not needed beside ``attempt``, the scheduler's attempt to place the pod. ``notes``
-    are for the answer.
+    """A question as it is put to a cluster; a question about a claim becomes one about the pod that
+    waits for it.
     """
 
     question: Question
     subject: Subject
+    """The subject that the user asked about."""
     claim: PodClaim | None = None
+    """The claim, or the claim that a template would make."""
     entry: Entered | None = None
+    """What PreEnqueue says of a pod; None if the attempt is enough."""
     attempt: Attempt | None = None
+    """The scheduler's attempt to place the pod, if there is one already."""
     notes: tuple[str, ...] = ()
+    """Notes for the answer."""
 
     @property
     def waits(self) -> bool:
-        """True unless the scheduler has nothing to do: a claim that is allocated or deleted, a pod on its node."""
+        """True unless the scheduler has nothing to do: the claim is allocated or deleted, the pod
+        has its node.
+        """
         if self.claim is None:
             return is_pending(self.question.value)
         return not self.claim.allocated and not text_at(
@@ -45,15 +54,16 @@ class Inquiry(Struct, frozen=True):
         )
 
 
-class Attempted(Struct, frozen=True):
-    """A subject that waits, and the scheduler's attempt to place it. ``blind`` is what may not be read; ``compares``:
-    devices may be."""
+class InquiryResult(Struct, frozen=True):
+    """A subject that waits, and the scheduler's attempt to place it."""
 
     question: Question
     subject: Subject
     attempt: Attempt
-    blind: Blindness = Blindness()
+    blind: MissingPermissions = MissingPermissions()
+    """What may not be read."""
     compares: bool = True
+    """True if devices may be read and were compared."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -66,13 +76,14 @@ class Attempted(Struct, frozen=True):
         )
 
 
-def inquiry_of(state: ClusterState, question: Question, attempt: Attempt | None = None) -> Inquiry:
-    """The question about a pod, a claim or a template as it is put to the cluster."""
+def make_inquiry(
+    state: ClusterState, question: Question, attempt: Attempt | None = None
+) -> Inquiry:
+    """Return a question about a pod, claim or template as it is put to the cluster."""
     if question.kind not in CLAIMS:
         entry = enter(state, question.value) if attempt is None or state.rights.unread else None
-        claims = (
-            attempt.claims if attempt is not None else entry.claims if entry is not None else ()
-        )
+        source = attempt if attempt is not None else entry
+        claims = source.claims if source is not None else ()
         return Inquiry(question, subject_of(question, claims), None, entry, attempt)
     subject, claim = Subject(question.kind, *question.key), claim_question(state, question)
     if question.kind == "ResourceClaim" and not claim.allocated:
@@ -83,27 +94,45 @@ def inquiry_of(state: ClusterState, question: Question, attempt: Attempt | None 
     return Inquiry(question, subject, claim)
 
 
-def attempted(scheduler: Scheduler, inquiry: Inquiry) -> Attempted:
-    """The attempt to place a subject that waits."""
+class _AttemptResult(Struct, frozen=True):
+    """An attempt, and how far it can be trusted."""
+
+    attempt: Attempt
+    compares: bool
+    """True if devices were compared."""
+    allocates: bool
+    """True if claims are to be allocated, or may be."""
+
+
+def run_attempt(scheduler: Scheduler, inquiry: Inquiry) -> InquiryResult:
+    """Attempt to place a subject that waits."""
     question = inquiry.question
-    if inquiry.claim is None:
-        attempt, compares, allocates = _of_pod(scheduler, inquiry)
-    else:
-        rights, allocates = scheduler.state.rights, True
-        compares = compares_devices(rights) and bool(scheduler.nodes or not rights.hidden("Node"))
-        attempt = scheduler.claim(inquiry.claim) if compares else Attempt((inquiry.claim,))
-    blind = blind_to(scheduler.state, question, allocates=allocates)
-    return Attempted(question, inquiry.subject, attempt, blind, compares, inquiry.notes)
+    run = _attempt_pod if inquiry.claim is None else _attempt_claim
+    result = run(scheduler, inquiry)
+    permissions = find_missing_permissions(scheduler.state, question, allocates=result.allocates)
+    return InquiryResult(
+        question, inquiry.subject, result.attempt, permissions, result.compares, inquiry.notes
+    )
 
 
-def _of_pod(scheduler: Scheduler, inquiry: Inquiry) -> tuple[Attempt, bool, bool]:
-    """The attempt to place a pod, whether devices were compared, and whether claims are to be allocated. If devices
-    cannot be compared: its claims, gates and volumes, the node filters if nodes may be read, and what the scheduler
-    says."""
+def _attempt_claim(scheduler: Scheduler, inquiry: Inquiry) -> _AttemptResult:
+    assert inquiry.claim is not None
+    rights = scheduler.state.rights
+    compares = compares_devices(rights) and bool(scheduler.nodes or not rights.hidden("Node"))
+    attempt = scheduler.claim(inquiry.claim) if compares else Attempt((inquiry.claim,))
+    return _AttemptResult(attempt, compares, allocates=True)
+
+
+def _attempt_pod(scheduler: Scheduler, inquiry: Inquiry) -> _AttemptResult:
+    """Attempt to place a pod.
+
+    If devices cannot be compared, the attempt covers its claims, gates and volumes, the node
+    filters if nodes may be read, and the scheduler's own words.
+    """
     rights, entry = scheduler.state.rights, inquiry.entry
     pod = scheduler.snapshot.pod(inquiry.question.value)
-    compares = entry is None or not rights.unread or _comparable(scheduler, entry)
-    hides = False
+    compares = entry is None or not rights.unread or _can_compare_devices(scheduler, entry)
+    hides_class = False
     if inquiry.attempt is not None and compares:
         attempt = inquiry.attempt
         claims, stops = attempt.claims, attempt.stopped
@@ -113,28 +142,34 @@ def _of_pod(scheduler: Scheduler, inquiry: Inquiry) -> tuple[Attempt, bool, bool
         if compares:
             attempt = scheduler.entered(pod, entry)
         else:
-            hides = bool(
-                rights.hidden("DeviceClass") and pod.extended_requests
-            )  # a class may provide the extended resource
-            real = founded(stops, rights)
-            stopped = Attempt(claims, real, message=entry.condition)
-            attempt = stopped if real or hides else scheduler.beside_claims(pod, claims)
-    return attempt, compares, bool(stops) or hides or not all(claim.allocated for claim in claims)
+            # A class that may not be read may provide the extended resource.
+            hides_class = bool(rights.hidden("DeviceClass") and pod.extended_requests)
+            confirmed = select_confirmed_stops(stops, rights)
+            stopped = Attempt(claims, confirmed, message=entry.condition)
+            attempt = stopped if confirmed or hides_class else scheduler.beside_claims(pod, claims)
+    unallocated = not all(claim.allocated for claim in claims)
+    return _AttemptResult(attempt, compares, bool(stops) or hides_class or unallocated)
 
 
-def _comparable(scheduler: Scheduler, entry: Entered) -> bool:
-    """True if devices can be compared for a pod, and what seems not to exist may be read."""
+def _can_compare_devices(scheduler: Scheduler, entry: Entered) -> bool:
+    """Return True if devices can be compared for a pod, and what seems absent may be read."""
     rights = scheduler.state.rights
-    if len(founded(entry.stops, rights)) < len(entry.stops) or not compares_devices(rights):
+    if len(select_confirmed_stops(entry.stops, rights)) < len(entry.stops) or not compares_devices(
+        rights
+    ):
         return False
     return not rights.hidden("Node") or bool(scheduler.nodes)
 
 
-def released(
-    scheduler: Scheduler, inquiry: Inquiry, answer: Attempted
+def release_stale_allocation(
+    scheduler: Scheduler, inquiry: Inquiry, answer: InquiryResult
 ) -> tuple[ClusterState, Inquiry] | None:
-    """The cluster once the scheduler has taken back an allocation that only stands in the pod's way, and the question
-    put to it, with a note that says so; None if it takes back none."""
+    """Return the cluster without an allocation that only stands in the pod's way, and the inquiry
+    put to it.
+
+    The scheduler takes such an allocation back itself; a note says so. None if there is no such
+    allocation.
+    """
     question = inquiry.question
     claim = (
         answer.attempt.given_back(text_at(question.value, "metadata", "uid"))
@@ -144,20 +179,24 @@ def released(
     if claim is None:
         return None
     assert claim.value is not None
-    where = ", ".join(dict.fromkeys(a.pool for a in allocation_of(claim.value, claim.full_name)))
-    failed = failure(claim) if scheduler.features.binding_conditions else None
-    why = f"; {failure_text(failed)}" if failed is not None else ", where the pod cannot run"
+    pools = ", ".join(dict.fromkeys(a.pool for a in allocation_of(claim.value, claim.full_name)))
+    binding_failure = failure(claim) if scheduler.features.binding_conditions else None
+    why = (
+        f"; {failure_text(binding_failure)}"
+        if binding_failure is not None
+        else ", where the pod cannot run"
+    )
     note = (
-        f"claim {claim.full_name} is allocated on {where}{why}, and no other pod uses it. It will be released and "
-        "allocated again"
+        f"claim {claim.full_name} is allocated on {pools}{why}, and no other pod uses it. It will"
+        " be released and allocated again"
     )
     state = scheduler.state.replace("ResourceClaim", claim.key, without_allocation(claim.value))
-    again = enter(state, question.value)
-    return state, replace(inquiry, entry=again, attempt=None, notes=(*inquiry.notes, note))
+    entry = enter(state, question.value)
+    return state, replace(inquiry, entry=entry, attempt=None, notes=(*inquiry.notes, note))
 
 
 def subject_of(question: Question, claims: Sequence[PodClaim]) -> Subject:
-    """A pod with the names that it has for claims, templates and extended resources."""
+    """Return the subject with its names for claims, templates and extended resources."""
     references = maps_at(question.value, "spec", "resourceClaims")
     templates = {text_at(r, "name"): text_at(r, "resourceClaimTemplateName") for r in references}
     return Subject(

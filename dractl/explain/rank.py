@@ -1,4 +1,4 @@
-"""The diagnosis of a subject that waits: the causes of all nodes, and which of them come first."""
+"""The diagnosis of a subject that waits: the causes of all nodes, in the order of their weight."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,11 +7,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.explain.ask import CLAIMS
-from dractl.explain.case import Case
+from dractl.explain.context import Case
 from dractl.explain.diagnosis.cross_object import root_causes
 from dractl.explain.diagnosis.gangs import NO_GANG, GangDiagnosis
 from dractl.explain.diagnosis.nodes import NodeFindings, merge_across_nodes, node_findings
-from dractl.explain.inquire import Attempted
+from dractl.explain.inquire import InquiryResult
 from dractl.explain.reasons.base import (
     HIDDEN,
     NOTHING,
@@ -28,52 +28,53 @@ from dractl.explain.reasons.scheduling import Mixed
 from dractl.model.names import RequestRef
 from dractl.scheduler.rejection import Rejection
 
-EVERYWHERE = (
-    STOPPED - 1
-)  # what a filter has against all nodes: nothing else matters until that is fixed
-_LARGE, _MOST = (
-    10,
-    0.8,
-)  # of so many nodes, what holds on this part of them comes before what others would add
-_MIXED = 4  # so many different causes, none of them on most nodes, are called mixed
+EVERYWHERE = STOPPED - 1
+"""The progress of a filter that rejects all nodes: nothing else matters until that is fixed."""
+MIN_NODES_FOR_MAJORITY = 10
+MAJORITY = 0.8
+"""What holds on this share of many nodes comes before what the others would add."""
+MIN_MIXED_CAUSES = 4
+"""So many different causes, none of them on most nodes, are called mixed."""
 
 
 class Diagnosis(Struct, frozen=True):
-    """``found`` are the causes of each node, ``ranked`` those of the subject, ``behind`` those that span objects, and
-    ``group`` is what the pod is placed with. ``one_node``: a single node was asked about."""
+    """The causes that keep a subject from its nodes."""
 
-    attempted: Attempted
+    attempted: InquiryResult
     case: Case
     found: tuple[NodeFindings, ...]
+    """The causes of each node."""
     ranked: tuple[Cause, ...] = ()
+    """The causes of the subject, the weightiest first."""
     behind: tuple[Cause, ...] = ()
+    """The causes that span objects."""
     group: GangDiagnosis = NO_GANG
+    """The gang with which the pod is placed."""
     one_node: bool = False
+    """True if a single node was asked about."""
 
     @property
     def of_claim(self) -> bool:
-        """True if the question is about a claim that no pod waits for, or a template."""
+        """True if the question is about a template or a claim that no pod waits for."""
         return self.attempted.question.kind in CLAIMS
 
 
 def diagnose(
-    attempted: Attempted, case: Case, group: GangDiagnosis = NO_GANG, *, one_node: bool = False
+    attempted: InquiryResult, case: Case, group: GangDiagnosis = NO_GANG, *, one_node: bool = False
 ) -> Diagnosis:
-    own = diagnosis_of(attempted, case)
-    spans = attempted.decided and not own.of_claim
-    behind = root_causes(case, own.found, own.ranked) if spans else ()
-    return replace(own, behind=behind, group=group, one_node=one_node)
+    diagnosis = diagnosis_of(attempted, case)
+    spans = attempted.decided and not diagnosis.of_claim
+    underlying = root_causes(case, diagnosis.found, diagnosis.ranked) if spans else ()
+    return replace(diagnosis, behind=underlying, group=group, one_node=one_node)
 
 
-def diagnosis_of(attempted: Attempted, case: Case) -> Diagnosis:
-    found = tuple(node_findings(case))
-    return Diagnosis(
-        attempted, case, found, ranked_causes(case, found) if attempted.decided else ()
-    )
+def diagnosis_of(result: InquiryResult, case: Case) -> Diagnosis:
+    findings = tuple(node_findings(case))
+    return Diagnosis(result, case, findings, rank_causes(case, findings) if result.decided else ())
 
 
-def ranked_causes(case: Case, found: Sequence[NodeFindings]) -> tuple[Cause, ...]:
-    """The causes of the subject, what matters most first."""
+def rank_causes(case: Case, findings: Sequence[NodeFindings]) -> tuple[Cause, ...]:
+    """Return the causes of the subject, the weightiest first."""
     attempt = case.attempt
     if attempt.stopped:
         return tuple(of_stop(stop, case.scheduler) for stop in attempt.stopped)
@@ -81,79 +82,88 @@ def ranked_causes(case: Case, found: Sequence[NodeFindings]) -> tuple[Cause, ...
         return (of_stop(attempt.late, case.scheduler),)
     if attempt.fits:
         return ()
-    ranked = tuple(merge_across_nodes(case, cause, found) for cause in rank(case, found))
+    ranked = tuple(
+        merge_across_nodes(case, cause, findings) for cause in rank_by_reach(case, findings)
+    )
     if attempt.fatal is None:
         return ranked
-    named = next((n for n in found if n.name == attempt.fatal.name), None)
-    first = named.causes[:1] if named else ()
+    fatal_node = next((n for n in findings if n.name == attempt.fatal.name), None)
+    first = fatal_node.causes[:1] if fatal_node else ()
     return (*first, *(c for c in ranked if c.code != first[0].code)) if first else ranked
 
 
-def rank(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:
-    """The causes of all nodes, equal ones merged: those that got furthest first, then those on most nodes."""
+def rank_by_reach(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:
+    """Merge equal causes of all nodes; sort them by how far they got, then by the number of their
+    nodes.
+    """
     verdicts = case.attempt.nodes
-    otherwise = {v.name for v in verdicts if v.allocates and not v.elsewhere}
-    unwanted = ruled_out(case)
-    wanted = len(verdicts) - len(unwanted)
+    allocating = {v.name for v in verdicts if v.allocates and not v.elsewhere}
+    excluded = nodes_excluded_by_pod(case)
+    wanted_count = len(verdicts) - len(excluded)
     merged: dict[tuple[object, ...], Cause] = {}
     reach: dict[tuple[object, ...], float] = {}
     for node in sorted(
-        nodes, key=lambda node: node.name in unwanted
+        nodes, key=lambda node: node.name in excluded
     ):  # details are those of the first
         hardest = _hardest(node)
         for position, cause in enumerate(node.causes):
-            if cause.about and node.name in unwanted:
+            if cause.about and node.name in excluded:
                 continue  # the pod does not want its devices
             key = cause.key
-            both = united if node.name in unwanted else merge
-            merged[key] = both(merged[key], cause) if key in merged else cause
-            far = cause.reach
-            if cause.about and hardest < far < STOPPED:
-                far = hardest - 0.1  # this one alone would not be enough
+            combine = united if node.name in excluded else merge
+            merged[key] = combine(merged[key], cause) if key in merged else cause
+            progress = cause.reach
+            if cause.about and hardest < progress < STOPPED:
+                progress = hardest - 0.1  # this one alone would not be enough
             if isinstance(cause, NodeFilter):
-                others = sum(isinstance(c, NodeFilter) for c in node.causes) - 1
-                far = (
-                    _filtered(node.name, otherwise, unwanted) - 0.1 * others
+                further_filters = sum(isinstance(c, NodeFilter) for c in node.causes) - 1
+                progress = (
+                    _filter_progress(node.name, allocating, excluded) - 0.1 * further_filters
                 )  # each alone would not be enough
             if isinstance(cause, PinnedNode) and any(
                 c.code != cause.code for c in node.causes[position + 1 :]
             ):
-                far = 0
-            reach[key] = max(reach.get(key, far), far)
+                progress = 0
+            reach[key] = max(reach.get(key, progress), progress)
     for key, cause in merged.items():
         if isinstance(cause, NodeFilter) and len(cause.nodes) == len(verdicts):
             reach[key] = EVERYWHERE
     closed = {name for node in nodes if node.refuses_pod for name in (node.name, *node.like)}
     ranked = [
-        _open_first(merged[k], closed)
+        _open_nodes_first(merged[k], closed)
         for k in sorted(merged, key=lambda k: (-reach[k], -len(merged[k].nodes)))
     ]
-    full = next((cause for cause in ranked if dominates(cause, wanted)), None)
-    odd = wanted * (1 - _MOST)
-    if full is not None and isinstance(ranked[0], NodeFilter) and len(ranked[0].nodes) <= odd:
-        ranked = [full, *(cause for cause in ranked if cause is not full)]
-    ranked = _nearer_alternative(_where_the_claim_is(ranked))
-    mixed = _mixed(nodes, ranked)
+    dominant = next((cause for cause in ranked if dominates(cause, wanted_count)), None)
+    few = wanted_count * (1 - MAJORITY)
+    if dominant is not None and isinstance(ranked[0], NodeFilter) and len(ranked[0].nodes) <= few:
+        ranked = [dominant, *(cause for cause in ranked if cause is not dominant)]
+    ranked = _put_nearest_alternative_first(_put_claim_node_first(ranked))
+    mixed = _cause_of_mixture(nodes, ranked)
     return (mixed, *ranked) if mixed is not None else tuple(ranked)
 
 
-def _open_first(cause: Cause, closed: set[str]) -> Cause:
-    """A cause that lies in devices, with the nodes first where nothing else keeps the pod away."""
+def _open_nodes_first(cause: Cause, closed: set[str]) -> Cause:
+    """Return a cause that lies in devices with the nodes first where nothing else keeps the pod
+    away.
+    """
     if not cause.about or not closed.intersection(cause.nodes):
         return cause
     return replace(cause, nodes=tuple(sorted(cause.nodes, key=lambda name: name in closed)))
 
 
-def _where_the_claim_is(ranked: list[Cause]) -> list[Cause]:
-    """The causes; what the node of an allocated claim has against the pod follows that it must go there."""
+def _put_claim_node_first(ranked: list[Cause]) -> list[Cause]:
+    """Put the cause first that pins the pod to the node of its allocated claim.
+
+    What that node has against the pod matters only because the pod must go there.
+    """
     pinned = next((c for c in ranked if isinstance(c, PinnedNode)), None)
     if pinned is None or not set(ranked[0].nodes) <= set(pinned.places):
         return ranked
     return [pinned, *(cause for cause in ranked if cause is not pinned)]
 
 
-def _nearer_alternative(ranked: list[Cause]) -> list[Cause]:
-    """The causes, the first of them about the alternative of its request that lacks fewest devices."""
+def _put_nearest_alternative_first(ranked: list[Cause]) -> list[Cause]:
+    """Put the cause first that is about the alternative which lacks fewest devices."""
     refs = ranked[0].about if ranked else ()
     if len(refs) != 1 or refs[0].alternative is None or not ranked[0].lacking:
         return ranked
@@ -167,43 +177,51 @@ def _nearer_alternative(ranked: list[Cause]) -> list[Cause]:
     return [nearest, *(cause for cause in ranked if cause is not nearest)]
 
 
-def ruled_out(case: Case) -> set[str]:
-    """The nodes that the pod itself rules out; none if those are all."""
+def nodes_excluded_by_pod(case: Case) -> set[str]:
+    """Return the nodes that the pod itself rules out; none if it rules out all."""
     verdicts = case.attempt.nodes
-    found = {v.name for v in verdicts if any(map(_unwanted, case.refusals.get(v.name, ())))}
-    return found if len(found) < len(verdicts) else set()
+    excluded = {v.name for v in verdicts if any(map(_excludes_node, case.refusals.get(v.name, ())))}
+    return excluded if len(excluded) < len(verdicts) else set()
 
 
 def dominates(cause: Cause, nodes: int) -> bool:
-    """True if devices that are in use are what keeps a subject from nearly all of many ``nodes`` that it wants."""
-    return nodes >= _LARGE and cause.page.reach == TAKEN and len(cause.nodes) >= _MOST * nodes
+    """Return True if devices in use keep a subject from nearly all of many ``nodes`` that it
+    wants.
+    """
+    return (
+        nodes >= MIN_NODES_FOR_MAJORITY
+        and cause.page.reach == TAKEN
+        and len(cause.nodes) >= MAJORITY * nodes
+    )
 
 
-def _mixed(nodes: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Mixed | None:
-    """The cause that says that no single cause holds on most nodes, if that is so."""
+def _cause_of_mixture(nodes: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Mixed | None:
+    """Return the cause for many nodes with different causes, if no single one holds on most of
+    them.
+    """
     firsts = [
         node.causes[0].code for node in nodes if node.causes and node.causes[0].reach > NOTHING
     ]
     codes = Counter(firsts)
-    if len(codes) < _MIXED or max(codes.values()) * 2 > len(firsts):
+    if len(codes) < MIN_MIXED_CAUSES or max(codes.values()) * 2 > len(firsts):
         return None
     # A node that is cordoned is so on purpose: others are nearer.
-    found = (
+    candidates = (
         c
         for c in ranked
         if c.nodes and not (isinstance(c, NodeFilter) and c.plugin == "NodeUnschedulable")
     )
-    near = next(found, ranked[0])
-    named = tuple(code for code, _ in codes.most_common())
+    nearest = next(candidates, ranked[0])
+    frequent_codes = tuple(code for code, _ in codes.most_common())
     return (
-        Mixed(codes=named, nearest_node=near.nodes[0], nearest_cause=near)
-        if near.nodes
-        else Mixed(codes=named)
+        Mixed(codes=frequent_codes, nearest_node=nearest.nodes[0], nearest_cause=nearest)
+        if nearest.nodes
+        else Mixed(codes=frequent_codes)
     )
 
 
 def _hardest(node: NodeFindings) -> float:
-    """How far the pod gets on a node with the request that gets least far."""
+    """Return how far the pod gets on a node with the request that gets least far."""
     best: dict[RequestRef, float] = {}
     for cause in node.causes:
         if len(cause.about) == 1:
@@ -212,18 +230,22 @@ def _hardest(node: NodeFindings) -> float:
     return min(best.values(), default=STOPPED)
 
 
-def _unwanted(refused: Rejection) -> bool:
-    """True if the pod itself rules the node out: by its node selector, its affinity, or a name."""
-    if refused.plugin in ("NodeAffinity", "NodeName") or (refused.plugin or "").startswith(
+def _excludes_node(rejection: Rejection) -> bool:
+    """Return True if the pod itself rules the node out by its node selector, its affinity, or a
+    name.
+    """
+    if rejection.plugin in ("NodeAffinity", "NodeName") or (rejection.plugin or "").startswith(
         "Volume"
     ):
         return True  # a volume is where it is
-    return refused.plugin == "InterPodAffinity" and refused.final
+    return rejection.plugin == "InterPodAffinity" and rejection.final
 
 
-def _filtered(node: str, otherwise: set[str], unwanted: set[str]) -> float:
-    """How far a pod gets on a node that a filter refuses. Where the pod wants other nodes, what these have against it
-    counts more, if they have such devices at all."""
-    if node not in otherwise:
+def _filter_progress(node: str, allocating: set[str], excluded: set[str]) -> float:
+    """Return how far a pod gets on a node that a filter rejects.
+
+    Filters of nodes that the pod wants count more, if these nodes have such devices at all.
+    """
+    if node not in allocating:
         return -1
-    return HIDDEN - 0.5 if node in unwanted else OUTSIDE
+    return HIDDEN - 0.5 if node in excluded else OUTSIDE

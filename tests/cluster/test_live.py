@@ -17,7 +17,7 @@ from dractl.cli import terminal
 from dractl.cli.main import main
 from dractl.cluster import kubectl as kubectls, live
 from dractl.errors import InputError, UsageError
-from dractl.explain import find
+from dractl.explain import find_subjects
 from tests.cli.test_terminal import AtOnce
 from tests.explain.cluster import claim, device_class, node, pod, request, slice_of
 
@@ -485,7 +485,7 @@ def test_workloads_are_read_under_the_names_that_only_they_have(kubectl: Kubectl
     kubectl.answers(**WEB)
     found = live.read(live.Login())
     assert {"deployments.apps", "replicasets.apps"} <= set(fetched(kubectl))
-    (question,) = find(found.state, "deploy/web", "ml", found.kinds)
+    (question,) = find_subjects(found.state, "deploy/web", "ml", found.kinds)
     assert question.key == ("ml", "web-1-x")
 
 
@@ -496,7 +496,7 @@ def test_a_kind_that_only_the_cluster_knows(kubectl: Kubectl) -> None:
         pods=listed(pod("t-0", metadata={"ownerReferences": [owner], "uid": "uid-t"})),
     )
     found = live.read(live.Login(), workloads=["trs"])
-    (question,) = find(found.state, "trs/t", "ml", found.kinds)
+    (question,) = find_subjects(found.state, "trs/t", "ml", found.kinds)
     assert question.key == ("ml", "t-0")
 
 
@@ -506,7 +506,7 @@ def test_a_word_that_is_no_kind_of_the_cluster(kubectl: Kubectl) -> None:
     )
     found = live.read(live.Login(), workloads=["foo"])
     with pytest.raises(UsageError, match="foo"):
-        find(found.state, "foo/x", "ml", found.kinds)
+        find_subjects(found.state, "foo/x", "ml", found.kinds)
 
 
 def test_workloads_that_may_not_be_read_are_told(kubectl: Kubectl) -> None:
@@ -529,10 +529,10 @@ def test_pending_pods_of_other_namespaces_are_counted(
 def test_pods_name_their_owner_where_it_may_not_be_read(kubectl: Kubectl) -> None:
     kubectl.answers(**{**WEB, "replicasets": {"err": FORBIDDEN.format("replicasets"), "code": 1}})
     found = live.read(live.Login(), workloads=["rs"])
-    (question,) = find(found.state, "rs/web-1", "ml", found.kinds)
+    (question,) = find_subjects(found.state, "rs/web-1", "ml", found.kinds)
     assert question.key == ("ml", "web-1-x")
     with pytest.raises(InputError, match="no replicaset web-2"):
-        find(found.state, "rs/web-2", "ml", found.kinds)
+        find_subjects(found.state, "rs/web-2", "ml", found.kinds)
 
 
 def test_a_file_beside_a_cluster_is_asked_about_alone(

@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 from dractl.allocation import Features  # noqa: E402
 from dractl.cluster import ClusterState  # noqa: E402
-from dractl.explain import Explainer, find  # noqa: E402
+from dractl.explain import Explainer, find_subjects  # noqa: E402
 from dractl.manifests import load  # noqa: E402
 from dractl.report.explain.json import as_json  # noqa: E402
 from tests.conftest import whole_dir  # noqa: E402
@@ -796,7 +796,7 @@ def explain(dump: list[Object], namespace: str, name: str, features: Features) -
         json.dump({"apiVersion": "v1", "kind": "List", "items": dump}, file)
         file.flush()
         state = ClusterState.from_documents(load([file.name], relevant_only=False).documents)
-    (question,) = find(state, f"pod/{name}", namespace)
+    (question,) = find_subjects(state, f"pod/{name}", namespace)
     answer: Object = as_json(Explainer(state, features).explain(question))
     return answer
 

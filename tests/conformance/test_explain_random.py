@@ -17,7 +17,7 @@ from dractl.allocation import AllocatedState, Features
 from dractl.cluster import ClusterState
 from dractl.cluster.changes import apply
 from dractl.cluster.state import add
-from dractl.explain import Explainer, Options, find
+from dractl.explain import Explainer, Options, find_subjects
 from dractl.report.explain.json import plain
 from dractl.scheduler.preenqueue import enter
 from tests.conftest import SAMPLE, shared_dir
@@ -153,7 +153,7 @@ def asked(
 
 
 def answer(state: ClusterState, features: Features, fixes: int) -> Explanation:
-    (asking,) = find(state, "pod/asking", None)
+    (asking,) = find_subjects(state, "pod/asking", None)
     return Explainer(state, features, Options(fixes=fixes)).explain(asking)
 
 

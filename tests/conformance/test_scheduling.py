@@ -16,7 +16,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.cluster import ClusterState
-from dractl.explain import Explainer, find
+from dractl.explain import Explainer, find_subjects
 from dractl.manifests import load
 from dractl.report.explain.json import as_json
 from tests.conftest import SAMPLE, shared_dir
@@ -67,7 +67,7 @@ def explain(
         **(recorded.get("featureGates") or {}),
         **(recorded.get("schedulerFeatureGates") or {}),
     }
-    (question,) = find(state, f"{kind}/{name['name']}", name["namespace"])
+    (question,) = find_subjects(state, f"{kind}/{name['name']}", name["namespace"])
     return as_json(Explainer(state, Features.for_release(release, gates)).explain(question))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.explain import Explainer, Explanation, find
+from dractl.explain import Explainer, Explanation, find_subjects
 from dractl.scheduler.condition import unchecked
 from tests.explain.cluster import (
     allocation,
@@ -29,7 +29,7 @@ WAITS = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "nope"
 
 def explain(*objects: dict[str, Any]) -> Explanation:
     state = state_of(*objects)
-    (question,) = find(state, "pod/p", None)
+    (question,) = find_subjects(state, "pod/p", None)
     return Explainer(state, Features.for_release("1.36")).explain(question)
 
 
@@ -229,9 +229,11 @@ def test_a_claim_is_answered_for_itself_before_the_pod_that_uses_it() -> None:
         both,
     )
     explainer = Explainer(state, Features.for_release("1.36"))
-    answer = explainer.explain(find(state, "claim/d", "ml")[0])
+    answer = explainer.explain(find_subjects(state, "claim/d", "ml")[0])
     assert answer.reasons[0].claim == "ml/d"
     assert "wants 2 devices" in answer.headline
     fine = state.replace("ResourceClaim", ("ml", "d"), claim("d", request("r", "nic")))
-    answer = Explainer(fine, Features.for_release("1.36")).explain(find(fine, "claim/d", "ml")[0])
+    answer = Explainer(fine, Features.for_release("1.36")).explain(
+        find_subjects(fine, "claim/d", "ml")[0]
+    )
     assert "waits for its other claim ml/c" in answer.headline

@@ -9,7 +9,7 @@ import pytest
 from dractl.allocation import Features
 from dractl.cluster.changes import PatchError
 from dractl.errors import InputError
-from dractl.explain import Explainer, everything, explain_each
+from dractl.explain import Explainer, explain_each, find_all_waiting
 from dractl.explain.answer import Relief
 from tests.explain.cluster import (
     allocation,
@@ -64,7 +64,9 @@ def asked(
 ) -> list[Explanation]:
     state = state_of(GPU, node("a"), slice_of("gpu.example.com", "a", device("gpu-0")), *objects)
     return explain_each(
-        kind(state, Features.for_release("1.37")), everything(state, None), group_replicas=alike
+        kind(state, Features.for_release("1.37")),
+        find_all_waiting(state, None),
+        group_replicas=alike,
     )
 
 
@@ -135,7 +137,9 @@ def four_in_use(*pods: tuple[dict[str, Any], ...]) -> list[Explanation]:
         GPU, node("a"), slices, ONE_EACH, held, holder, *(each for made in pods for each in made)
     )
     return explain_each(
-        Explainer(state, Features.for_release("1.37")), everything(state, None), group_replicas=True
+        Explainer(state, Features.for_release("1.37")),
+        find_all_waiting(state, None),
+        group_replicas=True,
     )
 
 
@@ -209,7 +213,9 @@ def test_of_replicas_of_which_one_fits_the_others_have_an_answer_of_their_own() 
     pods = [each for name in "abc" for each in replica(name, count=1)]
     state = state_of(GPU, node("a"), slices, ONE_EACH, *pods)
     answers = explain_each(
-        Explainer(state, Features.for_release("1.37")), everything(state, None), group_replicas=True
+        Explainer(state, Features.for_release("1.37")),
+        find_all_waiting(state, None),
+        group_replicas=True,
     )
     told = [(a.title, a.verdict, a.reasons[0].code if a.reasons else "") for a in answers]
     assert told == [

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.explain import Explainer, Explanation, find
+from dractl.explain import Explainer, Explanation, find_subjects
 from dractl.explain.fleet.groups import explain_groups
 from dractl.report.explain.json import as_json
 from tests.explain.cluster import (
@@ -29,7 +29,9 @@ ONE = claim("c", request("r", "gpu"))
 
 def explain(*objects: dict[str, Any], subject: str = "pod/p") -> Explanation:
     state = state_of(GPU, *objects)
-    return Explainer(state, Features.for_release("1.37")).explain(find(state, subject, None)[0])
+    return Explainer(state, Features.for_release("1.37")).explain(
+        find_subjects(state, subject, None)[0]
+    )
 
 
 def machine(name: str, **labels: str) -> tuple[dict[str, Any], ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.explain import Explainer, find
+from dractl.explain import Explainer, find_subjects
 from tests.explain.cluster import claim, device, device_class, node, request, slice_of, state_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
 def first(*objects: dict[str, Any], release: str = "1.37", **gates: bool) -> Reason:
     """The first reason for the claim ``pool-claim``."""
     state = state_of(GPU, node("node-1"), *objects)
-    (question,) = find(state, "pool-claim", None)
+    (question,) = find_subjects(state, "pool-claim", None)
     answer = Explainer(state, Features.for_release(release, gates)).explain(question)
     assert not answer.fits
     return answer.reasons[0]
@@ -130,7 +130,7 @@ def all_beside_a_broken_pool(release: str, **broken: Any) -> Explanation:
         network,
         claim("all", every),
     )
-    (question,) = find(state, "all", None)
+    (question,) = find_subjects(state, "all", None)
     return Explainer(state, Features.for_release(release)).explain(question)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.cel import reading
-from dractl.explain import Explainer, Explanation, find
+from dractl.explain import Explainer, Explanation, find_subjects
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.groups import attribute_names
 from tests.explain.cluster import (
@@ -30,7 +30,7 @@ ROOT = "resource.kubernetes.io/pcieRoot"
 
 def explain(name: str, *objects: dict[str, Any], release: str = "1.37") -> Explanation:
     state = state_of(*objects)
-    (question,) = find(state, name, None)
+    (question,) = find_subjects(state, name, None)
     return Explainer(state, Features.for_release(release)).explain(question)
 
 

@@ -10,7 +10,7 @@ import yaml
 
 from dractl.allocation import Features
 from dractl.cluster.changes import Create, Delete, Patch, patched
-from dractl.explain import Explainer, Explanation, find
+from dractl.explain import Explainer, Explanation, find_subjects
 from dractl.explain.answer import plain
 from dractl.report.explain import patch as explain_patch
 from tests.explain.cluster import (
@@ -41,7 +41,7 @@ HOSTNAME = "kubernetes.io/hostname"
 
 def explain(name: str, *objects: dict[str, Any], release: str = "1.37") -> Explanation:
     state = state_of(*objects)
-    (question,) = find(state, name, None)
+    (question,) = find_subjects(state, name, None)
     return Explainer(state, Features.for_release(release)).explain(question)
 
 
@@ -860,7 +860,7 @@ def test_a_derived_attribute_goes_with_the_constraint_that_reads_it() -> None:
     asked["spec"]["spec"]["devices"]["constraints"] = [{"matchAttribute": "example.com/bus"}]
     subject = pod("p", {"name": "g", "resourceClaimTemplateName": "t"})
     state = state_of(GPU, NIC, node("a"), gpus("a", "gpu-0"), nic, asked, subject)
-    (question,) = find(state, "pod/p", None)
+    (question,) = find_subjects(state, "pod/p", None)
     answer = Explainer(state, Features.for_release("1.37", {"DRADerivedAttributes": True})).explain(
         question
     )

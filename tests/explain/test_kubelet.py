@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.explain import Explainer, Explanation, find
+from dractl.explain import Explainer, Explanation, find_subjects
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -44,7 +44,7 @@ def explain(
         ),
         *objects,
     )
-    (question,) = find(state, "pod/p", None)
+    (question,) = find_subjects(state, "pod/p", None)
     return Explainer(state, Features.for_release("1.37")).explain(question)
 
 
@@ -133,7 +133,7 @@ def test_a_pod_that_was_put_on_its_node_by_hand_is_not_the_drivers_business() ->
         ),
         event("pod p is not allowed to use ResourceClaim c"),
     )
-    (question,) = find(state, "pod/p", None)
+    (question,) = find_subjects(state, "pod/p", None)
     answer = Explainer(state, Features.for_release("1.37")).explain(question)
     assert "before claim" in answer.headline
     assert not any("driver" in step.text for step in answer.next)

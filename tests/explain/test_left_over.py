@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.explain import Explainer, Explanation, find
+from dractl.explain import Explainer, Explanation, find_subjects
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -29,7 +29,7 @@ OLD = {"name": "g", "resourceClaimName": "old"}
 
 def explain(*objects: dict[str, Any]) -> Explanation:
     state = state_of(*CLUSTER, *WAITING, *objects)
-    (question,) = find(state, "pod/p", None)
+    (question,) = find_subjects(state, "pod/p", None)
     return Explainer(state, Features.for_release("1.37")).explain(question)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dractl.allocation import Features
-from dractl.explain import Explainer, Explanation, find
+from dractl.explain import Explainer, Explanation, find_subjects
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -26,7 +26,7 @@ TWO = slice_of("gpu.example.com", "node-1", device("gpu-0"), device("gpu-1"))
 
 def explain(*objects: dict[str, Any]) -> Explanation:
     state = state_of(*objects)
-    (question,) = find(state, "pod/asking", None)
+    (question,) = find_subjects(state, "pod/asking", None)
     return Explainer(state, Features.for_release("1.37")).explain(question)
 
 
@@ -257,7 +257,7 @@ def test_devices_without_a_common_compatibility_group() -> None:
             asked,
             pod("asking", {"name": "g", "resourceClaimName": "c"}),
         )
-        (question,) = find(state, "pod/asking", None)
+        (question,) = find_subjects(state, "pod/asking", None)
         gates = {"DRADeviceCompatibilityGroups": True}
         answer = Explainer(state, Features.for_release("1.37", gates)).explain(question)
         assert answer.fits != told

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from dractl.allocation import Features
-from dractl.explain import Explainer, Explanation, find
+from dractl.explain import Explainer, Explanation, find_subjects
 from tests.explain.cluster import (
     claim,
     device,
@@ -28,7 +28,7 @@ CHANNELS = (
 def explain(wanted: str, *objects: dict[str, Any]) -> Explanation:
     asking = pod("p", {"name": "g", "resourceClaimName": "c"})
     state = state_of(node("node-1"), claim("c", request("r", wanted)), asking, *objects)
-    (question,) = find(state, "pod/p", None)
+    (question,) = find_subjects(state, "pod/p", None)
     return Explainer(state, Features.for_release("1.37")).explain(question)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dractl.allocation import Features
-from dractl.explain import Explainer, Explanation, find
+from dractl.explain import Explainer, Explanation, find_subjects
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -44,7 +44,7 @@ def card() -> tuple[dict[str, Any], ...]:
 
 def of_node(*objects: dict[str, Any]) -> Explanation:
     state = state_of(*objects)
-    (question,) = find(state, "node/node-1", None)
+    (question,) = find_subjects(state, "node/node-1", None)
     return Explainer(state, Features.for_release("1.36")).explain(question)
 
 
@@ -79,7 +79,9 @@ def test_the_picture_of_a_pod_that_wants_it_says_so_too() -> None:
     )
     wants = pod("q", {"name": "g", "resourceClaimName": "w"})
     state = state_of(*card(), held("left"), wanted, wants)
-    answer = Explainer(state, Features.for_release("1.36")).explain(find(state, "pod/q", None)[0])
+    answer = Explainer(state, Features.for_release("1.36")).explain(
+        find_subjects(state, "pod/q", None)[0]
+    )
     assert {d.status for d in answer.devices if d.device.endswith("/whole")} == {"unavailable"}
 
 

@@ -14,7 +14,7 @@ import pytest
 from dractl.allocation import Features
 from dractl.cli.main import main
 from dractl.errors import InputError
-from dractl.explain import Explainer, find
+from dractl.explain import Explainer, find_subjects
 from dractl.explain.answer import FITS
 from tests.conftest import whole_dir
 from tests.explain.cluster import (
@@ -366,7 +366,9 @@ def test_a_situation_that_was_seen(
     state = state_of(
         device_class("lab", f"device.driver == '{DRIVER}'"), worker, published, held, placed, event
     )
-    answer = Explainer(state, Features.for_release("1.37")).explain(find(state, "pod/p", None)[0])
+    answer = Explainer(state, Features.for_release("1.37")).explain(
+        find_subjects(state, "pod/p", None)[0]
+    )
     assert (answer.verdict, answer.fits) == (verdict, verdict in FITS)
     assert (answer.reasons[0].code if answer.reasons else None) == code
     assert verdict == "allocated" or "runs on" not in answer.headline
@@ -395,7 +397,7 @@ def test_23_a_pod_that_the_eviction_controller_has_ended_and_that_is_gone() -> N
         InputError,
         match=r"no pod p in namespace ml.*DeviceTaintManagerEviction: Marking for deletion",
     ):
-        find(state, "pod/p", "ml")
+        find_subjects(state, "pod/p", "ml")
 
 
 # 51, 67: kube-scheduler 1.37.1 refuses the node ("1 node(s) were unschedulable", "... had untolerated taint(s)").
@@ -424,14 +426,16 @@ def test_a_situation_before_the_kubelet(
     published = slice_of(DRIVER, "node-1", device("dev-0"))
     classes = device_class("lab", f"device.driver == '{DRIVER}'")
     state = state_of(classes, worker, published, claim("c", request("r", "lab")), waiting)
-    answer = Explainer(state, Features.for_release("1.37")).explain(find(state, "pod/p", None)[0])
+    answer = Explainer(state, Features.for_release("1.37")).explain(
+        find_subjects(state, "pod/p", None)[0]
+    )
     assert (answer.verdict, answer.fits, answer.reasons[0].code) == ("blocked", False, code)
 
 
 def test_64_a_static_pod_with_a_claim() -> None:
     """The kubelet makes no mirror pod of it: there is no pod, and no event of one."""
     with pytest.raises(InputError, match="no pod p"):
-        find(state_of(node("node-1")), "pod/p", "ml")
+        find_subjects(state_of(node("node-1")), "pod/p", "ml")
 
 
 def test_all_situations_have_their_row() -> None:
@@ -502,7 +506,7 @@ def test_a_configuration_for_devices_of_another_type(type_: str, refused: bool) 
             event,
         )
         answer = Explainer(state, Features.for_release("1.37")).explain(
-            find(state, "pod/p", None)[0]
+            find_subjects(state, "pod/p", None)[0]
         )
         assert answer.verdict == "failing"
         assert ("gpu-0 is a gpu; did you mean GpuConfig?" in answer.headline) is (

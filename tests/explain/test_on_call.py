@@ -10,7 +10,7 @@ import yaml
 
 from dractl.allocation import Features
 from dractl.cluster.state import ClusterState
-from dractl.explain import Explainer, find
+from dractl.explain import Explainer, find_subjects
 from dractl.explain.answer import plain
 from dractl.report.explain import patch as explain_patch
 from tests.explain.cluster import (
@@ -869,7 +869,7 @@ def test_a_pod_that_was_created_moments_ago_makes_nobody_look_for_a_controller(
     )
     explainer = Explainer(read, Features.for_release("1.37"))
     for name, controller in (("pod/p", "kube-controller-manager"), ("pod/q", "kube-scheduler")):
-        answer = explainer.explain(find(read, name, None)[0])
+        answer = explainer.explain(find_subjects(read, name, None)[0])
         assert (f"is {controller} running?" in answer.headline) is asks
         assert ("a few seconds ago" in answer.headline) is not asks
         assert answer.next[0].text.endswith(f"see whether {controller} runs")
@@ -894,7 +894,9 @@ def test_a_cluster_without_templates_is_not_called_an_input() -> None:
     read = ClusterState(
         {"ResourceClaimTemplate": {}, **{kind: found.all(kind) for kind in found.kinds}}
     )
-    answer = Explainer(read, Features.for_release("1.37")).explain(find(read, "pod/p", None)[0])
+    answer = Explainer(read, Features.for_release("1.37")).explain(
+        find_subjects(read, "pod/p", None)[0]
+    )
     assert answer.headline.startswith("template ml/t does not exist")
 
 

@@ -18,7 +18,7 @@ from msgspec import Struct
 from dractl.allocation import Features
 from dractl.cli.main import main
 from dractl.cluster.changes import Patch
-from dractl.explain import Explainer, Explanation, find
+from dractl.explain import Explainer, Explanation, find_subjects
 from dractl.report.explain.json import as_json
 from dractl.resources import data_dir
 from tests.explain.cluster import (
@@ -120,7 +120,7 @@ def waiting(name: str, **more: Any) -> dict[str, Any]:
 
 def explain(*objects: dict[str, Any], subject: str = "pod/p") -> Explanation:
     state = state_of(*objects)
-    (question,) = find(state, subject, "ml")
+    (question,) = find_subjects(state, subject, "ml")
     return Explainer(state, Features.for_release("1.37")).explain(question)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.explain import Explainer, Explanation, find
+from dractl.explain import Explainer, Explanation, find_subjects
 from tests.explain.cluster import (
     claim,
     device,
@@ -32,7 +32,7 @@ def explain(*taints: str, **more: Any) -> Explanation:
         claim("c", request("r", "gpu")),
         pod("p", {"name": "g", "resourceClaimName": "c"}),
     )
-    (question,) = find(state, "pod/p", None)
+    (question,) = find_subjects(state, "pod/p", None)
     return Explainer(state, Features.for_release("1.37")).explain(question)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dractl.allocation import Features
-from dractl.explain import Explainer, Explanation, Options, find
+from dractl.explain import Explainer, Explanation, Options, find_subjects
 from dractl.report.explain.json import as_json
 from tests.explain.cluster import (
     allocation,
@@ -40,7 +40,9 @@ def held(name: str, where: str, *devices: str) -> dict[str, Any]:
 
 def explain(*objects: dict[str, Any], subject: str = "pod/p") -> Explanation:
     state = state_of(GPU, *objects)
-    return Explainer(state, Features.for_release("1.36")).explain(find(state, subject, None)[0])
+    return Explainer(state, Features.for_release("1.36")).explain(
+        find_subjects(state, subject, None)[0]
+    )
 
 
 def port(name: str, **more: Any) -> dict[str, Any]:
@@ -236,7 +238,7 @@ def test_an_answer_for_one_node_is_about_that_node() -> None:
         held("h", "node-1", "gpu-0"),
         pod("p", USES),
     )
-    question = find(state, "pod/p", None)[0]
+    question = find_subjects(state, "pod/p", None)[0]
     features = Features.for_release("1.36")
     assert Explainer(state, features).explain(question).verdict == "allocatable"
     assert (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.explain import Explainer, Explanation, find
+from dractl.explain import Explainer, Explanation, find_subjects
 from dractl.scheduler.attempt import Scheduler
 from tests.explain.cluster import claim, device, device_class, node, request, slice_of, state_of
 
@@ -29,7 +29,7 @@ def rule(name: str, **selector: Any) -> dict[str, Any]:
 
 def explain(count: int, *objects: dict[str, Any]) -> Explanation:
     state = state_of(GPU, node("node-1"), SLICE, claim("c", request("r", "gpu", count)), *objects)
-    (question,) = find(state, "c", None)
+    (question,) = find_subjects(state, "c", None)
     return Explainer(state, FEATURES).explain(question)
 
 

@@ -10,7 +10,7 @@ from dractl.allocation import Features
 from dractl.cluster.rights import Rights, Unread
 from dractl.cluster.state import ClusterState
 from dractl.errors import InputError
-from dractl.explain import Explainer, Explanation, find
+from dractl.explain import Explainer, Explanation, find_subjects
 from dractl.report.canvas import Canvas
 from dractl.report.explain import json as explain_json, text as explain_text
 from tests.explain.cluster import (
@@ -68,7 +68,7 @@ def seen(
 
 
 def answer(state: ClusterState, name: str = "pod/train-0") -> Explanation:
-    (question,) = find(state, name, "ml")
+    (question,) = find_subjects(state, name, "ml")
     return Explainer(state, Features.for_release("1.37")).explain(question)
 
 
@@ -368,4 +368,4 @@ def test_a_driver_of_a_node_is_not_said_to_be_idle() -> None:
 
 def test_what_may_not_be_read_is_not_said_to_be_missing() -> None:
     with pytest.raises(InputError, match="no node node-1 can be seen: nodes may not be read"):
-        find(seen(*WHOLE, hidden=("Node",)), "node/node-1", "ml")
+        find_subjects(seen(*WHOLE, hidden=("Node",)), "node/node-1", "ml")

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from dractl.allocation import Features
-from dractl.explain import Explainer, Explanation, everything, find, sort_by_severity
+from dractl.explain import Explainer, Explanation, find_all_waiting, find_subjects, sort_by_severity
 from dractl.explain.answer import Fix, Reason, Relief, Subject
 from dractl.report.canvas import Canvas
 from dractl.report.explain import overview, text as explain_text
@@ -31,7 +31,9 @@ NOON = 1767268800.0  # 2026-01-01T12:00:00Z
 
 def asked(cluster: list[dict[str, Any]], *names: str) -> list[Explanation]:
     state = state_of(*cluster)
-    questions = [q for name in names for q in find(state, name, None)] or everything(state, None)
+    questions = [q for name in names for q in find_subjects(state, name, None)] or find_all_waiting(
+        state, None
+    )
     explainer = Explainer(state, Features.for_release("1.37", {}))
     return sort_by_severity(explainer.explain(question) for question in questions)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.explain import Explainer, Explanation, find
+from dractl.explain import Explainer, Explanation, find_subjects
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -29,7 +29,7 @@ def explain(
     *objects: dict[str, Any], release: str = "1.37", gates: dict[str, bool] | None = None
 ) -> Explanation:
     state = state_of(*objects)
-    (question,) = find(state, "pod/p", None)
+    (question,) = find_subjects(state, "pod/p", None)
     return Explainer(state, Features.for_release(release, gates or {})).explain(question)
 
 

@@ -24,14 +24,14 @@ from dractl.explain import (
     Explanation,
     Options,
     Question,
-    everything,
     explain_each,
-    find,
-    labelled,
+    find_all_waiting,
+    find_by_labels,
+    find_subjects,
 )
 from dractl.explain.fleet.batch import drop_repeated_step
 from dractl.explain.fleet.groups import Group, explain_groups
-from dractl.explain.unread import both, decided
+from dractl.explain.permissions import can_decide, join_words
 from dractl.facts import current
 from dractl.model import Target
 from dractl.program import program_name
@@ -209,14 +209,14 @@ def _questions(cluster: Cluster, selector: str | None) -> tuple[list[Question], 
     """The named or labelled subjects, or everything that is pending; and the names, of several, that nothing has."""
     state, names = cluster.state, cluster.sources.names
     if selector is not None:
-        return labelled(state, names, parse(selector), cluster.namespace, cluster.kinds), []
+        return find_by_labels(state, names, parse(selector), cluster.namespace, cluster.kinds), []
     if not names:
-        return everything(state, cluster.namespace, cluster.files), []
+        return find_all_waiting(state, cluster.namespace, cluster.files), []
     found: list[Question] = []
     missing: list[InputError] = []
     for name in names:
         try:
-            found += find(state, name, cluster.namespace, cluster.kinds)
+            found += find_subjects(state, name, cluster.namespace, cluster.kinds)
         except InputError as error:
             missing.append(error)
     if missing and not found:
@@ -287,7 +287,7 @@ def _answer(
 def _groups(explainer: Explainer, cluster: Cluster, questions: Sequence[Question]) -> list[Group]:
     """The named workloads and gangs, or without names the workloads of manifests, each as a whole; none if their
     objects may not be read."""
-    if not decided(cluster.state.rights):
+    if not can_decide(cluster.state.rights):
         return []
     workloads = (q for q in questions if q.kind in WORKLOADS)
     manifests = (
@@ -309,7 +309,9 @@ def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) 
         )
     check_namespace(state, where)
     narrowed = where is not None and selector is None
-    waiting = sorted(question.key[0] for question in everything(state, None)) if narrowed else []
+    waiting = (
+        sorted(question.key[0] for question in find_all_waiting(state, None)) if narrowed else []
+    )
     if waiting:
         spaces = list(dict.fromkeys(waiting))
         told = ", ".join(spaces[:4]) + (f" and {len(spaces) - 4} more" if len(spaces) > 4 else "")
@@ -322,7 +324,9 @@ def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) 
     said = f"nothing{among} is pending{here}: no pod waits for devices, and no claim is unallocated"
     rights = state.rights
     if rights.unread:
-        unread = both(list(dict.fromkeys(one.resource.partition(".")[0] for one in rights.unread)))
+        unread = join_words(
+            list(dict.fromkeys(one.resource.partition(".")[0] for one in rights.unread))
+        )
         said = (
             f"{said}, but {unread} may not be read"
             if _seen(cluster)
@@ -352,7 +356,7 @@ def _undecided(rights: Rights, where: str | None, scope: str) -> str:
         for one in rights.unread
         if one.kind in _WAITING and (not where or one.namespace != where)
     ]
-    names = both([one.resource.partition(".")[0] for one in hidden])
+    names = join_words([one.resource.partition(".")[0] for one in hidden])
     outside = hidden[0].namespace
     unread = f"{names} may not be read{f' outside of namespace {outside}' if outside else ''}"
     return f"whether anything{scope} is pending is not known: {unread}; of what may be read nothing waits"

@@ -8,7 +8,7 @@ from dractl.allocation import ConstraintSurvey, DeviceID, RequestSurvey, Survey
 from dractl.cluster.devices import Devices
 from dractl.explain import selectors
 from dractl.explain.answer import Conflict, ConstraintGroup
-from dractl.explain.case import Case
+from dractl.explain.context import Case
 from dractl.explain.diagnosis.requests import cause_of_stage
 from dractl.explain.reasons.amounts import ConstrainedSearch, NotEnoughTogether, SearchConflict
 from dractl.explain.reasons.base import Cause

@@ -13,7 +13,7 @@ from dractl.cluster.managers import autoscaler
 from dractl.cluster.pods import DEFAULT_SCHEDULER, event_about, is_new, scheduler_name
 from dractl.cluster.state import Key, at, key_of, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import controller, leader_group, workload
-from dractl.explain.case import Case
+from dractl.explain.context import Case
 from dractl.explain.diagnosis.nodes import NodeFindings
 from dractl.explain.reasons.amounts import AllNeedsFree
 from dractl.explain.reasons.base import TAKEN, Cause

@@ -5,7 +5,7 @@ from typing import Any
 
 from dractl.allocation import DeviceID, Fatal, Fault, NodeError, PoolSurvey, RequestSurvey, Survey
 from dractl.explain import selectors
-from dractl.explain.case import Case
+from dractl.explain.context import Case
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.constraints import AllUnderConstraint
 from dractl.explain.reasons.limits import ClaimLimit, ClassMissing, GateOff

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from dractl.capacity import gangs
 from dractl.capacity.gangs import Waiting
 from dractl.cluster.state import ClusterState, key_of, text_at
-from dractl.explain.case import Case
+from dractl.explain.context import Case
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.gangs import (
     GangHeldBack,

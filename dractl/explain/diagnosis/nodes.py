@@ -19,12 +19,12 @@ from dractl.allocation import (
 )
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice, FunnelStage
-from dractl.explain.case import Case
+from dractl.explain.context import Case
 from dractl.explain.diagnosis.combinations import cause_of_excess, diagnose_combination
 from dractl.explain.diagnosis.faults import cause_of_allocator_error, cause_of_unused_pool
 from dractl.explain.diagnosis.pods import failure_text
 from dractl.explain.diagnosis.requests import cause_of_stage, diagnose_request, drivers_of_vendor
-from dractl.explain.funnel import funnel, whole
+from dractl.explain.funnel import funnel, merge_surveys
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.binding import BindingFailed
 from dractl.explain.reasons.devices import DeviceInUse, Tainted
@@ -198,7 +198,7 @@ def merge_across_nodes(case: Case, cause: Cause, findings: Sequence[NodeFindings
     ]
     if sum(number for _, number in surveys) < 2:
         return cause
-    request = next((r for r in whole(surveys) if r.ref in cause.about), None)
+    request = next((r for r in merge_surveys(surveys) if r.ref in cause.about), None)
     for stage in request.stages if request is not None else ():
         if isinstance(cause, SelectorFalse) and (stage.expression != cause.selector or stage.kept):
             continue

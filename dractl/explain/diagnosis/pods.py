@@ -8,7 +8,7 @@ from dractl.cluster.pods import ended, stuck
 from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import refusal
 from dractl.explain.answer import AllocatedDevice
-from dractl.explain.case import Case
+from dractl.explain.context import Case
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.between import PodsNotCreated
 from dractl.explain.reasons.binding import BindingPending

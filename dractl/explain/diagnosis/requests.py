@@ -6,7 +6,7 @@ from typing import Any
 
 from dractl.allocation import DeviceID, RequestSurvey, Stage, Survey, effective_taint_rules
 from dractl.explain import selectors
-from dractl.explain.case import Case
+from dractl.explain.context import Case
 from dractl.explain.diagnosis.faults import cause_of_fault, cause_of_unused_pool, nodes_of
 from dractl.explain.reasons.amounts import AllNeedsFree, AllNeedsUntainted, NotEnough
 from dractl.explain.reasons.base import Cause

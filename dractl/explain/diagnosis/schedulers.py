@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from dractl.cluster.schedulers import PodScheduler, group_name, queue_name, scheduler_of
 from dractl.explain.answer import SchedulerAnswer
-from dractl.explain.case import Case
+from dractl.explain.context import Case
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.schedulers import RunningScheduler, UnseenScheduler
 from dractl.facts.schedulers import Limit, SchedulerFacts

@@ -13,7 +13,7 @@ from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, 
 from dractl.cluster.state import ClusterState, maps_at, text_at
 from dractl.cluster.workloads import WORKLOADS
 from dractl.explain.ask import Question
-from dractl.explain.case import Case
+from dractl.explain.context import Case
 from dractl.explain.fixes.edits import Operation, put
 from dractl.explain.fixes.owners import Owners
 from dractl.explain.fixes.preference import Preference

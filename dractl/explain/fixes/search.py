@@ -16,7 +16,7 @@ from dractl.cluster.managers import manager
 from dractl.cluster.paste import NextStep
 from dractl.cluster.state import GROUPS, ClusterState
 from dractl.explain.answer import Explanation, Fix
-from dractl.explain.ask import Question, claim_question, made_pods
+from dractl.explain.ask import Question, claim_question, pods_from_templates
 from dractl.explain.fixes import holders, owners
 from dractl.explain.fixes.candidates import (
     SUCH,
@@ -382,7 +382,9 @@ def _of_workload(problem: FixProblem, state: ClusterState) -> Mapping[str, Any] 
     if kind in GROUPS or before is None or after is None:
         return None
     pods = zip(
-        made_pods(Question(kind, key, before)), made_pods(Question(kind, key, after)), strict=False
+        pods_from_templates(Question(kind, key, before)),
+        pods_from_templates(Question(kind, key, after)),
+        strict=False,
     )
     return next((then.value for now, then in pods if now.value == asked), asked)
 

@@ -15,11 +15,11 @@ from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import GROUPS, ClusterState, Key, at, map_at, text_at
 from dractl.cluster.workloads import owned_pods, refusal, with_volumes
 from dractl.explain.answer import Reason
-from dractl.explain.ask import Question, address, made_pods
+from dractl.explain.ask import Question, parse_address, pods_from_templates
 from dractl.explain.explain import Explainer, Options
+from dractl.explain.permissions import can_decide
 from dractl.explain.reasons.gangs import GangTooSmall
 from dractl.explain.reasons.phrases import Names
-from dractl.explain.unread import decided
 from dractl.model import pod_templates
 from dractl.objects import Raw
 
@@ -85,10 +85,11 @@ def explain_groups(
     one pod.
     """
     state, groups = explainer.state, []
-    if not decided(state.rights):
+    if not can_decide(state.rights):
         return []  # what claims and pods hold that may not be read is not known
     for text in names:
-        word, name, group_namespace = address(state, text, namespace, kinds)
+        address = parse_address(state, text, namespace, kinds)
+        word, name, group_namespace = address.word, address.name, address.namespace
         kind = kind_of(state, word, kinds, "") if word else "Pod"
         if kind in GROUPS or kind == _DAEMON_SET:
             continue
@@ -152,7 +153,7 @@ def _pods_to_create(workload: Question, existing: int) -> list[Raw]:
     """Return the pods that a workload wants besides the existing ones, template by template."""
     paths = [path for path, _ in pod_templates(dict(workload.value))]
     pods: list[Raw] = []
-    for path, question in zip(paths, made_pods(workload), strict=True):
+    for path, question in zip(paths, pods_from_templates(workload), strict=True):
         count = _count_replicas(workload.value, path)
         if existing and len(paths) > 1:
             return []  # which of them are there cannot be told

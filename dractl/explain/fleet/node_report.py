@@ -25,13 +25,13 @@ from dractl.explain.answer import (
 )
 from dractl.explain.ask import Question
 from dractl.explain.diagnosis.faults import cause_of_unused_pool
+from dractl.explain.permissions import find_missing_permissions, join_words
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.headline import Headline
 from dractl.explain.reasons.nodes import NodeFilter
 from dractl.explain.reasons.phrases import Names, Scope, held_by, plural
 from dractl.explain.reasons.refusals import taint_text
 from dractl.explain.selectors import text_of
-from dractl.explain.unread import blind_to, both
 from dractl.model import Device, DeviceClass, ResourceClaim, decode
 from dractl.program import program_name
 from dractl.scheduler.attempt import Scheduler
@@ -76,7 +76,7 @@ def explain_node(
     """
     name, rights = question.key[1], scheduler.state.rights
     _require_devices(name, rights)
-    permissions = blind_to(scheduler.state, question, allocates=True)
+    permissions = find_missing_permissions(scheduler.state, question, allocates=True)
     survey = scheduler.allocator.survey(scheduler.state.decode(question.value), [])
     statuses = device_statuses(scheduler, devices, name, survey)
     causes = list(_causes(question, survey, condition))
@@ -104,7 +104,7 @@ def explain_node(
             *permissions.sentences,
         ),
         unread=permissions.parts,
-        next=(*_next_steps(name, condition, stuck), *permissions.granting(rights)),
+        next=(*_next_steps(name, condition, stuck), *permissions.grant_steps(rights)),
     )
 
 
@@ -112,7 +112,7 @@ def _require_devices(node: str, rights: Rights) -> None:
     """Raise InputError if the devices of the node may not be read."""
     unreadable = rights.hidden("ResourceSlice", "ResourceClaim")
     if unreadable:
-        names = both([row.resource.partition(".")[0] for row in unreadable])
+        names = join_words([row.resource.partition(".")[0] for row in unreadable])
         allowing = rights.allowing("ResourceSlice", "ResourceClaim")
         raise InputError(
             f"the devices of node {node} cannot be listed: {names} may not be read",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dractl.cluster import kubelet
 from dractl.cluster.pods import ended
 from dractl.cluster.state import ClusterState, text_at
-from dractl.explain import settled
+from dractl.explain import not_pending
 from dractl.explain.answer import FITS, Hanging
 from dractl.explain.ask import Question
 from dractl.explain.reasons.base import Cause
@@ -25,7 +25,9 @@ def find_stuck_pods(scheduler: Scheduler, node: str) -> Iterator[Hanging]:
     for key, pod in sorted(scheduler.state.all("Pod").items()):
         if text_at(pod, "spec", "nodeName") == node and not ended(pod):
             claims = enter(scheduler.state, pod).claims
-            conclusion, _ = settled.placed_pod(scheduler, Question("Pod", key, pod), claims)
+            conclusion, _ = not_pending.conclude_placed_pod(
+                scheduler, Question("Pod", key, pod), claims
+            )
             node_itself = (
                 isinstance(conclusion.causes[0], (NodeSilent, NodeUnready))
                 if conclusion.causes

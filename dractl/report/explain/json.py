@@ -8,7 +8,7 @@ from dractl.cluster.origin import NOWHERE, Origin
 from dractl.cluster.rights import WHOLE, Rights
 from dractl.explain.answer import Explanation, SchedulerAnswer, plain
 from dractl.explain.fleet.groups import Group
-from dractl.explain.unread import Blind
+from dractl.explain.permissions import UnreadableResource
 from dractl.facts import current
 from dractl.report.alignment.json import alignment_json
 from dractl.report.explain import groups as explain_groups
@@ -117,7 +117,7 @@ def _scheduler(scheduler: SchedulerAnswer) -> dict[str, Any]:
     }
 
 
-def _unread(one: Blind) -> dict[str, Any]:
+def _unread(one: UnreadableResource) -> dict[str, Any]:
     where = {"namespace": one.namespace} if one.namespace else {}
     return {"resource": one.resource, **where, "effect": one.effect}
 

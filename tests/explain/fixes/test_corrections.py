@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.explain import Explainer, Explanation, find
+from dractl.explain import Explainer, Explanation, find_subjects
 from tests.explain.cluster import claim, device, device_class, node, request, slice_of, state_of
 
 DRIVER = "gpu.nvidia.com"
@@ -17,7 +17,7 @@ ATTRIBUTE = f"device.attributes['{DRIVER}']"
 
 def explain(*objects: dict[str, Any]) -> Explanation:
     state = state_of(*objects)
-    (question,) = find(state, "claim/c", None)
+    (question,) = find_subjects(state, "claim/c", None)
     return Explainer(state, Features.for_release("1.37")).explain(question)
 
 

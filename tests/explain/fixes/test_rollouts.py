@@ -6,7 +6,7 @@ from typing import Any
 
 from dractl.allocation import Features
 from dractl.cluster.changes import Create, Delete, Patch
-from dractl.explain import Explainer, everything, explain_each
+from dractl.explain import Explainer, explain_each, find_all_waiting
 from dractl.explain.answer import plain
 from tests.explain.cluster import claim, node, pod, request, state_of
 from tests.explain.test_fixes import (
@@ -53,7 +53,9 @@ def test_pods_that_fit_after_one_step_of_a_rollout_are_not_counted() -> None:
     new = new_replica("web-2"), new_replica("web-3")
     state = state_of(*BUSY, own("web-2"), own("web-3"), *old, *new)
     (answer,) = explain_each(
-        Explainer(state, Features.for_release("1.37")), everything(state, None), group_replicas=True
+        Explainer(state, Features.for_release("1.37")),
+        find_all_waiting(state, None),
+        group_replicas=True,
     )
     assert answer.alike == ("web-3",)
     assert answer.fixes[0].tried == (Delete("Pod/ml/web-0"),)

@@ -1,5 +1,6 @@
-"""Subjects for which the scheduler has nothing to do: a pod on its node or at its end, a claim that is allocated or
-deleted."""
+"""Subjects with which the scheduler is done: a pod on its node or at its end, an allocated or
+deleted claim.
+"""
 
 from collections.abc import Sequence
 
@@ -7,13 +8,13 @@ from dractl.cluster.kubelet import report_of
 from dractl.cluster.pods import reserved_for
 from dractl.cluster.schedulers import scheduler_of
 from dractl.cluster.state import at, maps_at, text_at
-from dractl.explain import placed
+from dractl.explain import after_scheduling
+from dractl.explain.after_scheduling import PlacedPod
 from dractl.explain.answer import NodeAnswer
 from dractl.explain.ask import Question
 from dractl.explain.build import Parts
 from dractl.explain.conclude import Conclusion, of_cause
 from dractl.explain.diagnosis.nodes import allocation_of
-from dractl.explain.placed import OnNode
 from dractl.explain.reasons.claims import ClaimDeleting
 from dractl.explain.reasons.headline import Headline
 from dractl.explain.reasons.scheduling import PlacedByHand
@@ -22,55 +23,55 @@ from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import granted
 
 
-def placed_pod(
+def conclude_placed_pod(
     scheduler: Scheduler, question: Question, claims: Sequence[PodClaim]
 ) -> tuple[Conclusion, Parts]:
-    """The conclusion about a pod that has a node or has ended, and its devices."""
+    """Return the conclusion about a pod that has a node or has ended, and its devices."""
     value = question.value
     node = text_at(value, "spec", "nodeName")
-    made = granted(scheduler.state, value)
-    every = claims if made is None else (*claims, made)
-    allocated = tuple(a for c in every for a in allocation_of(c.value, c.full_name))
+    extended = granted(scheduler.state, value)
+    all_claims = claims if extended is None else (*claims, extended)
+    allocated = tuple(a for c in all_claims for a in allocation_of(c.value, c.full_name))
     nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()
-    without = placed.without(value, claims)
-    on = OnNode(
+    unlisted = after_scheduling.find_unlisted_claims(value, claims)
+    on_node = PlacedPod(
         scheduler.state,
         report_of(scheduler.state, value),
-        every,
+        all_claims,
         allocated,
         scheduler.slices,
-        without,
+        unlisted,
     )
-    by_hand = None if on.pod.ended else _by_hand(scheduler, question, claims)
-    if by_hand is not None:
-        return of_cause("blocked", by_hand), Parts(nodes=nodes, notes=without.sentences)
-    cause = placed.cause_of(on)
+    manual = None if on_node.pod.ended else _cause_of_manual_placement(scheduler, question, claims)
+    if manual is not None:
+        return of_cause("blocked", manual), Parts(nodes=nodes, notes=unlisted.sentences)
+    cause = after_scheduling.find_cause(on_node)
     notes: tuple[str, ...] = ()
-    if not on.pod.ended:
+    if not on_node.pod.ended:
         notes = (
-            *placed.notes_of(on, cause),
-            *placed.evicted(every, scheduler.slices),
-            *without.sentences,
+            *after_scheduling.make_notes(on_node, cause),
+            *after_scheduling.note_evicting_taints(all_claims, scheduler.slices),
+            *unlisted.sentences,
         )
     parts = Parts(nodes=nodes, notes=notes)
     if cause is None:
-        return Conclusion("allocated", Headline(placed.headline(on.pod))), parts
+        return Conclusion("allocated", Headline(after_scheduling.headline_of(on_node.pod))), parts
     return of_cause("allocated" if cause.passing else "failing", cause), parts
 
 
-def _by_hand(
+def _cause_of_manual_placement(
     scheduler: Scheduler, question: Question, claims: Sequence[PodClaim]
 ) -> PlacedByHand | None:
-    """The cause that a pod was put on its node with claims that nobody allocates."""
-    first = next((claim for claim in claims if not claim.allocated), None)
-    if first is None:
+    """Return the cause if a pod was put on its node by hand with claims that nobody allocates."""
+    unallocated = next((claim for claim in claims if not claim.allocated), None)
+    if unallocated is None:
         return None
     state, node = scheduler.state, text_at(question.value, "spec", "nodeName")
     named = scheduler_of(state, question.value, question.key)
     facts = named.facts if named.allocates is False else None
     return PlacedByHand(
-        pod_claim=first.name,
-        claim=first.full_name,
+        pod_claim=unallocated.name,
+        claim=unallocated.full_name,
         nodes=(node,),
         exists=not state.has("Node") or state.get("Node", ("", node)) is not None,
         scheduler=named.title if facts is not None else "",
@@ -78,22 +79,20 @@ def _by_hand(
     )
 
 
-def resting_claim(value: PodClaim) -> tuple[Conclusion, Parts]:
-    """The conclusion about a claim that is allocated, or is being deleted."""
-    if not value.allocated:
-        return of_cause("blocked", ClaimDeleting(claim=value.full_name, asked=True)), Parts()
-    selector = at(value.value, "status", "allocation", "nodeSelector")
+def conclude_claim(claim: PodClaim) -> tuple[Conclusion, Parts]:
+    """Return the conclusion about a claim that is allocated or is being deleted."""
+    if not claim.allocated:
+        return of_cause("blocked", ClaimDeleting(claim=claim.full_name, asked=True)), Parts()
+    selector = at(claim.value, "status", "allocation", "nodeSelector")
     names = [
         str(name)
         for term in maps_at(selector, "nodeSelectorTerms")
         for field in maps_at(term, "matchFields")
         for name in field.get("values") or ()
     ]
-    where = names[0] if names else "any node"
-    nodes = (
-        NodeAnswer(where, "allocated", allocation=allocation_of(value.value, value.full_name)),
-    )
-    users = reserved_for(value.value)
+    node = names[0] if names else "any node"
+    nodes = (NodeAnswer(node, "allocated", allocation=allocation_of(claim.value, claim.full_name)),)
+    users = reserved_for(claim.value)
     return Conclusion(
-        "allocated", Headline(f"allocated on {where}, used by {users or 'no pod'}")
+        "allocated", Headline(f"allocated on {node}, used by {users or 'no pod'}")
     ), Parts(nodes=nodes)

@@ -1,0 +1,589 @@
+"""The state of a pod after scheduling: what keeps it from running on its node, or that nothing
+does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl.allocation import DeviceID
+from dractl.cluster import kubelet
+from dractl.cluster.devices import result_device
+from dractl.cluster.kubelet import ContainerStatus, Event, KubeletReport
+from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
+from dractl.explain.answer import AllocatedDevice
+from dractl.explain.fixes.tolerations import evicting, patience, survives
+from dractl.explain.reasons import running
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.refusals import taint_text
+from dractl.facts.parameters import kind_for, kind_of, sharing_gate
+from dractl.model import ResourceSlice
+from dractl.objects import Raw
+from dractl.scheduler.claims import PodClaim
+
+if TYPE_CHECKING:
+    from dractl.drivers.opaque import OpaqueFault  # the drivers' schemas need jsonschema
+
+_CONTAINERS = ("initContainers", "containers")
+# kubernetes pkg/kubelet/events/event.go (the same names at v1.34.4 to v1.37.1) and what the kubelet
+# does then. What comes later in the start of a pod (pkg/kubelet/kubelet.go SyncPod,
+# kuberuntime_manager.go SyncPod) comes later here.
+_START_STEPS = {
+    "FailedAttachVolume": "attach its volumes",
+    "FailedMapVolume": "map its volumes",
+    "FailedMount": "mount its volumes",
+    "NetworkNotReady": "set up its network",
+    "FailedPrepareDynamicResources": "prepare its devices",
+    "FailedCreatePodSandBox": "create its sandbox",
+    "FailedCreatePodContainer": "create its containers",
+    "Failed": "start its containers",
+}
+_EVENT_PREFIXES = ("Failed to create pod sandbox: ", "Error: ", "network is not ready: ")
+# What a container waits for while nothing is wrong: kubernetes pkg/kubelet/kubelet_pods.go
+_HARMLESS_WAITS = frozenset({"PodInitializing", "ContainerCreating", ""})
+# pkg/kubelet/kuberuntime/kuberuntime_container.go and pkg/kubelet/images/types.go
+_FAILED_WAITS = {
+    "CreateContainerConfigError": "configure container",
+    "CreateContainerError": "create container",
+    "RunContainerError": "start container",
+    "PreCreateHookError": "create container",
+    "PreStartHookError": "start container",
+    "PostStartHookError": "start container",
+}
+_SILENT_S, _SLOW_S, _LOOP_S = 20.0, 120.0, 60.0
+
+
+class UnlistedClaims(Struct, frozen=True):
+    """The claims of a pod whose devices reach no container."""
+
+    sentences: tuple[str, ...]
+    """A sentence for each such claim."""
+    listing: frozenset[str]
+    """The containers that list a claim."""
+
+
+class PlacedPod(Struct, frozen=True):
+    """A pod that has its node or has ended, with its claims and their devices."""
+
+    state: ClusterState
+    pod: KubeletReport
+    claims: Sequence[PodClaim]
+    """Its claims, with the claim for extended resources."""
+    allocated: Sequence[AllocatedDevice]
+    slices: Iterable[ResourceSlice]
+    unlisted: UnlistedClaims
+
+    @property
+    def nodes(self) -> tuple[str]:
+        """The pod's node, as causes have it."""
+        return (self.pod.node,)
+
+    @property
+    def drivers(self) -> tuple[str, ...]:
+        """The drivers of the pod's devices."""
+        return tuple(dict.fromkeys(device.driver for device in self.allocated))
+
+    @property
+    def silent_drivers(self) -> tuple[str, ...]:
+        """Drivers of the pod that publish no slice on its node.
+
+        The kubelet deletes their slices 30 s after a driver stops.
+        """
+        if not self.state.listed("ResourceSlice") or not self.drivers:
+            return ()
+        publishing = {
+            item.spec.driver
+            for item in self.slices
+            if item.spec.node_name in (None, "", self.pod.node)
+        }
+        return tuple(driver for driver in self.drivers if driver not in publishing)
+
+
+def headline_of(pod: KubeletReport) -> str:
+    """Return where a pod is and how far it got, if nothing is known to be wrong."""
+    node = pod.node
+    if pod.ended:
+        return f"ended on {node}" if node else "ended"
+    waiting = next((c for c in pod.containers if not _is_healthy(pod, c)), None)
+    if pod.phase == "Running":
+        if waiting is None:
+            gate = pod.condition("Ready")
+            unmet = gate.reason == "ReadinessGatesNotReady"
+            return f"started on {node}; not ready: {gate.message}" if unmet else f"runs on {node}"
+        if waiting.state == "running":
+            return f"started on {node}, where container {waiting.name} is not ready yet"
+        return f"started on {node}, and now {running.ended(waiting)}"
+    if waiting is not None and waiting.reason != "PodInitializing" and waiting.state == "waiting":
+        return f"scheduled on {node}, where container {waiting.name} waits: {waiting.reason}"
+    if waiting is not None:
+        return f"scheduled on {node}, where container {waiting.name} is not ready yet"
+    return f"scheduled on {node}, whose kubelet has said nothing of it yet"
+
+
+def _is_healthy(pod: KubeletReport, container: ContainerStatus) -> bool:
+    """Return True if a container does what it should in a pod that runs."""
+    if container.init:
+        return container.state == "terminated" and not container.failed
+    if container.state == "terminated":
+        return not container.failed and pod.restarts in ("Never", "OnFailure")
+    return container.state == "running" and container.ready
+
+
+def find_cause(placed: PlacedPod) -> Cause | None:
+    """Return what keeps a pod from running on its node, or why it ended; None if nothing is
+    wrong.
+    """
+    if placed.pod.ended:
+        return _termination_cause(placed.pod)
+    silence = kubelet.silence(placed.state, placed.pod.node)
+    if silence is not None:
+        return running.NodeSilent(
+            nodes=placed.nodes, why=silence.message, since=silence.since, leaving=placed.pod.until
+        )
+    if placed.pod.until:
+        return _deletion_cause(placed)
+    return (
+        _health_cause(placed)
+        or _start_cause(placed)
+        or _readiness_cause(placed)
+        or _node_readiness_cause(placed)
+        or _kubelet_silence_cause(placed)
+    )
+
+
+def _termination_cause(pod: KubeletReport) -> Cause | None:
+    """Return why a pod has ended, unless it ended well."""
+    nodes = (pod.node,) if pod.node else ()
+    target = pod.condition("DisruptionTarget")
+    eviction = kubelet.newest(pod.events, kubelet.ENDS)
+    if target.status == "True" or eviction is not None or pod.reason == "Evicted":
+        messages = (target.message, eviction.message if eviction is not None else "", pod.message)
+        parts = dict.fromkeys(part.strip().rstrip(".") for part in messages if part)
+        return running.Evicted(nodes=nodes, why="; ".join(parts) or pod.reason or target.reason)
+    if pod.phase != "Failed":
+        return None
+    failed_container = next((c for c in pod.containers if c.failed), None)
+    why = ": ".join(filter(None, (pod.reason, pod.message)))
+    if failed_container is not None:
+        return running.ContainerFailed(
+            nodes=(pod.node,), container=failed_container, over=True, why=why
+        )
+    return running.Failed(nodes=nodes, why=why)
+
+
+def _deletion_cause(placed: PlacedPod) -> Cause:
+    """Return what a pod that is Terminating still waits for."""
+    pod, now = placed.pod, kubelet.now_of(placed.state)
+    failure = kubelet.newest(pod.events, ("FailedKillPod", "FailedUnMount", "FailedUnmount"))
+    return running.Stuck(
+        nodes=placed.nodes,
+        until=pod.until,
+        late=now is not None and pod.due is not None and now > pod.due,
+        running=tuple(c.name for c in pod.containers if c.state == "running"),
+        known=bool(pod.containers),
+        drivers=placed.drivers,
+        lost=placed.silent_drivers,
+        finalizers=pod.finalizers,
+        reported=failure.message if failure is not None else "",
+    )
+
+
+def _health_cause(placed: PlacedPod) -> Cause | None:
+    pod = placed.pod
+    if not pod.unhealthy:
+        return None
+    names = [device.device for device in placed.allocated]
+    devices = dict.fromkeys(
+        name for health in pod.unhealthy if (name := health.of(names)) is not None
+    )
+    stopped_container = next((c for c in pod.containers if not _is_healthy(pod, c)), None)
+    return running.DeviceUnhealthy(
+        nodes=placed.nodes, health=pod.unhealthy, devices=tuple(devices), stopped=stopped_container
+    )
+
+
+def _start_cause(placed: PlacedPod) -> Cause | None:
+    """Return why the pod does not start or what failed in it: from its containers, else from the
+    newest event.
+    """
+    pod = placed.pod
+    has_begun = pod.phase == "Running" or any(container.begun for container in pod.containers)
+    for container in pod.containers:
+        if container.state == "waiting" and container.reason not in _HARMLESS_WAITS:
+            cdi_device = container.uninjected if placed.allocated else None
+            if cdi_device is not None:
+                why = f"{container.reason} ({container.message or container.reason})"
+                return _injection_cause(placed, container.name, why, container.begun, cdi_device)
+            if container.reason in _FAILED_WAITS or "image" in container.reason.lower():
+                action = _FAILED_WAITS.get(container.reason, "pull the image of container")
+                why = (
+                    f"{container.reason} ({container.message})"
+                    if container.message
+                    else container.reason
+                )
+                return running.NotStarted(
+                    nodes=placed.nodes, what=f"{action} {container.name}", why=why
+                )
+            return _container_cause(placed, container)
+        if (
+            container.state == "terminated" and not _is_healthy(pod, container)
+        ) or _is_crash_looping(placed.state, container):
+            return _container_cause(placed, container)
+    if has_begun and pod.condition("PodReadyToStartContainers").status != "False":
+        return None
+    step = _newest_start_event(pod.events)
+    if step is None:
+        return _driver_refusal(placed)
+    why = step.message
+    for prefix in _EVENT_PREFIXES:
+        why = why.removeprefix(prefix)
+    if step.reason == "FailedPrepareDynamicResources":
+        return _preparation_cause(placed, step.prepare)
+    cdi_device = step.uninjected if placed.allocated else None
+    if cdi_device is not None:
+        return _injection_cause(placed, "", why, has_begun, cdi_device)
+    return running.NotStarted(nodes=placed.nodes, what=_START_STEPS[step.reason], why=why)
+
+
+def _newest_start_event(events: Sequence[Event]) -> Event | None:
+    """Return the newest event that says what fails in the start of a pod; of equally new ones the
+    latest step.
+    """
+    order = list(_START_STEPS)
+    steps = [event for event in events if event.reason in _START_STEPS]
+    return max(steps, key=lambda event: (event.when[:19], order.index(event.reason)), default=None)
+
+
+def _is_crash_looping(state: ClusterState, container: ContainerStatus) -> bool:
+    """Return True if a container runs between two ends of a crash loop: started more than once, and
+    just now.
+    """
+    if (
+        container.state != "running"
+        or container.last is None
+        or not container.last.failed
+        or container.restarts < 2
+    ):
+        return False
+    now, started = kubelet.now_of(state), container.began
+    return not container.ready or (
+        now is not None and started is not None and now - started < _LOOP_S
+    )
+
+
+def _container_cause(placed: PlacedPod, container: ContainerStatus) -> Cause:
+    sentences = placed.unlisted.sentences
+    lists_no_claim = (
+        placed.claims and not sentences and container.name not in placed.unlisted.listing
+    )
+    why = "it lists no claim in resources.claims, so it has no device" if lists_no_claim else ""
+    remarks = sentences or ((why,) if why else ())
+    return running.ContainerFailed(
+        nodes=placed.nodes,
+        container=container,
+        why=why,
+        claims=bool(placed.claims),
+        without=remarks,
+    )
+
+
+def _injection_cause(
+    placed: PlacedPod, container: str, why: str, begun: bool, absent: str
+) -> Cause:
+    return running.NotInjected(
+        nodes=placed.nodes,
+        container=container,
+        why=why,
+        begun=begun,
+        host=absent,
+        drivers=placed.drivers,
+    )
+
+
+def _driver_refusal(placed: PlacedPod) -> Cause | None:
+    """Return what a driver has written itself, if the kubelet has not.
+
+    That is its event about a claim (dra.net writes ClaimPrepareFailed).
+    """
+    for claim in placed.claims if placed.pod.phase == "Pending" else ():
+        events = kubelet.events_about(placed.state, claim.value or {})
+        refusal = kubelet.newest(events, ("ClaimPrepareFailed",))
+        if refusal is not None:
+            return running.NotPrepared(
+                nodes=placed.nodes,
+                prepare=kubelet.Prepare("refused", refusal.message),
+                faults=_configuration_faults(placed.claims)[0],
+                drivers=placed.drivers,
+            )
+    return None
+
+
+def _preparation_cause(placed: PlacedPod, failure: kubelet.Prepare) -> Cause:
+    configured_drivers = {
+        text_at(entry, "opaque", "driver")
+        for claim in placed.claims
+        for path in (("spec", "devices", "config"), ("status", "allocation", "devices", "config"))
+        for entry in maps_at(claim.value, *path)
+    }
+    named_devices = tuple(
+        device.device for device in placed.allocated if device.device in failure.mentioned
+    )
+    faults, gates = _configuration_faults(placed.claims)
+    if faults and failure.answer == "unasked":
+        failure = replace(failure, answer="refused")
+    refused = failure.answer == "refused"
+    if refused and not faults:
+        faults = tuple(_configurations_of_other_types(placed.claims, placed.slices))
+    return running.NotPrepared(
+        nodes=placed.nodes,
+        prepare=failure,
+        faults=faults if refused else (),
+        gates=gates if refused else (),
+        drivers=placed.drivers,
+        configured=tuple(driver for driver in placed.drivers if driver in configured_drivers),
+        lost=() if refused else placed.silent_drivers,
+        devices=named_devices or tuple(device.device for device in placed.allocated),
+    )
+
+
+def _configuration_faults(
+    claims: Sequence[PodClaim],
+) -> tuple[tuple[tuple[str, str, str], ...], tuple[str, ...]]:
+    """Return what drivers would find in the configurations of claims: pod claim, path, and why.
+
+    Also return the feature gates without which they refuse the right values too.
+    """
+    from dractl.drivers import opaque
+
+    refusals = [
+        (claim.name, driver, fault)
+        for claim in claims
+        for _, driver, fault in opaque.refused(maps_at(claim.value, "spec", "devices", "config"))
+    ]
+    gates = (sharing_gate(driver, fault.nearest) for _, driver, fault in refusals if fault.nearest)
+    faults = tuple(
+        (claim, ".".join(map(str, fault.path)), _fault_text(fault)) for claim, _, fault in refusals
+    )
+    return faults, tuple(dict.fromkeys(filter(None, gates)))
+
+
+def _configurations_of_other_types(
+    claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield allocated configurations that are for devices of another type: pod claim, path, and
+    why.
+
+    The driver passes over a configuration that names no request.
+    """
+    types: dict[DeviceID, object] = {}
+    for item in slices:
+        for device in item.spec.devices:
+            attribute = device.attribute(f"{item.spec.driver}/type", item.spec.driver)
+            if attribute is not None:
+                types[DeviceID(item.spec.driver, item.spec.pool.name, device.name)] = (
+                    attribute.value
+                )
+    for claim in claims:
+        for entry in maps_at(claim.value, "status", "allocation", "devices", "config"):
+            driver = text_at(entry, "opaque", "driver")
+            configuration_kind = kind_of(driver, map_at(entry, "opaque", "parameters"))
+            for result in (
+                maps_at(claim.value, "status", "allocation", "devices", "results")
+                if configuration_kind
+                else ()
+            ):
+                request, type_ = text_at(result, "request"), types.get(result_device(result))
+                is_named = any(
+                    name in (request, request.partition("/")[0])
+                    for name in at(entry, "requests") or ()
+                )
+                if (
+                    configuration_kind
+                    and is_named
+                    and isinstance(type_, str)
+                    and result.get("driver") == driver
+                    and type_ != configuration_kind[1]
+                ):
+                    fitting_kind = kind_for(driver, type_)
+                    why = (
+                        f"{configuration_kind[0]} is for devices of type {configuration_kind[1]},"
+                        f" and {text_at(result, 'device')} is a {type_}"
+                    )
+                    yield (
+                        claim.name,
+                        "kind",
+                        f"{why}; did you mean {fitting_kind}?" if fitting_kind else why,
+                    )
+                    break
+
+
+def _fault_text(fault: OpaqueFault) -> str:
+    return f"{fault.message}; did you mean {fault.nearest}?" if fault.nearest else fault.message
+
+
+def _readiness_cause(placed: PlacedPod) -> Cause | None:
+    """Return a device that its driver calls not ready, or a probe that a container fails."""
+    for claim in placed.claims:
+        for device in maps_at(claim.value, "status", "devices"):
+            for condition in maps_at(device, "conditions"):
+                if condition.get("type") == "Ready" and condition.get("status") == "False":
+                    return running.DeviceNotReady(
+                        nodes=placed.nodes,
+                        claim=claim.full_name,
+                        device=text_at(device, "device"),
+                        driver=text_at(device, "driver"),
+                        why=text_at(condition, "message") or text_at(condition, "reason"),
+                    )
+    probe = kubelet.newest(placed.pod.events, ("Unhealthy",))
+    for container in placed.pod.containers:
+        if (
+            container.state == "running"
+            and not container.ready
+            and not container.init
+            and probe is not None
+        ):
+            return running.ProbeFails(
+                nodes=placed.nodes, container=container.name, why=probe.message
+            )
+    return None
+
+
+def _node_readiness_cause(placed: PlacedPod) -> Cause | None:
+    why = kubelet.unready(placed.state, placed.pod.node)
+    return (
+        running.NodeUnready(nodes=placed.nodes, why=why, state=headline_of(placed.pod))
+        if why
+        else None
+    )
+
+
+def _kubelet_silence_cause(placed: PlacedPod) -> Cause | None:
+    """Return the cause for a kubelet that has been silent about a pod for longer than the step
+    takes.
+    """
+    pod, now = placed.pod, kubelet.now_of(placed.state)
+    if pod.phase != "Pending" or now is None or pod.placed is None:
+        return None
+    seconds = now - pod.placed
+    if not pod.heard and not pod.containers:
+        return (
+            running.KubeletSilent(nodes=placed.nodes, seconds=int(seconds))
+            if seconds > _SILENT_S
+            else None
+        )
+    creating = next((c for c in pod.containers if c.reason == "ContainerCreating"), None)
+    if creating is None or seconds <= _SLOW_S:
+        return None
+    why = (
+        f"container {creating.name} waits: ContainerCreating for {int(seconds)} s, and no event"
+        " says why"
+    )
+    return running.NotStarted(nodes=placed.nodes, what="start it", why=why)
+
+
+def make_notes(placed: PlacedPod, cause: Cause | None) -> Iterator[str]:
+    """Yield further notes on a pod on its node.
+
+    They tell of a container that failed before, a driver that is gone, and how long a driver may
+    take to answer.
+    """
+    pod = placed.pod
+    if cause is None and pod.phase == "Running":
+        for container in pod.containers:
+            if (
+                container.state == "running"
+                and container.last is not None
+                and container.last.failed
+            ):
+                plural = "" if container.restarts == 1 else "s"
+                yield (
+                    f"container {container.name} was restarted {container.restarts or 1}"
+                    f" time{plural}; the last one ended with exit code {container.last.code}"
+                    + (
+                        f" ({container.last.reason})"
+                        if container.last.reason not in ("", "Error")
+                        else ""
+                    )
+                )
+        for driver in placed.silent_drivers:
+            yield (
+                f"driver {driver} publishes nothing on {pod.node} now: what runs goes on, but"
+                " nothing new is prepared and nothing unprepared until it does"
+            )
+    creating = any(container.reason == "ContainerCreating" for container in pod.containers)
+    if cause is None and creating and placed.drivers:
+        yield (
+            f"the kubelet may be waiting for driver {' or '.join(placed.drivers)} to prepare the"
+            " devices: it says nothing for 45 s"
+        )
+
+
+def note_evicting_taints(
+    claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]
+) -> Iterator[str]:
+    """Yield a note on a device whose taint makes the eviction controller end the placed pod."""
+    taints = evicting(slices)
+    for claim in claims if taints else ():
+        allocation = claim.claim.status.allocation if claim.claim is not None else None
+        if allocation is None:
+            continue
+        for result in allocation.devices.results:
+            device = DeviceID(result.driver, result.pool, result.device)
+            taint = next(
+                (t for t in taints.get(device, ()) if not survives(result.tolerations, t)), None
+            )
+            if taint is not None:
+                delay = patience(result.tolerations, taint)
+                yield (
+                    f"device {result.device} has taint {taint_text(taint)}, for which pods are"
+                    " evicted: "
+                    + (
+                        "a toleration keeps them there only if it names effect NoExecute"
+                        if delay is None
+                        else (
+                            f"the claim's toleration keeps this one there until {delay} s after "
+                            f"{taint.time_added or 'the taint was added'}"
+                        )
+                    )
+                )
+                return
+
+
+def find_unlisted_claims(pod: Raw, claims: Sequence[PodClaim]) -> UnlistedClaims:
+    """Return allocated devices that reach no container.
+
+    Neither scheduler nor kubelet object: the kubelet gives a container the devices of the requests
+    that it names (kubernetes pkg/kubelet/cm/dra/manager.go GetResources).
+    """
+    spec = map_at(pod, "spec")
+    claim_uses = [
+        (text_at(container, "name"), text_at(entry, "name"), text_at(entry, "request"))
+        for kind in _CONTAINERS
+        for container in maps_at(spec, kind)
+        for entry in maps_at(container, "resources", "claims")
+    ]
+    pod_level = {text_at(entry, "name") for entry in maps_at(spec, "resources", "claims")}
+    sentences: list[str] = []
+    for claim in claims:
+        if not claim.name or claim.claim is None:
+            continue
+        entries = [
+            (container, request) for container, name, request in claim_uses if name == claim.name
+        ]
+        if not entries and claim.name not in pod_level:
+            sentences.append(
+                f"no container lists claim {claim.name} in resources.claims: its devices reach none"
+                " of them"
+            )
+        request_names = [request.name for request in claim.claim.spec.devices.requests]
+        sentences += [
+            f"container {container} gets no device of claim {claim.name}: it names request"
+            f" {request}, and the claim has {', '.join(request_names)}"
+            for container, request in entries
+            if request and request not in request_names
+        ]
+    return UnlistedClaims(tuple(sentences), frozenset(container for container, _, _ in claim_uses))
