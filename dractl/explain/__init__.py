@@ -4,7 +4,7 @@ allocating again.
 from dractl.cluster import ClusterState
 from dractl.explain import Explainer, find
 state = ClusterState.from_documents(load(["dump.yaml"]).documents)
-Explainer(state, Features.for_release("1.36")).explain(find(state, "pod/train-0", None)[0])
+Explainer(state, Features.for_release("1.36")).explain(find_subjects(state, "pod/train-0", None)[0])
 """
 
 from dractl.explain.answer import Explanation, Fix, NodeAnswer, Reason

@@ -199,7 +199,7 @@ def beside_a_share(release: str) -> Explanation:
         shared,
         claim("whole", request("r", "gpu")),
     )
-    (question,) = find(state, "whole", None)
+    (question,) = find_subjects(state, "whole", None)
     return Explainer(state, Features.for_release(release)).explain(question)
 
 
