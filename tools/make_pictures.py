@@ -106,7 +106,7 @@ def alignment() -> str:
             },
         }
         state = of_objects([*objects, claim])
-        found = Aligner(Scheduler(state, Features.for_release("1.37"))).of_claims([claim])
+        found = Aligner(Scheduler(state, Features.for_release("1.37"))).align_claims([claim])
         panels.append((title, next(a for a in found if a.kinds == ("gpu", "nic"))))
     return alignment_svg.render(panels)
 

@@ -1,11 +1,12 @@
-"""How near to each other the devices of an allocation are, and how near they could be.
+"""The distance between allocated devices, and the smallest that their node allows.
 
 from dractl.alignment import Aligner
-Aligner(scheduler).of_claims(claims, node)      # one Alignment for each two kinds of devices that belong together
+Aligner(scheduler).align_claims(claims, node)  # an Alignment for each two kinds of devices
 """
 
-from dractl.alignment.across import Across, across
-from dractl.alignment.aligner import Aligner, Use, uses
-from dractl.alignment.quality import Alignment, Pair, share
+from dractl.alignment.aligner import Aligner
+from dractl.alignment.gang import GangAlignment, align_gang
+from dractl.alignment.quality import Alignment, Pair
+from dractl.alignment.uses import Use, list_uses
 
-__all__ = ["Across", "Aligner", "Alignment", "Pair", "Use", "across", "share", "uses"]
+__all__ = ["Aligner", "Alignment", "GangAlignment", "Pair", "Use", "align_gang", "list_uses"]

@@ -1,443 +1,318 @@
 """The alignment of claims that are allocated in a cluster."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import combinations_with_replacement
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.alignment.best import Best, Choices, Grid, TooMany, taken
-from dractl.alignment.distance import (
-    KINDS,
-    NOWHERE,
-    SAME,
-    Distance,
-    Levels,
-    Location,
-    distance,
-    kind,
-    place,
+from dractl.alignment.allocation_search import AlignmentGoal, BestAllocation, TooManyAllocations
+from dractl.alignment.distance import KIND_PAIRS, SAME_DEVICE, Distance, KindPair, distance
+from dractl.alignment.improvement import propose_constraints
+from dractl.alignment.locator import DeviceLocator, list_allocated_devices
+from dractl.alignment.optimizer import Optimizer
+from dractl.alignment.pairing import Ranks, pair_devices
+from dractl.alignment.quality import (
+    Alignment,
+    Improvement,
+    Pair,
+    count_distances,
+    count_levels,
+    share_of_best,
 )
-from dractl.alignment.improvement import candidates
-from dractl.alignment.pairing import Positions, paired
-from dractl.alignment.quality import Alignment, Improvement, Pair, counted, levels, share
 from dractl.allocation import AllocatedState, Allocator, DeviceID
 from dractl.allocation.faults import AttemptFailed
-from dractl.cluster.devices import Devices, result_device
-from dractl.cluster.pods import ended
-from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
-from dractl.model import Node, ResourceClaim
+from dractl.cluster.devices import result_device
+from dractl.cluster.state import maps_at, text_at
+from dractl.model import ResourceClaim
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 
-_UNKNOWN = "it depends on levels that nothing tells"
-_DEVICES = 64  # of one kind, of one pod; a claim has at most 32
-_MANY = "there are too many allocations to compare"
+_MAX_DEVICES_PER_KIND = 64  # of one pod; a claim has at most 32
+_UNKNOWN_LEVELS = "it depends on levels that nothing tells"
+_TOO_MANY = "there are too many allocations to compare"
+_SEVERAL_NODES = "its devices are not on one node"
+
+
+class ClaimDevices(Struct, frozen=True):
+    """The allocated devices of two kinds that one pod uses."""
+
+    claims: Sequence[Raw]
+    """The claims of the pod."""
+
+    node: str | None
+    """The node of the pod; None if its devices are not on one node."""
+
+    kinds: KindPair
+    """The two kinds, or one kind twice."""
+
+    first: tuple[DeviceID, ...]
+    """Devices of the first kind."""
+
+    second: tuple[DeviceID, ...]
+    """Devices of the second kind."""
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether there are two devices that belong together."""
+        if self.kinds[0] == self.kinds[1]:
+            return len(self.first) > 1
+        return bool(self.first and self.second)
+
+
+class MeasuredPairs(Struct, frozen=True):
+    """Pairs of devices with their distances."""
+
+    pairs: tuple[Pair, ...]
+    """The pairs, with unknown levels as far as they can be."""
+
+    levels: Mapping[str, int]
+    """Number of pairs by level."""
+
+    max_ranks: tuple[int, ...]
+    """Ranks of these pairs."""
+
+    min_ranks: tuple[int, ...]
+    """Ranks of the pairs with unknown levels as near as they can be."""
 
 
 class Aligner:
-    """Judges allocations in one cluster."""
+    """Compares allocations of one cluster with the best ones."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.state = scheduler.state
-        # What a node could give does not depend on the bugs of the release's search.
-        features = replace(scheduler.features, upstream_bugs=False)
-        self.features = features
-        self.devices = Devices(self.state, scheduler.slices)
-        self.allocator = Allocator(scheduler.slices, self.state.classes, features=features)
+        # What a node could give does not depend on bugs of the release's search.
+        self.features = replace(scheduler.features, upstream_bugs=False)
+        self.allocator = Allocator(scheduler.slices, self.state.classes, features=self.features)
         self.nodes = scheduler.nodes
-        self.levels = {
-            name: Levels.of(machine, source)
-            for name, (machine, source) in self.state.machines.items()
-        }
-        self._homes: dict[tuple[str, str], dict[str, str | None]] = {}
-        self._known: dict[object, Best | None] = {}
-        self._places: dict[tuple[DeviceID, str | None], Location] = {}
+        self.locator = DeviceLocator(self.state, scheduler.slices)
+        self.optimizer = Optimizer(self.state, self.nodes, self.locator)
 
-    def node_of(self, claims: Sequence[Raw]) -> str | None:
-        """The node of allocated claims: the only one that has devices of them; None for several, and for none."""
-        found = {self._home(device) for device in _allocated(claims)} - {None}
-        return found.pop() if len(found) == 1 else None
+    def find_node(self, claims: Sequence[Raw]) -> str | None:
+        """Return the only node that has devices of the claims; None for none or several."""
+        nodes = {self.locator.find_node(device) for device in list_allocated_devices(claims)}
+        nodes -= {None}
+        return nodes.pop() if len(nodes) == 1 else None
 
-    def of_claims(self, claims: Sequence[Raw], node: str | None = None) -> tuple[Alignment, ...]:
-        """The alignments of the devices of claims that one pod uses: one for each two kinds that it has.
+    def align_claims(self, claims: Sequence[Raw], node: str | None = None) -> tuple[Alignment, ...]:
+        """Return an alignment for each two kinds of devices in the claims of one pod.
 
-        ``node``: where the pod runs, else the devices' own."""
-        where = self.node_of(claims) if node is None else node
-        devices = _allocated(claims)
-        places = {device: self._place(device, where) for device in devices}
-        found = []
-        for kinds in KINDS:
-            first, second = ([d for d in devices if places[d].kind == kind] for kind in kinds)
-            if len(first) > _DEVICES or len(second) > _DEVICES:
-                found.append(Alignment(kinds, (), {}, why=_MANY))
-            elif first and (len(first) > 1 if kinds[0] == kinds[1] else second):
-                found.append(self._alignment(kinds, first, second, places, claims, where))
-        return tuple(found)
+        ``node`` is the node of the pod; if it is None, the node of the devices counts.
+        """
+        if node is None:
+            node = self.find_node(claims)
+        devices = list_allocated_devices(claims)
+        kinds = {device: self.locator.locate(device, node).kind for device in devices}
+        alignments: list[Alignment] = []
+        for pair in KIND_PAIRS:
+            first, second = (tuple(d for d in devices if kinds[d] == kind) for kind in pair)
+            claim_devices = ClaimDevices(claims, node, pair, first, second)
+            if max(len(first), len(second)) > _MAX_DEVICES_PER_KIND:
+                alignments.append(Alignment(pair, (), {}, comparison_failure=_TOO_MANY))
+            elif claim_devices.is_pair:
+                alignments.append(self._align(claim_devices))
+        return tuple(alignments)
 
-    def places(self, node: str) -> dict[DeviceID, Location]:
-        """Where the devices of a node are."""
-        return {
-            device: self._place(device, node)
-            for item in self.devices.slices
-            if item.spec.node_name == node
-            for published in item.spec.devices
-            for device in [DeviceID(item.spec.driver, item.spec.pool.name, published.name)]
-        }
+    def _align(self, devices: ClaimDevices) -> Alignment:
+        measured = self._measure(devices)
+        alignment = Alignment(devices.kinds, measured.pairs, measured.levels)
+        if devices.node is None or devices.node not in self.nodes:
+            return replace(alignment, comparison_failure=_SEVERAL_NODES)
+        try:
+            return self._compare_with_best(alignment, devices, devices.node, measured)
+        except TooManyAllocations:
+            return replace(alignment, comparison_failure=_TOO_MANY)
+        except AttemptFailed as failure:
+            return replace(alignment, comparison_failure=failure.fault.text)
 
-    def _home(self, device: DeviceID) -> str | None:
-        """The node that a device is on; None for one that several nodes reach, or that no slice has."""
-        pool = (device.driver, device.pool)
-        if pool not in self._homes:
-            self._homes[pool] = {
-                published.name: item.spec.node_name or published.node_name
-                for item in self.devices.pool(*pool)
-                for published in item.spec.devices
-            }
-        return self._homes[pool].get(device.device)
+    def _measure(self, devices: ClaimDevices) -> MeasuredPairs:
+        """Pair the devices twice: with unknown levels as far, and as near, as they can be."""
+        every = (*devices.first, *devices.second)
+        locations = [self.locator.locate(device, devices.node) for device in every]
+        levels = self.locator.levels.get(devices.node or "")
+
+        def measure(a: int, b: int) -> Distance:
+            return (
+                SAME_DEVICE
+                if every[a] == every[b]
+                else distance(locations[a], locations[b], levels)
+            )
+
+        is_one_kind = devices.kinds[0] == devices.kinds[1]
+        first = range(len(devices.first))
+        second = None if is_one_kind else range(len(devices.first), len(every))
+        pairs = pair_devices(first, second, lambda a, b: measure(a, b).max_rank)
+        near_pairs = pair_devices(first, second, lambda a, b: measure(a, b).min_rank)
+        distances = [measure(a, b) for a, b in pairs]
+        return MeasuredPairs(
+            pairs=tuple(
+                Pair(str(every[a]), str(every[b]), apart.level, apart.source)
+                for (a, b), apart in zip(pairs, distances, strict=True)
+            ),
+            levels=count_distances(distances),
+            max_ranks=tuple(apart.max_rank for apart in distances),
+            min_ranks=tuple(measure(a, b).min_rank for a, b in near_pairs),
+        )
+
+    # -- the best --
+
+    def _compare_with_best(
+        self, alignment: Alignment, devices: ClaimDevices, node: str, measured: MeasuredPairs
+    ) -> Alignment:
+        """Return the alignment with the best that the node could give, empty and now."""
+        goal = AlignmentGoal(devices.kinds, len(measured.pairs))
+        claims = [self.state.decode(claim) for claim in devices.claims]
+        best_free = self.optimizer.find_best(self.allocator, node, claims, goal)
+        allocator = self._allocator_beside_others(node, claims)
+        best_now = None
+        if not self._may_miss_holders:
+            best_now = self.optimizer.find_best(allocator, node, claims, goal)
+        if best_free is None:
+            failure = self._describe_unknown_best(devices)
+            return replace(alignment, comparison_failure=failure)
+        alignment = replace(
+            alignment,
+            best_free=count_levels(best_free.ranks),
+            share=share_of_best(measured.min_ranks, measured.max_ranks, best_free.ranks),
+        )
+        if best_now is None:
+            return alignment
+        share_now = share_of_best(measured.min_ranks, measured.max_ranks, best_now.ranks)
+        alignment = replace(alignment, best_now=count_levels(best_now.ranks), share_now=share_now)
+        if share_now[1] == 1:
+            return alignment
+        improvement = self._find_improvement(allocator, alignment, devices, node, best_now.ranks)
+        return replace(alignment, improvement=improvement)
+
+    @property
+    def _may_miss_holders(self) -> bool:
+        """Whether claims that hold devices may be missing, since claims may not be read."""
+        return any(unread.kind == "ResourceClaim" for unread in self.state.rights.unread)
+
+    def _describe_unknown_best(self, devices: ClaimDevices) -> str:
+        for device in list_allocated_devices(devices.claims):
+            if not self.locator.locate(device, devices.node).is_known:
+                return f"{device} is in no slice of {devices.node}"
+        return _UNKNOWN_LEVELS
+
+    def _allocator_beside_others(self, node: str, claims: Sequence[ResourceClaim]) -> Allocator:
+        """Return the allocator of a cluster in which all claims but these hold their devices."""
+        names = {claim.metadata.full_name for claim in claims}
+        others = [
+            claim
+            for claim in self._claims_by_node.get(node, ())
+            if claim.metadata.full_name not in names
+        ]
+        return self.allocator.replace(state=AllocatedState.from_claims(others, self.features))
 
     @cached_property
-    def _held(self) -> dict[str | None, list[ResourceClaim]]:
-        """Allocated claims by the nodes whose devices they have; those of other devices on every node."""
-        found: dict[str | None, list[ResourceClaim]] = {node: [] for node in self.nodes}
+    def _claims_by_node(self) -> dict[str | None, list[ResourceClaim]]:
+        """Allocated claims by the node of their devices; claims of other devices on every node."""
+        claims: dict[str | None, list[ResourceClaim]] = {node: [] for node in self.nodes}
         for claim in self.state.decoded_claims:
             allocation = claim.status.allocation if claim.status is not None else None
-            results = allocation.devices.results if allocation is not None else ()
-            homes = {self._home(DeviceID(r.driver, r.pool, r.device)) for r in results}
-            for node in found if None in homes else homes & found.keys():
-                found[node].append(claim)
-        return found
+            devices = allocation.devices.results if allocation is not None else ()
+            nodes = {self.locator.find_node(DeviceID(d.driver, d.pool, d.device)) for d in devices}
+            for node in claims if None in nodes else claims.keys() & nodes:
+                claims[node].append(claim)
+        return claims
 
-    def _place(self, device: DeviceID, node: str | None) -> Location:
-        key = (device, node)
-        if key not in self._places:
-            published = self.devices.get(device)
-            if published is None or node is None or self._home(device) != node:
-                self._places[key] = replace(NOWHERE, kind=kind(device.driver))
-            else:
-                self._places[key] = place(device.driver, published, self.levels.get(node))
-        return self._places[key]
-
-    def _alignment(
-        self,
-        kinds: tuple[str, str],
-        first: Sequence[DeviceID],
-        second: Sequence[DeviceID],
-        places: Mapping[DeviceID, Location],
-        claims: Sequence[Raw],
-        node: str | None,
-    ) -> Alignment:
-        known = self.levels.get(node or "")
-        every = [*first, *second]
-
-        def apart(a: int, b: int) -> Distance:
-            return (
-                SAME
-                if every[a] == every[b]
-                else distance(places[every[a]], places[every[b]], known)
-            )
-
-        others = None if kinds[0] == kinds[1] else range(len(first), len(every))
-        between = paired(range(len(first)), others, lambda a, b: apart(a, b).far)
-        distances = [apart(a, b) for a, b in between]
-        nearest = paired(range(len(first)), others, lambda a, b: apart(a, b).near)
-        actual = [d.far for d in distances], [apart(a, b).near for a, b in nearest]
-        pairs = tuple(
-            Pair(str(every[a]), str(every[b]), d.level, d.source)
-            for (a, b), d in zip(between, distances, strict=True)
-        )
-        found = Alignment(kinds, pairs, levels(distances))
-        if node is None or node not in self.nodes:
-            return replace(found, why="its devices are not on one node")
-        return self._compared(found, actual, claims, node)
-
-    def _compared(
-        self,
-        found: Alignment,
-        actual: tuple[list[int], list[int]],
-        claims: Sequence[Raw],
-        node: str,
-    ) -> Alignment:
-        """The alignment with the best that the node could give. ``actual``: its positions with unknown levels as far as
-        they can be, and as near."""
-        wanted = [self.state.decode(claim) for claim in claims]
-        keys = {claim.metadata.full_name for claim in wanted}
-        held = [c for c in self._held.get(node, ()) if c.metadata.full_name not in keys]
-        now = self.allocator.replace(state=AllocatedState.from_claims(held, self.features))
-        try:
-            free_positions = self._best(self.allocator, node, wanted, found, len(actual[0]))
-            # What others hold is not known where their claims may not be read.
-            blind = any(one.kind == "ResourceClaim" for one in self.state.rights.unread)
-            now_positions = None if blind else self._best(now, node, wanted, found, len(actual[0]))
-        except TooMany:
-            return replace(found, why=_MANY)
-        except AttemptFailed as failed:
-            return replace(found, why=failed.fault.text)
-        if free_positions is None:
-            gone = [d for d in _allocated(claims) if not self._place(d, node).known]
-            return replace(found, why=f"{gone[0]} is in no slice of {node}" if gone else _UNKNOWN)
-        found = replace(
-            found, best_free=counted(free_positions), share=share(*actual, free_positions)
-        )
-        if now_positions is None:
-            return found
-        found = replace(
-            found, best_now=counted(now_positions), share_now=share(*actual, now_positions)
-        )
-        if found.share_now is not None and found.share_now[1] < 1:
-            found = replace(
-                found, improvement=self._improvement(now, node, claims, found, now_positions)
-            )
-        return found
-
-    def _best(
+    def _find_improvement(
         self,
         allocator: Allocator,
+        alignment: Alignment,
+        devices: ClaimDevices,
         node: str,
-        claims: Sequence[ResourceClaim],
-        found: Alignment,
-        pairs: int,
-    ) -> Positions | None:
-        """The positions of the best allocation; None if it depends on what is unknown, or there is none."""
-        best = self.best(allocator, node, claims, found.kinds, pairs)
-        return None if best is None else best.positions
+        best_ranks: Ranks,
+    ) -> Improvement | None:
+        """Return a constraint with which the scheduler's first choice is as good as the best."""
+        requests = find_requests(alignment, devices.claims)
+        if requests.claim is None:
+            return None  # no constraint covers requests of several claims
+        for improvement, constrained in propose_constraints(
+            devices.claims[requests.claim], requests.names
+        ):
+            claims = [
+                self.state.decode(constrained if number == requests.claim else claim)
+                for number, claim in enumerate(devices.claims)
+            ]
+            chosen = self.optimizer.choose_first(allocator, node, claims)
+            if chosen is None:
+                continue
+            if self.optimizer.rank_pairs(chosen, alignment.kinds, node) == best_ranks:
+                return improvement
+        return None
 
-    def best(
-        self,
-        allocator: Allocator,
-        node: str,
-        claims: Sequence[ResourceClaim],
-        kinds: tuple[str, str],
-        pairs: int,
-        also: Mapping[tuple[str, str], Positions] | None = None,
-    ) -> Best | None:
-        """The best aligned allocation of claims; None if it depends on levels that are unknown, or there is none.
+    # -- choices --
 
-        ``also``: only allocations with these positions of other kinds count. Raises TooMany and AttemptFailed."""
-        built = allocator.problem(self._node(node), claims)
-        known = self.levels.get(node)
-        numbers: dict[Location, int] = {}
-        of = []
-        for offer in built.devices.offers:
-            where = NOWHERE if offer.candidate is None else self._place(offer.candidate.id, node)
-            of.append(numbers.setdefault(where, len(numbers)))
-        slots = taken(
-            built, {f"{c.metadata.full_name} {name}" for c in claims for name in _requests(c)}
-        )
-        # Equal nodes have equal answers.
-        key = (
-            built.problem,
-            tuple(of),
-            tuple(numbers),
-            slots,
-            kinds,
-            pairs,
-            tuple((also or {}).items()),
-            id(known),
-        )
-        if key not in self._known:
-            places = list(numbers)
-
-            def best(*, near: bool) -> Best | None:
-                grid = _grid(of, places, known, near=near)
-                return Choices(built.problem, grid, slots, kinds, pairs, also or {}).best()
-
-            near = far = best(near=True)
-            both = [where for where in places if where.kind in kinds]
-            if any(
-                distance(a, b, known).level is None
-                for a, b in combinations_with_replacement(both, 2)
-            ):
-                far = best(near=False)
-            agree = near is not None and far is not None and near.positions == far.positions
-            self._known[key] = near if agree else None
-        return self._known[key]
-
-    def choose(
+    def choose_devices(
         self,
         node: str,
         claims: Sequence[ResourceClaim],
         alignments: Sequence[Alignment],
-        taken: frozenset[DeviceID],
+        excluded: frozenset[DeviceID],
     ) -> frozenset[DeviceID]:
-        """Devices for claims on a node, beside what others hold and have ``taken``, that are as well aligned as on the
-        free node; empty if there are none, or if devices are shared. Raises TooMany and AttemptFailed."""
-        state = AllocatedState.from_claims(self._held.get(node, ()), self.features)
-        now = self.allocator.replace(state=replace(state, devices=state.devices | taken))
-        built = now.problem(self._node(node), claims)
+        """Choose free devices for claims that are aligned as well as on the empty node.
+
+        None of them is ``excluded``. Empty if there are no such devices, or if devices are shared.
+        Raises TooManyAllocations and AttemptFailed.
+        """
+        held = AllocatedState.from_claims(self._claims_by_node.get(node, ()), self.features)
+        allocator = self.allocator.replace(state=replace(held, devices=held.devices | excluded))
+        built = allocator.problem(self.optimizer.decode_node(node), claims)
         if built.problem.multi:
             return frozenset()
-        free: dict[tuple[str, str], Positions] = {}
-        for wanted in alignments:
-            best = self.best(self.allocator, node, claims, wanted.kinds, len(wanted.pairs))
+        best_ranks: dict[KindPair, Ranks] = {}
+        for alignment in alignments:
+            goal = AlignmentGoal(alignment.kinds, len(alignment.pairs))
+            best = self.optimizer.find_best(self.allocator, node, claims, goal)
             if best is None:
                 return frozenset()
-            free[wanted.kinds] = best.positions
-        last = alignments[-1]
-        others = {kinds: positions for kinds, positions in free.items() if kinds != last.kinds}
-        found = self.best(now, node, claims, last.kinds, len(last.pairs), others)
-        if found is None or found.positions != free[last.kinds]:
+            best_ranks[alignment.kinds] = best.ranks
+        chosen = self._find_equal(allocator, node, claims, alignments[-1], best_ranks)
+        if chosen is None:
             return frozenset()
-        return frozenset(built.candidate(number).id for number in found.devices)
+        return frozenset(built.candidate(number).id for number in chosen.devices)
 
-    def _node(self, name: str) -> Node:
-        node: Node = self.state.decode(self.nodes[name].raw)
-        return node
-
-    def requests(self, found: Alignment, claims: Sequence[Raw]) -> list[list[str]]:
-        """The names of the requests for each kind of devices of an alignment."""
-        return _asking(found, claims)[1]
-
-    def _improvement(
+    def _find_equal(
         self,
-        now: Allocator,
+        allocator: Allocator,
         node: str,
-        claims: Sequence[Raw],
-        found: Alignment,
-        best_now: Positions,
-    ) -> Improvement | None:
-        """A constraint with which the scheduler's first choice is as good as the best one."""
-        claim, names = _asking(found, claims)
-        if claim is None:
-            return None  # no constraint covers requests of several claims
-        for constraint, changed in candidates(claims[claim], names):
-            asked = [self.state.decode(changed if n == claim else c) for n, c in enumerate(claims)]
-            picks = self._first(now, node, asked)
-            if picks is not None and self._positions(picks, found.kinds, node) == best_now:
-                return constraint
-        return None
-
-    def _first(
-        self, allocator: Allocator, node: str, claims: Sequence[ResourceClaim]
-    ) -> list[DeviceID] | None:
-        results = getattr(allocator.allocate(self._node(node), claims), "results", None)
-        if results is None:
-            return None
-        return [
-            DeviceID(d.driver, d.pool, d.device)
-            for r in results
-            for d in r.devices.results
-            if not d.admin_access
-        ]
-
-    def _positions(
-        self, devices: Sequence[DeviceID], kinds: tuple[str, str], node: str
-    ) -> Positions:
-        known = self.levels.get(node)
-        places = [self._place(device, node) for device in devices]
-
-        def far(a: int, b: int) -> int:
-            return distance(places[a], places[b], known).far
-
-        first, second = ([n for n, p in enumerate(places) if p.kind == kind] for kind in kinds)
-        found = paired(first, None if kinds[0] == kinds[1] else second, far)
-        return tuple(sorted((far(a, b) for a, b in found), reverse=True))
+        claims: Sequence[ResourceClaim],
+        alignment: Alignment,
+        best_ranks: Mapping[KindPair, Ranks],
+    ) -> BestAllocation | None:
+        """Return an allocation that has the best ranks of all kinds; None if there is none."""
+        kinds = alignment.kinds
+        required = tuple((pair, ranks) for pair, ranks in best_ranks.items() if pair != kinds)
+        goal = AlignmentGoal(kinds, len(alignment.pairs), required)
+        best = self.optimizer.find_best(allocator, node, claims, goal)
+        return best if best is not None and best.ranks == best_ranks[kinds] else None
 
 
-def _grid(
-    of: Sequence[int], places: Sequence[Location], known: Levels | None, *, near: bool
-) -> Grid:
-    """The distances of places; unknown ones as ``near`` as they can be, or as far."""
-    memory: dict[tuple[int, int], int] = {}
+class AlignedRequests(Struct, frozen=True):
+    """The requests for the devices of an alignment."""
 
-    def far(a: int, b: int) -> int:
-        key = (a, b) if a <= b else (b, a)
-        if key not in memory:
-            found = distance(places[a], places[b], known)
-            memory[key] = found.near if near else found.far
-        return memory[key]
+    claim: int | None
+    """Number of the claim that has all of them; None if several claims have some."""
 
-    return Grid(of, [place.kind for place in places], far)
+    names: list[list[str]]
+    """Names of the requests for each kind."""
 
 
-def _allocated(claims: Sequence[Raw]) -> list[DeviceID]:
-    return [
-        result_device(result)
-        for claim in claims
-        for result in maps_at(claim, "status", "allocation", "devices", "results")
-        if result.get("adminAccess") is not True
-    ]
-
-
-def _requests(claim: ResourceClaim) -> list[str]:
-    allocation = claim.status.allocation if claim.status is not None else None
-    return (
-        [result.request for result in allocation.devices.results] if allocation is not None else []
-    )
-
-
-def _asking(found: Alignment, claims: Sequence[Raw]) -> tuple[int | None, list[list[str]]]:
-    """The only claim that asks for the devices of an alignment (None for several), and the requests for each kind."""
-    both = [{pair.a for pair in found.pairs}, {pair.b for pair in found.pairs}]
-    sides = [both[0] | both[1]] if found.kinds[0] == found.kinds[1] else both
-    asking = set()
+def find_requests(alignment: Alignment, claims: Sequence[Raw]) -> AlignedRequests:
+    """Return the requests for which the devices of an alignment are allocated."""
+    sides = [{pair.a for pair in alignment.pairs}, {pair.b for pair in alignment.pairs}]
+    if alignment.kinds[0] == alignment.kinds[1]:
+        sides = [sides[0] | sides[1]]
     names: list[dict[str, None]] = [{} for _ in sides]
+    numbers: set[int] = set()
     for number, claim in enumerate(claims):
-        for result in maps_at(claim, "status", "allocation", "devices", "results"):
+        for allocated in maps_at(claim, "status", "allocation", "devices", "results"):
+            device = str(result_device(allocated))
             for side, devices in enumerate(sides):
-                if str(result_device(result)) in devices:
-                    asking.add(number)
-                    names[side].setdefault(text_at(result, "request").partition("/")[0])
-    return asking.pop() if len(asking) == 1 else None, [list(those) for those in names]
-
-
-# -- everything that is allocated in a cluster, the worst first --
-
-
-class Use(Struct, frozen=True):
-    """The alignments of the devices that a pod uses, or that a claim without a pod holds. Names are
-    ``namespace/name``."""
-
-    pod: str | None
-    claims: tuple[str, ...]
-    node: str | None
-    alignments: tuple[Alignment, ...]
-
-    @property
-    def share(self) -> float | None:
-        """The part of the best in all pairs together, at least; None if that of some pairs is not known."""
-        counted = [(a.share, len(a.pairs)) for a in self.alignments]
-        if any(part is None or not pairs for part, pairs in counted):
-            return None
-        return sum(part[0] * pairs for part, pairs in counted if part) / sum(
-            pairs for _, pairs in counted
-        )
-
-
-def uses(scheduler: Scheduler, tell: Callable[[str], None] = lambda _: None) -> tuple[Use, ...]:
-    """Everything with at least one pair of devices, the smallest share of the best first, unknown ones last."""
-    aligner = Aligner(scheduler)
-    found = []
-    for number, (pod, keys, claims) in enumerate(_by_pod(scheduler.state)):
-        if number % 100 == 99:
-            tell(f"comparing allocations ({number + 1})")
-        node = None if pod is None else text_at(pod[1], "spec", "nodeName") or None
-        alignments = aligner.of_claims(claims, node)
-        if alignments:
-            where = node if node is not None else aligner.node_of(claims)
-            names = tuple("/".join(key) for key in keys)
-            found.append(Use(None if pod is None else "/".join(pod[0]), names, where, alignments))
-    return tuple(
-        sorted(
-            found, key=lambda use: (use.share is None, use.share or 0, use.pod or "", use.claims)
-        )
-    )
-
-
-def _by_pod(state: ClusterState) -> Iterator[tuple[tuple[Key, Raw] | None, list[Key], list[Raw]]]:
-    """Allocated claims by the pod that uses them; a claim that several pods use with each of them."""
-    left = {
-        key: claim
-        for key, claim in state.all("ResourceClaim").items()
-        if map_at(claim, "status", "allocation")
-    }
-    alone = dict(left)
-    for key, pod in state.all("Pod").items():
-        keys = [claim for claim in state.claims_of_pod(key) if claim in left]
-        if keys and not ended(pod):
-            for claim in keys:
-                alone.pop(claim, None)
-            yield (key, pod), keys, [left[claim] for claim in keys]
-    for claim, value in alone.items():
-        yield None, [claim], [value]
+                if device in devices:
+                    numbers.add(number)
+                    names[side].setdefault(text_at(allocated, "request").partition("/")[0])
+    only_claim = numbers.pop() if len(numbers) == 1 else None
+    return AlignedRequests(only_claim, [list(side) for side in names])

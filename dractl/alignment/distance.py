@@ -1,7 +1,8 @@
-"""The level between two devices: from the machine of their node where it is known, else from standard attributes.
+"""The level between two devices: from their node's machine if known, else from standard attributes.
 
-Levels are those of ``nvidia-smi topo -m`` and two of our own, for what slices tell: ``root`` (the same PCIe root) and
-``numa`` (the same NUMA node, at least one root unknown). What is not known is None, never a guess.
+Levels are those of ``nvidia-smi topo -m`` and two of our own, which slices show: ``root`` (the same
+PCIe root) and ``numa`` (the same NUMA node, at least one root unknown). An unknown level is None,
+never a guess.
 """
 
 from __future__ import annotations
@@ -19,130 +20,155 @@ from dractl.topology.levels import nearest
 from dractl.topology.machine import Machine
 
 Source = Literal["slices", "snapshot", "hardware"]
+"""Where a level is known from."""
+
+KindPair = tuple[str, str]
+"""Two kinds of devices that belong together."""
+
+KIND_PAIRS: tuple[KindPair, ...] = (
+    ("gpu", "gpu"),
+    ("gpu", "nic"),
+    ("gpu", "cpu"),
+    ("nic", "cpu"),
+    ("gpu", "nvme"),
+)
+"""Kinds that belong together, in the order of reports; accelerators of any vendor are ``gpu``."""
 
 _LEVELS = ("XGMI", "PIX", "PXB", "PHB", "root", "NODE", "numa", "SYS")
-_LINKS = 1000  # more NVLinks than any two GPUs have
-_NUMA = ("numaNode", "numaNodeID")
-# Kinds that belong together, in the order in which they are reported; accelerators of any vendor count as gpu.
-KINDS = (("gpu", "gpu"), ("gpu", "nic"), ("gpu", "cpu"), ("nic", "cpu"), ("gpu", "nvme"))
-_KINDS = {"gpu": "gpu", "tpu": "gpu", "neuron": "gpu", "gaudi": "gpu", "nic": "nic", "nvme": "nvme"}
-_CPUS = frozenset({"dra.cpu", "cpu.example.com"})
+_MAX_NVLINKS = 1000  # more than any two GPUs have
+_NUMA_ATTRIBUTES = ("numaNode", "numaNodeID")
+_KIND_BY_HARDWARE = {
+    "gpu": "gpu",
+    "tpu": "gpu",
+    "neuron": "gpu",
+    "gaudi": "gpu",
+    "nic": "nic",
+    "nvme": "nvme",
+}
+_CPU_DRIVERS = frozenset({"dra.cpu", "cpu.example.com"})
 
 
-def position(level: str) -> int:
-    """A level as a number, from near to far; of two NVLink levels the one with more links is nearer."""
+# -- levels --
+
+
+def level_rank(level: str) -> int:
+    """Return a level as a number, from near to far; more NVLinks are nearer than fewer."""
     if level == "X":
         return 0
-    return _LINKS - int(level[2:]) if level.startswith("NV") else _LINKS + _LEVELS.index(level)
+    if level.startswith("NV"):
+        return _MAX_NVLINKS - int(level[2:])
+    return _MAX_NVLINKS + _LEVELS.index(level)
 
 
-def level_of(number: int) -> str:
-    """The level of a :func:`position`."""
-    if number == 0:
+def level_of_rank(rank: int) -> str:
+    """Return the level that has a rank (:func:`level_rank`)."""
+    if rank == 0:
         return "X"
-    return f"NV{_LINKS - number}" if number < _LINKS else _LEVELS[number - _LINKS]
+    return f"NV{_MAX_NVLINKS - rank}" if rank < _MAX_NVLINKS else _LEVELS[rank - _MAX_NVLINKS]
 
 
-_FAR = position("SYS")
+_FARTHEST_RANK = level_rank("SYS")
 
 
 class Distance(Struct, frozen=True):
-    """The level between two devices. If it is unknown (None), it is between the positions ``near`` and ``far``."""
+    """The level between two devices."""
 
     level: str | None
-    near: int
-    far: int
+    """The level; None if it is unknown."""
+
+    min_rank: int
+    """Rank of the nearest level that is possible."""
+
+    max_rank: int
+    """Rank of the farthest level that is possible."""
+
     source: Source
+    """Where the level is known from."""
 
 
-def _known(level: str, source: Source) -> Distance:
-    return Distance(level, position(level), position(level), source)
+def _exact_distance(level: str, source: Source) -> Distance:
+    return Distance(level, level_rank(level), level_rank(level), source)
 
 
-SAME = _known("X", "slices")
-"""The distance of a device from itself, of which two have a share."""
+def _unknown_distance(nearest_level: str, source: Source = "slices") -> Distance:
+    return Distance(None, level_rank(nearest_level), _FARTHEST_RANK, source)
 
 
-class Location(Struct, frozen=True):
-    """Where a device is.
+SAME_DEVICE = _exact_distance("X", "slices")
+"""The distance between two shares of one device."""
 
-    ``kind``: one of those in :data:`KINDS`, or empty. ``function``: the PCI address of its function (of a virtual
-    function, that of the physical one) on the machine of its node. ``whole``: what it is a part of. ``known``: false of
-    a device that no slice has, and of one that is on no node.
-    """
-
-    kind: str
-    function: str | None = None
-    roots: tuple[str, ...] = ()
-    numa: int | None = None
-    whole: str | None = None
-    known: bool = True
-
-
-NOWHERE = Location("", known=False)
+_SAME_NUMA_NODE = _exact_distance("numa", "slices")
 
 
 class Levels(Struct, frozen=True):
-    """The levels between the PCI functions of a machine, and where they are known from."""
+    """The levels between the PCI functions of a machine."""
 
     machine: Machine
+    """The machine."""
+
     source: Source
-    between: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Where the machine is known from."""
+
+    by_functions: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """The nearest level of every two functions, by their PCI addresses."""
 
     @classmethod
-    def of(cls, machine: Machine, source: Source) -> Levels:
-        """The nearest level of every two devices."""
+    def from_machine(cls, machine: Machine, source: Source) -> Levels:
+        """Return the levels of a machine."""
         return cls(machine, source, nearest(machine))
 
 
-def kind(driver: str) -> str:
-    """The kind of a driver's devices; empty for one whose distances nobody asks for."""
-    if driver in _CPUS:
+# -- locations --
+
+
+class Location(Struct, frozen=True):
+    """The position of a device on its node."""
+
+    kind: str
+    """A kind of :data:`KIND_PAIRS`, or empty."""
+
+    function: str | None = None
+    """PCI address of its physical function on the node's machine."""
+
+    pcie_roots: tuple[str, ...] = ()
+    """PCIe roots that its driver publishes."""
+
+    numa_node: int | None = None
+    """NUMA node that its driver publishes."""
+
+    parent: str | None = None
+    """Name or UUID of the device that it is a part of."""
+
+    is_known: bool = True
+    """False for a device without a slice, or without a node."""
+
+
+UNKNOWN_LOCATION = Location("", is_known=False)
+
+
+def device_kind(driver: str) -> str:
+    """Return the kind of a driver's devices; empty if no alignment is of interest."""
+    if driver in _CPU_DRIVERS:
         return "cpu"
-    return next(
-        (
-            _KINDS[word]
-            for word, drivers in hardware().items()
-            if word in _KINDS and driver in drivers
-        ),
-        "",
-    )
+    for word, drivers in hardware().items():
+        if word in _KIND_BY_HARDWARE and driver in drivers:
+            return _KIND_BY_HARDWARE[word]
+    return ""
 
 
-def place(driver: str, device: Device, levels: Levels | None) -> Location:
-    """Where a published device is."""
-    attributes = device.attributes
-    root = attributes.get(PCIE_ROOT)
-    roots = () if root is None else root.value if isinstance(root.value, tuple) else (root.value,)
-    numa = next(
-        (
-            number
-            for name in (NUMA_NODE, *(n for n in attributes if n.rpartition("/")[2] in _NUMA))
-            if name in attributes and (number := _first(attributes[name].value)) is not None
-        ),
-        None,
-    )
-    parent = attributes.get("parentUUID") or attributes.get(f"{driver}/parentUUID")
-    shared = device.mapping.get("allowMultipleAllocations")
-    whole = parent.value if parent is not None else device.name if shared else None
+def locate(driver: str, device: Device, levels: Levels | None) -> Location:
+    """Return the location of a published device; ``levels`` are those of its node's machine."""
     return Location(
-        kind(driver),
-        None if levels is None else _function(device, levels.machine),
-        tuple(value for value in roots if isinstance(value, str) and value),
-        numa,
-        whole if isinstance(whole, str) else None,
+        device_kind(driver),
+        function=None if levels is None else _physical_function(device, levels.machine),
+        pcie_roots=_list_roots(device),
+        numa_node=_find_numa_node(device),
+        parent=_find_parent(driver, device),
     )
 
 
-def _first(value: object) -> int | None:
-    """A NUMA node; of a list the device's own; None for -1, which stands for none."""
-    number = value[0] if isinstance(value, tuple) and value else value
-    return (
-        number if isinstance(number, int) and not isinstance(number, bool) and number >= 0 else None
-    )
-
-
-def _function(device: Device, machine: Machine) -> str | None:
+def _physical_function(device: Device, machine: Machine) -> str | None:
+    """Return the PCI address of a device; of a virtual function, that of its physical function."""
     bdf = address(device.name, device.mapping.get("attributes") or {})
     function = machine.pci.get(bdf or "")
     if function is None:
@@ -150,45 +176,76 @@ def _function(device: Device, machine: Machine) -> str | None:
     return function.physical_function or function.bdf
 
 
+def _list_roots(device: Device) -> tuple[str, ...]:
+    root = device.attributes.get(PCIE_ROOT)
+    if root is None:
+        return ()
+    values = root.value if isinstance(root.value, tuple) else (root.value,)
+    return tuple(value for value in values if isinstance(value, str) and value)
+
+
+def _find_numa_node(device: Device) -> int | None:
+    """Return the NUMA node of the standard attribute, or else of a driver's own attribute."""
+    attributes = device.attributes
+    driver_names = (n for n in attributes if n.rpartition("/")[2] in _NUMA_ATTRIBUTES)
+    for name in (NUMA_NODE, *driver_names):
+        numa_node = _parse_numa_node(attributes[name].value) if name in attributes else None
+        if numa_node is not None:
+            return numa_node
+    return None
+
+
+def _parse_numa_node(value: object) -> int | None:
+    """Return a NUMA node, the first of a list; None for -1, which stands for no node."""
+    number = value[0] if isinstance(value, tuple) and value else value
+    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+        return None
+    return number
+
+
+def _find_parent(driver: str, device: Device) -> str | None:
+    """Return the parent's UUID of a partition, and the own name of a device that is shared."""
+    attributes = device.attributes
+    parent = attributes.get("parentUUID") or attributes.get(f"{driver}/parentUUID")
+    if parent is not None:
+        return parent.value if isinstance(parent.value, str) else None
+    return device.name if device.mapping.get("allowMultipleAllocations") else None
+
+
+# -- distances --
+
+
 def distance(a: Location, b: Location, levels: Levels | None) -> Distance:
-    """The distance between two devices of one node; the same in both directions."""
-    if not (a.known and b.known):
-        return Distance(None, 0, _FAR, "slices")
-    if a.whole is not None and a.whole == b.whole:
-        return SAME
+    """Return the distance between two devices of one node; the same in both directions."""
+    if not (a.is_known and b.is_known):
+        return _unknown_distance("X")
+    if a.parent is not None and a.parent == b.parent:
+        return SAME_DEVICE
     if levels is not None and a.function is not None and b.function is not None:
-        level = "X" if a.function == b.function else levels.between.get((a.function, b.function))
+        functions = a.function, b.function
+        level = "X" if a.function == b.function else levels.by_functions.get(functions)
         if level in ("NODE?", "SYS?"):
-            return Distance(None, position("NODE"), _FAR, levels.source)
+            return _unknown_distance("NODE", levels.source)
         if level is not None:
-            return _known(level, levels.source)
-    return _published(a, b)
+            return _exact_distance(level, levels.source)
+    return _distance_by_attributes(a, b)
 
 
-def _published(a: Location, b: Location) -> Distance:
-    """The distance that standard attributes tell."""
-    same_node = None if a.numa is None or b.numa is None else a.numa == b.numa
-    if "cpu" in (a.kind, b.kind):  # the PCIe roots of CPUs are those near them
-        near = bool(set(a.roots) & set(b.roots)) or same_node
-        return (
-            Distance(None, position("numa"), _FAR, "slices")
-            if near is None
-            else _by_node(near, "numa")
-        )
-    if a.roots and b.roots:
-        if set(a.roots) & set(b.roots):
-            return _known("root", "slices")
-        return (
-            Distance(None, position("NODE"), _FAR, "slices")
-            if same_node is None
-            else _by_node(same_node, "NODE")
-        )
-    return (
-        Distance(None, position("root"), _FAR, "slices")
-        if same_node is None
-        else _by_node(same_node, "numa")
-    )
+def _distance_by_attributes(a: Location, b: Location) -> Distance:
+    """Return the distance that standard attributes show."""
+    share_root = not set(a.pcie_roots).isdisjoint(b.pcie_roots)
+    if "cpu" in (a.kind, b.kind):
+        # The PCIe roots of a CPU are the ones of its NUMA node.
+        return _SAME_NUMA_NODE if share_root else _distance_by_numa_node(a, b, "numa", "numa")
+    if share_root:
+        return _exact_distance("root", "slices")
+    if a.pcie_roots and b.pcie_roots:
+        return _distance_by_numa_node(a, b, "NODE", "NODE")
+    return _distance_by_numa_node(a, b, "numa", "root")
 
 
-def _by_node(same: bool, level: str) -> Distance:
-    return _known(level if same else "SYS", "slices")
+def _distance_by_numa_node(a: Location, b: Location, level: str, nearest_level: str) -> Distance:
+    """Return ``level`` on one NUMA node; ``nearest_level`` is possible if a node is unknown."""
+    if a.numa_node is None or b.numa_node is None:
+        return _unknown_distance(nearest_level)
+    return _exact_distance(level if a.numa_node == b.numa_node else "SYS", "slices")

@@ -9,40 +9,59 @@ from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
 from dractl.objects import Raw
 
 
-def candidates(claim: Raw, requests: Sequence[Sequence[str]]) -> Iterator[tuple[Improvement, Raw]]:
-    """Constraints with the claim that has them. ``requests``: the names of the requests of each kind."""
-    names = tuple(dict.fromkeys(name for those in requests for name in those))
-    yield Improvement(PCIE_ROOT, names), _constrained(claim, [names], PCIE_ROOT)
-    groups = list(zip(*requests, strict=False))
-    if len(groups) > 1 and all(len(those) == len(groups) for those in requests):
-        yield Improvement(PCIE_ROOT, names, len(groups)), _constrained(claim, groups, PCIE_ROOT)
-    counts = [_count(claim, name) for name in names]
-    whole = gcd(*counts)
-    for parts in (n for n in range(2, whole + 1) if whole % n == 0 and sum(counts) > n):
-        groups = [tuple(_part(name, n) for name in names) for n in range(parts)]
-        changed = _constrained(_split(claim, names, parts), groups, PCIE_ROOT)
-        yield Improvement(PCIE_ROOT, names, parts), changed
-        # Not every driver publishes the NUMA node; where roots are shared it is enough that one of the kinds does.
-        first = [_part(name, n) for name in requests[0] for n in range(parts)]
+def propose_constraints(
+    claim: Raw, requests: Sequence[Sequence[str]]
+) -> Iterator[tuple[Improvement, Raw]]:
+    """Yield constraints, each with the claim that has it.
+
+    ``requests`` are the names of the requests of each kind of devices.
+    """
+    names = tuple(dict.fromkeys(name for kind in requests for name in kind))
+    yield Improvement(PCIE_ROOT, names), _add_constraints(claim, [names], PCIE_ROOT)
+    pairs = list(zip(*requests, strict=False))
+    if len(pairs) > 1 and all(len(kind) == len(pairs) for kind in requests):
+        improvement = Improvement(PCIE_ROOT, names, len(pairs))
+        yield improvement, _add_constraints(claim, pairs, PCIE_ROOT)
+    yield from _propose_parts(claim, requests, names)
+    yield Improvement(NUMA_NODE, names), _add_constraints(claim, [names], NUMA_NODE)
+
+
+def _propose_parts(
+    claim: Raw, requests: Sequence[Sequence[str]], names: tuple[str, ...]
+) -> Iterator[tuple[Improvement, Raw]]:
+    """Yield claims whose requests are split into equal parts, each on a PCIe root of its own."""
+    counts = [_device_count(claim, name) for name in names]
+    max_parts = gcd(*counts)
+    for parts in range(2, max_parts + 1):
+        if max_parts % parts or sum(counts) <= parts:
+            continue
+        groups = [tuple(_part_name(name, number) for name in names) for number in range(parts)]
+        split_claim = _add_constraints(_split_requests(claim, names, parts), groups, PCIE_ROOT)
+        yield Improvement(PCIE_ROOT, names, parts), split_claim
+        # Not every driver publishes the NUMA node. Devices of one root share it, so it is enough
+        # that the first kind does.
+        first_kind = [_part_name(name, n) for name in requests[0] for n in range(parts)]
         yield (
             Improvement(PCIE_ROOT, names, parts, NUMA_NODE),
-            _constrained(changed, [first], NUMA_NODE),
+            _add_constraints(split_claim, [first_kind], NUMA_NODE),
         )
-    yield Improvement(NUMA_NODE, names), _constrained(claim, [names], NUMA_NODE)
 
 
-def _constrained(claim: Raw, groups: Sequence[Sequence[str]], attribute: str) -> Raw:
-    added = [{"matchAttribute": attribute, "requests": list(names)} for names in groups]
+def _add_constraints(claim: Raw, groups: Sequence[Sequence[str]], attribute: str) -> Raw:
+    """Return a claim with one constraint more for each group of requests."""
+    constraints = [{"matchAttribute": attribute, "requests": list(group)} for group in groups]
     devices = map_at(claim, "spec", "devices")
-    return _with(claim, {**devices, "constraints": [*list_at(devices, "constraints"), *added]})
+    return _replace_devices(
+        claim, {**devices, "constraints": [*list_at(devices, "constraints"), *constraints]}
+    )
 
 
-def _with(claim: Raw, devices: Raw) -> Raw:
+def _replace_devices(claim: Raw, devices: Raw) -> Raw:
     return {**claim, "spec": {**claim["spec"], "devices": devices}}
 
 
-def _count(claim: Raw, name: str) -> int:
-    """The devices of a request; 1 for one that cannot be split."""
+def _device_count(claim: Raw, name: str) -> int:
+    """Return the number of devices of a request; 1 if the request cannot be split."""
     for request in maps_at(claim, "spec", "devices", "requests"):
         exactly = map_at(request, "exactly")
         if text_at(request, "name") == name and exactly.get("allocationMode") != "All":
@@ -51,12 +70,8 @@ def _count(claim: Raw, name: str) -> int:
     return 1
 
 
-def _part(name: str, number: int) -> str:
-    return f"{name}-{number}"
-
-
-def _split(claim: Raw, names: Sequence[str], parts: int) -> Raw:
-    """The claim with a request for each part of the named ones; constraints over these cover every part."""
+def _split_requests(claim: Raw, names: Sequence[str], parts: int) -> Raw:
+    """Return the claim with a request for each part; constraints cover all parts of a request."""
     devices = map_at(claim, "spec", "devices")
     requests: list[Raw] = []
     for request in maps_at(devices, "requests"):
@@ -64,16 +79,28 @@ def _split(claim: Raw, names: Sequence[str], parts: int) -> Raw:
         if name not in names:
             requests.append(request)
             continue
-        exactly = {**map_at(request, "exactly"), "count": _count(claim, name) // parts}
-        requests += [{"name": _part(name, n), "exactly": exactly} for n in range(parts)]
+        exactly = {**map_at(request, "exactly"), "count": _device_count(claim, name) // parts}
+        requests += [{"name": part, "exactly": exactly} for part in _part_names(name, parts)]
     constraints = [
-        {**c, "requests": [p for name in c["requests"] for p in _parts(name, names, parts)]}
-        if c.get("requests")
-        else c
-        for c in maps_at(devices, "constraints")
+        _split_constraint(constraint, names, parts)
+        for constraint in maps_at(devices, "constraints")
     ]
-    return _with(claim, {**devices, "requests": requests, "constraints": constraints})
+    return _replace_devices(claim, {**devices, "requests": requests, "constraints": constraints})
 
 
-def _parts(name: str, names: Sequence[str], parts: int) -> list[str]:
-    return [_part(name, n) for n in range(parts)] if name in names else [name]
+def _split_constraint(constraint: Raw, names: Sequence[str], parts: int) -> Raw:
+    """Return a constraint that covers the parts of the requests called ``names``."""
+    if not constraint.get("requests"):
+        return constraint
+    requests: list[str] = []
+    for name in constraint["requests"]:
+        requests += _part_names(name, parts) if name in names else [name]
+    return {**constraint, "requests": requests}
+
+
+def _part_names(name: str, parts: int) -> list[str]:
+    return [_part_name(name, number) for number in range(parts)]
+
+
+def _part_name(name: str, number: int) -> str:
+    return f"{name}-{number}"

@@ -1,6 +1,7 @@
-"""Alignments: how many GPUs and NICs of a node a claim can ask for on one PCIe root or NUMA node."""
+"""Groups of GPUs and NICs of a node that claims can ask for on one PCIe root or NUMA node."""
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from math import comb
 
 from msgspec import Struct
@@ -8,94 +9,107 @@ from msgspec import Struct
 from dractl.drivers.publication import Published
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
 
-PLACES = {PCIE_ROOT: "PCIe root", NUMA_NODE: "NUMA node"}
-"""The standard attributes that claims align devices by, and what they stand for."""
+_DOMAIN_NAMES = {PCIE_ROOT: "PCIe root", NUMA_NODE: "NUMA node"}
+_GPU_COUNTS = (1, 2, 4, 8)
+
+Domain = str | int | None
+"""A PCIe root or NUMA node: the value of a standard attribute; None if it is not published."""
 
 
 class AlignedGroup(Struct, frozen=True):
     """GPUs and NICs that a claim can ask for with one value of an attribute."""
 
     attribute: str
+    """The attribute, of a PCIe root or a NUMA node."""
+
     gpus: int
     """GPUs of one group."""
+
     nics: int
     """NICs of one group."""
-    at_once: int
+
+    max_groups: int
     """Groups that the node has devices for at the same time."""
+
     combinations: int
     """Choices of the devices of one group."""
-    places: int
+
+    domains: int
     """PCIe roots or NUMA nodes that have at least one group."""
 
     @property
     def text(self) -> str:
         """The group in words: ``2 GPUs + 1 NIC on one PCIe root: up to 4 at once ...``."""
-        devices = " + ".join(
-            _count(number, word)
-            for number, word in ((self.gpus, "GPU"), (self.nics, "NIC"))
-            if number
-        )
-        place = PLACES[self.attribute]
-        number = f"up to {self.at_once} at once ({_count(self.combinations, 'combination')})"
-        several = f", on {self.places} {place}s" if self.places > 1 else ""
-        return f"{devices} on one {place}: {number}{several}"
+        counts = ((self.gpus, "GPU"), (self.nics, "NIC"))
+        devices = " + ".join(_format_count(number, word) for number, word in counts if number)
+        domain = _DOMAIN_NAMES[self.attribute]
+        combinations = _format_count(self.combinations, "combination")
+        text = f"{devices} on one {domain}: up to {self.max_groups} at once ({combinations})"
+        return text + (f", on {self.domains} {domain}s" if self.domains > 1 else "")
 
 
-def _count(number: int, word: str) -> str:
+def _format_count(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
-def alignments(devices: tuple[Published, ...]) -> tuple[AlignedGroup, ...]:
-    """Return the groups that the devices allow: 1, 2, 4 or 8 GPUs, alone, with one NIC, and with a NIC for each."""
-    by_shape: dict[tuple[str, int, int], AlignedGroup] = {}
-    for attribute in PLACES:
-        gpus, nics = (
-            Counter(
-                d.place(attribute)
-                for d in devices
-                if d.kind == kind and d.place(attribute) is not None
-            )
-            for kind in ("gpu", "nic")
-        )
-        for g in (1, 2, 4, 8):
-            for n in (0, 1, g):
-                if g == 1 and n == 0:
-                    continue
-                at_once = [
-                    min(gpus[place] // g, nics[place] // n if n else gpus[place] // g)
-                    for place in gpus
-                ]
-                if any(at_once):
-                    by_shape[attribute, g, n] = AlignedGroup(
-                        attribute,
-                        gpus=g,
-                        nics=n,
-                        at_once=sum(at_once),
-                        combinations=sum(comb(gpus[p], g) * comb(nics[p], n) for p in gpus),
-                        places=sum(map(bool, at_once)),
-                    )
-    return tuple(by_shape.values())
+def list_aligned_groups(devices: Sequence[Published]) -> tuple[AlignedGroup, ...]:
+    """Return the groups of 1, 2, 4 or 8 GPUs: alone, with one NIC, and with a NIC for each."""
+    groups: list[AlignedGroup] = []
+    for attribute in _DOMAIN_NAMES:
+        gpus = _count_by_domain(devices, "gpu", attribute)
+        nics = _count_by_domain(devices, "nic", attribute)
+        for gpu_count in _GPU_COUNTS:
+            for nic_count in dict.fromkeys((0, 1, gpu_count)):
+                group = _count_groups(attribute, gpus, nics, gpu_count, nic_count)
+                if group.max_groups and gpu_count + nic_count > 1:
+                    groups.append(group)
+    return tuple(groups)
 
 
-def obstacles(devices: tuple[Published, ...]) -> tuple[str, ...]:
-    """Obstacles to aligning the node's GPUs with its NICs by claims."""
-    gpus = [d for d in devices if d.kind == "gpu"]
-    nics = [d for d in devices if d.kind == "nic"]
-    if not gpus or not nics:
-        return ()
-    texts = []
-    for attribute, word in PLACES.items():
-        drivers = sorted({d.driver for d in (*gpus, *nics)})
-        without = [
-            x
-            for x in drivers
-            if all(d.place(attribute) is None for d in (*gpus, *nics) if d.driver == x)
-        ]
-        if without:
-            verb = "does" if len(without) == 1 else "do"
-            texts.append(
-                f"claims cannot match {attribute}: {' and '.join(without)} {verb} not publish it on this node"
-            )
-        elif not {d.place(attribute) for d in gpus} & {d.place(attribute) for d in nics} - {None}:
-            texts.append(f"no {word} has both a GPU and a NIC")
-    return tuple(texts)
+def _count_by_domain(devices: Sequence[Published], kind: str, attribute: str) -> Counter[Domain]:
+    domains = (device.place(attribute) for device in devices if device.kind == kind)
+    return Counter(domain for domain in domains if domain is not None)
+
+
+def _count_groups(
+    attribute: str, gpus: Counter[Domain], nics: Counter[Domain], gpu_count: int, nic_count: int
+) -> AlignedGroup:
+    """Return a group with its numbers; none of them may fit."""
+    max_groups = [
+        min(gpus[domain] // gpu_count, nics[domain] // nic_count if nic_count else gpus[domain])
+        for domain in gpus
+    ]
+    return AlignedGroup(
+        attribute,
+        gpus=gpu_count,
+        nics=nic_count,
+        max_groups=sum(max_groups),
+        combinations=sum(comb(gpus[d], gpu_count) * comb(nics[d], nic_count) for d in gpus),
+        domains=sum(map(bool, max_groups)),
+    )
+
+
+def list_obstacles(devices: Sequence[Published]) -> tuple[str, ...]:
+    """Return the obstacles to aligning the node's GPUs with its NICs by claims."""
+    gpus = [device for device in devices if device.kind == "gpu"]
+    nics = [device for device in devices if device.kind == "nic"]
+    return tuple(_describe_obstacles(gpus, nics)) if gpus and nics else ()
+
+
+def _describe_obstacles(gpus: Sequence[Published], nics: Sequence[Published]) -> Iterator[str]:
+    for attribute, domain in _DOMAIN_NAMES.items():
+        silent_drivers = _list_drivers_without((*gpus, *nics), attribute)
+        gpu_domains = {gpu.place(attribute) for gpu in gpus}
+        nic_domains = {nic.place(attribute) for nic in nics}
+        if silent_drivers:
+            drivers = " and ".join(silent_drivers)
+            verb = "does" if len(silent_drivers) == 1 else "do"
+            yield f"claims cannot match {attribute}: {drivers} {verb} not publish it on this node"
+        elif not gpu_domains & nic_domains - {None}:
+            yield f"no {domain} has both a GPU and a NIC"
+
+
+def _list_drivers_without(devices: Sequence[Published], attribute: str) -> list[str]:
+    """Return the drivers that publish an attribute for none of their devices."""
+    publishing = {device.driver for device in devices if device.place(attribute) is not None}
+    return sorted({device.driver for device in devices} - publishing)

@@ -1,84 +1,151 @@
-"""Which devices of two kinds count as pairs, and how an allocation compares with another.
+"""Pairs of devices of two kinds, and the comparison of two allocations.
 
-An allocation is as good as its sorted positions: of two, that one is better whose farthest level is rarer, then the
-next. Compared are the positions from far to near, as tuples.
+An allocation is as good as the ranks of its pairs, sorted from far to near: of two allocations the
+one is better whose farthest level is rarer, then the next.
 """
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
-Positions = tuple[int, ...]
-"""Positions of pairs, the farthest first."""
+Ranks = tuple[int, ...]
+"""Ranks of the levels of pairs, the farthest first."""
+
+RankFunction = Callable[[int, int], int]
+"""Returns the rank of the level between two numbered devices."""
+
+_NO_ROW = -1
 
 
-def paired(
-    first: Sequence[int], second: Sequence[int] | None, far: Callable[[int, int], int]
+def pair_devices(
+    first: Sequence[int], second: Sequence[int] | None, rank: RankFunction
 ) -> list[tuple[int, int]]:
-    """The pairs: of one kind (``second`` is None) all; of two each device of the more numerous kind with one of the
-    other, none used more often than evenly, so that the farthest level is rarest, then the next.
+    """Return the pairs of two kinds of devices; of one kind (``second`` is None) all pairs.
 
-    Devices are numbers, ``far`` says how far two are apart.
+    Each device of the more numerous kind has one of the other kind, which are used evenly. Among
+    such pairings, the farthest level is as rare as possible, then the next.
     """
     if second is None:
         return list(combinations(first, 2))
     if len(first) < len(second):
-        return [(a, b) for b, a in paired(second, first, lambda b, a: far(a, b))]
+        return [(a, b) for b, a in pair_devices(second, first, lambda b, a: rank(a, b))]
     if not second:
         return []
     uses = -(-len(first) // len(second))
-    columns = [b for b in second for _ in range(uses)]
-    table = [[far(a, b) for b in columns] for a in first]
-    ranks = {
-        number: rank
-        for rank, number in enumerate(sorted({number for row in table for number in row}))
-    }
-    weights = [(len(first) + 1) ** rank for rank in range(len(ranks))]
-    chosen = _assigned([[weights[ranks[number]] for number in row] for row in table])
-    return [(a, columns[column]) for a, column in zip(first, chosen, strict=True)]
+    columns = [device for device in second for _ in range(uses)]
+    ranks = [[rank(device, column) for column in columns] for device in first]
+    return [
+        (device, columns[column])
+        for device, column in zip(first, _assign_columns(_weigh(ranks)), strict=True)
+    ]
 
 
-def _assigned(costs: Sequence[Sequence[int]]) -> list[int]:
-    """The column of each row in an assignment of the lowest total cost (the Hungarian method with potentials, by
-    shortest augmenting paths). There are at least as many columns as rows."""
-    rows, columns = len(costs), len(costs[0])
-    owner = [-1] * (
-        columns + 1
-    )  # the row of each column; the last column stands for the row that is added
-    of_row, of_column = [0] * rows, [0] * (columns + 1)
-    for row in range(rows):
-        owner[columns], column = row, columns
-        least: list[int | None] = [None] * columns
-        before = [columns] * columns
-        seen = [False] * (columns + 1)
-        while owner[column] != -1:
-            seen[column] = True
-            here, step, following = owner[column], -1, -1
-            for c in range(columns):
-                if seen[c]:
-                    continue
-                cost = costs[here][c] - of_row[here] - of_column[c]
-                known = least[c]
-                if known is None or cost < known:
-                    least[c], before[c], known = cost, column, cost
-                if step < 0 or known < step:
-                    step, following = known, c
-            for c in range(columns + 1):
-                if seen[c]:
-                    of_row[owner[c]] += step
-                    of_column[c] -= step
-                elif c < columns and (known := least[c]) is not None:
-                    least[c] = known - step
-            column = following
-        while column != columns:
-            owner[column] = owner[before[column]]
-            column = before[column]
-    found = [0] * rows
-    for column in range(columns):
-        if owner[column] != -1:
-            found[owner[column]] = column
-    return found
+def _weigh(ranks: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Replace ranks by costs, so that one pair of a level costs more than all nearer pairs."""
+    levels = sorted({rank for row in ranks for rank in row})
+    weights = {rank: (len(ranks) + 1) ** index for index, rank in enumerate(levels)}
+    return [[weights[rank] for rank in row] for row in ranks]
 
 
-def at_least_as_near(actual: Sequence[int], best: Sequence[int]) -> int:
-    """How many positions of an allocation are as near as those of another, both sorted by level."""
+def pair_ranks(first: Sequence[int], second: Sequence[int] | None, rank: RankFunction) -> Ranks:
+    """Return the ranks of the pairs of :func:`pair_devices`, the farthest first."""
+    pairs = pair_devices(first, second, rank)
+    return tuple(sorted((rank(a, b) for a, b in pairs), reverse=True))
+
+
+def count_as_near(actual: Sequence[int], best: Sequence[int]) -> int:
+    """Return how many ranks are at least as near as those of the best, both sorted."""
     return sum(a <= b for a, b in zip(sorted(actual), sorted(best), strict=True))
+
+
+# -- the assignment problem --
+
+
+def _assign_columns(costs: Sequence[Sequence[int]]) -> list[int]:
+    """Return a column for each row, at the lowest total cost.
+
+    There are at least as many columns as rows. This is the Hungarian method with potentials: each
+    row is added along a cheapest augmenting path.
+    """
+    assignment = _Assignment(costs)
+    for row in range(len(costs)):
+        assignment.add_row(row)
+    return assignment.columns_by_row()
+
+
+class _Assignment:
+    """A cheapest assignment of some rows to columns, extended row by row.
+
+    Below, the slack of a column is the cost of reaching it beyond what potentials pay.
+    """
+
+    def __init__(self, costs: Sequence[Sequence[int]]) -> None:
+        self.costs = costs
+        self.column_count = len(costs[0])
+        # An extra column, at which each path starts, stands for the row that is added.
+        self.start = self.column_count
+        self.row_by_column = [_NO_ROW] * (self.column_count + 1)
+        self.row_potentials = [0] * len(costs)
+        self.column_potentials = [0] * (self.column_count + 1)
+
+    def add_row(self, row: int) -> None:
+        """Assign one row more, and reassign the rows along the path."""
+        self.row_by_column[self.start] = row
+        slacks: list[int | None] = [None] * self.column_count
+        predecessors = [self.start] * self.column_count
+        visited = [False] * (self.column_count + 1)
+        column = self.start
+        while self.row_by_column[column] != _NO_ROW:
+            visited[column] = True
+            self._update_slacks(column, slacks, predecessors, visited)
+            slack, column = _cheapest_column(slacks, visited)
+            self._shift_potentials(slack, slacks, visited)
+        while column != self.start:
+            predecessor = predecessors[column]
+            self.row_by_column[column] = self.row_by_column[predecessor]
+            column = predecessor
+
+    def _update_slacks(
+        self,
+        column: int,
+        slacks: list[int | None],
+        predecessors: list[int],
+        visited: Sequence[bool],
+    ) -> None:
+        """Reach further columns through the row of ``column``."""
+        row = self.row_by_column[column]
+        costs, potential = self.costs[row], self.row_potentials[row]
+        for other in range(self.column_count):
+            if visited[other]:
+                continue
+            slack = slacks[other]
+            reduced_cost = costs[other] - potential - self.column_potentials[other]
+            if slack is None or reduced_cost < slack:
+                slacks[other], predecessors[other] = reduced_cost, column
+
+    def _shift_potentials(
+        self, shift: int, slacks: list[int | None], visited: Sequence[bool]
+    ) -> None:
+        """Pay for the next column with the potentials of the rows and columns visited so far."""
+        for column, is_visited in enumerate(visited):
+            if is_visited:
+                self.row_potentials[self.row_by_column[column]] += shift
+                self.column_potentials[column] -= shift
+            elif column != self.start and (slack := slacks[column]) is not None:
+                slacks[column] = slack - shift
+
+    def columns_by_row(self) -> list[int]:
+        """Return the column of each row."""
+        columns = [0] * len(self.costs)
+        for column, row in enumerate(self.row_by_column[: self.column_count]):
+            if row != _NO_ROW:
+                columns[row] = column
+        return columns
+
+
+def _cheapest_column(slacks: Sequence[int | None], visited: Sequence[bool]) -> tuple[int, int]:
+    """Return the smallest slack, and the first column that has it, of columns not yet visited."""
+    return min(
+        (slack, column)
+        for column, slack in enumerate(slacks)
+        if slack is not None and not visited[column]
+    )

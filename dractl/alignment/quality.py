@@ -1,106 +1,133 @@
-"""An alignment as a value: the pairs of two kinds, their levels, and the share of the best."""
+"""An alignment as a value: the pairs of two kinds, their levels, and their share of the best."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from dractl.alignment.distance import Distance, level_of, position
-from dractl.alignment.pairing import Positions, at_least_as_near
+from dractl.alignment.distance import Distance, KindPair, level_of_rank, level_rank
+from dractl.alignment.pairing import Ranks, count_as_near
 
 Share = tuple[float, float]
-"""The lowest and the highest part that is possible; equal where every level is known."""
+"""The lowest and the highest possible share; equal if every level is known."""
 
 
 class Pair(Struct, frozen=True):
-    """Two devices (``driver/pool/device``), the level between them (None: unknown), and where it is known from:
-    ``slices``, a ``snapshot`` of the node, or the description of ``hardware``."""
+    """Two devices and the level between them."""
 
     a: str
+    """``driver/pool/device``."""
+
     b: str
+    """``driver/pool/device``."""
+
     level: str | None
+    """The level between them; None if it is unknown."""
+
     source: str
+    """Where it is known from: ``slices``, a ``snapshot`` of the node, or its ``hardware``."""
 
 
 class Improvement(Struct, frozen=True):
-    """A constraint with which the scheduler finds the best devices that are free.
-
-    ``parts``: the requests are split into so many equal groups, each with a constraint of its own. ``within``: an
-    attribute that the devices of the first kind share besides."""
+    """A constraint with which the scheduler finds the best devices that are free."""
 
     match_attribute: str
+    """Attribute whose value the devices share."""
+
     requests: tuple[str, ...]
+    """Names of the requests."""
+
     parts: int = 1
+    """Number of equal parts into which the requests are split, each with its own constraint."""
+
     within: str | None = None
+    """Further attribute that all devices of the first kind share."""
 
     @property
     def text(self) -> str:
         """The constraint in words."""
         names = " and ".join(self.requests)
         within = f", and {self.within} over all of {self.requests[0]}" if self.within else ""
-        if self.parts > 1:
-            names = f"split {names} into {self.parts} requests each, paired by"
-            return f"{names} matchAttribute {self.match_attribute}{within}"
-        return f"matchAttribute {self.match_attribute} over {names}{within}"
+        if self.parts == 1:
+            return f"matchAttribute {self.match_attribute} over {names}{within}"
+        split = f"split {names} into {self.parts} requests each"
+        return f"{split}, paired by matchAttribute {self.match_attribute}{within}"
 
 
 class Alignment(Struct, frozen=True):
-    """How near the devices of two kinds (or of one, with each other) are.
+    """The levels of all pairs of two kinds, or of one kind, beside those of the best allocation."""
 
-    ``levels`` counts the pairs of each level. ``best_free`` are those of the best allocation of the same requests on
-    the node if nothing else is held, ``best_now`` beside what others hold; None where they are not known, for the
-    reason ``why``. ``share``: sorted by level, the part of the pairs that are at least as near as those of
-    ``best_free``. ``share_now`` compares with ``best_now``. ``improvement`` is a constraint that leads to it.
-    """
+    kinds: KindPair
+    """The two kinds, or one kind twice."""
 
-    kinds: tuple[str, str]
     pairs: tuple[Pair, ...]
+    """Pairs of devices."""
+
     levels: Mapping[str, int]
+    """Number of pairs by level, the nearest level first."""
+
     best_free: Mapping[str, int] | None = None
+    """Levels of the best allocation of the same requests on the empty node; None if unknown."""
+
     best_now: Mapping[str, int] | None = None
+    """Levels of the best allocation beside other holders; None if unknown."""
+
     share: Share | None = None
+    """Share of the pairs that are at least as near as those of ``best_free``, sorted by level."""
+
     share_now: Share | None = None
+    """Share of the pairs that are at least as near as those of ``best_now``."""
+
     improvement: Improvement | None = None
-    why: str = ""
+    """A constraint that leads to ``best_now``."""
+
+    comparison_failure: str = ""
+    """Why the best allocation is unknown; empty if it is known."""
 
     @property
-    def best(self) -> bool:
-        """True if no allocation is better aligned."""
+    def is_best(self) -> bool:
+        """Whether no allocation is better aligned."""
         return self.share is not None and self.share[0] == 1
 
 
-def counted(positions: Iterable[int]) -> dict[str, int]:
-    """Pairs by level, the nearest first."""
-    return {level_of(number): count for number, count in sorted(Counter(positions).items())}
+def count_levels(ranks: Iterable[int]) -> dict[str, int]:
+    """Return the number of pairs by level, the nearest level first."""
+    return {level_of_rank(rank): count for rank, count in sorted(Counter(ranks).items())}
 
 
-def levels(distances: Sequence[Distance]) -> dict[str, int]:
-    """Pairs by level, the nearest first; ``unknown`` last."""
-    found = counted(d.near for d in distances if d.level is not None)
+def count_distances(distances: Sequence[Distance]) -> dict[str, int]:
+    """Return the number of pairs by level, the nearest level first and ``unknown`` last."""
+    levels = count_levels(d.min_rank for d in distances if d.level is not None)
     unknown = sum(d.level is None for d in distances)
-    return {**found, **({"unknown": unknown} if unknown else {})}
+    return {**levels, "unknown": unknown} if unknown else levels
 
 
 def compare_levels(alignment: Alignment) -> dict[str, float]:
-    """Return for each known level the part of its pairs that are at least as near as those of the best allocation,
-    both sorted by level; pairs of unknown levels count as the farthest. Empty if the best is not known."""
+    """Return for each known level the share of its pairs that are as near as the best ones.
+
+    Pairs and best pairs are sorted by level, and unknown levels count as the farthest. Empty if the
+    best is unknown.
+    """
     if alignment.best_free is None:
         return {}
-    best = sorted(
-        position(level) for level, count in alignment.best_free.items() for _ in range(count)
+    best_ranks = sorted(
+        level_rank(level) for level, count in alignment.best_free.items() for _ in range(count)
     )
-    parts: dict[str, float] = {}
+    shares: dict[str, float] = {}
     start = 0
     for level, count in alignment.levels.items():
         if level != "unknown":
-            near = sum(position(level) <= other for other in best[start : start + count])
-            parts[level] = near / count
+            rank = level_rank(level)
+            shares[level] = sum(rank <= best for best in best_ranks[start : start + count]) / count
         start += count
-    return parts
+    return shares
 
 
-def share(far: Sequence[int], near: Sequence[int], best: Positions) -> Share:
-    """The part of the pairs that are at least as near as those of the best allocation, as an interval: with unknown
-    levels as ``far`` as they can be, and as ``near``."""
-    low, high = sorted(at_least_as_near(positions, best) / len(best) for positions in (far, near))
-    return low, high
+def share_of_best(nearest: Sequence[int], farthest: Sequence[int], best: Ranks) -> Share:
+    """Return the share of the pairs that are at least as near as those of the best allocation.
+
+    ``nearest`` and ``farthest`` are the ranks of the pairs with unknown levels as near, and as far,
+    as they can be.
+    """
+    shares = sorted(count_as_near(ranks, best) / len(best) for ranks in (nearest, farthest))
+    return shares[0], shares[1]

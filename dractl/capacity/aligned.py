@@ -6,8 +6,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.alignment import Aligner, Alignment
-from dractl.alignment.best import TooMany
-from dractl.alignment.improvement import candidates
+from dractl.alignment.aligner import find_requests
+from dractl.alignment.allocation_search import TooManyAllocations
+from dractl.alignment.improvement import propose_constraints
 from dractl.alignment.quality import Improvement
 from dractl.allocation import DeviceID, Features
 from dractl.allocation.faults import AttemptFailed
@@ -47,13 +48,13 @@ def aligned(
         if number % 100 == 99:
             tell(f"comparing copies ({number + 1} of {len(made)})")
         pod = found.state.all("Pod")[key]
-        alignments = after.of_claims(_claims(found, key), text_at(pod, "spec", "nodeName"))
-        first += all(a.best for a in alignments)
+        alignments = after.align_claims(_claims(found, key), text_at(pod, "spec", "nodeName"))
+        first += all(a.is_best for a in alignments)
         unknown += any(a.share is None for a in alignments)
     if not made or unknown:
         return Aligned(first, unknown)
     example = _claims(found, made[0])
-    alignments = after.of_claims(
+    alignments = after.align_claims(
         example, text_at(found.state.all("Pod")[made[0]], "spec", "nodeName")
     )
     if not alignments:
@@ -62,7 +63,8 @@ def aligned(
     result = Aligned(first, possible=_possible(found, features, example, alignments))
     if not result.missed or len(example) != 1:
         return result
-    for constraint, claim in candidates(example[0], after.requests(alignments[-1], example)):
+    requests = find_requests(alignments[-1], example)
+    for constraint, claim in propose_constraints(example[0], requests.names):
         changed = of_claim(found.subject.state, "", text_at(claim, "metadata", "namespace"), claim)
         more = place(changed, features)
         if more.fits > first and aligned_only(more, features):
@@ -76,9 +78,9 @@ def aligned_only(found: Fit, features: Features) -> bool:
     made = [key for key in found.state.all("Pod") if found.subject.state.get("Pod", key) is None]
     pods = found.state.all("Pod")
     return all(
-        a.best
+        a.is_best
         for key in made
-        for a in aligner.of_claims(_claims(found, key), text_at(pods[key], "spec", "nodeName"))
+        for a in aligner.align_claims(_claims(found, key), text_at(pods[key], "spec", "nodeName"))
     )
 
 
@@ -98,8 +100,8 @@ def _possible(
         taken: set[DeviceID] = set()
         while len(taken) <= COPIES:
             try:
-                chosen = aligner.choose(node.name, claims, alignments, frozenset(taken))
-            except (TooMany, AttemptFailed):
+                chosen = aligner.choose_devices(node.name, claims, alignments, frozenset(taken))
+            except (TooManyAllocations, AttemptFailed):
                 return None
             if not chosen:
                 break

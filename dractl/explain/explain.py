@@ -98,7 +98,7 @@ class Explainer:
         elif inquiry.claim is not None:
             conclusion, parts = not_pending.conclude_claim(inquiry.claim)
             value = inquiry.claim.value if inquiry.claim.allocated else None
-            parts = replace(parts, alignment=self.aligner.of_claims([value] if value else []))
+            parts = replace(parts, alignment=self.aligner.align_claims([value] if value else []))
         else:
             conclusion, parts = self._placed(inquiry)
         parts = replace(parts, notes=(*self.options.notes, *self._unseen(parts.case), *parts.notes))
@@ -138,7 +138,7 @@ class Explainer:
         if not ended(question.value):
             node = text_at(question.value, "spec", "nodeName")
             values = [claim.value for claim in claims if claim.allocated and claim.value]
-            parts = replace(parts, alignment=self.aligner.of_claims(values, node))
+            parts = replace(parts, alignment=self.aligner.align_claims(values, node))
         cause = conclusion.causes[0] if conclusion.causes else None
         if isinstance(cause, PlacedByHand) or (isinstance(cause, NotPrepared) and cause.faults):
             case = case_of(

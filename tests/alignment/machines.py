@@ -18,48 +18,53 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState
     from dractl.topology.machine import Machine
 
-CLASSES = {"gpu": ("gpu.nvidia.com", "gpu.nvidia.com"), "nic": ("dranet", "dra.net")}
+# dgx-h100: a GPU and its NIC on each of eight PCIe roots, four roots on each socket.
+DGX_GPUS = [f"gpu-{n}" for n in range(8)]
+DGX_NICS = [f"pci-0000-{bus}-00-0" for bus in ("18", "40", "4f", "5e", "9a", "c0", "ce", "dc")]
+
+CLASSES = {"gpu": "gpu.nvidia.com", "nic": "dranet"}
+DRIVERS = {"gpu": "gpu.nvidia.com", "nic": "dra.net"}
 
 
-def holding(name: str, where: str, pod: str | None = None, **devices: list[str]) -> dict[str, Any]:
-    """A claim with devices: ``gpu=[...]``, ``nic=[...]``; reserved for ``pod``."""
-    results = [
-        {"request": kind, "driver": CLASSES[kind][1], "pool": where, "device": each}
+def allocated_claim(
+    name: str, node_name: str, pod: str | None = None, **devices: list[str]
+) -> dict[str, Any]:
+    """Return a claim with devices, ``gpu=[...]`` and ``nic=[...]``, that is reserved for a pod."""
+    requests = [request(kind, CLASSES[kind], len(names)) for kind, names in devices.items()]
+    allocated = [
+        {"request": kind, "driver": DRIVERS[kind], "pool": node_name, "device": device}
         for kind, names in devices.items()
-        for each in names
+        for device in names
     ]
-    requests = [request(kind, CLASSES[kind][0], len(names)) for kind, names in devices.items()]
-    reserved = (
-        {"reservedFor": [{"resource": "pods", "name": pod, "uid": f"uid-{pod}"}]} if pod else {}
-    )
-    return claim(
-        name, *requests, status={"allocation": {"devices": {"results": results}}, **reserved}
-    )
+    status: dict[str, Any] = {"allocation": {"devices": {"results": allocated}}}
+    if pod is not None:
+        status["reservedFor"] = [{"resource": "pods", "name": pod, "uid": f"uid-{pod}"}]
+    return claim(name, *requests, status=status)
 
 
 def cluster(
     hardware: Machine | str,
     *objects: dict[str, Any],
     nodes: tuple[str, ...] = ("n",),
-    known: bool = False,
+    with_snapshots: bool = False,
 ) -> ClusterState:
-    """A cluster of nodes with the hardware. ``known``: dractl knows the machines, not only the slices."""
-    found = machine(hardware) if isinstance(hardware, str) else hardware
-    rendered = [
-        item
-        for name in nodes
-        for item in (
-            *render(found, Options(name, Target.of("1.37")), device_classes=True).objects,
-            node(name),
-        )
-    ]
+    """Return a cluster of nodes with the hardware, of which slices show only a part."""
+    node_machine = machine(hardware) if isinstance(hardware, str) else hardware
+    rendered: list[Any] = []
+    for name in nodes:
+        options = Options(name, Target.of("1.37"))
+        rendered += [*render(node_machine, options, device_classes=True).objects, node(name)]
     state = sources.of_objects([*rendered, *objects])
-    return state.on(dict.fromkeys(nodes, (found, "snapshot"))) if known else state
+    return state.on(dict.fromkeys(nodes, (node_machine, "snapshot"))) if with_snapshots else state
 
 
-def alignments(state: ClusterState, name: str = "c") -> dict[tuple[str, str], Alignment]:
-    """The alignments of a claim by the kinds of devices."""
-    aligner = Aligner(Scheduler(state, Features.for_release("1.37")))
+def scheduler_of(state: ClusterState) -> Scheduler:
+    return Scheduler(state, Features.for_release("1.37"))
+
+
+def align_claim(state: ClusterState, name: str = "c") -> dict[tuple[str, str], Alignment]:
+    """Return the alignments of a claim by the kinds of devices."""
     value = state.get("ResourceClaim", ("ml", name))
     assert value is not None
-    return {found.kinds: found for found in aligner.of_claims([value])}
+    alignments = Aligner(scheduler_of(state)).align_claims([value])
+    return {alignment.kinds: alignment for alignment in alignments}

@@ -11,7 +11,7 @@ from dractl.allocation import Features
 from dractl.capacity.aligned import aligned
 from dractl.capacity.shapes import place_closest, shape_copies
 from dractl.cli.main import main
-from tests.alignment.machines import cluster, holding
+from tests.alignment.machines import allocated_claim, cluster
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,7 @@ def test_first_fit_is_aligned_while_the_orders_of_gpus_and_nics_agree() -> None:
 
 def test_one_nic_in_use_puts_every_pair_of_first_fit_apart() -> None:
     """gpu-0 gets the second NIC, gpu-1 the third, and so on; seven GPUs still have their own."""
-    fits, near = counted("gpu=1,nic=1@none", holding("c", "n", nic=[FIRST_NIC]))
+    fits, near = counted("gpu=1,nic=1@none", allocated_claim("c", "n", nic=[FIRST_NIC]))
     assert (fits, near.first, near.possible, near.missed) == (7, 0, 7, True)
     assert near.constraint is not None
     assert near.constraint.match_attribute == "resource.kubernetes.io/pcieRoot"
@@ -46,7 +46,7 @@ def test_one_nic_in_use_puts_every_pair_of_first_fit_apart() -> None:
 
 def test_pairs_are_on_one_socket_where_they_can_be() -> None:
     """Three roots are left on one socket, four on the other: one copy and two."""
-    fits, near = counted("gpu=2,nic=2@none", holding("c", "n", nic=[FIRST_NIC]))
+    fits, near = counted("gpu=2,nic=2@none", allocated_claim("c", "n", nic=[FIRST_NIC]))
     assert (fits, near.first, near.possible) == (3, 0, 3)
     assert near.constraint is not None
     assert (near.constraint.parts, near.constrained) == (2, 3)
@@ -55,7 +55,7 @@ def test_pairs_are_on_one_socket_where_they_can_be() -> None:
 @pytest.mark.parametrize(("shape", "copies"), [("gpu=1,nic=1", 7), ("gpu=2,nic=2", 3)])
 def test_a_shape_without_a_constraint_takes_the_aligned_choices(shape: str, copies: int) -> None:
     """The same nodes as above: what first fit misses, the claim with the closest alignment gets."""
-    fits, near = counted(shape, holding("c", "n", nic=[FIRST_NIC]))
+    fits, near = counted(shape, allocated_claim("c", "n", nic=[FIRST_NIC]))
     assert (fits, near.first, near.missed) == (copies, copies, False)
 
 
@@ -75,14 +75,14 @@ def test_copies_that_are_farther_apart_than_the_idle_node_allows_are_not_counted
     On the idle node both GPUs are on the socket of the NIC. This socket has four GPUs, so the third
     copy takes two of the other one.
     """
-    fits, near = counted("gpu=2,nic=1", holding("c", "n", nic=OTHER_NICS))
+    fits, near = counted("gpu=2,nic=1", allocated_claim("c", "n", nic=OTHER_NICS))
     assert (fits, near.first) == (3, 2)
 
 
 def test_the_command_counts_what_first_fit_aligns(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    state = cluster("dgx-h100", holding("c", "n", nic=[FIRST_NIC]))
+    state = cluster("dgx-h100", allocated_claim("c", "n", nic=[FIRST_NIC]))
     items = [value for kind in state.kinds for value in state.all(kind).values()]
     dump = tmp_path / "dump.json"
     dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))

@@ -17,7 +17,7 @@ from dractl.machines import machine
 from dractl.machines.names import every
 from dractl.model import Target
 from dractl.model.shapes import parse
-from tests.alignment.machines import cluster, holding
+from tests.alignment.machines import allocated_claim, cluster
 from tests.capacity.test_placing import GPU, NIC, gpus, nics
 from tests.explain.cluster import device, device_class, node, slice_of, state_of
 
@@ -86,7 +86,7 @@ def test_each_node_has_an_alignment_of_its_own() -> None:
 def test_devices_that_others_hold_are_not_taken() -> None:
     """The NICs of the first socket are in use, so pairs of one root are those of the other."""
     first = [f"pci-0000-{bus}-00-0" for bus in ("18", "40", "4f", "5e")]
-    state = cluster("dgx-h100", holding("c", "n", nic=first))
+    state = cluster("dgx-h100", allocated_claim("c", "n", nic=first))
     assert placed(state, "gpu=1,nic=1") == {"n": {ALL_ON_ONE_ROOT: 4}}
     # Two on the second socket; then GPUs of the first, to whose NICs nothing is left.
     assert placed(state, "gpu=2,nic=1") == {"n": {PAIR_AND_NEIGHBOUR: 2, "not aligned": 2}}

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from dractl.cli.main import main
 from dractl.machines import machine
 from dractl.topology import snapshot
-from tests.alignment.machines import cluster, holding
+from tests.alignment.machines import allocated_claim, cluster
 from tests.explain.cluster import pod
 from tests.sysfs_trees import build, describe
 
@@ -25,8 +25,8 @@ GPUS = [f"gpu-{n}" for n in range(8)]
 def dump(tmp_path: Path) -> str:
     """Two pods: one with each NIC beside its GPU, the other with one of two beside its GPU."""
     objects = [
-        holding("good", "n", "good", gpu=GPUS[:2], nic=NICS[:2]),
-        holding("half", "n", "half", gpu=GPUS[2:4], nic=[NICS[2], NICS[4]]),
+        allocated_claim("good", "n", "good", gpu=GPUS[:2], nic=NICS[:2]),
+        allocated_claim("half", "n", "half", gpu=GPUS[2:4], nic=[NICS[2], NICS[4]]),
     ]
     for name in ("good", "half"):
         entry = {"name": "devices", "resourceClaimName": name}
@@ -176,7 +176,7 @@ def test_switches_are_known_from_a_snapshot_alone(
         if one["numaNode"] != gpu["numaNode"] and one["pcieRoot"] != gpu["pcieRoot"]
     )
     for nic, levels in ((beside, {"PIX", "PXB", "PHB"}), (far, {"SYS", "NODE"})):
-        value = holding("c", gpu["pool"], gpu=[gpu["device"]], nic=[nic["device"]])
+        value = allocated_claim("c", gpu["pool"], gpu=[gpu["device"]], nic=[nic["device"]])
         (tmp_path / "claim.json").write_text(json.dumps(value))
         words = (
             "-f",

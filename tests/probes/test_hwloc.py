@@ -60,6 +60,6 @@ def test_levels_equal_hwlocs_ancestors(
     name: str, gathered: Callable[[str], tuple[Path, Path]]
 ) -> None:
     archive, _ = gathered(name)
-    levels = Levels.of(probes.read(archive), "snapshot")
+    levels = Levels.from_machine(probes.read(archive), "snapshot")
     for (a, of_a), (b, of_b) in combinations(ANCESTORS[name].items(), 2):
-        assert levels.between[a, b] == _expected(of_a, of_b), (a, b)
+        assert levels.by_functions[a, b] == _expected(of_a, of_b), (a, b)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from msgspec.structs import replace
 from typer import Argument, Option
 
-from dractl.alignment import Alignment, Use, uses
+from dractl.alignment import Alignment, Use, list_uses
 from dractl.capacity import (
     DeviceRow,
     Fit,
@@ -386,7 +386,7 @@ def _hanging(cluster: Cluster, node: str) -> Iterator[Problem]:
 def _uses(cluster: Cluster, node: str | None) -> tuple[Use, ...]:
     """The alignment of what is allocated, on one node or everywhere."""
     with terminal.progress() as tell:
-        found = uses(Scheduler(cluster.state, cluster.features), tell)
+        found = list_uses(Scheduler(cluster.state, cluster.features), tell)
     return tuple(use for use in found if node in (None, use.node))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from dractl.alignment import Across, across
+from dractl.alignment import GangAlignment, align_gang
 from dractl.capacity import Choice, Together, together
 from dractl.capacity.gangs import domains
 from dractl.cluster.kinds import kind_of
@@ -60,7 +60,7 @@ class Group(Struct, frozen=True):
     """
     waits: str = ""
     """What keeps all of the pods from starting besides their number."""
-    across: Across | None = None
+    across: GangAlignment | None = None
     """The rails and NVLink domains of the pods that have a node."""
 
     @property
@@ -204,7 +204,7 @@ def _explain_group(
     placed, replicas = len(pods) + len(missing) - len(pending), len(pods) + len(missing)
     minimum_pods = minimum(explainer.state, namespace, gang)
     on_nodes = [pod for pod in pods if not is_pending(pod)]
-    fabric = across(explainer.aligner, on_nodes) if len(on_nodes) > 1 else None
+    fabric = align_gang(explainer.aligner, on_nodes) if len(on_nodes) > 1 else None
     if not pending:
         return Group(name, replicas, placed, 0, minimum=minimum_pods, across=fabric)
     pod_group = podgroup(explainer.state, pending[0])

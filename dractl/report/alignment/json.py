@@ -20,7 +20,7 @@ def alignment_json(alignment: Alignment) -> dict[str, Any]:
         "share": None if alignment.share is None else list(alignment.share),
         "shareNow": None if alignment.share_now is None else list(alignment.share_now),
         "with": None if alignment.improvement is None else constraint_json(alignment.improvement),
-        **({"why": alignment.why} if alignment.why else {}),
+        **({"why": alignment.comparison_failure} if alignment.comparison_failure else {}),
     }
 
 

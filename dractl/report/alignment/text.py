@@ -40,10 +40,10 @@ def describe_quality(alignment: Alignment) -> str:
     pairs = "1 pair" if number == 1 else f"{number} pairs"
     levels = format_levels(alignment.levels)
     if not alignment.pairs:
-        return f"not compared: {alignment.why}"
+        return f"not compared: {alignment.comparison_failure}"
     if alignment.share is None:
-        return f"{pairs}: {levels}; the best is not known: {alignment.why}"
-    if alignment.best:
+        return f"{pairs}: {levels}; the best is not known: {alignment.comparison_failure}"
+    if alignment.is_best:
         return f"{pairs}: {levels}, the best that the node can give"
     return f"{_count_pairs(alignment.share, number)} of {pairs} as near as the best: {levels}"
 
@@ -55,7 +55,7 @@ def _count_pairs(share: Share, number: int) -> str:
 
 def compare_with_best(alignment: Alignment) -> Iterator[str]:
     """Yield lines about what the node could give instead."""
-    if alignment.share is None or alignment.best or alignment.best_free is None:
+    if alignment.share is None or alignment.is_best or alignment.best_free is None:
         return
     best_free = format_levels(alignment.best_free)
     if alignment.best_now == alignment.best_free:
@@ -94,7 +94,7 @@ def alignment_lines(alignments: Sequence[Alignment]) -> Iterator[tuple[str, str]
         yield title(alignment), describe_quality(alignment)
         for line in compare_with_best(alignment):
             yield "", line
-        if not alignment.best and len(alignment.pairs) <= _MAX_PAIRS:
+        if not alignment.is_best and len(alignment.pairs) <= _MAX_PAIRS:
             rows = pair_rows(alignment)
             a_width = max((len(row.a) for row in rows), default=0)
             b_width = max((len(row.b) for row in rows), default=0)
@@ -152,8 +152,8 @@ def use_name(use: Use) -> str:
 def describe_best(alignment: Alignment) -> str:
     """Return a remark in parentheses about the best alignment; empty if the pairs have it."""
     if alignment.share is None:
-        return f" (best not known: {alignment.why})"
-    if alignment.best or alignment.best_free is None:
+        return f" (best not known: {alignment.comparison_failure})"
+    if alignment.is_best or alignment.best_free is None:
         return ""
     best = f"best {format_levels(alignment.best_free)}"
     if alignment.best_now not in (None, alignment.best_free):

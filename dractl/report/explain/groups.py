@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dractl.alignment import Across
+from dractl.alignment import GangAlignment
 from dractl.explain.answer import plain
 from dractl.explain.fleet.groups import Group
 from dractl.report.canvas import Canvas
@@ -90,7 +90,7 @@ def _sentences(group: Group) -> Iterator[str]:
 _SHOWN = 6  # pods
 
 
-def _across(found: Across) -> Iterator[str]:
+def _across(found: GangAlignment) -> Iterator[str]:
     """The rails and NVLink domains of the pods, as far as they are known."""
     if found.same_rails is not None:
         used = [f"{pod} {_rails(numbers)}" for pod, numbers in found.rails.items()]
@@ -168,7 +168,7 @@ def as_json(group: Group) -> dict[str, Any]:
     }
 
 
-def _across_json(found: Across) -> dict[str, Any]:
+def _across_json(found: GangAlignment) -> dict[str, Any]:
     return {
         "rails": {
             pod: None if numbers is None else list(numbers) for pod, numbers in found.rails.items()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from dractl.alignment.machine import alignments, obstacles
+from dractl.alignment.machine import list_aligned_groups, list_obstacles
 from dractl.drivers.publication import Publication, silence
 from dractl.report.canvas import Canvas
 from dractl.report.plain import plural
@@ -398,8 +398,8 @@ def published_drivers(publication: Publication) -> str:
 def alignment_lines(publication: Publication) -> list[str]:
     """What claims can and cannot align on this node."""
     return [
-        *(item.text for item in alignments(publication.devices)),
-        *obstacles(publication.devices),
+        *(group.text for group in list_aligned_groups(publication.devices)),
+        *list_obstacles(publication.devices),
     ]
 
 

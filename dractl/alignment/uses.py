@@ -1,0 +1,90 @@
+"""The alignment of everything that is allocated in a cluster, the worst first."""
+
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from dractl.alignment.aligner import Aligner
+from dractl.alignment.quality import Alignment
+from dractl.cluster.pods import ended
+from dractl.cluster.state import ClusterState, Key, map_at, text_at
+from dractl.objects import Raw
+from dractl.scheduler.attempt import Scheduler
+
+_PROGRESS_INTERVAL = 100  # allocations
+
+
+class Use(Struct, frozen=True):
+    """The alignments of the devices that a pod uses, or that a claim without a pod holds."""
+
+    pod: str | None
+    """``namespace/name`` of the pod."""
+
+    claims: tuple[str, ...]
+    """``namespace/name`` of each claim."""
+
+    node: str | None
+    """The node of the devices; None if they are on several nodes."""
+
+    alignments: tuple[Alignment, ...]
+    """An alignment for each two kinds of devices."""
+
+    @property
+    def share(self) -> float | None:
+        """The least share of the best in all pairs together; None if that of a pair is unknown."""
+        total, pairs = 0.0, 0
+        for alignment in self.alignments:
+            if alignment.share is None or not alignment.pairs:
+                return None
+            total += alignment.share[0] * len(alignment.pairs)
+            pairs += len(alignment.pairs)
+        return total / pairs
+
+
+class _Allocation(Struct, frozen=True):
+    """Claims that one pod uses, or a claim without a pod."""
+
+    claims: dict[Key, Raw]
+    pod: Key | None = None
+    node: str | None = None
+
+
+def list_uses(
+    scheduler: Scheduler, progress: Callable[[str], None] = lambda _: None
+) -> tuple[Use, ...]:
+    """Return all uses with a pair of devices: the smallest share first, unknown ones last."""
+    aligner = Aligner(scheduler)
+    uses: list[Use] = []
+    for number, allocation in enumerate(_list_allocations(scheduler.state), 1):
+        if number % _PROGRESS_INTERVAL == 0:
+            progress(f"comparing allocations ({number})")
+        claims = list(allocation.claims.values())
+        alignments = aligner.align_claims(claims, allocation.node)
+        if alignments:
+            pod = None if allocation.pod is None else "/".join(allocation.pod)
+            names = tuple("/".join(key) for key in allocation.claims)
+            uses.append(Use(pod, names, allocation.node or aligner.find_node(claims), alignments))
+    return tuple(
+        sorted(uses, key=lambda use: (use.share is None, use.share or 0, use.pod or "", use.claims))
+    )
+
+
+def _list_allocations(state: ClusterState) -> Iterator[_Allocation]:
+    """Yield the allocated claims of each pod; a claim of several pods comes with each of them."""
+    allocated = {
+        key: claim
+        for key, claim in state.all("ResourceClaim").items()
+        if map_at(claim, "status", "allocation")
+    }
+    unused = dict(allocated)
+    for key, pod in state.all("Pod").items():
+        claims = {
+            claim: allocated[claim] for claim in state.claims_of_pod(key) if claim in allocated
+        }
+        if not claims or ended(pod):
+            continue
+        for claim in claims:
+            unused.pop(claim, None)
+        yield _Allocation(claims, key, text_at(pod, "spec", "nodeName") or None)
+    for claim, value in unused.items():
+        yield _Allocation({claim: value})
