@@ -100,6 +100,7 @@ def _command(words: list[str]) -> int:
     call_program(_name_of_call(), words)
     terminal.prepare_streams()
     terminal.forget_asides()
+    terminal.renew_patience()
     try:
         for said in facts.use(named(words, os.environ)):
             terminal.notice(said)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from dractl.report.canvas import Canvas
-from dractl.report.plain import printable
+from dractl.report.plain import printable, wrap
 
 if TYPE_CHECKING:
     import threading
@@ -135,13 +137,27 @@ def complain_of(unread: Sequence[Skipped]) -> None:
 def _say(label: str, style: str, message: str) -> None:
     if len(message) > _LONGEST:
         message = f"{message[:_LONGEST]}... ({len(message):,} characters)"
-    lines = "\n".join(map(printable, message.split("\n")))
+    first, *others = map(printable, message.split("\n"))
+    lines = [f"{label} {first}", *others]
+    if sys.stderr.isatty():  # elsewhere a message is one line, for grep
+        lines = [part for line in lines for part in _folded(line, width(sys.stderr))]
+    text = "\n".join(lines).removeprefix(label)
     try:
-        print(f"{paint(label, style, sys.stderr)} {lines}", file=sys.stderr, flush=True)
+        print(f"{paint(label, style, sys.stderr)}{text}", file=sys.stderr, flush=True)
     except (
         OSError
     ):  # a full disk, a closed terminal: nobody can be told, and Python must not try again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
+_UNBROKEN = re.compile(r"`[^`]*`|\b(?:dractl|kubectl|helm|kustomize|ytt|pip) [^;]*")
+"""Commands in a message: a line break in one would be copied along with it."""
+
+
+def _folded(line: str, columns: int) -> list[str]:
+    """Return lines of at most ``columns``, broken between words and not within commands."""
+    held = _UNBROKEN.sub(lambda match: match[0].replace(" ", "\N{NO-BREAK SPACE}"), line)
+    return [part.replace("\N{NO-BREAK SPACE}", " ") for part in wrap(held, columns, "  ")]
 
 
 def warn(message: str) -> None:
@@ -175,11 +191,12 @@ _ASIDES: dict[str, None] = {}
 
 
 class _Progress:
-    """The line that shows the current step. A timer makes it appear after a second in total: the long step may be a
-    single one."""
+    """The line that shows the current step. A timer makes it appear once the run has taken a second in total: the long
+    step may be a single one. Later steps of such a run appear at once, but for those of a tenth of a second."""
 
     def __init__(self) -> None:
         self.message = ""
+        self.began: float | None = None
         self.timer: threading.Timer | None = None
         self.view: Progress | None = None
 
@@ -188,9 +205,16 @@ class _Progress:
         if self.view is not None:
             self._update(self.view)
         elif self.timer is None:
-            self.timer = threading.Timer(DELAY, self._show)
+            self.timer = threading.Timer(self._patience(), self._show)
             self.timer.daemon = True
             self.timer.start()
+
+    def _patience(self) -> float:
+        """Return the seconds until the line appears, the time of earlier steps deducted."""
+        now = time.monotonic()
+        if self.began is None:
+            self.began = now
+        return max(DELAY - (now - self.began), BLINK)
 
     def _show(self) -> None:
         from rich.console import Console
@@ -230,8 +254,15 @@ class _Progress:
 
 
 DELAY = 1.0
-"""Seconds after which progress appears."""
+"""Seconds of a run after which progress appears."""
+BLINK = 0.1
+"""Seconds of a step that is too short to be shown, also in a long run."""
 _PROGRESS = _Progress()
+
+
+def renew_patience() -> None:
+    """Count the second until progress appears from the next step on: another run begins, or a round of ``--watch``."""
+    _PROGRESS.began = None
 
 
 @contextmanager

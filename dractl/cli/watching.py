@@ -54,6 +54,7 @@ def changes(
     """Yields once at the start, and whenever something in ``paths`` has changed; checked every half second."""
     last: Signature | None = None
     while True:
+        terminal.renew_patience()
         now = signature(paths)
         if now != last:
             last = now
@@ -96,6 +97,7 @@ def repeat(
         return
     last: str | None = None
     while True:
+        terminal.renew_patience()
         text = harmless(report())
         if text != last:
             sys.stdout.write(text if last is None else f"---\n{text}")

@@ -6,16 +6,20 @@ import io
 import re
 import sys
 import threading
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from dractl.cli import terminal
+from dractl.cli.main import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pytest
 
-
+ROOT = Path(__file__).resolve().parents[2]
 ERASED = "\x1b[1A\x1b[2K"  # up a line, and the whole line erased
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 
@@ -80,3 +84,86 @@ def test_progress_is_cut_to_the_width_and_harmless(monkeypatch: pytest.MonkeyPat
     assert shown
     assert all(len(line) <= 20 and "\n" not in line for line in shown)
     assert "\x1b[31m" not in errors.getvalue()
+
+
+def test_the_steps_of_a_long_run_share_one_second_of_patience(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a run of ten steps of 0.9 s each is silent for nine seconds."""
+    screen(monkeypatch)
+    waits: list[float] = []
+    now = [100.0]
+
+    class Recorder(AtOnce):
+        def __init__(self, wait: float, act: Callable[[], Any]) -> None:
+            waits.append(round(wait, 3))
+            super().__init__(wait, act)
+
+        def start(self) -> None: ...
+
+    monkeypatch.setattr(threading, "Timer", Recorder)
+    monkeypatch.setattr(terminal, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    terminal.renew_patience()
+    for seconds in (0.7, 0.2, 5, 0):
+        with terminal.progress() as tell:
+            tell("a step")
+            now[0] += seconds
+    terminal.renew_patience()
+    with terminal.progress() as tell:
+        tell("the first step of another run")
+    assert waits == [1.0, 0.3, 0.1, 0.1, 1.0]
+
+
+def test_a_message_on_a_terminal_is_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = screen(monkeypatch)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "40")
+    terminal.be_quiet(False)
+    terminal.notice("the snapshot is full of devices that no driver of this release publishes")
+    assert errors.getvalue().splitlines() == [
+        "note: the snapshot is full of devices",
+        "  that no driver of this release",
+        "  publishes",
+    ]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kubectl create clusterrole dractl --verb=get,list --resource=pods,nodes",
+        "`kubectl dra rule CODE and some more words than fit`",
+    ],
+)
+def test_a_command_in_a_message_stays_in_one_line_to_be_copied(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors = screen(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "40")
+    terminal.complain("pods may not be read", hint=f"an administrator can run: {command}")
+    assert command in errors.getvalue()
+
+
+def test_a_message_in_a_pipe_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    terminal.complain("word " * 40)
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["lint", f"{ROOT}/examples/lint"],
+        ["discover", "--from", f"{ROOT}/examples/discover/node.json"],
+        ["explain", "-f", f"{ROOT}/examples/explain"],
+        ["fit", "gpu=2,nic=1", "-f", f"{ROOT}/examples/capacity"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_no_text_is_plain_blue(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Classic palettes show ANSI colour 4 as #0000ee or darker: hardly readable on black."""
+    main([*arguments, "--color", "always"])
+    styles = set(re.findall(r"\x1b\[([\d;]+)m", capsys.readouterr().out))
+    assert styles
+    assert not [style for style in styles if "34" in style.split(";")]

@@ -8,7 +8,7 @@ from dractl.report.canvas import Canvas
 from dractl.report.lint.summary import STYLES
 from dractl.report.plain import printable, wrap
 
-_FRAME = "34"
+_FRAME = "94"  # bright: plain blue can hardly be read on black
 
 
 def render(report: Report, canvas: Canvas) -> str:

@@ -122,7 +122,7 @@ class _Drawing:
 
     def root(self, branch: str, root: Root) -> None:
         nested = f"  below {root.below}; drivers publish no pcieRoot" if root.below else ""
-        self.title(branch, root.name + nested, "1;34")
+        self.title(branch, root.name + nested, "1;94")
         self._items(branch, root.inside)
 
     def _items(self, branch: str, items: tuple[Switch | PciDevice, ...]) -> None:
