@@ -68,11 +68,20 @@ class ReleaseVerdict(Struct, frozen=True):
     asked: bool = False
     untried: tuple[str, ...] = ()
     remarks: tuple[tuple[str, str, str | None], ...] = ()
+    in_doubt: bool = False
+    """True if it only has names that the preview of a release may have."""
+
+    @property
+    def admission(self) -> str:
+        """The API server's answer when the expression is created; ``undecided`` if that is not known."""
+        return "undecided" if self.in_doubt else self.program.admission
 
     @property
     def fails(self) -> bool:
         """True if the API server rejects it, if it fails on a device, or if it selects none of the devices asked
         about."""
+        if self.in_doubt:
+            return False
         if self.program.admission != "ok" or any(trial.result is None for trial in self.trials):
             return True
         return self.asked and not any(trial.result for trial in self.trials)

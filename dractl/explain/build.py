@@ -76,7 +76,7 @@ def build(
         NodeAnswer(n.name, n.verdict, tuple(map(reason, n.causes)), n.funnel, n.allocation, n.like)
         for n in found
     )
-    if blind.parts and conclusion.verdict == "undecided":
+    if conclusion.verdict == "undecided":
         answers = tuple(map(_open, answers))
     return Explanation(
         subject,

@@ -15,6 +15,7 @@ from dractl.explain.context import Case
 from dractl.explain.diagnosis import pods, schedulers
 from dractl.explain.diagnosis.cross_object import find_pod_not_tried, note_replicas_with_devices
 from dractl.explain.diagnosis.nodes import NodeFindings, blocks_every_node
+from dractl.explain.diagnosis.previews import find_doubts
 from dractl.explain.rank import Diagnosis, dominates, nodes_excluded_by_pod
 from dractl.explain.reasons.base import STOPPED, Cause
 from dractl.explain.reasons.between import EvictionLoop, NotReadable
@@ -23,6 +24,7 @@ from dractl.explain.reasons.gangs import GangTooSmall, PodGroupMissing
 from dractl.explain.reasons.headline import Headline, Told
 from dractl.explain.reasons.nodes import NodeFilter, PinnedNode, Unchecked
 from dractl.explain.reasons.phrases import Scope, first
+from dractl.explain.reasons.previews import NotKnownOfPreview
 from dractl.explain.reasons.schedulers import RunningScheduler, UnseenScheduler
 from dractl.explain.reasons.scheduling import (
     InputIncomplete,
@@ -82,9 +84,9 @@ def _steps(diagnosis: Diagnosis) -> Sequence[Callable[[Diagnosis, Conclusion], C
     """The steps after the attempt. What may not be read comes last, unless no devices can be compared: then the pod
     itself has the last word."""
     if diagnosis.of_claim:
-        return (_unused_claim, _unread) if diagnosis.attempted.decided else ()
+        return (_doubt, _unused_claim, _unread) if diagnosis.attempted.decided else ()
     if diagnosis.attempted.compares:
-        return (_underlying, _pod, _claim_first, _unread)
+        return (_doubt, _underlying, _pod, _claim_first, _unread)
     return (_underlying, _unread, _pod_alone) if diagnosis.attempted.decided else (_pod_alone,)
 
 
@@ -520,6 +522,21 @@ def _other_release(case: Case, condition: str) -> str | None:
         return None
     scheduler = Scheduler(case.state, Features.for_release(writer))
     return None if scheduler.pod(case.question.value).fits else writer
+
+
+# -- what is not known of a preview --
+
+
+def _doubt(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
+    """Leave undecided what a name decides that is not known of a preview; nothing is built on such a name."""
+    if conclusion.verdict == "blocked":
+        return conclusion
+    doubts = tuple(find_doubts(diagnosis.case))
+    if not doubts:
+        return conclusion
+    cause = NotKnownOfPreview(names=doubts)
+    headline = Headline("cannot be decided", (Told(cause, ": "),))
+    return replace(conclusion, verdict="undecided", headline=headline, causes=(cause,))
 
 
 # -- what may not be read --

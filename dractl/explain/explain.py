@@ -30,6 +30,7 @@ from dractl.explain.fleet import node_report, stuck_pods
 from dractl.explain.inquire import Inquiry, InquiryResult
 from dractl.explain.rank import Diagnosis, diagnose, diagnosis_of
 from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.previews import NotKnownOfPreview
 from dractl.explain.reasons.running import NotPrepared
 from dractl.explain.reasons.scheduling import PlacedByHand
 from dractl.objects import Raw
@@ -225,7 +226,8 @@ class Explainer:
         found, group, case = diagnosis.found, diagnosis.group, diagnosis.case
         unchecked = bool(conclusion.causes) and conclusion.causes[0].code == "node-filter"
         unchecked = unchecked and any(node.verdict == "allocatable" for node in found)
-        if conclusion.fits or unchecked:
+        in_doubt = any(isinstance(cause, NotKnownOfPreview) for cause in conclusion.causes)
+        if conclusion.fits or unchecked or in_doubt:
             return Found()
         causes = tuple(
             dict.fromkeys((*conclusion.causes, *(cause for node in found for cause in node.causes)))

@@ -239,3 +239,27 @@ def test_wrong_usage(arguments: list[str], code: int, capsys: pytest.CaptureFixt
 def test_control_characters_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cel", "'\x1b[31m' == devce"]) == 1
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_name_that_is_not_known_of_a_preview_is_no_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options = ("--isolated", "-q", "-o", "json", "--kubernetes-version")
+    assert main(["cel", "device.health == 1", *options, "1.38"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    schema = json.loads((data_dir("schemas") / "dractl" / "cel-v1.json").read_bytes())
+    Draft202012Validator(schema).validate(found)
+    assert found["admission"] == "undecided"
+    (remark,) = found["remarks"]
+    assert remark["code"] == "DRA806"
+    assert "health: not known of 1.38.0-alpha.2, read 2026-" in remark["message"]
+    assert main(["cel", "device.health == 1", *options, "1.37"]) == 1
+    assert json.loads(capsys.readouterr().out)["admission"] == "invalid"
+
+
+def test_a_wrong_expression_is_an_error_in_a_preview_too(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options = ("--isolated", "-q", "--kubernetes-version", "1.38")
+    assert main(["cel", "device.driver == 1", *options]) == 1
+    assert "does not compile" in capsys.readouterr().out

@@ -14,11 +14,13 @@ from dractl.cluster import ClusterState
 from dractl.errors import UsageError
 from dractl.lint import lint
 from dractl.lint.cel_hints import help_of
+from dractl.lint.registry import for_violation
 from dractl.manifests import load
 from dractl.model import Target
 from dractl.objects import identity, newest
 from dractl.report.canvas import Canvas
 from dractl.report.cel import json as cel_json, text as cel_text
+from dractl.validation import previews
 
 FORMATS = ("text", "json", "yaml")
 _MOST_INPUT = 1 << 20  # bytes of standard input; an expression may have 10,240 bytes
@@ -158,6 +160,7 @@ def _answer(
         named = {*program.drivers, *(found.domain for found in program.lookups)}
         wanted = sorted({device.driver for device in found} & named)
     chosen = [device for device in found if not wanted or device.driver in wanted]
+    remarks = _remarks(text, target)
     missing = published.unknown(
         value for state in states for value in state.all("ResourceSlice").values()
     )
@@ -176,7 +179,8 @@ def _answer(
         untried=tuple(
             sorted({device.driver for device in found} - {device.driver for device in chosen})
         ),
-        remarks=_remarks(text, target),
+        remarks=remarks,
+        in_doubt=any(code == _doubt_code() for code, _, _ in remarks),
     )
 
 
@@ -195,8 +199,13 @@ def _remarks(text: str, target: Target) -> tuple[tuple[str, str, str | None], ..
         for finding in found
         if finding.api is None
         and finding.severity != "info"
-        and finding.code.startswith(("DRA6", "DRA7"))
+        and finding.code.startswith(("DRA6", "DRA7", _doubt_code()))
     )
+
+
+def _doubt_code() -> str:
+    """Return the rule of what is not known of a preview."""
+    return for_violation(previews.RULE).code
 
 
 def _published(states: Iterable[ClusterState]) -> Iterable[TriedDevice]:

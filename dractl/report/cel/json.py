@@ -24,7 +24,7 @@ def to_json(answer: ReleaseVerdict) -> dict[str, Any]:
         "facts": current().to_json(),
         "kubernetesVersion": answer.release,
         "expression": program.text,
-        "admission": program.admission,
+        "admission": answer.admission,
         "error": program.error,
         "issues": [_issue(issue) for issue in program.issues],
         "help": answer.help,

@@ -21,18 +21,19 @@ def render(answer: ReleaseVerdict, canvas: Canvas, release: str, *, verbose: boo
 
 def _verdict(answer: ReleaseVerdict, canvas: Canvas, release: str) -> Iterator[str]:
     program = answer.program
-    ok = program.admission == "ok"
-    mark = (
-        canvas.paint(canvas.glyph("✓", "ok"), "1;32")
-        if ok
-        else canvas.paint(canvas.glyph("✗", "x"), "1;31")
-    )
+    match answer.admission:
+        case "ok":
+            mark = canvas.paint(canvas.glyph("✓", "ok"), "1;32")
+        case "undecided":
+            mark = canvas.paint("?", "33")
+        case _:
+            mark = canvas.paint(canvas.glyph("✗", "x"), "1;31")
     cost = (
         f"cost at most {program.max_cost:,} of {COST_LIMIT:,}"
         if program.max_cost is not None
         else ""
     )
-    match program.admission:
+    match answer.admission:
         case "ok":
             said = f"compiles to {program.output_type}, {cost}"
         case "tooComplex":
@@ -40,6 +41,8 @@ def _verdict(answer: ReleaseVerdict, canvas: Canvas, release: str) -> Iterator[s
         case "tooLong":
             size = len(program.text.encode("utf-8", "replace"))
             said = f"too long: {size:,} bytes of at most {MAX_LENGTH:,}"
+        case "undecided":
+            said = "not known whether it compiles"
         case _:
             said = "does not compile"
     yield f"{mark} {said}    Kubernetes {release}"
