@@ -112,7 +112,7 @@ def alignment() -> str:
 
 
 PAGES = {
-    "explain": (1080, ["explain", "examples/explain"]),
+    "explain": (1130, ["explain", "examples/explain"]),
     "devices": (740, ["devices", "-f", "examples/capacity"]),
     "fit": (640, ["fit", "gpu-and-nic", "-f", "examples/capacity"]),
     "upgrade": (900, ["upgrade", "examples", "--from", "1.34", "--to", "1.37"]),
@@ -140,6 +140,12 @@ def photograph(name: str, browser: str, folder: Path) -> None:
             "--headless",
             "--no-sandbox",
             "--hide-scrollbars",
+            "--disable-gpu",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            f"--user-data-dir={folder / 'profile'}",
             "--blink-settings=preferredColorScheme=1",
         ]
         options += [f"--window-size={size}", f"--screenshot={PICTURES / picture}.png"]

@@ -310,7 +310,7 @@ def refuse_newer(release: str | None) -> None:
     if release and is_newer(release) and not _Choices.newest:
         raise UsageError(
             f"Kubernetes {release} is newer than dractl knows",
-            hint=f"known are releases up to {RELEASES[-1]}; --assume-newest takes its rules",
+            hint=f"newest known release: {RELEASES[-1]}; --assume-newest applies its rules",
         )
 
 

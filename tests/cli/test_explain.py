@@ -82,7 +82,7 @@ def test_a_pod_that_hangs_on_its_node_is_pending_too(
     running["status"]["phase"] = "Pending"
     _, out, _ = run(capsys, "-f", dump(tmp_path, *objects))
     assert "pod ml/eval" in out
-    assert "scheduled on node-1, whose kubelet has said nothing of it yet" in out
+    assert "scheduled on node-1, whose kubelet has not reported on the pod yet" in out
 
 
 def test_a_pod_that_wants_a_resource_whose_driver_publishes_devices_is_pending(
@@ -123,7 +123,7 @@ def test_a_release_that_is_not_known_is_said(
     assert said in run(capsys, EXAMPLES, "--kubernetes-version", "1.99", "--assume-newest")[2]
     code, _, refused = run(capsys, EXAMPLES, "--kubernetes-version", "1.99")
     assert code == 2
-    assert "--assume-newest takes its rules" in refused
+    assert "--assume-newest applies its rules" in refused
     _, report, told = run(capsys, "-f", str(tmp_path), "-f", str(Path(EXAMPLES) / "training.yaml"))
     assert said in told
     assert said in report

@@ -271,7 +271,7 @@ def _answer(
         text = _text(explanations, groups, verbose, several=several, to_file=to_file, now=now)
         screen = terminal.height(sys.stdout)
         if several and not verbose and (to_file or not screen or text.count("\n") + 2 <= screen):
-            terminal.notice("explain KIND/NAME -n NAMESPACE shows one of them in full, -v each")
+            terminal.notice("for details: explain KIND/NAME -n NAMESPACE, or -v for all")
     else:
         text = _render(explanations, groups, output, cluster, listed=listed)
     for error in missing:

@@ -568,7 +568,7 @@ class KubeletSilent(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         node = self.nodes[0]
-        return f"scheduled on {node}, whose kubelet has said nothing of it for {self.seconds} s: it may not run"
+        return f"scheduled on {node}, whose kubelet has not reported on the pod for {self.seconds} s: it may not run"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield see_kubelet(self.nodes[0])

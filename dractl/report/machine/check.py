@@ -4,14 +4,22 @@ from collections import Counter
 
 from dractl.probes.services import Check, State
 from dractl.report.canvas import Canvas
-from dractl.report.plain import wrap
+from dractl.report.plain import plural, wrap
 
+_COUNTED: dict[State, str] = {"ok": "OK"}
 _MARKS: dict[State, tuple[str, str, str]] = {
     "ok": ("✓", "ok", "32"),
     "missing": ("✗", "MISSING", "31"),
     "warning": ("!", "warning", "33"),
     "unknown": ("?", "unknown", "2"),
 }
+
+
+def _count(state: State, count: int) -> str:
+    """Return ``1 OK``, ``2 warnings``."""
+    return (
+        plural(count, "warning") if state == "warning" else f"{count} {_COUNTED.get(state, state)}"
+    )
 
 
 def render(checks: tuple[Check, ...], canvas: Canvas) -> str:
@@ -28,5 +36,5 @@ def render(checks: tuple[Check, ...], canvas: Canvas) -> str:
             arrow = canvas.glyph("→", "->")
             lines += wrap(f"{indent}{arrow} {check.advice}", canvas.width, indent + "  ")
     counts: Counter[State] = Counter(check.state for check in checks)
-    lines += ["", ", ".join(f"{counts[state]} {state}" for state in _MARKS if counts[state])]
+    lines += ["", ", ".join(_count(state, counts[state]) for state in _MARKS if counts[state])]
     return canvas.plain("\n".join(lines) + "\n")
