@@ -137,6 +137,9 @@ class _Subcommand(TyperCommand):
 class _Group(TyperGroup):
     """The group, which knows that options belong after the subcommand."""
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        return _described(super().shell_complete(ctx, incomplete))
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
             return super().parse_args(ctx, args)
@@ -153,6 +156,9 @@ class _Group(TyperGroup):
 
 class _Grouped(TyperCommand):
     """A subcommand whose help shows its options in groups."""
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        return _described(super().shell_complete(ctx, incomplete))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         shows = "--show-settings" in args
@@ -191,6 +197,15 @@ class _Grouped(TyperCommand):
             if found:
                 with formatter.section(title):
                     formatter.write_dl(found)
+
+
+def _described(candidates: list[Any]) -> list[Any]:
+    """Return a shell's candidates with descriptions that reach it unchanged."""
+    from dractl.cli.completing import described  # it comes with the subcommand
+
+    for candidate in candidates:
+        candidate.help = candidate.help and described(candidate.help)
+    return candidates
 
 
 def _numbered(args: list[str]) -> list[str]:

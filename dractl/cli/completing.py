@@ -12,7 +12,9 @@ import typer
 
 from dractl.errors import DractlError
 
-Offer = Callable[[str], list[str]]
+Candidate = str | tuple[str, str]
+"""A value, or one and what it is."""
+Offer = Callable[[str], list[Candidate]]
 """Candidates for what was typed so far."""
 
 
@@ -20,30 +22,44 @@ PATIENCE = 5.0
 """Seconds that a cluster has to answer; with kubectl's start and ours, less than 6 until the shell goes on."""
 
 
+def described(about: str) -> str:
+    """Return a description as typer passes it on to every shell unchanged.
+
+    It reads it as markup of rich, and zsh reads it between apostrophes.
+    """
+    from rich.markup import escape
+
+    return escape(" ".join(about.split())).replace("'", "\N{RIGHT SINGLE QUOTATION MARK}")
+
+
 def one_of(*values: str) -> Offer:
     """One of a few words."""
 
-    def offer(incomplete: str) -> list[str]:  # noqa: ARG001 - typer passes it, and drops what does not begin with it
+    def offer(incomplete: str) -> list[Candidate]:  # noqa: ARG001 - typer passes it, and drops what does not begin with it
         return list(values)
 
     return offer
 
 
-def known(values: Callable[[], Iterable[str]]) -> Offer:
+def known(values: Callable[[], Iterable[Candidate]]) -> Offer:
     """One of many words, which are found when they are asked for."""
 
-    def offer(incomplete: str) -> list[str]:  # noqa: ARG001 - as above
+    def offer(incomplete: str) -> list[Candidate]:  # noqa: ARG001 - as above
         return list(values())
 
     return offer
 
 
-def comma_list(values: Callable[[], Iterable[str]]) -> Offer:
+def comma_list(values: Callable[[], Iterable[Candidate]]) -> Offer:
     """A list of known words, separated by commas: candidates for its last one."""
 
-    def offer(incomplete: str) -> list[str]:
+    def offer(incomplete: str) -> list[Candidate]:
         before, comma, _ = incomplete.rpartition(",")
-        return [before + comma + value for value in values()]
+        start = before + comma
+        return [
+            start + value if isinstance(value, str) else (start + value[0], value[1])
+            for value in values()
+        ]
 
     return offer
 
@@ -70,11 +86,11 @@ def machines() -> list[str]:
     return [*every(), *products()]
 
 
-def drivers() -> list[str]:
-    """Drivers that are known."""
-    from dractl.drivers import names
+def drivers() -> list[Candidate]:
+    """Drivers that are known, with their titles."""
+    from dractl.drivers import find, names
 
-    return list(names())
+    return [(name, described(find(name).catalogue.title)) for name in names()]
 
 
 def driver_equals() -> list[str]:
@@ -84,25 +100,30 @@ def driver_equals() -> list[str]:
     return [f"{name}={version}" for name in names() for version in find(name).catalogue.versions]
 
 
-def rules() -> list[str]:
-    """Codes and names of lint's rules."""
+def rules() -> list[Candidate]:
+    """Codes and names of lint's rules, with their first lines."""
     from dractl.lint import registry
 
-    return [word for rule in registry.rules().values() for word in (rule.code, rule.name)]
+    return [
+        (word, described(rule.section("")))
+        for rule in registry.rules().values()
+        for word in (rule.code, rule.name)
+    ]
 
 
-def pages() -> list[str]:
+def pages() -> list[Candidate]:
     """What `dractl rule` describes: rules, reasons and drivers."""
     from dractl.explain.reasons.registry import REASONS
 
-    return [*rules(), *REASONS, *drivers()]
+    reasons = [(code, described(page.title)) for code, page in REASONS.items()]
+    return [*rules(), *reasons, *drivers()]
 
 
-def subcommands() -> list[str]:
+def subcommands() -> list[Candidate]:
     """The names of the subcommands."""
     from dractl.cli.subcommands import SUBCOMMANDS
 
-    return list(SUBCOMMANDS)
+    return [(name, described(line)) for name, line in SUBCOMMANDS.items()]
 
 
 def schemas() -> list[str]:

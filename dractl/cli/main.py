@@ -155,6 +155,9 @@ def _invoke(words: list[str]) -> object:
     """Runs the subcommand; what it returns is its exit code, if that is a number."""
     group = command_line()
     if _COMPLETE in os.environ:
+        os.environ["COLUMNS"] = (
+            "1000"  # typer would wrap a description, and its end would be offered
+        )
         group.main(words, prog_name="dractl", complete_var=_COMPLETE)
     # not main, which handles interrupts and closed pipes in its own way
     try:

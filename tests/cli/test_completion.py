@@ -69,6 +69,50 @@ def test_values_that_are_known_are_offered(line: str, expected: set[str]) -> Non
     assert expected <= set(offered(line))
 
 
+def shown(shell: str, line: str) -> str:
+    """What fish or zsh is given for a line."""
+    env = {
+        **os.environ,
+        "_DRACTL_COMPLETE": f"complete_{shell}",
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+        "_TYPER_COMPLETE_ARGS": line,
+        "COLUMNS": "40",
+    }
+    done = subprocess.run([BIN / "dractl"], env=env, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.mark.parametrize("line", ["dractl ", "dractl help ", "dractl lint --", "dractl rule "])
+def test_each_line_for_fish_is_a_candidate_and_its_description(line: str) -> None:
+    """A description that was wrapped at the width of a terminal had its end offered as a subcommand."""
+    for row in shown("fish", line).splitlines():
+        candidate, tab, about = row.partition("\t")
+        assert tab, row
+        assert about
+        assert re.fullmatch(r"[\w.=-]+", candidate), row
+
+
+def test_a_description_reaches_the_shell_as_it_is_written() -> None:
+    """zsh reads it between apostrophes, and typer takes [CODE] for markup."""
+    assert shown("fish", "dractl ru") == (
+        "rule\tDescribe a lint rule, a reason or a driver\N{RIGHT SINGLE QUOTATION MARK}s attributes.\n"
+    )
+    assert "''" not in shown("zsh", "dractl ")
+    assert "# dractl: ignore[CODE]" in shown("fish", "dractl lint --add-ignore")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("dractl rule DRA704", "DRA704\tA request asks for 0 devices and gets 1.\n"),
+        ("dractl lint --ignore DRA1,DRA704", "DRA1,DRA704\tA request asks for 0 devices and gets 1.\n"),
+        ("dractl rule device-in-use-s", "device-in-use-same-pod\tanother request of the same pod takes the device\n"),
+    ],
+)  # fmt: skip
+def test_a_code_is_offered_with_its_first_line(line: str, expected: str) -> None:
+    assert shown("fish", line) == expected
+
+
 def test_names_are_those_of_the_files_and_of_the_namespace_on_the_line(tmp_path: Path) -> None:
     pods = [("ml", "train-0"), ("ml", "train-1"), ("web", "trace")]
     items = [
