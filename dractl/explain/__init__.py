@@ -2,7 +2,7 @@
 allocating again.
 
 from dractl.cluster import ClusterState
-from dractl.explain import Explainer, find
+from dractl.explain import Explainer, find_subjects
 state = ClusterState.from_documents(load(["dump.yaml"]).documents)
 Explainer(state, Features.for_release("1.36")).explain(find_subjects(state, "pod/train-0", None)[0])
 """

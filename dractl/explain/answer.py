@@ -1,4 +1,6 @@
-"""An explanation: a verdict, reasons, nodes with their funnels, and fixes. Plain values; reports render them."""
+"""An explanation: a verdict, reasons, nodes with their funnels, and fixes. Plain values; reports
+render them.
+"""
 
 from __future__ import annotations
 
@@ -85,17 +87,23 @@ class Reason(Struct, frozen=True):
 
 
 class FunnelStage(Struct, frozen=True):
-    """One line of the funnel: of ``of`` devices ``kept`` remain after ``stage``. ``heading`` is what a person calls the
-    request: with its claim where the pod has several, or by the extended resource and the container. ``nodes``: in the
-    first line of a request, summed over nodes, how many of these have devices of its class."""
+    """One line of the funnel: the devices that remain after a stage."""
 
     request: str
     stage: str
     kept: int
+    """The number of devices that remain."""
     of: int
+    """The number of devices before the stage."""
     detail: str = ""
     heading: str = ""
+    """The request as a person names it, with its claim if the pod has several, or by its extended
+    resource.
+    """
     nodes: int = 0
+    """The number of nodes with devices of the class, in the first line of a request that several
+    nodes share.
+    """
     claim: str = ""  # namespace/name
 
 
@@ -110,8 +118,9 @@ class AllocatedDevice(Struct, frozen=True):
 
 
 class ConstraintGroup(Struct, frozen=True):
-    """One value of a constrained attribute (a PCIe root, a NUMA node), and how many matching devices of each request
-    have it."""
+    """One value of a constrained attribute, such as a PCIe root or a NUMA node, with its matching
+    devices.
+    """
 
     attribute: str
     value: str
@@ -120,7 +129,7 @@ class ConstraintGroup(Struct, frozen=True):
 
     @property
     def score(self) -> tuple[int, int]:
-        """Nearness: requests that find a device here, free devices."""
+        """Nearness to a fit: the requests that find a device here, then the free devices."""
         return sum(1 for _, n in self.free if n), sum(n for _, n in self.free)
 
 
@@ -134,8 +143,7 @@ class Conflict(Struct, frozen=True):
 
 
 class NodeAnswer(Struct, frozen=True):
-    """The answer for one node, or for several that get the same: ``like`` are the others; devices and holders are
-    those of ``name``."""
+    """The answer for one node."""
 
     name: str
     verdict: Verdict | Literal["filtered"]
@@ -143,25 +151,31 @@ class NodeAnswer(Struct, frozen=True):
     funnel: tuple[FunnelStage, ...] = ()
     allocation: tuple[AllocatedDevice, ...] = ()
     like: tuple[str, ...] = ()
+    """Further nodes with the same answer; devices and holders are those of ``name``."""
 
 
 class Relief(Struct, frozen=True):
-    """The pods that have a fix in common: ``fits`` of ``of`` fit after it, placed one after the other."""
+    """The pods that wait for the same fix."""
 
     fits: int
+    """The number of pods that fit after the fix, placed one after the other."""
     of: int
+    """The number of pods that wait for it."""
 
 
 class Fix(Struct, frozen=True):
-    """A change after which the subject was allocated again, and where it fits then. ``tried`` is what was assumed to
-    follow, where that is not the change itself: what a driver publishes, the pods that a smaller workload gives up."""
+    """A change after which the subject was allocated again."""
 
     title: str
     changes: tuple[Change, ...]
     effect: str = ""
     nodes: tuple[str, ...] = ()
+    """The nodes on which the subject fits then."""
     rank: int = 0
     tried: tuple[Change, ...] = ()
+    """The changes that were simulated, if they are not ``changes``: what a driver publishes, pods
+    that a smaller workload gives up.
+    """
     steps: tuple[Command, ...] = ()  # the commands that apply it
     by_hand: str | None = None  # whose manifest has to be changed, where no command can do it
     relief: Relief | None = None  # where several pods wait for it
@@ -178,48 +192,55 @@ class Fix(Struct, frozen=True):
 
 
 class DeviceStatus(Struct, frozen=True):
-    """A device of a node: ``free``, ``held``, ``unavailable`` (no claim holds it, and none can have it: other devices
-    use its counters, a feature gate is off), ``tainted`` (free, with a taint that keeps claims away), ``hidden`` (its
-    pool is not used) or ``unpublished`` (a claim holds it, and no slice has it). ``detail`` says why, or what is left
-    of a device that is shared. ``requests`` would take it if it were free; ``root`` and ``numa`` are where it sits, as
-    far as its driver says."""
+    """The state of a device of a node."""
 
     device: str  # driver/pool/device
     status: Literal["free", "held", "unavailable", "tainted", "hidden", "unpublished"]
+    """``unavailable``: no claim can have it, since other devices use its counters or its gate is
+    off. ``tainted``: free, with a taint that keeps claims away. ``hidden``: its pool is not
+    used. ``unpublished``: a claim holds it and no slice has it.
+    """
     holders: tuple[Holder, ...] = ()
     taints: tuple[str, ...] = ()
     detail: str = ""
+    """Why, or what remains of a shared device."""
     requests: tuple[str, ...] = ()
+    """The requests that could use it if it were free."""
     root: str | None = None
+    """The PCIe root that its driver publishes."""
     numa: str | None = None
+    """The NUMA node that its driver publishes."""
 
 
 class Hanging(Struct, frozen=True):
-    """A pod (``namespace/name``) that hangs, with its own headline."""
+    """A pod (``namespace/name``) that is stuck, with its own headline."""
 
     pod: str
     why: str
 
 
 class DriverStatus(Struct, frozen=True):
-    """A driver on a node. ``restartable``: none of its devices is in use there."""
+    """A driver on a node."""
 
     driver: str
     devices: int
     held: int
     restartable: bool
+    """True if none of its devices is in use there."""
 
 
 class Subject(Struct, frozen=True):
-    """The subject of an answer. ``pod_claims`` maps the names in the pod to claims, ``templates`` to the templates of
-    these; ``extended`` maps requests of the scheduler's claim to the extended resources in the pod."""
+    """The subject of an answer."""
 
     kind: str
     namespace: str
     name: str
     pod_claims: Mapping[str, str | None] = field(default_factory=dict)
+    """The claims by the names that the pod gives them."""
     templates: Mapping[str, str] = field(default_factory=dict)
+    """The templates by the same names."""
     extended: Mapping[str, str] = field(default_factory=dict)
+    """The extended resources of the pod by the requests of the scheduler's claim."""
 
     @property
     def address(self) -> str:
@@ -332,7 +353,7 @@ _NOT_SHOWN = frozenset({"brief"})
 
 
 def plain(value: Any) -> Any:
-    """A value of this module as JSON: camelCase keys, without those that have no value."""
+    """Encode a value of this module as JSON: camelCase keys, without fields that have no value."""
     if isinstance(value, tuple | list):
         return [plain(item) for item in value]
     if isinstance(value, Patch):
@@ -361,12 +382,14 @@ _KEYS = frozenset(Reason.__struct_fields__)
 
 
 def reason_of(cause: Cause, names: Names, pod_claim: str | None = None) -> Reason:
-    """A cause as JSON shows it; ``pod_claim`` is what the pod calls the claim of the first request."""
+    """A cause as JSON shows it; ``pod_claim`` is what the pod calls the claim of the first
+    request.
+    """
     facts: dict[str, Any] = {}
-    for own in cause.__struct_fields__:
-        name = "found" if own == cause.found else _CALLED.get(own, own)
-        value = getattr(cause, own)
-        if name in _KEYS and own != "request" and value is not None:
+    for claim_fields in cause.__struct_fields__:
+        name = "found" if claim_fields == cause.found else _CALLED.get(claim_fields, claim_fields)
+        value = getattr(cause, claim_fields)
+        if name in _KEYS and claim_fields != "request" and value is not None:
             facts[name] = value[:_KINDS] if name == "evaluated" else value
     if cause.about:
         several = len({ref.claim for ref in cause.about}) > 1

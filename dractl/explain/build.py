@@ -12,7 +12,16 @@ from dractl.cluster.devices import Devices
 from dractl.cluster.paste import NextStep, command
 from dractl.cluster.state import ClusterState, Key, maps_at, text_at
 from dractl.cluster.workloads import idle
-from dractl.explain.answer import Conflict, Explanation, Fix, NodeAnswer, Subject, reason_of
+from dractl.explain.answer import (
+    Conflict,
+    DeviceStatus,
+    Explanation,
+    Fix,
+    FunnelStage,
+    NodeAnswer,
+    Subject,
+    reason_of,
+)
 from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.conclude import Conclusion
 from dractl.explain.context import Case
@@ -34,22 +43,26 @@ from dractl.program import program_name
 from dractl.scheduler.attempt import Scheduler
 from dractl.validation import validate
 
-_STEPS = 3  # steps that an answer has
+MAX_STEPS = 3  # of an answer
 
 
 class Parts(Struct, frozen=True):
-    """What an answer has besides its conclusion. ``case`` and ``found`` are those of an attempt; without one, ``nodes``
-    are given. ``blind`` is what may not be read, ``steps`` what to do in place of the causes' own next steps, ``then``
-    what to do after these."""
+    """Everything that an answer has besides its conclusion."""
 
     case: Case | None = None
+    """The case of the attempt, if there was one."""
     found: Sequence[NodeFindings] = ()
+    """The findings on each node of the attempt."""
     nodes: tuple[NodeAnswer, ...] = ()
+    """The answers for nodes, if there was no attempt."""
     fixes: tuple[Fix, ...] = ()
     steps: tuple[NextStep, ...] = ()
+    """Steps that replace the causes' next steps."""
     then: tuple[NextStep, ...] = ()
+    """Steps that follow the causes' next steps."""
     notes: tuple[str, ...] = ()
     blind: MissingPermissions = MissingPermissions()
+    """What may not be read."""
     alignment: tuple[Alignment, ...] = ()
 
 
@@ -63,21 +76,20 @@ def build(
     *,
     assumed: bool,
 ) -> Explanation:
-    """The answer to a question. ``assumed``: nobody named the release."""
-    case, found, blind = parts.case, parts.found, parts.blind
+    """Build the answer to a question. ``assumed``: nobody named the release."""
+    case, permissions = parts.case, parts.blind
     names = case.names if case is not None else Names()
     reason = case.reason if case is not None else partial(reason_of, names=names)
-    surveyed = _surveyed(case, found) if case is not None else []
-    conflict = _conflict(case, conclusion) if case is not None and not case.attempt.fits else None
-    nearest = _nearest(case, conclusion, conflict) if case is not None else None
-    volumes = tuple(pods.volumes_of(case)) if case is not None else ()
-    asked = AskedObject(question.kind, *question.key, volumes)
+    details = _details(scheduler, devices, conclusion, parts)
+    asked = AskedObject(question.kind, *question.key, details.volumes)
     answers = parts.nodes or tuple(
         NodeAnswer(n.name, n.verdict, tuple(map(reason, n.causes)), n.funnel, n.allocation, n.like)
-        for n in found
+        for n in parts.found
     )
     if conclusion.verdict == "undecided":
-        answers = tuple(map(_open, answers))
+        answers = tuple(map(_withhold_allocation, answers))
+    causes = (*conclusion.causes, *conclusion.behind)
+    steps = parts.steps or next_steps(asked, causes, parts.fixes, parts.then)
     return Explanation(
         subject,
         conclusion.verdict,
@@ -88,77 +100,100 @@ def build(
         scheduler_message=conclusion.scheduler_message,
         reasons=tuple(map(reason, conclusion.causes)),
         nodes=answers,
-        funnel=funnel(
-            devices,
-            merge_surveys(surveyed),
-            case.names.request,
-            case.false_part,
-            count_nodes(surveyed),
-        )
-        if case
-        else (),
-        conflict=conflict,
+        funnel=details.funnel,
+        conflict=details.conflict,
         fixes=parts.fixes,
-        next=(
-            *(
-                parts.steps
-                or next_steps(
-                    asked, (*conclusion.causes, *conclusion.behind), parts.fixes, parts.then
-                )
-            ),
-            *blind.grant_steps(scheduler.state.rights),
-        ),
-        notes=(*_refused(scheduler.state, scheduler.features, question), *parts.notes),
-        unread=blind.parts,
+        next=(*steps, *permissions.grant_steps(scheduler.state.rights)),
+        notes=(*_note_invalid_objects(scheduler.state, scheduler.features, question), *parts.notes),
+        unread=permissions.parts,
         alignment=parts.alignment,
         scheduler=schedulers.answer_of(case) if case is not None else None,
         age=text_at(question.value, "metadata", "creationTimestamp") or None,
         phase=text_at(question.value, "status", "phase") or None,
-        devices=node_report.device_statuses(scheduler, devices, nearest, case.surveys[nearest])
-        if case is not None and nearest is not None
-        else (),
+        devices=details.devices,
     )
 
 
-def _surveyed(case: Case, found: Sequence[NodeFindings]) -> list[tuple[Survey, int]]:
-    """The surveys of the nodes that the pod wants, each with how many nodes it is of; of all nodes, if those that it
-    wants have no devices at all."""
-    unwanted = nodes_excluded_by_pod(case)
-    every = [(n.name, case.surveys[n.name], n.count) for n in found if n.name in case.surveys]
-    wanted = [(survey, count) for name, survey, count in every if name not in unwanted]
-    there = any(request.offered for survey, _ in wanted for request in survey.requests)
-    return wanted if there else [(survey, count) for _, survey, count in every]
+class _Details(Struct, frozen=True):
+    """The funnel, conflict and devices that an attempt shows; empty without an attempt."""
+
+    funnel: tuple[FunnelStage, ...] = ()
+    conflict: Conflict | None = None
+    devices: tuple[DeviceStatus, ...] = ()
+    """The devices of the node that is nearest to a fit."""
+    volumes: tuple[tuple[str, str], ...] = ()
+    """The PersistentVolumeClaims of the pod, with their phases."""
 
 
-def _open(node: NodeAnswer) -> NodeAnswer:
-    """Undecided instead of allocatable, without the devices, which are not known."""
+def _details(
+    scheduler: Scheduler, devices: Devices, conclusion: Conclusion, parts: Parts
+) -> _Details:
+    """Return the funnel, the conflict, the nearest node's devices and the volumes of an attempt."""
+    case = parts.case
+    if case is None:
+        return _Details()
+    surveys = _surveys_to_show(case, parts.found)
+    conflict = None if case.attempt.fits else _conflict(case, conclusion)
+    nearest = _nearest(case, conclusion, conflict)
+    statuses: tuple[DeviceStatus, ...] = ()
+    if nearest is not None:
+        statuses = node_report.device_statuses(scheduler, devices, nearest, case.surveys[nearest])
+    merged = merge_surveys(surveys)
+    lines = funnel(devices, merged, case.names.request, case.false_part, count_nodes(surveys))
+    return _Details(lines, conflict, statuses, tuple(pods.volumes_of(case)))
+
+
+def _surveys_to_show(case: Case, findings: Sequence[NodeFindings]) -> list[tuple[Survey, int]]:
+    """Return the surveys of the nodes that the pod wants, each with the number of nodes that read
+    the same.
+
+    If these have no devices at all, the surveys of all nodes are returned.
+    """
+    excluded = nodes_excluded_by_pod(case)
+    all_surveys = [
+        (n.name, case.surveys[n.name], n.count) for n in findings if n.name in case.surveys
+    ]
+    wanted = [(survey, count) for name, survey, count in all_surveys if name not in excluded]
+    has_devices = any(request.offered for survey, _ in wanted for request in survey.requests)
+    return wanted if has_devices else [(survey, count) for _, survey, count in all_surveys]
+
+
+def _withhold_allocation(node: NodeAnswer) -> NodeAnswer:
+    """Return an allocatable node as undecided, without its devices, which are not known."""
     return (
         replace(node, verdict="undecided", allocation=()) if node.verdict == "allocatable" else node
     )
 
 
 def _conflict(case: Case, conclusion: Conclusion) -> Conflict | None:
-    """The conflict where a constraint is the cause: on the node that the headline names, else on the node whose best
-    place holds the most free devices."""
-    named = [
+    """Return the conflict if a constraint is the cause.
+
+    It is that of the node which the headline names, else of the node whose best place has the most
+    free devices.
+    """
+    node_names = [
         node
         for cause in conclusion.ranked
         if isinstance(cause, ConstraintConflict)
         for node in cause.nodes
     ]
-    found = [
+    conflicts = [
         conflict
         for v in case.attempt.nodes
-        if v.name in named and v.name in case.refusing
+        if v.name in node_names and v.name in case.refusing
         if (conflict := conflict_on(case, v, case.refusing[v.name])) is not None
     ]
-    if found and isinstance(conclusion.ranked[0], ConstraintConflict):
-        return min(found, key=lambda c: named.index(c.node))
-    return max(found, key=lambda c: max((p.score for p in c.places), default=(0, 0)), default=None)
+    if conflicts and isinstance(conclusion.ranked[0], ConstraintConflict):
+        return min(conflicts, key=lambda c: node_names.index(c.node))
+    return max(
+        conflicts, key=lambda c: max((p.score for p in c.places), default=(0, 0)), default=None
+    )
 
 
 def _nearest(case: Case, conclusion: Conclusion, conflict: Conflict | None) -> str | None:
-    """The node whose devices are shown: that of the conflict, else the first that a cause names."""
+    """Return the node whose devices are shown: that of the conflict, else the first that a cause
+    names.
+    """
     if conflict is not None:
         return conflict.node
     if case.attempt.stopped:
@@ -171,21 +206,29 @@ def _nearest(case: Case, conclusion: Conclusion, conflict: Conflict | None) -> s
 
 
 def next_steps(
-    asked: AskedObject, found: Sequence[Cause], fixes: Sequence[Fix], then: Sequence[NextStep] = ()
+    asked: AskedObject, causes: Sequence[Cause], fixes: Sequence[Fix], then: Sequence[NextStep] = ()
 ) -> tuple[NextStep, ...]:
-    """The next steps for the causes of an answer, first those for causes that others only follow from, and ``then``
-    those given. Where there are fixes, only what belongs to a cause that no change of objects can reach."""
+    """Return the next steps for the causes of an answer, underlying causes first, with ``then``
+    among them.
+
+    If there are fixes, only causes that no change of objects can reach have steps.
+    """
     # Without a pod nothing else of it can be looked at.
-    found = [cause for cause in found if isinstance(cause, PodsNotCreated)] or found
-    ordered = sorted(found, key=lambda cause: not cause.underlying)
-    theirs = [
+    causes = [cause for cause in causes if isinstance(cause, PodsNotCreated)] or causes
+    ordered = sorted(causes, key=lambda cause: not cause.underlying)
+    cause_steps = [
         step for cause in ordered if cause.beside_fixes or not fixes for step in cause.steps(asked)
     ]
     steps: list[NextStep] = []
-    for step in (*theirs[: _STEPS - 1], *then[:1], *theirs[_STEPS - 1 :], *then[1:]):
+    for step in (
+        *cause_steps[: MAX_STEPS - 1],
+        *then[:1],
+        *cause_steps[MAX_STEPS - 1 :],
+        *then[1:],
+    ):
         if all(step.command != other.command and step.text != other.text for other in steps):
             steps.append(step)
-    if not steps and not fixes and found:
+    if not steps and not fixes and causes:
         steps.append(
             NextStep(
                 f"see what the scheduler says about the {asked.kind.lower()} now",
@@ -194,32 +237,38 @@ def next_steps(
                 ),
             )
         )
-    return tuple(steps[:_STEPS])
+    return tuple(steps[:MAX_STEPS])
 
 
-def of_group(
-    question: Question, group: GangDiagnosis, found: Sequence[Cause], fixes: Sequence[Fix]
+def gang_next_steps(
+    question: Question, group: GangDiagnosis, causes: Sequence[Cause], fixes: Sequence[Fix]
 ) -> tuple[NextStep, ...]:
-    """The next steps for a pod that waits for its group, about the group alone; none for others."""
-    if not group.causes or not found or found[0] is not group.causes[0]:
+    """Return next steps if the gang is the first cause, otherwise none."""
+    if not group.causes or not causes or causes[0] is not group.causes[0]:
         return ()
-    return next_steps(AskedObject(question.kind, *question.key), found[:1], fixes)
+    return next_steps(AskedObject(question.kind, *question.key), causes[:1], fixes)
 
 
-def of_idle(state: ClusterState, question: Question) -> tuple[NextStep, ...]:
-    """The next step for a workload that wants no pods now; none for others."""
-    resting = idle(question.kind, question.key, state.get(question.kind, question.key))
-    if resting is None or not resting.resume:
+def idle_workload_steps(state: ClusterState, question: Question) -> tuple[NextStep, ...]:
+    """Return the next step for a workload that wants no pods now, otherwise none."""
+    idle_workload = idle(question.kind, question.key, state.get(question.kind, question.key))
+    if idle_workload is None or not idle_workload.resume:
         return ()
     text = (
-        "see what its queue waits for" if "kueue" in resting.resume else "have it create its pods"
+        "see what its queue waits for"
+        if "kueue" in idle_workload.resume
+        else "have it create its pods"
     )
-    return (NextStep(text, resting.resume),)
+    return (NextStep(text, idle_workload.resume),)
 
 
-def _refused(state: ClusterState, features: Features, question: Question) -> Iterator[str]:
-    """A sentence for each claim or template of the subject that no server has seen, and would refuse."""
-    written: list[tuple[str, Key]] = (
+def _note_invalid_objects(
+    state: ClusterState, features: Features, question: Question
+) -> Iterator[str]:
+    """Yield a sentence for each claim or template of the subject that no server has seen and would
+    refuse.
+    """
+    objects: list[tuple[str, Key]] = (
         [(question.kind, question.key)] if question.kind in CLAIMS else []
     )
     for reference in maps_at(question.value, "spec", "resourceClaims"):
@@ -228,13 +277,16 @@ def _refused(state: ClusterState, features: Features, question: Question) -> Ite
             ("ResourceClaimTemplate", "resourceClaimTemplateName"),
         ):
             if text_at(reference, field_name):
-                written.append((kind, (question.key[0], text_at(reference, field_name))))
+                objects.append((kind, (question.key[0], text_at(reference, field_name))))
     target = Target(features.release, features.on)
-    for kind, key in dict.fromkeys(written):
+    for kind, key in dict.fromkeys(objects):
         value = state.get(kind, key)
         if value is None or text_at(value, "metadata", "uid"):
             continue
         violation = next((v for v in validate(value, target) if v.type is not None), None)
         if violation is not None:
-            where = f"{violation.field}: " if violation.field else ""
-            yield f"the API server would refuse {kind} {key[1]}: {where}{violation.message} ({program_name()} lint says where)"
+            field_text = f"{violation.field}: " if violation.field else ""
+            yield (
+                f"the API server would refuse {kind} {key[1]}: {field_text}{violation.message}"
+                f" ({program_name()} lint says where)"
+            )

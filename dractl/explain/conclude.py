@@ -50,8 +50,7 @@ _NAME_HOLDERS = (EvictionLoop, HoldersEnded, HoldersTerminating, OldReplicas, Ow
 
 
 class Conclusion(Struct, frozen=True):
-    """Verdict, headline, causes in order, and notes. ``ranked`` are the causes of the attempt itself, ``behind`` those
-    that span several objects although the subject fits."""
+    """The verdict on a subject, its headline, its causes in order, and notes."""
 
     verdict: Verdict
     headline: Headline
@@ -59,7 +58,9 @@ class Conclusion(Struct, frozen=True):
     scheduler_message: str | None = None
     notes: tuple[str, ...] = ()
     ranked: tuple[Cause, ...] = ()
+    """The causes of the attempt itself."""
     behind: tuple[Cause, ...] = ()
+    """Causes that span several objects although the subject fits."""
 
     @property
     def fits(self) -> bool:
@@ -67,33 +68,52 @@ class Conclusion(Struct, frozen=True):
         return self.verdict in FITS
 
 
-def of_cause(
+def conclude_from_cause(
     verdict: Verdict, cause: Cause, message: str | None = None, notes: tuple[str, ...] = ()
 ) -> Conclusion:
-    """Conclusion from one cause, which is its headline as well."""
+    """Return the conclusion from one cause, which is its headline as well."""
     return Conclusion(verdict, Headline(told=(Told(cause),)), (cause,), message, notes)
 
 
 def conclude(diagnosis: Diagnosis) -> Conclusion:
-    """Conclusion from a diagnosis: what the attempt says, and then what else is known, one step after the other."""
-    first = of_attempt(diagnosis) if diagnosis.attempted.decided else _of_message(diagnosis)
+    """Return the conclusion from a diagnosis: what the attempt says, then what else is known, step
+    by step.
+    """
+    first = (
+        conclude_attempt(diagnosis)
+        if diagnosis.attempted.decided
+        else _conclude_from_message(diagnosis)
+    )
     return reduce(lambda conclusion, step: step(diagnosis, conclusion), _steps(diagnosis), first)
 
 
 def _steps(diagnosis: Diagnosis) -> Sequence[Callable[[Diagnosis, Conclusion], Conclusion]]:
-    """The steps after the attempt. What may not be read comes last, unless no devices can be compared: then the pod
-    itself has the last word."""
+    """Return the steps after the attempt.
+
+    Missing permissions come last, unless no devices can be compared: then the pod itself has the
+    last word.
+    """
     if diagnosis.of_claim:
-        return (_doubt, _unused_claim, _unread) if diagnosis.attempted.decided else ()
+        steps = (_apply_preview_doubts, _apply_no_consumer, _apply_permissions)
+        return steps if diagnosis.attempted.decided else ()
     if diagnosis.attempted.compares:
-        return (_doubt, _underlying, _pod, _claim_first, _unread)
-    return (_underlying, _unread, _pod_alone) if diagnosis.attempted.decided else (_pod_alone,)
+        return (
+            _apply_preview_doubts,
+            _name_underlying_cause,
+            _apply_pod,
+            _put_claim_first,
+            _apply_permissions,
+        )
+    if diagnosis.attempted.decided:
+        return (_name_underlying_cause, _apply_permissions, _apply_pod_alone)
+    return (_apply_pod_alone,)
 
 
 # -- the attempt --
 
 
-def of_attempt(diagnosis: Diagnosis) -> Conclusion:
+def conclude_attempt(diagnosis: Diagnosis) -> Conclusion:
+    """Return the conclusion from the attempt alone."""
     attempt, ranked = diagnosis.case.attempt, diagnosis.ranked
     notes = tuple(_search_notes(diagnosis.case))
     return Conclusion(
@@ -114,55 +134,61 @@ def _verdict(attempt: Attempt) -> Verdict:
 
 
 def _headline(diagnosis: Diagnosis) -> Headline:
-    case, found, ranked = diagnosis.case, diagnosis.found, diagnosis.ranked
+    case, findings, ranked = diagnosis.case, diagnosis.found, diagnosis.ranked
     attempt = case.attempt
     if attempt.stopped:
         return Headline(told=(Told(ranked[0]),))
     if attempt.fits:
         return Headline(f"fits on {first([n.name for n in attempt.nodes if n.fits])}")
     total = len(attempt.nodes)
-    near = bool(ranked) and total > 1 and _of_one_node(ranked[0], found, total)
-    why: tuple[Told, ...] = ()
+    names_node = bool(ranked) and total > 1 and _names_one_node(ranked[0], findings, total)
+    clauses: tuple[Told, ...] = ()
     if ranked:
-        scope = Scope.ONE if near or total == 1 else Scope.ALL
-        cause = _own(ranked[0], found) if near else ranked[0]
-        named = any(
+        scope = Scope.ONE if names_node or total == 1 else Scope.ALL
+        cause = _cause_on_named_node(ranked[0], findings) if names_node else ranked[0]
+        holders_named = any(
             isinstance(other, _NAME_HOLDERS) for other in diagnosis.behind
         )  # they say who holds the devices
-        why = (
-            Told(cause, ": ", scope, brief=True, whose=not named),
+        clauses = (
+            Told(cause, ": ", scope, brief=True, whose=not holders_named),
             *_alternatives(ranked, Scope.ALL if total > 1 else Scope.ONE),
-            *_besides(ranked[0], found),
+            *_obstacles_besides(ranked[0], findings),
         )
     if attempt.fatal is not None:
-        return Headline("the scheduler's attempt ends in an error", why)
+        return Headline("the scheduler's attempt ends in an error", clauses)
     if attempt.late is not None:
-        return Headline("a node fits, and then the scheduler fails", why)
+        return Headline("a node fits, and then the scheduler fails", clauses)
     if total == 1:
         return Headline(
             f"does not fit on {attempt.nodes[0].name if diagnosis.one_node else 'the only node'}",
-            why,
+            clauses,
         )
-    which = ""
-    if near:
-        node, alike = ranked[0].nodes[0], len(ranked[0].nodes)
-        many = dominates(ranked[0], total - len(nodes_excluded_by_pod(case)))
-        which = f": {alike} are like {node}" if many else f": nearest is {node}"
-    return Headline(f"fits on none of {total} nodes{which}", why)
+    nearest = ""
+    if names_node:
+        node, number = ranked[0].nodes[0], len(ranked[0].nodes)
+        is_majority = dominates(ranked[0], total - len(nodes_excluded_by_pod(case)))
+        nearest = f": {number} are like {node}" if is_majority else f": nearest is {node}"
+    return Headline(f"fits on none of {total} nodes{nearest}", clauses)
 
 
-def _own(cause: Cause, found: Sequence[NodeFindings]) -> Cause:
-    """What a filter, or devices in use, have against the node that a headline names, without the numbers and pods of
-    other nodes."""
+def _cause_on_named_node(cause: Cause, findings: Sequence[NodeFindings]) -> Cause:
+    """Return what a filter or devices in use have against the node that a headline names.
+
+    The numbers and pods of other nodes are left out.
+    """
     if not isinstance(cause, NodeFilter | DeviceInUse):
         return cause
-    node = next((node for node in found if node.name == cause.nodes[0]), None)
-    same = (own for own in node.causes if own.key == cause.key) if node is not None else ()
-    return next(iter(same), cause)
+    node = next((node for node in findings if node.name == cause.nodes[0]), None)
+    equal_causes = (
+        (other for other in node.causes if other.key == cause.key) if node is not None else ()
+    )
+    return next(iter(equal_causes), cause)
 
 
-def _of_one_node(cause: Cause, found: Sequence[NodeFindings], total: int) -> bool:
-    """True if the cause holds for only some nodes or has the numbers of one; the headline then names that node."""
+def _names_one_node(cause: Cause, findings: Sequence[NodeFindings], total: int) -> bool:
+    """Return True if the cause holds for some nodes only or has the numbers of one; the headline
+    then names it.
+    """
     if not cause.nodes or cause.reach >= STOPPED or isinstance(cause, Mixed | PinnedNode):
         return False
     if isinstance(cause, SelectorFalse) and not cause.have:
@@ -170,16 +196,16 @@ def _of_one_node(cause: Cause, found: Sequence[NodeFindings], total: int) -> boo
     if isinstance(cause, NodeFilter | Tainted):
         return len(cause.nodes) < total
     if isinstance(cause, DeviceInUse) and not cause.free:
-        return not blocks_every_node(cause, found)
-    return any(not any(cause.same_as(other) for other in node.causes) for node in found)
+        return not blocks_every_node(cause, findings)
+    return any(not any(cause.same_as(other) for other in node.causes) for node in findings)
 
 
 def _alternatives(ranked: Sequence[Cause], scope: Scope) -> Iterator[Told]:
-    """What keeps the other alternatives of the request that the first cause is about."""
+    """Yield what keeps the other alternatives of the request that the first cause is about."""
     refs = ranked[0].about
     if len(refs) != 1 or refs[0].alternative is None:
         return
-    others: dict[str, Cause] = {}
+    causes: dict[str, Cause] = {}
     for cause in ranked[1:]:
         ref = cause.about[0] if len(cause.about) == 1 else None
         if (
@@ -187,25 +213,34 @@ def _alternatives(ranked: Sequence[Cause], scope: Scope) -> Iterator[Told]:
             and ref.request == refs[0].request
             and ref.alternative not in (None, refs[0].alternative)
         ):
-            others.setdefault(str(ref.alternative), cause)
-    for cause in list(others.values())[:2]:
+            causes.setdefault(str(ref.alternative), cause)
+    for cause in list(causes.values())[:2]:
         yield Told(cause, "; and ", scope, brief=True)
 
 
-def _besides(cause: Cause, found: Sequence[NodeFindings]) -> Iterator[Told]:
-    """Another request's first problem on the same node, as fixing one request alone would not help; what keeps the pod
-    from the node where its claim is allocated."""
+def _obstacles_besides(cause: Cause, findings: Sequence[NodeFindings]) -> Iterator[Told]:
+    """Yield another request's first problem on the same node: fixing one request alone would not
+    help.
+
+    For a pod that is pinned to the node of its claim, yield what that node has against it.
+    """
     if isinstance(cause, PinnedNode):
-        there = next((node for node in found if node.name in cause.places and node.causes), None)
-        for number, other in enumerate(there.causes[:2] if there is not None else ()):
+        pinned_node = next(
+            (node for node in findings if node.name in cause.places and node.causes), None
+        )
+        for number, other in enumerate(pinned_node.causes[:2] if pinned_node is not None else ()):
             yield Told(other, "; " if number else "; that node refuses it: ", brief=True)
         return
     if not cause.about or not cause.nodes or cause.reach >= STOPPED:
         return
-    own = {ref.request for ref in cause.about}
-    node = next((n for n in found if n.name == cause.nodes[0]), None)
+    requests = {ref.request for ref in cause.about}
+    node = next((n for n in findings if n.name == cause.nodes[0]), None)
     for other in node.causes if node is not None else ():
-        if len(other.about) == 1 and other.reach < STOPPED and other.about[0].request not in own:
+        if (
+            len(other.about) == 1
+            and other.reach < STOPPED
+            and other.about[0].request not in requests
+        ):
             yield Told(other, "; and ", brief=True)
             return
 
@@ -215,10 +250,14 @@ def _search_notes(case: Case) -> Iterator[str]:
         return
     for n in case.attempt.nodes:
         if n.victims and not preempted(case.state, case.question.value):
-            yield f"on {n.name} the scheduler ends pods of lower priority first: {', '.join(n.victims[:3])}"
+            yield (
+                f"on {n.name} the scheduler ends pods of lower priority first:"
+                f" {', '.join(n.victims[:3])}"
+            )
     if not case.state.has("Node") and not case.state.rights.hidden("Node"):
         yield (
-            "the input has no Node objects; node names come from the ResourceSlices and node filters were not checked"
+            "the input has no Node objects; node names come from the ResourceSlices and node"
+            " filters were not checked"
         )
     outcomes = [n.outcome for n in case.attempt.nodes if n.outcome is not None]
     if any(o.nears_timeout for o in outcomes):
@@ -231,29 +270,32 @@ def _search_notes(case: Case) -> Iterator[str]:
 # -- what lies outside DRA --
 
 
-def _underlying(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Conclusion that names the underlying cause first: one of several objects, a driver or a workload."""
-    behind = diagnosis.behind
-    if not behind or (diagnosis.group.causes and conclusion.fits):
+def _name_underlying_cause(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
+    """Name the underlying cause first: one of several objects, a driver or a workload."""
+    underlying = diagnosis.behind
+    if not underlying or (diagnosis.group.causes and conclusion.fits):
         return conclusion
-    if conclusion.fits and isinstance(behind[0], EvictionLoop):
-        return of_cause("blocked", behind[0], conclusion.scheduler_message, conclusion.notes)
+    if conclusion.fits and isinstance(underlying[0], EvictionLoop):
+        return conclude_from_cause(
+            "blocked", underlying[0], conclusion.scheduler_message, conclusion.notes
+        )
     headline = conclusion.headline
     if conclusion.fits:
-        headline = replace(headline, told=(*headline.told, Told(behind[0], ", but ")))
-        notes = (*conclusion.notes, *map(diagnosis.case.say, behind))
-        return replace(conclusion, headline=headline, notes=notes, behind=behind)
-    headline = replace(headline, underlying=behind[0])
+        headline = replace(headline, told=(*headline.told, Told(underlying[0], ", but ")))
+        notes = (*conclusion.notes, *map(diagnosis.case.say, underlying))
+        return replace(conclusion, headline=headline, notes=notes, behind=underlying)
+    headline = replace(headline, underlying=underlying[0])
     return replace(
         conclusion,
         headline=headline,
-        causes=(*conclusion.causes[:1], *behind, *conclusion.causes[1:]),
+        causes=(*conclusion.causes[:1], *underlying, *conclusion.causes[1:]),
     )
 
 
-def _pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Conclusion with what the pod itself shows: another scheduler, binding conditions, the group that it waits for, an
-    outdated condition."""
+def _apply_pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
+    """Apply what the pod itself shows: another scheduler, binding conditions, its group, an
+    outdated condition.
+    """
     case = diagnosis.case
     notes = (
         *conclusion.notes,
@@ -268,57 +310,60 @@ def _pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
         *_scheduler_notes(case),
     )
     conclusion = replace(conclusion, notes=notes)
-    without = (
-        _leaving(case, conclusion) or _not_created(case, conclusion) or _resting(case, conclusion)
+    special = (
+        _conclude_deletion(case, conclusion)
+        or _conclude_refusal(case, conclusion)
+        or _conclude_idle_workload(case, conclusion)
     )
-    if without is not None:
-        return without
+    if special is not None:
+        return special
     bug = pods.find_upstream_bug(case)
     if bug is not None:
         conclusion = replace(
             conclusion, headline=Headline(told=(Told(bug),)), causes=(bug, *conclusion.causes)
         )
     return (
-        _of_other_scheduler(case, conclusion)
-        or (_binding(case, conclusion) if conclusion.fits else None)
-        or _of_group(diagnosis, conclusion)
-        or _conditioned(diagnosis, conclusion)
+        _conclude_other_scheduler(case, conclusion)
+        or (_conclude_binding(case, conclusion) if conclusion.fits else None)
+        or _conclude_gang(diagnosis, conclusion)
+        or _apply_condition(diagnosis, conclusion)
     )
 
 
-def _pod_alone(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Conclusion for a pod whose devices were not compared, with what the pod itself shows."""
+def _apply_pod_alone(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
+    """Apply what the pod itself shows where its devices were not compared."""
     case = diagnosis.case
     conclusion = replace(conclusion, notes=(*conclusion.notes, *_scheduler_notes(case)))
-    other = _not_created(case, conclusion) or _of_other_scheduler(case, conclusion)
+    other = _conclude_refusal(case, conclusion) or _conclude_other_scheduler(case, conclusion)
     if other is None and not case.attempt.stopped:
-        other = _binding(case, conclusion)
+        other = _conclude_binding(case, conclusion)
     return other or conclusion
 
 
 def _scheduler_notes(case: Case) -> tuple[str, ...]:
-    """What is known of another scheduler of the pod, and its own words."""
+    """Return what is known of another scheduler of the pod, and its own words."""
     scheduler = schedulers.other_scheduler(case)
     return () if scheduler is None else tuple(schedulers.notes_of(case, scheduler))
 
 
-def _leaving(case: Case, conclusion: Conclusion) -> Conclusion | None:
-    """Conclusion for a pod that is being deleted; None for others."""
+def _conclude_deletion(case: Case, conclusion: Conclusion) -> Conclusion | None:
+    """Return the conclusion for a pod that is being deleted; None for others."""
     metadata = map_at(case.question.value, "metadata")
     since = text_at(metadata, "deletionTimestamp")
     if not since:
         return None
     finalizers = tuple(str(name) for name in list_at(metadata, "finalizers"))
     cause = PodDeleting(pod="/".join(case.question.key), since=since, finalizers=finalizers)
-    return of_cause("blocked", cause, conclusion.scheduler_message, conclusion.notes)
+    return conclude_from_cause("blocked", cause, conclusion.scheduler_message, conclusion.notes)
 
 
-def _not_created(case: Case, conclusion: Conclusion) -> Conclusion | None:
-    refused = pods.find_pod_refusal(case)
-    if refused is None:
+def _conclude_refusal(case: Case, conclusion: Conclusion) -> Conclusion | None:
+    """Return the conclusion for a pod that the API server refuses to create; None for others."""
+    refusal = pods.find_pod_refusal(case)
+    if refusal is None:
         return None
-    headline = Headline("there is no pod", (Told(refused, ": "),))
-    causes = (refused, *conclusion.causes)
+    headline = Headline("there is no pod", (Told(refusal, ": "),))
+    causes = (refusal, *conclusion.causes)
     return replace(
         conclusion,
         verdict="blocked",
@@ -329,21 +374,24 @@ def _not_created(case: Case, conclusion: Conclusion) -> Conclusion | None:
     )
 
 
-def _resting(case: Case, conclusion: Conclusion) -> Conclusion | None:
-    """Conclusion for a workload that wants no pods now; None for others."""
-    asked = case.question
-    resting = idle(asked.kind, asked.key, case.state.get(asked.kind, asked.key))
-    if resting is None:
+def _conclude_idle_workload(case: Case, conclusion: Conclusion) -> Conclusion | None:
+    """Return the conclusion for a workload that wants no pods now; None for others."""
+    question = case.question
+    idle_workload = idle(question.kind, question.key, case.state.get(question.kind, question.key))
+    if idle_workload is None:
         return None
     return replace(
         conclusion,
-        headline=replace(conclusion.headline, before=f"{resting.why}. If it created one: "),
+        headline=replace(conclusion.headline, before=f"{idle_workload.why}. If it created one: "),
     )
 
 
-def _of_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion | None:
-    """Conclusion for a pod of another scheduler, which kube-scheduler's view of it follows; None
-    for pods of a kube-scheduler, whatever its name."""
+def _conclude_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion | None:
+    """Return the conclusion for a pod of another scheduler; None for pods of a kube-scheduler of
+    any name.
+
+    kube-scheduler's view of the pod follows in the headline.
+    """
     scheduler = schedulers.other_scheduler(case)
     if scheduler is None or scheduler.is_kube_scheduler:
         return None
@@ -371,8 +419,10 @@ def _of_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion | None
 
 
 def _verdict_of_other(cause: RunningScheduler | UnseenScheduler, verdict: Verdict) -> Verdict:
-    """Verdict on a pod of another scheduler, of which kube-scheduler's is ``verdict``: where that
-    places the pod and the other is silent, nothing is decided."""
+    """Return the verdict on a pod of another scheduler; ``verdict`` is kube-scheduler's.
+
+    If kube-scheduler would place the pod and the other scheduler is silent, nothing is decided.
+    """
     if isinstance(cause, UnseenScheduler) or cause.refusal:
         return "blocked"
     if verdict not in FITS and verdict != "undecided":
@@ -380,110 +430,132 @@ def _verdict_of_other(cause: RunningScheduler | UnseenScheduler, verdict: Verdic
     return "blocked" if cause.words else "undecided"
 
 
-def _binding(case: Case, conclusion: Conclusion) -> Conclusion | None:
-    """Conclusion for a pod that waits for binding conditions; None for others."""
-    awaited = pods.find_pending_binding(case)
-    if awaited is None:
+def _conclude_binding(case: Case, conclusion: Conclusion) -> Conclusion | None:
+    """Return the conclusion for a pod that waits for binding conditions; None for others."""
+    pending = pods.find_pending_binding(case)
+    if pending is None:
         return None
-    return of_cause("blocked", awaited, conclusion.scheduler_message, conclusion.notes)
+    return conclude_from_cause("blocked", pending, conclusion.scheduler_message, conclusion.notes)
 
 
-def _of_group(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion | None:
+def _conclude_gang(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion | None:
+    """Return the conclusion for a pod that waits for its gang; None for others."""
     case, group = diagnosis.case, diagnosis.group
     if not group.causes or not (conclusion.fits or isinstance(group.causes[0], PodGroupMissing)):
         return None
-    own = group.causes[0]
-    lacks = (
-        isinstance(own, GangTooSmall)
+    gang_cause = group.causes[0]
+    is_too_small = (
+        isinstance(gang_cause, GangTooSmall)
         and group.case is not None
         and _verdict(group.case.attempt) == "unallocatable"
     )
-    whole = of_cause("unallocatable" if lacks else "blocked", own, _message(case), conclusion.notes)
-    return replace(whole, causes=group.causes if conclusion.fits else (own, *conclusion.causes))
+    conclusion_for_gang = conclude_from_cause(
+        "unallocatable" if is_too_small else "blocked",
+        gang_cause,
+        _condition_message(case),
+        conclusion.notes,
+    )
+    return replace(
+        conclusion_for_gang,
+        causes=group.causes if conclusion.fits else (gang_cause, *conclusion.causes),
+    )
 
 
-def _message(case: Case) -> str | None:
+def _condition_message(case: Case) -> str | None:
     return text_at(pods.scheduling_condition(case.question.value), "message") or None
 
 
-def _conditioned(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Conclusion with what the pod's condition says beyond the attempt."""
+def _apply_condition(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
+    """Apply what the pod's condition says beyond the attempt."""
     case = diagnosis.case
     conclusion = replace(conclusion, notes=(*conclusion.notes, *pods.note_unchecked_volumes(case)))
-    message = _message(case)
+    message = _condition_message(case)
     fitting = [n for n in diagnosis.found if n.verdict == "allocatable"] if conclusion.fits else []
-    taking = pods.device_that_takes_resources(
-        case, (given for node in fitting for given in node.allocation)
+    consuming_device = pods.device_that_takes_resources(
+        case, (device for node in fitting for device in node.allocation)
     )
     volumes = case.scheduler.volumes(case.pod).known
-    foreign = unchecked(message or "", volumes=volumes, amounts=not taking)
-    if taking:
-        note = f"device {taking} takes resources of the node (nodeAllocatableResources), which are not counted here"
+    unchecked_parts = unchecked(message or "", volumes=volumes, amounts=not consuming_device)
+    if consuming_device:
+        note = (
+            f"device {consuming_device} takes resources of the node (nodeAllocatableResources),"
+            " which are not counted here"
+        )
         conclusion = replace(conclusion, notes=(*conclusion.notes, note))
     if conclusion.fits and message:
-        other = _other_release(case, message)
-        if other is not None:
-            note = f"the pod's condition was written by Kubernetes {other} or near it, which does not place this pod"
-            return replace(conclusion, notes=(*conclusion.notes, note))
-        held_back = _held_back(case, fitting, foreign)
-        if held_back is not None:
-            return replace(held_back, scheduler_message=message, notes=conclusion.notes)
-        lacking = pods.find_missing_input(case, message)
-        if lacking:
-            cause = InputIncomplete(
-                said_by=message.partition(" preemption:")[0].rstrip("."), absent=lacking
+        writer = _release_of_condition(case, message)
+        if writer is not None:
+            note = (
+                f"the pod's condition was written by Kubernetes {writer} or near it, which does not"
+                " place this pod"
             )
-            return of_cause("blocked", cause, message, conclusion.notes)
-    elsewhere = (
+            return replace(conclusion, notes=(*conclusion.notes, note))
+        refusal = _conclude_unchecked(case, fitting, unchecked_parts)
+        if refusal is not None:
+            return replace(refusal, scheduler_message=message, notes=conclusion.notes)
+        missing = pods.find_missing_input(case, message)
+        if missing:
+            cause = InputIncomplete(
+                said_by=message.partition(" preemption:")[0].rstrip("."), absent=missing
+            )
+            return conclude_from_cause("blocked", cause, message, conclusion.notes)
+    quotes = (
         f"the pod's condition says, of what is not checked here: {of_nodes(*part)}"
-        for part in foreign
+        for part in unchecked_parts
     )
-    conclusion = replace(conclusion, notes=(*conclusion.notes, *elsewhere))
-    if any(count is None for count, _ in foreign):
+    conclusion = replace(conclusion, notes=(*conclusion.notes, *quotes))
+    if any(count is None for count, _ in unchecked_parts):
         conclusion = replace(
             conclusion, scheduler_message=message
         )  # the scheduler stopped before this verdict
-    return _outdated(case, fitting[0], conclusion) if fitting else conclusion
+    return _conclude_outdated_condition(case, fitting[0], conclusion) if fitting else conclusion
 
 
-def _outdated(case: Case, fitting: NodeFindings, conclusion: Conclusion) -> Conclusion:
-    """Conclusion for a pod that fits now and has a condition that says otherwise; the same for others."""
+def _conclude_outdated_condition(
+    case: Case, fitting: NodeFindings, conclusion: Conclusion
+) -> Conclusion:
+    """Return the conclusion for a pod that fits now although its condition says otherwise.
+
+    Other conclusions are returned unchanged.
+    """
     condition = pods.scheduling_condition(case.question.value)
     if not condition:
         return conclusion
     since = text_at(condition, "lastTransitionTime")
-    leaving = preempted(case.state, case.question.value)
+    victims = preempted(case.state, case.question.value)
     nominated = text_at(case.question.value, "status", "nominatedNodeName")
     unbound = (
         tuple(name for name, phase in pods.volumes_of(case) if phase == "Pending")
         if nominated
         else ()
     )
-    if leaving or unbound:
-        waits = WouldFitNow(nodes=(nominated,), since=since, leaving=leaving, unbound=unbound)
-        return of_cause("blocked", waits, _message(case), conclusion.notes)
-    now = WouldFitNow(
+    if victims or unbound:
+        cause = WouldFitNow(nodes=(nominated,), since=since, leaving=victims, unbound=unbound)
+        return conclude_from_cause("blocked", cause, _condition_message(case), conclusion.notes)
+    cause_now = WouldFitNow(
         nodes=(fitting.name,),
         devices=tuple(f"{a.driver}/{a.pool}/{a.device}" for a in fitting.allocation),
         pod_claim=next((c.name for c in case.attempt.claims if c.name), None),
         since=since,
     )
     headline = Headline(f"would fit now on {fitting.name}; the scheduler has not tried again")
-    return Conclusion("blocked", headline, (now,), _message(case), conclusion.notes)
+    return Conclusion("blocked", headline, (cause_now,), _condition_message(case), conclusion.notes)
 
 
-def _held_back(
-    case: Case, fitting: Sequence[NodeFindings], foreign: Sequence[tuple[int | None, str]]
+def _conclude_unchecked(
+    case: Case, fitting: Sequence[NodeFindings], parts: Sequence[tuple[int | None, str]]
 ) -> Conclusion | None:
-    """Conclusion for a pod that fits, if plugins that are not checked here may refuse each of its nodes."""
+    """Return the conclusion for a pod that fits, if plugins that are not checked here may refuse
+    each node.
+    """
     total = sum(n.count for n in fitting)
     if (
-        not foreign
+        not parts
         or not fitting
-        or sum(total if count is None else count for count, _ in foreign) < total
+        or sum(total if count is None else count for count, _ in parts) < total
     ):
         return None
-    quotes = tuple(of_nodes(*part) for part in foreign)
+    quotes = tuple(of_nodes(*part) for part in parts)
     plugin = "VolumeBinding" if any("volume" in quote.lower() for quote in quotes) else None
     volumes = tuple(pods.volumes_of(case)) if plugin is not None else ()
     nodes = tuple(n.name for n in fitting)
@@ -497,25 +569,23 @@ def _held_back(
         users=users,
         used=used,
     )
-    where = fitting[0].name + (f" and {total - 1} more" if total > 1 else "")
-    lead = f"the scheduler says: {'; '.join(quotes)}; without that it would fit on {where}"
+    nodes_text = fitting[0].name + (f" and {total - 1} more" if total > 1 else "")
+    lead = f"the scheduler says: {'; '.join(quotes)}; without that it would fit on {nodes_text}"
     return Conclusion("blocked", Headline(lead), (cause,))
 
 
-def _other_release(case: Case, condition: str) -> str | None:
-    """Release that wrote a condition, if it is not the assumed one and refuses the pod as it is now."""
-    older = (
+def _release_of_condition(case: Case, condition: str) -> str | None:
+    """Return the release that wrote a condition, if it is not the assumed one and refuses the pod
+    as it is now.
+    """
+    is_older = (
         "still not schedulable, preemption" in condition
         or "no new claims to deallocate" in condition
     )
     since = CHANGES["preemption-after-claims"].since
-    writer = (
-        RELEASES[RELEASES.index(since) - 1]
-        if older
-        else since
-        if "preemption:" in condition
-        else None
-    )
+    writer = since if "preemption:" in condition else None
+    if is_older:
+        writer = RELEASES[RELEASES.index(since) - 1]
     if writer is None or (
         case.scheduler.features.has("preemption-after-claims") == (writer == since)
     ):
@@ -527,8 +597,11 @@ def _other_release(case: Case, condition: str) -> str | None:
 # -- what is not known of a preview --
 
 
-def _doubt(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Leave undecided what a name decides that is not known of a preview; nothing is built on such a name."""
+def _apply_preview_doubts(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
+    """Leave undecided what a name decides that is not known of a preview.
+
+    Nothing is built on such a name.
+    """
     if conclusion.verdict == "blocked":
         return conclusion
     doubts = tuple(find_doubts(diagnosis.case))
@@ -541,66 +614,78 @@ def _doubt(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
 
 # -- what may not be read --
 
-_GLOSS = (
-    '"cannot allocate all claims" means that on these nodes too few devices match the claims of the pod, or too few of '
-    "those are free"
+_EXPLANATION_OF_MESSAGE = (
+    '"cannot allocate all claims" means that on these nodes too few devices match the claims of the'
+    " pod, or too few of those are free"
 )
 
 
-def _of_message(diagnosis: Diagnosis) -> Conclusion:
-    """Conclusion where devices cannot be compared: the scheduler's message, and why nothing can be added to it."""
+def _conclude_from_message(diagnosis: Diagnosis) -> Conclusion:
+    """Return the conclusion where devices cannot be compared: the scheduler's message, and what is
+    missing.
+    """
     case = diagnosis.case
-    behind = tuple(find_pod_not_tried(case))
-    cause = _not_readable(diagnosis)
-    gloss = (_GLOSS,) if "cannot allocate all claims" in cause.quote else ()
+    underlying = tuple(find_pod_not_tried(case))
+    cause = _cause_of_unreadable(diagnosis)
+    explanation = (_EXPLANATION_OF_MESSAGE,) if "cannot allocate all claims" in cause.quote else ()
     notes = (
-        *gloss,
+        *explanation,
         *note_replicas_with_devices(case),
         *pods.note_unchecked_volumes(case),
-        *map(case.say, behind),
+        *map(case.say, underlying),
     )
-    return Conclusion("undecided", _open(cause), (cause,), _message(case), notes, (), behind)
+    return Conclusion(
+        "undecided",
+        _headline_if_undecided(cause),
+        (cause,),
+        _condition_message(case),
+        notes,
+        (),
+        underlying,
+    )
 
 
-def _unread(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Conclusion with what could not be read, which may keep a subject from fitting but never makes one fit."""
-    blind, case = diagnosis.attempted.blind, diagnosis.case
-    if not blind.parts:
+def _apply_permissions(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
+    """Apply what could not be read: it may keep a subject from fitting but never makes one fit."""
+    permissions, case = diagnosis.attempted.blind, diagnosis.case
+    if not permissions.parts:
         return conclusion
-    placeless = case.state.rights.hidden("Node") and any(
+    has_shared_slices = case.state.rights.hidden("Node") and any(
         not item.spec.node_name for item in case.scheduler.slices
     )
-    promising = conclusion.fits or (
+    may_fit = conclusion.fits or (
         bool(conclusion.causes) and isinstance(conclusion.causes[0], WouldFitNow)
     )
-    if not promising and not (placeless and conclusion.verdict == "unallocatable"):
-        return replace(conclusion, notes=(*conclusion.notes, *blind.sentences))
+    if not may_fit and not (has_shared_slices and conclusion.verdict == "unallocatable"):
+        return replace(conclusion, notes=(*conclusion.notes, *permissions.sentences))
     nodes = (
         tuple(node.name for node in diagnosis.found if node.verdict == "allocatable")
-        if promising
+        if may_fit
         else ()
     )
-    cause = _not_readable(diagnosis, nodes)
-    causes = (cause, *(conclusion.causes if not promising else ()))
-    message = _message(case)
+    cause = _cause_of_unreadable(diagnosis, nodes)
+    causes = (cause, *(conclusion.causes if not may_fit else ()))
+    message = _condition_message(case)
     return replace(
         conclusion,
         verdict="undecided",
-        headline=_open(cause),
+        headline=_headline_if_undecided(cause),
         causes=causes,
         scheduler_message=message,
     )
 
 
-def _not_readable(diagnosis: Diagnosis, nodes: tuple[str, ...] = ()) -> NotReadable:
-    """What may not be read, and the scheduler's own message; ``nodes`` fit, judging by what may be."""
-    quote = (_message(diagnosis.case) or "").partition(". ")[0].rstrip(".")
+def _cause_of_unreadable(diagnosis: Diagnosis, nodes: tuple[str, ...] = ()) -> NotReadable:
+    """Return what may not be read as a cause, with the scheduler's message; ``nodes`` fit by what
+    may be read.
+    """
+    quote = (_condition_message(diagnosis.case) or "").partition(". ")[0].rstrip(".")
     missing = diagnosis.attempted.blind.sentences
     return NotReadable(missing=missing, quote=quote, nodes=nodes, fitting=bool(nodes))
 
 
-def _open(cause: NotReadable) -> Headline:
-    """Headline of an undecided answer."""
+def _headline_if_undecided(cause: NotReadable) -> Headline:
+    """Return the headline of an undecided answer."""
     if cause.quote or cause.fitting:
         return Headline(told=(Told(cause),))
     return Headline("cannot be decided", (Told(cause, ": "),))
@@ -609,8 +694,8 @@ def _open(cause: NotReadable) -> Headline:
 # -- claims --
 
 
-def _unused_claim(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Conclusion for a claim that no pod uses: pending is its normal state."""
+def _apply_no_consumer(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
+    """Apply that no pod uses a claim: pending is its normal state."""
     conclusion = replace(conclusion, scheduler_message=None)
     question = diagnosis.case.question
     if question.kind != "ResourceClaim" or not text_at(question.value, "metadata", "uid"):
@@ -626,28 +711,31 @@ def _unused_claim(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     return replace(conclusion, verdict="blocked", headline=headline, causes=causes)
 
 
-def _claim_first(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Conclusion about a pod; where one of its claims was asked about, with the causes of that claim first."""
+def _put_claim_first(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
+    """Put the causes of the claim first that the user asked about, if the answer is about its
+    pod.
+    """
     subject = diagnosis.attempted.subject
     if subject.kind == diagnosis.case.question.kind or conclusion.fits:
         return conclusion
     claim = f"{subject.namespace}/{subject.name}"
-
-    def of(cause: Cause) -> str | None:
-        return cause.about[0].claim if cause.about else getattr(cause, "claim", None)
-
-    own = [c for c in conclusion.causes if of(c) == claim]
-    others = [c for c in conclusion.causes if of(c) not in (None, claim)]
-    if not others or of(conclusion.causes[0]) in (None, claim):
+    claim_causes = [c for c in conclusion.causes if _claim_of(c) == claim]
+    other_causes = [c for c in conclusion.causes if _claim_of(c) not in (None, claim)]
+    if not other_causes or _claim_of(conclusion.causes[0]) in (None, claim):
         return conclusion
     headline = conclusion.headline
-    if not own:
-        waits = f"the pod waits for its other claim {of(others[0])}, and "
-        return replace(conclusion, headline=replace(headline, before=waits))
-    rest = [c for c in conclusion.causes if of(c) != claim]
+    if not claim_causes:
+        lead = f"the pod waits for its other claim {_claim_of(other_causes[0])}, and "
+        return replace(conclusion, headline=replace(headline, before=lead))
+    remaining = [c for c in conclusion.causes if _claim_of(c) != claim]
     headline = replace(
         headline,
         before="the pod ",
-        told=(*headline.told, Told(own[0], "; of this claim: ", brief=True)),
+        told=(*headline.told, Told(claim_causes[0], "; of this claim: ", brief=True)),
     )
-    return replace(conclusion, headline=headline, causes=(*own, *rest))
+    return replace(conclusion, headline=headline, causes=(*claim_causes, *remaining))
+
+
+def _claim_of(cause: Cause) -> str | None:
+    """Return the claim that a cause is about."""
+    return cause.about[0].claim if cause.about else getattr(cause, "claim", None)

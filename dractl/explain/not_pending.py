@@ -13,7 +13,7 @@ from dractl.explain.after_scheduling import PlacedPod
 from dractl.explain.answer import NodeAnswer
 from dractl.explain.ask import Question
 from dractl.explain.build import Parts
-from dractl.explain.conclude import Conclusion, of_cause
+from dractl.explain.conclude import Conclusion, conclude_from_cause
 from dractl.explain.diagnosis.nodes import allocation_of
 from dractl.explain.reasons.claims import ClaimDeleting
 from dractl.explain.reasons.headline import Headline
@@ -44,7 +44,7 @@ def conclude_placed_pod(
     )
     manual = None if on_node.pod.ended else _cause_of_manual_placement(scheduler, question, claims)
     if manual is not None:
-        return of_cause("blocked", manual), Parts(nodes=nodes, notes=unlisted.sentences)
+        return conclude_from_cause("blocked", manual), Parts(nodes=nodes, notes=unlisted.sentences)
     cause = after_scheduling.find_cause(on_node)
     notes: tuple[str, ...] = ()
     if not on_node.pod.ended:
@@ -56,7 +56,7 @@ def conclude_placed_pod(
     parts = Parts(nodes=nodes, notes=notes)
     if cause is None:
         return Conclusion("allocated", Headline(after_scheduling.headline_of(on_node.pod))), parts
-    return of_cause("allocated" if cause.passing else "failing", cause), parts
+    return conclude_from_cause("allocated" if cause.passing else "failing", cause), parts
 
 
 def _cause_of_manual_placement(
@@ -82,7 +82,9 @@ def _cause_of_manual_placement(
 def conclude_claim(claim: PodClaim) -> tuple[Conclusion, Parts]:
     """Return the conclusion about a claim that is allocated or is being deleted."""
     if not claim.allocated:
-        return of_cause("blocked", ClaimDeleting(claim=claim.full_name, asked=True)), Parts()
+        return conclude_from_cause(
+            "blocked", ClaimDeleting(claim=claim.full_name, asked=True)
+        ), Parts()
     selector = at(claim.value, "status", "allocation", "nodeSelector")
     names = [
         str(name)

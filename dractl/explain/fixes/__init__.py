@@ -19,6 +19,6 @@ from dractl.explain.fixes import (  # noqa: F401
     taints,
 )
 from dractl.explain.fixes.candidates import Candidate, FixProblem
-from dractl.explain.fixes.search import Found, corrections, find_fixes
+from dractl.explain.fixes.search import FixResult, corrections, find_fixes
 
-__all__ = ["Candidate", "FixProblem", "Found", "corrections", "find_fixes"]
+__all__ = ["Candidate", "FixProblem", "FixResult", "corrections", "find_fixes"]

@@ -55,7 +55,7 @@ _ENDS = (Preference.LAST, Preference.OUTAGE)
 _VAIN = 2  # changes that are named although they do not help
 
 
-class Found(Struct, frozen=True):
+class FixResult(Struct, frozen=True):
     """Fixes, and notes about changes that are not enough; ``next`` are the next steps after such a change, where there
     is no fix."""
 
@@ -64,12 +64,12 @@ class Found(Struct, frozen=True):
     next: tuple[NextStep, ...] = ()
 
 
-def find_fixes(problem: FixProblem, most: int, explain: Explain) -> Found:
+def find_fixes(problem: FixProblem, most: int, explain: Explain) -> FixResult:
     """Up to ``most`` verified fixes, in the order in which an experienced engineer would consider them. ``explain``
     answers a question about another cluster, with so many fixes."""
     unseen = any(isinstance(cause, PodGroupMissing) and cause.unseen for cause in problem.causes)
     if unseen or isinstance(problem.first, PodDeleting):
-        return Found()  # nothing is tried until its group is there; nothing of its name can be made until it is gone
+        return FixResult()  # nothing is tried until its group is there; nothing of its name can be made until it is gone
     candidates = sorted(candidates_for(problem), key=lambda c: c.size)
     # Where it fits already, to change anything is to do too much.
     only = Topic.WAIT if isinstance(problem.first, WouldFitNow) else None
@@ -152,7 +152,7 @@ def find_fixes(problem: FixProblem, most: int, explain: Explain) -> Found:
     later = [c for c, then in vain.values() if then.behind]
     better = (c for c in later if not shown or c.preference < shown[0][0].preference)
     after += tuple(_of_little_use(problem, candidate) for candidate in better)[:_VAIN]
-    return Found(found, (*wrong, *held, *others), after)
+    return FixResult(found, (*wrong, *held, *others), after)
 
 
 def corrections(problem: FixProblem) -> tuple[NextStep, ...]:
