@@ -376,21 +376,21 @@ def plain(value: Any) -> Any:
     return value
 
 
-_KINDS = 8  # kinds of devices whose evaluation is shown
-_CALLED = {"request_name": "request"}  # the name of a request that has no claim yet
+MAX_EVALUATIONS = 8  # kinds of devices whose evaluation is shown
+_FIELD_NAMES = {"request_name": "request"}  # the name of a request that has no claim yet
 _KEYS = frozenset(Reason.__struct_fields__)
 
 
 def reason_of(cause: Cause, names: Names, pod_claim: str | None = None) -> Reason:
-    """A cause as JSON shows it; ``pod_claim`` is what the pod calls the claim of the first
-    request.
+    """Encode a cause as JSON shows it; ``pod_claim`` is the name that the pod gives the claim of
+    the first request.
     """
     facts: dict[str, Any] = {}
-    for claim_fields in cause.__struct_fields__:
-        name = "found" if claim_fields == cause.found else _CALLED.get(claim_fields, claim_fields)
-        value = getattr(cause, claim_fields)
-        if name in _KEYS and claim_fields != "request" and value is not None:
-            facts[name] = value[:_KINDS] if name == "evaluated" else value
+    for attribute in cause.__struct_fields__:
+        name = "found" if attribute == cause.found else _FIELD_NAMES.get(attribute, attribute)
+        value = getattr(cause, attribute)
+        if name in _KEYS and attribute != "request" and value is not None:
+            facts[name] = value[:MAX_EVALUATIONS] if name == "evaluated" else value
     if cause.about:
         several = len({ref.claim for ref in cause.about}) > 1
         facts["claim"] = cause.about[0].claim

@@ -141,8 +141,8 @@ class Explainer:
         return notes[:MAX_DEVICE_PLUGIN_NOTES]
 
     def _conclude_placed(self, inquiry: Inquiry) -> tuple[Conclusion, Parts]:
-        """Conclude about a pod that is on its node or has ended, with the changes after which it
-        can start.
+        """Return the conclusion about a pod that is on its node or has ended, with the changes
+        after which it can start.
         """
         question, claims = (
             inquiry.question,
