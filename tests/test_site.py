@@ -1,4 +1,5 @@
-"""The pages of the documentation site link to each other, and promise nothing that is not there yet."""
+"""The pages of the documentation site link to each other, and promise nothing that is not there
+yet."""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ def test_links_of_the_built_site_are_checked(tmp_path: Path) -> None:
 
 
 INSTALLS = re.compile(
-    r"""\b(?:pipx?|uv\ tool|uv\ pip|krew|brew)\ install(?:\ -\S+)*\ ['"]?(?:dractl|dra)\b(?![./])""",
+    r"""\b(?:pipx?|uv\ tool|uv\ pip|krew|brew)\ install(?:\ -\S+)*
+    \ ['"]?(?:dractl|dra)\b(?![./])""",
     re.VERBOSE,
 )
 CAVEAT = re.compile(r"not\s+released\s+yet|once\s+released", re.IGNORECASE)

@@ -1,7 +1,8 @@
 """Checks the links of the built documentation site: ``python tools/check_links.py [build/html]``.
 
-Each address within the site must be a file of it, and each fragment an ``id`` there; and no page may load anything from
-another site. ``mkdocs build --strict`` reads Markdown only: it sees neither HTML in pages nor what the theme adds.
+Each address within the site must be a file of it, and each fragment an ``id`` there; and no page
+may load anything from another site. ``mkdocs build --strict`` reads Markdown only: it sees neither
+HTML in pages nor what the theme adds.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class Page(HTMLParser):
 
 
 def broken_links(site: Path) -> Iterator[str]:
-    """Yield a line for each address of a page that leads nowhere, and for each thing loaded from elsewhere."""
+    """Yield a line for each address of a page that leads nowhere, and for each thing loaded from
+    elsewhere."""
     pages = {path: Page(path.read_text("utf-8")) for path in sorted(site.rglob("*.html"))}
     for path, page in pages.items():
         at = path.relative_to(site)

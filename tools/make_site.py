@@ -1,7 +1,9 @@
-"""Writes the pages of the documentation site to build/site: docs/, docs/site/, and one page for each rule, reason and
-driver, made from the files that `dractl rule` reads. Then: ``mkdocs build --strict``, and ``python tools/check_links.py``.
+"""Writes the pages of the documentation site to build/site: docs/, docs/site/, and one page for
+each rule, reason and driver, made from the files that `dractl rule` reads. Then: ``mkdocs build
+--strict``, and ``python tools/check_links.py``.
 
-A rule's page is at ``rules/CODE/``: lint's reports link to it (``dractl/lint/registry.py``), so it never moves.
+A rule's page is at ``rules/CODE/``: lint's reports link to it (``dractl/lint/registry.py``), so it
+never moves.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ def main() -> None:
 
 
 def pages() -> dict[str, str]:
-    """Return the text of each page of the site by its name: what people wrote, and what is made here."""
+    """Return the text of each page of the site by its name: what people wrote, and what is made
+    here."""
     written = {
         name: move_links((ROOT / path).read_text(encoding="utf-8"), path)
         for path, name in page_names(ROOT).items()
@@ -56,7 +59,8 @@ def pages() -> dict[str, str]:
 
 
 def page_names(root: Path) -> dict[str, str]:
-    """Return the Markdown files of the repository that are pages of the site, and what each is called there."""
+    """Return the Markdown files of the repository that are pages of the site, and what each is
+    called there."""
     files = [*(root / "docs").glob("*.md"), *(root / "docs" / "site").glob("*.md")]
     return {
         **{str(file.relative_to(root)): file.name for file in sorted(files)},
@@ -65,8 +69,9 @@ def page_names(root: Path) -> dict[str, str]:
 
 
 def move_links(text: str, path: str, root: Path = ROOT) -> str:
-    """Point the links of the file at ``path`` to pages of the site. Of a link to a file of the repository that is no
-    page, the text alone stays; a name that the repository does not have is a page that is made here."""
+    """Point the links of the file at ``path`` to pages of the site. Of a link to a file of the
+    repository that is no page, the text alone stays; a name that the repository does not have is a
+    page that is made here."""
     names = page_names(root)
 
     def moved(link: re.Match[str]) -> str:
@@ -173,14 +178,16 @@ def drivers() -> dict[str, str]:
         lines = [f"# {name}", "", f"{catalogue.title}. Source: {catalogue.source}.", ""]
         if catalogue.versions:
             lines += [
-                f"Versions: {', '.join(catalogue.versions)}; the newest release is {catalogue.released}.",
+                f"Versions: {', '.join(catalogue.versions)}; the newest release is "
+                f"{catalogue.released}.",
                 "",
             ]
         lines += ["## Attributes", "", "| name | type | | versions | on |", "|---|---|---|---|---|"]
         for row in catalogue.attributes:
             about = "; ".join(filter(None, (row.about, row.when)))
             lines.append(
-                f"| `{row.name}` | {row.type} | {cell(about)} | {span(row)} | {', '.join(row.devices)} |"
+                f"| `{row.name}` | {row.type} | {cell(about)} | {span(row)} "
+                f"| {', '.join(row.devices)} |"
             )
         if catalogue.capacities:
             lines += ["", "## Capacities", "", "| name | | versions | on |", "|---|---|---|---|"]

@@ -145,7 +145,8 @@ _CALLS = (
 VITAL = frozenset(resource.kind for call in _CALLS for resource in call.resources if resource.vital)
 _SPOKEN_OF = VITAL | {"Pod", "ResourceClaimTemplate", "DeviceTaintRule"}
 _VERSION = ("version", "-o", "json")
-# The namespace of the context, the program that logs in, if there is one, and the context: no address, no secret.
+# The namespace of the context, the program that logs in, if there is one, and the context: no
+# address, no secret.
 _CONFIGURED = (
     "config",
     "view",

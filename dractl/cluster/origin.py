@@ -17,7 +17,7 @@ class Origin(Struct, frozen=True):
     """Version of the API server."""
     files: tuple[str, ...] = ()
     time: float | None = None
-    """When the cluster was read, in seconds since 1970; of files, the newest time that they have."""
+    """When the cluster was read, in seconds since 1970; of files, their newest time."""
 
     @property
     def title(self) -> str:

@@ -1,4 +1,5 @@
-"""The limits on reading a cluster: resources that its authorizer withholds, and the commands that grant them."""
+"""The limits on reading a cluster: resources that its authorizer withholds, and the commands that
+grant them."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,8 +15,8 @@ _OF_CLUSTER = ("ResourceSlice", "DeviceClass", "DeviceTaintRule", "Node", "Names
 
 
 class Unread(Struct, frozen=True):
-    """A resource that may not be listed in the whole cluster. ``namespace`` is the only one in which it may be; empty
-    if it may be listed nowhere."""
+    """A resource that may not be listed in the whole cluster. ``namespace`` is the only one in
+    which it may be; empty if it may be listed nowhere."""
 
     kind: str
     resource: str
@@ -52,20 +53,21 @@ class Rights(Struct, frozen=True):
 
     @property
     def grant(self) -> str:
-        """The commands with which an administrator allows what is missing, to a user of one namespace only what is of
-        none; empty if that is nothing."""
+        """The commands with which an administrator allows what is missing, to a user of one
+        namespace only what is of none; empty if that is nothing."""
         kinds = [one.kind for one in self.unread]
         if not any(one.namespace for one in self.unread):
             return self.allowing(*kinds)
         missing = [kind for kind in kinds if kind in _OF_CLUSTER]
         every = {kind: name for kind, name in self.resources.items() if kind in _OF_CLUSTER}
-        return self._role(_DEVICES, self._named(missing) | every) if missing else ""
+        return self._role(_DEVICES, self._find_resources(missing) | every) if missing else ""
 
     def allowing(self, *kinds: str) -> str:
-        """The commands with which an administrator allows reading those of ``kinds`` that may not be read, and all
-        else that dractl reads: whoever pastes them is not refused the next resource. A custom kind, which only some
-        pods have as their owner, gets a role of its own."""
-        missing = self._named(kinds)
+        """Return the commands with which an administrator allows reading those of ``kinds`` that
+        may not be read, and all else that dractl reads: whoever pastes them is not refused the next
+        resource. A custom kind, which only some pods have as their owner, gets a role of its own.
+        """
+        missing = self._find_resources(kinds)
         custom = {kind: name for kind, name in missing.items() if kind not in self.resources}
         if not self.resources:
             return self._role(_ROLE, missing) if missing else ""
@@ -74,7 +76,7 @@ class Rights(Struct, frozen=True):
             roles.append(self._role(f"{_ROLE}-{plural_of(name)}", {kind: name}))
         return " && ".join(roles)
 
-    def _named(self, kinds: Iterable[str]) -> dict[str, str]:
+    def _find_resources(self, kinds: Iterable[str]) -> dict[str, str]:
         """Return the resources of those of ``kinds`` that may not be read."""
         return {one.kind: one.resource for one in self.unread if one.kind in kinds}
 
@@ -85,7 +87,8 @@ class Rights(Struct, frozen=True):
         option, subject = "user", self.user or "NAME"
         if account != self.user and ":" in account:
             option, subject = "serviceaccount", account
-        # Two users have two bindings. k8s.io/apimachinery pkg/api/validation/path refuses / and %, a shell more.
+        # Two users have two bindings. k8s.io/apimachinery pkg/api/validation/path refuses / and %,
+        # a shell more.
         binding = re.sub(r"[^A-Za-z0-9.]+", "-", f"{role}-{subject}").strip("-")
         return command(
             f"kubectl create clusterrole {role} --verb=get,list --resource={{}} && "

@@ -1,4 +1,5 @@
-"""What ResourceSlices have and the pack says that it does not exist: what is seen wins, and is told."""
+"""What ResourceSlices have and the pack says that it does not exist: what is seen wins, and is
+told."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +16,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9._/-]{1,130}\Z")
 
 
 def differences(objects: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """A sentence for each driver whose slices have attributes, capacities or values that the pack lacks."""
+    """A sentence for each driver whose slices have attributes, capacities or values that the pack
+    lacks."""
     return told([unknown_in(objects)])
 
 

@@ -23,8 +23,8 @@ SCHEMA = "dractl/facts/v1"
 
 
 class DriverLine(Struct, frozen=True, omit_defaults=True):
-    """A driver: the newest release that is known, a later state that was seen, the date on which it was read, and the
-    version that runs, ``newer`` if that is not known."""
+    """A driver: the newest release that is known, a later state that was seen, the date on which it
+    was read, and the version that runs, ``newer`` if that is not known."""
 
     name: str
     known: str
@@ -50,9 +50,10 @@ class ComingLine(Struct, frozen=True):
 
 
 class Summary(Struct, frozen=True):
-    """``origin``: built in, dractl-facts, or what ``--facts`` names. ``seen`` is what slices have and the pack lacks,
-    ``cluster`` the release of Kubernetes that runs, ``caveat`` what its rules are, ``unread`` the resources of the
-    cluster that may not be read: what runs may be newer than is seen."""
+    """``origin``: built in, dractl-facts, or what ``--facts`` names. ``seen`` is what slices have
+    and the pack lacks, ``cluster`` the release of Kubernetes that runs, ``caveat`` what its rules
+    are, ``unread`` the resources of the cluster that may not be read: what runs may be newer than
+    is seen."""
 
     version: str
     date: str
@@ -88,8 +89,9 @@ def summary(
     caveat: str | None = None,
     unread: Sequence[Mapping[str, str]] = (),
 ) -> Summary:
-    """What a pack knows on a day, beside what objects tell of the drivers that run. ``cluster`` is the release that
-    runs, with the ``caveat`` about its rules, ``unread`` what may not be read of it."""
+    """What a pack knows on a day, beside what objects tell of the drivers that run. ``cluster`` is
+    the release that runs, with the ``caveat`` about its rules, ``unread`` what may not be read of
+    it."""
     running = versions(objects)
     return Summary(
         pack.head.version,

@@ -1,6 +1,7 @@
 """The frame that all HTML pages share: palette, style sheet, tables and lists.
 
-A page loads nothing from elsewhere, follows the reader's light or dark scheme, and can be read on a phone.
+A page loads nothing from elsewhere, follows the reader's light or dark scheme, and can be read on a
+phone.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,7 +44,8 @@ td.n {{ text-align: right; white-space: nowrap; }}
   border-bottom: 1px solid var(--edge); }} table.rows td {{ border: 0; padding: 0; }}
   table.rows th, table.rows td:empty {{ display: none; }} }}
 @media print {{ :root {{ color-scheme: light; {PALETTE} }} body {{ max-width: none; padding: 0; }}
-  * {{ print-color-adjust: exact; }} .about, .screen {{ display: none !important; }} .wide {{ overflow: visible; }}
+  * {{ print-color-adjust: exact; }} .about, .screen {{ display: none !important; }}
+  .wide {{ overflow: visible; }}
   h1, h2, h3 {{ break-after: avoid; }} tr, li, dd, svg {{ break-inside: avoid; }} }}
 """.strip()
 
@@ -66,8 +68,8 @@ def cell(text: str, kind: str = "") -> str:
 
 
 def table(rows: Iterable[str], head: Sequence[str] = (), kind: str = "") -> str:
-    """A table that scrolls by itself if the page is narrow; each row is its cells, one after the other. Of the kind
-    ``rows`` it shows the cells of a row below each other there."""
+    """A table that scrolls by itself if the page is narrow; each row is its cells, one after the
+    other. Of the kind ``rows`` it shows the cells of a row below each other there."""
     titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     lines = "\n".join(f"<tr>{row}</tr>" for row in ([titles] if head else []))
     body = "\n".join(f"<tr>{row}</tr>" for row in rows)

@@ -482,7 +482,8 @@ SUBJECTS = {
 def test_a_pod_of_the_cluster_is_asked_about_on_a_described_machine(
     subject: str, kubectl: Kubectl, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The pod, and the claim that it uses, come from the cluster; its nodes and what they hold do not count."""
+    """The pod, and the claim that it uses, come from the cluster; its nodes and what they hold do
+    not count."""
     a_pod, a_claim = SUBJECTS[subject]
     kubectl.answers(pods=listed(a_pod), resourceclaims=listed(a_claim), nodes=listed(node("n1")))
     assert explain("pod/a", "-n", "ml", "--hardware", "dgx-h100,trn2.48xlarge") == 0

@@ -354,7 +354,7 @@ def test_a_page_of_many_subjects_begins_with_their_list(
         ("resourceclaim ml/never", "not-enough"),
     ]
     for target, title, _ in links:
-        assert f"<section id='{target}'><h1>{title} " in out
+        assert f"<section id='{target}'>\n<h1>{title} " in out
 
 
 def test_a_page_says_that_no_change_helps_only_where_changes_were_tried(

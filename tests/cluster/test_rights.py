@@ -76,7 +76,8 @@ def test_a_kind_that_owns_some_pods_has_a_role_of_its_own() -> None:
     ray = Unread("RayJob", "rayjob.v1.ray.io")
     assert Rights((ray,), "jane", SERVED).grant == (
         "kubectl create clusterrole dractl-rayjob --verb=get,list --resource=rayjob && "
-        "kubectl create clusterrolebinding dractl-rayjob-jane --clusterrole=dractl-rayjob --user=jane"
+        "kubectl create clusterrolebinding dractl-rayjob-jane --clusterrole=dractl-rayjob "
+        "--user=jane"
     )
 
 
@@ -135,7 +136,8 @@ def test_the_role_of_deploy_has_all_that_is_read(kubectl: Kubectl) -> None:  # n
 
 
 def test_nothing_is_asked_for_twice_after_a_refusal(kubectl: Kubectl) -> None:  # noqa: F811
-    """A ReplicaSet owns the pod, and may not be read: that it is an owner is no reason to ask again."""
+    """A ReplicaSet owns the pod, and may not be read: that it is an owner is no reason to ask
+    again."""
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "a", "uid": "u"}
     refused = {"err": FORBIDDEN.format("replicasets"), "code": 1}
     kubectl.answers(
@@ -148,7 +150,7 @@ def test_nothing_is_asked_for_twice_after_a_refusal(kubectl: Kubectl) -> None:  
     assert {"replicasets", "resourceslices", "devicetaintrules", "events"} <= set(resources)
 
 
-def test_a_resource_that_the_release_lacks_is_not_in_the_commands(kubectl: Kubectl) -> None:  # noqa: F811
+def test_a_resource_that_the_release_lacks_is_not_granted(kubectl: Kubectl) -> None:  # noqa: F811
     """kubectl create clusterrole refuses a resource that the server does not have."""
     unknown = 'error: the server doesn\'t have a resource type "devicetaintrules"'
     kubectl.answers(

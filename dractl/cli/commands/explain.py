@@ -74,8 +74,8 @@ Hardware = Annotated[
     Option(
         "--hardware",
         metavar="SPEC,...",
-        help="Show which described machines would serve it, and why others would not; as in `dractl render`. Of KIND/NAME "
-        "the cluster is asked, of files it is not.",
+        help="Show which described machines would serve it, and why others would not; as in "
+        "`dractl render`. Of KIND/NAME the cluster is asked, of files it is not.",
         autocompletion=completing.comma_list(completing.machines),
     ),
 ]

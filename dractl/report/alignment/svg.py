@@ -1,7 +1,8 @@
-"""Alignments as a picture: lines between the devices of two kinds, a triangle of cells for those of one.
+"""Alignments as a picture: lines between the devices of two kinds, a triangle of cells for those of
+one.
 
-A colour says whether a pair is as near as in the best allocation that the node can give; the level is the line's
-pattern, or stands in the cell.
+A colour says whether a pair is as near as in the best allocation that the node can give; the level
+is the line's pattern, or stands in the cell.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +30,7 @@ _MEANINGS = {
 
 
 class _Panel(Struct, frozen=True):
-    """A drawn alignment: its size, and the colours and patterns of lines that the legend explains."""
+    """A drawn alignment: its size, and the colours and patterns that the legend explains."""
 
     width: int
     height: int
@@ -39,8 +40,8 @@ class _Panel(Struct, frozen=True):
 
 
 def render(panels: Sequence[tuple[str, Alignment]], *, alone: bool = True) -> str:
-    """Return the panels beside each other, each with a title, above a legend. ``alone``: the file has no page with
-    colours around it."""
+    """Return the panels beside each other, each with a title, above a legend. ``alone``: the file
+    has no page with colours around it."""
     left, drawn, elements = _PAD, [], []
     for title, alignment in panels:
         panel = _panel(title, alignment)
@@ -133,7 +134,8 @@ def _device(name: str, kind: str, left: int, top: int) -> str:
 
 
 def _triangle(alignment: Alignment, colours: Mapping[str, str]) -> _Panel:
-    """Draw the devices of one kind down the diagonal: each at the end of its row, and above its column."""
+    """Draw the devices of one kind down the diagonal: each at the end of its row, and above its
+    column."""
     names = list(dict.fromkeys(name for pair in alignment.pairs for name in (pair.a, pair.b)))
     places = {name: number for number, name in enumerate(names)}
     parts = [
@@ -167,7 +169,7 @@ class _Entry(Struct, frozen=True):
 
 
 def _legend(panels: Sequence[_Panel]) -> Iterator[list[_Entry]]:
-    """Yield the rows of the legend: the colours, and the patterns of lines where there are several."""
+    """Yield the rows of the legend: colours, and patterns of lines where there are several."""
     used = {colour for panel in panels for colour in panel.colours}
     yield [_Entry(text, colour) for colour, text in _MEANINGS.items() if colour in used]
     levels = dict.fromkeys(level for panel in panels for level in panel.patterns)

@@ -1,4 +1,5 @@
-"""explain as one page of HTML that needs nothing else: the funnel as bars, the node that comes nearest as a picture."""
+"""explain as one page of HTML that needs nothing else: the funnel as bars, the node that comes
+nearest as a picture."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -24,10 +25,12 @@ body { max-width: 62rem; } table { width: 100%; }
 svg { max-width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--ink); }
 svg text.n { font-size: 11px; } svg text.s { font-size: 10px; fill: var(--soft); }
 pre { overflow-x: auto; font-size: 12px; margin: 4px 0; }
-.group { border-left: 4px solid var(--good); background: var(--box); padding: 8px 12px; margin: 0 0 18px; }
+.group { border-left: 4px solid var(--good); background: var(--box); padding: 8px 12px;
+  margin: 0 0 18px; }
 .group.no { border-color: var(--bad); }
 .share { display: flex; height: 12px; max-width: 28rem; margin: 6px 0; background: var(--edge); }
-header { margin-bottom: 16px; } section + section { border-top: 2px solid var(--edge); margin-top: 40px; padding-top: 24px; }
+header { margin-bottom: 16px; }
+section + section { border-top: 2px solid var(--edge); margin-top: 40px; padding-top: 24px; }
 .contents { margin-bottom: 32px; } .contents table { width: auto; } a { color: var(--gpu); }
 .share .on { background: var(--gpu); } .share .more { background: var(--good); }
 """
@@ -50,8 +53,8 @@ def render(
     now: float | None = None,
     origin: Origin = NOWHERE,
 ) -> str:
-    """Return the page: where it is from, the groups, then a section for each subject, or ``otherwise`` if there is
-    none. ``now`` (seconds since 1970) gives ages."""
+    """Return the page: where it is from, the groups, then a section for each subject, or
+    ``otherwise`` if there is none. ``now`` (seconds since 1970) gives ages."""
     title = (
         explanations[0].subject.title if len(explanations) == 1 else f"{len(explanations)} subjects"
     )
@@ -65,7 +68,8 @@ def render(
 
 
 def _header(origin: Origin) -> Iterator[str]:
-    """Yield where the objects are from, and the command: a ticket is read by somebody who ran neither."""
+    """Yield where the objects are from, and the command: a ticket is read by somebody who ran
+    neither."""
     command = invocation()
     yield f"<header class=soft><p>{escape(origin.title)}</p>"
     yield f"<p><code>{escape(command)}</code></p>" if command else ""
@@ -91,17 +95,20 @@ def _mark(e: Explanation) -> tuple[str, str]:
 
 
 def _group(group: Group) -> Iterator[str]:
-    """A box with the sentences of the text report, and a bar: pods on nodes, pods that fit, and the rest."""
+    """A box with the sentences of the text report, and a bar: pods on nodes, pods that fit, and the
+    rest."""
     said = explain_groups.sentences(group)
     good = explain_groups.is_good(group)
     mark, look = ("✓", "good") if good else ("✗", "bad")
     shares = (("on", group.placed, "on nodes"), ("more", group.fits, "more fit"))
     bars = "".join(
-        f"<i class={name} style='width:{100 * count / max(group.replicas, 1):.1f}%' title='{count} {words}'></i>"
+        f"<i class={name} style='width:{100 * count / max(group.replicas, 1):.1f}%' "
+        f"title='{count} {words}'></i>"
         for name, count, words in shares
     )
     yield f"<div class='group{'' if good else ' no'}'><p class=verdict><b class={look}>{mark}</b> "
-    yield f"<b>{escape(explain_groups.title(group))}</b>: {escape(said[0])}</p><div class=share>{bars}</div>"
+    yield f"<b>{escape(explain_groups.title(group))}</b>: {escape(said[0])}</p>"
+    yield f"<div class=share>{bars}</div>"
     yield from (f"<p>{escape(line)}</p>" for line in said[1:])
     yield "</div>"
 
@@ -112,7 +119,8 @@ def _section(e: Explanation, number: int, now: float | None) -> Iterator[str]:
     told = (
         f"{waits} " * bool(waits) + f"Kubernetes {e.release}" + (f" ({origin})" if origin else "")
     )
-    yield f"<section id='subject-{number}'><h1>{escape(e.title)} <small class=soft>{escape(told)}</small></h1>"
+    yield f"<section id='subject-{number}'>"
+    yield f"<h1>{escape(e.title)} <small class=soft>{escape(told)}</small></h1>"
     mark, look = _mark(e)
     cause, *below = explain_opening.lines(e)
     yield f"<p class=verdict><b class={look}>{mark}</b> {escape(cause)}</p>"
@@ -159,7 +167,8 @@ def _funnel(stages: Sequence[FunnelStage]) -> Iterator[str]:
 
 
 def _picture(e: Explanation) -> Iterator[str]:
-    """The node's devices in the boxes of their PCIe roots, or NUMA nodes where no root is published."""
+    """The node's devices in the boxes of their PCIe roots, or NUMA nodes where no root is
+    published."""
     name = e.subject.name if e.subject.kind == "Node" else e.conflict.node if e.conflict else ""
     if not name:
         name = next((n for r in e.reasons for n in r.nodes), "")
@@ -176,7 +185,8 @@ def _picture(e: Explanation) -> Iterator[str]:
 
 
 def _places(devices: Sequence[DeviceStatus]) -> dict[str, list[DeviceStatus]]:
-    """Devices by where they sit. Not every driver tells the NUMA node of its devices: it belongs to the root."""
+    """Devices by where they sit. Not every driver tells the NUMA node of its devices: it belongs to
+    the root."""
     places: dict[str, list[DeviceStatus]] = {}
     for device in devices:
         place = device.root or (f"NUMA {device.numa}" if device.numa is not None else "elsewhere")
@@ -202,7 +212,8 @@ def _svg(places: dict[str, list[DeviceStatus]]) -> str:
         rows = (len(devices) + columns - 1) // columns
         height = _HEAD + rows * (34 + _GAP) + 4
         parts.append(
-            f"<rect x='1' y='{y + 1}' width='{width}' height='{height}' rx='6' fill='none' stroke='var(--edge)'/>"
+            f"<rect x='1' y='{y + 1}' width='{width}' height='{height}' rx='6' fill='none' "
+            f"stroke='var(--edge)'/>"
             f"<text x='10' y='{y + 17}'>{escape(place)}</text>"
         )
         for i, device in enumerate(devices):
@@ -239,7 +250,8 @@ def _device(device: DeviceStatus, left: int, top: int, box: int) -> str:
     status = " ".join(filter(None, (word, device.status, *whose)))[: (box - 16) // 6]
     return (
         f"<g><title>{escape('; '.join(told))}</title>"
-        # Quoted, all of them: an unquoted value before `/>` takes the slash, and the texts end up inside the box.
+        # Quoted, all of them: an unquoted value before `/>` takes the slash, and the texts end up
+        # inside the box.
         f"<rect x='{left}' y='{top}' width='{box}' height='34' rx='4' fill='var(--box)' "
         f"stroke='var({_COLOURS[device.status]})' stroke-width='{stroke}'/>"
         f"<text class='n mono' x='{left + 8}' y='{top + 15}'>{escape(name[:_LONGEST])}</text>"
@@ -281,7 +293,8 @@ def _fixes(fixes: Sequence[Fix]) -> Iterator[str]:
             commands = escape("\n".join(map(str, f.steps)))
             effect += f"<details><summary>commands</summary><pre>{commands}</pre></details>"
         rows.append(
-            f"{cell(str(f.rank), 'n')}<td>{escape(f.title)}{effect}</td><td>{_node_names(f.nodes)}</td>"
+            f"{cell(str(f.rank), 'n')}<td>{escape(f.title)}{effect}</td>"
+            f"<td>{_node_names(f.nodes)}</td>"
         )
     yield (
         "<h2>To make it fit <small class=soft>each verified by a new allocation</small></h2>"
@@ -291,7 +304,8 @@ def _fixes(fixes: Sequence[Fix]) -> Iterator[str]:
 
 def _next(e: Explanation) -> Iterator[str]:
     """Yield the next steps, each with its command."""
-    yield f"<h2>{'No small change makes it fit. ' if e.is_without_fix else ''}{'Next' if e.next else ''}</h2>"
+    words = ["No small change makes it fit."] if e.is_without_fix else []
+    yield f"<h2>{' '.join([*words, 'Next'] if e.next else words)}</h2>"
     steps = []
     for step in e.next:
         command = f"<pre>{escape(step.command)}</pre>" if step.command else ""

@@ -27,7 +27,8 @@ def _step(step: Step) -> str:
 
 
 def _row(finding: Finding) -> str:
-    """Return the level, and beside it the message with what else there is to say: most findings have only some."""
+    """Return the level, and beside it the message with what else there is to say: most findings
+    have only some."""
     level = cell(finding.level, _LOOKS[finding.level])
     return f"{level}<td>{'<br>'.join((escape(finding.message), *_details(finding)))}</td>"
 

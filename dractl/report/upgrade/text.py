@@ -11,7 +11,9 @@ from dractl.upgrade.finding import LEVELS, Level
 
 _NOUNS: dict[Level, str] = {"breaks": "break", "changes": "behavior change", "info": "note"}
 _STYLES = {"breaks": "1;31", "changes": "33", "info": "2"}
-_ALIKE = 2  # findings of one code in a step; more are counted, unless every one is wanted, so that a screen holds it all
+_ALIKE = 2
+"""Findings of one code in a step; more are counted, unless every one is wanted, so that a screen
+holds it all."""
 _LINES = 2  # lines of a finding, and one of its fix
 _OPEN = 2
 
@@ -34,7 +36,8 @@ def render(plan: Plan, canvas: Canvas, *, every: bool = False) -> str:
 
 
 def headline(plan: Plan) -> str:
-    """Return what is upgraded, and how much breaks and changes; or that there is nothing to upgrade."""
+    """Return what is upgraded, and how much breaks and changes; or that there is nothing to
+    upgrade."""
     if plan.start == plan.to and not (plan.drivers or any(step.findings for step in plan.steps)):
         return _already(plan.to)
     drivers = "".join(
@@ -109,7 +112,8 @@ def _more(count: int) -> list[str]:
 
 
 def _wrapped(text: str, canvas: Canvas, indent: str, most: int = 0) -> list[str]:
-    """The lines of a text, at most ``most`` (0: any number); the last ends with an ellipsis if there would be more."""
+    """The lines of a text, at most ``most`` (0: any number); the last ends with an ellipsis if
+    there would be more."""
     width = max(canvas.width - len(indent), 40)
     lines = wrap(text, width) or [""]
     if most and len(lines) > most:
