@@ -177,11 +177,8 @@ def drivers() -> dict[str, str]:
         )
         lines = [f"# {name}", "", f"{catalogue.title}. Source: {catalogue.source}.", ""]
         if catalogue.versions:
-            lines += [
-                f"Versions: {', '.join(catalogue.versions)}; the newest release is "
-                f"{catalogue.released}.",
-                "",
-            ]
+            versions = ", ".join(catalogue.versions)
+            lines += [f"Versions: {versions}; the newest release is {catalogue.released}.", ""]
         lines += ["## Attributes", "", "| name | type | | versions | on |", "|---|---|---|---|---|"]
         for row in catalogue.attributes:
             about = "; ".join(filter(None, (row.about, row.when)))
