@@ -29,5 +29,6 @@ expect 0 dractl venv/bin/dractl --version
 expect 1 "resource.kubernetes.io/pcieRoot" venv/bin/dractl lint examples/lint
 expect 1 "pci0000:" venv/bin/dractl explain examples/explain
 expect 0 "kubectl dra" grep -r "kubectl dra" venv/share/man/man1/dractl.1
+expect 0 "SYNOPSIS" grep SYNOPSIS venv/share/man/man1/dractl-lint.1
 expect 0 _DRACTL_COMPLETE venv/bin/dractl completion bash
 echo "wheel: installs at the lower bounds and runs outside the checkout"

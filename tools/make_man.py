@@ -1,51 +1,61 @@
-"""Writes ``docs/dractl.1``, the man page, from the command line itself. ``--check`` says whether it is up to date."""
+"""Writes ``docs/man/``, the man pages, from the command line itself: ``dractl.1`` and one for each subcommand.
+
+``--check`` says whether they are up to date.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
-from dractl.cli.app import command_line, subcommand as command_of
+from dractl.cli.app import command_line, subcommand
 from dractl.cli.subcommands import SUBCOMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "dractl.1"
+FOLDER = ROOT / "docs" / "man"
 SCHEMA = ROOT / "schemas" / "dractl" / "config.json"
 EXIT_STATUS = {
-    "0": "Nothing found at or above the severity that counts, everything asked about fits, no difference.",
+    "0": "Nothing found at or above the severity that counts, everything asked about fits, no "
+    "difference.",
     "1": "Findings, something that does not fit, a failed check, a difference.",
     "2": "Wrong usage or configuration.",
-    "3": "The job could not be done: a path missing or unreadable, no cluster, nothing to explain, an internal error.",
+    "3": "The job could not be done: a path missing or unreadable, no cluster, nothing to explain, "
+    "an internal error.",
     "130": "Interrupted.",
 }
 ENVIRONMENT = {
-    "DRACTL_KUBERNETES_VERSION, DRACTL_FEATURE_GATES": "As the options of that name, where they are not given.",
-    "DRACTL_OUTPUT, DRACTL_FAIL_ON, DRACTL_SELECT, DRACTL_IGNORE, DRACTL_BASELINE": "The same, for lint.",
-    "NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE": "Whether reports and messages are coloured; --color wins.",
-    "NODE_NAME": "The name of the node for render, where neither --node-name nor a snapshot gives one.",
+    "DRACTL_KUBERNETES_VERSION, DRACTL_FEATURE_GATES": "As the options of that name, where they "
+    "are not given.",
+    "DRACTL_OUTPUT, DRACTL_FAIL_ON, DRACTL_SELECT, DRACTL_IGNORE, DRACTL_BASELINE": "The same, for "
+    "lint.",
+    "NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE": "Whether reports and messages are coloured; --color "
+    "wins.",
+    "NODE_NAME": "The name of the node for render, where neither --node-name nor a snapshot gives "
+    "one.",
     "DRACTL_TRACEBACK": "An internal error ends in its traceback, for a bug report.",
 }
 FILES = (
-    "dractl.toml, .dractl.toml, or the table tool.dractl of pyproject.toml, in the nearest folder upwards that has "
-    "one. A name with a dot stands in the table lint."
+    "dractl.toml, .dractl.toml, or the table tool.dractl of pyproject.toml, in the nearest folder "
+    "upwards that has one. A name with a dot stands in the table lint."
 )
 COMMENTS = (
-    "`# dractl: ignore[CODE]` takes the findings of a rule out of its line, or out of the next line if it stands "
-    "alone; `# dractl: ignore-file[CODE]` out of the file. In the brackets are codes, names or beginnings of codes, "
-    "with commas."
+    "`# dractl: ignore[CODE]` takes the findings of a rule out of its line, or out of the next "
+    "line if it stands alone; `# dractl: ignore-file[CODE]` out of the file. In the brackets are "
+    "codes, names or beginnings of codes, with commas."
 )
+SUMMARY = "hardware, ResourceSlices, manifests and pending claims of Dynamic Resource Allocation"
 
 
 def roff(text: str) -> str:
-    """Text with roff's own characters escaped; `code` is bold."""
+    """Text with roff's own characters escaped, in lines of a width to be compared; `code` is bold."""
     escaped = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")
     escaped = re.sub(r"`([^`]*)`", r"\\fB\1\\fR", escaped)
-    return "\n".join(
-        rf"\&{line}" if line.startswith(".") else line for line in escaped.splitlines()
-    )
+    lines = textwrap.wrap(escaped, 98, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(rf"\&{line}" if line.startswith(".") else line for line in lines)
 
 
 def entries(rows: dict[str, str]) -> list[str]:
@@ -54,22 +64,25 @@ def entries(rows: dict[str, str]) -> list[str]:
     ]
 
 
-def subcommand(name: str, command: Any, context: Any) -> list[str]:
-    lines = [f'.SS "dractl {name}"']
-    for paragraph in (command.help or SUBCOMMANDS[name]).split("\n\n"):
-        lines += [".PP", roff(" ".join(paragraph.split()))]
-    rows = {}
-    for parameter in command.params:
-        if parameter.param_type_name == "argument":
-            rows[parameter.make_metavar(context)] = parameter.help or ""
-        else:
-            value = (
-                ""
-                if parameter.is_flag or parameter.count
-                else f" {parameter.make_metavar(context)}"
-            )
-            rows[", ".join(sorted(parameter.opts, key=len)) + value] = parameter.help or ""
-    return lines + entries(rows)
+def is_of_examples(paragraph: str) -> bool:
+    return paragraph.startswith(("Example:", "Examples:"))
+
+
+def description(text: str) -> list[str]:
+    """The paragraphs of a help without its examples."""
+    parts = [part for part in text.split("\n\n") if not is_of_examples(part)]
+    return [line for part in parts for line in (".PP", roff(" ".join(part.split())))]
+
+
+def examples(text: str) -> list[str]:
+    """The section of a help's examples, each in a line of its own; nothing if it has none."""
+    parts = [part for part in text.split("\n\n") if is_of_examples(part)]
+    shown = [
+        rf"\fB{roff(' '.join(example.split()))}\fR"
+        for part in parts
+        for example in re.findall(r"`([^`]+)`", part)
+    ]
+    return [".SH EXAMPLES", ".nf", *shown, ".fi"] if shown else []
 
 
 def settings(schema: dict[str, Any], prefix: str = "") -> dict[str, str]:
@@ -84,13 +97,14 @@ def settings(schema: dict[str, Any], prefix: str = "") -> dict[str, str]:
     return found
 
 
-def page() -> str:
+def overview() -> str:
+    """``dractl(1)``: which subcommands there are, and what they have in common."""
     group = command_line()
-    context = group.make_context("dractl", [], resilient_parsing=True)
+    pages = {f"dractl-{name}(1)": line for name, line in SUBCOMMANDS.items()}
     lines = [
         '.TH DRACTL 1 "" dractl "User Commands"',
         ".SH NAME",
-        r"dractl \- hardware, ResourceSlices, manifests and pending claims of Dynamic Resource Allocation",
+        rf"dractl \- {roff(SUMMARY)}",
         ".SH SYNOPSIS",
         r"\fBdractl\fR COMMAND [OPTIONS] [ARGUMENTS]",
         ".br",
@@ -98,10 +112,7 @@ def page() -> str:
         ".SH DESCRIPTION",
         roff(" ".join((group.help or "").split())),
         ".SH COMMANDS",
-    ]
-    for name in SUBCOMMANDS:
-        lines += subcommand(name, command_of(name), context)
-    lines += [
+        *entries(pages),
         ".SH EXIT STATUS",
         *entries(EXIT_STATUS),
         ".SH ENVIRONMENT",
@@ -115,13 +126,47 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def page(name: str) -> str:
+    """``dractl-NAME(1)``: what ``dractl NAME --help`` says."""
+    command: Any = subcommand(name)
+    context = command.context_class(command, info_name=f"dractl {name}")
+    usage = " ".join(command.collect_usage_pieces(context))
+    lines = [
+        f'.TH DRACTL\\-{name.upper()} 1 "" dractl "User Commands"',
+        ".SH NAME",
+        rf"dractl\-{name} \- {roff(SUBCOMMANDS[name].rstrip('.'))}",
+        ".SH SYNOPSIS",
+        rf"\fBdractl {name}\fR {roff(usage)}",
+        ".SH DESCRIPTION",
+        *description(command.help),
+        ".SH OPTIONS",
+    ]
+    for title, rows in command.sections(context).items():
+        lines += [f'.SS "{title}"', *entries(dict(rows))]
+    lines += [*examples(command.help), ".SH EXIT STATUS", *entries(EXIT_STATUS)]
+    lines += [".SH SEE ALSO", r"\fBdractl\fR(1)"]
+    return "\n".join(lines) + "\n"
+
+
+def pages() -> dict[str, str]:
+    """Every page by the name of its file."""
+    return {"dractl.1": overview(), **{f"dractl-{name}.1": page(name) for name in SUBCOMMANDS}}
+
+
 def main() -> int:
-    current = PAGE.exists() and PAGE.read_text(encoding="utf-8") == page()
+    wanted = pages()
+    present = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.1")}
+    stale = [name for name in {**wanted, **present} if wanted.get(name) != present.get(name)]
     if "--check" in sys.argv[1:]:
-        if not current:
-            print("docs/dractl.1 is not up to date: run python tools/make_man.py")
-        return not current
-    PAGE.write_text(page(), encoding="utf-8")
+        for name in stale:
+            print(f"docs/man/{name} is not up to date: run python tools/make_man.py")
+        return bool(stale)
+    FOLDER.mkdir(exist_ok=True)
+    for name in stale:
+        if name in wanted:
+            (FOLDER / name).write_text(wanted[name], encoding="utf-8")
+        else:
+            (FOLDER / name).unlink()
     return 0
 
 

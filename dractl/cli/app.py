@@ -179,7 +179,18 @@ class _Grouped(TyperCommand):
             ctx.exit()
         return rest
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line, which typer's releases write differently."""
+        arguments = [p for p in self.get_params(ctx) if p.param_type_name == "argument"]
+        return ["[OPTIONS]", *map(_usage, arguments)]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
+        for title, rows in self.sections(ctx).items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+    def sections(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+        """Return arguments and options with their help and defaults, by the titles of their groups."""
         rows: dict[str, list[tuple[str, str]]] = {
             "Arguments": [],
             **{title: [] for title in _GROUPS},
@@ -189,14 +200,20 @@ class _Grouped(TyperCommand):
         for parameter in self.get_params(ctx):
             row = parameter.get_help_record(ctx)
             if row is not None:
-                argument = parameter.param_type_name == "argument"
-                rows["Arguments" if argument else titles.get(parameter.name or "", _REST)].append(
-                    row
-                )
-        for title, found in rows.items():
-            if found:
-                with formatter.section(title):
-                    formatter.write_dl(found)
+                if parameter.param_type_name == "argument":
+                    rows["Arguments"].append((parameter.metavar or row[0], row[1]))
+                else:
+                    rows[titles.get(parameter.name or "", _REST)].append(row)
+        return {title: found for title, found in rows.items() if found}
+
+
+def _usage(argument: Any) -> str:
+    """Return an argument as a usage line has it: in brackets if it may be left out."""
+    name = str(argument.metavar)
+    bracketed = name.startswith("[") and name.removesuffix("...").endswith("]")
+    if argument.required or bracketed:
+        return name
+    return f"[{name}]" + ("..." if argument.nargs == -1 else "")
 
 
 def _described(candidates: list[Any]) -> list[Any]:

@@ -1,6 +1,7 @@
 """How the command line is built of its functions."""
 
 import sys
+from typing import Any
 
 import pytest
 from typer import core
@@ -36,3 +37,23 @@ def test_options_are_constructed_by_typer_alone(monkeypatch: pytest.MonkeyPatch)
 )
 def test_a_subcommand_has_the_options_that_all_have(name: str, options: set[str]) -> None:
     assert options <= {word for option in subcommand(name).params for word in option.opts}
+
+
+@pytest.mark.parametrize(
+    ("name", "usage", "argument"),
+    [
+        ("lint", ["[OPTIONS]", "[PATH]..."], "[PATH]..."),
+        ("explain", ["[OPTIONS]", "[[KIND/]NAME | FILE]..."], "[KIND/]NAME | FILE"),
+        ("cel", ["[OPTIONS]", "EXPRESSION|-", "[FILE]..."], "EXPRESSION|-"),
+        ("rule", ["[OPTIONS]", "[CODE|NAME|REASON|DRIVER]"], "CODE|NAME|REASON|DRIVER"),
+        ("migrate", ["[OPTIONS]", "PATH..."], "PATH..."),
+    ],
+)
+def test_usage_does_not_depend_on_the_release_of_typer(
+    name: str, usage: list[str], argument: str
+) -> None:
+    """0.29 writes ``[[PATH]...]...``, and a Python type behind each argument."""
+    command: Any = subcommand(name)
+    context = command.context_class(command, info_name=name)
+    assert command.collect_usage_pieces(context) == usage
+    assert command.sections(context)["Arguments"][0][0] == argument
