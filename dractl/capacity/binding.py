@@ -9,7 +9,7 @@ from dractl.cluster.state import ClusterState, list_at, map_at, text_at
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
-from dractl.scheduler.preenqueue import enter
+from dractl.scheduler.pre_enqueue import pre_enqueue
 from dractl.scheduler.verdict import NodeVerdict
 
 # The scheduler of a release with binding conditions writes it; what matters is that it is there.
@@ -106,7 +106,7 @@ def _used(state: ClusterState, pod: Raw, made: list[dict[str, Any]]) -> list[Pod
     new = {_key(claim) for claim in made}
     return [
         claim
-        for claim in enter(state, pod, recreated=True).claims
+        for claim in pre_enqueue(state, pod, recreated=True).claims
         if claim.allocated and claim.key not in new
     ]
 

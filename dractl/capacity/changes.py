@@ -14,7 +14,7 @@ from dractl.model.order import natural
 from dractl.model.quantity import PLENTY
 from dractl.objects import Raw
 from dractl.scheduler.cache import nodes_by_name
-from dractl.scheduler.extended import provided
+from dractl.scheduler.extended import classes_by_resource
 from dractl.views.amounts import pod_requests
 
 _KINDS = ("Pod", "Node", "ResourceClaim")
@@ -141,7 +141,7 @@ def unknown(pod: Raw, room: Mapping[str, Any], provided: Container[str]) -> list
 
 def unjudged(state: ClusterState, pod: Raw) -> tuple[str, ...]:
     """:func:`unknown` of the nodes that nobody has seen: they have no uid."""
-    devices = provided(state.classes)
+    devices = classes_by_resource(state.classes)
     nodes = (node for node in state.all("Node").values() if not text_at(node, "metadata", "uid"))
     rooms = (map_at(node, "status", "allocatable") for node in nodes)
     return tuple(sorted({name for room in rooms for name in unknown(pod, room, devices)}))

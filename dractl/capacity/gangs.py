@@ -16,7 +16,7 @@ from dractl.cluster.pods import scheduler_name
 from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.preenqueue import enter
+from dractl.scheduler.pre_enqueue import pre_enqueue
 from dractl.scheduler.verdict import Attempt
 
 
@@ -120,7 +120,7 @@ def waiting(
         if not text_at(member, "spec", "nodeName")
         and not text_at(member, "metadata", "deletionTimestamp")
     ]
-    entries = [(member, enter(state, member, recreated=recreated)) for member in queued]
+    entries = [(member, pre_enqueue(state, member, recreated=recreated)) for member in queued]
     held = next(((member, entry) for member, entry in entries if entry.stops), None)
     tried = [member for member, entry in entries if not entry.stops]
     if held is not None and (
@@ -153,7 +153,7 @@ def waiting(
     next_pod, attempt = short.pending, short.attempt
     if next_pod is None or attempt is None:
         next_pod = tried[-1]
-        attempt = Scheduler(short.state, features).pod(next_pod, recreated=True)
+        attempt = Scheduler(short.state, features).attempt_pod(next_pod, recreated=True)
     started = len(placed) >= (least or 1)
     return TooFewFit(
         name,

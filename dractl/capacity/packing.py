@@ -35,9 +35,9 @@ def most(fit: Fit, features: Features, tell: Callable[[str], None] = lambda _: N
     """
     subject = fit.subject
     scheduler = Scheduler(subject.state, features)
-    first = scheduler.pod(subject.copy(1), recreated=True)
+    first = scheduler.attempt_pod(subject.copy(1), recreated=True)
     islands = Islands.of(scheduler, subject.copy(1), first) if fit.nodes else None
-    if first.stopped or first.fatal is not None:
+    if first.stops or first.fatal_node is not None:
         return Most(0, proven=True)
     limit = admitted(subject, features, first)
     if islands is None:
@@ -76,7 +76,7 @@ def _pack(
     subject: Copies, scheduler: Scheduler, islands: Islands, verdict: NodeVerdict, reached: int
 ) -> Most:
     """The most copies on one node: one more for as long as the claims of all of them can be allocated at once."""
-    here = scheduler.after(islands.alone(verdict.name))
+    here = scheduler.with_state(islands.alone(verdict.name))
     node: Any = here.state.decode(verdict.node.raw)
     room = islands.room(verdict, subject.copy(1))
     fits = reached

@@ -26,7 +26,7 @@ from dractl.model.order import natural
 from dractl.model.quantity import PLENTY
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.quota import forbidden, room
+from dractl.scheduler.quota import find_missing_requests, find_quota_room
 from dractl.scheduler.snapshot import snapshot_of
 from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt, NodeVerdict
@@ -107,8 +107,8 @@ def place(
 ) -> Fit:
     """Places copies of ``subject``, at most ``most``, until one stays pending. ``tell`` is called with the progress."""
     scheduler = Scheduler(subject.state, features)
-    first = scheduler.pod(subject.copy(1), recreated=True)
-    if not free_nodes(first) or first.late is not None:
+    first = scheduler.attempt_pod(subject.copy(1), recreated=True)
+    if not free_nodes(first) or first.pre_bind_failure is not None:
         return Fit(subject, 0, _counted(scheduler.nodes, {}), subject.state, first)
     limit = admitted(subject, features, first)
     if most is not None and most <= limit.copies:
@@ -119,7 +119,7 @@ def place(
         filled_alone = _fill_each(subject, scheduler, first, islands, limit, budget, tell)
         if filled_alone is not None:
             filled = filled_alone
-    scheduler = scheduler.after(filled.state)
+    scheduler = scheduler.with_state(filled.state)
     return _in_turn(subject, scheduler, filled, limit, budget, tell)
 
 
@@ -132,7 +132,7 @@ class Limit(Struct, frozen=True):
 
 def admitted(subject: Copies, features: Features, first: Attempt) -> Limit:
     """The number that the quotas of the namespace admit; ``first`` is the attempt to place the first copy."""
-    refused = None if subject.stand_in else forbidden(subject.state, subject.copy(1))
+    refused = None if subject.stand_in else find_missing_requests(subject.state, subject.copy(1))
     if refused is not None:
         return Limit(0, refused)
     made = next((node.claims for node in free_nodes(first)), first.claims)
@@ -141,8 +141,8 @@ def admitted(subject: Copies, features: Features, first: Attempt) -> Limit:
         for one in made
         if one.claim is not None and (one.template is not None or not one.name)
     ]
-    found = room(subject.state, features, subject.copy(1), claims)
-    return Limit() if found is None else Limit(*found)
+    found = find_quota_room(subject.state, features, subject.copy(1), claims)
+    return Limit() if found is None else Limit(found.copies, found.refusal)
 
 
 class _Filled(Struct, frozen=True):
@@ -156,7 +156,7 @@ class _Filled(Struct, frozen=True):
 
 def free_nodes(attempt: Attempt) -> list[NodeVerdict]:
     """Nodes that take the pod without anybody else's end."""
-    if attempt.fatal is not None:
+    if attempt.fatal_node is not None:
         return []
     return [node for node in attempt.nodes if node.fits and not node.victims]
 
@@ -218,18 +218,18 @@ def _fill(
 ) -> list[_Copy] | None:
     """Copies that a node takes that is a cluster by itself; None if an attempt fails for all nodes."""
     copies: list[_Copy] = []
-    here = scheduler.after(alone)
+    here = scheduler.with_state(alone)
     while len(copies) < COPIES and _spent(len(copies)) <= budget:
         pod = subject.copy(len(copies) + 1)
-        attempt = here.pod(pod, recreated=True)
-        if attempt.fatal is not None:
+        attempt = here.attempt_pod(pod, recreated=True)
+        if attempt.fatal_node is not None:
             return None
         free = free_nodes(attempt)
-        if not free or attempt.late is not None:
+        if not free or attempt.pre_bind_failure is not None:
             return copies
         _, claims, state = bound(here, pod, free[0])
         copies.append(_Copy(claims))
-        here = here.after(state)
+        here = here.with_state(state)
     return copies
 
 
@@ -271,16 +271,16 @@ def _in_turn(
                 Attempt((), stops),
             )
         pod = subject.copy(copies + 1)
-        attempt = scheduler.pod(pod, recreated=True)
+        attempt = scheduler.attempt_pod(pod, recreated=True)
         free = free_nodes(attempt)
         attempts += max(1, len(attempt.nodes)) * each + max(0, copies - filled.copies - _EASY[1])
         if (
             filled.undecided
             or not free
-            or attempt.late is not None
+            or attempt.pre_bind_failure is not None
             or (attempts > budget and copies)
         ):
-            undecided = filled.undecided or bool(free and attempt.late is None)
+            undecided = filled.undecided or bool(free and attempt.pre_bind_failure is None)
             return Fit(
                 subject,
                 copies,
@@ -295,7 +295,7 @@ def _in_turn(
         nodes.setdefault(chosen.name, []).append(_devices(claims))
         if copies % 20 == 0:
             tell(f"placing copies ({copies} so far)")
-        scheduler = scheduler.after(state)
+        scheduler = scheduler.with_state(state)
 
 
 def _devices(claims: tuple[Raw, ...]) -> tuple[str, ...]:

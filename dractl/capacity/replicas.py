@@ -239,15 +239,15 @@ def _in_order(
                 left.append(pod)
                 continue
             fresh = _fresh(pod)
-            attempt = scheduler.pod(fresh, recreated=True)
+            attempt = scheduler.attempt_pod(fresh, recreated=True)
             free = free_nodes(attempt)
-            if not free or attempt.late is not None:
+            if not free or attempt.pre_bind_failure is not None:
                 failed[kind_of(pod)] = attempt
                 left.append(pod)
                 continue
             chosen = min(free, key=lambda node: (on.get(node.name, 0), node.name))
             on[chosen.name] = on.get(chosen.name, 0) + 1
-            scheduler = scheduler.after(bound(scheduler, fresh, chosen)[2])
+            scheduler = scheduler.with_state(bound(scheduler, fresh, chosen)[2])
             placed += 1
             tell(f"placing pods ({placed} of {len(pods)})")
         if left and (len(left) == len(waiting) or not again):

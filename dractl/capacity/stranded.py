@@ -26,7 +26,7 @@ class Stranded(Struct, frozen=True):
 def stranded(fit: Fit, scheduler: Scheduler, say: Callable[[str], str]) -> tuple[Stranded, ...]:
     """Devices that pass every stage for some request of the next copy but make no copy. ``scheduler`` is that of
     ``fit.state``; ``say`` words what stops the next copy on a node. Empty if the next copy stops before any node."""
-    if fit.stopped.stopped or fit.stopped.fatal is not None:
+    if fit.stopped.stops or fit.stopped.fatal_node is not None:
         return ()
     index, groups = Devices(fit.state, scheduler.slices), scheduler.groups
     known: dict[Hashable, tuple[str, Survey]] = {}  # of a node for all that cannot be told from it

@@ -30,8 +30,8 @@ from dractl.facts.resources import drivers_of
 from dractl.model import pod_templates
 from dractl.objects import Raw
 from dractl.program import program_name
-from dractl.scheduler.claims import PodClaim
-from dractl.scheduler.extended import provided
+from dractl.scheduler.claims import EditableSpec, PodClaim
+from dractl.scheduler.extended import classes_by_resource
 from dractl.views import Pod
 
 CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -247,7 +247,7 @@ def _pods_that_wait(
     state: ClusterState, files: ClusterState, namespace: str | None
 ) -> Iterator[Question]:
     """Yield pending pods that DRA concerns, also those that wait on their node for devices."""
-    resources = provided(state.classes)
+    resources = classes_by_resource(state.classes)
     drivers = {text_at(value, "spec", "driver") for value in state.all("ResourceSlice").values()}
     for key, pod in files.all("Pod").items():
         is_waiting = is_pending(pod) or text_at(pod, "status", "phase") == "Pending"
@@ -263,7 +263,7 @@ def _workloads_without_pods(
     state: ClusterState, files: ClusterState, namespace: str | None
 ) -> Iterator[Question]:
     """Yield the pods that workloads would create: refused ones, and those of manifests."""
-    resources = provided(state.classes)
+    resources = classes_by_resource(state.classes)
     refused = refused_owners(state)
     for kind in files.kinds:
         for key, value in files.all(kind).items() if kind not in GROUPS else ():
@@ -339,7 +339,7 @@ def claim_question(state: ClusterState, question: Question) -> PodClaim:
             question.value,
             state.decode(question.value),
             None,
-            (target, ("spec",)),
+            EditableSpec(target, ("spec",)),
         )
     claim = {
         "apiVersion": question.value.get("apiVersion"),
@@ -347,7 +347,8 @@ def claim_question(state: ClusterState, question: Question) -> PodClaim:
         "metadata": {"name": name, "namespace": namespace},
         "spec": at(question.value, "spec", "spec"),
     }
-    return PodClaim("", question.key, claim, state.decode(claim), name, (target, ("spec", "spec")))
+    editable = EditableSpec(target, ("spec", "spec"))
+    return PodClaim("", question.key, claim, state.decode(claim), name, editable)
 
 
 def pods_using(state: ClusterState, claim: Key) -> list[Question]:

@@ -196,7 +196,7 @@ def _nearest(case: Case, conclusion: Conclusion, conflict: Conflict | None) -> s
     """
     if conflict is not None:
         return conflict.node
-    if case.attempt.stopped:
+    if case.attempt.stops:
         return None
     refusing = case.refusing
     return next((n for cause in conclusion.ranked for n in cause.nodes if n in refusing), None)

@@ -42,8 +42,8 @@ from dractl.explain.reasons.workloads import (
 )
 from dractl.model.releases import CHANGES, RELEASES
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.condition import of_nodes, unchecked
-from dractl.scheduler.preemption import preempted
+from dractl.scheduler.condition import ConditionPart, find_unchecked_parts
+from dractl.scheduler.preemption import victims_being_preempted
 from dractl.scheduler.verdict import Attempt
 
 _NAME_HOLDERS = (EvictionLoop, HoldersEnded, HoldersTerminating, OldReplicas, OwnReplicas)
@@ -122,13 +122,13 @@ def conclude_attempt(diagnosis: Diagnosis) -> Conclusion:
 
 
 def _verdict(attempt: Attempt) -> Verdict:
-    if attempt.stopped:
+    if attempt.stops:
         return "blocked"
     if attempt.fits:
         return "allocatable"
-    if attempt.fatal is not None or attempt.late is not None:
+    if attempt.fatal_node is not None or attempt.pre_bind_failure is not None:
         return "error"
-    if any(isinstance(n.outcome, Exhausted) for n in attempt.nodes if n.asked):
+    if any(isinstance(n.allocator_verdict, Exhausted) for n in attempt.nodes if n.passes_filters):
         return "undecided"
     return "blocked" if all(n.rejection is not None for n in attempt.nodes) else "unallocatable"
 
@@ -136,7 +136,7 @@ def _verdict(attempt: Attempt) -> Verdict:
 def _headline(diagnosis: Diagnosis) -> Headline:
     case, findings, ranked = diagnosis.case, diagnosis.found, diagnosis.ranked
     attempt = case.attempt
-    if attempt.stopped:
+    if attempt.stops:
         return Headline(told=(Told(ranked[0]),))
     if attempt.fits:
         return Headline(f"fits on {first([n.name for n in attempt.nodes if n.fits])}")
@@ -154,9 +154,9 @@ def _headline(diagnosis: Diagnosis) -> Headline:
             *_alternatives(ranked, Scope.ALL if total > 1 else Scope.ONE),
             *_obstacles_besides(ranked[0], findings),
         )
-    if attempt.fatal is not None:
+    if attempt.fatal_node is not None:
         return Headline("the scheduler's attempt ends in an error", clauses)
-    if attempt.late is not None:
+    if attempt.pre_bind_failure is not None:
         return Headline("a node fits, and then the scheduler fails", clauses)
     if total == 1:
         return Headline(
@@ -246,10 +246,10 @@ def _obstacles_besides(cause: Cause, findings: Sequence[NodeFindings]) -> Iterat
 
 
 def _search_notes(case: Case) -> Iterator[str]:
-    if case.attempt.stopped:
+    if case.attempt.stops:
         return
     for n in case.attempt.nodes:
-        if n.victims and not preempted(case.state, case.question.value):
+        if n.victims and not victims_being_preempted(case.state, case.pod):
             yield (
                 f"on {n.name} the scheduler ends pods of lower priority first:"
                 f" {', '.join(n.victims[:3])}"
@@ -259,7 +259,7 @@ def _search_notes(case: Case) -> Iterator[str]:
             "the input has no Node objects; node names come from the ResourceSlices and node"
             " filters were not checked"
         )
-    outcomes = [n.outcome for n in case.attempt.nodes if n.outcome is not None]
+    outcomes = [n.allocator_verdict for n in case.attempt.nodes if n.allocator_verdict is not None]
     if any(o.nears_timeout for o in outcomes):
         yield "this search is close to the scheduler's limit of 10 seconds per node"
     if any(o.unordered for o in outcomes):
@@ -335,7 +335,7 @@ def _apply_pod_alone(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion
     case = diagnosis.case
     conclusion = replace(conclusion, notes=(*conclusion.notes, *_scheduler_notes(case)))
     other = _conclude_refusal(case, conclusion) or _conclude_other_scheduler(case, conclusion)
-    if other is None and not case.attempt.stopped:
+    if other is None and not case.attempt.stops:
         other = _conclude_binding(case, conclusion)
     return other or conclusion
 
@@ -413,7 +413,7 @@ def _conclude_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion 
         verdict=_verdict_of_other(cause, conclusion.verdict),
         headline=headline,
         causes=(cause, *conclusion.causes),
-        scheduler_message=case.attempt.message if case.attempt.stopped else None,
+        scheduler_message=case.attempt.message if case.attempt.stops else None,
         behind=(),
     )
 
@@ -474,8 +474,10 @@ def _apply_condition(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion
     consuming_device = pods.device_that_takes_resources(
         case, (device for node in fitting for device in node.allocation)
     )
-    volumes = case.scheduler.volumes(case.pod).known
-    unchecked_parts = unchecked(message or "", volumes=volumes, amounts=not consuming_device)
+    volumes = case.scheduler.volumes_of(case.pod).are_known
+    unchecked_parts = find_unchecked_parts(
+        message or "", volumes=volumes, amounts=not consuming_device
+    )
     if consuming_device:
         note = (
             f"device {consuming_device} takes resources of the node (nodeAllocatableResources),"
@@ -500,11 +502,10 @@ def _apply_condition(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion
             )
             return conclude_from_cause("blocked", cause, message, conclusion.notes)
     quotes = (
-        f"the pod's condition says, of what is not checked here: {of_nodes(*part)}"
-        for part in unchecked_parts
+        f"the pod's condition says, of what is not checked here: {part}" for part in unchecked_parts
     )
     conclusion = replace(conclusion, notes=(*conclusion.notes, *quotes))
-    if any(count is None for count, _ in unchecked_parts):
+    if any(part.nodes is None for part in unchecked_parts):
         conclusion = replace(
             conclusion, scheduler_message=message
         )  # the scheduler stopped before this verdict
@@ -522,7 +523,7 @@ def _conclude_outdated_condition(
     if not condition:
         return conclusion
     since = text_at(condition, "lastTransitionTime")
-    victims = preempted(case.state, case.question.value)
+    victims = victims_being_preempted(case.state, case.pod)
     nominated = text_at(case.question.value, "status", "nominatedNodeName")
     unbound = (
         tuple(name for name, phase in pods.volumes_of(case) if phase == "Pending")
@@ -543,7 +544,7 @@ def _conclude_outdated_condition(
 
 
 def _conclude_unchecked(
-    case: Case, fitting: Sequence[NodeFindings], parts: Sequence[tuple[int | None, str]]
+    case: Case, fitting: Sequence[NodeFindings], parts: Sequence[ConditionPart]
 ) -> Conclusion | None:
     """Return the conclusion for a pod that fits, if plugins that are not checked here may refuse
     each node.
@@ -552,10 +553,10 @@ def _conclude_unchecked(
     if (
         not parts
         or not fitting
-        or sum(total if count is None else count for count, _ in parts) < total
+        or sum(total if part.nodes is None else part.nodes for part in parts) < total
     ):
         return None
-    quotes = tuple(of_nodes(*part) for part in parts)
+    quotes = tuple(map(str, parts))
     plugin = "VolumeBinding" if any("volume" in quote.lower() for quote in quotes) else None
     volumes = tuple(pods.volumes_of(case)) if plugin is not None else ()
     nodes = tuple(n.name for n in fitting)
@@ -591,7 +592,7 @@ def _release_of_condition(case: Case, condition: str) -> str | None:
     ):
         return None
     scheduler = Scheduler(case.state, Features.for_release(writer))
-    return None if scheduler.pod(case.question.value).fits else writer
+    return None if scheduler.attempt_pod(case.question.value).fits else writer
 
 
 # -- what is not known of a preview --

@@ -26,7 +26,7 @@ from dractl.model import (
 )
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
-from dractl.scheduler.rejection import Rejection, Unmet, Untolerated
+from dractl.scheduler.rejection import Rejection, UnmetRequirement, UntoleratedTaint
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.views import Pod
 
@@ -176,7 +176,7 @@ def case_of(scheduler: Scheduler, devices: Devices, question: Question, attempt:
     refusals = {
         v.name: _refusals(scheduler, pod, v.name) for v in attempt.nodes if v.rejection is not None
     }
-    groups = () if attempt.stopped else _groups(attempt.nodes, refusals)
+    groups = () if attempt.stops else _groups(attempt.nodes, refusals)
     return Case(
         question,
         pod,
@@ -186,7 +186,7 @@ def case_of(scheduler: Scheduler, devices: Devices, question: Question, attempt:
         claims,
         Names(labels, pod.extended_request_sources),
         groups,
-        {v.name: _survey(scheduler, v) for v, *_ in groups if v.outcome is not None},
+        {v.name: _survey(scheduler, v) for v, *_ in groups if v.allocator_verdict is not None},
         {item.metadata.name or "": item for item in scheduler.state.classes},
         frozenset(item.spec.driver for item in scheduler.slices),
         refusals,
@@ -199,7 +199,7 @@ def _refusals(scheduler: Scheduler, pod: Pod, node: str) -> tuple[Rejection, ...
     A cordoned node has a taint that says the same (pkg/controller/nodelifecycle); it is no second
     cause.
     """
-    refusals = scheduler.refusals(pod, node)
+    refusals = scheduler.find_rejections(pod, node)
     if not any(refused.plugin == "NodeUnschedulable" for refused in refusals):
         return refusals
     kept = ((r, tuple(unmet for unmet in r.unmet if not _is_cordon_taint(unmet))) for r in refusals)
@@ -210,8 +210,11 @@ def _refusals(scheduler: Scheduler, pod: Pod, node: str) -> tuple[Rejection, ...
     )
 
 
-def _is_cordon_taint(unmet: Unmet) -> bool:
-    return isinstance(unmet, Untolerated) and unmet.taint.key == "node.kubernetes.io/unschedulable"
+def _is_cordon_taint(unmet: UnmetRequirement) -> bool:
+    return (
+        isinstance(unmet, UntoleratedTaint)
+        and unmet.taint.key == "node.kubernetes.io/unschedulable"
+    )
 
 
 def _survey(scheduler: Scheduler, verdict: NodeVerdict) -> Survey:
@@ -228,6 +231,6 @@ def _groups(
     groups: dict[object, list[NodeVerdict]] = {}
     for v in verdicts:
         texts = tuple((r.plugin, r.texts) for r in refusals.get(v.name, ()))
-        elsewhere = tuple(c.full_name for c in v.elsewhere)
+        elsewhere = tuple(c.full_name for c in v.unusable_claims)
         groups.setdefault((v.group, texts, elsewhere, bool(v.victims)), []).append(v)
     return tuple(map(tuple, groups.values()))

@@ -156,7 +156,7 @@ class Explainer:
         cause = conclusion.causes[0] if conclusion.causes else None
         if isinstance(cause, PlacedByHand) or (isinstance(cause, NotPrepared) and cause.faults):
             case = case_of(
-                self.scheduler, self.devices, question, self.scheduler.pod(question.value)
+                self.scheduler, self.devices, question, self.scheduler.attempt_pod(question.value)
             )
             fixes = self._search(case, (cause,))
             parts = replace(parts, fixes=fixes.fixes, notes=(*parts.notes, *fixes.notes))

@@ -18,9 +18,9 @@ from dractl.explain.permissions import (
     select_confirmed_stops,
 )
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.binding import failure, without_allocation
+from dractl.scheduler.binding import deallocate, find_binding_failure
 from dractl.scheduler.claims import PodClaim
-from dractl.scheduler.preenqueue import Entered, enter
+from dractl.scheduler.pre_enqueue import PreEnqueueResult, pre_enqueue
 from dractl.scheduler.verdict import Attempt
 from dractl.views import Pod
 
@@ -35,7 +35,7 @@ class Inquiry(Struct, frozen=True):
     """The subject that the user asked about."""
     claim: PodClaim | None = None
     """The claim, or the claim that a template would make."""
-    entry: Entered | None = None
+    entry: PreEnqueueResult | None = None
     """What PreEnqueue says of a pod; None if the attempt is enough."""
     attempt: Attempt | None = None
     """The scheduler's attempt to place the pod, if there is one already."""
@@ -71,7 +71,7 @@ class InquiryResult(Struct, frozen=True):
         """True if the attempt tells whether the subject fits, whatever may not be read."""
         return (
             self.compares
-            or bool(self.attempt.stopped)
+            or bool(self.attempt.stops)
             or (bool(self.attempt.nodes) and not self.attempt.fits)
         )
 
@@ -81,7 +81,9 @@ def make_inquiry(
 ) -> Inquiry:
     """Return a question about a pod, claim or template as it is put to the cluster."""
     if question.kind not in CLAIMS:
-        entry = enter(state, question.value) if attempt is None or state.rights.unread else None
+        entry = (
+            pre_enqueue(state, question.value) if attempt is None or state.rights.unread else None
+        )
         source = attempt if attempt is not None else entry
         claims = source.claims if source is not None else ()
         return Inquiry(question, subject_of(question, claims), None, entry, attempt)
@@ -90,7 +92,7 @@ def make_inquiry(
         user = next((q for q in pods_using(state, question.key) if is_pending(q.value)), None)
         if user is not None:
             note = f"seen from pod {'/'.join(user.key)}, which uses it"
-            return Inquiry(user, subject, None, enter(state, user.value), notes=(note,))
+            return Inquiry(user, subject, None, pre_enqueue(state, user.value), notes=(note,))
     return Inquiry(question, subject, claim)
 
 
@@ -119,7 +121,7 @@ def _attempt_claim(scheduler: Scheduler, inquiry: Inquiry) -> _AttemptResult:
     assert inquiry.claim is not None
     rights = scheduler.state.rights
     compares = compares_devices(rights) and bool(scheduler.nodes or not rights.hidden("Node"))
-    attempt = scheduler.claim(inquiry.claim) if compares else Attempt((inquiry.claim,))
+    attempt = scheduler.attempt_claim(inquiry.claim) if compares else Attempt((inquiry.claim,))
     return _AttemptResult(attempt, compares, allocates=True)
 
 
@@ -135,23 +137,27 @@ def _attempt_pod(scheduler: Scheduler, inquiry: Inquiry) -> _AttemptResult:
     hides_class = False
     if inquiry.attempt is not None and compares:
         attempt = inquiry.attempt
-        claims, stops = attempt.claims, attempt.stopped
+        claims, stops = attempt.claims, attempt.stops
     else:
         assert entry is not None
         claims, stops = entry.claims, entry.stops
         if compares:
-            attempt = scheduler.entered(pod, entry)
+            attempt = scheduler.attempt_after_pre_enqueue(pod, entry)
         else:
             # A class that may not be read may provide the extended resource.
             hides_class = bool(rights.hidden("DeviceClass") and pod.extended_requests)
             confirmed = select_confirmed_stops(stops, rights)
             stopped = Attempt(claims, confirmed, message=entry.condition)
-            attempt = stopped if confirmed or hides_class else scheduler.beside_claims(pod, claims)
+            attempt = (
+                stopped
+                if confirmed or hides_class
+                else scheduler.attempt_without_open_claims(pod, claims)
+            )
     unallocated = not all(claim.allocated for claim in claims)
     return _AttemptResult(attempt, compares, bool(stops) or hides_class or unallocated)
 
 
-def _can_compare_devices(scheduler: Scheduler, entry: Entered) -> bool:
+def _can_compare_devices(scheduler: Scheduler, entry: PreEnqueueResult) -> bool:
     """Return True if devices can be compared for a pod, and what seems absent may be read."""
     rights = scheduler.state.rights
     if len(select_confirmed_stops(entry.stops, rights)) < len(entry.stops) or not compares_devices(
@@ -172,7 +178,7 @@ def release_stale_allocation(
     """
     question = inquiry.question
     claim = (
-        answer.attempt.given_back(text_at(question.value, "metadata", "uid"))
+        answer.attempt.claim_to_deallocate(text_at(question.value, "metadata", "uid"))
         if answer.compares
         else None
     )
@@ -180,7 +186,7 @@ def release_stale_allocation(
         return None
     assert claim.value is not None
     pools = ", ".join(dict.fromkeys(a.pool for a in allocation_of(claim.value, claim.full_name)))
-    binding_failure = failure(claim) if scheduler.features.binding_conditions else None
+    binding_failure = find_binding_failure(claim) if scheduler.features.binding_conditions else None
     why = (
         f"; {failure_text(binding_failure)}"
         if binding_failure is not None
@@ -190,8 +196,8 @@ def release_stale_allocation(
         f"claim {claim.full_name} is allocated on {pools}{why}, and no other pod uses it. It will"
         " be released and allocated again"
     )
-    state = scheduler.state.replace("ResourceClaim", claim.key, without_allocation(claim.value))
-    entry = enter(state, question.value)
+    state = scheduler.state.replace("ResourceClaim", claim.key, deallocate(claim.value))
+    entry = pre_enqueue(state, question.value)
     return state, replace(inquiry, entry=entry, attempt=None, notes=(*inquiry.notes, note))
 
 

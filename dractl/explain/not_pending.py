@@ -20,7 +20,8 @@ from dractl.explain.reasons.headline import Headline
 from dractl.explain.reasons.scheduling import PlacedByHand
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
-from dractl.scheduler.extended import granted
+from dractl.scheduler.extended import find_special_claim
+from dractl.views import Pod
 
 
 def conclude_placed_pod(
@@ -29,7 +30,7 @@ def conclude_placed_pod(
     """Return the conclusion about a pod that has a node or has ended, and its devices."""
     value = question.value
     node = text_at(value, "spec", "nodeName")
-    extended = granted(scheduler.state, value)
+    extended = find_special_claim(scheduler.state, Pod(value))
     all_claims = claims if extended is None else (*claims, extended)
     allocated = tuple(a for c in all_claims for a in allocation_of(c.value, c.full_name))
     nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()

@@ -76,18 +76,18 @@ def diagnosis_of(result: InquiryResult, case: Case) -> Diagnosis:
 def rank_causes(case: Case, findings: Sequence[NodeFindings]) -> tuple[Cause, ...]:
     """Return the causes of the subject, the weightiest first."""
     attempt = case.attempt
-    if attempt.stopped:
-        return tuple(of_stop(stop, case.scheduler) for stop in attempt.stopped)
-    if attempt.late is not None:
-        return (of_stop(attempt.late, case.scheduler),)
+    if attempt.stops:
+        return tuple(of_stop(stop, case.scheduler) for stop in attempt.stops)
+    if attempt.pre_bind_failure is not None:
+        return (of_stop(attempt.pre_bind_failure, case.scheduler),)
     if attempt.fits:
         return ()
     ranked = tuple(
         merge_across_nodes(case, cause, findings) for cause in rank_by_reach(case, findings)
     )
-    if attempt.fatal is None:
+    if attempt.fatal_node is None:
         return ranked
-    fatal_node = next((n for n in findings if n.name == attempt.fatal.name), None)
+    fatal_node = next((n for n in findings if n.name == attempt.fatal_node.name), None)
     first = fatal_node.causes[:1] if fatal_node else ()
     return (*first, *(c for c in ranked if c.code != first[0].code)) if first else ranked
 
@@ -97,7 +97,7 @@ def rank_by_reach(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...
     nodes.
     """
     verdicts = case.attempt.nodes
-    allocating = {v.name for v in verdicts if v.allocates and not v.elsewhere}
+    allocating = {v.name for v in verdicts if v.allocates and not v.unusable_claims}
     excluded = nodes_excluded_by_pod(case)
     wanted_count = len(verdicts) - len(excluded)
     merged: dict[tuple[object, ...], Cause] = {}
@@ -238,7 +238,7 @@ def _excludes_node(rejection: Rejection) -> bool:
         "Volume"
     ):
         return True  # a volume is where it is
-    return rejection.plugin == "InterPodAffinity" and rejection.final
+    return rejection.plugin == "InterPodAffinity" and rejection.unresolvable
 
 
 def _filter_progress(node: str, allocating: set[str], excluded: set[str]) -> float:

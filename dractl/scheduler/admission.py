@@ -3,12 +3,10 @@
 kubernetes pkg/registry/resource/resourceclaim/strategy.go (AuthorizedForAdmin).
 """
 
-from dractl.cluster.state import ClusterState, Key, map_at
+from dractl.cluster.state import ClusterState, Key
 from dractl.model import RequestRef, ResourceClaim
-from dractl.scheduler.quota import QuotaExceeded, claim_refusals
+from dractl.scheduler.quota import QuotaExceeded, find_exceeded_quotas
 from dractl.scheduler.stops import Stop
-
-ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 
 
 class AdminAccessNamespace(Stop, frozen=True):
@@ -19,24 +17,24 @@ class AdminAccessNamespace(Stop, frozen=True):
     namespace: str
 
 
-def admission(
+def find_refusals(
     state: ClusterState,
     claim: ResourceClaim,
     namespace: str,
     pod_claim: str,
     replaces: Key | None = None,
 ) -> list[AdminAccessNamespace | QuotaExceeded]:
-    """Why the API server would refuse to create ``claim``. ``replaces`` is an existing claim that it takes over."""
-    found: list[AdminAccessNamespace | QuotaExceeded] = []
-    owner = f"{namespace}/{claim.metadata.name}"
-    admin = next(
+    """Return why the API server would refuse to create ``claim``.
+
+    ``replaces`` is an existing claim that it takes over.
+    """
+    refusals: list[AdminAccessNamespace | QuotaExceeded] = []
+    request = next(
         (r.name for r in claim.spec.devices.requests if r.exactly and r.exactly.admin_access), None
     )
-    here = state.get("Namespace", ("", namespace))
-    if (
-        admin is not None
-        and here is not None
-        and map_at(here, "metadata", "labels").get(ADMIN_LABEL) != "true"
-    ):
-        found.append(AdminAccessNamespace(pod_claim, RequestRef(owner, admin), namespace))
-    return [*found, *claim_refusals(state, claim, namespace, pod_claim, replaces)]
+    view = state.namespace(namespace)
+    if request is not None and view.exists and not view.allows_admin_access:
+        ref = RequestRef(f"{namespace}/{claim.metadata.name}", request)
+        refusals.append(AdminAccessNamespace(pod_claim, ref, namespace))
+    refusals += find_exceeded_quotas(state, claim, namespace, pod_claim, replaces)
+    return refusals

@@ -10,7 +10,7 @@ from dractl.scheduler import cycle
 from dractl.scheduler.cache import SchedulerCache
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.cycle import SchedulingCycle
-from dractl.scheduler.preenqueue import Entered, enter
+from dractl.scheduler.pre_enqueue import PreEnqueueResult, pre_enqueue
 from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.scheduler.volumes import Volumes
@@ -25,36 +25,38 @@ class Scheduler(SchedulerCache):
         """The nodes that pods got in simulations of this cluster, by what had changed it until then."""
         return {}
 
-    def after(self, state: ClusterState) -> "Scheduler":
+    def with_state(self, state: ClusterState) -> "Scheduler":
         """Return the scheduler of the same release in a changed cluster."""
         return Scheduler(state, self.features)
 
-    def pod(
-        self, pod: Raw, *, recreated: bool = False, among: Collection[str] | None = None
+    def attempt_pod(
+        self, pod: Raw, *, recreated: bool = False, node_names: Collection[str] | None = None
     ) -> Attempt:
         """Attempt to place a pod; with ``recreated``, as if it were created again.
 
-        Only the nodes ``among`` are tried, as if the cluster were known to have no other that fits.
+        Only the nodes ``node_names`` are tried, as if the cluster were known to have no other that fits.
         """
-        entry = enter(self.state, pod, recreated=recreated)
-        return self.entered(self.snapshot.pod(pod), entry, among)
+        entry = pre_enqueue(self.state, pod, recreated=recreated)
+        return self.attempt_after_pre_enqueue(self.snapshot.pod(pod), entry, node_names)
 
-    def entered(self, pod: Pod, entry: Entered, among: Collection[str] | None = None) -> Attempt:
-        """Attempt to place a pod of which PreEnqueue has given ``entry``."""
+    def attempt_after_pre_enqueue(
+        self, pod: Pod, entry: PreEnqueueResult, node_names: Collection[str] | None = None
+    ) -> Attempt:
+        """Attempt to place a pod that PreEnqueue has looked at."""
         if entry.stops:
             return Attempt(entry.claims, entry.stops, message=entry.condition)
-        return SchedulingCycle(self, pod, entry.claims, among).run()
+        return SchedulingCycle(self, pod, entry.claims, node_names).run()
 
-    def claim(self, claim: PodClaim) -> Attempt:
+    def attempt_claim(self, claim: PodClaim) -> Attempt:
         """Attempt to allocate a claim by itself, as if a pod without any other requirement used it."""
         return SchedulingCycle(self, None, (claim,)).run()
 
-    def beside_claims(self, pod: Pod, claims: tuple[PodClaim, ...]) -> Attempt:
+    def attempt_without_open_claims(self, pod: Pod, claims: tuple[PodClaim, ...]) -> Attempt:
         """Attempt to place a pod as if every open claim could be allocated on any node.
 
         What remains are its volumes, the node filters, and the nodes where allocated claims can be used.
         """
-        unusable = self.volumes(pod).stop
+        unusable = self.volumes_of(pod).stop
         if unusable is not None:
             return Attempt(claims, (unusable,), message=unusable.text)
         if not self.nodes:
@@ -62,13 +64,13 @@ class Scheduler(SchedulerCache):
         allocated = tuple(claim for claim in claims if claim.allocated)
         return SchedulingCycle(self, pod, allocated).run()
 
-    def refusals(self, pod: Pod, node: str) -> tuple[Rejection, ...]:
+    def find_rejections(self, pod: Pod, node: str) -> tuple[Rejection, ...]:
         """Return the rejection of every filter before DRA; the scheduler itself reports the first."""
         if node not in self.snapshot.nodes:
             return ()
         return tuple(self.filters(pod).filters.rejections(self.snapshot.nodes[node]))
 
-    def volumes(self, pod: Pod) -> Volumes:
+    def volumes_of(self, pod: Pod) -> Volumes:
         """Return the PersistentVolumeClaims of a pod."""
         return self.filters(pod).filters.volumes
 

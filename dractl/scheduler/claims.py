@@ -1,27 +1,34 @@
 """The claims of a pod, as the scheduler resolves them."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from msgspec import Struct
 
 from dractl.cluster.state import Key
 from dractl.model import ResourceClaim
+from dractl.objects import Raw
+
+
+class EditableSpec(Struct, frozen=True):
+    """The place where a person can change the spec of a claim."""
+
+    target: str
+    """The object, as ``Kind/namespace/name``."""
+    path: tuple[str, ...]
+    """The path of the claim's spec in it."""
 
 
 class PodClaim(Struct, frozen=True):
-    """One entry of ``spec.resourceClaims``, or a claim asked about by itself (``name`` is empty then).
-
-    ``value`` and ``claim`` are the claim as it is, or as its template would make it; None if there is none.
-    ``editable`` says where its spec can be changed: ``Kind/namespace/name`` and the path of the claim's spec in it.
-    """
+    """An entry of ``spec.resourceClaims``, or a claim as the subject itself."""
 
     name: str
+    """The name of the entry; "" for a claim as the subject."""
     key: Key
-    value: Mapping[str, Any] | None = None
+    value: Raw | None = None
+    """The claim as it is, or as its template would make it; None if there is none."""
     claim: ResourceClaim | None = None
+    """The same, decoded."""
     template: str | None = None
-    editable: tuple[str, tuple[str, ...]] | None = None
+    """The name of the template, if the claim is made from one."""
+    editable: EditableSpec | None = None
 
     @property
     def full_name(self) -> str:
@@ -33,8 +40,8 @@ class PodClaim(Struct, frozen=True):
         """True if the claim has devices."""
         return self.claim is not None and self.claim.status.allocation is not None
 
-    def reserved_for(self, uid: str, group: str = "") -> bool:
-        """True if the claim is reserved for the pod with this uid, or for its PodGroup (IsReservedForPod)."""
+    def is_reserved_for(self, uid: str, group: str = "") -> bool:
+        """Decide whether the claim is reserved for a pod or for its PodGroup (IsReservedForPod)."""
         if self.claim is None:
             return False
         return any(

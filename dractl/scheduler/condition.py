@@ -8,29 +8,39 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NEVER_PREEMPTS = "not eligible due to preemptionPolicy=Never."
 
-# Sentences of the plugins that are modelled here: the node filters and DRA, for all nodes or one. Anything else in a
-# condition comes from a plugin that needs other objects: volumes, extenders, custom plugins.
-_CHECKED = re.compile(
-    r"Insufficient |Too many pods|cannot allocate all claims|invalid resource pools were|timed out trying to allocate"
+_CHECKED_SENTENCES = re.compile(
+    r"Insufficient |Too many pods|cannot allocate all claims|invalid resource pools were"
+    r"|timed out trying to allocate"
     r"|node\(s\) (?:were unschedulable|had untolerated taint|didn't match the requested node name"
-    r"|didn't match Pod's node affinity|didn't satisfy plugin\(s\) \[NodeAffinity\]|didn't have free ports"
-    r"|didn't match pod topology spread|didn't match pod (?:anti-)?affinity|didn't satisfy existing pods anti-affinity)"
-    r"|resource ?claim |resourceclaim|request \S+: |claim \S+[:,] |waiting for dynamic resource controller"
+    r"|didn't match Pod's node affinity|didn't satisfy plugin\(s\) \[NodeAffinity\]"
+    r"|didn't have free ports"
+    r"|didn't match pod topology spread|didn't match pod (?:anti-)?affinity"
+    r"|didn't satisfy existing pods anti-affinity)"
+    r"|resource ?claim |resourceclaim|request \S+: |claim \S+[:,] "
+    r"|waiting for dynamic resource controller"
 )
-# What VolumeRestrictions, VolumeBinding and VolumeZone say as far as volumes.py checks it.
-_VOLUMES = re.compile(
-    r"node\(s\) (?:didn't match PersistentVolume's node affinity|didn't find available persistent volumes to bind"
-    r"|unavailable due to one or more pvc|unavailable due to PersistentVolumeClaim|had no available volume zone)"
+"""Sentences of the plugins that are modelled here: the node filters and DRA, for all nodes or one.
+
+Anything else in a condition comes from a plugin that needs other objects: volumes, extenders, custom plugins.
+"""
+_VOLUME_SENTENCES = re.compile(
+    r"node\(s\) (?:didn't match PersistentVolume's node affinity"
+    r"|didn't find available persistent volumes to bind"
+    r"|unavailable due to one or more pvc|unavailable due to PersistentVolumeClaim"
+    r"|had no available volume zone)"
     r"|pod has unbound immediate PersistentVolumeClaims|persistentvolumeclaim \""
     r"|waiting for ephemeral volume controller"
 )
-_PARTS = re.compile(r"0/\d+ nodes are available: (?P<said>.*?)\.(?: |$)", re.DOTALL)
-_PLUGIN = re.compile(r"plugin \"?(?P<plugin>\w+)\"?[: ]|running \"(?P<other>\w+)\" filter plugin")
-_OWN = (
+"""Sentences of VolumeRestrictions, VolumeBinding and VolumeZone, as far as volumes.py checks them."""
+_FIT_ERROR = re.compile(r"0/\d+ nodes are available: (?P<parts>.*?)\.(?: |$)", re.DOTALL)
+_PLUGIN = re.compile(r"plugin \"?(?P<plugin>\w+)\"?[: ]|running \"(?P<filter>\w+)\" filter plugin")
+_CHECKED_PLUGINS = (
     "DynamicResources",
     "NodeResourcesFit",
     "NodeAffinity",
@@ -40,62 +50,73 @@ _OWN = (
 )
 
 
+class ConditionPart(Struct, frozen=True):
+    """A part of a pod's condition."""
+
+    text: str
+    nodes: int | None = None
+    """The number of nodes that it is about; None for all."""
+
+    def __str__(self) -> str:
+        if self.nodes is None:
+            return self.text
+        return f"{self.text} ({self.nodes} node{'s' if self.nodes > 1 else ''})"
+
+
 def fit_error(nodes: int, texts: Iterable[str]) -> str:
-    """``0/3 nodes are available: 2 cannot allocate all claims, 1 Insufficient cpu.`` The scheduler sorts the parts as
-    text, counts included."""
+    """Return ``0/3 nodes are available: 2 cannot allocate all claims, 1 Insufficient cpu.``
+
+    The scheduler sorts the parts as text, counts included.
+    """
     parts = sorted(f"{count} {text}" for text, count in Counter(texts).items())
     return f"0/{nodes} nodes are available: {', '.join(parts)}."
 
 
 def whole_pod_error(nodes: int, text: str) -> str:
-    """A PreFilter refusal, which holds for all nodes and appears once."""
+    """Return a PreFilter refusal, which holds for all nodes and appears once."""
     return f"0/{nodes} nodes are available: {text}."
 
 
-def with_preemption(first: str, second: str, *, release_1_37: bool, claims: bool) -> str:
-    """Adds what PostFilter says. ``claims``: whether DRA had claims to look at (up to 1.36 it says so)."""
-    dra = (
-        ""
-        if release_1_37
-        else "still not schedulable, "
-        if claims
-        else "no new claims to deallocate, "
-    )
-    return f"{first} {dra}preemption: {second}"
-
-
-def without_state(first: str) -> str:
-    """A refusal by PreFilter of a plugin before DRA, whose own PostFilter then finds no state of its PreFilter."""
-    return f"{first} not found"
-
-
 def filter_error(text: str) -> str:
-    """A fatal error of the allocator on some node ends the whole attempt."""
+    """Return a fatal error of the allocator on some node, which ends the whole attempt."""
     return f'running "DynamicResources" filter plugin: {text}'
 
 
-def unchecked(
+def add_preemption(message: str, preemption: str, *, release_1_37: bool, claims: bool) -> str:
+    """Add what PostFilter says. ``claims``: DRA has claims to look at, which it says up to 1.36."""
+    dra = "still not schedulable, " if claims else "no new claims to deallocate, "
+    return f"{message} {'' if release_1_37 else dra}preemption: {preemption}"
+
+
+def add_missing_state(message: str) -> str:
+    """Add what PostFilter of DRA says after a PreFilter refusal of an earlier plugin: its own state is missing."""
+    return f"{message} not found"
+
+
+def find_unchecked_parts(
     condition: str, *, volumes: bool = False, amounts: bool = True
-) -> list[tuple[int | None, str]]:
-    """The parts of a pod's condition that no check here covers: for how many nodes (None: all), and the text.
+) -> list[ConditionPart]:
+    """Return the parts of a pod's condition that no check here covers.
 
     ``volumes``: the pod's volumes were checked; ``amounts``: all that it takes of a node's resources was.
     """
-    found = _PARTS.match(condition)
-    if found is None:
-        named = _PLUGIN.search(condition)
-        plugin = (named["plugin"] or named["other"]) if named is not None else None
-        return [(None, condition)] if plugin is not None and plugin not in _OWN else []
-    parts = []
-    for part in re.split(r", (?=\d+ )", found["said"]):
-        counted = re.match(r"(\d+) (.*)", part, re.DOTALL)
-        count, text = (int(counted[1]), counted[2]) if counted is not None else (None, part)
-        covered = _CHECKED.match(text) and (amounts or not text.startswith("Insufficient "))
-        if not covered and not (volumes and _VOLUMES.match(text)):
-            parts.append((count, text))
-    return parts
+    fit = _FIT_ERROR.match(condition)
+    if fit is None:
+        match = _PLUGIN.search(condition)
+        plugin = (match["plugin"] or match["filter"]) if match is not None else None
+        is_unchecked = plugin is not None and plugin not in _CHECKED_PLUGINS
+        return [ConditionPart(condition)] if is_unchecked else []
+    parts = [_parse_part(text) for text in re.split(r", (?=\d+ )", fit["parts"])]
+    return [part for part in parts if not _is_checked(part.text, volumes=volumes, amounts=amounts)]
 
 
-def of_nodes(count: int | None, text: str) -> str:
-    """A part of a condition, with the number of nodes that it is about."""
-    return text if count is None else f"{text} ({count} node{'s' if count > 1 else ''})"
+def _parse_part(text: str) -> ConditionPart:
+    match = re.match(r"(\d+) (.*)", text, re.DOTALL)
+    return ConditionPart(text) if match is None else ConditionPart(match[2], int(match[1]))
+
+
+def _is_checked(text: str, *, volumes: bool, amounts: bool) -> bool:
+    if volumes and _VOLUME_SENTENCES.match(text):
+        return True
+    is_amount = text.startswith("Insufficient ")
+    return _CHECKED_SENTENCES.match(text) is not None and (amounts or not is_amount)

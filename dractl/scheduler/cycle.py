@@ -3,26 +3,25 @@
 kubernetes pkg/scheduler/schedule_one.go, pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 """
 
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from functools import cached_property
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from msgspec.structs import replace
 
-from dractl import model
 from dractl.allocation import Fatal, Features, NoAllocator, NodeError, Verdict, backing_classes
 from dractl.allocation.nodes import SelectorFault, selector_matches
 from dractl.errors import Unsupported
 from dractl.model import RequestRef
 from dractl.model.paths import at
 from dractl.scheduler import condition
-from dractl.scheduler.binding import failure
+from dractl.scheduler.binding import find_binding_failure
 from dractl.scheduler.cache import SchedulerCache
 from dractl.scheduler.claims import PodClaim
-from dractl.scheduler.extended import special_claim
+from dractl.scheduler.extended import make_special_claim
 from dractl.scheduler.filter_results import FirstRejections
 from dractl.scheduler.groups import attribute_names
-from dractl.scheduler.prebind import late
+from dractl.scheduler.pre_bind import PreBind
 from dractl.scheduler.preemption import preempt
 from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt, NodeVerdict
@@ -91,7 +90,7 @@ class SchedulingCycle:
         unusable = None if self.pod is None else self.cache.filters(self.pod).filters.volumes.stop
         if unusable is not None and nodes:
             message = condition.whole_pod_error(nodes, unusable.text)
-            message = condition.without_state(message)
+            message = condition.add_missing_state(message)
             return Attempt(self.claims, (unusable,), message=message)
         missing = tuple(self._missing_classes())
         if missing:
@@ -162,8 +161,7 @@ class SchedulingCycle:
     def _special_claim(self, node: Node) -> PodClaim | None:
         """Return the claim that the scheduler makes on a node for extended resources of the pod."""
         assert self.pod is not None
-        decoded = cast("model.Pod", self.cache.state.decode(self.pod.raw))
-        return special_claim(self.cache.state, decoded, node.raw, self.features)
+        return make_special_claim(self.cache.state, self.pod, node, self.features)
 
     def _attribute_names(self) -> frozenset[str] | None:
         """Return the attributes that the pod's claims and all classes may read."""
@@ -182,7 +180,7 @@ class SchedulingCycle:
 
     def _is_usable(self, claim: PodClaim, node: Node) -> bool:
         """Decide whether an allocated claim can be used on a node."""
-        if self.features.binding_conditions and failure(claim) is not None:
+        if self.features.binding_conditions and find_binding_failure(claim) is not None:
             return False
         assert claim.claim is not None
         allocation = claim.claim.status.allocation
@@ -196,21 +194,21 @@ class SchedulingCycle:
     # -- PostFilter and what comes after a node was found ----------------------------------------
 
     def _conclude(self, nodes: tuple[NodeVerdict, ...]) -> Attempt:
-        fatal = next((n for n in nodes if n.asked and is_fatal(self.features, n.outcome)), None)
-        if fatal is not None:
-            message = condition.filter_error(_fatal_text(fatal))
-            return Attempt(self.claims, nodes=nodes, fatal=fatal, message=message)
+        for node in nodes:
+            if node.passes_filters and is_fatal(self.features, node.allocator_verdict):
+                message = condition.filter_error(_fatal_text(node))
+                return Attempt(self.claims, nodes=nodes, fatal_node=node, message=message)
         if any(node.fits for node in nodes):
-            failed = late(
+            failure = PreBind(
                 self.cache.state,
                 self.features,
                 self.pod,
                 self.claims,
                 nodes,
-                mapped=self._has_mapped_resources,
-            )
-            late_text = None if failed is None else failed.text
-            return Attempt(self.claims, nodes=nodes, late=failed, message=late_text)
+                has_mapped_resources=self._has_mapped_resources,
+            ).find_failure()
+            text = None if failure is None else failure.text
+            return Attempt(self.claims, nodes=nodes, pre_bind_failure=failure, message=text)
         return self._post_filter(nodes)
 
     def _post_filter(self, nodes: tuple[NodeVerdict, ...]) -> Attempt:
@@ -219,26 +217,27 @@ class SchedulingCycle:
             for node in nodes
             for text in (dra_texts(node) if node.rejection is None else node.rejection.texts)
         ]
-        preemption = [condition.NOT_HELPFUL] * len(nodes)
+        preemption_texts: Sequence[str] = [condition.NOT_HELPFUL] * len(nodes)
         if self.pod is not None and any(node.rejection is not None for node in nodes):
             filters = self.cache.filters(self.pod).filters
-            preempting, preemption = preempt(filters, nodes, dra_texts)
-            if preempting:
-                return Attempt(self.claims, nodes=preempting)
+            preemption = preempt(filters, nodes, dra_texts)
+            if preemption.nodes:
+                return Attempt(self.claims, nodes=preemption.nodes)
+            preemption_texts = preemption.texts
         message = self._with_preemption(
             condition.fit_error(len(nodes), texts),
-            preemption,
+            preemption_texts,
             claims=bool(self.claims or self._has_mapped_resources),
         )
         return Attempt(self.claims, nodes=nodes, message=message)
 
-    def _with_preemption(self, message: str, texts: list[str], *, claims: bool) -> str:
+    def _with_preemption(self, message: str, texts: Sequence[str], *, claims: bool) -> str:
         """Add to a message what preemption says of each node."""
         if self.pod is not None and not self.pod.may_preempt:
             preemption = condition.NEVER_PREEMPTS
         else:
             preemption = condition.fit_error(len(self.cache.nodes), texts)
-        return condition.with_preemption(
+        return condition.add_preemption(
             message,
             preemption,
             release_1_37=self.features.has("preemption-after-claims"),
@@ -258,8 +257,8 @@ def allocate(cache: SchedulerCache, node: Node, claims: tuple[PodClaim, ...]) ->
 
 
 def _fatal_text(verdict: NodeVerdict) -> str:
-    if isinstance(verdict.outcome, Fatal):
-        return verdict.outcome.message
+    if isinstance(verdict.allocator_verdict, Fatal):
+        return verdict.allocator_verdict.message
     return f"node {verdict.name}: {TIMED_OUT}"
 
 
@@ -273,7 +272,7 @@ def is_fatal(features: Features, verdict: Verdict | None) -> bool:
 def dra_texts(verdict: NodeVerdict) -> tuple[str, ...]:
     """Return the DRA plugin's sentence about a node; none if the claims can be allocated or used there."""
     if verdict.allocates:
-        return (NOT_ON_NODE,) if verdict.elsewhere else ()
-    if isinstance(verdict.outcome, NodeError):
-        return (verdict.outcome.message,)
+        return (NOT_ON_NODE,) if verdict.unusable_claims else ()
+    if isinstance(verdict.allocator_verdict, NodeError):
+        return (verdict.allocator_verdict.message,)
     return (TIMED_OUT if verdict.times_out else CANNOT_ALLOCATE,)

@@ -8,27 +8,28 @@ from typing import cast
 
 from msgspec.structs import replace
 
+from dractl import model
 from dractl.allocation import CLAIM_NAME, Features, extended_resources
-from dractl.cluster.state import ClusterState, text_at
-from dractl.model import DeviceClass, Node, Pod, ResourceClaim
+from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState
+from dractl.model import DeviceClass, ResourceClaim
 from dractl.objects import Raw
 from dractl.scheduler.claims import PodClaim
+from dractl.views import Node, Pod
 
 
-def granted(state: ClusterState, pod: Raw) -> PodClaim | None:
-    """The claim that the scheduler has made for a pod's extended resources."""
-    name = text_at(pod, "status", "extendedResourceClaimStatus", "resourceClaimName")
-    key = (text_at(pod, "metadata", "namespace") or "default", name)
-    return (
-        PodClaim("", key, state.get("ResourceClaim", key), state.decoded_claim(key))
-        if name
-        else None
-    )
+def find_special_claim(state: ClusterState, pod: Pod) -> PodClaim | None:
+    """Return the claim that the scheduler has made for a pod's extended resources."""
+    if not pod.extended_claim_name:
+        return None
+    key = (pod.namespace or DEFAULT_NAMESPACE, pod.extended_claim_name)
+    return PodClaim("", key, state.get("ResourceClaim", key), state.decoded_claim(key))
 
 
-def provided(classes: Iterable[DeviceClass]) -> dict[str, str]:
-    """By extended resource the class that names it in ``extendedResourceName``, whether or not the gate is on: of
-    several the newest, then the first by name."""
+def classes_by_resource(classes: Iterable[DeviceClass]) -> dict[str, str]:
+    """Return the class that names each extended resource in ``extendedResourceName``, whether or not the gate is on.
+
+    Of several it is the newest, then the first by name.
+    """
     by_name = sorted(classes, key=lambda c: c.metadata.name, reverse=True)
     by_age = sorted(by_name, key=lambda c: c.metadata.creation_timestamp or "")
     return {
@@ -38,18 +39,22 @@ def provided(classes: Iterable[DeviceClass]) -> dict[str, str]:
     }
 
 
-def special_claim(state: ClusterState, pod: Pod, node: Raw, features: Features) -> PodClaim | None:
-    """The claim that the scheduler makes for a pod on a node; None if no class provides what the node lacks."""
-    made = extended_resources(pod, cast("Node", state.decode(node)), state.classes, features).claim
-    if made is None:
+def make_special_claim(
+    state: ClusterState, pod: Pod, node: Node, features: Features
+) -> PodClaim | None:
+    """Return the claim that the scheduler makes for a pod on a node; None if no class provides what the node lacks."""
+    decoded_pod = cast("model.Pod", state.decode(pod.raw))
+    decoded_node = cast("model.Node", state.decode(node.raw))
+    claim = extended_resources(decoded_pod, decoded_node, state.classes, features).claim
+    if claim is None:
         return None
-    namespace = pod.metadata.namespace or "default"
-    claim = replace(made, metadata=replace(made.metadata, namespace=namespace))
-    return PodClaim("", (namespace, CLAIM_NAME), _written(claim), claim)
+    namespace = decoded_pod.metadata.namespace or DEFAULT_NAMESPACE
+    claim = replace(claim, metadata=replace(claim.metadata, namespace=namespace))
+    return PodClaim("", (namespace, CLAIM_NAME), _encode(claim), claim)
 
 
-def _written(claim: ResourceClaim) -> Raw:
-    """The special claim as an API server would hold it."""
+def _encode(claim: ResourceClaim) -> Raw:
+    """Return the special claim as an API server would hold it."""
     requests = [
         {
             "name": request.name,

@@ -1,4 +1,4 @@
-"""Does a known bug of the release stop a pod? It does if the verdict without the bug is another one."""
+"""Known bugs of a release that stop a pod: without the bug the verdict would be another one."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -11,92 +11,90 @@ from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.verdict import Attempt
 
 
-class Decisive(Struct, frozen=True):
-    """A bug without which the pod would fit on ``nodes``.
-
-    For pools of several drivers whose name is the same (``pool-name-key``): one such pool, its drivers, and one of its
-    counter sets.
-    """
+class DecisiveBug(Struct, frozen=True):
+    """A bug without which the pod would fit."""
 
     bug: Bug
     nodes: tuple[str, ...]
+    """The nodes that the pod would fit on."""
     pool: str | None = None
+    """For ``pool-name-key``: the name of a pool with counters that several drivers have."""
     drivers: tuple[str, ...] = ()
+    """The drivers of that pool."""
     counter_set: str | None = None
+    """One of its counter sets."""
 
 
-def decisive_bug(
+def find_decisive_bug(
     scheduler: Scheduler,
     attempt: Attempt,
     claims: Sequence[PodClaim],
-    again: Callable[[Scheduler], Attempt],
-) -> Decisive | None:
-    """The bug that stops a pod, if one does; ``again`` makes the attempt with another scheduler."""
+    retry: Callable[[Scheduler], Attempt],
+) -> DecisiveBug | None:
+    """Return the bug that stops a pod; ``retry`` runs the attempt with another scheduler."""
     if (
         not scheduler.features.upstream_bugs
-        or attempt.stopped
-        or attempt.late is not None
+        or attempt.stops
+        or attempt.pre_bind_failure is not None
         or not attempt.nodes
     ):
         return None
     behaviour = scheduler.features.behaviour
-    there = () if behaviour is None else behaviour.bugs
-    known = [bug for bug in BUGS if bug.name in there and _applies(scheduler, bug, claims)]
-    if not known:
+    names = () if behaviour is None else behaviour.bugs
+    bugs = [bug for bug in BUGS if bug.name in names and _concerns(scheduler, bug, claims)]
+    if not bugs:
         return None
-    fixed = again(Scheduler(scheduler.state, replace(scheduler.features, upstream_bugs=False)))
-    if not fixed.fits:
+    features = replace(scheduler.features, upstream_bugs=False)
+    attempt_without_bugs = retry(Scheduler(scheduler.state, features))
+    if not attempt_without_bugs.fits:
         return None
-    bug = known[0]
-    nodes = tuple(n.name for n in fixed.nodes if n.fits)
+    bug, nodes = bugs[0], tuple(node.name for node in attempt_without_bugs.nodes if node.fits)
     pools = _shared_pools(scheduler) if bug.name == "pool-name-key" else {}
     if not pools:
-        return Decisive(bug, nodes)
+        return DecisiveBug(bug, nodes)
     pool, drivers = next(iter(pools.items()))
-    sets = {
-        s.name
-        for item in scheduler.slices
-        if item.spec.pool.name == pool
-        for s in item.spec.shared_counters
+    counter_sets = {
+        counter_set.name
+        for resource_slice in scheduler.slices
+        if resource_slice.spec.pool.name == pool
+        for counter_set in resource_slice.spec.shared_counters
     }
-    return Decisive(bug, nodes, pool, tuple(drivers), min(sets, default=None))
+    return DecisiveBug(bug, nodes, pool, tuple(drivers), min(counter_sets, default=None))
 
 
-def _applies(scheduler: Scheduler, bug: Bug, claims: Sequence[PodClaim]) -> bool:
-    """True if the cluster and the claims have what the bug is about."""
-    specs = [c.claim.spec.devices for c in claims if c.claim is not None]
-    constraints = [c for spec in specs for c in spec.constraints]
+def _concerns(scheduler: Scheduler, bug: Bug, claims: Sequence[PodClaim]) -> bool:
+    """Decide whether the cluster and the claims have what the bug is about."""
+    specs = [claim.claim.spec.devices for claim in claims if claim.claim is not None]
+    constraints = [constraint for spec in specs for constraint in spec.constraints]
     match bug.name:
         case "pool-name-key":
             return bool(_shared_pools(scheduler))
         case "rules-without-selector":
             return any(rule.spec.device_selector is None for rule in scheduler.state.taint_rules)
-        case "share-forgotten":  # it lets pods in, and stops none
-            return False
         case "distinct-identity" | "distinct-last-only":
-            return any(c.distinct_attribute for c in constraints)
+            return any(constraint.distinct_attribute for constraint in constraints)
         case "list-not-restored":
-            return any(c.match_attribute for c in constraints)
+            return any(constraint.match_attribute for constraint in constraints)
         case "alternative-forgotten":
-            later = (
-                a
+            return any(
+                alternative.allocation_mode == "All"
                 for spec in specs
                 for request in spec.requests
-                for a in request.first_available[1:]
+                for alternative in request.first_available[1:]
             )
-            return any(alternative.allocation_mode == "All" for alternative in later)
         case _:
             return any(
-                d.consumes_counters or d.allow_multiple_allocations
-                for s in scheduler.slices
-                for d in s.spec.devices
+                device.consumes_counters or device.allow_multiple_allocations
+                for resource_slice in scheduler.slices
+                for device in resource_slice.spec.devices
             )
 
 
 def _shared_pools(scheduler: Scheduler) -> Mapping[str, Sequence[str]]:
-    """By name the pools with counters that several drivers have, with the drivers."""
+    """Return the drivers of each name that pools with counters of several drivers have."""
     drivers: dict[str, set[str]] = {}
-    for item in scheduler.slices:
-        if item.spec.shared_counters:
-            drivers.setdefault(item.spec.pool.name, set()).add(item.spec.driver)
-    return {name: sorted(those) for name, those in drivers.items() if len(those) > 1}
+    for resource_slice in scheduler.slices:
+        spec = resource_slice.spec
+        if spec.shared_counters:
+            drivers.setdefault(spec.pool.name, set()).add(spec.driver)
+    return {name: sorted(names) for name, names in drivers.items() if len(names) > 1}

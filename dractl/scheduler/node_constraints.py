@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from dractl.model import NodeSelector, Taint, Toleration
 from dractl.scheduler.rejection import (
-    AffinityUnmet,
-    Cordoned,
-    LabelUnmet,
+    CordonedNode,
+    LabelMismatch,
+    NodeAffinityMismatch,
     NodeLabel,
-    OtherNode,
+    NodeNameMismatch,
     Rejection,
-    Untolerated,
-    instead,
+    UntoleratedTaint,
+    find_label_mismatches,
 )
 from dractl.scheduler.snapshot import NodeInfo
 from dractl.views import Pod
@@ -26,7 +26,7 @@ def check_unschedulable(pod: Pod, node: NodeInfo) -> Rejection | None:
     """Reject a cordoned node that the pod does not tolerate."""
     if not node.unschedulable or is_tolerated(_UNSCHEDULABLE, pod.tolerations):
         return None
-    return Rejection("NodeUnschedulable", ("node(s) were unschedulable",), True, (Cordoned(),))
+    return Rejection("NodeUnschedulable", ("node(s) were unschedulable",), True, (CordonedNode(),))
 
 
 def check_node_name(pod: Pod, node: NodeInfo) -> Rejection | None:
@@ -34,13 +34,13 @@ def check_node_name(pod: Pod, node: NodeInfo) -> Rejection | None:
     if not pod.node_name or pod.node_name == node.name:
         return None
     text = "node(s) didn't match the requested node name"
-    return Rejection("NodeName", (text,), True, (OtherNode(pod.node_name),))
+    return Rejection("NodeName", (text,), True, (NodeNameMismatch(pod.node_name),))
 
 
 def check_taints(pod: Pod, node: NodeInfo) -> Rejection | None:
     """Reject a node with taints that the pod does not tolerate."""
     unmet = tuple(
-        Untolerated(taint)
+        UntoleratedTaint(taint)
         for taint in node.taints
         if taint.effect in ("NoSchedule", "NoExecute") and not is_tolerated(taint, pod.tolerations)
     )
@@ -54,12 +54,12 @@ def check_node_affinity(pod: Pod, node: NodeInfo) -> Rejection | None:
     for key, value in pod.node_selector.items():
         if node.labels.get(key) != value:
             label = NodeLabel(key, node.labels.get(key))
-            return Rejection("NodeAffinity", texts, True, (LabelUnmet(key, value),), (label,))
+            return Rejection("NodeAffinity", texts, True, (LabelMismatch(key, value),), (label,))
     required = pod.node_affinity
     if required is None or node.matches(required):
         return None
-    labels = instead(required, node.labels)
-    return Rejection("NodeAffinity", texts, True, (AffinityUnmet(required),), labels)
+    labels = find_label_mismatches(required, node.labels)
+    return Rejection("NodeAffinity", texts, True, (NodeAffinityMismatch(required),), labels)
 
 
 def names_in_affinity(selector: NodeSelector | None) -> frozenset[str] | None:

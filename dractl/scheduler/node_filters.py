@@ -19,7 +19,7 @@ from dractl.scheduler.node_constraints import (
 )
 from dractl.scheduler.node_resources import NodeResources
 from dractl.scheduler.pod_affinity import PodAffinity
-from dractl.scheduler.rejection import OtherNodes, Rejection
+from dractl.scheduler.rejection import NodeListMismatch, Rejection
 from dractl.scheduler.snapshot import NodeInfo, Snapshot
 from dractl.scheduler.topology_spread import TopologySpread
 from dractl.scheduler.volumes import Volumes
@@ -53,9 +53,9 @@ class NodeFilters:
             *(partial(check, pod) for check in (*by_pod, check_taints, check_node_affinity)),
             resources.check_ports,
             resources.check_resources,
-            self.volumes.restrictions,
-            self.volumes.binding,
-            self.volumes.zone,
+            self.volumes.check_restrictions,
+            self.volumes.check_binding,
+            self.volumes.check_zone,
             TopologySpread(others).check,
             self.pod_affinity.check,
         )
@@ -69,7 +69,7 @@ class NodeFilters:
         if self._named_nodes is not None and node.name not in self._named_nodes:
             # PreFilter keeps only the named nodes (schedule_one.go findNodesThatFitPod).
             text = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
-            unmet = OtherNodes(tuple(sorted(self._named_nodes)))
+            unmet = NodeListMismatch(tuple(sorted(self._named_nodes)))
             yield Rejection("NodeAffinity", (text,), True, (unmet,))
         for check in self._checks:
             rejection = check(node)
@@ -84,7 +84,7 @@ class NodeFilters:
             pod.spread_constraints
             or pod.pod_affinity
             or pod.pod_anti_affinity
-            or self.volumes.names
+            or pod.volume_claims
             or self.snapshot.has_anti_affinity
         )
 

@@ -9,7 +9,12 @@ from functools import cached_property
 from dractl.allocation import Features
 from dractl.model import Quantity, SaturatingQuantity
 from dractl.scheduler.bound_pods import BoundPods
-from dractl.scheduler.rejection import Insufficient, PortTaken, Rejection, TooManyPods
+from dractl.scheduler.rejection import (
+    HostPortConflict,
+    InsufficientResource,
+    Rejection,
+    TooManyPods,
+)
 from dractl.scheduler.snapshot import NodeInfo
 from dractl.views.amounts import scheduler_units
 from dractl.views.pod import ANY_ADDRESS, HostPort
@@ -37,7 +42,7 @@ class NodeResources:
                 for port in self.pod.host_ports:
                     if _conflict(port, used):
                         text = "node(s) didn't have free ports for the requested pod ports"
-                        taken = PortTaken(port.port, port.protocol, other.full_name)
+                        taken = HostPortConflict(port.port, port.protocol, other.full_name)
                         return Rejection(
                             "NodePorts", (text,), False, (taken,), pods=(other.full_name,)
                         )
@@ -82,7 +87,7 @@ class NodeResources:
 
         return sorted(self.pod.requests, key=order)
 
-    def _shortages(self, node: NodeInfo) -> Iterator[Insufficient]:
+    def _shortages(self, node: NodeInfo) -> Iterator[InsufficientResource]:
         """Yield the resources of which a node has too little left."""
         for name in self._resource_names:
             if name in self.delegated and self._delegates(node, name):
@@ -91,7 +96,7 @@ class NodeResources:
             free_units = self._units(name, total) - node.requested_units.get(name, 0)
             if self._units(name, self.pod.requests[name]) > free_units:
                 free = total - node.requested(name)
-                yield Insufficient(name, self.pod.requests[name], free, total)
+                yield InsufficientResource(name, self.pod.requests[name], free, total)
 
     def _exceeds(self, node: NodeInfo, resource: str) -> bool:
         """Decide whether the pod asks for more than the whole node has, so that evictions do not help."""

@@ -9,7 +9,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from dractl.scheduler.bound_pods import BoundPods
-from dractl.scheduler.rejection import PodAffinityUnmet, Rejection, Repelled
+from dractl.scheduler.rejection import AntiAffinityConflict, PodAffinityMismatch, Rejection
 from dractl.scheduler.snapshot import NodeInfo
 from dractl.views import Pod
 from dractl.views.selectors import AffinityTerm
@@ -122,7 +122,7 @@ class PodAffinity:
         labels = tuple(term.selector.match_labels.items()) if term.selector is not None else ()
         match = self.first_affinity_match
         outside = self.match_in_other_namespace(term) if match is None else None
-        unmet = PodAffinityUnmet(term.topology_key, match, labels, outside)
+        unmet = PodAffinityMismatch(term.topology_key, match, labels, outside)
         text = "node(s) didn't match pod affinity rules"
         return Rejection("InterPodAffinity", (text,), True, (unmet,))
 
@@ -145,7 +145,7 @@ class PodAffinity:
             other = domains.pods.get(node.labels[key]) if key in node.labels else None
             if other is not None:
                 text = "node(s) didn't match pod anti-affinity rules"
-                return _repel(text, Repelled(other.full_name, theirs=False))
+                return _repel(text, AntiAffinityConflict(other.full_name, theirs=False))
         return None
 
     def _check_others_anti_affinity(self, node: NodeInfo) -> Rejection | None:
@@ -155,8 +155,8 @@ class PodAffinity:
             return None
         _, other = min(repelling, key=lambda entry: entry[0])
         text = "node(s) didn't satisfy existing pods anti-affinity rules"
-        return _repel(text, Repelled(other.full_name, theirs=True))
+        return _repel(text, AntiAffinityConflict(other.full_name, theirs=True))
 
 
-def _repel(text: str, unmet: Repelled) -> Rejection:
+def _repel(text: str, unmet: AntiAffinityConflict) -> Rejection:
     return Rejection("InterPodAffinity", (text,), False, (unmet,), pods=(unmet.pod,))

@@ -7,10 +7,10 @@ candidate, and a claim keeps its devices while its pod is only assumed to be gon
 
 from collections.abc import Callable, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.cluster.state import ClusterState, text_at
-from dractl.objects import Raw
+from dractl.cluster.state import ClusterState
 from dractl.scheduler import condition
 from dractl.scheduler.node_filters import NodeFilters
 from dractl.scheduler.rejection import Rejection
@@ -18,101 +18,119 @@ from dractl.scheduler.snapshot import Budget, NodeInfo
 from dractl.scheduler.verdict import NodeVerdict
 from dractl.views import Pod
 
-# DefaultPreemptionArgs: nodes that are tried at most, as a number and as a share of all nodes.
-_CANDIDATES, _SHARE = 100, 0.1
+# DefaultPreemptionArgs: the nodes that are tried at most, as a number and as a share of all nodes.
+_MIN_CANDIDATE_NODES, _MIN_CANDIDATE_SHARE = 100, 0.1
 
 
-def preempted(state: ClusterState, pod: Raw) -> tuple[str, ...]:
-    """The pods (``namespace/name``) that end on the node that the scheduler has nominated for a pod, and have a lower
-    priority: it waits for them (plugins/defaultpreemption PodEligibleToPreemptOthers)."""
-    node = text_at(pod, "status", "nominatedNodeName")
+class Preemption(Struct, frozen=True):
+    """The result of PostFilter."""
+
+    nodes: tuple[NodeVerdict, ...] = ()
+    """The verdicts with victims, if evictions help on some node."""
+    texts: tuple[str, ...] = ()
+    """The sentences about all nodes, if they help on none."""
+
+
+def victims_being_preempted(state: ClusterState, pod: Pod) -> tuple[str, ...]:
+    """Return the pods (``namespace/name``) that end on a pod's nominated node and have a lower priority.
+
+    The scheduler waits for them (plugins/defaultpreemption PodEligibleToPreemptOthers).
+    """
+    node = pod.nominated_node_name
     if not node:
         return ()
-    classes = state.all("PriorityClass")
-    own = Pod(pod, priority_classes=classes).priority
     return tuple(
         "/".join(key)
-        for key, other in state.all("Pod").items()
-        if text_at(other, "spec", "nodeName") == node
-        and text_at(other, "metadata", "deletionTimestamp")
-        and Pod(other, priority_classes=classes).priority < own
+        for key, other in state.pods.items()
+        if other.node_name == node and other.deletion_timestamp and other.priority < pod.priority
     )
 
 
 def preempt(
     filters: NodeFilters,
-    verdicts: Sequence[NodeVerdict],
+    nodes: Sequence[NodeVerdict],
     dra_texts: Callable[[NodeVerdict], tuple[str, ...]],
-) -> tuple[tuple[NodeVerdict, ...], list[str]]:
-    """The verdicts with victims, if evicting them helps on some node; else what preemption says of each node.
+) -> Preemption:
+    """Look for victims on each node.
 
-    ``dra_texts`` gives what DRA says of a node, nothing if the pod's claims can be allocated there.
+    ``dra_texts`` gives the sentences of DRA about a node; none if the pod's claims can be allocated there.
     """
     texts: list[str] = []
-    found: list[NodeVerdict] = []
+    verdicts: list[NodeVerdict] = []
     candidates = 0
-    enough = max(_CANDIDATES, int(len(verdicts) * _SHARE))
-    for verdict in verdicts:
-        if verdict.rejection is None or verdict.rejection.final or candidates >= enough:
+    limit = max(_MIN_CANDIDATE_NODES, int(len(nodes) * _MIN_CANDIDATE_SHARE))
+    for verdict in nodes:
+        if verdict.rejection is None or verdict.rejection.unresolvable or candidates >= limit:
             texts.append(condition.NOT_HELPFUL)
-            found.append(verdict)
+            verdicts.append(verdict)
             continue
         node = filters.snapshot.nodes[verdict.name]
-        lower = lower_priority(filters.pod, node)
-        if not lower:
-            said: tuple[str, ...] = (condition.NO_VICTIMS,)
-        else:
-            refused = _first(filters, lower, node)
-            said = refused.texts if refused is not None else dra_texts(verdict)
-        texts += said
-        if said:
-            found.append(verdict)
+        lower = lower_priority_pods(filters.pod, node)
+        refusals = _refusals_without(filters, lower, node) if lower else (condition.NO_VICTIMS,)
+        if refusals is None:
+            refusals = dra_texts(verdict)
+        texts += refusals
+        if refusals:
+            verdicts.append(verdict)
             continue
         candidates += 1
-        names = tuple(victim.full_name for victim in victims(filters, lower, node))
-        found.append(replace(verdict, victims=names))
-    return (tuple(found), []) if candidates else ((), texts)
+        victims = tuple(victim.full_name for victim in select_victims(filters, lower, node))
+        verdicts.append(replace(verdict, victims=victims))
+    return Preemption(nodes=tuple(verdicts)) if candidates else Preemption(texts=tuple(texts))
 
 
-def lower_priority(pod: Pod, node: NodeInfo) -> list[Pod]:
-    """The pods of a node that the scheduler may evict in favour of another: those of lower priority."""
+def lower_priority_pods(pod: Pod, node: NodeInfo) -> list[Pod]:
+    """Return the pods of a node that the scheduler may evict in favour of another."""
     if not pod.may_preempt:
         return []
     return [other for other in node.pods if other is not pod and other.priority < pod.priority]
 
 
-def victims(filters: NodeFilters, lower: Sequence[Pod], node: NodeInfo) -> list[Pod]:
-    """The pods that have to go. Each is kept if the pod fits beside it, the more important ones first; before them
-    those whose eviction violates a PodDisruptionBudget."""
+def select_victims(filters: NodeFilters, lower: Sequence[Pod], node: NodeInfo) -> list[Pod]:
+    """Return the pods that have to go.
+
+    Each is kept if the pod fits beside it: first those whose eviction violates a PodDisruptionBudget, then the more
+    important ones.
+    """
     ranked = sorted(lower, key=lambda pod: (-pod.priority, pod.start_time or "~"))
-    violating = _violating(filters.snapshot.budgets, ranked)
-    gone = list(lower)
-    found = []
-    for pod in [*violating, *(p for p in ranked if not any(p is v for v in violating))]:
-        rest = [other for other in gone if other is not pod]
-        if _first(filters, rest, node) is None:
-            gone = rest
+    protected = _budget_violations(filters.snapshot.budgets, ranked)
+    others = [pod for pod in ranked if not any(pod is other for other in protected)]
+    evicted = list(lower)
+    victims = []
+    for pod in (*protected, *others):
+        without_pod = [other for other in evicted if other is not pod]
+        if _first_rejection_without(filters, without_pod, node) is None:
+            evicted = without_pod
         else:
-            found.append(pod)
-    return found
+            victims.append(pod)
+    return victims
 
 
-def _first(filters: NodeFilters, gone: Sequence[Pod], node: NodeInfo) -> Rejection | None:
-    """The first filter that refuses a node without some of its pods."""
-    emptied = filters.without(gone) if gone else filters
-    return emptied.first_rejection(emptied.snapshot.nodes[node.name])
+def _refusals_without(
+    filters: NodeFilters, pods: Sequence[Pod], node: NodeInfo
+) -> tuple[str, ...] | None:
+    rejection = _first_rejection_without(filters, pods, node)
+    return None if rejection is None else rejection.texts
 
 
-def _violating(budgets: Sequence[Budget], pods: Sequence[Pod]) -> list[Pod]:
-    """The pods whose eviction, one after the other, violates a PodDisruptionBudget (filterPodsWithPDBViolation)."""
+def _first_rejection_without(
+    filters: NodeFilters, pods: Sequence[Pod], node: NodeInfo
+) -> Rejection | None:
+    """Return the first filter that rejects a node without some of its pods."""
+    filters = filters.without(pods) if pods else filters
+    return filters.first_rejection(filters.snapshot.nodes[node.name])
+
+
+def _budget_violations(budgets: Sequence[Budget], pods: Sequence[Pod]) -> list[Pod]:
+    """Return the pods whose eviction, one after the other, violates a budget (filterPodsWithPDBViolation)."""
     allowed = [budget.allowed for budget in budgets]
-    found = []
+    violations = []
     for pod in pods:
-        violated = False
+        violates = False
         for number, budget in enumerate(budgets):
             if budget.protects(pod):
                 allowed[number] -= 1
-                violated = violated or allowed[number] < 0
-        if violated:
-            found.append(pod)
-    return found
+                violates = violates or allowed[number] < 0
+        if violates:
+            violations.append(pod)
+    return violations

@@ -1,4 +1,4 @@
-"""A node that a filter before DRA refuses, and what the pod wants that the node does not give."""
+"""A node that a filter before DRA rejects, and what the pod requires that the node does not give."""
 
 from collections.abc import Mapping
 
@@ -8,42 +8,42 @@ from dractl.allocation.nodes import label_matches
 from dractl.model import NodeSelector, Quantity, Taint
 
 
-class Cordoned(Struct, frozen=True):
+class CordonedNode(Struct, frozen=True):
     """``spec.unschedulable`` of the node is true."""
 
 
-class OtherNode(Struct, frozen=True):
+class NodeNameMismatch(Struct, frozen=True):
     """The pod's ``spec.nodeName`` is another node."""
 
     wanted: str
 
 
-class OtherNodes(Struct, frozen=True):
+class NodeListMismatch(Struct, frozen=True):
     """Required node affinity names other nodes."""
 
     wanted: tuple[str, ...]
 
 
-class Untolerated(Struct, frozen=True):
+class UntoleratedTaint(Struct, frozen=True):
     """A taint of the node that the pod does not tolerate."""
 
     taint: Taint
 
 
-class LabelUnmet(Struct, frozen=True):
+class LabelMismatch(Struct, frozen=True):
     """An entry of the pod's ``nodeSelector`` that the node's labels lack."""
 
     key: str
     wanted: str
 
 
-class AffinityUnmet(Struct, frozen=True):
+class NodeAffinityMismatch(Struct, frozen=True):
     """Required node affinity that does not match the node."""
 
     wanted: NodeSelector
 
 
-class PortTaken(Struct, frozen=True):
+class HostPortConflict(Struct, frozen=True):
     """A host port that another pod of the node uses."""
 
     port: int
@@ -58,8 +58,8 @@ class TooManyPods(Struct, frozen=True):
     running: int
 
 
-class Insufficient(Struct, frozen=True):
-    """The node has too little left of a resource."""
+class InsufficientResource(Struct, frozen=True):
+    """The node has too little of a resource free."""
 
     resource: str
     wanted: Quantity
@@ -67,96 +67,101 @@ class Insufficient(Struct, frozen=True):
     total: Quantity
 
 
-class NoDomain(Struct, frozen=True):
+class MissingTopologyLabel(Struct, frozen=True):
     """The node lacks the topology label of a spread constraint."""
 
     key: str
 
 
-class Skewed(Struct, frozen=True):
-    """A copy here would exceed a spread constraint's ``maxSkew``: matching pods of this domain and of the least, which
-    is ``emptiest``."""
+class SkewExceeded(Struct, frozen=True):
+    """One more pod here would exceed the ``maxSkew`` of a spread constraint."""
 
     key: str
     domain: str
-    here: int
-    least: int
+    matching: int
+    """The matching pods of this domain."""
+    minimum: int
+    """Those of the domain that has the fewest."""
     max_skew: int
     emptiest: str = ""
+    """The domain that has the fewest."""
 
 
 class TooFewDomains(Struct, frozen=True):
-    """A spread constraint's ``minDomains`` is not reached, so that the least counts as zero."""
+    """The ``minDomains`` of a spread constraint is not reached, so that its minimum counts as zero."""
 
     key: str
     domain: str
-    here: int
+    matching: int
+    """The matching pods of this domain."""
     domains: int
     min_domains: int
 
 
-class PodAffinityUnmet(Struct, frozen=True):
-    """No pod of the node's domain matches the required pod affinity; ``friend`` (pod, node) is the first that does
-    elsewhere. ``wants`` are the labels that it asks for, and ``stranger`` has them in a namespace that it does not
-    name."""
+class PodAffinityMismatch(Struct, frozen=True):
+    """No pod of the node's domain matches the required pod affinity."""
 
     key: str
-    friend: tuple[str, str] | None
-    wants: tuple[tuple[str, str], ...] = ()
-    stranger: str | None = None
+    first_match: tuple[str, str] | None
+    """The first pod that matches elsewhere, and its node."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """The labels that the affinity asks for."""
+    match_in_other_namespace: str | None = None
+    """A pod that has them in a namespace that the affinity does not name."""
 
 
-class Repelled(Struct, frozen=True):
-    """Anti-affinity to a pod of the node's domain; ``theirs`` if it is that pod's own."""
+class AntiAffinityConflict(Struct, frozen=True):
+    """Anti-affinity between the pod and a pod of the node's domain."""
 
     pod: str
     theirs: bool
+    """True if the anti-affinity is the other pod's."""
 
 
-class ClaimTaken(Struct, frozen=True):
+class VolumeClaimConflict(Struct, frozen=True):
     """A PersistentVolumeClaim for one pod only (ReadWriteOncePod) that another pod uses."""
 
     claim: str
     pod: str
 
 
-class VolumeMissing(Struct, frozen=True):
+class MissingVolume(Struct, frozen=True):
     """A PersistentVolumeClaim is bound to a volume that does not exist."""
 
     claim: str
 
 
-class VolumeElsewhere(Struct, frozen=True):
-    """The volume of a PersistentVolumeClaim is for nodes with these labels."""
+class VolumeNodeMismatch(Struct, frozen=True):
+    """The volume of a PersistentVolumeClaim is for nodes with other labels."""
 
     claim: str
     wanted: NodeSelector
 
 
-class Provisioning(Struct, frozen=True):
+class ProvisioningElsewhere(Struct, frozen=True):
     """A PersistentVolumeClaim is being provisioned for another node."""
 
     claim: str
     node: str
 
 
-class NoVolume(Struct, frozen=True):
-    """No volume matches a PersistentVolumeClaim here, and its StorageClass provisions none. ``wanted`` are the nodes of
-    a volume that would match."""
+class NoMatchingVolume(Struct, frozen=True):
+    """No volume matches a PersistentVolumeClaim here, and its StorageClass provisions none."""
 
     claim: str
     storage_class: str
     wanted: NodeSelector | None = None
+    """The nodes of a volume that would match."""
 
 
-class NotProvisionable(Struct, frozen=True):
+class UnsupportedTopology(Struct, frozen=True):
     """The StorageClass of a PersistentVolumeClaim provisions nothing in the node's topology."""
 
     claim: str
     storage_class: str
 
 
-class VolumeInZone(Struct, frozen=True):
+class VolumeZoneMismatch(Struct, frozen=True):
     """A bound volume's topology label that the node does not share."""
 
     volume: str
@@ -164,71 +169,74 @@ class VolumeInZone(Struct, frozen=True):
     values: tuple[str, ...]
 
 
-class VolumeClaim(Struct, frozen=True):
-    """The PersistentVolumeClaim (``namespace/name``) that the plugin's sentence is about, and why it is so."""
+class VolumeClaimFault(Struct, frozen=True):
+    """The PersistentVolumeClaim (``namespace/name``) that the plugin's sentence is about."""
 
     claim: str
     why: str = ""
 
 
-Unmet = (
-    Cordoned
-    | OtherNode
-    | OtherNodes
-    | Untolerated
-    | LabelUnmet
-    | AffinityUnmet
-    | PortTaken
+UnmetRequirement = (
+    CordonedNode
+    | NodeNameMismatch
+    | NodeListMismatch
+    | UntoleratedTaint
+    | LabelMismatch
+    | NodeAffinityMismatch
+    | HostPortConflict
     | TooManyPods
-    | Insufficient
-    | NoDomain
-    | Skewed
+    | InsufficientResource
+    | MissingTopologyLabel
+    | SkewExceeded
     | TooFewDomains
-    | PodAffinityUnmet
-    | Repelled
-    | ClaimTaken
-    | VolumeMissing
-    | VolumeElsewhere
-    | Provisioning
-    | NoVolume
-    | NotProvisionable
-    | VolumeInZone
-    | VolumeClaim
+    | PodAffinityMismatch
+    | AntiAffinityConflict
+    | VolumeClaimConflict
+    | MissingVolume
+    | VolumeNodeMismatch
+    | ProvisioningElsewhere
+    | NoMatchingVolume
+    | UnsupportedTopology
+    | VolumeZoneMismatch
+    | VolumeClaimFault
 )
 
 
 class NodeLabel(Struct, frozen=True):
-    """A node's value of a label; ``value`` is None if it has no such label."""
+    """A node's value of a label."""
 
     key: str
     value: str | None
-
-
-def instead(wanted: NodeSelector, labels: Mapping[str, str]) -> tuple[NodeLabel, ...]:
-    """The values of a node with ``labels`` for those of which a selector wants certain values, or numbers."""
-    unmet = (
-        each.key
-        for term in wanted.node_selector_terms
-        for each in term.match_expressions
-        if each.operator in ("In", "Gt", "Lt") and not label_matches(each, labels)
-    )
-    return tuple(NodeLabel(key, labels.get(key)) for key in dict.fromkeys(unmet))
+    """None if the node has no such label."""
 
 
 class Rejection(Struct, frozen=True):
-    """A filter refuses a node.
-
-    ``texts`` are the plugin's own sentences, one for each thing missing. ``final``: evicting pods would not help
-    (UnschedulableAndUnresolvable). ``unmet`` is what the pod wants or meets, ``labels`` what the node has instead of
-    unmet labels. ``pods`` (``namespace/name``) stand in the way.
-    """
+    """A filter rejects a node."""
 
     plugin: str
     texts: tuple[str, ...]
-    final: bool
-    unmet: tuple[Unmet, ...] = ()
+    """The plugin's own sentences, one for each requirement that is not met."""
+    unresolvable: bool
+    """True if evicting pods would not help (UnschedulableAndUnresolvable)."""
+    unmet: tuple[UnmetRequirement, ...] = ()
     labels: tuple[NodeLabel, ...] = ()
+    """The labels that the node has instead of required ones."""
     resource: str | None = None
+    """The first resource of which too little is free."""
     want: str | None = None
     free: str | None = None
     pods: tuple[str, ...] = ()
+    """The pods (``namespace/name``) in conflict with this one."""
+
+
+def find_label_mismatches(
+    selector: NodeSelector, labels: Mapping[str, str]
+) -> tuple[NodeLabel, ...]:
+    """Return a node's values of the labels that a selector compares and that do not match."""
+    keys = (
+        requirement.key
+        for term in selector.node_selector_terms
+        for requirement in term.match_expressions
+        if requirement.operator in ("In", "Gt", "Lt") and not label_matches(requirement, labels)
+    )
+    return tuple(NodeLabel(key, labels.get(key)) for key in dict.fromkeys(keys))

@@ -1,4 +1,4 @@
-"""Failures before any node is looked at, or after one was found, as values; each stands where it is found.
+"""Stops: what ends an attempt before any node is looked at, or after one was found; each stands where it is made.
 
 A pod that PreEnqueue holds back has no condition and no event (but for scheduling gates); what PreFilter, Score and
 PreBind refuse is in the pod's condition, in the sentence of ``text``.
@@ -10,12 +10,13 @@ from msgspec import Struct
 
 
 class Stop(Struct, frozen=True):
-    """A failure before any node is looked at. ``absent`` is the kind of the object that it says does not exist."""
+    """A failure before any node is looked at, in PreEnqueue or PreFilter."""
 
     absent: ClassVar[str] = ""
+    """The kind of an object that does not exist, if that is the failure."""
 
 
-class Late(Struct, frozen=True):
+class PreBindFailure(Struct, frozen=True):
     """A failure after a node was found, in Score or PreBind."""
 
     @property

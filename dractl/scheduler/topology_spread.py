@@ -10,7 +10,13 @@ from msgspec import Struct
 
 from dractl.scheduler.bound_pods import BoundPods
 from dractl.scheduler.node_constraints import check_node_affinity, check_taints
-from dractl.scheduler.rejection import NoDomain, Rejection, Skewed, TooFewDomains, Unmet
+from dractl.scheduler.rejection import (
+    MissingTopologyLabel,
+    Rejection,
+    SkewExceeded,
+    TooFewDomains,
+    UnmetRequirement,
+)
 from dractl.scheduler.snapshot import NodeInfo
 from dractl.views import Pod
 from dractl.views.selectors import SpreadConstraint
@@ -74,14 +80,14 @@ class TopologySpread:
                 text = (
                     "node(s) didn't match pod topology spread constraints (missing required label)"
                 )
-                return Rejection("PodTopologySpread", (text,), True, (NoDomain(key),))
+                return Rejection("PodTopologySpread", (text,), True, (MissingTopologyLabel(key),))
             unmet = self._violation(domains, node.labels[key])
             if unmet is not None:
                 text = "node(s) didn't match pod topology spread constraints"
                 return Rejection("PodTopologySpread", (text,), False, (unmet,))
         return None
 
-    def _violation(self, domains: DomainCounts, domain: str) -> Unmet | None:
+    def _violation(self, domains: DomainCounts, domain: str) -> UnmetRequirement | None:
         """Return how the pod would violate a constraint in one of its domains."""
         constraint, counts = domains.constraint, domains.counts
         key, here = constraint.topology_key, counts.get(domain, 0)
@@ -93,7 +99,7 @@ class TopologySpread:
         if too_few:
             return TooFewDomains(key, domain, here, len(counts), constraint.min_domains or 0)
         emptiest = min((name for name, n in counts.items() if n == minimum), default="")
-        return Skewed(key, domain, here, minimum, constraint.max_skew, emptiest)
+        return SkewExceeded(key, domain, here, minimum, constraint.max_skew, emptiest)
 
 
 def _selects(constraint: SpreadConstraint, pod: Pod) -> bool:

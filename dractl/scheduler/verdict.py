@@ -8,91 +8,92 @@ from msgspec import Struct
 from dractl.allocation import Allocated, Verdict
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.rejection import Rejection
-from dractl.scheduler.stops import Late, Stop
+from dractl.scheduler.stops import PreBindFailure, Stop
 from dractl.views import Node
 
 
 class NodeVerdict(Struct, frozen=True):
-    """The scheduler's result for one node.
-
-    ``rejection`` is the first filter that refuses the node. ``outcome`` is the allocator's verdict, also where a filter
-    refuses the node, so that one sees what would be without it; None if nothing is left to allocate. ``elsewhere`` are
-    allocated claims that cannot be used here, ``claims`` those to allocate. Nodes with equal ``group`` look the same to
-    the allocator. ``victims`` are pods of lower priority that the scheduler evicts so that no filter refuses the node.
-    """
+    """The scheduler's verdict on one node."""
 
     node: Node
     name: str
     rejection: Rejection | None
-    elsewhere: tuple[PodClaim, ...]
+    """The first filter that rejects the node."""
+    unusable_claims: tuple[PodClaim, ...]
+    """Allocated claims that cannot be used here."""
     claims: tuple[PodClaim, ...]
-    outcome: Verdict | None
+    """The claims to allocate."""
+    allocator_verdict: Verdict | None
+    """The allocator's verdict on the claims, also if a filter rejects the node; None if there are none to allocate."""
     group: Hashable = None
+    """Equal for nodes that look the same to the allocator."""
     victims: tuple[str, ...] = ()
+    """The pods of lower priority that the scheduler evicts, so that no filter rejects the node."""
 
     @property
     def allocates(self) -> bool:
         """True if the allocator finds devices here in time."""
-        return self.outcome is None or (
-            isinstance(self.outcome, Allocated) and not self.outcome.times_out
-        )
+        verdict = self.allocator_verdict
+        return verdict is None or (isinstance(verdict, Allocated) and not verdict.times_out)
 
     @property
     def times_out(self) -> bool:
-        """True if the scheduler gives up before it has an answer for the node."""
-        return self.outcome is not None and self.outcome.times_out
+        """True if the scheduler gives up before it has a verdict on the node."""
+        return self.allocator_verdict is not None and self.allocator_verdict.times_out
 
     @property
     def fits(self) -> bool:
         """True if the pod can run here."""
-        return (
-            (self.rejection is None or bool(self.victims)) and not self.elsewhere and self.allocates
-        )
+        passes = self.rejection is None or bool(self.victims)
+        return passes and not self.unusable_claims and self.allocates
 
     @property
-    def asked(self) -> bool:
-        """True if no filter before DRA refuses the node."""
+    def passes_filters(self) -> bool:
+        """True if no filter before DRA rejects the node."""
         return self.rejection is None
 
 
 class Attempt(Struct, frozen=True, dict=True):
-    """kube-scheduler's attempt to place a pod, or a claim as if a pod without other wishes used it.
+    """kube-scheduler's attempt to place a pod, or a claim as if a pod without other requirements used it.
 
-    One of these holds: it is ``stopped`` before any node is looked at; the error of ``fatal`` ends it for all nodes;
-    ``late``: it fails after a node was found; it ``fits``; or no node fits. ``message`` is the text of the condition
-    PodScheduled, None if the scheduler writes none.
+    Either a stop ends it before any node, or a node's error ends it for all nodes, or it fails after a node was found,
+    or it fits, or no node fits.
     """
 
     claims: tuple[PodClaim, ...]
-    stopped: tuple[Stop, ...] = ()
+    stops: tuple[Stop, ...] = ()
+    """The failures before any node is looked at."""
     nodes: tuple[NodeVerdict, ...] = ()
-    fatal: NodeVerdict | None = None
-    late: Late | None = None
+    fatal_node: NodeVerdict | None = None
+    """The node whose error ends the attempt for all nodes."""
+    pre_bind_failure: PreBindFailure | None = None
+    """The failure after a node was found."""
     message: str | None = None
+    """The text of the condition PodScheduled; None if the scheduler writes none."""
 
     @cached_property
     def fits(self) -> bool:
         """True if the pod is placed."""
         return (
-            not self.stopped
-            and self.fatal is None
-            and self.late is None
-            and any(n.fits for n in self.nodes)
+            not self.stops
+            and self.fatal_node is None
+            and self.pre_bind_failure is None
+            and any(node.fits for node in self.nodes)
         )
 
-    def given_back(self, uid: str) -> PodClaim | None:
-        """The allocated claim that PostFilter releases if no node fits, so that the next attempt allocates it again.
+    def claim_to_deallocate(self, uid: str) -> PodClaim | None:
+        """Return the allocated claim that PostFilter releases, so that the next attempt allocates it again.
 
-        ``uid`` is the pod's. The claim alone keeps the pod from a node, and nobody else uses it. Of several the
-        scheduler picks one at random (dynamicresources.go PostFilter, deallocateOrDeletePodClaims).
+        No node fits the pod with this ``uid``, the claim alone keeps it from a node, and nobody else uses it. Of
+        several the scheduler picks one at random (dynamicresources.go PostFilter, deallocateOrDeletePodClaims).
         """
-        if self.fits or self.fatal is not None:
+        if self.fits or self.fatal_node is not None:
             return None
         for node in self.nodes:
-            if not node.asked or not node.allocates:
+            if not node.passes_filters or not node.allocates:
                 continue
-            for claim in node.elsewhere:
+            for claim in node.unusable_claims:
                 users = 0 if claim.claim is None else len(claim.claim.status.reserved_for)
-                if users == 0 or (users == 1 and claim.reserved_for(uid)):
+                if users == 0 or (users == 1 and claim.is_reserved_for(uid)):
                     return claim
         return None

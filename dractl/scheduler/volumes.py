@@ -5,64 +5,71 @@ k8s.io/component-helpers/storage/volume/pv_helpers.go. Not checked, since their 
 drivers (CSINode), storage capacity (CSIStorageCapacity), and disks of in-tree drivers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence, Set as AbstractSet
 from functools import cached_property
-from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.allocation.nodes import some_term_matches
-from dractl.cluster.state import ClusterState, Key, at, list_at, map_at, maps_at, text_at
+from dractl.cluster.derived import derive_from
+from dractl.cluster.state import ClusterState, Key
 from dractl.model import NodeSelector
+from dractl.model.paths import list_at, map_at, maps_at, text_at
 from dractl.objects import Raw
 from dractl.scheduler.rejection import (
-    ClaimTaken,
-    NodeLabel,
-    NotProvisionable,
-    NoVolume,
-    Provisioning,
+    MissingVolume,
+    NoMatchingVolume,
+    ProvisioningElsewhere,
     Rejection,
-    Unmet,
-    VolumeElsewhere,
-    VolumeInZone,
-    VolumeMissing,
-    instead,
+    UnmetRequirement,
+    UnsupportedTopology,
+    VolumeClaimConflict,
+    VolumeNodeMismatch,
+    VolumeZoneMismatch,
+    find_label_mismatches,
 )
 from dractl.scheduler.snapshot import NodeInfo, Snapshot
 from dractl.scheduler.stops import Stop
 from dractl.views import Pod
-from dractl.views.amounts import quantity
-from dractl.views.selectors import label_selector, node_selector
+from dractl.views.pod import VolumeClaimReference
+from dractl.views.volumes import READ_WRITE_ONCE_POD, PersistentVolume, PersistentVolumeClaim
 
-_CLASS = "volume.beta.kubernetes.io/storage-class"
-_DEFAULT = (
+_DEFAULT_CLASS_ANNOTATIONS = (
     "storageclass.kubernetes.io/is-default-class",
     "storageclass.beta.kubernetes.io/is-default-class",
 )
-_BOUND = "pv.kubernetes.io/bind-completed"
-_SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
-_FREE = ("Available", "")  # a manifest has no phase yet
-_ONE_POD = "ReadWriteOncePod"
-_ZONES = {
+_AVAILABLE_PHASES = ("Available", "")
+"""A manifest has no phase yet."""
+_TOPOLOGY_LABELS = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
     "topology.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "topology.kubernetes.io/region": "topology.kubernetes.io/region",
 }
+"""Labels of volumes and nodes that say where they are, each with the one that replaces it."""
 
 
 class VolumeUnusable(Stop, frozen=True):
-    """A PersistentVolumeClaim of the pod cannot be used on any node; ``text`` is the plugin's message, ``claim`` the
-    object, if there is one or one will be made."""
+    """A PersistentVolumeClaim of the pod cannot be used on any node."""
 
     plugin: str
     volume_claim: Key
     text: str
+    """The plugin's message."""
     claim: Raw | None = None
+    """The claim, if there is one or one will be made."""
 
 
-class Zone(Struct, frozen=True):
+class _ClaimUser(Struct, frozen=True):
+    """A pod that uses a claim, both as ``namespace/name``."""
+
+    claim: str
+    pod: str
+
+
+class _VolumeZone(Struct, frozen=True):
     """A label of a volume that says where it is."""
 
     volume: str
@@ -70,371 +77,313 @@ class Zone(Struct, frozen=True):
     values: frozenset[str]
 
 
-class Storage(Struct, frozen=True):
-    """A PersistentVolumeClaim or a PersistentVolume, typed: of a claim ``size`` are the bytes that it asks for and
-    ``volume`` is the volume that it names."""
-
-    value: Raw
-    name: str
-    namespace: str
-    uid: str
-    class_name: str
-    size: int
-    mode: str
-    access: frozenset[str]
-    attributes_class: str
-    labels: Mapping[str, Any]
-    phase: str
-    deleted: bool
-    volume: str
-
-    @property
-    def annotations(self) -> Mapping[str, Any]:
-        return map_at(self.value, "metadata", "annotations")
-
-
-def _storage(value: Raw) -> Storage:
-    metadata, spec = map_at(value, "metadata"), map_at(value, "spec")
-    annotated = map_at(metadata, "annotations").get(_CLASS)
-    size = at(spec, "capacity", "storage") or at(spec, "resources", "requests", "storage") or 0
-    return Storage(
-        value,
-        name=text_at(metadata, "name"),
-        namespace=text_at(metadata, "namespace"),
-        uid=text_at(metadata, "uid"),
-        class_name=annotated if isinstance(annotated, str) else text_at(spec, "storageClassName"),
-        size=quantity(size).value(),
-        mode=text_at(spec, "volumeMode") or "Filesystem",
-        access=frozenset(map(str, list_at(spec, "accessModes"))),
-        attributes_class=text_at(spec, "volumeAttributesClassName"),
-        labels=map_at(metadata, "labels"),
-        phase=text_at(value, "status", "phase"),
-        deleted=bool(text_at(metadata, "deletionTimestamp")),
-        volume=text_at(spec, "volumeName"),
-    )
-
-
 class Volumes:
-    """The PersistentVolumeClaims of one pod. ``known`` is false if the input has no such objects, so that nothing can
-    be said of some volume."""
+    """The PersistentVolumeClaims of one pod."""
 
     def __init__(self, snapshot: Snapshot, pod: Pod) -> None:
         self.state = snapshot.state
         self.snapshot = snapshot
         self.pod = pod
-        self.known = True
+        self.are_known = True
+        """False if the input lacks objects, so that nothing can be said of some volume."""
         self.stop: VolumeUnusable | None = None
-        self.bound: list[Storage] = []
-        self.delayed: list[Storage] = []
-        self.names = claim_names(pod)
-        if self.names:
+        self.bound: list[PersistentVolumeClaim] = []
+        self.delayed: list[PersistentVolumeClaim] = []
+        """The claims that are bound when a pod that uses them is scheduled."""
+        if pod.volume_claims:
             self._resolve()
 
+    # -- PreFilter -------------------------------------------------------------------------------
+
     def _resolve(self) -> None:
-        """PreFilter of VolumeBinding: podHasPVCs, then GetPodVolumeClaims."""
+        """Look up all claims (podHasPVCs), then sort them by how they are bound (GetPodVolumeClaims)."""
         if not self.state.listed("PersistentVolumeClaim"):
-            self.known = False
+            self.are_known = False
             return
-        found: list[Storage] = []
-        made: set[str] = set()
-        for name, template in self.names:
-            value = self.state.get("PersistentVolumeClaim", (self.pod.namespace, name))
-            if value is None and template is not None and not self.pod.creation_timestamp:
-                value = self._made(name, template)
-                made.add(name)
-            claim = None if value is None else _storage(value)
-            fault = _fault(claim, name, ephemeral=template is not None, pod=self.pod)
-            if claim is None or fault:
-                self.stop = self.stop or VolumeUnusable(
-                    "VolumeBinding", (self.pod.namespace, name), fault
-                )
+        claims: list[PersistentVolumeClaim] = []
+        created: set[str] = set()
+        for reference in self.pod.volume_claims:
+            claim = self._look_up(reference)
+            if not claim.exists and reference.template is not None and not self._is_created:
+                claim = self._create(reference.name, reference.template)
+                created.add(reference.name)
+            fault = self._fault(claim, reference)
+            if fault:
+                key = (self.pod.namespace, reference.name)
+                self.stop = VolumeUnusable("VolumeBinding", key, fault)
                 return
-            found.append(claim)
-        for claim in found:
-            if claim.volume and _BOUND in claim.annotations:
-                self.bound.append(claim)
-                self.known = self.known and self.state.listed("PersistentVolume")
-            elif self._waits(claim):
-                self.delayed.append(claim)
-            elif (
-                claim.name in made
-                and self.state.get("StorageClass", ("", claim.class_name)) is not None
-            ):
-                self.known = (
-                    False  # it is bound at once, and where its volume will be nobody knows yet
-                )
-            else:
-                fault = "pod has unbound immediate PersistentVolumeClaims"
-                self.stop = VolumeUnusable(
-                    "VolumeBinding", (self.pod.namespace, claim.name), fault, claim.value
-                )
+            claims.append(claim)
+        for claim in claims:
+            if not self._sort(claim, is_created=claim.name in created):
+                text = "pod has unbound immediate PersistentVolumeClaims"
+                key = (self.pod.namespace, claim.name)
+                self.stop = VolumeUnusable("VolumeBinding", key, text, claim.raw)
                 return
 
-    def _made(self, name: str, template: Raw) -> Raw:
-        """The claim that a controller makes for a pod that the cluster does not have yet, of the default StorageClass
-        where the template names none (kubernetes plugin/pkg/admission/storage/storageclass/setdefault)."""
+    @property
+    def _is_created(self) -> bool:
+        """True if the pod is in the cluster already, so that its controllers have seen it."""
+        return bool(self.pod.creation_timestamp)
+
+    def _look_up(self, reference: VolumeClaimReference) -> PersistentVolumeClaim:
+        key = (self.pod.namespace, reference.name)
+        return PersistentVolumeClaim(self.state.get("PersistentVolumeClaim", key), key)
+
+    def _create(self, name: str, template: Raw) -> PersistentVolumeClaim:
+        """Return the claim that a controller makes for a pod that the cluster does not have yet.
+
+        It is of the default StorageClass if the template names none (kubernetes
+        plugin/pkg/admission/storage/storageclass/setdefault).
+        """
         spec = map_at(template, "spec")
         if "storageClassName" not in spec:
             spec = {**spec, "storageClassName": _default_class(self.state)}
-        return {
-            "metadata": {
-                **map_at(template, "metadata"),
-                "name": name,
-                "namespace": self.pod.namespace,
-            },
-            "spec": spec,
-        }
+        metadata = {**map_at(template, "metadata"), "name": name, "namespace": self.pod.namespace}
+        return PersistentVolumeClaim({"metadata": metadata, "spec": spec})
 
-    def _waits(self, claim: Storage) -> bool:
-        """True if the claim is bound when a pod that uses it is scheduled (IsDelayBindingMode)."""
-        if claim.volume:
+    def _fault(self, claim: PersistentVolumeClaim, reference: VolumeClaimReference) -> str:
+        """Return why a claim cannot be used at all, in the scheduler's words; "" if it can."""
+        name, pod = reference.name, self.pod
+        is_ephemeral = reference.template is not None
+        if not claim.exists and is_ephemeral:
+            return (
+                "waiting for ephemeral volume controller to create the persistentvolumeclaim "
+                f'"{name}"'
+            )
+        if not claim.exists:
+            return f'persistentvolumeclaim "{name}" not found'
+        if claim.phase == "Lost":
+            volume = claim.volume_name
+            return (
+                f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
+            )
+        if claim.deletion_timestamp:
+            return f'persistentvolumeclaim "{name}" is being deleted'
+        if is_ephemeral and self._is_created and pod.uid not in {o.uid for o in claim.owners}:
+            return (
+                f"PVC {pod.namespace}/{name} was not created for pod {pod.full_name} "
+                "(pod is not owner)"
+            )
+        return ""
+
+    def _sort(self, claim: PersistentVolumeClaim, *, is_created: bool) -> bool:
+        """Sort a claim by how it is bound; False if it should be bound already."""
+        if claim.is_bound:
+            self.bound.append(claim)
+            self.are_known = self.are_known and self.state.listed("PersistentVolume")
+        elif self._is_delayed(claim):
+            self.delayed.append(claim)
+        elif is_created and self.state.get("StorageClass", ("", claim.class_name)) is not None:
+            self.are_known = False  # it is bound at once, and nobody knows yet where its volume is
+        else:
             return False
-        found = self.state.get("StorageClass", ("", claim.class_name))
-        if found is None and claim.class_name and not self.state.listed("StorageClass"):
-            self.known = False
+        return True
+
+    def _is_delayed(self, claim: PersistentVolumeClaim) -> bool:
+        """Decide whether the claim is bound when a pod that uses it is scheduled (IsDelayBindingMode)."""
+        if claim.volume_name:
+            return False
+        storage_class = self.state.get("StorageClass", ("", claim.class_name))
+        if storage_class is None and claim.class_name and not self.state.listed("StorageClass"):
+            self.are_known = False
             return True
-        return text_at(found, "volumeBindingMode") == "WaitForFirstConsumer"
+        return text_at(storage_class, "volumeBindingMode") == "WaitForFirstConsumer"
 
-    # -- filters ------------------------------------------------------------------------------------------------------
+    # -- VolumeRestrictions ----------------------------------------------------------------------
 
-    def restrictions(self, node: NodeInfo) -> Rejection | None:
-        """A claim with the access mode ReadWriteOncePod that another pod uses, on whichever node."""
+    def check_restrictions(self, node: NodeInfo) -> Rejection | None:
+        """Reject every node if another pod uses a claim with the access mode ReadWriteOncePod."""
         del node
-        if not self.known or not self.taken:
+        user = self._other_user if self.are_known else None
+        if user is None:
             return None
         text = (
-            "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by "
-            "another pod"
+            "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
+            "already in-use by another pod"
         )
-        claim, other = self.taken
-        return Rejection(
-            "VolumeRestrictions", (text,), False, (ClaimTaken(claim, other),), pods=(other,)
-        )
+        unmet = VolumeClaimConflict(user.claim, user.pod)
+        return Rejection("VolumeRestrictions", (text,), False, (unmet,), pods=(user.pod,))
 
     @cached_property
-    def taken(self) -> tuple[str, str] | None:
-        """A claim of the pod that only one pod may use, and the pod that uses it."""
-        names = {claim.name for claim in (*self.bound, *self.delayed) if _ONE_POD in claim.access}
+    def _other_user(self) -> _ClaimUser | None:
+        """Another pod that uses a claim of the pod that only one pod may use."""
+        names = {
+            claim.name
+            for claim in (*self.bound, *self.delayed)
+            if READ_WRITE_ONCE_POD in claim.access_modes
+        }
         if not names:
             return None
         for node in self.snapshot.nodes.values():
             for other in node.pods:
                 if other is self.pod or other.namespace != self.pod.namespace:
                     continue
-                for name, _ in claim_names(other):
-                    if name in names:
-                        return f"{self.pod.namespace}/{name}", other.full_name
+                for reference in other.volume_claims:
+                    if reference.name in names:
+                        return _ClaimUser(f"{other.namespace}/{reference.name}", other.full_name)
         return None
 
-    def binding(self, node: NodeInfo) -> Rejection | None:
-        """VolumeBinding: bound volumes must be usable from the node, for the others it must have or get one."""
-        if not self.known:
+    # -- VolumeBinding ---------------------------------------------------------------------------
+
+    def check_binding(self, node: NodeInfo) -> Rejection | None:
+        """Reject a node from which bound volumes cannot be used, or that has or gets none for other claims."""
+        if not self.are_known:
             return None
-        texts: list[str] = []
-        unmet: list[Unmet] = []
-        labels: tuple[NodeLabel, ...] = ()
-        for claim in self.bound:
-            name = claim.name
-            volume = self.state.get("PersistentVolume", ("", claim.volume))
-            if volume is None:
-                texts.append(
-                    "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
-                )
-                unmet.append(VolumeMissing(name))
-                break
-            if not _reachable(volume, node):
-                texts.append("node(s) didn't match PersistentVolume's node affinity")
-                wanted = node_selector(map_at(volume, "spec", "nodeAffinity", "required"))
-                unmet.append(VolumeElsewhere(name, wanted))
-                labels = instead(wanted, node.labels)
-                break
-        lacking = self._unbindable(node)
-        if lacking is not None:
-            texts.append("node(s) didn't find available persistent volumes to bind")
-            unmet.append(lacking)
-        return (
-            Rejection("VolumeBinding", tuple(texts), True, tuple(unmet), labels) if texts else None
+        rejection = self._check_bound(node)
+        shortage = self._unbindable(node)
+        if shortage is None:
+            return rejection
+        text = "node(s) didn't find available persistent volumes to bind"
+        if rejection is None:
+            return Rejection("VolumeBinding", (text,), True, (shortage,))
+        return replace(
+            rejection, texts=(*rejection.texts, text), unmet=(*rejection.unmet, shortage)
         )
 
-    def _unbindable(self, node: NodeInfo) -> Unmet | None:
-        """Why a claim that waits for its first consumer cannot be bound on the node (FindPodVolumes)."""
-        to_match: list[Storage] = []
-        to_provision: list[Storage] = []
+    def _check_bound(self, node: NodeInfo) -> Rejection | None:
+        for claim in self.bound:
+            volume = self._volume(claim)
+            if not volume.exists:
+                text = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+                return Rejection("VolumeBinding", (text,), True, (MissingVolume(claim.name),))
+            if not _is_reachable(volume, node):
+                text = "node(s) didn't match PersistentVolume's node affinity"
+                affinity = volume.node_affinity or NodeSelector()
+                unmet = VolumeNodeMismatch(claim.name, affinity)
+                labels = find_label_mismatches(affinity, node.labels)
+                return Rejection("VolumeBinding", (text,), True, (unmet,), labels)
+        return None
+
+    def _volume(self, claim: PersistentVolumeClaim) -> PersistentVolume:
+        return PersistentVolume(self.state.get("PersistentVolume", ("", claim.volume_name)))
+
+    def _unbindable(self, node: NodeInfo) -> UnmetRequirement | None:
+        """Return why a claim that waits for its first consumer cannot be bound on the node (FindPodVolumes)."""
+        to_match: list[PersistentVolumeClaim] = []
+        to_provision: list[PersistentVolumeClaim] = []
         for claim in self.delayed:
-            selected = claim.annotations.get(_SELECTED_NODE)
-            if selected is None:
+            if claim.selected_node is None:
                 to_match.append(claim)
-            elif selected == node.name:
+            elif claim.selected_node == node.name:
                 to_provision.append(claim)
             else:
-                return Provisioning(claim.name, str(selected))
+                return ProvisioningElsewhere(claim.name, str(claim.selected_node))
         chosen: set[str] = set()
-        to_match.sort(key=lambda claim: claim.size)
-        for claim in to_match:
+        for claim in sorted(to_match, key=lambda claim: claim.requested_bytes):
             volume = self._match(claim, node, chosen)
             if volume is None:
                 to_provision.append(claim)
             else:
                 chosen.add(volume.name)
         for claim in to_provision:
-            name, class_name = claim.name, claim.class_name
-            found = self.state.get("StorageClass", ("", class_name))
-            if text_at(found, "provisioner") in ("", _NO_PROVISIONER):
-                return NoVolume(name, class_name, self._elsewhere(claim, chosen))
-            if not _provisionable(found, node):
-                return NotProvisionable(name, class_name)
+            storage_class = self.state.get("StorageClass", ("", claim.class_name))
+            if text_at(storage_class, "provisioner") in ("", _NO_PROVISIONER):
+                elsewhere = self._match(claim, None, chosen)
+                affinity = None if elsewhere is None else elsewhere.node_affinity or NodeSelector()
+                return NoMatchingVolume(claim.name, claim.class_name, affinity)
+            if not _is_provisionable(storage_class, node):
+                return UnsupportedTopology(claim.name, claim.class_name)
         return None
 
-    @cached_property
-    def offered(self) -> Sequence[Storage]:
-        """The volumes of the cluster."""
-        return [_storage(value) for value in self.state.all("PersistentVolume").values()]
+    def _match(
+        self, claim: PersistentVolumeClaim, node: NodeInfo | None, chosen: AbstractSet[str]
+    ) -> PersistentVolume | None:
+        """Return the volume that is meant for a claim, or the smallest that fits it (FindMatchingVolume).
 
-    def _elsewhere(self, claim: Storage, chosen: set[str]) -> NodeSelector | None:
-        """The nodes of a volume that would fit a claim there."""
-        volume = self._match(claim, None, chosen)
-        return (
-            None
-            if volume is None
-            else node_selector(map_at(volume.value, "spec", "nodeAffinity", "required"))
-        )
+        Without ``node`` it may be anywhere.
+        """
+        smallest: PersistentVolume | None = None
+        for volume in _volumes(self.state):
+            if volume.name in chosen or not _may_match(volume, claim):
+                continue
+            is_reachable = node is None or _is_reachable(volume, node)
+            if volume.claim_reference is not None:
+                return volume if is_reachable else None
+            if not is_reachable or not _suits(volume, claim):
+                continue
+            if smallest is None or volume.capacity_bytes < smallest.capacity_bytes:
+                smallest = volume
+        return smallest
 
-    def _match(self, claim: Storage, node: NodeInfo | None, chosen: set[str]) -> Storage | None:
-        """The smallest volume that fits a claim, or the one that is meant for it (FindMatchingVolume); without
-        ``node`` on any."""
-        best: Storage | None = None
-        for volume in self.offered:
-            if volume.name in chosen or volume.deleted:
-                continue
-            reference = at(volume.value, "spec", "claimRef")
-            meant = isinstance(reference, dict) and _refers(reference, claim)
-            if isinstance(reference, dict) and not meant:
-                continue
-            if volume.size < claim.size or volume.mode != claim.mode:
-                continue
-            if (
-                volume.attributes_class != claim.attributes_class
-                or volume.class_name != claim.class_name
-            ):
-                continue
-            if meant:
-                return volume if node is None or _reachable(volume.value, node) else None
-            if volume.phase not in _FREE or not _selects(claim, volume):
-                continue
-            if not claim.access <= volume.access or not (
-                node is None or _reachable(volume.value, node)
-            ):
-                continue
-            if best is None or volume.size < best.size:
-                best = volume
-        return best
+    # -- VolumeZone ------------------------------------------------------------------------------
 
-    def zone(self, node: NodeInfo) -> Rejection | None:
-        """VolumeZone: labels of bound volumes against those of the node; a node without any such label fits."""
-        if not self.known or not any(key in node.labels for key in _ZONES):
+    def check_zone(self, node: NodeInfo) -> Rejection | None:
+        """Reject a node whose topology labels are not those of a bound volume; one without any such label fits."""
+        if not self.are_known or not any(key in node.labels for key in _TOPOLOGY_LABELS):
             return None
-        for zone in self.zones:
-            value = node.labels.get(zone.key) or node.labels.get(_ZONES[zone.key])
+        for zone in self._zones:
+            value = node.labels.get(zone.key) or node.labels.get(_TOPOLOGY_LABELS[zone.key])
             if value not in zone.values:
+                unmet = VolumeZoneMismatch(zone.volume, zone.key, tuple(sorted(zone.values)))
                 text = "node(s) had no available volume zone"
-                there = VolumeInZone(zone.volume, zone.key, tuple(sorted(zone.values)))
-                return Rejection("VolumeZone", (text,), True, (there,))
+                return Rejection("VolumeZone", (text,), True, (unmet,))
         return None
 
     @cached_property
-    def zones(self) -> Sequence[Zone]:
+    def _zones(self) -> Sequence[_VolumeZone]:
         """The topology labels of the pod's bound volumes."""
-        found: list[Zone] = []
-        for claim in self.bound:
-            labels = map_at(
-                self.state.get("PersistentVolume", ("", claim.volume)), "metadata", "labels"
-            )
-            found += [
-                Zone(claim.volume, key, frozenset(str(labels[key]).split("__")))
-                for key in _ZONES
-                if key in labels
-            ]
-        return found
+        return [
+            _VolumeZone(claim.volume_name, key, frozenset(str(labels[key]).split("__")))
+            for claim in self.bound
+            for labels in [self._volume(claim).labels]
+            for key in _TOPOLOGY_LABELS
+            if key in labels
+        ]
 
 
-def claim_names(pod: Pod) -> list[tuple[str, Raw | None]]:
-    """The names of the PersistentVolumeClaims of a pod, each with the template of which it is made for an ephemeral
-    volume."""
-    found: list[tuple[str, Raw | None]] = []
-    for volume in maps_at(pod.spec, "volumes"):
-        if isinstance(volume.get("persistentVolumeClaim"), dict):
-            # Of a StatefulSet's replica that is to be made, it has a template, too.
-            template = at(volume, "ephemeral", "volumeClaimTemplate")
-            found.append((text_at(volume, "persistentVolumeClaim", "claimName"), template))
-        elif isinstance(volume.get("ephemeral"), dict):
-            template = at(volume, "ephemeral", "volumeClaimTemplate") or {}
-            found.append((f"{pod.name}-{text_at(volume, 'name')}", template))
-    return found
+@derive_from("PersistentVolume")
+def _volumes(state: ClusterState) -> Sequence[PersistentVolume]:
+    return [PersistentVolume(raw) for raw in state.all("PersistentVolume").values()]
 
 
 def _default_class(state: ClusterState) -> str:
-    """The name of the newest default StorageClass; empty without one (kubernetes pkg/volume/util GetDefaultClass)."""
-    marked = [
-        (text_at(value, "metadata", "creationTimestamp"), key[1])
-        for key, value in state.all("StorageClass").items()
-        if any(map_at(value, "metadata", "annotations").get(name) == "true" for name in _DEFAULT)
-    ]
-    newest = max((created for created, _ in marked), default="")
-    return min((name for created, name in marked if created == newest), default="")
-
-
-def _fault(claim: Storage | None, name: str, *, ephemeral: bool, pod: Pod) -> str:
-    """Why a claim cannot be used at all, in the scheduler's words; "" if it can."""
-    if claim is None:
-        if ephemeral:
-            return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
-        return f'persistentvolumeclaim "{name}" not found'
-    if claim.phase == "Lost":
-        return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{claim.volume}"'
-    if claim.deleted:
-        return f'persistentvolumeclaim "{name}" is being deleted'
-    owners = maps_at(claim.value, "metadata", "ownerReferences")
-    if (
-        ephemeral
-        and pod.creation_timestamp
-        and not any(text_at(owner, "uid") == pod.uid for owner in owners)
-    ):
-        return (
-            f"PVC {pod.namespace}/{name} was not created for pod {pod.full_name} (pod is not owner)"
+    """Return the name of the newest default StorageClass; "" without one (pkg/volume/util GetDefaultClass)."""
+    defaults = [
+        (text_at(raw, "metadata", "creationTimestamp"), key[1])
+        for key, raw in state.all("StorageClass").items()
+        if any(
+            map_at(raw, "metadata", "annotations").get(name) == "true"
+            for name in _DEFAULT_CLASS_ANNOTATIONS
         )
-    return ""
+    ]
+    newest = max((created for created, _ in defaults), default="")
+    return min((name for created, name in defaults if created == newest), default="")
 
 
-def _refers(reference: Raw, claim: Storage) -> bool:
-    """True if a volume's claimRef means the claim (IsVolumeBoundToClaim)."""
-    if (text_at(reference, "name"), text_at(reference, "namespace")) != (
-        claim.name,
-        claim.namespace,
-    ):
-        return False
-    return text_at(reference, "uid") in ("", claim.uid)
+def _may_match(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Decide whether a volume can be bound to a claim, as far as both say it themselves."""
+    return (
+        not volume.deletion_timestamp
+        and (volume.claim_reference is None or volume.is_for(claim))
+        and volume.capacity_bytes >= claim.requested_bytes
+        and volume.volume_mode == claim.volume_mode
+        and volume.attributes_class == claim.attributes_class
+        and volume.class_name == claim.class_name
+    )
 
 
-def _selects(claim: Storage, volume: Storage) -> bool:
-    selector = label_selector(at(claim.value, "spec", "selector"))
-    return selector is None or selector.matches(volume.labels)
+def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Decide whether a volume that is meant for no claim is free and has what a claim asks for."""
+    return (
+        volume.phase in _AVAILABLE_PHASES
+        and (claim.selector is None or claim.selector.matches(volume.labels))
+        and claim.access_modes <= volume.access_modes
+    )
 
 
-def _reachable(volume: Raw, node: NodeInfo) -> bool:
-    """True if the node affinity of a volume allows the node (CheckNodeAffinity looks at labels only)."""
-    required = at(volume, "spec", "nodeAffinity", "required")
-    if not isinstance(required, dict):
-        return True
-    return some_term_matches(node_selector(required), "", node.labels)
+def _is_reachable(volume: PersistentVolume, node: NodeInfo) -> bool:
+    """Decide whether the node affinity of a volume allows the node (CheckNodeAffinity looks at labels only)."""
+    affinity = volume.node_affinity
+    return affinity is None or some_term_matches(affinity, "", node.labels)
 
 
-def _provisionable(storage_class: Raw | None, node: NodeInfo) -> bool:
-    """True if a class makes volumes for the node's topology (MatchTopologySelectorTerms)."""
+def _is_provisionable(storage_class: Raw | None, node: NodeInfo) -> bool:
+    """Decide whether a class makes volumes for the node's topology (MatchTopologySelectorTerms)."""
     terms = maps_at(storage_class, "allowedTopologies")
     return not terms or any(
         all(
-            node.labels.get(text_at(e, "key")) in list_at(e, "values")
-            for e in maps_at(term, "matchLabelExpressions")
+            node.labels.get(text_at(expression, "key")) in list_at(expression, "values")
+            for expression in maps_at(term, "matchLabelExpressions")
         )
         for term in terms
     )

@@ -13,7 +13,7 @@ from dractl.cluster.changes import Change, Create, Patch, apply, parse_target
 from dractl.cluster.state import ClusterState, map_at, maps_at, text_at
 from dractl.model import Target
 from dractl.objects import Raw
-from dractl.scheduler.quota import forbidden, room
+from dractl.scheduler.quota import find_missing_requests, find_quota_room
 from dractl.validation import validate
 from dractl.views.amounts import container_requests, quantity
 
@@ -106,12 +106,12 @@ def find_pod_rejection(state: ClusterState, features: Features, pod: Raw) -> str
     The pod is like one that it has accepted before. So only quotas and LimitRanges matter: no fix
     changes what Pod Security looks at.
     """
-    missing_requests = forbidden(state, pod)
+    missing_requests = find_missing_requests(state, pod)
     if missing_requests is not None:
         return missing_requests.message
-    limit = room(state, features, pod, ())
-    if limit is not None and limit[0] < 1:
-        quota = limit[1]
+    room = find_quota_room(state, features, pod, ())
+    if room is not None and room.copies < 1:
+        quota = room.refusal
         return (
             f"exceeded quota: {quota.quota[1]}, requested: {quota.resource}={quota.need}, "
             f"used: {quota.used}, limited: {quota.limit}"

@@ -121,7 +121,9 @@ def _select_node(
     """Return the node that a pod gets: with few victims, then with few pods of this queue."""
     if object_of(entry.pod) is not None and not _gang_starts(scheduler, entry):
         return None
-    attempt = scheduler.pod(entry.pod, recreated=entry.generates_claims, among=entry.nodes)
+    attempt = scheduler.attempt_pod(
+        entry.pod, recreated=entry.generates_claims, node_names=entry.nodes
+    )
     return min(
         (node for node in attempt.nodes if node.fits and attempt.fits),
         key=lambda node: (len(node.victims), pods_per_node[node.name], node.name),
@@ -133,9 +135,9 @@ def _bind(scheduler: Scheduler, entry: QueuedPod, node: NodeVerdict) -> Schedule
     """Evict the victims of a pod, and bind it and its claims to the node."""
     if node.victims:
         evictions = [Delete(f"Pod/{victim}") for victim in node.victims]
-        scheduler = scheduler.after(apply(scheduler.state, evictions))
+        scheduler = scheduler.with_state(apply(scheduler.state, evictions))
     state = bound(scheduler, dict(_with_server_metadata(entry)), node)[2]
-    return scheduler.after(_remove_unallocated_claims(state, entry))
+    return scheduler.with_state(_remove_unallocated_claims(state, entry))
 
 
 def _gang_starts(scheduler: Scheduler, entry: QueuedPod) -> bool:

@@ -129,7 +129,7 @@ class Simulation(Struct):
         """Return the simulation before its first round."""
         return cls(
             setup=setup,
-            scheduler=setup.scheduler.after(setup.state),
+            scheduler=setup.scheduler.with_state(setup.state),
             state=setup.state,
             history=list(setup.history),
             subject_identities=set(setup.subject.identities),
@@ -227,7 +227,7 @@ class Simulation(Struct):
             self.setup.affected_nodes,
         )
         queue_result = schedule_pods(
-            self.scheduler.after(self.state),
+            self.scheduler.with_state(self.state),
             queue,
             self.setup.scheduler.simulated_placements,
             tuple(self.history),

@@ -17,7 +17,7 @@ from dractl.cluster.state import GROUPS, Key, map_at, maps_at, owning_pods, text
 from dractl.model import pod_templates
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.binding import without_allocation
+from dractl.scheduler.binding import deallocate
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.upgrade.finding import Finding, Level
@@ -54,7 +54,7 @@ class Outcome(Struct, frozen=True):
     @property
     def said(self) -> str:
         """The scheduler's message, or what stops the pod before any node."""
-        stops = (getattr(stop, "text", "") for stop in self.attempt.stopped)
+        stops = (getattr(stop, "text", "") for stop in self.attempt.stops)
         return self.attempt.message or "; ".join(filter(None, stops))
 
 
@@ -169,7 +169,7 @@ def _used(manifests: ClusterState) -> frozenset[str]:
 def emptied(state: ClusterState) -> ClusterState:
     """The cluster with no pod and no allocated claim."""
     claims = {
-        key: without_allocation(value) if "status" in value else value
+        key: deallocate(value) if "status" in value else value
         for key, value in state.all("ResourceClaim").items()
         if not value.get("metadata", {}).get("ownerReferences")
     }
@@ -179,19 +179,17 @@ def emptied(state: ClusterState) -> ClusterState:
 def outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
     """What the scheduler does with a subject: with a pod that runs, as if it were recreated."""
     if subject.runs:
-        scheduler = scheduler.after(_without(scheduler.state, subject))
+        scheduler = scheduler.with_state(_without(scheduler.state, subject))
     if subject.pod is None:
         assert subject.claim is not None
-        attempt, starts = scheduler.claim(subject.claim), True
+        attempt, starts = scheduler.attempt_claim(subject.claim), True
     else:
-        attempt = scheduler.pod(subject.pod, recreated=subject.runs)
-        given = attempt.given_back(text_at(subject.pod, "metadata", "uid"))
+        attempt = scheduler.attempt_pod(subject.pod, recreated=subject.runs)
+        given = attempt.claim_to_deallocate(text_at(subject.pod, "metadata", "uid"))
         if given is not None and given.value is not None:
-            released = scheduler.state.replace(
-                "ResourceClaim", given.key, without_allocation(given.value)
-            )
-            scheduler = scheduler.after(released)
-            attempt = scheduler.pod(subject.pod, recreated=subject.runs)
+            released = scheduler.state.replace("ResourceClaim", given.key, deallocate(given.value))
+            scheduler = scheduler.with_state(released)
+            attempt = scheduler.attempt_pod(subject.pod, recreated=subject.runs)
         state, pod, group = scheduler.state, subject.pod, podgroup(scheduler.state, subject.pod)
         alone = group is None or not attempt.fits
         starts = (
@@ -199,7 +197,9 @@ def outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
         )
     nodes = {node.name: node for node in attempt.nodes if node.fits} if attempt.fits else {}
     open_ = tuple(
-        node.name for node in attempt.nodes if node.asked and isinstance(node.outcome, Exhausted)
+        node.name
+        for node in attempt.nodes
+        if node.passes_filters and isinstance(node.allocator_verdict, Exhausted)
     )
     return Outcome(scheduler, attempt, attempt.fits and starts, nodes, open_)
 
@@ -214,7 +214,7 @@ def _without(state: ClusterState, subject: Applicant) -> ClusterState:
         if map_at(claim, "metadata").get("ownerReferences"):
             del changed[key]
         elif "status" in claim:
-            changed[key] = without_allocation(claim)
+            changed[key] = deallocate(claim)
     pods = {key: pod for key, pod in state.all("Pod").items() if key != subject.key}
     return state.only({"Pod": pods, "ResourceClaim": changed})
 
@@ -227,8 +227,8 @@ def difference(before: Outcome, after: Outcome) -> tuple[str, Level, str] | None
     if before.fits and not after.fits:
         if after.undecided:
             return None
-        failed = after.attempt.fatal
-        error = failed is not None and isinstance(failed.outcome, Fatal)
+        failed = after.attempt.fatal_node
+        error = failed is not None and isinstance(failed.allocator_verdict, Fatal)
         return (
             "selector-error" if error else "no-longer-fits",
             "breaks",
@@ -266,7 +266,7 @@ def _devices(before: Outcome, after: Outcome) -> tuple[str, Level, str] | None:
     for name in list(leaders)[:_LEADERS]:
         old, new = taken(before, name), taken(after, name)
         if old != new:
-            outcomes = (before.nodes[name].outcome, after.nodes[name].outcome)
+            outcomes = (before.nodes[name].allocator_verdict, after.nodes[name].allocator_verdict)
             random = any(one is not None and one.unordered for one in outcomes)
             gets = "can get" if random else "gets"
             return (
@@ -316,7 +316,7 @@ class Placing:
     def outcomes(self, state: ClusterState, features: Features) -> list[tuple[Outcome, Outcome]]:
         """By subject what happens in the present cluster, and in the empty one."""
         present = Scheduler(state, features)
-        empty = present.after(emptied(state))
+        empty = present.with_state(emptied(state))
         return [
             (outcome(present, one), outcome(empty, replace(one, runs=True)))
             for one in self.subjects

@@ -13,6 +13,9 @@ from dractl.objects import Raw
 Key = tuple[str, str]
 """Namespace ("" for objects of the whole cluster) and name."""
 
+_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+"""kubernetes-sigs/kueue apis/kueue/v1beta1."""
+
 
 class OwnerReference(Struct, frozen=True):
     """An entry of ``metadata.ownerReferences``."""
@@ -147,6 +150,11 @@ class View:
             )
             for condition in reversed(maps_at(self.status, "conditions"))
         }
+
+    @property
+    def local_queue(self) -> str:
+        """The LocalQueue of Kueue that a pod or workload waits in, "" if none."""
+        return text_at(self.labels, _QUEUE_LABEL)
 
     def condition(self, kind: str) -> Condition:
         """Return the condition of one type."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 from msgspec import Struct
 
@@ -42,6 +43,14 @@ class ClaimReference(Struct, frozen=True):
     name: str
     claim_name: str
     template_name: str
+
+
+class VolumeClaimReference(Struct, frozen=True):
+    """A PersistentVolumeClaim that a volume of the pod uses."""
+
+    name: str
+    template: Mapping[str, Any] | None = None
+    """The template that the claim is made from, for an ephemeral volume or a replica of a StatefulSet."""
 
 
 class ContainerAmount(Struct, frozen=True):
@@ -205,6 +214,21 @@ class Pod(View):
             reference.template_name and reference.name not in self.claim_statuses
             for reference in self.claim_references
         )
+
+    @cached_property
+    def volume_claims(self) -> tuple[VolumeClaimReference, ...]:
+        """The PersistentVolumeClaims of the pod's volumes."""
+        references: list[VolumeClaimReference] = []
+        for volume in maps_at(self.spec, "volumes"):
+            template = at(volume, "ephemeral", "volumeClaimTemplate")
+            if isinstance(volume.get("persistentVolumeClaim"), dict):
+                # It has a template, too, in a replica of a StatefulSet that is to be created.
+                name = text_at(volume, "persistentVolumeClaim", "claimName")
+                references.append(VolumeClaimReference(name, template))
+            elif isinstance(volume.get("ephemeral"), dict):
+                name = f"{self.name}-{text_at(volume, 'name')}"
+                references.append(VolumeClaimReference(name, template or {}))
+        return tuple(references)
 
     # -- resources -------------------------------------------------------------------------------
 

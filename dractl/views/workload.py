@@ -4,12 +4,9 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from dractl.model.paths import at, map_at, text_at
+from dractl.model.paths import at, map_at
 from dractl.views.base import View
 from dractl.views.pod import Pod
-
-_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-"""kubernetes-sigs/kueue apis/kueue/v1beta1."""
 
 
 class Workload(View):
@@ -62,11 +59,6 @@ class Workload(View):
     def is_paused(self) -> bool:
         """``spec.paused`` of a Deployment."""
         return self.spec.get("paused") is True
-
-    @property
-    def local_queue(self) -> str:
-        """The LocalQueue of Kueue that the workload waits in, "" if none."""
-        return text_at(self.labels, _QUEUE_LABEL)
 
 
 def _integer(value: object) -> int | None:

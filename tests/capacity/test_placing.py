@@ -97,7 +97,7 @@ def test_a_missing_class_is_nought_with_the_cause() -> None:
     state = state_of(template("one", request("gpu", "gpux")), GPU, node("a"), gpus("a", "r1"))
     found = place(subject(state, "template/one", "ml"), FEATURES)
     assert found.fits == 0
-    assert found.stopped.stopped
+    assert found.stopped.stops
 
 
 def test_copies_of_one_claim_share_its_device() -> None:

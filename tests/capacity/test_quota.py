@@ -54,7 +54,7 @@ def test_copies_stop_at_the_quota(hard: dict[str, str], fits: int) -> None:
     assert sum(one.fits for one in found.nodes) == fits
     assert most(found, features).fits == fits
     if fits < 8:
-        (stop,) = found.stopped.stopped
+        (stop,) = found.stopped.stops
         assert isinstance(stop, QuotaExceeded)
         assert stop.resource in hard
 
@@ -102,7 +102,7 @@ def test_a_pod_that_does_not_say_what_a_quota_limits_is_refused() -> None:
     features = Features.for_release("1.37")
     found = place(subject(state, "pod/user", "ml"), features)
     assert found.fits == 0
-    (stop,) = found.stopped.stopped
+    (stop,) = found.stopped.stops
     assert isinstance(stop, PodsNotCreated)
     assert stop.message == "failed quota: q: must specify requests.cpu for: main"
     assert place(subject(state, "template/one", "ml"), features).fits == 8

@@ -19,7 +19,7 @@ from dractl.cluster.changes import apply
 from dractl.cluster.state import add
 from dractl.explain import Explainer, Options, find_subjects
 from dractl.report.explain.json import plain
-from dractl.scheduler.preenqueue import enter
+from dractl.scheduler.pre_enqueue import pre_enqueue
 from tests.conftest import SAMPLE, shared_dir
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def question(
     pod = next(value for key, value in state.all("Pod").items() if key[1] == "asking")
     held = AllocatedState.from_claims(state.decoded_claims, features)
     claims = [
-        dict(c.value) for c in enter(state, pod, recreated=True).claims if c.value is not None
+        dict(c.value) for c in pre_enqueue(state, pod, recreated=True).claims if c.value is not None
     ]
     return {
         **{k: v for k, v in case.items() if k in ("features", "celFeatures", "release")},

@@ -8,7 +8,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find_subjects
-from dractl.scheduler.condition import unchecked
+from dractl.scheduler.condition import find_unchecked_parts
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -108,7 +108,7 @@ def test_a_plugin_that_objects_to_fewer_nodes_than_fit_does_not_keep_the_pod_bac
 def test_parts_of_a_condition_that_no_check_here_explains(
     said: str, found: list[int | None]
 ) -> None:
-    assert [count for count, _ in unchecked(said)] == found
+    assert [part.nodes for part in find_unchecked_parts(said)] == found
 
 
 # -- on a node --

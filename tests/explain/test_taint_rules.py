@@ -55,8 +55,8 @@ def test_only_the_rule_that_taints_the_device_is_named(selector: dict[str, Any])
 def test_a_class_that_comes_or_goes_changes_what_its_rule_taints() -> None:
     state = state_of(GPU, node("node-1"), SLICE, rule("by", deviceClassName="old"))
     before = Scheduler(state, FEATURES)
-    after = before.after(state.replace("DeviceClass", ("", "old"), OLD))
-    again = after.after(after.state.replace("DeviceClass", ("", "old"), None))
+    after = before.with_state(state.replace("DeviceClass", ("", "old"), OLD))
+    again = after.with_state(after.state.replace("DeviceClass", ("", "old"), None))
     found = [
         [len(d.taints) for d in scheduler.slices[0].spec.devices]
         for scheduler in (before, after, again)

@@ -227,7 +227,7 @@ def test_before_and_after_fit_on_the_same_machine() -> None:
     labels = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
     plugin = node("dgx-h100", labels=labels)
     plugin["status"]["allocatable"] = {**plugin["status"]["allocatable"], "nvidia.com/gpu": "8"}
-    assert Scheduler(state_of(before, plugin), features).pod(before).fits
+    assert Scheduler(state_of(before, plugin), features).attempt_pod(before).fits
 
     fleet = published.described("dgx-h100", target, ("gpu.nvidia.com",))
     parts = [
@@ -265,11 +265,17 @@ def test_before_and_after_fit_on_the_same_machine() -> None:
         ]
     }
     nodes = [] if fleet.all("Node") else [node("dgx-h100")]
-    attempt = Scheduler(state_of(after, template, *claims, *parts, *nodes), features).pod(after)
+    attempt = Scheduler(state_of(after, template, *claims, *parts, *nodes), features).attempt_pod(
+        after
+    )
     assert attempt.fits, attempt
     busy = after | {"spec": {**after["spec"]}}
     template["spec"]["spec"]["devices"]["requests"][0]["exactly"]["count"] = 9
-    assert not Scheduler(state_of(busy, template, *claims, *parts, *nodes), features).pod(busy).fits
+    assert (
+        not Scheduler(state_of(busy, template, *claims, *parts, *nodes), features)
+        .attempt_pod(busy)
+        .fits
+    )
 
 
 def run(*arguments: str) -> int:

@@ -30,12 +30,12 @@ def scheduler() -> Scheduler:
 
 def fitting(scheduler: Scheduler) -> list[str]:
     pod = scheduler.state.all("Pod")["ml", "train-0"]
-    return [node.name for node in scheduler.pod(pod).nodes if node.fits]
+    return [node.name for node in scheduler.attempt_pod(pod).nodes if node.fits]
 
 
 def test_a_verdict_is_not_kept_where_a_change_decides_otherwise(scheduler: Scheduler) -> None:
-    freed = scheduler.after(apply(scheduler.state, [Delete("Pod/ml/job-00001")]))
-    without = freed.after(apply(freed.state, [Patch("DeviceClass/gpu.nvidia.com", (_NONE,))]))
+    freed = scheduler.with_state(apply(scheduler.state, [Delete("Pod/ml/job-00001")]))
+    without = freed.with_state(apply(freed.state, [Patch("DeviceClass/gpu.nvidia.com", (_NONE,))]))
     assert [fitting(s) for s in (scheduler, freed, without, freed, scheduler)] == [
         [],
         ["node-00001"],

@@ -27,7 +27,7 @@ def claims(resource: str, release: str, **spec: Any) -> tuple[bool, list[str]]:
         node("node-1"),
         slice_of("gpu.example.com", "node-1", device("gpu-0")),
     )
-    attempt = Scheduler(state, Features.for_release(release, GATE)).pod(asking)
+    attempt = Scheduler(state, Features.for_release(release, GATE)).attempt_pod(asking)
     return attempt.fits, [c.key[1] for n in attempt.nodes for c in n.claims]
 
 

@@ -42,7 +42,7 @@ def test_rules_without_a_selector(selector: object, applies: bool) -> None:
     rules = [SimpleNamespace(spec=SimpleNamespace(device_selector=selector))]
     scheduler: Any = SimpleNamespace(state=SimpleNamespace(taint_rules=rules), slices=())
     bug: Any = SimpleNamespace(name="rules-without-selector")
-    assert known_bugs._applies(scheduler, bug, ()) is applies
+    assert known_bugs._concerns(scheduler, bug, ()) is applies
 
 
 def claim(name: str, *devices: tuple[str, str], shares: bool = False) -> dict[str, Any]:

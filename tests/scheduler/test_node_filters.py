@@ -9,7 +9,7 @@ import pytest
 from dractl.allocation import Features
 from dractl.model import Taint
 from dractl.scheduler.node_filters import NodeFilters
-from dractl.scheduler.rejection import LabelUnmet, NodeLabel, Untolerated
+from dractl.scheduler.rejection import LabelMismatch, NodeLabel, UntoleratedTaint
 from dractl.scheduler.snapshot import snapshot_of
 from tests.explain.cluster import node, pod, state_of
 
@@ -73,7 +73,7 @@ def test_node_taints(toleration: dict[str, str], refused: bool) -> None:
     assert (rejection is not None) == refused
     if rejection is not None:
         assert rejection.texts == ("node(s) had untolerated taint(s)",)
-        assert rejection.unmet == (Untolerated(Taint("dedicated", "gpu", "NoSchedule")),)
+        assert rejection.unmet == (UntoleratedTaint(Taint("dedicated", "gpu", "NoSchedule")),)
 
 
 def test_prefer_no_schedule_refuses_nothing() -> None:
@@ -89,7 +89,7 @@ def test_node_selector_and_affinity_name_the_label() -> None:
     )
     assert rejection is not None
     assert rejection.texts == ("node(s) didn't match Pod's node affinity/selector",)
-    assert rejection.unmet == (LabelUnmet("zone", "a"),)
+    assert rejection.unmet == (LabelMismatch("zone", "a"),)
     assert rejection.labels == (NodeLabel("zone", "b"),)
 
 
@@ -123,14 +123,14 @@ def test_resources_count_what_other_pods_ask_for() -> None:
         "2500m",
         "2",
     )
-    assert not rejection.final  # ending the other pod would help
+    assert not rejection.unresolvable  # ending the other pod would help
     assert reject(pod("a", requests={"cpu": "2"}), node("node-1"), other) is None
 
 
 def test_more_than_the_node_has_is_final() -> None:
     rejection = reject(pod("a", requests={"cpu": "9"}), node("node-1"))
     assert rejection is not None
-    assert rejection.final
+    assert rejection.unresolvable
 
 
 def test_ended_pods_take_nothing() -> None:
@@ -278,7 +278,7 @@ def test_affinity_counts_only_pods_that_match_every_term() -> None:
     assert rejection is not None
     assert rejection.texts == ("node(s) didn't match pod affinity rules",)
     assert (
-        rejection.final
+        rejection.unresolvable
     )  # interpodaffinity/filtering.go: UnschedulableAndUnresolvable, eviction does not help
     both = running("d", "node-1", metadata={"labels": {"app": "x", "tier": "1"}})
     assert reject(asking, node("node-1"), both) is None

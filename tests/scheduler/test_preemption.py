@@ -30,7 +30,7 @@ def running(name: str, priority: int, cpu: str, **more: Any) -> dict[str, Any]:
 
 
 def attempt(asking: dict[str, Any], *objects: dict[str, Any]) -> Attempt:
-    return Scheduler(state_of(asking, *objects), Features.for_release("1.37")).pod(asking)
+    return Scheduler(state_of(asking, *objects), Features.for_release("1.37")).attempt_pod(asking)
 
 
 def victims(*objects: dict[str, Any], cpu: str = "4", priority: int = 10) -> list[str]:

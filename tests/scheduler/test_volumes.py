@@ -9,7 +9,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.rejection import NoVolume
+from dractl.scheduler.rejection import NoMatchingVolume
 from tests.explain.cluster import node, pod, state_of
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def storage_class(
 def attempt(*objects: dict[str, Any], **more: Any) -> Attempt:
     asking = pod("p", spec={"volumes": USES}, **more)
     state: ClusterState = state_of(asking, A, B, *objects)
-    return Scheduler(state, Features.for_release("1.37")).pod(asking)
+    return Scheduler(state, Features.for_release("1.37")).attempt_pod(asking)
 
 
 def fits(*objects: dict[str, Any]) -> list[str]:
@@ -92,7 +92,7 @@ def test_a_volume_in_another_zone() -> None:
     (refused,) = [n.rejection for n in found.nodes if n.rejection is not None]
     assert refused.plugin == "VolumeBinding"
     assert refused.texts == ("node(s) didn't match PersistentVolume's node affinity",)
-    assert refused.final
+    assert refused.unresolvable
 
 
 def test_a_claim_that_nobody_binds_stops_the_pod_everywhere() -> None:
@@ -145,13 +145,13 @@ def test_a_volume_that_would_do_on_other_nodes_is_told() -> None:
     assert refused["b-1"] is None
     assert refused["a-1"] is not None
     (unmet,) = refused["a-1"].unmet
-    assert isinstance(unmet, NoVolume)
+    assert isinstance(unmet, NoMatchingVolume)
     assert unmet.wanted is not None
     assert unmet.wanted.node_selector_terms[0].match_expressions[0].values == ("b",)
     (unmet,) = (
         u for n in attempt(claim(), local).nodes[:1] if n.rejection for u in n.rejection.unmet
     )
-    assert isinstance(unmet, NoVolume)
+    assert isinstance(unmet, NoMatchingVolume)
     assert unmet.wanted is None
 
 
@@ -223,7 +223,7 @@ def test_a_cluster_that_has_no_storage_class() -> None:
     asking = pod("p", spec={"volumes": USES})
     read = state_of(asking, A, B, claim())
     state = read.only({"StorageClass": {}, "PersistentVolume": {}})
-    message = Scheduler(state, Features.for_release("1.37")).pod(asking).message
+    message = Scheduler(state, Features.for_release("1.37")).attempt_pod(asking).message
     assert (
         message
         == "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"
@@ -236,8 +236,8 @@ def test_without_the_objects_nothing_is_said_of_volumes(
 ) -> None:
     asking = pod("p", spec={"volumes": USES})
     scheduler = Scheduler(state_of(asking, A, *objects), Features.for_release("1.37"))
-    assert not scheduler.volumes(scheduler.snapshot.pod(asking)).known
-    assert scheduler.pod(asking).fits
+    assert not scheduler.volumes_of(scheduler.snapshot.pod(asking)).are_known
+    assert scheduler.attempt_pod(asking).fits
 
 
 def test_a_claim_of_an_ephemeral_volume_belongs_to_its_pod() -> None:
@@ -255,7 +255,7 @@ def test_a_claim_of_an_ephemeral_volume_belongs_to_its_pod() -> None:
             {"kind": "Pod", "name": "p", "uid": owner, "controller": True}
         ]
         state = state_of(asking, A, B, made, storage_class())
-        return Scheduler(state, Features.for_release("1.37")).pod(asking).message
+        return Scheduler(state, Features.for_release("1.37")).attempt_pod(asking).message
 
     refused = "PVC ml/p-v was not created for pod ml/p (pod is not owner)"
     assert refused in (message("another") or "")
@@ -270,7 +270,7 @@ def asked_for(spec: dict[str, Any], *objects: dict[str, Any], **metadata: Any) -
     ephemeral = [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}]
     asking = pod("p", spec={"volumes": ephemeral}, metadata=metadata)
     state = state_of(asking, A, B, claim("other"), *objects)
-    return Scheduler(state, Features.for_release("1.37")).pod(asking)
+    return Scheduler(state, Features.for_release("1.37")).attempt_pod(asking)
 
 
 def test_a_pod_that_is_still_to_be_made_gets_the_claims_of_its_ephemeral_volumes() -> None:

@@ -41,8 +41,8 @@ from dractl.explain.reasons.workloads import (
 )
 from dractl.model.nearest import nearest
 from dractl.objects import Raw
-from dractl.scheduler.preenqueue import enter
-from dractl.scheduler.rejection import LabelUnmet, PortTaken, Repelled
+from dractl.scheduler.pre_enqueue import pre_enqueue
+from dractl.scheduler.rejection import AntiAffinityConflict, HostPortConflict, LabelMismatch
 from dractl.views import Pod
 
 _MACHINE_LABELS = (
@@ -299,10 +299,10 @@ def _find_anti_affine_replicas(
     )
 
 
-def _pods_that_block(cause: Cause) -> list[Repelled | PortTaken]:
+def _pods_that_block(cause: Cause) -> list[AntiAffinityConflict | HostPortConflict]:
     """Return the pods that keep the pod from a node."""
     unmet = cause.unmet if isinstance(cause, NodeFilter) else ()
-    return [entry for entry in unmet if isinstance(entry, Repelled | PortTaken)]
+    return [entry for entry in unmet if isinstance(entry, AntiAffinityConflict | HostPortConflict)]
 
 
 def _cause_of_old_replicas(
@@ -365,7 +365,7 @@ def note_replicas_with_devices(case: Case) -> Iterator[str]:
     holders = [
         other
         for _, other in _pods_with_node(case, owner)
-        if any(c.allocated for c in enter(case.state, other).claims)
+        if any(c.allocated for c in pre_enqueue(case.state, other).claims)
     ]
     if not holders:
         return
@@ -675,7 +675,9 @@ def _find_fields_added_by_admission(
     runtime = text_at(pod.spec, "runtimeClassName")
     for key, text in pod.node_selector.items():
         missing = template is not None and key not in map_at(template, "nodeSelector")
-        if LabelUnmet(key, text) in ranked[0].unmet and (missing or (template is None and runtime)):
+        if LabelMismatch(key, text) in ranked[0].unmet and (
+            missing or (template is None and runtime)
+        ):
             yield AddedByAdmission(
                 what=f"nodeSelector {key}={text}", by=f"RuntimeClass {runtime}" if runtime else ""
             )
@@ -808,7 +810,7 @@ def find_pod_not_tried(case: Case) -> Iterator[Cause]:
     ):
         return
     if _may_lack_claims(case, value) or any(
-        claim.reserved_for(pod.uid) for claim in case.attempt.claims
+        claim.is_reserved_for(pod.uid) for claim in case.attempt.claims
     ):
         return
     has_condition = any(

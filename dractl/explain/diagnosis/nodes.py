@@ -36,11 +36,11 @@ from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped, TimeoutR
 from dractl.explain.reasons.selectors import SelectorFalse
 from dractl.model.nearest import nearest
 from dractl.objects import Raw
-from dractl.scheduler.binding import failure
+from dractl.scheduler.binding import find_binding_failure
+from dractl.scheduler.charges import request_options
 from dractl.scheduler.claims import PodClaim
-from dractl.scheduler.extended import provided
-from dractl.scheduler.quota import options
-from dractl.scheduler.rejection import LabelUnmet, NodeLabel, Rejection, Untolerated
+from dractl.scheduler.extended import classes_by_resource
+from dractl.scheduler.rejection import LabelMismatch, NodeLabel, Rejection, UntoleratedTaint
 from dractl.scheduler.verdict import NodeVerdict
 
 MAX_USERS_NAMED = 2  # pods that a cause names
@@ -105,11 +105,11 @@ def _diagnose_node(case: Case, verdict: NodeVerdict) -> NodeFindings:
             _filter_cause(case, verdict, rejection)
             for rejection in case.refusals[verdict.name] or (verdict.rejection,)
         ]
-    causes += [_cause_of_allocated_claim(case, claim, verdict) for claim in verdict.elsewhere]
+    causes += [_cause_of_allocated_claim(case, claim, verdict) for claim in verdict.unusable_claims]
     if not verdict.allocates and survey is not None:
         causes += _add_timeout(verdict, _allocation_causes(case, verdict, survey))
     kind = "filtered" if verdict.rejection is not None else "unallocatable"
-    if verdict.asked and case.scheduler.is_fatal(verdict.outcome):
+    if verdict.passes_filters and case.scheduler.is_fatal(verdict.allocator_verdict):
         kind = "error"
     return NodeFindings(
         verdict.name, kind, tuple(causes), stages, allocation if verdict.allocates else ()
@@ -120,7 +120,7 @@ def _allocation_causes(case: Case, verdict: NodeVerdict, survey: Survey) -> list
     """Return why the claims cannot be allocated on a node; the cause that got furthest comes
     first.
     """
-    outcome = verdict.outcome
+    outcome = verdict.allocator_verdict
     if isinstance(outcome, Fatal) or (
         isinstance(outcome, NodeError) and outcome.fault.pool is not None
     ):
@@ -232,7 +232,7 @@ def _filter_cause(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Cau
     return unmapped or NodeFilter(
         plugin=rejection.plugin,
         texts=rejection.texts,
-        final=rejection.final,
+        final=rejection.unresolvable,
         unmet=rejection.unmet,
         labels=rejection.labels,
         resource=rejection.resource,
@@ -249,7 +249,7 @@ def _filter_cause(case: Case, verdict: NodeVerdict, rejection: Rejection) -> Cau
 
 def _similar_label(verdict: NodeVerdict, rejection: Rejection) -> str | None:
     """Return a label of the node that has the wanted value under a similar key."""
-    unmet_label = next((one for one in rejection.unmet if isinstance(one, LabelUnmet)), None)
+    unmet_label = next((one for one in rejection.unmet if isinstance(one, LabelMismatch)), None)
     labels = verdict.node.labels
     if unmet_label is None or unmet_label.key in labels:
         return None
@@ -276,7 +276,7 @@ def _similar_claim_tolerations(case: Case, rejection: Rejection) -> tuple[str, .
         [c.claim.spec.devices for c in case.claims.values() if c.claim is not None] if keys else []
     )
     alternatives = [
-        option for spec in specs for request in spec.requests for option in options(request)
+        option for spec in specs for request in spec.requests for option in request_options(request)
     ]
     similar = [
         toleration_text(t)
@@ -289,7 +289,7 @@ def _similar_claim_tolerations(case: Case, rejection: Rejection) -> tuple[str, .
 
 def _taint_keys(rejection: Rejection) -> set[str]:
     """Return the keys of taints that people set, in lower case."""
-    taints = (one.taint.key or "" for one in rejection.unmet if isinstance(one, Untolerated))
+    taints = (one.taint.key or "" for one in rejection.unmet if isinstance(one, UntoleratedTaint))
     return {key.lower() for key in taints if passing(key) is None}
 
 
@@ -298,7 +298,7 @@ def _largest_users(case: Case, node: str, rejection: Rejection) -> tuple[str, ..
     info = case.scheduler.snapshot.nodes.get(node)
     if (
         rejection.plugin != "NodeResourcesFit"
-        or rejection.final
+        or rejection.unresolvable
         or info is None
         or rejection.resource in (None, "pods")
     ):
@@ -314,7 +314,9 @@ def _largest_users(case: Case, node: str, rejection: Rejection) -> tuple[str, ..
 
 
 def _cause_of_allocated_claim(case: Case, claim: PodClaim, verdict: NodeVerdict) -> Cause:
-    binding_failure = failure(claim) if case.scheduler.features.binding_conditions else None
+    binding_failure = (
+        find_binding_failure(claim) if case.scheduler.features.binding_conditions else None
+    )
     here = (verdict.name,)
     if binding_failure is not None:
         return BindingFailed(
@@ -354,7 +356,7 @@ def _class_without_mapping(case: Case, verdict: NodeVerdict, resource: str) -> C
     if str(allocatable.get(resource, "0")) != "0":
         return None
     scheduler = case.scheduler
-    class_by_resource = provided(scheduler.state.classes)
+    class_by_resource = classes_by_resource(scheduler.state.classes)
     if scheduler.features.has("implicit-extended-names"):
         class_by_resource |= {
             f"{IMPLICIT_PREFIX}{item.metadata.name}": item.metadata.name or ""
@@ -396,7 +398,7 @@ def _allocation_on_node(case: Case, verdict: NodeVerdict) -> tuple[AllocatedDevi
 
     The verdict of the node's group names the devices of another node.
     """
-    if not isinstance(verdict.outcome, Allocated):
+    if not isinstance(verdict.allocator_verdict, Allocated):
         return ()
     verdict_here = case.scheduler.allocate(verdict.node, verdict.claims)
     if not isinstance(verdict_here, Allocated):

@@ -20,9 +20,8 @@ from dractl.objects import Raw
 from dractl.scheduler import binding
 from dractl.scheduler.binding import BindingFailure
 from dractl.scheduler.cycle import CANNOT_ALLOCATE
-from dractl.scheduler.known_bugs import decisive_bug
+from dractl.scheduler.known_bugs import find_decisive_bug
 from dractl.scheduler.node_filters import needed_node_features
-from dractl.scheduler.volumes import claim_names
 from dractl.views.amounts import init_container_request
 
 
@@ -31,8 +30,8 @@ def find_upstream_bug(case: Case) -> Cause | None:
     if case.attempt.fits:
         return None
     claims, pod = case.attempt.claims, case.question.value
-    decisive = decisive_bug(
-        case.scheduler, case.attempt, claims, lambda scheduler: scheduler.pod(pod)
+    decisive = find_decisive_bug(
+        case.scheduler, case.attempt, claims, lambda scheduler: scheduler.attempt_pod(pod)
     )
     if decisive is None:
         return None
@@ -57,7 +56,7 @@ def find_pending_binding(case: Case) -> Cause | None:
     """Return the binding conditions that a pod with allocated claims waits for."""
     if not case.scheduler.features.binding_conditions:
         return None
-    wait = binding.pending(case.attempt.claims)
+    wait = binding.find_binding_wait(case.attempt.claims)
     if wait is None:
         return None
     return BindingPending(
@@ -180,7 +179,7 @@ def note_unchecked_volumes(case: Case) -> Iterator[str]:
     """Yield a note that volumes are not checked, if the input lacks the objects that the scheduler
     looks at.
     """
-    if not case.scheduler.volumes(case.pod).known:
+    if not case.scheduler.volumes_of(case.pod).are_known:
         kinds = "PersistentVolumeClaims, PersistentVolumes or StorageClasses"
         yield f"volumes are not checked here: the input lacks their {kinds}"
 
@@ -188,7 +187,8 @@ def note_unchecked_volumes(case: Case) -> Iterator[str]:
 def volumes_of(case: Case) -> Iterator[tuple[str, str]]:
     """Yield the PersistentVolumeClaims of the pod with their phases; unbound ones come first."""
     phases = []
-    for name, template in claim_names(case.pod):
+    for reference in case.pod.volume_claims:
+        name, template = reference.name, reference.template
         claim = case.state.get("PersistentVolumeClaim", (case.pod.namespace, name))
         phase = text_at(claim, "status", "phase") or "Pending"
         if claim is None and template is not None:

@@ -255,8 +255,8 @@ class FixProblem(Struct, frozen=True):
     def _claim(self, claim: PodClaim) -> Claim[str] | None:
         if claim.editable is None:
             return None
-        target, prefix = claim.editable
-        return Claim.of(target, self.state.get(*parse_target(target)) or {}, tuple(prefix))
+        target, prefix = claim.editable.target, claim.editable.path
+        return Claim.of(target, self.state.get(*parse_target(target)) or {}, prefix)
 
     def reference(self, pod_claim: str | None) -> tuple[int, Raw] | None:
         """The entry of the pod's ``spec.resourceClaims`` with a name, and its index."""

@@ -15,7 +15,7 @@ from dractl.explain.reasons.base import Cause, Held
 from dractl.explain.reasons.capacity import CountersShort
 from dractl.explain.reasons.constraints import ConstraintConflict
 from dractl.explain.reasons.phrases import plural
-from dractl.scheduler.admission import ADMIN_LABEL
+from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
 _MOST = 12  # holders that are tried one by one
 _SHOWN = 3  # alternatives that are shown
@@ -172,7 +172,7 @@ def watch(problem: FixProblem) -> Iterator[Candidate]:
             namespace = problem.state.get("Namespace", ("", key[0]))
             label = Patch(
                 f"Namespace/{key[0]}",
-                (put(namespace, ("metadata", "labels", ADMIN_LABEL), "true"),),
+                (put(namespace, ("metadata", "labels", ADMIN_ACCESS_LABEL), "true"),),
             )
             changes = (label, admin) if namespace is not None else (admin,)
             ended = tuple(Delete(f"Pod/{pod}") for pod in pods)

@@ -29,7 +29,7 @@ from dractl.explain.reasons.scheduling import PlacedByHand
 from dractl.model.nearest import nearest
 from dractl.objects import Raw
 from dractl.scheduler.node_constraints import is_tolerated
-from dractl.scheduler.rejection import PodAffinityUnmet, Rejection
+from dractl.scheduler.rejection import PodAffinityMismatch, Rejection
 from dractl.scheduler.verdict import NodeVerdict
 from dractl.views import Node, Pod
 from dractl.views.amounts import init_container_request, pod_requests, quantity
@@ -56,10 +56,10 @@ _SPREAD = ("spec", "topologySpreadConstraints")
 def admit(problem: FixProblem) -> Iterator[Candidate]:
     """Changes that make a refused node acceptable; nodes where DRA would fit come first."""
     refused = [(v, v.rejection) for v in problem.case.attempt.nodes if v.rejection is not None]
-    refused.sort(key=lambda item: (not item[0].allocates, bool(item[0].elsewhere)))
+    refused.sort(key=lambda item: (not item[0].allocates, bool(item[0].unusable_claims)))
     for verdict, rejection in refused[:_MOST]:
         every = (
-            problem.scheduler.refusals(problem.case.pod, verdict.name)
+            problem.scheduler.find_rejections(problem.case.pod, verdict.name)
             if problem.pod is not None
             else ()
         )
@@ -119,7 +119,7 @@ def _or_others(problem: FixProblem, verdict: NodeVerdict) -> str:
         for v in problem.case.attempt.nodes
         if v is not verdict
         and v.allocates
-        and not v.elsewhere
+        and not v.unusable_claims
         and v.rejection is not None
         and verdict.rejection is not None
         and (v.rejection.plugin, v.rejection.texts)
@@ -533,7 +533,9 @@ def _pod_affinity(
 ) -> Iterator[Candidate]:
     affinity = map_at(problem.question.value, "spec", "affinity")
     strangers = {
-        unmet.stranger for unmet in rejection.unmet if isinstance(unmet, PodAffinityUnmet)
+        unmet.match_in_other_namespace
+        for unmet in rejection.unmet
+        if isinstance(unmet, PodAffinityMismatch)
     } - {None}
     if problem.pod is not None and strangers:
         yield from _namespaces(problem, {str(name).partition("/")[0] for name in strangers})

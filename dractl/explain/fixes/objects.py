@@ -29,9 +29,9 @@ from dractl.explain.reasons.claims import (
 from dractl.explain.reasons.limits import AdminAccessNamespace, ClassMissing, QuotaExceeded
 from dractl.explain.reasons.schedulers import UnseenScheduler
 from dractl.explain.reasons.scheduling import NoConsumer
-from dractl.scheduler.admission import ADMIN_LABEL
-from dractl.scheduler.prebind import RESERVED_LIMIT
-from dractl.scheduler.quota import CLAIMS
+from dractl.scheduler.charges import CLAIM_COUNT
+from dractl.scheduler.pre_bind import RESERVED_LIMIT
+from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
 _API = "resource.k8s.io/v1"
 _QUEUE = "kueue.x-k8s.io/queue-name"
@@ -213,7 +213,8 @@ def namespace(problem: FixProblem, cause: AdminAccessNamespace) -> Iterator[Cand
     """The label for adminAccess."""
     value = problem.state.get("Namespace", ("", cause.namespace))
     labelled = Patch(
-        f"Namespace/{cause.namespace}", (put(value, ("metadata", "labels", ADMIN_LABEL), "true"),)
+        f"Namespace/{cause.namespace}",
+        (put(value, ("metadata", "labels", ADMIN_ACCESS_LABEL), "true"),),
     )
     again = (
         recreated(problem)
@@ -231,7 +232,7 @@ def namespace(problem: FixProblem, cause: AdminAccessNamespace) -> Iterator[Cand
         else "",
     )
     yield Candidate(
-        f"label namespace {cause.namespace} with {ADMIN_LABEL}=true",
+        f"label namespace {cause.namespace} with {ADMIN_ACCESS_LABEL}=true",
         (labelled, *again),
         FixSlot(Topic.NAMESPACE),
         Preference.POLICY,
@@ -251,7 +252,7 @@ def quota(problem: FixProblem, cause: QuotaExceeded) -> Iterator[Candidate]:
         "devices"
         if cause.device_class
         else "claims"
-        if cause.resource == CLAIMS
+        if cause.resource == CLAIM_COUNT
         else cause.resource
     )
     # The scheduler itself tries again to create the claim for extended resources, which is none of the pod's claims.

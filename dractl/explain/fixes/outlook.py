@@ -75,7 +75,9 @@ def _simulate(
     if candidate.changes and by_hand(problem.state, question, changes) is not None:
         return None
     state = _as_queued(problem, pod)
-    scheduler = problem.scheduler if state is problem.case.state else problem.scheduler.after(state)
+    scheduler = (
+        problem.scheduler if state is problem.case.state else problem.scheduler.with_state(state)
+    )
     if candidate.features is not None:
         scheduler = Scheduler(state, candidate.features)
     try:
@@ -230,7 +232,7 @@ def _quicker(
         return ()
     asked, gone = problem.asked.key, simulation.ended_pods[0]
     there = frozenset((text_at(problem.state.get("Pod", gone), "spec", "nodeName"),))
-    begun = problem.scheduler.after(apply(problem.state, (Delete("/".join(("Pod", *gone))),)))
+    begun = problem.scheduler.with_state(apply(problem.state, (Delete("/".join(("Pod", *gone))),)))
     others = [(key, pod) for key, pod in list_pending_pods(begun.state) if key != asked][:_RIVALS]
     taken = schedule_pods(
         begun,

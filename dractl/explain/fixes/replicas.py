@@ -128,8 +128,8 @@ def _all_fit(problem: FixProblem, changes: Sequence[Change], pods: Sequence[Key]
             return False
         spec = {k: v for k, v in map_at(pod, "spec").items() if k != "nodeName"}
         fresh = {**pod, "spec": spec, "status": {}}
-        scheduler = problem.scheduler.after(state.replace("Pod", key, None))
-        attempt = scheduler.pod(fresh, recreated=True)
+        scheduler = problem.scheduler.with_state(state.replace("Pod", key, None))
+        attempt = scheduler.attempt_pod(fresh, recreated=True)
         node = next((n for n in attempt.nodes if n.fits), None) if attempt.fits else None
         if node is None:
             return False

@@ -420,7 +420,7 @@ def verify(problem: FixProblem, candidate: Candidate) -> tuple[str, ...]:
     except PatchError:
         return ()
     scheduler = (
-        problem.scheduler.after(state)
+        problem.scheduler.with_state(state)
         if candidate.features is None
         else Scheduler(state, candidate.features)
     )
@@ -431,7 +431,9 @@ def verify(problem: FixProblem, candidate: Candidate) -> tuple[str, ...]:
         return ()
     evictors = _evictors(scheduler)
     return tuple(
-        n.name for n in attempt.nodes if n.fits and evicted_by(n.outcome, evictors) is None
+        n.name
+        for n in attempt.nodes
+        if n.fits and evicted_by(n.allocator_verdict, evictors) is None
     )
 
 
@@ -457,9 +459,9 @@ def _again(problem: FixProblem, scheduler: Scheduler, candidate: Candidate) -> A
             None,
         )
         if candidate.slot.topic is Topic.CONSUMER and pod is not None:
-            return scheduler.pod(pod)
-        return scheduler.claim(
+            return scheduler.attempt_pod(pod)
+        return scheduler.attempt_claim(
             claim_question(scheduler.state, Question(question.kind, question.key, value))
         )
     pod = scheduler.state.get("Pod", question.key) or question.value
-    return scheduler.pod(pod, recreated=True)
+    return scheduler.attempt_pod(pod, recreated=True)

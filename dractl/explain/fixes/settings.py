@@ -84,7 +84,7 @@ def configuration(problem: FixProblem, _: NotPrepared) -> Iterator[Candidate]:
     for claim in problem.claims:
         if claim.editable is None:
             continue
-        target, prefix = claim.editable
+        target, prefix = claim.editable.target, claim.editable.path
         value = problem.state.get(*parse_target(target)) or {}
         for index, driver, fault in opaque.refused(maps_at(value, *prefix, "devices", "config")):
             if fault.nearest is None or fault.key:

@@ -259,7 +259,8 @@ def publish(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[Candidate
     """A driver that publishes nothing in the whole cluster, with devices that match the class and the selectors."""
     wanted = _wanted(problem, cause)
     node = next(
-        (v.name for v in problem.case.attempt.nodes if v.asked and v.name in cause.nodes), None
+        (v.name for v in problem.case.attempt.nodes if v.passes_filters and v.name in cause.nodes),
+        None,
     )
     if (
         isinstance(problem.first, NoSlicesForDriver)

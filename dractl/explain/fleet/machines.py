@@ -21,7 +21,7 @@ from dractl.explain.ask import Question
 from dractl.explain.explain import Explainer, Options
 from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ResourceSlice
 from dractl.objects import Raw
-from dractl.scheduler.extended import provided
+from dractl.scheduler.extended import classes_by_resource
 from dractl.views.selectors import REQUIRED, node_selector
 
 MAX_SELECTORS_ASSUMED = 8  # selectors of slices that are assumed to match, one after the other
@@ -160,7 +160,7 @@ class _MachineCluster:
             return MachineAnswer(self.name, explanation, needs)
         question, unjudged = _drop_rules_about_others(question)
         unjudged = (
-            *unknown(question.value, self.described.room, provided(self.state.classes)),
+            *unknown(question.value, self.described.room, classes_by_resource(self.state.classes)),
             *unjudged,
         )
         explanation, needs = self._explain_with_labels(

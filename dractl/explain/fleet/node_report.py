@@ -35,7 +35,7 @@ from dractl.explain.selectors import text_of
 from dractl.model import Device, DeviceClass, ResourceClaim, decode
 from dractl.program import program_name
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.rejection import Cordoned
+from dractl.scheduler.rejection import CordonedNode
 
 MAX_NAMED_PODS = 8  # pods that are named
 _EFFECTS_WITHOUT_HARM = ("None",)  # effects of taints that keep nothing away
@@ -128,7 +128,7 @@ def _causes(question: Question, survey: Survey, condition: Cause | None) -> Iter
     for pool in _pools_not_in_use(survey).values():
         yield replace(cause_of_unused_pool(pool), nodes=here)
     if at(question.value, "spec", "unschedulable") is True:
-        yield NodeFilter(plugin="NodeUnschedulable", unmet=(Cordoned(),), nodes=here)
+        yield NodeFilter(plugin="NodeUnschedulable", unmet=(CordonedNode(),), nodes=here)
 
 
 def _pools_not_in_use(survey: Survey) -> dict[tuple[str, str], PoolSurvey]:

@@ -14,7 +14,7 @@ from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.phrases import Names
 from dractl.explain.reasons.running import NodeSilent, NodeUnready
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.preenqueue import enter
+from dractl.scheduler.pre_enqueue import pre_enqueue
 
 
 def find_stuck_pods(scheduler: Scheduler, node: str) -> Iterator[Hanging]:
@@ -24,7 +24,7 @@ def find_stuck_pods(scheduler: Scheduler, node: str) -> Iterator[Hanging]:
     """
     for key, pod in sorted(scheduler.state.all("Pod").items()):
         if text_at(pod, "spec", "nodeName") == node and not ended(pod):
-            claims = enter(scheduler.state, pod).claims
+            claims = pre_enqueue(scheduler.state, pod).claims
             conclusion, _ = not_pending.conclude_placed_pod(
                 scheduler, Question("Pod", key, pod), claims
             )

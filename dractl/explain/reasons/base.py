@@ -14,7 +14,7 @@ from dractl.explain.reasons.next_step import AskedObject
 from dractl.explain.reasons.phrases import Names, Scope, by_whom, held_by
 from dractl.model.names import RequestRef
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.stops import Late, Stop
+from dractl.scheduler.stops import PreBindFailure, Stop
 
 C = TypeVar("C", bound="Cause")
 
@@ -60,7 +60,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     """
 
     page: ClassVar[ReasonPage]
-    stops: ClassVar[tuple[type[Stop | Late], ...]] = ()
+    stops: ClassVar[tuple[type[Stop | PreBindFailure], ...]] = ()
     identity: ClassVar[tuple[str, ...]] = ()
     found: ClassVar[str] = ""
     beside_fixes: ClassVar[bool] = False

@@ -18,9 +18,9 @@ from dractl.explain.reasons.next_step import CONTROLLERS, AskedObject, add_the_r
 from dractl.explain.reasons.phrases import Names, Scope
 from dractl.model.nearest import nearest
 from dractl.objects import Claim
-from dractl.scheduler import preenqueue
-from dractl.scheduler.admission import ADMIN_LABEL
+from dractl.scheduler import pre_enqueue
 from dractl.scheduler.attempt import Scheduler
+from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
 _OF_TEMPLATE = "resource.kubernetes.io/pod-claim-name"  # kubernetes pkg/controller/resourceclaim
 _CREATING = (
@@ -36,7 +36,7 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
     name in other namespaces; ``none_known``: the input has no claim at all, and may lack those of the cluster;
     ``unlabelled`` is the namespace, if its missing label for adminAccess may be why the claim was refused."""
 
-    stops = (preenqueue.ClaimMissing,)
+    stops = (pre_enqueue.ClaimMissing,)
     page = ReasonPage(
         "claim-missing",
         "the claim that the pod names does not exist",
@@ -57,7 +57,7 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
     is_template: bool = False  # a ResourceClaimTemplate has the name
 
     @classmethod
-    def of_stop(cls, stop: preenqueue.ClaimMissing, scheduler: Scheduler) -> Cause:
+    def of_stop(cls, stop: pre_enqueue.ClaimMissing, scheduler: Scheduler) -> Cause:
         state, (namespace, claim) = scheduler.state, stop.claim
         here = [
             name
@@ -67,7 +67,9 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
         ]
         labels = map_at(state.get("Namespace", ("", namespace)), "metadata", "labels")
         unlabelled = (
-            state.has("Namespace") and labels.get(ADMIN_LABEL) != "true" and _mentions_admin(state)
+            state.has("Namespace")
+            and labels.get(ADMIN_ACCESS_LABEL) != "true"
+            and _mentions_admin(state)
         )
         return cls(
             pod_claim=stop.pod_claim,
@@ -127,7 +129,7 @@ class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
     own sentence, ``refusal`` what the API server said there; ``webhook`` is the admission webhook that did not answer;
     ``template_is_younger``: the template was created after the pod; ``new``: the pod was created moments ago."""
 
-    stops = (preenqueue.ClaimNotCreated,)
+    stops = (pre_enqueue.ClaimNotCreated,)
     page = ClaimMissing.page
     beside_fixes = True
 
@@ -139,7 +141,7 @@ class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
     new: bool = False
 
     @classmethod
-    def of_stop(cls, stop: preenqueue.ClaimNotCreated, scheduler: Scheduler) -> Cause:
+    def of_stop(cls, stop: pre_enqueue.ClaimNotCreated, scheduler: Scheduler) -> Cause:
         namespace, template = stop.template
         event = stop.event
         if "exceeded quota: " in event:
@@ -154,8 +156,8 @@ class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
             event=event,
             refusal=event.partition(_CREATING)[2].strip(),
             webhook=event.partition(_NO_ANSWER)[2].partition('"')[0],
-            template_is_younger=stop.younger,
-            new=stop.new,
+            template_is_younger=stop.template_is_younger,
+            new=stop.pod_is_new,
         )
 
     def sentence(self, names: Names, scope: Scope) -> str:
@@ -191,7 +193,7 @@ class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
 class TemplateMissing(OfClaim, frozen=True, kw_only=True):
     """The pod names a ResourceClaimTemplate (``namespace/name``) that does not exist."""
 
-    stops = (preenqueue.TemplateMissing,)
+    stops = (pre_enqueue.TemplateMissing,)
     page = ReasonPage(
         "template-missing",
         "the ResourceClaimTemplate that the pod names does not exist",
@@ -209,7 +211,7 @@ class TemplateMissing(OfClaim, frozen=True, kw_only=True):
     is_claim: bool = False  # a ResourceClaim has the name
 
     @classmethod
-    def of_stop(cls, stop: preenqueue.TemplateMissing, scheduler: Scheduler) -> Cause:
+    def of_stop(cls, stop: pre_enqueue.TemplateMissing, scheduler: Scheduler) -> Cause:
         state, (namespace, template) = scheduler.state, stop.template
         here = [name for (ns, name) in state.all("ResourceClaimTemplate") if ns == namespace]
         return cls(
@@ -248,7 +250,7 @@ class TemplateMissing(OfClaim, frozen=True, kw_only=True):
 class ClaimNotOwned(OfClaim, frozen=True, kw_only=True):
     """The claim was made for an earlier pod of the same name."""
 
-    stops = (preenqueue.ClaimNotOwned,)
+    stops = (pre_enqueue.ClaimNotOwned,)
     page = ReasonPage(
         "claim-not-owned",
         "the claim belongs to another pod of the same name",
@@ -259,7 +261,7 @@ class ClaimNotOwned(OfClaim, frozen=True, kw_only=True):
     )
 
     @classmethod
-    def of_stop(cls, stop: preenqueue.ClaimNotOwned, scheduler: Scheduler) -> Cause:
+    def of_stop(cls, stop: pre_enqueue.ClaimNotOwned, scheduler: Scheduler) -> Cause:
         return cls(pod_claim=stop.claim.name, claim=stop.claim.full_name)
 
     def sentence(self, names: Names, scope: Scope) -> str:
@@ -270,7 +272,7 @@ class ClaimDeleting(OfClaim, frozen=True, kw_only=True):
     """The claim is being deleted. ``users`` are pods that still use it, ``gone`` pods that it is reserved for and that
     no longer exist."""
 
-    stops = (preenqueue.ClaimDeleting,)
+    stops = (pre_enqueue.ClaimDeleting,)
     page = ReasonPage(
         "claim-deleting",
         "the claim is being deleted",
@@ -288,7 +290,7 @@ class ClaimDeleting(OfClaim, frozen=True, kw_only=True):
     asked: bool = False  # the question is about the claim itself
 
     @classmethod
-    def of_stop(cls, stop: preenqueue.ClaimDeleting, scheduler: Scheduler) -> Cause:
+    def of_stop(cls, stop: pre_enqueue.ClaimDeleting, scheduler: Scheduler) -> Cause:
         state, claim = scheduler.state, stop.claim
         gone = (name for name in stop.users if state.get("Pod", (claim.key[0], name)) is None)
         return cls(
@@ -322,7 +324,7 @@ class ClaimDeleting(OfClaim, frozen=True, kw_only=True):
 class ClaimUnsetSource(OfClaim, frozen=True, kw_only=True):
     """An entry of ``spec.resourceClaims`` names neither a claim nor a template."""
 
-    stops = (preenqueue.ClaimUnsetSource,)
+    stops = (pre_enqueue.ClaimUnsetSource,)
     page = ReasonPage(
         "claim-unset-source",
         "an entry of spec.resourceClaims names no claim",
@@ -343,7 +345,7 @@ class ClaimUnsetSource(OfClaim, frozen=True, kw_only=True):
 class SchedulingGated(Cause, frozen=True, kw_only=True):
     """The pod has scheduling gates. ``queue`` (``namespace/name``) is Kueue's LocalQueue that the pod is for."""
 
-    stops = (preenqueue.SchedulingGated,)
+    stops = (pre_enqueue.SchedulingGated,)
     page = ReasonPage(
         "scheduling-gated",
         "the pod has scheduling gates",
@@ -383,7 +385,7 @@ def _elsewhere(state: ClusterState, kind: str, name: str) -> tuple[str, ...]:
 
 def _mentions_admin(state: ClusterState) -> bool:
     return any(
-        ADMIN_LABEL in map_at(namespace, "metadata", "labels")
+        ADMIN_ACCESS_LABEL in map_at(namespace, "metadata", "labels")
         for namespace in state.all("Namespace").values()
     ) or any(
         request.fields.get("adminAccess")

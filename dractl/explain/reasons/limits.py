@@ -18,7 +18,7 @@ from dractl.explain.reasons.next_step import DAEMONSETS, AskedObject, add_the_re
 from dractl.explain.reasons.phrases import Names, Scope, first, plural
 from dractl.model import DeviceClass, Quantity, Target
 from dractl.model.nearest import nearest
-from dractl.scheduler import admission, cycle, prebind, quota
+from dractl.scheduler import admission, charges, cycle, pre_bind, quota
 from dractl.scheduler.attempt import Scheduler
 
 
@@ -27,7 +27,7 @@ class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
     ``more`` what is wanted beside, and ``want`` both. ``event`` is the API server's refusal where that is all that is
     known."""
 
-    stops = (quota.QuotaExceeded, prebind.ExtendedClaimRefused)
+    stops = (quota.QuotaExceeded, pre_bind.ExtendedClaimRefused)
     page = ReasonPage(
         "quota-exceeded",
         "a ResourceQuota forbids the claim",
@@ -52,14 +52,14 @@ class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
 
     @classmethod
     def of_stop(
-        cls, stop: quota.QuotaExceeded | prebind.ExtendedClaimRefused, scheduler: Scheduler
+        cls, stop: quota.QuotaExceeded | pre_bind.ExtendedClaimRefused, scheduler: Scheduler
     ) -> Cause:
-        stop = stop.refusals[0] if isinstance(stop, prebind.ExtendedClaimRefused) else stop
-        per_class = stop.resource.endswith(quota.PER_CLASS)
+        stop = stop.refusals[0] if isinstance(stop, pre_bind.ExtendedClaimRefused) else stop
+        per_class = stop.resource.endswith(charges.DEVICES_SUFFIX)
         return cls(
             pod_claim=stop.pod_claim or None,
             request_name=stop.request.name if stop.request is not None else None,
-            device_class=stop.resource.removesuffix(quota.PER_CLASS) if per_class else None,
+            device_class=stop.resource.removesuffix(charges.DEVICES_SUFFIX) if per_class else None,
             resource=stop.resource,
             want=_number(stop.used + stop.need),
             have=_number(stop.limit),
@@ -72,8 +72,8 @@ class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
         if self.event:
             return f"the claim of pod claim {self.pod_claim} was refused: {self.event}"
         limit: object = f"{self.have} {self.resource}"
-        if self.resource == quota.CLAIMS and isinstance(self.have, int):
-            limit = f"{plural(self.have, 'claim')} ({quota.CLAIMS})"
+        if self.resource == charges.CLAIM_COUNT and isinstance(self.have, int):
+            limit = f"{plural(self.have, 'claim')} ({charges.CLAIM_COUNT})"
         if self.device_class is not None and isinstance(self.have, int):
             limit = f"{plural(self.have, 'device')} of {self.device_class}"
         return f"quota {self.quotas[0]} allows {limit}; {self.used} used, {self.more} more wanted"

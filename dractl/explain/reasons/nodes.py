@@ -18,15 +18,15 @@ from dractl.explain.reasons.passing_taints import passing
 from dractl.explain.reasons.phrases import Names, Scope, first, listed, plural
 from dractl.explain.reasons.refusals import labels_text, unmet
 from dractl.model.nearest import nearest
-from dractl.scheduler import cycle, prebind, volumes
+from dractl.scheduler import cycle, pre_bind, volumes
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.rejection import (
-    Insufficient,
+    AntiAffinityConflict,
+    InsufficientResource,
     NodeLabel,
-    Repelled,
-    Unmet,
-    Untolerated,
-    VolumeClaim,
+    UnmetRequirement,
+    UntoleratedTaint,
+    VolumeClaimFault,
 )
 
 
@@ -59,7 +59,7 @@ class PinnedNode(OfClaim, frozen=True, kw_only=True):
 class ReservedLimit(OfClaim, frozen=True, kw_only=True):
     """As many pods use the claim as may (``want``); ``have`` is their number."""
 
-    stops = (prebind.ReservedLimit,)
+    stops = (pre_bind.ReservedLimit,)
     page = ReasonPage(
         "reserved-limit",
         "the claim is reserved for 256 pods",
@@ -73,7 +73,7 @@ class ReservedLimit(OfClaim, frozen=True, kw_only=True):
     want: int
 
     @classmethod
-    def of_stop(cls, stop: prebind.ReservedLimit, scheduler: Scheduler) -> Cause:
+    def of_stop(cls, stop: pre_bind.ReservedLimit, scheduler: Scheduler) -> Cause:
         return cls(
             pod_claim=stop.claim.name,
             claim=stop.claim.full_name,
@@ -108,7 +108,7 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
     plugin: str | None = None
     texts: tuple[str, ...] = ()
     final: bool = True
-    unmet: tuple[Unmet, ...] = ()
+    unmet: tuple[UnmetRequirement, ...] = ()
     labels: tuple[NodeLabel, ...] = ()
     resource: str | None = None
     want: str | None = None
@@ -122,12 +122,12 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
     @property
     def lacking(self) -> int:
         """Thousandths of the resource of which the node has too little."""
-        short = (u.wanted - u.free for u in self.unmet if isinstance(u, Insufficient))
+        short = (u.wanted - u.free for u in self.unmet if isinstance(u, InsufficientResource))
         return next((each.milli_value() for each in short), 0)
 
     @classmethod
     def of_stop(cls, stop: volumes.VolumeUnusable, scheduler: Scheduler) -> Cause:
-        about = VolumeClaim("/".join(stop.volume_claim), _why_unbound(scheduler.state, stop))
+        about = VolumeClaimFault("/".join(stop.volume_claim), _why_unbound(scheduler.state, stop))
         return cls(plugin=stop.plugin, texts=(stop.text,), unmet=(about,))
 
     def sentence(self, names: Names, scope: Scope) -> str:
@@ -179,7 +179,7 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
                 )
             yield twice_wanted(self.resource or "", asked)
         elif self.plugin == "InterPodAffinity" and self.nodes:
-            repelled = any(isinstance(each, Repelled) for each in self.unmet)
+            repelled = any(isinstance(each, AntiAffinityConflict) for each in self.unmet)
             apart = (
                 "add a node without such a pod, or prefer the anti-affinity instead of requiring it"
             )
@@ -192,7 +192,7 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
     def _removed_or_not(self) -> NextStep:
         """The step for a node with a taint: it may be about to go."""
         node = self.nodes[0]
-        keys = (each.taint.key or "" for each in self.unmet if isinstance(each, Untolerated))
+        keys = (each.taint.key or "" for each in self.unmet if isinstance(each, UntoleratedTaint))
         leaving = next(
             (found for key in keys if (found := passing(key)) is not None and found.leaving), None
         )

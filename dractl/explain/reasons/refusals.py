@@ -6,14 +6,14 @@ from dractl.explain.reasons.passing_taints import aside
 from dractl.model import DeviceTaint, DeviceToleration, NodeSelector, NodeSelectorRequirement, Taint
 from dractl.model.core import Toleration
 from dractl.scheduler import rejection
-from dractl.scheduler.rejection import NodeLabel, Unmet
+from dractl.scheduler.rejection import NodeLabel, UnmetRequirement
 
 
-def unmet(wanted: Iterable[Unmet]) -> str:
+def unmet(wanted: Iterable[UnmetRequirement]) -> str:
     """``cpu: wants 4, free 2 of 8; the node may run 110 pods and runs 110``."""
     found = tuple(wanted)
-    taints = [one.taint for one in found if isinstance(one, rejection.Untolerated)]
-    others = (_sentence(one) for one in found if not isinstance(one, rejection.Untolerated))
+    taints = [one.taint for one in found if isinstance(one, rejection.UntoleratedTaint)]
+    others = (_sentence(one) for one in found if not isinstance(one, rejection.UntoleratedTaint))
     return "; ".join(filter(None, (_untolerated(taints), *others)))
 
 
@@ -107,34 +107,34 @@ def _full(requirement: NodeSelectorRequirement) -> str:
     return f"{requirement.key} {requirement.operator} {','.join(requirement.values)}".rstrip()
 
 
-def _sentence(wanted: Unmet) -> str:
+def _sentence(wanted: UnmetRequirement) -> str:
     match wanted:
-        case rejection.Cordoned():
+        case rejection.CordonedNode():
             return "the node is cordoned"
-        case rejection.OtherNode(node):
+        case rejection.NodeNameMismatch(node):
             return f"spec.nodeName is {node}"
-        case rejection.OtherNodes(nodes):
+        case rejection.NodeListMismatch(nodes):
             return f"node affinity wants the node {', '.join(nodes)}"
-        case rejection.Untolerated(taint):
+        case rejection.UntoleratedTaint(taint):
             return _untolerated([taint])
-        case rejection.LabelUnmet(key, value):
+        case rejection.LabelMismatch(key, value):
             return f"nodeSelector wants {key}={value}"
-        case rejection.AffinityUnmet(selector):
+        case rejection.NodeAffinityMismatch(selector):
             return f"node affinity wants {selector_text(selector)}"
-        case rejection.PortTaken(port, protocol, pod):
+        case rejection.HostPortConflict(port, protocol, pod):
             return f"host port {port}/{protocol} is taken by pod {pod}"
         case rejection.TooManyPods(allowed, running):
             return f"the node may run {allowed} pods and runs {running}"
-        case rejection.Insufficient(resource, want, free, total):
+        case rejection.InsufficientResource(resource, want, free, total):
             return f"{resource}: wants {want}, free {free} of {total}"
-        case rejection.NoDomain(key):
+        case rejection.MissingTopologyLabel(key):
             return f"the node has no label {key}"
-        case rejection.Skewed(key, domain, here, least, max_skew, emptiest):
+        case rejection.SkewExceeded(key, domain, here, least, max_skew, emptiest):
             pods = f"{here} matching pod{'' if here == 1 else 's'}"
             return f"{key}={domain} has {pods}, {emptiest or 'another'} has {least}; maxSkew is {max_skew}"
         case rejection.TooFewDomains(key, domain, here, domains, least):
             return f"{key}={domain} has {here} matching pods; minDomains is {least}, there are {domains}"
-        case rejection.PodAffinityUnmet(key, friend, wants, stranger):
+        case rejection.PodAffinityMismatch(key, friend, wants, stranger):
             labels = f" ({', '.join(f'{k}={v}' for k, v in wants)})" if wants else ""
             if friend is None:
                 why = f"the required pod affinity wants a pod{labels} in the same {key}, and there is no such pod"
@@ -145,30 +145,30 @@ def _sentence(wanted: Unmet) -> str:
                 )
             why = f"no pod in this {key} matches the required pod affinity{labels}"
             return f"{why}; the first that does is {friend[0]} on {friend[1]}"
-        case rejection.Repelled(pod, theirs):
+        case rejection.AntiAffinityConflict(pod, theirs):
             return (
                 f"pod {pod} has anti-affinity against this pod"
                 if theirs
                 else f"anti-affinity to pod {pod}"
             )
-        case rejection.ClaimTaken(claim, pod):
+        case rejection.VolumeClaimConflict(claim, pod):
             return f"PersistentVolumeClaim {claim} is taken by pod {pod}"
-        case rejection.VolumeMissing(claim):
+        case rejection.MissingVolume(claim):
             return f"PersistentVolumeClaim {claim} is bound to a volume that does not exist"
-        case rejection.VolumeElsewhere(claim, selector):
+        case rejection.VolumeNodeMismatch(claim, selector):
             return f"the volume of PersistentVolumeClaim {claim} can be used on nodes with {labels_wanted(selector)}"
-        case rejection.Provisioning(claim, node):
+        case rejection.ProvisioningElsewhere(claim, node):
             return f"PersistentVolumeClaim {claim} is being provisioned for node {node}"
-        case rejection.NoVolume(claim, storage_class, selector):
+        case rejection.NoMatchingVolume(claim, storage_class, selector):
             if selector is not None:
                 there = f"the volume for claim {claim} can be used on nodes with {labels_wanted(selector)}"
                 return f"{there}, and class {storage_class} provisions none"
             return (
                 f"no PersistentVolume for claim {claim}, and class {storage_class} provisions none"
             )
-        case rejection.NotProvisionable(claim, storage_class):
+        case rejection.UnsupportedTopology(claim, storage_class):
             return f"class {storage_class} of PersistentVolumeClaim {claim} provisions no volume in this topology"
-        case rejection.VolumeInZone(volume, key, values):
+        case rejection.VolumeZoneMismatch(volume, key, values):
             return f"volume {volume} is in {key} {', '.join(values)}"
-        case rejection.VolumeClaim(claim, why):
+        case rejection.VolumeClaimFault(claim, why):
             return f"PersistentVolumeClaim {claim}" + (f": {why}" if why else "")

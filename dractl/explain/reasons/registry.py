@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dractl.explain.reasons.base import Cause, ReasonPage
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.stops import Late, Stop
+from dractl.scheduler.stops import PreBindFailure, Stop
 
 # In the order in which `dractl rule` lists their codes; modules that it lacks come last.
 _ORDER = (
@@ -47,6 +47,6 @@ REASONS: dict[str, ReasonPage] = {
 _BY_STOP = {stop: kind for kind in _REASONS for stop in vars(kind).get("stops", ())}
 
 
-def of_stop(stop: Stop | Late, scheduler: Scheduler) -> Cause:
+def of_stop(stop: Stop | PreBindFailure, scheduler: Scheduler) -> Cause:
     """The cause that a stop of the scheduler is."""
     return _BY_STOP[type(stop)].of_stop(stop, scheduler)

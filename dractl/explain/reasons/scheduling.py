@@ -8,7 +8,7 @@ from dractl.explain.reasons.next_step import AskedObject, twice_wanted
 from dractl.explain.reasons.phrases import Names, Scope, first
 from dractl.explain.reasons.schedulers import WITHOUT_CLAIMS, UnseenScheduler
 from dractl.model.names import RequestRef
-from dractl.scheduler import prebind
+from dractl.scheduler import pre_bind
 from dractl.scheduler.attempt import Scheduler
 
 
@@ -97,7 +97,7 @@ class UpstreamBug(OfClaim, frozen=True, kw_only=True):
     """A known bug of the release stops the pod. ``effect`` is what goes wrong; ``fits_without``: on ``nodes`` it would
     fit if the release did not have the bug."""
 
-    stops = (prebind.NoAllocationTime, prebind.EmptyMapping, prebind.Miscounted)
+    stops = (pre_bind.NoAllocationTime, pre_bind.EmptyMapping, pre_bind.Miscounted)
     page = ReasonPage(
         "upstream-bug",
         "a known bug of this Kubernetes release",
@@ -120,11 +120,11 @@ class UpstreamBug(OfClaim, frozen=True, kw_only=True):
     @classmethod
     def of_stop(
         cls,
-        stop: prebind.NoAllocationTime | prebind.EmptyMapping | prebind.Miscounted,
+        stop: pre_bind.NoAllocationTime | pre_bind.EmptyMapping | pre_bind.Miscounted,
         scheduler: Scheduler,
     ) -> Cause:
         match stop:
-            case prebind.NoAllocationTime(claim):
+            case pre_bind.NoAllocationTime(claim):
                 effect = (
                     f"claim {claim.full_name} was allocated without allocationTimestamp, by Kubernetes 1.35 or before, "
                     "or with DRADeviceBindingConditions off: no further pod can join it until its pods end and it is "
@@ -138,14 +138,14 @@ class UpstreamBug(OfClaim, frozen=True, kw_only=True):
                 return cls(
                     pod_claim=claim.name or None, claim=claim.full_name, effect=effect, names=users
                 )
-            case prebind.EmptyMapping(_, nodes):
+            case pre_bind.EmptyMapping(_, nodes):
                 effect = (
                     "the pod has claims and wants an extended resource that a device class provides, and the device "
                     f"plugin of node {nodes[0]} has it: the scheduler makes an empty claim for it and fails to bind "
                     "the pod"
                 )
                 return cls(effect=effect, nodes=nodes)
-            case prebind.Miscounted():
+            case pre_bind.Miscounted():
                 claim = stop.open_claims[0]
                 effect = (
                     "one claim of the pod is allocated already and another has alternatives (firstAvailable): scoring "

@@ -14,7 +14,7 @@ from dractl.explain.reasons.nodes import NodeFilter
 from dractl.explain.reasons.phrases import Names, Scope
 from dractl.explain.reasons.registry import REASONS
 from dractl.model.names import RequestRef
-from dractl.scheduler.rejection import LabelUnmet, NodeLabel
+from dractl.scheduler.rejection import LabelMismatch, NodeLabel
 
 GPU = RequestRef("ml/c", "gpu")
 HELD = (Holder("ml/x", ("gpu.example.com/a/gpu-0",)),)
@@ -52,7 +52,7 @@ def test_a_cause_of_several_nodes_has_what_each_has_instead() -> None:
     a, b = (
         NodeFilter(
             plugin="NodeAffinity",
-            unmet=(LabelUnmet("zone", "c"),),
+            unmet=(LabelMismatch("zone", "c"),),
             labels=(NodeLabel("zone", n),),
             nodes=(n,),
         )

@@ -1,0 +1,281 @@
+"""PreEnqueue: the pod's claims, and what keeps the pod from being scheduled at all.
+
+The checks are those of PreEnqueue and of the claim controller, in their order (kubernetes
+pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go, pkg/controller/resourceclaim/controller.go,
+dynamic-resource-allocation/resourceclaim/claim.go).
+"""
+
+from typing import Any, ClassVar, cast
+
+from msgspec import Struct
+
+from dractl import model
+from dractl.cluster.podgroups import shared_claims
+from dractl.cluster.pods import event_about, is_new
+from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key
+from dractl.model import PodResourceClaim, ResourceClaim
+from dractl.model.paths import at, map_at, maps_at, text_at
+from dractl.objects import Raw
+from dractl.scheduler.admission import find_refusals
+from dractl.scheduler.claims import EditableSpec, PodClaim
+from dractl.scheduler.stops import Stop
+from dractl.views import Pod
+
+
+class SchedulingGated(Stop, frozen=True):
+    """The pod has scheduling gates."""
+
+    gates: tuple[str, ...]
+    queue: str = ""
+    """The LocalQueue of Kueue that the pod is for (``namespace/name``)."""
+
+    @property
+    def text(self) -> str:
+        """The message of the condition PodScheduled."""
+        return "Scheduling is blocked due to non-empty scheduling gates"
+
+
+class ClaimUnsetSource(Stop, frozen=True):
+    """An entry of ``spec.resourceClaims`` names neither a claim nor a template."""
+
+    pod_claim: str
+    old_form: bool
+    """True if it has the field ``source`` of 1.30 and earlier, which is no longer read."""
+
+
+class ClaimMissing(Stop, frozen=True):
+    """The claim does not exist in the pod's namespace."""
+
+    absent: ClassVar[str] = "ResourceClaim"
+
+    pod_claim: str
+    claim: Key
+    template: str | None = None
+    """The template that it was made from."""
+
+
+class TemplateMissing(Stop, frozen=True):
+    """The template does not exist in the pod's namespace, so the claim is not made."""
+
+    absent: ClassVar[str] = "ResourceClaimTemplate"
+
+    pod_claim: str
+    template: Key
+
+
+class ClaimNotCreated(Stop, frozen=True):
+    """The claim controller has not made the claim of a template that exists."""
+
+    pod_claim: str
+    template: Key
+    event: str
+    """The newest FailedResourceClaimCreation about it."""
+    template_is_younger: bool
+    """True if the template was created after the pod."""
+    pod_is_new: bool = False
+    """True if the pod was created moments before the cluster was read."""
+
+
+class ClaimNotOwned(Stop, frozen=True):
+    """The claim was made for another pod of the same name."""
+
+    claim: PodClaim
+
+
+class ClaimDeleting(Stop, frozen=True):
+    """The claim is being deleted."""
+
+    claim: PodClaim
+    users: tuple[str, ...]
+    """The pods that it is reserved for."""
+    finalizers: tuple[str, ...]
+
+
+class PreEnqueueResult(Struct, frozen=True):
+    """The claims of a pod that exist, and what keeps the pod from being scheduled."""
+
+    claims: tuple[PodClaim, ...]
+    stops: tuple[Stop, ...] = ()
+
+    @property
+    def condition(self) -> str | None:
+        """The message of the condition PodScheduled; None unless scheduling gates hold the pod back."""
+        return next((stop.text for stop in self.stops if isinstance(stop, SchedulingGated)), None)
+
+
+class _Resolution(Struct, frozen=True):
+    """The claim of one entry of ``spec.resourceClaims``; None if it does not exist, or none is needed."""
+
+    claim: PodClaim | None = None
+    stops: tuple[Stop, ...] = ()
+
+
+def pre_enqueue(state: ClusterState, pod: Raw, *, recreated: bool = False) -> PreEnqueueResult:
+    """Resolve the claims of a pod, and return them with what holds the pod back.
+
+    With ``recreated`` the pod is created again, so that its templates create new claims. A pod without a uid comes from
+    a manifest; its templates create its claims too.
+    """
+    return _PreEnqueue(state, pod, recreated=recreated).run()
+
+
+class _PreEnqueue:
+    """PreEnqueue of one pod."""
+
+    def __init__(self, state: ClusterState, raw: Raw, *, recreated: bool) -> None:
+        self.state = state
+        self.raw = raw
+        self.pod = cast("model.Pod", state.decode(raw))
+        self.namespace = self.pod.metadata.namespace or _namespace_in(state, raw)
+        self.creates_claims = recreated or not self.pod.metadata.uid
+        self.group_claims = shared_claims(state, raw) if self.creates_claims else {}
+
+    def run(self) -> PreEnqueueResult:
+        """Return the claims and the stops."""
+        stops: list[Stop] = []
+        if self.pod.spec.scheduling_gates:
+            queue = Pod(self.raw).local_queue
+            full_name = f"{self.namespace}/{queue}" if queue else ""
+            stops.append(SchedulingGated(self.pod.spec.scheduling_gates, full_name))
+        resolutions = [self._resolve(reference) for reference in self.pod.spec.resource_claims]
+        stops += (stop for resolution in resolutions for stop in resolution.stops)
+        claims = (resolution.claim for resolution in resolutions)
+        return PreEnqueueResult(tuple(c for c in claims if c is not None), tuple(stops))
+
+    def _resolve(self, reference: PodResourceClaim) -> _Resolution:
+        name, template = reference.name, reference.resource_claim_template_name
+        if reference.resource_claim_name:
+            return self._look_up(name, reference.resource_claim_name)
+        if not template:
+            return _Resolution(stops=(ClaimUnsetSource(name, self._has_old_form(name)),))
+        if self.creates_claims:
+            if name in self.group_claims:
+                return self._share(name, template, *self.group_claims[name])
+            return self._create(name, template)
+        return self._look_up_generated(name, template)
+
+    def _has_old_form(self, name: str) -> bool:
+        entries = maps_at(self.raw, "spec", "resourceClaims")
+        return any("source" in entry for entry in entries if text_at(entry, "name") == name)
+
+    # -- claims that exist -----------------------------------------------------------------------
+
+    def _look_up_generated(self, name: str, template: str) -> _Resolution:
+        """Look up the claim that its controller has made from a template."""
+        statuses = {
+            status.name: status.resource_claim_name
+            for status in self.pod.status.resource_claim_statuses
+        }
+        if name not in statuses:
+            return _Resolution(stops=(self._why_not_created(name, template),))
+        claim_name = statuses[name]
+        if not claim_name:
+            return _Resolution()  # the claim controller found that none is needed
+        resolution = self._look_up(name, claim_name, template=template)
+        claim = resolution.claim
+        if claim is None or claim.claim is None or self._owns(claim.claim):
+            return resolution
+        return _Resolution(claim, (*resolution.stops, ClaimNotOwned(claim)))
+
+    def _look_up(self, name: str, claim_name: str, *, template: str | None = None) -> _Resolution:
+        key = (self.namespace, claim_name)
+        value = self.state.get("ResourceClaim", key)
+        if value is None:
+            return _Resolution(stops=(ClaimMissing(name, key, template),))
+        claim = cast("ResourceClaim", self.state.decode(value))
+        editable = EditableSpec("/".join(("ResourceClaim", *key)), ("spec",))
+        if template is not None and self._template(template) is not None:
+            editable = self._template_spec(template)
+        pod_claim = PodClaim(name, key, value, claim, template, editable)
+        if not claim.metadata.deletion_timestamp:
+            return _Resolution(pod_claim)
+        users = tuple(user.name for user in claim.status.reserved_for if user.resource == "pods")
+        return _Resolution(pod_claim, (ClaimDeleting(pod_claim, users, claim.metadata.finalizers),))
+
+    def _owns(self, claim: ResourceClaim) -> bool:
+        return any(
+            owner.uid == self.pod.metadata.uid or owner.kind == "PodGroup"
+            for owner in claim.metadata.owner_references
+        )
+
+    def _why_not_created(self, name: str, template: str) -> Stop:
+        """Return why the claim controller has not made the claim of a template."""
+        key = (self.namespace, template)
+        value = self._template(template)
+        if value is None:
+            return TemplateMissing(name, key)
+        claim = self._instantiate(value, self._generated_name(name))
+        refusals = find_refusals(self.state, self._decode(claim), self.namespace, name)
+        if refusals:
+            return refusals[0]
+        event = event_about(
+            self.state, self.raw, "FailedResourceClaimCreation", f"PodResourceClaim {name}:"
+        )
+        template_created = text_at(value, "metadata", "creationTimestamp")
+        pod_created = self.pod.metadata.creation_timestamp or ""
+        is_younger = template_created > pod_created
+        return ClaimNotCreated(name, key, event, is_younger, is_new(self.state, self.raw))
+
+    # -- claims that are to be created -----------------------------------------------------------
+
+    def _create(self, name: str, template: str) -> _Resolution:
+        """Make the claim of a template."""
+        value = self._template(template)
+        if value is None:
+            return _Resolution(stops=(TemplateMissing(name, (self.namespace, template)),))
+        key = (self.namespace, self._generated_name(name))
+        raw = self._instantiate(value, key[1])
+        claim = self._decode(raw)
+        refusals = find_refusals(self.state, claim, self.namespace, name, replaces=key)
+        pod_claim = PodClaim(name, key, raw, claim, template, self._template_spec(template))
+        return _Resolution(pod_claim, tuple(refusals))
+
+    def _share(self, name: str, template: str, claim_name: str, group: Raw) -> _Resolution:
+        """Return the claim that all pods of a PodGroup share, as its controller has made it or would make it."""
+        if self.state.get("ResourceClaim", (self.namespace, claim_name)) is not None:
+            return self._look_up(name, claim_name)
+        value = self._template(template)
+        if value is None:
+            return _Resolution(stops=(TemplateMissing(name, (self.namespace, template)),))
+        raw = self._instantiate(value, claim_name)
+        owner = {"apiVersion": group.get("apiVersion"), "kind": "PodGroup", "controller": True}
+        identity = {
+            key: at(group, "metadata", key) for key in ("name", "uid") if at(group, "metadata", key)
+        }
+        raw["metadata"]["ownerReferences"] = [{**owner, **identity}]
+        key = (self.namespace, claim_name)
+        spec = self._template_spec(template)
+        return _Resolution(PodClaim(name, key, raw, self._decode(raw), None, spec))
+
+    def _template(self, name: str) -> Raw | None:
+        return self.state.get("ResourceClaimTemplate", (self.namespace, name))
+
+    def _template_spec(self, name: str) -> EditableSpec:
+        target = f"ResourceClaimTemplate/{self.namespace}/{name}"
+        return EditableSpec(target, ("spec", "spec"))
+
+    def _instantiate(self, template: Raw, name: str) -> dict[str, Any]:
+        """Return the claim that the controller makes from a template."""
+        metadata = map_at(template, "spec", "metadata")
+        return {
+            "apiVersion": template.get("apiVersion"),
+            "kind": "ResourceClaim",
+            "metadata": {**metadata, "name": name, "namespace": self.namespace},
+            "spec": at(template, "spec", "spec"),
+        }
+
+    def _generated_name(self, name: str) -> str:
+        """Return the name of the claim that was made for the pod, or a name in its place."""
+        for status in self.pod.status.resource_claim_statuses:
+            if status.name == name and status.resource_claim_name:
+                return status.resource_claim_name
+        return f"{self.pod.metadata.name or self.pod.metadata.generate_name}-{name}"
+
+    def _decode(self, claim: Raw) -> ResourceClaim:
+        return cast("ResourceClaim", self.state.decode(claim))
+
+
+def _namespace_in(state: ClusterState, pod: Raw) -> str:
+    """Return the namespace in which the cluster has a pod that names none."""
+    keys = (key for key, raw in state.all("Pod").items() if raw is pod)
+    return next(keys, (DEFAULT_NAMESPACE, ""))[0]
