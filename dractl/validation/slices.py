@@ -415,11 +415,24 @@ def _consumption(target: Target, place: Place) -> Iterator[Violation]:
     elif target.has("counter-set-names"):
         yield from declared(name, label("RS-32", name))
     yield from _counters("RS-32", place.child("counters"), target)
+    if "DRASharedConsumableCapacity" in target.gates:
+        yield from _counter_amounts(place.child("counters"))
     groups = place.child("compatibilityGroups")
     check = _compatibility_group
     yield from bounded_set(
         ("RS-32", "RS-32"), groups, MAX_COMPATIBILITY_GROUPS, check, text_of, target
     )
+
+
+def _counter_amounts(places: Place) -> Iterator[Violation]:
+    """Check that a device says how much of each counter it uses, in one way (KEP-5941, "API additions")."""
+    for key, _ in places.entries():
+        entry = places.key(key)
+        source = entry.child("valueFrom")
+        if entry.child("value").set == source.set:
+            yield invalid("RS-32", entry, "exactly one of `value` and `valueFrom` must be set")
+        elif source.set and not source.child("capacityName").text:
+            yield required("RS-32", source.child("capacityName"))
 
 
 def _compatibility_group(place: Place) -> Iterator[Violation]:

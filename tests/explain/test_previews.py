@@ -50,10 +50,12 @@ def explained(
     request: str = KNOWN,
     device_class: str = "config: []",
     release: str = "1.38",
+    gates: str = "",
 ) -> dict[str, Any]:
     text = CLUSTER.replace("REQUEST", request).replace("CLASS", device_class)
     (folder / "dump.yaml").write_text(text)
     arguments = ["-f", str(folder / "dump.yaml"), "--kubernetes-version", release]
+    arguments += ["--feature-gates", gates] if gates else []
     main(["explain", "--isolated", "-q", "pod/p", "-o", "json", *arguments])
     answer = json.loads(capsys.readouterr().out)
     assert isinstance(answer, dict)
@@ -108,3 +110,15 @@ def test_a_planned_gate_is_taken_with_a_warning(
     assert main(["explain", "--isolated", "-q", "pod/p", "-f", dump, *options]) == 0
     shown = capsys.readouterr().err
     assert "warning: feature gate DRAPreemption: planned by KEP-5690" in shown
+
+
+def test_what_a_planned_feature_does_with_a_field_is_undecided(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """KEP-6406: the API server drops the field while the gate is off; with it, devices are shared."""
+    field = "extendedResourceName: example.com/gpu, extendedResourceCapacityRequests: {requests: {a: 1}}"
+    assert explained(tmp_path, capsys, device_class=field)["verdict"] == "allocatable"
+    gates = "DRAExtendedResourceCapacity=true"
+    answer = explained(tmp_path, capsys, device_class=field, gates=gates)
+    assert answer["verdict"] == "undecided"
+    assert "KEP-6406" in answer["headline"]

@@ -103,3 +103,23 @@ def test_gates_of_a_preview_on_the_command_line(
     assert code == 2
     assert "was removed in Kubernetes 1.38" in shown
     assert run("1.37", "DynamicResourceAllocation=true") == (0, "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CLAIM.replace("FIELD", "count: 2")
+        + "    constraints: [{matchAttribute: resource.kubernetes.io/pcieroot}]\n",
+        CLAIM.replace(
+            "FIELD",
+            "selectors: [{cel: {expression: \"device.attributes['resource.kubernetes.io'].pcieroot == 0\"}}]",
+        ),
+    ],
+)
+def test_a_preview_may_define_further_standard_attributes(text: str) -> None:
+    (doubt,) = [finding for finding in findings(text, "1.38") if finding.code == "DRA701"]
+    assert (doubt.severity, doubt.fix) == ("warning", None)
+    assert "not known of 1.38.0-alpha.2, read 2026-" in doubt.message
+    (wrong,) = [finding for finding in findings(text, "1.37") if finding.code == "DRA701"]
+    assert wrong.severity == "error"
+    assert wrong.fix is not None

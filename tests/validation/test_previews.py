@@ -180,3 +180,21 @@ def test_a_field_of_a_preview_is_planned_for_the_releases_before() -> None:
     value = device_class(extendedResourceCapacityRequests={"requests": {"shares": "1"}})
     (violation,) = errors(value, Target.of("1.37"))
     assert "planned for Kubernetes 1.38" in violation.message
+
+
+@pytest.mark.parametrize(
+    ("counter", "field"),
+    [
+        ({}, "bandwidth"),
+        ({"value": "1", "valueFrom": {"capacityName": "bandwidth"}}, "bandwidth"),
+        ({"valueFrom": {}}, "capacityName"),
+    ],
+)
+def test_a_counter_is_used_in_one_way_once_its_gate_is_on(
+    counter: dict[str, Any], field: str
+) -> None:
+    """KEP-5941, "API additions": exactly one of value and valueFrom, capacityName is required."""
+    target = Target.of("1.38", {"DRASharedConsumableCapacity": True})
+    (violation,) = errors(consuming(**counter), target)
+    assert field in str(violation.field)
+    assert errors(consuming(value="1"), target) == []

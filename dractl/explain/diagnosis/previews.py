@@ -3,23 +3,39 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from dractl.cluster.state import describe
 from dractl.explain.context import Case
-from dractl.model import Target
+from dractl.facts.kubernetes import kubernetes
+from dractl.model import Target, to_v1
 from dractl.validation import validate
+from dractl.validation.drop import drop
 from dractl.validation.previews import is_doubt, preview_of
+from dractl.validation.violation import dotted
 
 
 def find_doubts(case: Case) -> Iterator[str]:
-    """Yield a sentence for each field, value and name in a selector that the preview may have."""
+    """Yield a sentence for each field, value and name in a selector that the preview may have, and for each field of a
+    planned feature that is on: what kube-scheduler makes of it is not known."""
     features = case.scheduler.features
     target = Target(features.release, features.on)
     if preview_of(target) is None:
         return
-    for value in _objects(case):
+    objects = tuple(_objects(case))
+    for value in objects:
         spec_only = {key: part for key, part in value.items() if key != "status"}
         for violation in filter(is_doubt, validate(spec_only, target)):
             yield f"{describe(value)}: {violation.message}"
+    planned = {gate: row for gate, row in kubernetes().gates.items() if row.proposal}
+    without_them = replace(target, gates=target.gates.difference(planned))
+    if without_them == target:
+        return
+    for value in (*objects, *case.state.all("ResourceSlice").values()):
+        for field in drop(dict(to_v1(dict(value))), without_them)[1]:
+            if field.gate in planned and field.gate in target.gates:
+                row = planned[field.gate]
+                yield f"{describe(value)}: {dotted(field.paths[0])} ({row.proposal}): {row.about}"
 
 
 def _objects(case: Case) -> Iterator[Mapping[str, Any]]:

@@ -3,7 +3,8 @@
 ## What it does
 
 Compares the attributes in constraints, in selectors and in the devices of slices with those that Kubernetes defines:
-`resource.kubernetes.io/pcieRoot`, `pciBusID` and `numaNode`.
+`resource.kubernetes.io/pcieRoot`, `pciBusID` and `numaNode`. A release that is not out yet may define more: there, it is a
+warning without a fix.
 
 ## Why is this bad
 
@@ -33,9 +34,12 @@ forever; a selector fails with an error.
 k8s.io/dynamic-resource-allocation/deviceattribute; KEP-6072
 """
 
+from msgspec.structs import replace
+
 from dractl.lint.model import Advice, Found, Replacement, Run
 from dractl.lint.standard import STANDARD, STANDARD_DOMAIN, meant_standard
 from dractl.objects import mapping, text
+from dractl.validation.previews import preview_of
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice")
@@ -52,13 +56,14 @@ def check(run: Run) -> Found:
             path = (*constraint.path, field)
             meant = meant_standard(domain, name) if slash else None
             if meant:
-                yield Advice(
+                advice = Advice(
                     claim.subject,
                     path,
                     f"unknown attribute {written}; did you mean {meant}?",
                     help=f"Kubernetes defines {_KNOWN}",
                     fix=Replacement(path, meant, safe=True),
                 )
+                yield _unless_preview(advice, run, written, meant)
             elif domain == STANDARD_DOMAIN and slash and name not in STANDARD:
                 yield Advice(
                     claim.subject,
@@ -106,7 +111,7 @@ def _in_selectors(run: Run) -> Found:
             domain, _, name = meant.partition("/")
             wrong_domain = found.domain != domain
             span, right = (found.domain_span, domain) if wrong_domain else (found.name_span, name)
-            yield Advice(
+            advice = Advice(
                 subject,
                 expression.path,
                 f"unknown attribute {found.full_name}; did you mean {meant}?",
@@ -114,3 +119,13 @@ def _in_selectors(run: Run) -> Found:
                 span=span,
                 fix=Replacement(expression.path, right, span=span, safe=True),
             )
+            yield _unless_preview(advice, run, found.full_name, meant)
+
+
+def _unless_preview(advice: Advice, run: Run, written: str, meant: str) -> Advice:
+    """Return a warning without a fix for an attribute that a preview may define."""
+    preview = preview_of(run.target)
+    if preview is None or not written.startswith(f"{STANDARD_DOMAIN}/"):
+        return advice
+    message = f"attribute {written}: {preview.unknown} (the nearest that is known: {meant})"
+    return replace(advice, message=message, severity="warning", confidence="likely", fix=None)
