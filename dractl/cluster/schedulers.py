@@ -1,11 +1,11 @@
 """The scheduler that a pod names: what runs it, what it is, and its own words about the pod."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.cluster.changes import patched, pointer
 from dractl.cluster.derived import derive_from
 from dractl.cluster.paste import nameable
 from dractl.cluster.pods import DEFAULT_SCHEDULER, ENDED, scheduler_name, strip_combined
@@ -30,6 +30,7 @@ from dractl.facts.schedulers import (
 from dractl.manifests import Document, read_text
 from dractl.model import pod_templates
 from dractl.model.nearest import nearest
+from dractl.model.reader import Path
 from dractl.objects import Raw
 
 _WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
@@ -224,19 +225,28 @@ def as_default(state: ClusterState, name: str) -> ClusterState:
     """Return the cluster in which the pods of one scheduler name none: as kube-scheduler would see
     and queue them."""
     with_pods = [kind for kind in state.kinds if kind == "Pod" or kind not in GROUPS]
-    kinds = {kind: _without_name(state.all(kind), name) for kind in with_pods}
+    kinds = {kind: _drop_name(state.all(kind), name) for kind in with_pods}
     return state.only({kind: objects for kind, objects in kinds.items() if objects is not None})
 
 
-def _without_name(objects: Mapping[Key, Raw], name: str) -> dict[Key, Raw] | None:
+def _drop_name(objects: Mapping[Key, Raw], name: str) -> dict[Key, Raw] | None:
     """Return objects of a kind without a scheduler's name in their pod specs; None if none has it."""
     changed: dict[Key, Raw] = {}
     for key, value in objects.items():
         for path, spec in pod_templates(value):
             if spec.get("schedulerName") == name:
-                operation = {"op": "remove", "path": pointer(*path, "schedulerName")}
-                changed[key] = patched(changed.get(key, value), (operation,))
+                changed[key] = _drop(changed.get(key, value), (*path, "schedulerName"))
     return {**objects, **changed} if changed else None
+
+
+def _drop(value: Any, path: Path) -> Any:
+    """Return a value without the field at a path; all that is not on the path stays shared."""
+    field, *deeper = path
+    if not deeper:
+        return {name: part for name, part in value.items() if name != field}
+    copy: Any = list(value) if isinstance(value, list) else dict(value)
+    copy[field] = _drop(value[field], tuple(deeper))
+    return copy
 
 
 def _nearest(name: str, survey: Survey) -> str:
@@ -297,11 +307,11 @@ def _workload(
         names = tuple(_options(words, "--scheduler-name"))
         if facts is None and not names:
             continue
-        names = (*names, *_mounted(spec, key[0], by_map))
+        names = (*names, *_profile_names(spec, key[0], by_map))
         if facts is not None and not names:
             names = facts.names if facts is not schedulers()[KUBE_SCHEDULER] else ()
         version = (facts.version_of(image) if facts is not None else "") or ""
-        hints = () if names else (*_own_names(kind, key[1]), *_given_names(words))
+        hints = () if names else (*_workload_names(kind, key[1]), *_argument_names(words))
         yield Workload("/".join((kind, *key)), facts, version, names, hints, ready)
 
 
@@ -309,11 +319,11 @@ def _namesakes(state: ClusterState, name: str) -> Iterator[Workload]:
     """Yield the workloads and pods that are called like a scheduler of which nothing is known."""
     for kind in (*_WORKLOADS, "Pod"):
         for key, value in state.all(kind).items():
-            if name in _own_names(kind, key[1]) and at(value, "spec", "replicas") != 0:
+            if name in _workload_names(kind, key[1]) and at(value, "spec", "replicas") != 0:
                 yield Workload("/".join((kind, *key)), None, "", (name,), (), ready=True)
 
 
-def _own_names(kind: str, name: str) -> Iterator[str]:
+def _workload_names(kind: str, name: str) -> Iterator[str]:
     """Yield the names that a workload's own name may give: that of a pod has up to two suffixes."""
     for _ in range(3 if kind == "Pod" else 1):
         if name and name != KUBE_SCHEDULER:
@@ -321,7 +331,7 @@ def _own_names(kind: str, name: str) -> Iterator[str]:
         name = name.rpartition("-")[0]
 
 
-def _given_names(words: list[str]) -> Iterator[str]:
+def _argument_names(words: list[str]) -> Iterator[str]:
     """Yield the parts of a command line in which people put a kube-scheduler's name."""
     yield from _options(words, "--leader-elect-resource-name")
     for path in _options(words, "--config"):
@@ -338,7 +348,7 @@ def _options(words: list[str], option: str) -> Iterator[str]:
             yield words[index + 1]
 
 
-def _mounted(spec: Raw, namespace: str, by_map: Mapping[str, list[str]]) -> Iterator[str]:
+def _profile_names(spec: Raw, namespace: str, by_map: Mapping[str, list[str]]) -> Iterator[str]:
     """Yield the names of the profiles in the ConfigMaps that a pod mounts."""
     for volume in maps_at(spec, "volumes"):
         name = text_at(volume, "configMap", "name")
@@ -425,15 +435,15 @@ def _allocates(plugins: Raw) -> bool:
 
 def group_name(pod: Raw, facts: SchedulerFacts | None) -> str:
     """Return the name of the object of a scheduler for a pod's group; empty without one."""
-    return _named_by(pod, facts.group.keys) if facts is not None and facts.group else ""
+    return _metadata_value(pod, facts.group.keys) if facts is not None and facts.group else ""
 
 
 def queue_name(pod: Raw, facts: SchedulerFacts | None) -> str:
     """Return the queue that a pod names; empty without one."""
-    return _named_by(pod, facts.queue_keys) if facts is not None else ""
+    return _metadata_value(pod, facts.queue_keys) if facts is not None else ""
 
 
-def _named_by(pod: Raw, keys: Iterable[str]) -> str:
+def _metadata_value(pod: Raw, keys: Iterable[str]) -> str:
     kinds = [map_at(pod, "metadata", kind) for kind in ("labels", "annotations")]
     names = (str(values[key]) for key in keys for values in kinds if values.get(key))
     return next(names, "")

@@ -342,7 +342,7 @@ def _apply_pod_alone(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion
 
 def _scheduler_notes(case: Case) -> tuple[str, ...]:
     """Return what is known of another scheduler of the pod, and its own words."""
-    scheduler = schedulers.other_scheduler(case)
+    scheduler = schedulers.find_scheduler(case)
     return () if scheduler is None else tuple(schedulers.notes_of(case, scheduler))
 
 
@@ -392,7 +392,7 @@ def _conclude_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion 
 
     kube-scheduler's view of the pod follows in the headline.
     """
-    scheduler = schedulers.other_scheduler(case)
+    scheduler = schedulers.find_scheduler(case)
     if scheduler is None or scheduler.is_kube_scheduler:
         return None
     cause = schedulers.cause_of(case, scheduler)
@@ -407,7 +407,7 @@ def _conclude_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion 
         nodes = first([node.name for node in case.attempt.nodes if node.fits])
         headline = Headline(f"{cause.lead}; kube-scheduler would place it on {nodes}")
     else:
-        headline = replace(conclusion.headline, before=f"{cause.lead}. For kube-scheduler: ")
+        headline = replace(conclusion.headline, before=f"{cause.lead}. kube-scheduler's view: ")
     return replace(
         conclusion,
         verdict=_verdict_of_other(cause, conclusion.verdict),

@@ -109,8 +109,8 @@ class SchedulerFacts(Struct, frozen=True, rename="camel", forbid_unknown_fields=
         name, _, tag = image.partition("@")[0].rpartition(":")
         if not name or "/" in tag:
             name, tag = image.partition("@")[0], ""
-        for known in self.images:
-            repository, _, start = known.partition(":")
+        for pattern in self.images:
+            repository, _, start = pattern.partition(":")
             if f"/{name}".endswith(f"/{repository}") and tag.startswith(start):
                 version = _VERSION.search(tag)
                 return version[0] if version else ""

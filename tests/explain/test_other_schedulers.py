@@ -445,7 +445,7 @@ def test_a_pod_without_a_feasible_node_gets_the_cause_and_keeps_its_scheduler(sh
     wants = claim("c", request("r", "gpu", selectors=[selector]))
     objects = (*CLUSTER[:-1], wants, waiting("kai-scheduler"))
     answer = explain(*objects, *([KAI.workload()] if shown else []))
-    assert "For kube-scheduler: does not fit on the only node" in answer.headline
+    assert "kube-scheduler's view: does not fit on the only node" in answer.headline
     assert answer.reasons[1].code == "selector-false"
     assert answer.verdict == ("unallocatable" if shown else "blocked")
     assert answer.fixes[0].title.startswith("change model")

@@ -14,7 +14,7 @@ _UNCHECKED = (
 )
 
 
-def other_scheduler(case: Case) -> PodScheduler | None:
+def find_scheduler(case: Case) -> PodScheduler | None:
     """Return the scheduler of a pod; None for the default one, and for claims."""
     if case.question.kind in ("ResourceClaim", "ResourceClaimTemplate", "Node"):
         return None
@@ -168,7 +168,7 @@ def _profile_notes(scheduler: PodScheduler) -> Iterator[str]:
 
 def answer_of(case: Case) -> SchedulerAnswer | None:
     """Return the part of an answer about the pod's scheduler; None for the default one."""
-    scheduler = other_scheduler(case)
+    scheduler = find_scheduler(case)
     if scheduler is None:
         return None
     facts, pod = scheduler.facts, case.question.value

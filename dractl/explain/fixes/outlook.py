@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from dractl.cluster.changes import Change, Create, Delete, Patch, PatchError, apply, parse_target
 from dractl.cluster.pods import DEFAULT_SCHEDULER
 from dractl.cluster.schedulers import as_default, scheduler_of
-from dractl.cluster.state import ClusterState, Key, text_at
+from dractl.cluster.state import Key, text_at
 from dractl.cluster.workloads import WORKLOADS, leader_group, workload_target
 from dractl.explain.fixes.candidates import Candidate, FixProblem
 from dractl.explain.fixes.owners import renewed
@@ -74,10 +74,8 @@ def _simulate(
         return None
     if candidate.changes and by_hand(problem.state, question, changes) is not None:
         return None
-    state = _as_queued(problem, pod)
-    scheduler = (
-        problem.scheduler if state is problem.case.state else problem.scheduler.with_state(state)
-    )
+    scheduler = _as_queued(problem, pod)
+    state = scheduler.state
     if candidate.features is not None:
         scheduler = Scheduler(state, candidate.features)
     try:
@@ -116,15 +114,20 @@ def _simulate(
         return None
 
 
-def _as_queued(problem: FixProblem, pod: Raw) -> ClusterState:
-    """Return the cluster in which the pods of the pod's scheduler are in kube-scheduler's queue:
-    whatever schedules them, its view is what fixes are proven by."""
+def _as_queued(problem: FixProblem, pod: Raw) -> Scheduler:
+    """Return the scheduler of the cluster in which the pods of the pod's own scheduler are in
+    kube-scheduler's queue: whatever schedules them, its view is what fixes are proven by."""
     state = problem.state
-    scheduler = scheduler_of(state, pod, problem.asked.key)
-    if scheduler.is_default or not scheduler.may_run:
-        return state
+    scheduler = (
+        problem.scheduler if problem.group is None else problem.scheduler.with_state(problem.state)
+    )
+    named = scheduler_of(state, pod, problem.asked.key)
+    if named.is_default or not named.may_run:
+        return scheduler
     return state.cache.from_sources(
-        ("as-default", scheduler.name), (state,), lambda _: as_default(state, scheduler.name)
+        ("as-default", named.name),
+        (state, problem.scheduler),
+        lambda *_: scheduler.with_state(as_default(state, named.name)),
     )
 
 
