@@ -55,7 +55,7 @@ Sure = Literal["recorded", "documented", "derived"]
 SURE: tuple[Sure, ...] = ("recorded", "documented", "derived")
 """How sure a value is: printed by a real machine or its driver, documented by the vendor, or concluded from those."""
 
-_NEAR = 5  # machines of a family that are suggested
+MAX_SUGGESTED = 3  # names that an unknown one may have meant
 _ITEM = re.compile(r"(?:(\d+)\s*[xX×]\s*)?(.+)\Z")
 _VERSION = re.compile(r"\d{1,5}(\.\d{1,5}){0,3}\Z")
 _NO_UUID = "00000000-0000-0000-0000-000000000000"
@@ -196,22 +196,19 @@ def unknown_key(key: str, known: tuple[str, ...] = KEYS) -> UsageError:
 def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
     """The error for a name that is neither a product nor a machine: the nearest ones."""
     known = {name.lower(): name for name in (*products(), *machines)}
-    family = [name for name in (*names.beginning(text), *beginning(text)) if name.lower() in known][
-        :_NEAR
-    ]
+    family = [name for name in (*names.beginning(text), *beginning(text)) if name.lower() in known]
     if text[:1] in ("x", "X") and text[1:].lower() in known:
         return UsageError(
             f"--hardware: {text!r} has no count", hint=f"write 8x{known[text[1:].lower()]}"
         )
-    near = family or [known[name] for name in get_close_matches(text.lower(), known, 3, 0.6)]
-    message = f"--hardware: unknown machine or product {text!r}"
-    lists = f"`{program_name()} render --list-hardware` lists the machines"
-    if near:
-        return UsageError(
-            f"{message}; did you mean {' or '.join(near)}?", hint=f"{lists} and the products"
-        )
+    similar = get_close_matches(text.lower(), known, MAX_SUGGESTED, 0.6)
+    *others, last = family[:MAX_SUGGESTED] or [known[name] for name in similar] or [""]
+    suggestion = f"{', '.join(others)}{' or ' if others else ''}{last}"
     return UsageError(
-        message, hint=f"products are {', '.join(products())}; keys are {', '.join(KEYS)}; {lists}"
+        f"--hardware: unknown machine or product {text!r}"
+        + (f"; did you mean {suggestion}?" if last else ""),
+        hint=f"`{program_name()} render --list-hardware` lists the machines and the products"
+        + ("" if last else "; 8xH100,4xnic is a machine of products"),
     )
 
 

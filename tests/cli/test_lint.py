@@ -230,6 +230,23 @@ def test_a_chart_is_skipped_and_said_so(here: Path, capsys: pytest.CaptureFixtur
     assert "helm template chart | dractl lint -" in captured.err
 
 
+@pytest.mark.parametrize("name", ["dractl-baseline.json", "known [1] *.json"])
+def test_the_baseline_in_a_folder_is_none_of_its_files(
+    name: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "sub").mkdir()
+    (here / "claim.yaml").rename(here / "sub" / "claim.yaml")
+    baseline = here / "sub" / name
+    main(["lint", "sub", "-o", "json", "--output-file", str(baseline)])
+    for folder in (".", "sub", str(here)):
+        capsys.readouterr()
+        assert main(["lint", folder, "--baseline", f"sub/{name}"]) == 0
+        assert capsys.readouterr().out.startswith("nothing found in 1 document of 1 file ")
+    (here / "dractl.toml").write_text(f'[lint]\nbaseline = "sub/{name}"\n')
+    assert main(["lint", "."]) == 0
+    assert capsys.readouterr().out.startswith("nothing found in 1 document of 1 file ")
+
+
 def test_a_folder_as_a_baseline_is_2_and_names_who_said_so(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

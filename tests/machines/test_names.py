@@ -106,10 +106,7 @@ def test_a_machine_takes_settings() -> None:
     ("spec", "words"),
     [
         ("dgx-h10", "did you mean dgx-h100"),
-        (
-            "a3-high",
-            "did you mean a3-highgpu-1g or a3-highgpu-2g or a3-highgpu-4g or a3-highgpu-8g?",
-        ),
+        ("a3-high", "did you mean a3-highgpu-1g, a3-highgpu-2g or a3-highgpu-4g?"),
         ("p4d", "did you mean p4d.24xlarge or p4de.24xlarge?"),
         ("V100", "did you mean V100-32GB or V100-16GB?"),
         ("2xp5.48xlarge", "p5.48xlarge is a whole machine, which takes no count"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from importlib import import_module
@@ -293,7 +294,8 @@ def command(
         )
     consumers = named(_split(for_) or settings.consumers)
     cache = None if against.isolated or no_cache or environment.get("NO_CACHE") else cache_folder()
-    excluded = (*settings.exclude, *_split(exclude))
+    accepted = baseline_of(baseline, environment, settings)
+    excluded = (*settings.exclude, *_split(exclude), *_pattern_of(accepted))
     job = Job(
         paths=wanted,
         stdin=sys.stdin.buffer.read() if "-" in wanted else None,
@@ -704,6 +706,22 @@ def _split(values: list[str] | None) -> list[str]:
     return found
 
 
+def baseline_of(
+    option: Path | None, environment: Mapping[str, str], settings: Config
+) -> Path | None:
+    """Return the report whose findings are hidden: that of the option, else of the variable, else of the file."""
+    path = option or environment.get("BASELINE") or settings.baseline
+    return Path(path) if path else None
+
+
+def _pattern_of(file: Path | None) -> tuple[str, ...]:
+    """Return the pattern that excludes a file below the working directory from folders: a baseline is no manifest."""
+    if file is None or (file.is_absolute() and not file.is_relative_to(Path.cwd())):
+        return ()
+    below = Path(os.path.relpath(file)).as_posix()
+    return () if below.startswith("..") else ("/" + re.sub(r"([\\*?\[\]! ])", r"\\\1", below),)
+
+
 def selection(
     settings: Config,
     environment: Mapping[str, str],
@@ -714,7 +732,7 @@ def selection(
     """The rules selected by options, DRACTL_* variables and the configuration, and a baseline's findings."""
     chosen = _split(select) or _split([environment.get("SELECT", "")]) or list(settings.select)
     left_out = [*settings.ignore, *_split([environment.get("IGNORE", "")]), *_split(ignore)]
-    path = baseline or environment.get("BASELINE") or settings.baseline
+    path = baseline_of(baseline, environment, settings)
     if not (chosen or left_out or settings.per_file_ignores or settings.severity or path):
         return Selection()
 
@@ -722,7 +740,7 @@ def selection(
     of_ignore = common.origin("--ignore", ignore, environment, settings, "lint.")
     codes = registry.expand(chosen, of_select) if chosen else frozenset(registry.rules())
     with common.blaming(common.origin("--baseline", baseline, environment, settings, "lint.")):
-        accepted = fingerprints(Path(path)) if path else {}
+        accepted = fingerprints(path) if path else {}
     return Selection(
         codes - registry.expand(left_out, of_ignore),
         tuple(
