@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target
-from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
-from dractl.cluster.workloads import WORKLOADS, controller, leader_group
+from dractl.cluster.state import ClusterState, Key, text_at
+from dractl.cluster.workloads import WORKLOADS, leader_group
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation.workload_pods import (
     WorkloadKey,
@@ -12,6 +12,7 @@ from dractl.simulation.workload_pods import (
     pod_identity,
     workload_key,
 )
+from dractl.views import View
 
 _CLUSTER_WIDE_KINDS = ("DeviceClass", "DeviceTaintRule")
 _RECREATE_GROUP = "RecreateGroupOnPodRestart"
@@ -39,8 +40,8 @@ def delete_whole_groups(state: ClusterState, changes: Sequence[Change]) -> tuple
         return ()
     members = (
         "/".join(("Pod", *key))
-        for key, pod in state.all("Pod").items()
-        if (key[0], leader_group(pod)) in groups
+        for key, pod in state.pods.items()
+        if (key[0], leader_group(pod.raw)) in groups
     )
     return tuple(Delete(member) for member in members if member not in targets)
 
@@ -78,8 +79,8 @@ def list_jobs(state: ClusterState, job_set: Key) -> list[WorkloadKey]:
         ("Job", key)
         for key, job in state.all("Job").items()
         if key[0] == namespace
-        and (owner := controller(job)) is not None
-        and (text_at(owner, "kind"), text_at(owner, "name")) == ("JobSet", name)
+        and (owner := View(job).controller) is not None
+        and (owner.kind, owner.name) == ("JobSet", name)
     ]
 
 
@@ -98,7 +99,7 @@ def list_changed_workloads(
         if kind in WORKLOADS:
             workloads[kind, key] = None
         elif kind == "Pod" and isinstance(change, Delete):
-            owner = workload_key(state.get(kind, key), key[0])
+            owner = workload_key(state.pod(key))
             if owner is not None:
                 workloads[owner] = None
     return tuple(workloads)
@@ -112,10 +113,7 @@ def list_pods_kept_by_finalizers(state: ClusterState, changes: Sequence[Change])
     return tuple(
         key
         for key in _list_deleted(changes, "Pod")
-        if any(
-            finalizer not in _KUBERNETES_FINALIZERS
-            for finalizer in map_at(state.get("Pod", key), "metadata").get("finalizers") or ()
-        )
+        if any(finalizer not in _KUBERNETES_FINALIZERS for finalizer in state.pod(key).finalizers)
     )
 
 
@@ -129,12 +127,9 @@ def find_pods_with_deleted_claims(state: ClusterState, changes: Sequence[Change]
     if not claims:
         return set()
     return {
-        pod_identity(key, pod)
-        for key, pod in state.all("Pod").items()
-        if any(
-            (key[0], status.get("resourceClaimName")) in claims
-            for status in maps_at(pod, "status", "resourceClaimStatuses")
-        )
+        pod_identity(pod)
+        for key, pod in state.pods.items()
+        if any((key[0], claim) in claims for claim in pod.claim_statuses.values())
     }
 
 
@@ -161,18 +156,18 @@ def _nodes_affected_by(scheduler: Scheduler, change: Change) -> set[str] | None:
         node = text_at(slice_, "spec", "nodeName")
         return {node} if node else None
     if kind == "Pod":
-        return {text_at(state.get(kind, key), "spec", "nodeName")}
+        return {state.pod(key).node_name}
     if kind in WORKLOADS and isinstance(change, Patch):
         pods = list_active_pods(state, (kind, key))
-        return {text_at(pod, "spec", "nodeName") for pod in pods}
+        return {pod.node_name for pod in pods}
     return set()
 
 
 def _kind_and_key(change: Change) -> tuple[str, Key]:
     if not isinstance(change, Create):
         return parse_target(change.target)
-    namespace = text_at(change.value, "metadata", "namespace")
-    return text_at(change.value, "kind"), (namespace, text_at(change.value, "metadata", "name"))
+    value = View(change.value)
+    return value.kind, value.key
 
 
 def _list_deleted(changes: Sequence[Change], kind: str) -> list[Key]:

@@ -2,13 +2,12 @@
 
 from msgspec import Struct
 
-from dractl.cluster.state import ClusterState, Key, text_at
-from dractl.cluster.workloads import controller
-from dractl.objects import Raw
+from dractl.cluster.state import ClusterState
 from dractl.simulation.controllers import ControllerAction, WorkloadChange
 from dractl.simulation.controllers.jobset import RestartDecision, decide_restart
 from dractl.simulation.effects import list_jobs
 from dractl.simulation.workload_pods import WorkloadKey, list_active_pods
+from dractl.views import Pod, View
 
 
 class JobFailure(Struct, frozen=True):
@@ -33,13 +32,13 @@ def fail_job(
     ``initial`` is the cluster before the change, ``action`` what the Job's controller does.
     """
     job = (change.kind, change.key)
-    job_set_key, job_set = _find_job_set(state, change)
-    if job_set is None:
+    job_set = _find_job_set(state, change)
+    if not job_set.exists:
         return JobFailure(action, {job: action.failure})
     decision = decide_restart(job_set, change.current, action.failure_reason)
-    jobs = list_jobs(state, job_set_key) if decision.whole or decision.failure else [job]
+    jobs = list_jobs(state, job_set.key) if decision.whole or decision.failure else [job]
     ended_pods = _list_pods(state, jobs)
-    name = "/".join(job_set_key)
+    name = "/".join(job_set.key)
     if decision.failure:
         message = f"{action.failure}, and JobSet {name} with it: {decision.failure}"
         return JobFailure(ControllerAction(ended_pods), dict.fromkeys(jobs, message))
@@ -50,13 +49,16 @@ def fail_job(
     )
 
 
-def _find_job_set(state: ClusterState, change: WorkloadChange) -> tuple[Key, Raw | None]:
-    owner = controller(change.current)
-    key = (change.key[0], text_at(owner, "name"))
-    return key, state.get("JobSet", key) if text_at(owner, "kind") == "JobSet" else None
+def _find_job_set(state: ClusterState, change: WorkloadChange) -> View:
+    """Return the JobSet of a Job; without fields if it has none, or if the input lacks it."""
+    owner = change.current.controller
+    if owner is None or owner.kind != "JobSet":
+        return View(None)
+    key = (change.key[0], owner.name)
+    return View(state.get("JobSet", key), key)
 
 
-def _list_pods(state: ClusterState, jobs: list[WorkloadKey]) -> tuple[Raw, ...]:
+def _list_pods(state: ClusterState, jobs: list[WorkloadKey]) -> tuple[Pod, ...]:
     return tuple(pod for job in jobs for pod in list_active_pods(state, job))
 
 

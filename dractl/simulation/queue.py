@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -10,9 +11,7 @@ from dractl.capacity.gangs import waiting
 from dractl.capacity.replicas import kind_of
 from dractl.cluster.changes import Delete, apply
 from dractl.cluster.podgroups import object_of, podgroup
-from dractl.cluster.pods import is_pending
-from dractl.cluster.state import ClusterState, Key, at, maps_at, text_at
-from dractl.objects import Raw
+from dractl.cluster.state import ClusterState, Key, at
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import NodeVerdict
 from dractl.simulation.workload_pods import NEW_SUFFIX, pod_identity
@@ -25,11 +24,8 @@ PlacementCache = dict[Hashable, NodeVerdict | None]
 class QueuedPod(Struct, frozen=True):
     """A pod in the queue."""
 
-    key: Key
-    """Namespace and name of the pod."""
-
-    pod: Raw
-    """The pod itself."""
+    pod: Pod
+    """The pod."""
 
     generates_claims: bool = False
     """Whether its claims are generated from their templates now; else it keeps those it has."""
@@ -51,14 +47,14 @@ class QueueResult(Struct, frozen=True):
     """Pods that got a node, each with the node, in the order of the queue."""
 
 
-def list_pending_pods(state: ClusterState) -> list[tuple[Key, Pod]]:
+def list_pending_pods(state: ClusterState) -> list[Pod]:
     """Return the pods that kube-scheduler would try, in the order of its queue."""
-    pending_pods = [(key, pod) for key, pod in state.pods.items() if pod.queue_key is not None]
-    return sorted(pending_pods, key=lambda entry: entry[1].queue_key or ())
+    pending_pods = (pod for pod in state.pods.values() if pod.queue_key is not None)
+    return sorted(pending_pods, key=lambda pod: pod.queue_key or ())
 
 
 def build_queue(
-    pending_pods: Sequence[tuple[Key, Pod]],
+    pending_pods: Sequence[Pod],
     new_pods: Collection[str],
     subjects: Collection[str],
     nodes: frozenset[str] | None,
@@ -72,15 +68,15 @@ def build_queue(
     """
     queue: list[QueuedPod] = []
     end = 0
-    for key, pod in pending_pods:
-        identity = pod_identity(key, pod.raw)
+    for pod in pending_pods:
+        identity = pod_identity(pod)
         generates_claims = identity in new_pods or pod.has_uncreated_claims or not pod.uid
         if identity in new_pods or identity in subjects:
             is_subject = identity in subjects
-            queue.append(QueuedPod(key, pod.raw, generates_claims, nodes, is_subject))
+            queue.append(QueuedPod(pod, generates_claims, nodes, is_subject))
             end = len(queue)
         elif affected_nodes is None or affected_nodes:
-            queue.append(QueuedPod(key, pod.raw, generates_claims, affected_nodes))
+            queue.append(QueuedPod(pod, generates_claims, affected_nodes))
     return queue[:end]
 
 
@@ -97,10 +93,10 @@ def schedule_pods(
     unschedulable: set[Hashable] = set()
     pods_per_node: Counter[str] = Counter()
     for entry in queue:
-        pod_class = (entry.key[0], entry.nodes, kind_of(entry.pod))
+        pod_class = (entry.pod.key[0], entry.nodes, kind_of(entry.pod.raw))
         if pod_class in unschedulable:
             continue
-        attempt = history, tuple(placements), entry.key, entry.generates_claims, entry.nodes
+        attempt = history, tuple(placements), entry.pod.key, entry.generates_claims, entry.nodes
         if attempt not in cache:
             cache[attempt] = _select_node(scheduler, entry, pods_per_node)
         node = cache[attempt]
@@ -108,7 +104,7 @@ def schedule_pods(
             unschedulable.add(pod_class)
             continue
         pods_per_node[node.name] += 1
-        placements.append((entry.key, node.name))
+        placements.append((entry.pod.key, node.name))
         scheduler = _bind(scheduler, entry, node)
         if entry.is_subject:
             break
@@ -119,10 +115,10 @@ def _select_node(
     scheduler: Scheduler, entry: QueuedPod, pods_per_node: Counter[str]
 ) -> NodeVerdict | None:
     """Return the node that a pod gets: with few victims, then with few pods of this queue."""
-    if object_of(entry.pod) is not None and not _gang_starts(scheduler, entry):
+    if object_of(entry.pod.raw) is not None and not _gang_starts(scheduler, entry.pod):
         return None
     attempt = scheduler.attempt_pod(
-        entry.pod, recreated=entry.generates_claims, node_names=entry.nodes
+        entry.pod.raw, recreated=entry.generates_claims, node_names=entry.nodes
     )
     return min(
         (node for node in attempt.nodes if node.fits and attempt.fits),
@@ -136,61 +132,48 @@ def _bind(scheduler: Scheduler, entry: QueuedPod, node: NodeVerdict) -> Schedule
     if node.victims:
         evictions = [Delete(f"Pod/{victim}") for victim in node.victims]
         scheduler = scheduler.with_state(apply(scheduler.state, evictions))
-    state = bound(scheduler, dict(_with_server_metadata(entry)), node)[2]
-    return scheduler.with_state(_remove_unallocated_claims(state, entry))
+    state = bound(scheduler, _with_server_metadata(entry.pod), node)[2]
+    return scheduler.with_state(_remove_unallocated_claims(state, entry.pod))
 
 
-def _gang_starts(scheduler: Scheduler, entry: QueuedPod) -> bool:
+def _gang_starts(scheduler: Scheduler, pod: Pod) -> bool:
     """Return whether the gang of a pod starts.
 
     Its other pods keep their claims, whatever the templates would generate now. So a gang does
     not start while a pending member has an outdated claim.
     """
-    state, pod = scheduler.state, _with_server_metadata(entry)
-    group = podgroup(state, pod)
-    for member in group.members(state) if group is not None else ():
-        is_other = text_at(member, "metadata", "name") != entry.key[1]
-        if is_other and is_pending(member) and _has_outdated_claim(state, entry.key[0], member):
+    state, new_pod = scheduler.state, _with_server_metadata(pod)
+    group = podgroup(state, new_pod)
+    for member in map(Pod, group.members(state) if group is not None else ()):
+        is_other = member.name != pod.key[1]
+        if is_other and member.is_pending and _has_outdated_claim(state, pod.key[0], member):
             return False
-    return waiting(state, pod, group, scheduler.features) is None
+    return waiting(state, new_pod, group, scheduler.features) is None
 
 
-def _has_outdated_claim(state: ClusterState, namespace: str, pod: Raw) -> bool:
+def _has_outdated_claim(state: ClusterState, namespace: str, pod: Pod) -> bool:
     """Return whether a claim of a pod differs from what its template generates now."""
-    claim_names = {
-        text_at(status, "name"): text_at(status, "resourceClaimName")
-        for status in maps_at(pod, "status", "resourceClaimStatuses")
-    }
-    for entry in maps_at(pod, "spec", "resourceClaims"):
-        claim_name = claim_names.get(text_at(entry, "name"), "")
-        template_name = text_at(entry, "resourceClaimTemplateName")
-        claim = state.get("ResourceClaim", (namespace, claim_name))
-        template = state.get("ResourceClaimTemplate", (namespace, template_name))
-        if claim is None or template is None:
-            continue
-        if at(claim, "spec") != at(template, "spec", "spec"):
+    for reference in pod.claim_references:
+        claim = state.claim((namespace, pod.claim_statuses.get(reference.name, "")))
+        template = state.get("ResourceClaimTemplate", (namespace, reference.template_name))
+        if claim.exists and template is not None and claim.spec != at(template, "spec", "spec"):
             return True
     return False
 
 
-def _with_server_metadata(entry: QueuedPod) -> Raw:
+def _with_server_metadata(pod: Pod) -> dict[str, Any]:
     """Return the pod with the UID and namespace that the API server gives a new pod."""
-    namespace, name = entry.key
-    metadata = {"uid": f"{name}{NEW_SUFFIX}", **entry.pod["metadata"], "namespace": namespace}
-    return {**entry.pod, "metadata": metadata}
+    namespace, name = pod.key
+    metadata = {"uid": f"{name}{NEW_SUFFIX}", **pod.metadata, "namespace": namespace}
+    return {**pod.raw, "metadata": metadata}
 
 
-def _remove_unallocated_claims(state: ClusterState, entry: QueuedPod) -> ClusterState:
+def _remove_unallocated_claims(state: ClusterState, pod: Pod) -> ClusterState:
     """Remove the claims that a pod had while it waited: its allocated ones have other names."""
-    namespace = entry.key[0]
-    claims = state.all("ResourceClaim")
-    statuses = maps_at(entry.pod, "status", "resourceClaimStatuses")
-    unallocated = {
-        key
-        for key in ((namespace, text_at(s, "resourceClaimName")) for s in statuses)
-        if not at(claims.get(key), "status", "allocation")
-    }
+    keys = {(pod.key[0], name) for name in pod.claim_statuses.values()}
+    unallocated = {key for key in keys if not state.claim(key).is_allocated}
     if not unallocated:
         return state
-    remaining = {key: claim for key, claim in claims.items() if key not in unallocated}
+    claims = state.all("ResourceClaim").items()
+    remaining = {key: claim for key, claim in claims if key not in unallocated}
     return state.only({"ResourceClaim": remaining})

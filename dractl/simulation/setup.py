@@ -5,7 +5,7 @@ from collections.abc import Collection, Hashable, Sequence
 from msgspec import Struct
 
 from dractl.cluster.changes import Change, apply
-from dractl.cluster.state import ClusterState, Key, map_at, text_at
+from dractl.cluster.state import ClusterState, Key
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation.effects import (
@@ -20,12 +20,11 @@ from dractl.simulation.workload_pods import (
     NEW_SUFFIX,
     WorkloadKey,
     count_bound_pods,
-    has_node,
     list_active_pods,
     pod_identity,
-    pod_key,
     workload_key,
 )
+from dractl.views import Pod
 
 _DISTANT_FUTURE = "9999-12-31T00:00:00Z"
 
@@ -71,10 +70,10 @@ class Subject(Struct, frozen=True):
 class WorkloadPods(Struct, frozen=True):
     """Active pods of a workload before the change."""
 
-    active: tuple[Raw, ...]
+    active: tuple[Pod, ...]
     """All active pods."""
 
-    deleted: tuple[Raw, ...]
+    deleted: tuple[Pod, ...]
     """Pods that the change deletes, even if a finalizer keeps the object."""
 
 
@@ -120,7 +119,7 @@ def prepare(
     state = _keep_pending_pods(before, state, terminating_pods)
     subject_changed = state.get("Pod", subject) is not before.get("Pod", subject)
     affected_nodes = find_affected_nodes(scheduler, (*options.extra_changes, *changes))
-    recreated_pods = {pod_identity(key, before.get("Pod", key)) for key in options.recreated_pods}
+    recreated_pods = {pod_identity(before.pod(key)) for key in options.recreated_pods}
     return Setup(
         scheduler=scheduler,
         subject=_describe_subject(scheduler, subject, options.new_pod_spec),
@@ -128,7 +127,7 @@ def prepare(
         history=(repr((options.extra_changes, changes)), subject_changed and subject),
         terminating_pods=terminating_pods,
         workloads={
-            workload: _list_workload_pods(scheduler, state, workload, terminating_pods)
+            workload: _list_workload_pods(before, state, workload, terminating_pods)
             for workload in list_changed_workloads(before, changes)
         },
         regenerating_pods=frozenset(recreated_pods | find_pods_with_deleted_claims(state, changes)),
@@ -149,20 +148,20 @@ def _keep_pending_pods(
     A deleted pod with a node is gone for our purposes: its containers end, and it uses nothing.
     """
     for key in terminating_pods:
-        pod = before.get("Pod", key)
-        if pod is not None and not has_node(pod):
-            metadata = {**map_at(pod, "metadata"), "deletionTimestamp": _DISTANT_FUTURE}
-            state = state.replace("Pod", key, {**pod, "metadata": metadata})
+        pod = before.pod(key)
+        if pod.exists and not pod.node_name:
+            metadata = {**pod.metadata, "deletionTimestamp": _DISTANT_FUTURE}
+            state = state.replace("Pod", key, {**pod.raw, "metadata": metadata})
     return state
 
 
 def _describe_subject(scheduler: Scheduler, key: Key, new_spec: Raw | None) -> Subject:
-    pod = scheduler.state.get("Pod", key)
-    workload = workload_key(pod, key[0])
+    pod = scheduler.state.pod(key)
+    workload = workload_key(pod)
     replicas = list_active_pods(scheduler.state, workload) if workload else ()
     return Subject(
         key=key,
-        identities=frozenset({pod_identity(key, pod), _new_uid(key)}),
+        identities=frozenset({pod_identity(pod), _new_uid(key)}),
         workload=workload,
         bound_replicas=count_bound_pods(replicas),
         new_spec=new_spec,
@@ -171,12 +170,11 @@ def _describe_subject(scheduler: Scheduler, key: Key, new_spec: Raw | None) -> S
 
 def _give_subject_new_uid(before: ClusterState, state: ClusterState, key: Key) -> ClusterState:
     """Give the subject a UID if the change replaces it by a manifest without one."""
-    pod = state.get("Pod", key)
-    had_uid = bool(text_at(before.get("Pod", key), "metadata", "uid"))
-    if pod is None or not had_uid or text_at(pod, "metadata", "uid"):
+    pod = state.pod(key)
+    if not pod.exists or not before.pod(key).uid or pod.uid:
         return state
-    metadata = {**map_at(pod, "metadata"), "uid": _new_uid(key)}
-    return state.replace("Pod", key, {**pod, "metadata": metadata})
+    metadata = {**pod.metadata, "uid": _new_uid(key)}
+    return state.replace("Pod", key, {**pod.raw, "metadata": metadata})
 
 
 def _new_uid(key: Key) -> str:
@@ -184,15 +182,13 @@ def _new_uid(key: Key) -> str:
 
 
 def _list_workload_pods(
-    scheduler: Scheduler,
+    before: ClusterState,
     state: ClusterState,
     workload: WorkloadKey,
     terminating_pods: Collection[Key],
 ) -> WorkloadPods:
-    active = list_active_pods(scheduler.state, workload)
+    active = list_active_pods(before, workload)
     deleted = (
-        pod
-        for pod in active
-        if state.get("Pod", pod_key(pod)) is None or pod_key(pod) in terminating_pods
+        pod for pod in active if pod.key in terminating_pods or state.get("Pod", pod.key) is None
     )
     return WorkloadPods(active, tuple(deleted))

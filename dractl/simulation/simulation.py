@@ -8,7 +8,6 @@ from msgspec import Struct, field
 
 from dractl.cluster.changes import Change, Delete, apply
 from dractl.cluster.state import ClusterState, Key
-from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation.admission import find_pod_rejection
 from dractl.simulation.controllers import (
@@ -25,11 +24,10 @@ from dractl.simulation.workload_pods import (
     WorkloadKey,
     clone_pod,
     count_bound_pods,
-    has_node,
     list_active_pods,
-    pod_key,
     workload_key,
 )
+from dractl.views import Pod
 
 MAX_ROUNDS = 12  # a rollout that needs more does not depend on the change
 MAX_CREATED_PODS = 24  # further pods of a rollout are like these
@@ -159,8 +157,8 @@ class Simulation(Struct):
         pods_before = self.setup.workloads[workload]
         return WorkloadChange(
             *workload,
-            previous=self.setup.scheduler.state.get(*workload),
-            current=self.state.get(*workload),
+            previous=self.setup.scheduler.state.workload(*workload),
+            current=self.state.workload(*workload),
             previous_pods=pods_before.active,
             deleted_pods=pods_before.deleted,
             active_pods=self._list_active_pods(workload),
@@ -181,38 +179,37 @@ class Simulation(Struct):
             self.notes.append(f"assumed: {name} (unknown kind) recreates its pods")
         return action
 
-    def _delete_pod(self, pod: Raw) -> None:
-        deletion = Delete("/".join(("Pod", *pod_key(pod))))
+    def _delete_pod(self, pod: Pod) -> None:
+        deletion = Delete("/".join(("Pod", *pod.key)))
         deletions = (deletion, *delete_whole_groups(self.state, (deletion,)))
         self.state = apply(self.state, deletions)
         self.history.append(deletion.target)
 
-    def _create_pod(self, workload: WorkloadKey, model: Raw) -> None:
+    def _create_pod(self, workload: WorkloadKey, model: Pod) -> None:
         """Create a pod like ``model`` unless the API server rejects it."""
         kind, key = workload
         subject = self.setup.subject
-        is_replica = workload_key(model, key[0]) == subject.workload
+        is_replica = workload_key(model) == subject.workload
         spec = subject.new_spec if is_replica else None
-        pod = clone_pod(model, kind, len(self.created_uids), spec)
+        pod = Pod(clone_pod(model, kind, len(self.created_uids), spec))
         rejection = self._find_rejection(pod)
         if rejection is not None:
             self.rejection_counts[workload] += 1
             self.rejections.append(f"{kind} {'/'.join(key)} cannot make its pod: {rejection}")
             return
-        uid = pod["metadata"]["uid"]
-        self.created_uids.add(uid)
+        self.created_uids.add(pod.uid)
         if is_replica:
-            self.subject_identities.add(uid)
-        self.state = self.state.replace("Pod", pod_key(pod), pod)
-        self.history.append(repr(pod))
+            self.subject_identities.add(pod.uid)
+        self.state = self.state.replace("Pod", pod.key, pod.raw)
+        self.history.append(repr(pod.raw))
 
-    def _find_rejection(self, pod: Raw) -> str | None:
-        rejection = find_pod_rejection(self.state, self.setup.scheduler.features, pod)
+    def _find_rejection(self, pod: Pod) -> str | None:
+        rejection = find_pod_rejection(self.state, self.setup.scheduler.features, pod.raw)
         if rejection is not None:
             return rejection
-        key = pod_key(pod)
-        if key in self.setup.terminating_pods or self.state.get("Pod", key) is not None:
-            return f"pod {'/'.join(key)} is still there"
+        is_kept = pod.key in self.setup.terminating_pods
+        if is_kept or self.state.get("Pod", pod.key) is not None:
+            return f"pod {'/'.join(pod.key)} is still there"
         return None
 
     # -- the scheduler --
@@ -240,13 +237,13 @@ class Simulation(Struct):
     def _subject_has_node(self) -> bool:
         """Return whether the subject has a node, or its workload one bound replica more."""
         subject = self.setup.subject
-        if has_node(self.state.get("Pod", subject.key)):
+        if self.state.pod(subject.key).node_name:
             return True
         if subject.workload is None:
             return False
         return count_bound_pods(self._list_active_pods(subject.workload)) > subject.bound_replicas
 
-    def _list_active_pods(self, workload: WorkloadKey) -> tuple[Raw, ...]:
+    def _list_active_pods(self, workload: WorkloadKey) -> tuple[Pod, ...]:
         return list_active_pods(self.state, workload)
 
     # -- the result --
@@ -269,8 +266,8 @@ class Simulation(Struct):
     def _list_ended_pods(self) -> tuple[Key, ...]:
         return tuple(
             key
-            for key, pod in self.setup.scheduler.state.all("Pod").items()
-            if has_node(pod) and not has_node(self.state.get("Pod", key))
+            for key, pod in self.setup.scheduler.state.pods.items()
+            if pod.node_name and not self.state.pod(key).node_name
         )
 
     def _note_pending_pods(self) -> list[str]:
@@ -297,8 +294,8 @@ class Simulation(Struct):
         if not self.subject_runs or not self.created_uids:
             return None
         queue = [
-            QueuedPod(key, pod.raw, generates_claims=True, nodes=self.setup.subject_nodes)
-            for key, pod in list_pending_pods(self.state)
+            QueuedPod(pod, generates_claims=True, nodes=self.setup.subject_nodes)
+            for pod in list_pending_pods(self.state)
             if pod.uid in self.created_uids
         ]
         if not queue:

@@ -1,12 +1,12 @@
 """Pods of a workload, and new ones as its controller creates them."""
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from typing import Any
 
-from dractl.cluster.state import ClusterState, Key, map_at, text_at
-from dractl.cluster.workloads import workload
+from dractl.cluster.state import ClusterState
 from dractl.objects import Raw
 from dractl.simulation.controllers import filter_active_pods
+from dractl.views import Key, Pod
 
 WorkloadKey = tuple[str, Key]
 """Kind, and namespace and name, of a workload."""
@@ -14,58 +14,50 @@ WorkloadKey = tuple[str, Key]
 NEW_SUFFIX = "-new"
 """End of the name and UID of pods that the simulation creates."""
 
-_CLONED_METADATA = ("namespace", "labels", "annotations", "ownerReferences")
+_CLONED_METADATA = ("labels", "annotations", "ownerReferences")
 _IDENTITY_FIELDS = ("hostname", "subdomain")  # a StatefulSet sets them on each pod
 
 
-def pod_key(pod: Raw) -> Key:
-    """Return namespace and name of a pod."""
-    return text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")
-
-
-def pod_identity(key: Key, pod: Raw | None) -> str:
+def pod_identity(pod: Pod) -> str:
     """Return the UID of a pod, or its full name if no API server has seen it."""
-    return text_at(pod, "metadata", "uid") or "/".join(key)
+    return pod.uid or "/".join(pod.key)
 
 
-def workload_key(pod: Raw | None, namespace: str) -> WorkloadKey | None:
+def workload_key(pod: Pod) -> WorkloadKey | None:
     """Return the workload that defines a pod; None for a bare pod."""
-    owner = workload(pod)
-    return None if owner is None else (owner[0], (namespace, owner[1]))
+    if pod.workload is None:
+        return None
+    kind, name = pod.workload
+    return kind, (pod.key[0], name)
 
 
-def list_active_pods(state: ClusterState, key: WorkloadKey) -> tuple[Raw, ...]:
+def list_active_pods(state: ClusterState, workload: WorkloadKey) -> tuple[Pod, ...]:
     """Return the active pods of a workload."""
-    kind, (namespace, name) = key
     return filter_active_pods(
-        [
-            pod.raw
-            for (pod_namespace, _), pod in state.pods.items()
-            if pod_namespace == namespace and pod.workload == (kind, name)
-        ]
+        pod
+        for pod in state.pods.values()
+        if pod.key[0] == workload[1][0] and workload_key(pod) == workload
     )
 
 
-def has_node(pod: Raw | None) -> bool:
-    """Return whether a pod exists and is bound to a node."""
-    return bool(text_at(pod, "spec", "nodeName"))
-
-
-def count_bound_pods(pods: Collection[Raw]) -> int:
+def count_bound_pods(pods: Iterable[Pod]) -> int:
     """Return how many of the pods are bound to a node."""
-    return sum(map(has_node, pods))
+    return sum(bool(pod.node_name) for pod in pods)
 
 
-def clone_pod(pod: Raw, owner_kind: str, number: int, spec: Raw | None) -> dict[str, Any]:
+def clone_pod(pod: Pod, owner_kind: str, number: int, spec: Raw | None) -> dict[str, Any]:
     """Return a new pod as the controller of ``owner_kind`` creates it.
 
     It is like ``pod``, or has ``spec`` if that is given; ``number`` makes its UID unique.
     """
-    name = text_at(pod, "metadata", "name")
-    uid = f"{name}-{number}{NEW_SUFFIX}"
-    metadata = {k: v for k, v in map_at(pod, "metadata").items() if k in _CLONED_METADATA}
-    metadata |= {"name": name if owner_kind == "StatefulSet" else uid, "uid": uid}
-    new_spec = dict(map_at(pod, "spec"))
+    uid = f"{pod.name}-{number}{NEW_SUFFIX}"
+    metadata = {k: v for k, v in pod.metadata.items() if k in _CLONED_METADATA}
+    metadata |= {
+        "namespace": pod.key[0],
+        "name": pod.name if owner_kind == "StatefulSet" else uid,
+        "uid": uid,
+    }
+    new_spec = dict(pod.spec)
     if spec is not None:
         identity = {k: v for k, v in new_spec.items() if k in _IDENTITY_FIELDS}
         new_spec = {**spec, **identity}

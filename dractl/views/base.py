@@ -138,6 +138,11 @@ class View:
         )
 
     @cached_property
+    def controller(self) -> OwnerReference | None:
+        """The owner that creates the object again when it is deleted; None if it has none."""
+        return next((owner for owner in self.owners if owner.is_controller), None)
+
+    @cached_property
     def conditions(self) -> Mapping[str, Condition]:
         """``status.conditions`` by type; of two with one type the first."""
         return {

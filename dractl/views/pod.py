@@ -146,9 +146,7 @@ class Pod(View):
     @cached_property
     def controller(self) -> OwnerReference | None:
         """The owner that creates the pod again when it is deleted; None if it has none, or has ended."""
-        if self.has_ended:
-            return None
-        return next((owner for owner in self.owners if owner.is_controller), None)
+        return None if self.has_ended else super().controller
 
     @cached_property
     def workload(self) -> tuple[str, str] | None:

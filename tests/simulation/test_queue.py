@@ -29,7 +29,7 @@ def test_pods_ahead_of_the_subject_use_only_the_affected_nodes() -> None:
         replica("created", priority=5),
         affected_nodes=AFFECTED_NODES,
     )
-    assert [(entry.key[1], entry.nodes) for entry in queue] == [
+    assert [(entry.pod.name, entry.nodes) for entry in queue] == [
         ("ahead", AFFECTED_NODES),
         ("created", NODES),
         ("p", NODES),
@@ -40,12 +40,12 @@ def test_pods_ahead_of_the_subject_use_only_the_affected_nodes() -> None:
 
 def test_the_queue_ends_with_the_subject() -> None:
     queue = queue_of(replica("p", priority=10), replica("z"), affected_nodes=AFFECTED_NODES)
-    assert [entry.key[1] for entry in queue] == ["p"]
+    assert [entry.pod.name for entry in queue] == ["p"]
 
 
 def test_pods_ahead_are_not_tried_if_the_change_affects_no_node() -> None:
     queue = queue_of(replica("p"), replica("ahead", priority=10), affected_nodes=frozenset())
-    assert [entry.key[1] for entry in queue] == ["p"]
+    assert [entry.pod.name for entry in queue] == ["p"]
 
 
 def test_pods_that_the_scheduler_does_not_try_are_not_pending() -> None:
@@ -53,12 +53,11 @@ def test_pods_that_the_scheduler_does_not_try_are_not_pending() -> None:
     foreign = replica("foreign", schedulerName="other-scheduler")
     scheduler = scheduler_of(replica("bound", on="n-1", gpu="gpu-0"), gated, foreign, replica("p"))
     pending_pods = list_pending_pods(scheduler.state)
-    assert [name for (_, name), _ in pending_pods] == ["p"]
+    assert [pod.name for pod in pending_pods] == ["p"]
 
 
 def entries(scheduler: Scheduler, *names: str) -> list[QueuedPod]:
-    pods = scheduler.state.all("Pod")
-    return [QueuedPod(("ml", name), pods["ml", name]) for name in names]
+    return [QueuedPod(scheduler.state.pod(("ml", name))) for name in names]
 
 
 def test_pods_of_one_queue_share_the_devices() -> None:
@@ -72,7 +71,7 @@ def test_pods_of_one_queue_share_the_devices() -> None:
 def test_the_queue_stops_once_a_subject_has_a_node() -> None:
     scheduler = scheduler_of(machine("n-1", "gpu-0", "gpu-1"), *map(replica, "ab"))
     (first, second) = entries(scheduler, "a", "b")
-    subject = QueuedPod(first.key, first.pod, is_subject=True)
+    subject = QueuedPod(first.pod, is_subject=True)
     queue_result = schedule_pods(scheduler, [subject, second], {}, ())
     assert queue_result.placements == ((("ml", "a"), "n-1"),)
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dractl.simulation.workload_pods import clone_pod
-from tests.simulation.cluster import Object, replica
+from dractl.views import Pod
+from tests.simulation.cluster import replica
 
 
-def bound_pod() -> Object:
+def bound_pod() -> Pod:
     pod = replica("web-0", "StatefulSet/web", "n-1", "gpu-0", hostname="web-0", subdomain="web")[0]
     pod["metadata"]["labels"] = {"app": "web"}
-    return pod
+    return Pod(pod)
 
 
 def test_a_new_pod_is_like_the_old_one_without_its_node_and_status() -> None:
     pod = bound_pod()
     clone = clone_pod(pod, "ReplicaSet", 3, None)
-    assert clone["spec"] == {k: v for k, v in pod["spec"].items() if k != "nodeName"}
+    assert clone["spec"] == {k: v for k, v in pod.spec.items() if k != "nodeName"}
     assert clone["metadata"]["labels"] == {"app": "web"}
-    assert clone["metadata"]["ownerReferences"] == pod["metadata"]["ownerReferences"]
+    assert clone["metadata"]["ownerReferences"] == pod.metadata["ownerReferences"]
     assert "creationTimestamp" not in clone["metadata"]
     assert "status" not in clone
 

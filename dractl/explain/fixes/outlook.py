@@ -236,12 +236,9 @@ def _quicker(
     asked, gone = problem.asked.key, simulation.ended_pods[0]
     there = frozenset((text_at(problem.state.get("Pod", gone), "spec", "nodeName"),))
     begun = problem.scheduler.with_state(apply(problem.state, (Delete("/".join(("Pod", *gone))),)))
-    others = [(key, pod) for key, pod in list_pending_pods(begun.state) if key != asked][:_RIVALS]
+    others = [pod for pod in list_pending_pods(begun.state) if pod.key != asked][:_RIVALS]
     taken = schedule_pods(
-        begun,
-        [QueuedPod(key, pod.raw, pod.has_uncreated_claims, there) for key, pod in others],
-        {},
-        gone,
+        begun, [QueuedPod(pod, pod.has_uncreated_claims, there) for pod in others], {}, gone
     )
     options = SimulationOptions(candidate_nodes=frozenset(nodes))
     try:

@@ -19,6 +19,7 @@ from dractl.explain.reasons.between import EvictionLoop, OldTemplate
 from dractl.explain.reasons.claims import ClaimMissing
 from dractl.explain.reasons.workloads import ClaimEach, OldReplicas, OldRevision, OwnReplicas
 from dractl.simulation.controllers import filter_active_pods
+from dractl.views import Pod
 
 _MOST = 8  # old replicas whose end is tried
 
@@ -159,7 +160,8 @@ def _marks(problem: FixProblem, deployment: str) -> dict[str, Patch]:
     are equal. Which of them ends otherwise, their UIDs and ready times decide by the second (kubernetes
     pkg/controller/controller_utils.go ActivePodsWithRanks)."""
     kind, key = parse_target(deployment)
-    pods = filter_active_pods([pod for _, pod in owned_pods(problem.state, kind, key)])
+    owned = (Pod(raw, pod_key) for pod_key, raw in owned_pods(problem.state, kind, key))
+    pods = [pod.raw for pod in filter_active_pods(owned)]
     newest = controller(problem.pod)
     rank = deletion_rank("ReplicaSet", pods)
     old = sorted((pod for pod in pods if controller(pod) != newest), key=rank)

@@ -2,8 +2,7 @@
 
 from msgspec import Struct
 
-from dractl.cluster.state import Key, at
-from dractl.objects import Raw
+from dractl.views import Key, Pod, Workload
 
 
 class WorkloadChange(Struct, frozen=True):
@@ -15,19 +14,19 @@ class WorkloadChange(Struct, frozen=True):
     key: Key
     """Namespace and name of the workload."""
 
-    previous: Raw | None
-    """The object before the change; None if the input lacks it."""
+    previous: Workload
+    """The object before the change; without fields if the input lacks it."""
 
-    current: Raw | None
-    """The object after the change; None if the change deletes it or the input lacks it."""
+    current: Workload
+    """The object after the change; without fields if it is gone or the input lacks it."""
 
-    previous_pods: tuple[Raw, ...]
+    previous_pods: tuple[Pod, ...]
     """Pods that were active before the change."""
 
-    deleted_pods: tuple[Raw, ...]
+    deleted_pods: tuple[Pod, ...]
     """Pods of ``previous_pods`` that the change deletes."""
 
-    active_pods: tuple[Raw, ...]
+    active_pods: tuple[Pod, ...]
     """Pods that are active now."""
 
     created_uids: frozenset[str] = frozenset()
@@ -39,17 +38,16 @@ class WorkloadChange(Struct, frozen=True):
     @property
     def template_changed(self) -> bool:
         """Whether the change gives the workload another pod template."""
-        before, after = at(self.previous, "spec", "template"), at(self.current, "spec", "template")
-        return bool(before != after)
+        return self.previous.template != self.current.template
 
 
 class ControllerAction(Struct, frozen=True):
     """The next step of a controller."""
 
-    pods_to_delete: tuple[Raw, ...] = ()
+    pods_to_delete: tuple[Pod, ...] = ()
     """Pods that the controller deletes."""
 
-    pods_to_create: tuple[Raw, ...] = ()
+    pods_to_create: tuple[Pod, ...] = ()
     """Models of the pods that the controller creates: an earlier pod for each new one."""
 
     failure: str = ""

@@ -7,7 +7,7 @@ from dractl.simulation.controllers.replicas import is_available
 
 def replaces_pods(change: WorkloadChange) -> bool:
     """Return whether the change makes a DaemonSet replace its pods."""
-    strategy = text_at(change.current, "spec", "updateStrategy", "type")
+    strategy = text_at(change.current.spec, "updateStrategy", "type")
     return change.template_changed and strategy != "OnDelete"
 
 
@@ -16,11 +16,11 @@ def roll_out_to_nodes(change: WorkloadChange) -> ControllerAction:
     unavailable = tuple(
         pod
         for pod in change.active_pods
-        if text_at(pod, "metadata", "uid") not in change.created_uids and not is_available(pod)
+        if pod.uid not in change.created_uids and not is_available(pod)
     )
     missing = len(change.previous_pods) - len(change.active_pods) - change.rejections
     if not unavailable and missing <= 0:
         return NO_ACTION
-    names = {text_at(pod, "metadata", "name") for pod in change.active_pods}
-    absent = [p for p in change.previous_pods if text_at(p, "metadata", "name") not in names]
+    names = {pod.name for pod in change.active_pods}
+    absent = [pod for pod in change.previous_pods if pod.name not in names]
     return ControllerAction(unavailable, tuple(absent[: max(missing, 0)]))

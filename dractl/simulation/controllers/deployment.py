@@ -7,11 +7,10 @@ from math import ceil, floor
 
 from msgspec import Struct
 
-from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
-from dractl.cluster.workloads import controller, deletion_rank
-from dractl.objects import Raw
+from dractl.cluster.state import ClusterState, map_at, text_at
 from dractl.simulation.controllers.change import NO_ACTION, ControllerAction, WorkloadChange
-from dractl.simulation.controllers.replicas import is_available, replica_count
+from dractl.simulation.controllers.replicas import is_available, rank_for_deletion, replica_count
+from dractl.views import Pod, View, Workload
 
 _REVISION_ANNOTATION = "deployment.kubernetes.io/revision"
 
@@ -26,15 +25,16 @@ class Fenceposts(Struct, frozen=True):
     """Replicas that may be unavailable."""
 
 
-def resolve_fenceposts(deployment: Raw | None) -> Fenceposts | None:
+def resolve_fenceposts(deployment: Workload) -> Fenceposts | None:
     """Return the fenceposts of a rolling update, None for the strategy Recreate.
 
     Upstream: pkg/controller/deployment/util/deployment_util.go ResolveFenceposts.
     """
-    if text_at(deployment, "spec", "strategy", "type") == "Recreate":
+    strategy = map_at(deployment.spec, "strategy")
+    if text_at(strategy, "type") == "Recreate":
         return None
     replicas = replica_count(deployment)
-    update = map_at(deployment, "spec", "strategy", "rollingUpdate")
+    update = map_at(strategy, "rollingUpdate")
     surge = _resolve_percentage(update.get("maxSurge", "25%"), replicas, round_up=True)
     unavailable = _resolve_percentage(update.get("maxUnavailable", "25%"), replicas, round_up=False)
     # A rollout that may neither add nor remove a pod would never move.
@@ -54,16 +54,16 @@ def is_rolling_out(change: WorkloadChange) -> bool:
 
     Another strategy counts too: it matters if a rollout is under way.
     """
-    if change.current is None or at(change.current, "spec", "paused") is True:
+    if not change.current.exists or change.current.is_paused:
         return False
     if change.template_changed or _is_resumed(change):
         return True
-    return bool(at(change.previous, "spec", "strategy") != at(change.current, "spec", "strategy"))
+    return bool(change.previous.spec.get("strategy") != change.current.spec.get("strategy"))
 
 
 def _is_resumed(change: WorkloadChange) -> bool:
     """Return whether the change resumes a paused Deployment, whose template may have changed."""
-    return at(change.previous, "spec", "paused") is True
+    return change.previous.is_paused
 
 
 def roll_out(state: ClusterState, change: WorkloadChange) -> ControllerAction:
@@ -84,16 +84,16 @@ def roll_out(state: ClusterState, change: WorkloadChange) -> ControllerAction:
 class _PodRevisions(Struct, frozen=True):
     """The active pods of a Deployment by revision."""
 
-    old_pods: tuple[Raw, ...]
+    old_pods: tuple[Pod, ...]
     """Pods of earlier revisions."""
 
-    new_pods: tuple[Raw, ...]
+    new_pods: tuple[Pod, ...]
     """Pods of the revision that is rolled out."""
 
 
 def _split_by_revision(state: ClusterState, change: WorkloadChange) -> _PodRevisions:
-    old_pods: list[Raw] = []
-    new_pods: list[Raw] = []
+    old_pods: list[Pod] = []
+    new_pods: list[Pod] = []
     for pod in change.active_pods:
         if _has_newest_revision(state, change, pod):
             new_pods.append(pod)
@@ -102,14 +102,14 @@ def _split_by_revision(state: ClusterState, change: WorkloadChange) -> _PodRevis
     return _PodRevisions(tuple(old_pods), tuple(new_pods))
 
 
-def _has_newest_revision(state: ClusterState, change: WorkloadChange, pod: Raw) -> bool:
+def _has_newest_revision(state: ClusterState, change: WorkloadChange, pod: Pod) -> bool:
     """Return whether a pod has the revision that is rolled out."""
-    if text_at(pod, "metadata", "uid") in change.created_uids:
+    if pod.uid in change.created_uids:
         return True
     if change.template_changed or _is_resumed(change):
         return False
     revisions = _revisions(state, change)
-    replica_set = text_at(controller(pod), "name")
+    replica_set = pod.controller.name if pod.controller is not None else ""
     return replica_set in revisions and revisions[replica_set] == max(revisions.values())
 
 
@@ -118,10 +118,10 @@ def _revisions(state: ClusterState, change: WorkloadChange) -> dict[str, int]:
     namespace, deployment = change.key
     revisions: dict[str, int] = {}
     for key, replica_set in state.all("ReplicaSet").items():
-        owners = maps_at(replica_set, "metadata", "ownerReferences")
-        if key[0] != namespace or all(text_at(owner, "name") != deployment for owner in owners):
+        view = View(replica_set, key)
+        if key[0] != namespace or all(owner.name != deployment for owner in view.owners):
             continue
-        revision = str(map_at(replica_set, "metadata", "annotations").get(_REVISION_ANNOTATION))
+        revision = str(view.annotations.get(_REVISION_ANNOTATION))
         if revision.isdigit():
             revisions[key[1]] = int(revision)
     return revisions
@@ -167,5 +167,5 @@ def _scale_down_old_pods(
     if unhealthy:
         return ControllerAction(pods_to_delete=tuple(unhealthy[:max_scaled_down]))
     spare = sum(map(is_available, change.active_pods)) - min_available
-    victims = sorted(revisions.old_pods, key=deletion_rank("ReplicaSet", change.active_pods))
-    return ControllerAction(pods_to_delete=tuple(victims[: max(min(max_scaled_down, spare), 0)]))
+    victims = rank_for_deletion("ReplicaSet", revisions.old_pods, change.active_pods)
+    return ControllerAction(pods_to_delete=victims[: max(min(max_scaled_down, spare), 0)])

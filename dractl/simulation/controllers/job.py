@@ -1,10 +1,9 @@
 """Replace the pods of a Job, or let it fail (kubernetes pkg/controller/job/job_controller.go)."""
 
-from dractl.cluster.state import at, list_at, maps_at, text_at
-from dractl.cluster.workloads import controller
-from dractl.objects import Raw
+from dractl.cluster.state import list_at, maps_at, text_at
 from dractl.simulation.controllers.change import NO_ACTION, ControllerAction, WorkloadChange
 from dractl.simulation.controllers.replicas import recreate_deleted_pods
+from dractl.views import Pod, Workload
 
 # pkg/apis/batch/v1/defaults.go
 _DEFAULT_BACKOFF_LIMIT = 6
@@ -19,10 +18,10 @@ def reconcile_job(change: WorkloadChange) -> ControllerAction:
     A Job counts deleted pods as failed (isPodFailed): with more of them than its backoffLimit it
     fails, and all its pods end. A Job that is suspended ends its pods without failing.
     """
-    if at(change.current, "spec", "suspend") is True:
+    if change.current.is_suspended:
         return ControllerAction(pods_to_delete=change.active_pods)
     all_deleted = change.deleted_pods and len(change.deleted_pods) == len(change.previous_pods)
-    if all_deleted and controller(change.current) is None:
+    if all_deleted and change.current.controller is None:
         # Such pods are recreated by suspending and resuming the Job: none counts as failed.
         return recreate_deleted_pods(change)
     policy_actions = [_failure_policy_action(change.current, pod) for pod in change.deleted_pods]
@@ -30,12 +29,12 @@ def reconcile_job(change: WorkloadChange) -> ControllerAction:
     if "FailJob" in policy_actions:
         cause = "its podFailurePolicy ends it with the first killed pod"
         return _fail(change, "PodFailurePolicy", cause)
-    if change.current is not None and failures:
+    if change.current.exists and failures:
         total, limit = _failures_before(change.current) + failures, _backoff_limit(change.current)
         if total > limit:
             cause = f"backoffLimit {limit}, and {total} of its pods have ended"
             return _fail(change, "BackoffLimitExceeded", cause)
-    if failures and at(change.current, "spec", "backoffLimitPerIndex") == 0:
+    if failures and change.current.spec.get("backoffLimitPerIndex") == 0:
         return NO_ACTION  # an index whose pod has failed is not retried
     return recreate_deleted_pods(change)
 
@@ -48,30 +47,30 @@ def _fail(change: WorkloadChange, reason: str, cause: str) -> ControllerAction:
     )
 
 
-def _failures_before(job: Raw) -> int:
-    failed = at(job, "status", "failed")
+def _failures_before(job: Workload) -> int:
+    failed = job.status.get("failed")
     return failed if isinstance(failed, int) else 0
 
 
-def _backoff_limit(job: Raw) -> int:
-    limit = at(job, "spec", "backoffLimit")
+def _backoff_limit(job: Workload) -> int:
+    limit = job.spec.get("backoffLimit")
     if isinstance(limit, int):
         return limit
-    if at(job, "spec", "backoffLimitPerIndex") is None:
+    if job.spec.get("backoffLimitPerIndex") is None:
         return _DEFAULT_BACKOFF_LIMIT
     return _DEFAULT_BACKOFF_LIMIT_WITH_INDEXES
 
 
-def _failure_policy_action(job: Raw | None, pod: Raw) -> str:
+def _failure_policy_action(job: Workload, pod: Pod) -> str:
     """Return the action that a Job's podFailurePolicy takes on a deleted pod, ``Count`` if none.
 
     SIGTERM or SIGKILL ends the containers of a running pod. A deletion sets no condition, so
     rules about conditions never match (pkg/controller/job/pod_failure_policy.go
     matchPodFailurePolicy).
     """
-    if not text_at(pod, "spec", "nodeName"):
+    if not pod.node_name:
         return "Count"
-    for rule in maps_at(job, "spec", "podFailurePolicy", "rules"):
+    for rule in maps_at(job.spec, "podFailurePolicy", "rules"):
         operator = text_at(rule, "onExitCodes", "operator")
         values = list_at(rule, "onExitCodes", "values")
         matches = [code in values for code in _EXIT_CODES_OF_DELETED_POD]

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from dractl.cluster.state import at, list_at, maps_at, text_at
-from dractl.objects import Raw
+from dractl.cluster.state import list_at, maps_at, text_at
+from dractl.views import View, Workload
 
 _REPLICATED_JOB_LABEL = "jobset.sigs.k8s.io/replicatedjob-name"
 _DEFAULT_ACTION = "RestartJobSet"
@@ -30,14 +30,12 @@ class RestartDecision(Struct, frozen=True):
     """Restarts that the JobSet has left afterwards; None if this one does not count."""
 
 
-def decide_restart(job_set: Raw, job: Raw | None, reason: str) -> RestartDecision:
+def decide_restart(job_set: View, job: Workload, reason: str) -> RestartDecision:
     """Apply the failurePolicy of a JobSet to a Job that fails for ``reason``."""
-    policy = at(job_set, "spec", "failurePolicy")
+    policy = job_set.spec.get("failurePolicy")
     if not isinstance(policy, dict):
         return RestartDecision("it has no failurePolicy")
-    action = _policy_action(
-        policy, text_at(job, "metadata", "labels", _REPLICATED_JOB_LABEL), reason
-    )
+    action = _policy_action(policy, text_at(job.labels, _REPLICATED_JOB_LABEL), reason)
     if action == "FailJobSet":
         return RestartDecision("its failurePolicy says FailJobSet")
     whole = action not in _JOB_ACTIONS
@@ -66,11 +64,11 @@ def _policy_action(policy: Mapping[str, Any], replicated_job: str, reason: str) 
     return _DEFAULT_ACTION
 
 
-def _count_remaining_restarts(job_set: Raw, policy: Mapping[str, Any]) -> int:
+def _count_remaining_restarts(job_set: View, policy: Mapping[str, Any]) -> int:
     """Return ``maxRestarts`` less the restarts that count towards it."""
-    counts = [at(job_set, "status", "restartsCountTowardsMax")]
-    for status in maps_at(job_set, "status", "replicatedJobsStatus"):
+    counts = [job_set.status.get("restartsCountTowardsMax")]
+    for status in maps_at(job_set.status, "replicatedJobsStatus"):
         counts += list_at(status, "jobRestartsCountTowardsMax")
-    max_restarts = at(policy, "maxRestarts")
+    max_restarts = policy.get("maxRestarts")
     used = sum(count for count in counts if isinstance(count, int))
     return (max_restarts if isinstance(max_restarts, int) else 0) - used

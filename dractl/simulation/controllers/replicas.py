@@ -1,33 +1,34 @@
 """Replicas of a workload: how many it wants, and which of its pods count."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from dractl.cluster.pods import ended
-from dractl.cluster.state import at, maps_at, text_at
-from dractl.objects import Raw
+from dractl.cluster.workloads import deletion_rank
 from dractl.simulation.controllers.change import NO_ACTION, ControllerAction, WorkloadChange
+from dractl.views import Pod, Workload
 
 
-def replica_count(workload: Raw | None) -> int:
+def replica_count(workload: Workload) -> int:
     """Return ``spec.replicas`` of a workload, 1 by default."""
-    replicas = at(workload, "spec", "replicas")
-    return replicas if isinstance(replicas, int) else 1
+    return 1 if workload.replicas is None else workload.replicas
 
 
-def filter_active_pods(pods: Sequence[Raw]) -> tuple[Raw, ...]:
+def filter_active_pods(pods: Iterable[Pod]) -> tuple[Pod, ...]:
     """Return the pods that have neither ended nor are Terminating."""
-    return tuple(
-        pod for pod in pods if not ended(pod) and not text_at(pod, "metadata", "deletionTimestamp")
-    )
+    return tuple(pod for pod in pods if not pod.has_ended and not pod.deletion_timestamp)
 
 
-def is_available(pod: Raw) -> bool:
+def is_available(pod: Pod) -> bool:
     """Return whether a pod has a node and does not report that it is not ready."""
-    conditions = maps_at(pod, "status", "conditions")
-    ready = next((c for c in conditions if c.get("type") == "Ready"), None)
-    return bool(text_at(pod, "spec", "nodeName")) and (
-        ready is None or ready.get("status") == "True"
-    )
+    is_ready = "Ready" not in pod.conditions or pod.conditions["Ready"].status == "True"
+    return bool(pod.node_name) and is_ready
+
+
+def rank_for_deletion(
+    kind: str, pods: Sequence[Pod], active_pods: Sequence[Pod]
+) -> tuple[Pod, ...]:
+    """Return pods in the order in which a controller deletes them."""
+    rank = deletion_rank(kind, [pod.raw for pod in active_pods])
+    return tuple(sorted(pods, key=lambda pod: rank(pod.raw)))
 
 
 def recreate_deleted_pods(change: WorkloadChange) -> ControllerAction:

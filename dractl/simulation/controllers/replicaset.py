@@ -3,9 +3,8 @@
 Upstream: kubernetes pkg/controller/replicaset.
 """
 
-from dractl.cluster.workloads import deletion_rank
 from dractl.simulation.controllers.change import NO_ACTION, ControllerAction, WorkloadChange
-from dractl.simulation.controllers.replicas import replica_count
+from dractl.simulation.controllers.replicas import rank_for_deletion, replica_count
 
 
 def scale(change: WorkloadChange) -> ControllerAction:
@@ -20,13 +19,12 @@ def scale(change: WorkloadChange) -> ControllerAction:
         candidates = (*change.deleted_pods, *change.previous_pods)
         return ControllerAction(pods_to_create=candidates[:-surplus])
     if surplus > 0:
-        rank = deletion_rank(change.kind, change.active_pods)
-        victims = sorted(change.active_pods, key=rank)[:surplus]
-        return ControllerAction(pods_to_delete=tuple(victims))
+        victims = rank_for_deletion(change.kind, change.active_pods, change.active_pods)
+        return ControllerAction(pods_to_delete=victims[:surplus])
     return NO_ACTION
 
 
 def _replica_difference(change: WorkloadChange) -> int:
-    if change.previous is None or change.current is None:
+    if not change.previous.exists or not change.current.exists:
         return 0
     return replica_count(change.current) - replica_count(change.previous)

@@ -5,9 +5,9 @@ Upstream: kubernetes pkg/controller/statefulset/stateful_set_control.go.
 
 from dractl.cluster.state import at, text_at
 from dractl.cluster.workloads import ordinal
-from dractl.objects import Raw
 from dractl.simulation.controllers.change import NO_ACTION, ControllerAction, WorkloadChange
 from dractl.simulation.controllers.replicas import is_available, replica_count
+from dractl.views import Pod, Workload
 
 
 def reconcile_stateful_set(change: WorkloadChange) -> ControllerAction:
@@ -16,34 +16,34 @@ def reconcile_stateful_set(change: WorkloadChange) -> ControllerAction:
     With the policy OrderedReady each pod waits until all pods of lower ordinals are available.
     """
     end = _end_of_ordinals(change.current)
-    surplus = [pod for pod in change.active_pods if end is not None and ordinal(pod) >= end]
+    surplus = [pod for pod in change.active_pods if end is not None and ordinal(pod.raw) >= end]
     if surplus:
         return ControllerAction(pods_to_delete=tuple(surplus))
     missing = _list_missing_pods(change, end)
-    if text_at(change.current, "spec", "podManagementPolicy") == "Parallel":
+    if text_at(change.current.spec, "podManagementPolicy") == "Parallel":
         return ControllerAction(pods_to_create=tuple(missing[change.rejections :]))
     if not missing or change.rejections:
         return NO_ACTION
-    predecessors = [pod for pod in change.active_pods if ordinal(pod) < ordinal(missing[0])]
+    predecessors = [pod for pod in change.active_pods if ordinal(pod.raw) < ordinal(missing[0].raw)]
     if not all(map(is_available, predecessors)):
         return NO_ACTION
     return ControllerAction(pods_to_create=(missing[0],))
 
 
-def _end_of_ordinals(stateful_set: Raw | None) -> int | None:
+def _end_of_ordinals(stateful_set: Workload) -> int | None:
     """Return the ordinal after the last replica's; None if the input lacks the StatefulSet."""
-    if stateful_set is None:
+    if not stateful_set.exists:
         return None
-    start = at(stateful_set, "spec", "ordinals", "start")
+    start = at(stateful_set.spec, "ordinals", "start")
     return (start if isinstance(start, int) else 0) + replica_count(stateful_set)
 
 
-def _list_missing_pods(change: WorkloadChange, end: int | None) -> list[Raw]:
+def _list_missing_pods(change: WorkloadChange, end: int | None) -> list[Pod]:
     """Return the deleted pods below ``end`` that have no successor yet, lowest ordinal first."""
-    names = {text_at(pod, "metadata", "name") for pod in change.active_pods}
+    names = {pod.name for pod in change.active_pods}
     missing = (
         pod
         for pod in change.deleted_pods
-        if text_at(pod, "metadata", "name") not in names and (end is None or ordinal(pod) < end)
+        if pod.name not in names and (end is None or ordinal(pod.raw) < end)
     )
-    return sorted(missing, key=ordinal)
+    return sorted(missing, key=lambda pod: ordinal(pod.raw))

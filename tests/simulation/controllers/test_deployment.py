@@ -9,6 +9,7 @@ import pytest
 from dractl.cluster.state import ClusterState
 from dractl.simulation.controllers import NO_ACTION, ControllerAction, WorkloadChange, reconcile
 from dractl.simulation.controllers.deployment import Fenceposts, resolve_fenceposts
+from dractl.views import Pod, Workload
 from tests.explain.cluster import state_of
 
 Object = dict[str, Any]
@@ -18,9 +19,10 @@ NO_SURGE = {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
 RECREATE = {"type": "Recreate"}
 
 
-def deployment(image: str, replicas: int, strategy: Object) -> Object:
+def deployment(image: str, replicas: int, strategy: Object) -> Workload:
     template = {"spec": {"image": image}}
-    return {"spec": {"replicas": replicas, "template": template, "strategy": strategy}}
+    spec = {"replicas": replicas, "template": template, "strategy": strategy}
+    return Workload({"spec": spec})
 
 
 def replica_set(name: str, revision: str, owner: str = "web", namespace: str = "ml") -> Object:
@@ -34,21 +36,28 @@ def replica_set(name: str, revision: str, owner: str = "web", namespace: str = "
     return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": spec}
 
 
-def pods(names: str, owner: str = "web-1") -> tuple[Object, ...]:
+def pods(names: str, owner: str = "web-1") -> tuple[Pod, ...]:
     """Return a pod of each name; pods whose names begin with ``x`` have no node."""
     owners = [{"kind": "ReplicaSet", "name": owner, "controller": True}]
     return tuple(
-        {
-            "metadata": {"name": name, "uid": name, "namespace": "ml", "ownerReferences": owners},
-            "spec": {} if name.startswith("x") else {"nodeName": "n"},
-        }
+        Pod(
+            {
+                "metadata": {
+                    "name": name,
+                    "uid": name,
+                    "namespace": "ml",
+                    "ownerReferences": owners,
+                },
+                "spec": {} if name.startswith("x") else {"nodeName": "n"},
+            }
+        )
         for name in names.split()
     )
 
 
 def summary(action: ControllerAction) -> tuple[str, int]:
     """Return the names of the deleted pods, and the number of created ones."""
-    names = (pod["metadata"]["name"] for pod in action.pods_to_delete)
+    names = (pod.name for pod in action.pods_to_delete)
     return " ".join(names), len(action.pods_to_create)
 
 
@@ -112,7 +121,7 @@ def test_the_strategy_recreate_has_no_fenceposts() -> None:
     assert resolve_fenceposts(deployment("a", 3, RECREATE)) is None
 
 
-def change_strategy(*replica_sets: Object, active_pods: tuple[Object, ...]) -> ControllerAction:
+def change_strategy(*replica_sets: Object, active_pods: tuple[Pod, ...]) -> ControllerAction:
     """Return the next step after a change of the strategy while a rollout is under way."""
     change = WorkloadChange(
         "Deployment",
@@ -146,8 +155,7 @@ def test_pods_of_the_latest_revision_are_the_new_ones(
 
 
 def test_a_paused_deployment_does_not_roll_out() -> None:
-    paused = deployment("b", 3, SURGE)
-    paused["spec"]["paused"] = True
+    paused = Workload({"spec": {**deployment("b", 3, SURGE).spec, "paused": True}})
     active_pods = pods("a b c")
     change = WorkloadChange(
         "Deployment",
