@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dractl.alignment.allocation_search import AlignmentGoal, BestAllocation, TooManyAllocations
 from dractl.alignment.distance import KIND_PAIRS, SAME_DEVICE, Distance, KindPair, distance
 from dractl.alignment.improvement import propose_constraints
-from dractl.alignment.locator import DeviceLocator, list_allocated_devices
+from dractl.alignment.locator import DeviceLocator, device_id, list_allocated_devices
 from dractl.alignment.optimizer import Optimizer
 from dractl.alignment.pairing import Ranks, pair_devices
 from dractl.alignment.quality import (
@@ -22,11 +22,10 @@ from dractl.alignment.quality import (
 )
 from dractl.allocation import AllocatedState, Allocator, DeviceID
 from dractl.allocation.faults import AttemptFailed
-from dractl.cluster.devices import result_device
-from dractl.cluster.state import maps_at, text_at
 from dractl.model import ResourceClaim
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
+from dractl.views import Claim
 
 _MAX_DEVICES_PER_KIND = 64  # of one pod; a claim has at most 32
 _UNKNOWN_LEVELS = "it depends on levels that nothing tells"
@@ -307,12 +306,12 @@ def find_requests(alignment: Alignment, claims: Sequence[Raw]) -> AlignedRequest
         sides = [sides[0] | sides[1]]
     names: list[dict[str, None]] = [{} for _ in sides]
     numbers: set[int] = set()
-    for number, claim in enumerate(claims):
-        for allocated in maps_at(claim, "status", "allocation", "devices", "results"):
-            device = str(result_device(allocated))
+    for number, claim in enumerate(map(Claim, claims)):
+        for allocated in claim.allocated_devices:
+            device = str(device_id(allocated))
             for side, devices in enumerate(sides):
                 if device in devices:
                     numbers.add(number)
-                    names[side].setdefault(text_at(allocated, "request").partition("/")[0])
+                    names[side].setdefault(allocated.request.partition("/")[0])
     only_claim = numbers.pop() if len(numbers) == 1 else None
     return AlignedRequests(only_claim, [list(side) for side in names])

@@ -11,13 +11,13 @@ from msgspec import Struct
 
 from dractl.alignment.aligner import Aligner
 from dractl.alignment.distance import device_kind
+from dractl.alignment.locator import device_id
 from dractl.allocation import DeviceID
-from dractl.cluster.devices import result_device
-from dractl.cluster.state import maps_at, text_at
 from dractl.objects import Raw
 from dractl.topology.fabric import cliques
 from dractl.topology.machine import Machine
 from dractl.topology.rails import rails
+from dractl.views import Pod
 
 _CLIQUE_LABEL = "nvidia.com/gpu.clique"  # set by NVIDIA's GPU feature discovery
 
@@ -55,8 +55,8 @@ def align_gang(aligner: Aligner, pods: Sequence[Raw]) -> GangAlignment | None:
     rails_by_pod: dict[str, tuple[int, ...] | None] = {}
     clique_by_pod: dict[str, str | None] = {}
     rails_by_node: dict[str, dict[DeviceID, int]] = {}
-    for pod in pods:
-        node, name = text_at(pod, "spec", "nodeName"), text_at(pod, "metadata", "name")
+    for pod in map(Pod, pods):
+        node = pod.node_name
         if not node:
             continue
         devices = _list_devices(aligner, pod)
@@ -64,9 +64,9 @@ def align_gang(aligner: Aligner, pods: Sequence[Raw]) -> GangAlignment | None:
         if nics:
             if node not in rails_by_node:
                 rails_by_node[node] = _number_rails(aligner, node)
-            rails_by_pod[name] = _rails_of_nics(nics, rails_by_node[node])
+            rails_by_pod[pod.name] = _rails_of_nics(nics, rails_by_node[node])
         if any(device_kind(device.driver) == "gpu" for device in devices):
-            clique_by_pod[name] = _find_clique(aligner, node)
+            clique_by_pod[pod.name] = _find_clique(aligner, node)
     if len({len(set(numbers.values())) for numbers in rails_by_node.values()}) > 1:
         # The rail numbers of nodes of different kinds cannot be compared.
         rails_by_pod = dict.fromkeys(rails_by_pod)
@@ -75,14 +75,11 @@ def align_gang(aligner: Aligner, pods: Sequence[Raw]) -> GangAlignment | None:
     return GangAlignment(rails_by_pod, clique_by_pod)
 
 
-def _list_devices(aligner: Aligner, pod: Raw) -> list[DeviceID]:
-    key = text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")
+def _list_devices(aligner: Aligner, pod: Pod) -> list[DeviceID]:
     return [
-        result_device(allocated)
-        for claim in aligner.state.claims_of_pod(key)
-        for allocated in maps_at(
-            aligner.state.get("ResourceClaim", claim), "status", "allocation", "devices", "results"
-        )
+        device_id(allocated)
+        for claim in aligner.state.claims_of_pod(pod.key)
+        for allocated in aligner.state.claim(claim).allocated_devices
     ]
 
 

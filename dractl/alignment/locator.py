@@ -6,10 +6,11 @@ from msgspec.structs import replace
 
 from dractl.alignment.distance import UNKNOWN_LOCATION, Levels, Location, device_kind, locate
 from dractl.allocation import DeviceID
-from dractl.cluster.devices import Devices, result_device
-from dractl.cluster.state import ClusterState, maps_at
+from dractl.cluster.devices import Devices
+from dractl.cluster.state import ClusterState
 from dractl.model import ResourceSlice
 from dractl.objects import PoolName, Raw
+from dractl.views import AllocatedDevice, Claim
 
 
 class DeviceLocator:
@@ -62,8 +63,13 @@ class DeviceLocator:
 def list_allocated_devices(claims: Sequence[Raw]) -> list[DeviceID]:
     """Return the devices that are allocated for claims, except through adminAccess."""
     return [
-        result_device(allocated)
-        for claim in claims
-        for allocated in maps_at(claim, "status", "allocation", "devices", "results")
-        if allocated.get("adminAccess") is not True
+        device_id(allocated)
+        for claim in map(Claim, claims)
+        for allocated in claim.allocated_devices
+        if not allocated.admin_access
     ]
+
+
+def device_id(allocated: AllocatedDevice) -> DeviceID:
+    """Return the identity of an allocated device."""
+    return DeviceID(allocated.driver, allocated.pool, allocated.device)

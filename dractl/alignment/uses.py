@@ -6,10 +6,10 @@ from msgspec import Struct
 
 from dractl.alignment.aligner import Aligner
 from dractl.alignment.quality import Alignment
-from dractl.cluster.pods import ended
-from dractl.cluster.state import ClusterState, Key, map_at, text_at
+from dractl.cluster.state import ClusterState
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
+from dractl.views import Key
 
 _PROGRESS_INTERVAL = 100  # allocations
 
@@ -71,20 +71,16 @@ def list_uses(
 
 def _list_allocations(state: ClusterState) -> Iterator[_Allocation]:
     """Yield the allocated claims of each pod; a claim of several pods comes with each of them."""
-    allocated = {
-        key: claim
-        for key, claim in state.all("ResourceClaim").items()
-        if map_at(claim, "status", "allocation")
-    }
+    allocated = {key: claim.raw for key, claim in state.claims.items() if claim.is_allocated}
     unused = dict(allocated)
-    for key, pod in state.all("Pod").items():
+    for key, pod in state.pods.items():
         claims = {
             claim: allocated[claim] for claim in state.claims_of_pod(key) if claim in allocated
         }
-        if not claims or ended(pod):
+        if not claims or pod.has_ended:
             continue
         for claim in claims:
             unused.pop(claim, None)
-        yield _Allocation(claims, key, text_at(pod, "spec", "nodeName") or None)
+        yield _Allocation(claims, key, pod.node_name or None)
     for claim, value in unused.items():
         yield _Allocation({claim: value})
