@@ -142,7 +142,7 @@ def list_stale_facts(today: date) -> list[str]:
     """Return a line for each preview that should be a release by now, and for each part that is to be read again."""
     pack = facts.current()
     ages = (f"{name}: {age} days" for name, age in check.old(pack, today))
-    return [*check.overdue(pack, today), *ages]
+    return [*check.list_overdue_previews(pack, today), *ages]
 
 
 def main(arguments: list[str]) -> int:

@@ -275,8 +275,8 @@ def version_text(verbose: bool) -> str:
     ]
     for release in RELEASES[last + 1 :]:
         preview = PREVIEWS.get(release)
-        known = f"due {preview.due}, known up to {preview.tag}, " if preview else ""
-        lines.append(f"Kubernetes {release}: {known}not compared with a server yet")
+        extent = f"due {preview.due}, known up to {preview.tag}, " if preview else ""
+        lines.append(f"Kubernetes {release}: {extent}not compared with a server yet")
     lines.append(
         f"Kubernetes {RELEASES[0]} to {RELEASES[first - 1]}: lint only, not compared with a server"
     )

@@ -162,11 +162,11 @@ def dated(pack: Pack) -> Iterator[tuple[str, str]]:
         yield f"known problem {breakage.source}", breakage.read
     for scheduler in pack.read("schedulers.json", dict[str, SchedulerFacts]).values():
         yield f"scheduler {scheduler.title}", scheduler.read
-    yield from list_rows(pack.read("kubernetes.json", Kubernetes))
+    yield from list_kubernetes_rows(pack.read("kubernetes.json", Kubernetes))
     yield "resources of device plugins", pack.read("resources.json", Resources).read
 
 
-def list_rows(known: Kubernetes) -> Iterator[tuple[str, str]]:
+def list_kubernetes_rows(known: Kubernetes) -> Iterator[tuple[str, str]]:
     """Yield the file of releases, and its rows that were read before the file was."""
     yield "Kubernetes", known.read
     rows = (
@@ -181,7 +181,7 @@ def list_rows(known: Kubernetes) -> Iterator[tuple[str, str]]:
     yield from ((f"Kubernetes {name}", read) for name, read in rows if read and read < known.read)
 
 
-def overdue(pack: Pack, today: date) -> tuple[str, ...]:
+def list_overdue_previews(pack: Pack, today: date) -> tuple[str, ...]:
     """Return a sentence for each preview whose release was due before a day."""
     previews = pack.read("kubernetes.json", Kubernetes).previews
     return tuple(

@@ -66,7 +66,7 @@ def settings_of_documents(documents: Iterable[Document]) -> Iterator[GateSetting
     for document in documents:
         kind, file = str(document.value.get("kind")), basename(document.file)
         name = describe(document.value) if document.name else f"{kind}/{file}"
-        for part in (document, *_contained(document)):
+        for part in (document, *_inner_configurations(document)):
             for gates in gates_in(part.value):
                 position = part.locate(gates.path, key=isinstance(gates.path[-1], str))
                 place = f"{position.file}:{position.line}"
@@ -80,7 +80,7 @@ def settings_of_objects(objects: Iterable[Raw]) -> Iterator[GateSetting]:
             yield GateSetting(gates.component, gates.values, describe(value), (describe(value),))
 
 
-def _contained(document: Document) -> Iterator[Document]:
+def _inner_configurations(document: Document) -> Iterator[Document]:
     """Yield the configurations in the text of a ConfigMap, as kubeadm stores them, and in the patches of kind."""
     for path, text in _texts(document.value):
         if isinstance(text, str) and (_FIELD in text or _FLAG in text):
@@ -109,41 +109,43 @@ def gates_in(value: Raw) -> Iterator[Gates]:
     """
     match _type_of(value):
         case "kubelet.config.k8s.io", "KubeletConfiguration":
-            yield from _of_field(KUBELET, value)
+            yield from _gates_of_field(KUBELET, value)
         case "kubeproxy.config.k8s.io", "KubeProxyConfiguration":
-            yield from _of_field("kube-proxy", value)
+            yield from _gates_of_field("kube-proxy", value)
         case "kind.x-k8s.io", "Cluster":
-            yield from _of_field(_EVERY, value)
+            yield from _gates_of_field(_EVERY, value)
         case "kubeadm.k8s.io", "ClusterConfiguration":
             for part, component in _EXTRA_ARGUMENTS.items():
-                yield from _of_arguments(component, value, (part, "extraArgs"))
+                yield from _gates_of_arguments(component, value, (part, "extraArgs"))
         case "kubeadm.k8s.io", "InitConfiguration" | "JoinConfiguration":
-            yield from _of_arguments(KUBELET, value, ("nodeRegistration", "kubeletExtraArgs"))
+            yield from _gates_of_arguments(KUBELET, value, ("nodeRegistration", "kubeletExtraArgs"))
         case _:
             for path, spec in pod_templates(value):
-                yield from _of_pod(spec, path)
+                yield from _gates_of_pod(spec, path)
 
 
 def _type_of(value: Raw) -> tuple[str, str]:
     return text_at(value, "apiVersion").rpartition("/")[0], text_at(value, "kind")
 
 
-def _of_field(component: str, value: Raw) -> Iterator[Gates]:
+def _gates_of_field(component: str, value: Raw) -> Iterator[Gates]:
     for name, on in map_at(value, _FIELD).items():
         if isinstance(on, bool):
             yield Gates(component, (_FIELD, name), {name: on})
 
 
-def _of_arguments(component: str, value: Raw, path: Path) -> Iterator[Gates]:
+def _gates_of_arguments(component: str, value: Raw, path: Path) -> Iterator[Gates]:
     text = text_at(value, *path, _FLAG)
     if text:
-        yield Gates(component, (*path, _FLAG), _parsed(text))
+        yield Gates(component, (*path, _FLAG), _parse_flag(text))
     for number, argument in enumerate(maps_at(value, *path)):
         if argument.get("name") == _FLAG:
-            yield Gates(component, (*path, number, "value"), _parsed(text_at(argument, "value")))
+            yield Gates(
+                component, (*path, number, "value"), _parse_flag(text_at(argument, "value"))
+            )
 
 
-def _of_pod(spec: Raw, path: Path) -> Iterator[Gates]:
+def _gates_of_pod(spec: Raw, path: Path) -> Iterator[Gates]:
     for field in ("initContainers", "containers"):
         for number, container in enumerate(list_at(spec, field)):
             words = [
@@ -154,18 +156,18 @@ def _of_pod(spec: Raw, path: Path) -> Iterator[Gates]:
             names = {basename(name) for _, word in words for name in word.split()}
             component = next((name for name in _COMPONENTS if name in names), None)
             if component is not None:
-                yield from _of_words(component, words)
+                yield from _gates_of_words(component, words)
 
 
-def _of_words(component: str, words: list[tuple[Path, str]]) -> Iterator[Gates]:
+def _gates_of_words(component: str, words: list[tuple[Path, str]]) -> Iterator[Gates]:
     following = [word for _, word in words[1:]] + [""]
     for (place, word), next_word in zip(words, following, strict=True):
         line = f"{word} {next_word}" if word == f"--{_FLAG}" else word
         for text in _FLAG_VALUE.findall(line):
-            yield Gates(component, place, _parsed(text))
+            yield Gates(component, place, _parse_flag(text))
 
 
-def _parsed(text: str) -> dict[str, bool]:
+def _parse_flag(text: str) -> dict[str, bool]:
     """Return the gates of a flag, without the component that may stand before each (``kube:Name=true``)."""
     values: dict[str, bool] = {}
     for pair in text.split(","):
@@ -218,5 +220,5 @@ def _finding(gate: str, on: bool, before: str, after: str) -> Finding | None:
 
 
 def _is_locked_otherwise(gate: str, on: bool, release: str) -> bool:
-    found = stage(gate, release)
-    return found is not None and found.locked and found.default != on
+    reached = stage(gate, release)
+    return reached is not None and reached.locked and reached.default != on

@@ -93,12 +93,12 @@ def plan(inputs: Compared, start: str, to: str) -> Plan:
     placing = Placing(state, written) if state.has("ResourceSlice") else None
     placed = [placing.outcomes(state, each) for each in features] if placing is not None else []
     settings = (*inputs.settings, GateSetting("a component", inputs.gates, "--feature-gates"))
-    of_kubelets = [each for each in settings if each.component == KUBELET]
-    of_others = [each for each in settings if each.component != KUBELET]
+    kubelet_settings = [each for each in settings if each.component == KUBELET]
+    component_settings = [each for each in settings if each.component != KUBELET]
     steps = []
     for number, (before, after) in enumerate(pairwise(targets)):
         found = [*server.differences(items, before, after, namespaces, answers)]
-        found += differences(of_others, before.release, after.release)
+        found += differences(component_settings, before.release, after.release)
         if placing is not None:
             found += placing.differences(placed[number], placed[number + 1])
         if after is targets[-1] and (_patched(to) or state.all("Node")):
@@ -108,8 +108,8 @@ def plan(inputs: Compared, start: str, to: str) -> Plan:
         steps.append(Step(f"Kubernetes {after.release}", before_it, grouped(found)))
     target = targets[-1]
     if len(targets) > 1 or _patched(to):
-        stopped = differences(of_kubelets, releases[0], releases[-1])
-        steps += _of_nodes(state, start, to, stopped)
+        breaks = differences(kubelet_settings, releases[0], releases[-1])
+        steps += _of_nodes(state, start, to, breaks)
         present = grouped(known.of_drivers(state, inputs.versions))
         steps += [Step("Drivers", (), present)] if present else []
     outcomes = placed[-1] if placed else []
@@ -150,12 +150,12 @@ def _patched(text: str) -> bool:
 
 
 def _of_nodes(
-    state: ClusterState, start: str, to: str, stopped: Iterable[Finding]
+    state: ClusterState, start: str, to: str, breaks: Iterable[Finding]
 ) -> Iterator[Step]:
-    """Yield the step of the nodes, which follow the control plane; ``stopped``: kubelets that would not start."""
+    """Yield the step of the nodes, which follow the control plane; ``breaks``: kubelets that do not start."""
     nodes = state.all("Node").values()
     found = [
-        *stopped,
+        *breaks,
         *known.of_nodes(state),
         *(known.of_release(known.NODES, to, release_of(start)) if nodes or _patched(to) else ()),
     ]

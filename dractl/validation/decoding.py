@@ -126,7 +126,7 @@ def _not_served(name: str, message: str, **more: Any) -> Violation:
     return Violation("not-served", "NotServed", name, (name,), message, **more)
 
 
-def _doubted(violation: Violation, subject: str, target: Target) -> list[Violation]:
+def _as_doubt(violation: Violation, subject: str, target: Target) -> list[Violation]:
     """Return the violation, or a doubt about ``subject`` if the release is a preview."""
     preview = preview_of(target)
     return [violation if preview is None else doubt(violation, subject, preview)]
@@ -154,7 +154,7 @@ def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
         )
         if any(row.api_version == api_version for row in SERVED):
             return [wrong]  # an earlier release served it
-        return _doubted(wrong, f"{kind} in {api_version}", target)
+        return _as_doubt(wrong, f"{kind} in {api_version}", target)
     here = schemas.kinds_of(api_version)
     if meant := next((known for known in here if known.lower() == kind), None):
         # kubectl finds the resource by its lower-case name, so it is the server that refuses.
@@ -177,7 +177,7 @@ def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
     )
     message = f"Kubernetes {target.release} has no {kind} in {api_version}; {known}"
     wrong = _not_served("kind", message, allowed=kinds, nearest=close, detail=f"{message}: {said}")
-    return [wrong] if when else _doubted(wrong, f"{kind} in {api_version}", target)
+    return [wrong] if when else _as_doubt(wrong, f"{kind} in {api_version}", target)
 
 
 def _served(kind: str, served: tuple[str, ...], target: Target) -> str:

@@ -101,4 +101,6 @@ def test_a_row_of_kubernetes_ages_by_itself() -> None:
     known = kubernetes()
     row = replace(known.gates["DRAPreemption"], read="2026-01-02")
     aged = replace(known, gates={**known.gates, "DRAPreemption": row})
-    assert ("Kubernetes gate DRAPreemption", "2026-01-02") in tuple(check.list_rows(aged))
+    assert ("Kubernetes gate DRAPreemption", "2026-01-02") in tuple(
+        check.list_kubernetes_rows(aged)
+    )

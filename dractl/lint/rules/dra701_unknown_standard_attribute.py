@@ -63,7 +63,7 @@ def check(run: Run) -> Found:
                     help=f"Kubernetes defines {_KNOWN}",
                     fix=Replacement(path, meant, safe=True),
                 )
-                yield _unless_preview(advice, run, written, meant)
+                yield _soften_in_preview(advice, run, written, meant)
             elif domain == STANDARD_DOMAIN and slash and name not in STANDARD:
                 yield Advice(
                     claim.subject,
@@ -119,10 +119,10 @@ def _in_selectors(run: Run) -> Found:
                 span=span,
                 fix=Replacement(expression.path, right, span=span, safe=True),
             )
-            yield _unless_preview(advice, run, found.full_name, meant)
+            yield _soften_in_preview(advice, run, found.full_name, meant)
 
 
-def _unless_preview(advice: Advice, run: Run, written: str, meant: str) -> Advice:
+def _soften_in_preview(advice: Advice, run: Run, written: str, meant: str) -> Advice:
     """Return a warning without a fix for an attribute that a preview may define."""
     preview = preview_of(run.target)
     if preview is None or not written.startswith(f"{STANDARD_DOMAIN}/"):
