@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from dractl.alignment import Aligner
 from dractl.allocation import Features
-from dractl.cluster.sources import of_objects
+from dractl.cluster.sources import from_objects
 from dractl.drivers import Options, render
 from dractl.machines import machine
 from dractl.model import Target
@@ -105,7 +105,7 @@ def alignment() -> str:
                 }
             },
         }
-        state = of_objects([*objects, claim])
+        state = from_objects([*objects, claim])
         found = Aligner(Scheduler(state, Features.for_release("1.37"))).align_claims([claim])
         panels.append((title, next(a for a in found if a.kinds == ("gpu", "nic"))))
     return alignment_svg.render(panels)

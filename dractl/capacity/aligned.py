@@ -42,12 +42,14 @@ def aligned(
 ) -> Aligned:
     """The alignment of the copies that fit. Copies that ask for no two devices that belong together are all aligned."""
     after = Aligner(Scheduler(found.state, features))
-    made = [key for key in found.state.all("Pod") if found.subject.state.get("Pod", key) is None]
+    made = [
+        key for key in found.state.objects("Pod") if found.subject.state.get("Pod", key) is None
+    ]
     first = unknown = 0
     for number, key in enumerate(made):
         if number % 100 == 99:
             tell(f"comparing copies ({number + 1} of {len(made)})")
-        pod = found.state.all("Pod")[key]
+        pod = found.state.objects("Pod")[key]
         alignments = after.align_claims(_claims(found, key), text_at(pod, "spec", "nodeName"))
         first += all(a.is_best for a in alignments)
         unknown += any(a.share is None for a in alignments)
@@ -55,7 +57,7 @@ def aligned(
         return Aligned(first, unknown)
     example = _claims(found, made[0])
     alignments = after.align_claims(
-        example, text_at(found.state.all("Pod")[made[0]], "spec", "nodeName")
+        example, text_at(found.state.objects("Pod")[made[0]], "spec", "nodeName")
     )
     if not alignments:
         return Aligned(first, possible=first)
@@ -75,8 +77,10 @@ def aligned(
 def aligned_only(found: Fit, features: Features) -> bool:
     """True if every copy gets devices that are aligned as well as its node can."""
     aligner = Aligner(Scheduler(found.state, features))
-    made = [key for key in found.state.all("Pod") if found.subject.state.get("Pod", key) is None]
-    pods = found.state.all("Pod")
+    made = [
+        key for key in found.state.objects("Pod") if found.subject.state.get("Pod", key) is None
+    ]
+    pods = found.state.objects("Pod")
     return all(
         a.is_best
         for key in made
@@ -85,7 +89,7 @@ def aligned_only(found: Fit, features: Features) -> bool:
 
 
 def _claims(found: Fit, pod: tuple[str, str]) -> list[Raw]:
-    claims = found.state.all("ResourceClaim")
+    claims = found.state.objects("ResourceClaim")
     return [claims[key] for key in found.state.claims_of_pod(pod) if key in claims]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dractl.allocation import Allocated, as_json
-from dractl.cluster.podgroups import shared_claims
+from dractl.cluster.podgroups import claims_of_group
 from dractl.cluster.state import ClusterState, list_at, map_at, text_at
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
@@ -122,7 +122,7 @@ def _reserved(claim: Raw | None, user: Raw) -> dict[str, Any]:
 
 def _user(state: ClusterState, pod: Raw, pod_claim: str) -> dict[str, Any]:
     """The consumer that a pod's claim is reserved for: its PodGroup if the group shares the claim, else the pod."""
-    shared = shared_claims(state, pod).get(pod_claim)
+    shared = claims_of_group(state, pod).get(pod_claim)
     if shared is None:
         return _itself(pod)
     group = shared[1]["metadata"]

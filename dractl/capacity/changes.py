@@ -6,7 +6,7 @@ from typing import Any
 
 from dractl.allocation import IMPLICIT_PREFIX
 from dractl.cluster.changes import Delete, apply
-from dractl.cluster.kinds import KINDS
+from dractl.cluster.kinds import KINDS_BY_WORD
 from dractl.cluster.state import ClusterState, Key, map_at, text_at
 from dractl.errors import InputError, UsageError
 from dractl.model.nearest import nearest
@@ -24,10 +24,11 @@ def without(state: ClusterState, target: str, namespace: str | None) -> ClusterS
     """The cluster after ``pod/[NS/]NAME``, ``node/NAME`` or ``claim/[NS/]NAME`` is gone, and what goes with it: a pod's
     generated claims, a node's slices and pods. Raises UsageError or InputError if there is no such object."""
     word, _, rest = target.partition("/")
-    kind = KINDS.get(word.lower())
+    kind = KINDS_BY_WORD.get(word.lower())
     if kind not in _KINDS:
         named = next(
-            (f"{k}/{target}" for k in _KINDS if any(key[1] == target for key in state.all(k))), None
+            (f"{k}/{target}" for k in _KINDS if any(key[1] == target for key in state.objects(k))),
+            None,
         )
         if named is not None:
             raise UsageError(f"--without {target}: missing kind", hint=f"write {named.lower()}")
@@ -41,11 +42,11 @@ def without(state: ClusterState, target: str, namespace: str | None) -> ClusterS
     state = apply(state, [Delete("/".join((kind, *filter(None, key))))])
     if kind != "Node":
         return state
-    for pod, value in list(state.all("Pod").items()):
+    for pod, value in list(state.objects("Pod").items()):
         if text_at(value, "spec", "nodeName") == key[1]:
             state = apply(state, [Delete("/".join(("Pod", *pod)))])
-    slices = state.all("ResourceSlice")
-    return state.only(
+    slices = state.objects("ResourceSlice")
+    return state.with_kinds(
         {
             "ResourceSlice": {
                 k: v for k, v in slices.items() if text_at(v, "spec", "nodeName") != key[1]
@@ -58,7 +59,7 @@ def _key(state: ClusterState, kind: str, name: str, namespace: str | None) -> Ke
     where, slash, last = name.rpartition("/")
     found = [
         key
-        for key in state.all(kind)
+        for key in state.objects(kind)
         if key[1] == last
         and (kind == "Node" or (key[0] == where if slash else namespace in (None, key[0])))
     ]
@@ -68,7 +69,7 @@ def _key(state: ClusterState, kind: str, name: str, namespace: str | None) -> Ke
         raise UsageError(
             f"{kind.lower()} {last} exists in several namespaces", hint=f"write NAMESPACE/{last}"
         )
-    near = nearest(last, {key[1] for key in state.all(kind)})
+    near = nearest(last, {key[1] for key in state.objects(kind)})
     raise InputError(f"no {kind.lower()} {name}", hint=f"there is {near}" if near else None)
 
 
@@ -79,7 +80,7 @@ def added(state: ClusterState, nodes: ClusterState, count: int, name: str) -> Cl
     slices: dict[Key, Raw] = {}
     objects: dict[Key, Raw] = {}
     names = dict.fromkeys(
-        text_at(value, "spec", "nodeName") for value in nodes.all("ResourceSlice").values()
+        text_at(value, "spec", "nodeName") for value in nodes.objects("ResourceSlice").values()
     )
     free = (
         new
@@ -105,7 +106,7 @@ def added(state: ClusterState, nodes: ClusterState, count: int, name: str) -> Cl
                 **status,
             }
             objects["", new] = node
-            for (_, slice_name), value in nodes.all("ResourceSlice").items():
+            for (_, slice_name), value in nodes.objects("ResourceSlice").items():
                 spec = map_at(value, "spec")
                 if spec.get("nodeName") == old:
                     pool = {
@@ -122,7 +123,7 @@ def added(state: ClusterState, nodes: ClusterState, count: int, name: str) -> Cl
         raise InputError("--add: no ResourceSlice of a node in it")
     classes = {
         key: v
-        for key, v in nodes.all("DeviceClass").items()
+        for key, v in nodes.objects("DeviceClass").items()
         if state.get("DeviceClass", key) is None
     }
     return state.with_objects({"Node": objects, "ResourceSlice": slices, "DeviceClass": classes})
@@ -142,7 +143,9 @@ def unknown(pod: Raw, room: Mapping[str, Any], provided: Container[str]) -> list
 def unjudged(state: ClusterState, pod: Raw) -> tuple[str, ...]:
     """:func:`unknown` of the nodes that nobody has seen: they have no uid."""
     devices = classes_by_resource(state.classes)
-    nodes = (node for node in state.all("Node").values() if not text_at(node, "metadata", "uid"))
+    nodes = (
+        node for node in state.objects("Node").values() if not text_at(node, "metadata", "uid")
+    )
     rooms = (map_at(node, "status", "allocatable") for node in nodes)
     return tuple(sorted({name for room in rooms for name in unknown(pod, room, devices)}))
 
@@ -156,7 +159,7 @@ def _with_nodes(state: ClusterState) -> ClusterState:
     """The cluster with the nodes that its slices name, if the input has no Node objects."""
     if state.has("Node"):
         return state
-    return state.only(
+    return state.with_kinds(
         {"Node": {("", name): node.raw for name, node in nodes_by_name(state).items()}}
     )
 
@@ -164,11 +167,13 @@ def _with_nodes(state: ClusterState) -> ClusterState:
 def only_node(state: ClusterState, name: str) -> ClusterState:
     """The cluster with one node alone. Raises InputError for an unknown node."""
     state = _with_nodes(state)
-    nodes = state.all("Node")
+    nodes = state.objects("Node")
     if ("", name) not in nodes:
         near = nearest(name, {key[1] for key in nodes})
         first = sorted((key[1] for key in nodes), key=natural)[:8]
         raise InputError(
             f"--node {name}: no such node", hint=f"there is {near or ', '.join(first) or 'none'}"
         )
-    return state.only({"Node": {key: value for key, value in nodes.items() if key[1] == name}})
+    return state.with_kinds(
+        {"Node": {key: value for key, value in nodes.items() if key[1] == name}}
+    )

@@ -6,8 +6,8 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.capacity.candidates import Candidate
-from dractl.cluster.kinds import kind_of, not_found
-from dractl.cluster.podgroups import shared_claims
+from dractl.cluster.kinds import missing_object_error, resolve_kind
+from dractl.cluster.podgroups import claims_of_group
 from dractl.cluster.state import ClusterState, Key, at, map_at, maps_at
 from dractl.errors import InputError, UsageError
 from dractl.facts.resources import hardware
@@ -64,13 +64,13 @@ def subject(
     """
     word, slash, name = text.partition("/")
     if slash:
-        wanted: tuple[str, ...] = (kind_of(state, word, kinds, _KINDS),)
+        wanted: tuple[str, ...] = (resolve_kind(state, word, kinds, _KINDS),)
     else:
         name, wanted = text, NAMED
     for kind in wanted:
         found = [
             key
-            for key in state.all(kind)
+            for key in state.objects(kind)
             if key[1] == name and (namespace is None or key[0] in ("", namespace))
         ]
         if len(found) > 1:
@@ -81,12 +81,14 @@ def subject(
             )
         if found:
             return of_object(state, kind, found[0])
-    raise not_found(state, wanted, name, namespace, None if slash else _instead(state, name))
+    raise missing_object_error(
+        state, wanted, name, namespace, None if slash else _instead(state, name)
+    )
 
 
 def _instead(state: ClusterState, word: str) -> str:
     """The nearest names to a word that names nothing."""
-    classes = [name for _, name in state.all("DeviceClass")]
+    classes = [name for _, name in state.objects("DeviceClass")]
     near = nearest(word, [*hardware(), *classes])
     known = f"{', '.join(hardware())}, or the name of a DeviceClass"
     return f"did you mean {near}=1?" if near else f"a shape is KIND=COUNT,...: {known}"
@@ -197,4 +199,4 @@ def _fresh(pod: Raw, namespace: str, name: str) -> dict[str, Any]:
 def shares_claims(state: ClusterState, pod: Raw) -> bool:
     """True if all copies share a claim: one that the pod names, or one of its PodGroup."""
     named = any(entry.get("resourceClaimName") for entry in maps_at(pod, "spec", "resourceClaims"))
-    return named or bool(shared_claims(state, pod))
+    return named or bool(claims_of_group(state, pod))

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dractl.allocation import Features
 from dractl.capacity.replicas import Together, first_of
-from dractl.cluster.podgroups import PodGroup
+from dractl.cluster.podgroups import GangGroup
 from dractl.cluster.pods import scheduler_name
 from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
 from dractl.objects import Raw
@@ -93,7 +93,7 @@ Waiting = NoGroup | TooFewPods | HeldBack | Unequal | NoGroupDomain | TooFewFit
 def waiting(
     state: ClusterState,
     pod: Raw,
-    group: PodGroup | None,
+    group: GangGroup | None,
     features: Features,
     *,
     recreated: bool = False,
@@ -102,7 +102,7 @@ def waiting(
     group's object is not in the input. With ``recreated`` its pods are created again, with new claims."""
     if group is None:
         return None
-    name, value, least, topology = group.name, group.value, group.minimum, group.topology
+    name, value, least, topology = group.name, group.value, group.min_count, group.topology
     if value is None:
         if group.kind in state.kinds:
             return NoGroup(name)
@@ -168,7 +168,7 @@ def waiting(
     )
 
 
-def unchecked(group: PodGroup) -> Iterator[str]:
+def unchecked(group: GangGroup) -> Iterator[str]:
     """Sentences about what is not checked in the group of a pod that does not wait for it."""
     name = group.name.replace("/", " ", 1)
     if group.value is None:
@@ -178,7 +178,7 @@ def unchecked(group: PodGroup) -> Iterator[str]:
     if group.topology:
         yield (
             f"{name} keeps its pods on nodes with one value of {group.topology}: that was checked for "
-            f"{group.minimum or 1} of them, not for each node that is named here"
+            f"{group.min_count or 1} of them, not for each node that is named here"
         )
 
 
@@ -223,7 +223,7 @@ def domains(state: ClusterState, topology: str, placed: Sequence[Raw]) -> dict[s
     if not topology:
         return {"": state}
     nodes: dict[str, dict[tuple[str, str], Raw]] = {}
-    for name, node in state.all("Node").items():
+    for name, node in state.objects("Node").items():
         value = map_at(node, "metadata", "labels").get(topology)
         if value is not None:
             nodes.setdefault(str(value), {})[name] = node
@@ -231,4 +231,6 @@ def domains(state: ClusterState, topology: str, placed: Sequence[Raw]) -> dict[s
     found = {
         value: there for value, there in sorted(nodes.items()) if not hosts or hosts <= there.keys()
     }
-    return {f"{topology}={value}": state.only({"Node": there}) for value, there in found.items()}
+    return {
+        f"{topology}={value}": state.with_kinds({"Node": there}) for value, there in found.items()
+    }

@@ -20,7 +20,7 @@ from dractl.capacity.summaries import (
     shared,
 )
 from dractl.cel import environment
-from dractl.cluster.devices import Devices, Holder, ready_devices, result_device
+from dractl.cluster.devices import Devices, Holder, allocated_device_id, ready_devices
 from dractl.cluster.state import ClusterState, list_at, map_at, maps_at, text_at
 from dractl.model import Device, DeviceClass, Quantity, ResourceClaim, ResourceSlice, Target
 from dractl.scheduler.cache import tainted_slices
@@ -107,7 +107,7 @@ def inventory(
     by_pool: dict[PoolID, list[ResourceSlice]] = {}
     for item in slices:
         by_pool.setdefault((item.spec.driver, item.spec.pool.name), []).append(item)
-    allocated = {pool: frozenset(index.held_in(pool)) for pool in index.held}
+    allocated = {pool: frozenset(index.claims_by_device(pool)) for pool in index.claims_by_pool}
     consumed, moved = _shares(state), ready_devices(state)
     for number, (key, found) in enumerate(sorted(by_pool.items())):
         if number % 500 == 499:
@@ -183,8 +183,8 @@ def _unpublished(device: DeviceID, moved: frozenset[DeviceID]) -> State:
 def _requests(state: ClusterState) -> dict[tuple[DeviceID, str], str]:
     """For which request a claim (``namespace/name``) has a device."""
     return {
-        (result_device(result), "/".join(key)): text_at(result, "request")
-        for key, claim in state.all("ResourceClaim").items()
+        (allocated_device_id(result), "/".join(key)): text_at(result, "request")
+        for key, claim in state.objects("ResourceClaim").items()
         for result in maps_at(claim, "status", "allocation", "devices", "results")
     }
 
@@ -192,7 +192,7 @@ def _requests(state: ClusterState) -> dict[tuple[DeviceID, str], str]:
 def _homes(state: ClusterState) -> dict[DeviceID, str]:
     """The node to which an allocation binds each device; without those that may be used on several."""
     found: dict[DeviceID, str] = {}
-    for claim in state.all("ResourceClaim").values():
+    for claim in state.objects("ResourceClaim").values():
         allocation = map_at(claim, "status", "allocation")
         names = [
             str(value)
@@ -203,7 +203,7 @@ def _homes(state: ClusterState) -> dict[DeviceID, str]:
         ]
         if len(names) == 1:
             found |= {
-                result_device(result): names[0]
+                allocated_device_id(result): names[0]
                 for result in maps_at(allocation, "devices", "results")
             }
     return found
@@ -212,7 +212,7 @@ def _homes(state: ClusterState) -> dict[DeviceID, str]:
 def _shares(state: ClusterState) -> dict[PoolID, dict[str, Quantity]]:
     """Claims' shares of each capacity, by pool, except through adminAccess."""
     found: dict[PoolID, dict[str, Quantity]] = {}
-    for value in state.all("ResourceClaim").values():
+    for value in state.objects("ResourceClaim").values():
         if not any(
             r.get("consumedCapacity")
             for r in maps_at(value, "status", "allocation", "devices", "results")

@@ -35,7 +35,7 @@ class Islands(Struct, frozen=True):
             return None
         slices: dict[str, dict[Key, Raw]] = {}
         homes: dict[tuple[str, str], str] = {}
-        for key, value in scheduler.state.all("ResourceSlice").items():
+        for key, value in scheduler.state.objects("ResourceSlice").items():
             node = text_at(value, "spec", "nodeName")
             pool = (text_at(value, "spec", "driver"), text_at(value, "spec", "pool", "name"))
             if not node:
@@ -46,12 +46,12 @@ class Islands(Struct, frozen=True):
                 return None  # a pool over several nodes: complete or not, counters in common
             slices.setdefault(node, {})[key] = value
         pods: dict[str, dict[Key, Raw]] = {}
-        for key, value in scheduler.state.all("Pod").items():
+        for key, value in scheduler.state.objects("Pod").items():
             node = text_at(value, "spec", "nodeName")
             if node and not ended(value):
                 pods.setdefault(node, {})[key] = value
         claims: dict[tuple[str, str], dict[Key, Raw]] = {}
-        for key, value in scheduler.state.all("ResourceClaim").items():
+        for key, value in scheduler.state.objects("ResourceClaim").items():
             for result in maps_at(value, "status", "allocation", "devices", "results"):
                 claims.setdefault((text_at(result, "driver"), text_at(result, "pool")), {})[key] = (
                     value
@@ -104,7 +104,7 @@ class Islands(Struct, frozen=True):
             claims |= self.claims.get(pool, {})
         value = self.state.get("Node", ("", node))
         nodes = {("", node): value} if value is not None else {}
-        return self.state.only(
+        return self.state.with_kinds(
             {
                 "Node": nodes,
                 "Pod": self.pods.get(node, {}),

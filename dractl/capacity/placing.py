@@ -243,7 +243,7 @@ def _weight(state: ClusterState) -> int:
     are looked at for every node."""
     shared = [
         item
-        for item in state.all("ResourceSlice").values()
+        for item in state.objects("ResourceSlice").values()
         if not text_at(item, "spec", "nodeName")
     ]
     return 1 + sum(len(maps_at(item, "spec", "devices")) for item in shared) // _DEVICES

@@ -20,7 +20,7 @@ class PluginRow(Struct, frozen=True):
 def plugins(state: ClusterState) -> tuple[PluginRow, ...]:
     """The accelerators that device plugins offer, by node and resource."""
     requested: dict[str, dict[str, int]] = {}
-    for pod in state.all("Pod").values():
+    for pod in state.objects("Pod").values():
         place = text_at(pod, "spec", "nodeName")
         if place and not ended(pod):
             of_node = requested.setdefault(place, {})
@@ -28,7 +28,7 @@ def plugins(state: ClusterState) -> tuple[PluginRow, ...]:
                 if "/" in resource:
                     of_node[resource] = of_node.get(resource, 0) + amount.value()
     found = []
-    for (_, name), node in sorted(state.all("Node").items()):
+    for (_, name), node in sorted(state.objects("Node").items()):
         for resource, amount in sorted(map_at(node, "status", "allocatable").items()):
             units = quantity(amount).value() if drivers_of(resource) else 0
             if units:
@@ -60,7 +60,7 @@ def handed_out(state: ClusterState) -> tuple[HandedOut, ...]:
     offered = [row for row in plugins(state) if row.requested]
     if not offered:
         return ()
-    specs = [item.get("spec") for item in state.all("ResourceSlice").values()]
+    specs = [item.get("spec") for item in state.objects("ResourceSlice").values()]
     published = {(text_at(spec, "nodeName"), text_at(spec, "driver")) for spec in specs}
     return tuple(
         HandedOut(

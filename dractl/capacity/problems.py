@@ -9,9 +9,9 @@ from msgspec import Struct
 from dractl.capacity.inventory import PoolRow, Stock
 from dractl.capacity.plugins import PluginRow
 from dractl.cluster.kubelet import unhealthy
-from dractl.cluster.paste import NextStep, command
-from dractl.cluster.podgroups import group_of
+from dractl.cluster.podgroups import group_reference
 from dractl.cluster.pods import consumers, ended, reserved_for
+from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import ClusterState, Key, list_at, maps_at, text_at
 from dractl.facts.resources import drivers_of
 from dractl.objects import Raw, slice_of
@@ -41,7 +41,7 @@ def problems(
 
 
 def _claims(state: ClusterState) -> Iterator[Problem]:
-    for key, claim in sorted(state.all("ResourceClaim").items()):
+    for key, claim in sorted(state.objects("ResourceClaim").items()):
         results = maps_at(claim, "status", "allocation", "devices", "results")
         held = sum(result.get("adminAccess") is not True for result in results)
         if not held:
@@ -50,7 +50,7 @@ def _claims(state: ClusterState) -> Iterator[Problem]:
         users = maps_at(claim, "status", "reservedFor")
         if text_at(claim, "metadata", "deletionTimestamp"):
             yield _deleting(key, claim, devices)
-        elif not state.rights.sees("Pod", key[0]):
+        elif not state.rights.can_read("Pod", key[0]):
             continue  # whether a pod uses it, or has ended, is not known
         elif not users and not consumers(state, key):
             yield Problem(
@@ -65,7 +65,7 @@ def _claims(state: ClusterState) -> Iterator[Problem]:
 
 
 def _delete(key: Key) -> str:
-    return command("kubectl delete resourceclaim {} -n {}", key[1], key[0])
+    return quote_command("kubectl delete resourceclaim {} -n {}", key[1], key[0])
 
 
 def _deleting(key: Key, claim: Raw, devices: str) -> Problem:
@@ -74,7 +74,7 @@ def _deleting(key: Key, claim: Raw, devices: str) -> Problem:
     finalizers = [str(f) for f in list_at(claim, "metadata", "finalizers")]
     waits = users or (f"finalizer {', '.join(finalizers)}" if finalizers else "nobody")
     step = NextStep(
-        "see who uses it", command("kubectl describe resourceclaim {} -n {}", key[1], key[0])
+        "see who uses it", quote_command("kubectl describe resourceclaim {} -n {}", key[1], key[0])
     )
     return Problem(
         "claim-deleting",
@@ -120,8 +120,8 @@ def _ended_groups(
     if not groups or len(groups) < len(users) or not state.has("Pod"):
         return
     alive = {
-        group_of(pod)
-        for other, pod in state.all("Pod").items()
+        group_reference(pod)
+        for other, pod in state.objects("Pod").items()
         if other[0] == key[0] and not ended(pod)
     }
     if any((group,) in alive for group in groups):
@@ -134,7 +134,7 @@ def _ended_groups(
         (
             NextStep(
                 "delete the PodGroup if it gets no further pods: it keeps the claim",
-                command(
+                quote_command(
                     "kubectl delete podgroups.scheduling.k8s.io {} -n {}", groups[0], namespace
                 ),
             ),
@@ -144,7 +144,7 @@ def _ended_groups(
 
 def _unhealthy(state: ClusterState) -> Iterator[Problem]:
     """The devices that kubelet reports as unhealthy in the status of the pods that have them (KEP-4680)."""
-    for key, pod in sorted(state.all("Pod").items()):
+    for key, pod in sorted(state.objects("Pod").items()):
         for health in () if ended(pod) else dict.fromkeys(unhealthy(pod)):
             claim = _claim_called(state, pod, health.claim)
             results = maps_at(claim, "status", "allocation", "devices", "results")
@@ -162,7 +162,7 @@ def _unhealthy(state: ClusterState) -> Iterator[Problem]:
                 (
                     NextStep(
                         "keep other pods away with a DeviceTaintRule, delete the pod, and reset or replace the device",
-                        command("kubectl delete pod {} -n {}", key[1], key[0]),
+                        quote_command("kubectl delete pod {} -n {}", key[1], key[0]),
                     ),
                 ),
             )
@@ -217,7 +217,7 @@ def _gone(stock: Stock) -> Iterator[Problem]:
 
 
 def _pools(state: ClusterState, stock: Stock) -> Iterator[Problem]:
-    nodes = {name for _, name in state.all("Node")}
+    nodes = {name for _, name in state.objects("Node")}
     for row in stock.pools:
         name = f"{row.driver}/{row.pool}"
         logs = NextStep(
@@ -241,14 +241,16 @@ def _pools(state: ClusterState, stock: Stock) -> Iterator[Problem]:
         if row.node is not None and nodes and row.node not in nodes:
             step = NextStep(
                 "delete its slices if the node is gone for good",
-                command("kubectl get resourceslices --field-selector spec.nodeName={}", row.node),
+                quote_command(
+                    "kubectl get resourceslices --field-selector spec.nodeName={}", row.node
+                ),
             )
             message = f"pool {name} belongs to node {row.node}, which does not exist"
             yield Problem("node-gone", message, _slices(state, row), (step,))
 
 
 def _slices(state: ClusterState, row: PoolRow) -> tuple[str, ...]:
-    slices = sorted(state.all("ResourceSlice").items())
+    slices = sorted(state.objects("ResourceSlice").items())
     pool = row.driver, row.pool
     return tuple(
         f"ResourceSlice/{key[1]}" for key, value in slices if slice_of(value).identity[:2] == pool

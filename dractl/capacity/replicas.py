@@ -120,13 +120,13 @@ def _without(state: ClusterState, pods: Sequence[Raw]) -> ClusterState:
         for pod in pods
         for status in maps_at(pod, "status", "resourceClaimStatuses")
     }
-    claims = state.all("ResourceClaim")
+    claims = state.objects("ResourceClaim")
     made -= {key for key in made if _of_group(claims.get(key))}
     if not where:
         return state
-    return state.only(
+    return state.with_kinds(
         {
-            "Pod": {key: value for key, value in state.all("Pod").items() if key not in gone},
+            "Pod": {key: value for key, value in state.objects("Pod").items() if key not in gone},
             "ResourceClaim": {key: value for key, value in claims.items() if key not in made},
         }
     )

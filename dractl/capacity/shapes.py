@@ -26,7 +26,7 @@ def shape_copies(
     A kind is gpu, nic, rdma ... or the name of a DeviceClass. Raises UsageError for a text that is
     no shape, InputError for a kind that nothing in the cluster is of.
     """
-    shape = parse(text, classes=[name for _, name in state.all("DeviceClass")])
+    shape = parse(text, classes=[name for _, name in state.objects("DeviceClass")])
     stock = inventory(state, features)
     kinds = {kind: _kind(state, stock, kind) for kind in shape.counts}
     return candidate_copies(state, namespace, shape, candidates(shape, kinds))
@@ -43,9 +43,9 @@ def is_shape(state: ClusterState, text: str) -> bool:
         return False
     if not text or "," in text:
         return True
-    if any(key[1] == text for kind in NAMED for key in state.all(kind)):
+    if any(key[1] == text for kind in NAMED for key in state.objects(kind)):
         return False
-    return text in hardware() or ("", text) in state.all("DeviceClass")
+    return text in hardware() or ("", text) in state.objects("DeviceClass")
 
 
 def place_closest(
@@ -94,7 +94,7 @@ def _kind(state: ClusterState, stock: Stock, kind: str) -> DeviceKind:
     The class is the one of that name, else the one named after the driver, else the one that
     matches most devices.
     """
-    if ("", kind) in state.all("DeviceClass"):
+    if ("", kind) in state.objects("DeviceClass"):
         return DeviceKind(kind)
     if kind.startswith(MIG):
         if not any(_MIG_CLASS in row.classes for row in stock.devices):

@@ -174,7 +174,7 @@ def subjects(context: typer.Context, incomplete: str) -> list[str]:
         found = [
             (short, name)
             for kind, short in _SHORT.items()
-            for namespace, name in state.all(kind)
+            for namespace, name in state.objects(kind)
             if wanted in (None, namespace)
         ]
     else:
@@ -200,12 +200,12 @@ def _files(context: typer.Context) -> list[str]:
 
 def _state(files: list[str]) -> Any:
     """The objects of files; none where they cannot be read."""
-    from dractl.cluster.sources import Sources, of_objects, state_of
+    from dractl.cluster.sources import Sources, from_objects, read_state
 
     try:
-        return state_of(Sources((), tuple(files)), namespace=None)
+        return read_state(Sources((), tuple(files)), namespace=None)
     except DractlError:
-        return of_objects(())
+        return from_objects(())
 
 
 def _asked(context: typer.Context, *command: str, everywhere: bool = False) -> list[str]:
@@ -224,7 +224,7 @@ def _asked(context: typer.Context, *command: str, everywhere: bool = False) -> l
         namespace = given.get("namespace")
         where = ("-n", namespace) if namespace else ("-A",) if given.get("all_namespaces") else ()
     try:
-        (result,) = run(login, [*command, *where], patience=PATIENCE)
+        (result,) = run(login, [*command, *where], timeout_seconds=PATIENCE)
     except DractlError:
         return []
     return result.output.decode(errors="replace").split()

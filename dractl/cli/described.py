@@ -30,7 +30,7 @@ def refuse(output: str, *, patch: bool, node: bool, devices: bool) -> None:
 def with_network(cluster: Cluster, files: Sequence[str], target: Target) -> Cluster:
     """The cluster and the devices of ``--network-devices``."""
     return (
-        replace(cluster, state=published.network(files, target).merged(cluster.state))
+        replace(cluster, state=published.network(files, target).merge(cluster.state))
         if files
         else cluster
     )
@@ -71,7 +71,7 @@ def _described(
     known = labels_of(spec)
     setters = {key: name for key in known if (name := setter(key)) is not None}
     there = published.described(spec, target, configured=configured)
-    return DescribedMachine(classes.merged(there), known, room_of(spec), setters)
+    return DescribedMachine(classes.merge(there), known, room_of(spec), setters)
 
 
 def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:
@@ -81,7 +81,9 @@ def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:
         q for name in names for q in find_subjects(state, name, where, cluster.kinds)
     ] or find_all_waiting(state, where)
     if not found:
-        templates = [key for key in state.all("ResourceClaimTemplate") if where in (None, key[0])]
+        templates = [
+            key for key in state.objects("ResourceClaimTemplate") if where in (None, key[0])
+        ]
         found = [
             q for space, name in templates for q in find_subjects(state, f"template/{name}", space)
         ]

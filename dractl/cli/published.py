@@ -37,7 +37,7 @@ def read(source: str, target: Target) -> ClusterState:
         from dractl.cluster import live
 
         return live.read(live.Login()).state
-    found = sources.published(source) if source != "local" else None
+    found = sources.read_published(source) if source != "local" else None
     return found or rendered(source, target)
 
 
@@ -171,7 +171,7 @@ def single_machine(values: Iterable[str], why: str) -> str:
 def known_classes(target: Target) -> ClusterState:
     """The DeviceClasses that come with known drivers, including those of dranet's chart for EKS."""
     options = Options(node_name="node-1", target=target, settings={"dra.net": {"cloud": "aws"}})
-    return sources.of_objects(
+    return sources.from_objects(
         item for name in names() for item in find(name).device_classes(options)
     )
 
@@ -188,7 +188,7 @@ def network(files: Iterable[str], target: Target) -> ClusterState:
             if pools.setdefault(pool, path) != path:
                 raise InputError(f"pool {pool[1]} of {pool[0]} is in {pools[pool]} too", place=path)
         slices += found.slices
-    return sources.of_objects(slices)
+    return sources.from_objects(slices)
 
 
 def every_machine(target: Target, drivers: Sequence[str] = ()) -> list[ClusterState]:
@@ -200,7 +200,7 @@ def every_machine(target: Target, drivers: Sequence[str] = ()) -> list[ClusterSt
             machine(name), Options(node_name=node_name(name), target=target), drivers
         )
         if rendering.slices:
-            found.append(sources.of_objects(rendering.objects))
+            found.append(sources.from_objects(rendering.objects))
     return found
 
 
@@ -248,7 +248,7 @@ def _of_machine(
         "hardware" if option.startswith("--hardware") else "snapshot"
     )
     objects = (_with_unknown(item, rendering.unknown) for item in rendering.objects)
-    return sources.of_objects(objects).on({options.node_name: (machine, source)})
+    return sources.from_objects(objects).with_machines({options.node_name: (machine, source)})
 
 
 _ADDED = 50_000  # devices: more than the 5,000 nodes of a large cluster have, and within 500 MB
@@ -290,9 +290,9 @@ def undecided(program: Program, names: Iterable[str]) -> InputError | None:
 
 def refuse_undecided(state: ClusterState, target: Target) -> None:
     """Raises InputError if a selector in the input reads what a snapshot among the devices lacks."""
-    names = frozenset[str]().union(*unknown(state.all("ResourceSlice").values()).values())
+    names = frozenset[str]().union(*unknown(state.objects("ResourceSlice").values()).values())
     for kind in ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass") if names else ():
-        for value in state.all(kind).values():
+        for value in state.objects(kind).values():
             for text in _expressions(value, kind):
                 error = undecided(environment(target, "stored").compile(text), names)
                 if error is not None:
@@ -345,7 +345,7 @@ def grown(
     for one in more:
         found = _nodes(one, target, configured)
         devices += one.count * sum(
-            len(list_at(s, "spec", "devices")) for s in found.all("ResourceSlice").values()
+            len(list_at(s, "spec", "devices")) for s in found.objects("ResourceSlice").values()
         )
         if devices > _ADDED:
             hint = f"at most {_ADDED:,} can be added; try fewer nodes"
@@ -362,7 +362,7 @@ def _nodes(more: Added, target: Target, configured: Configured) -> ClusterState:
     """
     source = more.source
     if os.path.exists(source) and not is_description(source):
-        return sources.of_drivers(read(source, target), configured.drivers)
+        return sources.filter_drivers(read(source, target), configured.drivers)
     described = machine(source)
     options = Options(
         "node-1", target, configured.versions, settings_of(source, described, configured)
@@ -374,4 +374,6 @@ def _nodes(more: Added, target: Target, configured: Configured) -> ClusterState:
     node: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
     if room := room_of(source):
         node["status"] = {"allocatable": room}
-    return sources.of_objects([*rendering.objects, node]).on({"node-1": (described, "hardware")})
+    return sources.from_objects([*rendering.objects, node]).with_machines(
+        {"node-1": (described, "hardware")}
+    )

@@ -12,7 +12,7 @@ from dractl.allocation import Features
 from dractl.cel import require
 from dractl.cli import common, completing, terminal
 from dractl.cluster import sources as origins
-from dractl.cluster.kinds import KINDS, workload_words
+from dractl.cluster.kinds import KINDS_BY_WORD, workload_words
 from dractl.cluster.kubelet import newest_of
 from dractl.cluster.origin import Origin
 from dractl.cluster.state import text_at
@@ -160,7 +160,7 @@ def read(
 
     settings, variables = against.settings()
     release, gates = against.asked(settings, variables)
-    sources = origins.sort_out(
+    sources = origins.classify_arguments(
         with_kinds(list(names)), list(files), list(devices), described=described
     )
     kinds: Mapping[str, str] = {}
@@ -175,7 +175,7 @@ def read(
             cluster = _of_cluster(
                 sources, access.login, namespace, everywhere=everywhere, partly=partly, vital=needed
             )
-            state, kinds = cluster.state.merged(_beside(cluster.state, state)), cluster.kinds
+            state, kinds = cluster.state.merge(_beside(cluster.state, state)), cluster.kinds
             context = cluster.context
             if not (
                 everywhere or sources.files
@@ -220,7 +220,7 @@ def _of_cluster(
             partly=partly,
             vital=vital,
             workloads=words,
-            tell=tell,
+            progress=tell,
         )
     for note in cluster.notes:
         terminal.notice(note)
@@ -229,14 +229,18 @@ def _of_cluster(
 
 def with_kinds(words: list[str]) -> list[str]:
     """``pod NAME NAME``, which kubectl accepts too, becomes ``pod/NAME pod/NAME``."""
-    if len(words) < 2 or words[0].lower() not in KINDS or any("/" in word for word in words[1:]):
+    if (
+        len(words) < 2
+        or words[0].lower() not in KINDS_BY_WORD
+        or any("/" in word for word in words[1:])
+    ):
         return words
     return [f"{words[0]}/{word}" for word in words[1:]]
 
 
 def subjects(arguments: Sequence[str]) -> tuple[str, ...]:
     """Return the names among the arguments of a command, which are no files."""
-    return origins.sort_out(with_kinds(list(arguments)), (), ()).names
+    return origins.classify_arguments(with_kinds(list(arguments)), (), ()).names
 
 
 def of_files(
@@ -250,11 +254,11 @@ def of_files(
     with terminal.progress() as tell:
         if sources.files and given is None:
             tell(f"reading {', '.join(sources.files)}")
-        state = given or origins.state_of(sources, namespace=namespace, stdin=stdin)
+        state = given or origins.read_state(sources, namespace=namespace, stdin=stdin)
         for source in sources.devices:
             if source != "cluster":
                 tell(f"reading {source}")
-                state = _beside(state, _published(source, release or state.release)).merged(state)
+                state = _beside(state, _published(source, release or state.release)).merge(state)
     if sources.devices:
         from dractl.cli import published
 
@@ -265,18 +269,18 @@ def of_files(
 def _beside(real: ClusterState, described: ClusterState) -> ClusterState:
     """Of a machine whose node really publishes slices, only the hardware counts, not what drivers would publish."""
     nodes = {
-        text_at(item, "spec", "nodeName") for item in real.all("ResourceSlice").values()
+        text_at(item, "spec", "nodeName") for item in real.objects("ResourceSlice").values()
     } & set(described.machines)
     if not nodes:
         return described
-    slices = described.all("ResourceSlice").items()
+    slices = described.objects("ResourceSlice").items()
     left = {key: item for key, item in slices if text_at(item, "spec", "nodeName") not in nodes}
-    return described.only({"ResourceSlice": left})
+    return described.with_kinds({"ResourceSlice": left})
 
 
 def _published(source: str, release: str | None) -> ClusterState:
     """Published slices, or those that the drivers of a machine would publish."""
     from dractl.cli import published
 
-    found = origins.published(source) if source != "local" else None
+    found = origins.read_published(source) if source != "local" else None
     return found if found is not None else published.rendered(source, Target.of(release or NEWEST))

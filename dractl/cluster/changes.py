@@ -42,10 +42,10 @@ class PatchError(ValueError):
 
 def parse_target(text: str) -> tuple[str, Key]:
     """``Kind/[namespace/]name`` -> kind, (namespace, name)."""
-    kind, _, rest = text.partition("/")
+    kind, _, full_name = text.partition("/")
     if kind in CLUSTER_SCOPED:
-        return kind, ("", rest)
-    namespace, _, name = rest.partition("/")
+        return kind, ("", full_name)
+    namespace, _, name = full_name.partition("/")
     return kind, (namespace, name)
 
 
@@ -54,34 +54,36 @@ def pointer(*path: str | int) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
-def parts(path: str) -> list[str]:
+def parse_pointer(path: str) -> list[str]:
     """The keys and indices of a JSON pointer."""
     return [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
 
 
-def patched(value: Mapping[str, Any], operations: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def apply_patch(
+    value: Mapping[str, Any], operations: Iterable[Mapping[str, Any]]
+) -> dict[str, Any]:
     """A copy of ``value`` after an RFC 6902 patch of any operation but ``copy``. Raises PatchError."""
     result: dict[str, Any] = copy.deepcopy(dict(value))
     for operation in operations:
         if operation["op"] == "move":
-            parent, part = _place(result, operation["from"])
-            moved = _step(parent, part)
-            _change(parent, part, {"op": "remove"})
-            _change(*_place(result, operation["path"]), {"op": "add", "value": moved})
+            parent, part = _find_container(result, operation["from"])
+            moved = _child(parent, part)
+            _edit(parent, part, {"op": "remove"})
+            _edit(*_find_container(result, operation["path"]), {"op": "add", "value": moved})
         else:
-            _change(*_place(result, operation["path"]), operation)
+            _edit(*_find_container(result, operation["path"]), operation)
     return result
 
 
-def _place(value: Any, path: Any) -> tuple[Any, str]:
+def _find_container(value: Any, path: Any) -> tuple[Any, str]:
     """The container of the value at a JSON pointer, and its key there."""
-    *above, last = parts(str(path))
+    *above, last = parse_pointer(str(path))
     for part in above:
-        value = _step(value, part)
+        value = _child(value, part)
     return value, last
 
 
-def _step(parent: Any, part: str) -> Any:
+def _child(parent: Any, part: str) -> Any:
     if isinstance(parent, dict) and part in parent:
         return parent[part]
     if isinstance(parent, list) and part.isdigit() and int(part) < len(parent):
@@ -89,7 +91,7 @@ def _step(parent: Any, part: str) -> Any:
     raise PatchError(f"there is nothing at {part!r}")
 
 
-def _change(parent: Any, part: str, operation: Mapping[str, Any]) -> None:
+def _edit(parent: Any, part: str, operation: Mapping[str, Any]) -> None:
     op = operation["op"]
     if isinstance(parent, dict):
         if op in ("remove", "replace") and part not in parent:
@@ -117,7 +119,7 @@ def _change(parent: Any, part: str, operation: Mapping[str, Any]) -> None:
 
 def apply(state: ClusterState, changes: Iterable[Change]) -> ClusterState:
     """The cluster after ``changes``. Raises PatchError where one does not apply."""
-    before = state
+    original = state
     written: list[Key] = []  # claims, which may have other users than before
     for change in changes:
         match change:
@@ -126,7 +128,7 @@ def apply(state: ClusterState, changes: Iterable[Change]) -> ClusterState:
                 value = state.get(kind, key)
                 if value is None:
                     raise PatchError(f"there is no {target}")
-                state = state.replace(kind, key, patched(value, operations))
+                state = state.replace(kind, key, apply_patch(value, operations))
             case Create(value):
                 kind = str(value["kind"])
                 metadata = value.get("metadata") or {}
@@ -138,15 +140,15 @@ def apply(state: ClusterState, changes: Iterable[Change]) -> ClusterState:
                     raise PatchError(f"there is no {target}")
                 state = state.replace(kind, key, None)
                 if kind == "Pod":
-                    state = _release(
-                        state, key, dict.fromkeys((*before.claims_of_pod(key), *written))
+                    state = _release_claims(
+                        state, key, dict.fromkeys((*original.claims_of_pod(key), *written))
                     )
         if kind == "ResourceClaim":
             written.append(key)
     return state
 
 
-def _release(state: ClusterState, pod: Key, claims: Iterable[Key]) -> ClusterState:
+def _release_claims(state: ClusterState, pod: Key, claims: Iterable[Key]) -> ClusterState:
     """The cluster without what a pod that ended has of ``claims``."""
     namespace, name = pod
     for key in claims:
@@ -157,11 +159,13 @@ def _release(state: ClusterState, pod: Key, claims: Iterable[Key]) -> ClusterSta
             state = state.replace("ResourceClaim", key, None)
             continue
         consumers = maps_at(claim, "status", "reservedFor")
-        left = [c for c in consumers if not (c.get("resource") == "pods" and c.get("name") == name)]
-        if len(left) == len(consumers):
+        remaining = [
+            c for c in consumers if not (c.get("resource") == "pods" and c.get("name") == name)
+        ]
+        if len(remaining) == len(consumers):
             continue
-        status = {**map_at(claim, "status"), "reservedFor": left}
-        if not left:
+        status = {**map_at(claim, "status"), "reservedFor": remaining}
+        if not remaining:
             status = {
                 k: v for k, v in status.items() if k not in ("allocation", "reservedFor", "devices")
             }

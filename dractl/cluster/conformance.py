@@ -13,10 +13,10 @@ from dractl.cluster.state import text_at
 from dractl.objects import newest, slice_of
 from dractl.probes.services import Check
 
-_KINDS = ("deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices")
+_DRA_RESOURCES = ("deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices")
 
 # Extended resources and labels of nodes with accelerators.
-_RESOURCES = (
+_ACCELERATOR_RESOURCES = (
     "nvidia.com/",
     "amd.com/",
     "gpu.intel.com/",
@@ -24,7 +24,7 @@ _RESOURCES = (
     "google.com/tpu",
     "aws.amazon.com/neuron",
 )
-_LABELS = (
+_ACCELERATOR_LABELS = (
     "nvidia.com/gpu.present",
     "feature.node.kubernetes.io/pci-10de.present",
     "feature.node.kubernetes.io/pci-0302_10de.present",
@@ -44,22 +44,22 @@ def cluster_checks(
     """The checks of a cluster. ``served`` are the resources of resource.k8s.io/v1; the others are objects as served."""
     slices = list(slices)
     return (
-        _served(set(served)),
-        _classes(list(classes)),
-        *_pools(slices),
-        *_nodes(slices, list(nodes)),
+        _check_api(set(served)),
+        _check_classes(list(classes)),
+        *_check_pools(slices),
+        *_check_nodes(slices, list(nodes)),
     )
 
 
-def _served(served: set[str]) -> Check:
-    missing = [kind for kind in _KINDS if kind not in served]
+def _check_api(served: set[str]) -> Check:
+    missing = [kind for kind in _DRA_RESOURCES if kind not in served]
     if not missing:
-        return Check("resource.k8s.io/v1", "ok", f"serves {', '.join(_KINDS)}")
+        return Check("resource.k8s.io/v1", "ok", f"serves {', '.join(_DRA_RESOURCES)}")
     advice = "upgrade to Kubernetes 1.34 or later, or enable the API with --runtime-config"
     return Check("resource.k8s.io/v1", "missing", f"not served: {', '.join(missing)}", advice)
 
 
-def _classes(classes: list[Mapping[str, Any]]) -> Check:
+def _check_classes(classes: list[Mapping[str, Any]]) -> Check:
     names = sorted(text_at(item, "metadata", "name") for item in classes)
     if names:
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
@@ -69,13 +69,15 @@ def _classes(classes: list[Mapping[str, Any]]) -> Check:
     )
 
 
-def _pools(slices: list[Mapping[str, Any]]) -> Iterable[Check]:
+def _check_pools(slices: list[Mapping[str, Any]]) -> Iterable[Check]:
     """A pool is complete when all slices of its newest generation are there."""
     by_driver: dict[str, list[str]] = defaultdict(list)
     pools = newest(map(slice_of, slices), lambda item: item.identity)
     for (driver, name), members in sorted(pools.items()):
-        wanted = max(item.announced for item in members)
-        state = f"{name} ({len(members)} of {wanted} slices)" if len(members) != wanted else ""
+        announced = max(item.announced for item in members)
+        state = (
+            f"{name} ({len(members)} of {announced} slices)" if len(members) != announced else ""
+        )
         by_driver[driver].append(state)
     if not by_driver:
         yield Check(
@@ -98,34 +100,36 @@ def _pools(slices: list[Mapping[str, Any]]) -> Iterable[Check]:
             yield Check("pools", "ok", f"{driver}: {len(states)} complete pool{plural}")
 
 
-def _nodes(slices: list[Mapping[str, Any]], nodes: list[Mapping[str, Any]]) -> Iterable[Check]:
-    publishing = {text_at(item, "spec", "nodeName") for item in slices}
-    silent = []
-    having = 0
+def _check_nodes(
+    slices: list[Mapping[str, Any]], nodes: list[Mapping[str, Any]]
+) -> Iterable[Check]:
+    publishing_nodes = {text_at(item, "spec", "nodeName") for item in slices}
+    silent_nodes = []
+    accelerated_nodes = 0
     for node in nodes:
         metadata, status = node.get("metadata", {}), node.get("status", {})
         resources = [
             name for name, count in (status.get("capacity") or {}).items() if str(count) != "0"
         ]
-        accelerated = any(name.startswith(_RESOURCES) for name in resources) or any(
+        has_accelerator = any(name.startswith(_ACCELERATOR_RESOURCES) for name in resources) or any(
             (metadata.get("labels") or {}).get(label, "false") not in ("false", "")
-            for label in _LABELS
+            for label in _ACCELERATOR_LABELS
         )
-        if accelerated:
-            having += 1
-            if metadata.get("name") not in publishing:
-                silent.append(str(metadata.get("name")))
-    if silent:
+        if has_accelerator:
+            accelerated_nodes += 1
+            if metadata.get("name") not in publishing_nodes:
+                silent_nodes.append(str(metadata.get("name")))
+    if silent_nodes:
         advice = "check that the DRA driver's DaemonSet selects and tolerates these nodes"
-        shown = ", ".join(silent[:5]) + (" ..." if len(silent) > 5 else "")
+        shown = ", ".join(silent_nodes[:5]) + (" ..." if len(silent_nodes) > 5 else "")
         yield Check(
             "nodes with accelerators",
             "missing",
-            f"{len(silent)} of {having} publish nothing: {shown}",
+            f"{len(silent_nodes)} of {accelerated_nodes} publish nothing: {shown}",
             advice,
         )
-    elif having:
-        yield Check("nodes with accelerators", "ok", f"all {having} publish devices")
+    elif accelerated_nodes:
+        yield Check("nodes with accelerators", "ok", f"all {accelerated_nodes} publish devices")
     else:
         advice = "install node-feature-discovery or a device plugin, which label such nodes"
         yield Check(

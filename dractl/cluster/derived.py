@@ -57,20 +57,20 @@ class DerivedValues:
     def from_object(self, key: Hashable, source: object, compute: Callable[[], T]) -> T:
         """Return the value of ``key`` for a single object, which is computed once."""
         values = self.by_object(key)
-        known = values.get(id(source))
-        if known is not None and known[0] is source:
-            value: T = known[1]
+        entry = values.get(id(source))
+        if entry is not None and entry[0] is source:
+            value: T = entry[1]
             return value
         value = compute()
         values[id(source)] = source, value
         return value
 
-    def merged(self, other: "DerivedValues") -> "DerivedValues":
+    def merge(self, other: "DerivedValues") -> "DerivedValues":
         """Return the values of single objects that either of two has."""
         both = DerivedValues()
         for values in (self._by_object, other._by_object):
-            for key, known in values.items():
-                both._by_object.setdefault(key, {}).update(known)
+            for key, entries in values.items():
+                both._by_object.setdefault(key, {}).update(entries)
         return both
 
     def by_object(self, key: Hashable) -> dict[int, tuple[object, Any]]:
@@ -84,7 +84,7 @@ class HasObjects(Protocol):
     @property
     def cache(self) -> DerivedValues: ...
 
-    def all(self, kind: str) -> Mapping[tuple[str, str], Mapping[str, Any]]: ...
+    def objects(self, kind: str) -> Mapping[tuple[str, str], Mapping[str, Any]]: ...
 
 
 S = TypeVar("S", bound=HasObjects)
@@ -124,7 +124,7 @@ def update_from(
         def look_up(state: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
             return state.cache.from_sources(
                 (name, args, *kwargs.items()),
-                tuple(map(state.all, kinds)),
+                tuple(map(state.objects, kinds)),
                 lambda previous: compute(state, previous, *args, **kwargs),
             )
 

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from dractl.allocation import DeviceID
 from dractl.cluster.pods import consumers, ended
-from dractl.cluster.state import ClusterState, Key, key_of, list_at, maps_at, text_at
-from dractl.cluster.workloads import workload
+from dractl.cluster.state import ClusterState, Key, list_at, maps_at, parse_key, text_at
+from dractl.cluster.workloads import workload_of
 from dractl.model import Device, DeviceAttribute, ResourceSlice
 from dractl.objects import PoolName, Raw, identity, newest
 
@@ -35,8 +35,8 @@ class Devices:
         self.slices = tuple(slices)
         self._pools: dict[PoolName, list[ResourceSlice]] | None = None
         self._named: dict[tuple[str, str], dict[str, Device]] = {}
-        self._claims: dict[PoolName, list[Key]] | None = None
-        self._held: dict[PoolName, dict[str, list[Key]]] = {}
+        self._claims_by_pool: dict[PoolName, list[Key]] | None = None
+        self._claims_by_device: dict[PoolName, dict[str, list[Key]]] = {}
         self._holders: dict[Key, tuple[Holder, ...]] = {}
 
     def pool(self, driver: str, pool: str) -> list[ResourceSlice]:
@@ -56,38 +56,40 @@ class Devices:
 
     def attribute(self, device: DeviceID, name: str) -> DeviceAttribute | None:
         """An attribute by its full name, as constraints look it up: with its domain, else in the driver's own."""
-        found = self.get(device)
-        return None if found is None else found.attribute(name, device.driver)
+        published = self.get(device)
+        return None if published is None else published.attribute(name, device.driver)
 
     # -- holders --
 
     @property
-    def held(self) -> Mapping[PoolName, Sequence[Key]]:
+    def claims_by_pool(self) -> Mapping[PoolName, Sequence[Key]]:
         """The claims that hold devices of each pool, except through adminAccess."""
-        if self._claims is None:
-            self._claims = {}
-            for key, claim in self.state.all("ResourceClaim").items():
-                for pool in dict.fromkeys([_pool(result) for result in _results(claim)]):
-                    self._claims.setdefault(pool, []).append(key)
-        return self._claims
+        if self._claims_by_pool is None:
+            self._claims_by_pool = {}
+            for key, claim in self.state.objects("ResourceClaim").items():
+                for pool in dict.fromkeys([_pool_of(result) for result in _held_results(claim)]):
+                    self._claims_by_pool.setdefault(pool, []).append(key)
+        return self._claims_by_pool
 
-    def held_in(self, pool: PoolName) -> Mapping[str, list[Key]]:
+    def claims_by_device(self, pool: PoolName) -> Mapping[str, list[Key]]:
         """By name the devices of a pool that are held, and the claims that hold them."""
-        if pool not in self._held:
-            named = self._held[pool] = dict[str, list[Key]]()
-            for key in self.held.get(pool, ()):
-                for device in map(result_device, _results(self.state.get("ResourceClaim", key))):
+        if pool not in self._claims_by_device:
+            named = self._claims_by_device[pool] = dict[str, list[Key]]()
+            for key in self.claims_by_pool.get(pool, ()):
+                for device in map(
+                    allocated_device_id, _held_results(self.state.get("ResourceClaim", key))
+                ):
                     if (device.driver, device.pool) == pool:
                         named.setdefault(device.device, []).append(key)
-        return self._held[pool]
+        return self._claims_by_device[pool]
 
     def claims_of(self, device: DeviceID) -> list[Key]:
         """Claims holding the device, except through adminAccess."""
-        return self.held_in((device.driver, device.pool)).get(device.device, [])
+        return self.claims_by_device((device.driver, device.pool)).get(device.device, [])
 
-    def drawing_on(self, sets: Collection[tuple[str, str, str]]) -> list[DeviceID]:
+    def counter_consumers(self, sets: Collection[tuple[str, str, str]]) -> list[DeviceID]:
         """The held devices that consume counters of any of the sets, each by driver, pool and name."""
-        found = []
+        consumers = []
         for driver, pool in dict.fromkeys((driver, pool) for driver, pool, _ in sets):
             for item in self.pool(driver, pool):
                 for device in item.spec.devices:
@@ -96,8 +98,8 @@ class Devices:
                         (driver, pool, c.counter_set) in sets for c in device.consumes_counters
                     )
                     if takes and self.claims_of(identity):
-                        found.append(identity)
-        return found
+                        consumers.append(identity)
+        return consumers
 
     def holders(self, devices: Iterable[DeviceID]) -> tuple[Holder, ...]:
         """Holders of any of ``devices``: one entry for each claim and pod, those with the most devices first."""
@@ -105,13 +107,15 @@ class Devices:
         for device in devices:
             for key in self.claims_of(device):
                 by_claim.setdefault(key, []).append(device)
-        found: list[Holder] = []
-        for key, held in sorted(by_claim.items(), key=lambda item: (-len(item[1]), item[0])):
+        holders: list[Holder] = []
+        for key, claim_devices in sorted(
+            by_claim.items(), key=lambda item: (-len(item[1]), item[0])
+        ):
             if key not in self._holders:
                 self._holders[key] = tuple(self._holders_of(key))
-            named = tuple(str(device) for device in held)
-            found += [replace(holder, devices=named) for holder in self._holders[key]]
-        return tuple(found)
+            named = tuple(str(device) for device in claim_devices)
+            holders += [replace(holder, devices=named) for holder in self._holders[key]]
+        return tuple(holders)
 
     def _holders_of(self, key: Key) -> Iterator[Holder]:
         """The holders that a claim is, without its devices."""
@@ -150,33 +154,33 @@ class Devices:
             finished = (
                 None if pod is None and not self.state.has("Pod") else pod is None or ended(pod)
             )
-            owner = workload(pod)
+            owner = workload_of(pod)
             made_by = f"{owner[0]} {key[0]}/{owner[1]}" if owner is not None else None
             yield Holder("/".join(key), (), f"{key[0]}/{name}", since or None, finished, made_by)
 
 
-def is_left_over(state: ClusterState, holder: Holder) -> bool:
+def outlives_pod(state: ClusterState, holder: Holder) -> bool:
     """True if a claim holds its devices for a pod that has ended, or that is gone and took the claim with it. A pod
     that is merely not in the input may run."""
     if holder.pod is None or not holder.finished:
         return False
-    claim = state.get("ResourceClaim", key_of(holder.claim))
-    return state.get("Pod", key_of(holder.pod)) is not None or bool(
+    claim = state.get("ResourceClaim", parse_key(holder.claim))
+    return state.get("Pod", parse_key(holder.pod)) is not None or bool(
         text_at(claim, "metadata", "deletionTimestamp")
     )
 
 
-def _results(claim: Raw | None) -> list[Raw]:
+def _held_results(claim: Raw | None) -> list[Raw]:
     results = maps_at(claim, "status", "allocation", "devices", "results")
     return [result for result in results if result.get("adminAccess") is not True]
 
 
-def _pool(result: Raw) -> PoolName:
+def _pool_of(result: Raw) -> PoolName:
     driver, pool = result.get("driver"), result.get("pool")
     return driver if isinstance(driver, str) else "", pool if isinstance(pool, str) else ""
 
 
-def result_device(result: Raw) -> DeviceID:
+def allocated_device_id(result: Raw) -> DeviceID:
     """The device of one allocation result."""
     return DeviceID(text_at(result, "driver"), text_at(result, "pool"), text_at(result, "device"))
 
@@ -185,8 +189,8 @@ def ready_devices(state: ClusterState) -> frozenset[DeviceID]:
     """The devices that their drivers call ready in the status of a claim. dra.net no longer publishes an interface that
     it has moved into a pod: it scans its own network namespace (kubernetes-sigs/dranet pkg/inventory)."""
     return frozenset(
-        result_device(device)
-        for claim in state.all("ResourceClaim").values()
+        allocated_device_id(device)
+        for claim in state.objects("ResourceClaim").values()
         for device in maps_at(claim, "status", "devices")
         if any(
             c.get("type") == "Ready" and c.get("status") == "True"

@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
     from concurrent.futures import Future
 
-_TIMEOUT = 50  # seconds for each kubectl; it gives up by itself after --request-timeout
-_AT_ONCE = 6
-_PATIENCE = 3  # seconds after which it is told what a kubectl says that still runs
-_LONGEST = 1 << 16  # bytes of its standard error
-_SHORT = 240  # characters of an error that are shown whole
-WRAPPED = "is the kubectl on PATH a wrapper? kubectl itself prints whole lists"
-_REACHABLE = "is the cluster reachable? try: kubectl get nodes"
+_TIMEOUT_SECONDS = 50  # seconds for each kubectl; it gives up by itself after --request-timeout
+_MAX_PROCESSES = 6
+_PROGRESS_SECONDS = 3  # seconds after which it is told what a kubectl says that still runs
+_MAX_ERROR_BYTES = 1 << 16  # bytes of its standard error
+_MAX_MESSAGE_CHARS = 240  # characters of an error that are shown whole
+WRAPPER_HINT = "is the kubectl on PATH a wrapper? kubectl itself prints whole lists"
+_REACHABILITY_HINT = "is the cluster reachable? try: kubectl get nodes"
 # k8s.io/apiserver pkg/endpoints/handlers/responsewriters/errors.go forbiddenMessage
-_REFUSED = re.compile(r'User "(?P<user>[^"]*)" cannot list resource "(?P<resource>[^"]+)"')
-_LOG = re.compile(r"[EWI]\d{4} |Warning: ")  # klog's lines, and warnings of the API server
+_FORBIDDEN_LIST = re.compile(r'User "(?P<user>[^"]*)" cannot list resource "(?P<resource>[^"]+)"')
+_LOG_LINE = re.compile(r"[EWI]\d{4} |Warning: ")  # klog's lines, and warnings of the API server
 _SECRET = re.compile(r"\b(Bearer +|token=)[^\s\"',;]{8,}")  # what login helpers and -v=8 print
-_FAILED = (
+_ERROR_CODE = (
     1  # k8s.io/kubectl pkg/cmd/util/helpers.go DefaultErrorExitCode: no signal, no wrapper's code
 )
-_LIMITS = ("--chunk-size=500", "--request-timeout=30s", "--ignore-not-found")
+_LIMIT_OPTIONS = ("--chunk-size=500", "--request-timeout=30s", "--ignore-not-found")
 
 
 class Login(Struct, frozen=True):
@@ -65,7 +65,7 @@ class Login(Struct, frozen=True):
         return [word for option, value in chosen if value for word in (option, value)]
 
 
-class Result(Struct, frozen=True):
+class KubectlResult(Struct, frozen=True):
     """Exit code and output of one kubectl."""
 
     code: int
@@ -73,32 +73,34 @@ class Result(Struct, frozen=True):
     errors: str
 
     @property
-    def forbidden(self) -> bool:
+    def is_forbidden(self) -> bool:
         """True if the API server refused to show something."""
         return self.code != 0 and "Forbidden" in self.errors
 
     @property
-    def refused(self) -> frozenset[str]:
+    def refused_resources(self) -> frozenset[str]:
         """The resources (plural, without their group) that the API server refused to list, if that is all that failed;
         kubectl has printed the others, and a login helper may have said something beside."""
-        lines = _lines(self.errors)
-        found = [_REFUSED.search(line) for line in lines if line.startswith(_ERRORS)]
+        lines = _message_lines(self.errors)
+        matches = [
+            _FORBIDDEN_LIST.search(line) for line in lines if line.startswith(_ERROR_PREFIXES)
+        ]
         if (
-            self.code != _FAILED
-            or not all(found)
-            or any(line.startswith(_CRASHES) for line in lines)
+            self.code != _ERROR_CODE
+            or not all(matches)
+            or any(line.startswith(_CRASH_PREFIXES) for line in lines)
         ):
             return frozenset()
-        return frozenset(match["resource"] for match in found if match is not None)
+        return frozenset(match["resource"] for match in matches if match is not None)
 
     @property
     def user(self) -> str:
         """The user whom the API server refused."""
-        found = _REFUSED.search(self.errors)
-        return "" if found is None else found["user"]
+        match = _FORBIDDEN_LIST.search(self.errors)
+        return "" if match is None else match["user"]
 
     @property
-    def unknown_type(self) -> bool:
+    def is_unknown_type(self) -> bool:
         """True if the server does not have the resource."""
         return self.code != 0 and "doesn't have a resource type" in self.errors
 
@@ -106,13 +108,13 @@ class Result(Struct, frozen=True):
 def run(
     login: Login,
     *commands: Sequence[str],
-    tell: Callable[[str], None] = lambda _: None,
-    patience: float | None = None,
-) -> list[Result]:
-    """Runs several kubectl side by side and returns their results in order. ``tell`` is called with what one says that
+    progress: Callable[[str], None] = lambda _: None,
+    timeout_seconds: float | None = None,
+) -> list[KubectlResult]:
+    """Runs several kubectl side by side and returns their results in order. ``progress`` is called with what one says that
     takes long, such as where to log in.
 
-    Raises InputError if kubectl is not on PATH or does not answer within ``patience`` seconds.
+    Raises InputError if kubectl is not on PATH or does not answer within ``timeout_seconds`` seconds.
     """
     program = shutil.which("kubectl")
     if program is None:
@@ -120,55 +122,53 @@ def run(
             "kubectl is not on PATH",
             hint=f"install kubectl, or explain a dump: {program_name()} explain -f dump.yaml",
         )
-    limit = _TIMEOUT if patience is None else patience
+    limit = _TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds
     running: list[tuple[subprocess.Popen[bytes], IO[bytes]]] = []
     began = time.monotonic()
 
-    def one(command: Sequence[str]) -> Result:
+    def one(command: Sequence[str]) -> KubectlResult:
         # Files, no pipes: a login helper that outlives its kubectl keeps a pipe open. A session of its own: helpers end
         # with the kubectl that started them.
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-            process = _started([program, *login.arguments, *command], output, errors)
+            process = _start([program, *login.arguments, *command], output, errors)
             running.append((process, errors))
             try:
                 process.wait(limit)
             except subprocess.TimeoutExpired:
-                _end(process)
-                raise _no_answer(_written(errors), limit) from None
+                _kill(process)
+                raise _timeout_error(_read_errors(errors), limit) from None
             output.seek(0)
-            said = _written(errors)
+            said = _read_errors(errors)
             hidden = process.returncode == 0 and any(
-                line.startswith(_SERVER) for line in _lines(said)
+                line.startswith(_SERVER_PREFIX) for line in _message_lines(said)
             )  # by a wrapper
-            return Result(_FAILED if hidden else process.returncode, output.read(), said)
+            return KubectlResult(_ERROR_CODE if hidden else process.returncode, output.read(), said)
 
-    with _termination_raises(), ThreadPoolExecutor(_AT_ONCE) as pool:
+    with _termination_raises(), ThreadPoolExecutor(_MAX_PROCESSES) as pool:
         try:
             calls = [pool.submit(one, command) for command in commands]
-            left: Collection[Future[Result]] = calls
+            left: Collection[Future[KubectlResult]] = calls
             while left:
-                done, left = wait(left, _PATIENCE, FIRST_EXCEPTION)
+                done, left = wait(left, _PROGRESS_SECONDS, FIRST_EXCEPTION)
                 for call in done:
                     call.result()
                 words = [
-                    _last(_written(errors))
+                    _last_line(_read_errors(errors))
                     for process, errors in tuple(running)
                     if process.returncode is None
                 ]
                 if left and not done:
                     silent = f"waiting for kubectl ({time.monotonic() - began:.0f} s)"
-                    tell(f"kubectl says: {max(words)}" if any(words) else silent)
+                    progress(f"kubectl says: {max(words)}" if any(words) else silent)
             return [call.result() for call in calls]
         except BaseException:  # a timeout, Ctrl-C, SIGTERM: the pool must not wait for the others
             pool.shutdown(wait=False, cancel_futures=True)
             for process, _ in running:
-                _end(process)
+                _kill(process)
             raise
 
 
-def _started(
-    command: Sequence[str], output: IO[bytes], errors: IO[bytes]
-) -> subprocess.Popen[bytes]:
+def _start(command: Sequence[str], output: IO[bytes], errors: IO[bytes]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True
@@ -180,7 +180,7 @@ def _started(
         ) from error
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
     """Ends a kubectl and the programs that it started."""
     if process.returncode is None:
         with suppress(ProcessLookupError, PermissionError):
@@ -208,72 +208,79 @@ def _termination_raises() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _written(errors: IO[bytes]) -> str:
+def _read_errors(errors: IO[bytes]) -> str:
     """The standard error of a kubectl so far. The file's position is the program's own: it is not moved."""
     try:
-        return os.pread(errors.fileno(), _LONGEST, 0).decode(errors="replace")
+        return os.pread(errors.fileno(), _MAX_ERROR_BYTES, 0).decode(errors="replace")
     except ValueError:  # closed meanwhile
         return ""
 
 
-def _lines(errors: str) -> list[str]:
+def _message_lines(errors: str) -> list[str]:
     """The lines that are no log, without what logs in."""
     lines = _SECRET.sub(r"\1...", errors).splitlines()
-    return [line.strip() for line in lines if line.strip() and not _LOG.match(line)]
+    return [line.strip() for line in lines if line.strip() and not _LOG_LINE.match(line)]
 
 
-def _last(errors: str) -> str:
-    return (_lines(errors) or [""])[-1]
+def _last_line(errors: str) -> str:
+    return (_message_lines(errors) or [""])[-1]
 
 
-def _no_answer(errors: str, limit: float) -> InputError:
-    said = _last(errors)
+def _timeout_error(errors: str, limit: float) -> InputError:
+    message = _last_line(errors)
     return InputError(
-        f"kubectl did not answer within {limit:g} seconds" + (f"; it says: {said}" if said else ""),
-        hint="log in first, for example with kubectl get nodes" if said else _REACHABLE,
+        f"kubectl did not answer within {limit:g} seconds"
+        + (f"; it says: {message}" if message else ""),
+        hint="log in first, for example with kubectl get nodes" if message else _REACHABILITY_HINT,
     )
 
 
-def get_command(resources: str, scope: str | None = None, *options: str) -> list[str]:
-    """``get`` of one or several resources (``nodes,pods``) in namespace ``scope``, or everywhere."""
-    where = ["-n", scope] if scope else ["--all-namespaces"]
-    return ["get", resources, *where, "-o", "json", *_LIMITS, *options]
+def build_get(resources: str, scope: str | None = None, *options: str) -> list[str]:
+    """``list_objects`` of one or several resources (``nodes,pods``) in namespace ``scope``, or everywhere."""
+    scope_options = ["-n", scope] if scope else ["--all-namespaces"]
+    return ["get", resources, *scope_options, "-o", "json", *_LIMIT_OPTIONS, *options]
 
 
-def items(resources: str, result: Result, kinds: Collection[str] = ()) -> list[dict[str, Any]]:
-    """The objects that a ``get`` printed. Raises InputError if they are not a whole list, or not of ``kinds``, where
+def parse_list(
+    resources: str, result: KubectlResult, kinds: Collection[str] = ()
+) -> list[dict[str, Any]]:
+    """The objects that a ``list_objects`` printed. Raises InputError if they are not a whole list, or not of ``kinds``, where
     these are known."""
     if not result.output.strip():
         return []  # nothing found
     try:
-        found = json.loads(result.output)
+        value = json.loads(result.output)
     except (ValueError, RecursionError) as error:
         raise InputError(f"kubectl get {resources} did not print JSON: {error}") from error
-    kind = found.get("kind") if isinstance(found, dict) else None
-    listed = found.get("items") if isinstance(found, dict) else None
-    if not (isinstance(kind, str) and kind.endswith("List") and isinstance(listed, list)):
-        what = f"kind {kind}" if isinstance(kind, str) else "something else"
+    kind = value.get("kind") if isinstance(value, dict) else None
+    objects = value.get("items") if isinstance(value, dict) else None
+    if not (isinstance(kind, str) and kind.endswith("List") and isinstance(objects, list)):
+        description = f"kind {kind}" if isinstance(kind, str) else "something else"
         raise InputError(
-            f"kubectl get {resources} did not print a list of objects, but {what[:_SHORT]}"
-            + ("" if isinstance(listed, list) else ", without a list of items"),
-            hint=WRAPPED,
+            f"kubectl get {resources} did not print a list of objects, but {description[:_MAX_MESSAGE_CHARS]}"
+            + ("" if isinstance(objects, list) else ", without a list of items"),
+            hint=WRAPPER_HINT,
         )
-    if not all(map(_is_object, listed)):
+    if not all(map(_is_object, objects)):
         raise InputError(
-            f"kubectl get {resources} printed a list with items that are no objects", hint=WRAPPED
+            f"kubectl get {resources} printed a list with items that are no objects",
+            hint=WRAPPER_HINT,
         )
-    printed = [item["kind"] for item in listed] + [of for of in (kind.removesuffix("List"),) if of]
-    foreign = next((one for one in printed if kinds and one not in kinds), None)
-    if foreign is not None:
+    printed_kinds = [item["kind"] for item in objects] + [
+        of for of in (kind.removesuffix("List"),) if of
+    ]
+    foreign_kind = next((one for one in printed_kinds if kinds and one not in kinds), None)
+    if foreign_kind is not None:
         raise InputError(
-            f"kubectl get {resources} printed a list of kind {foreign[:_SHORT]}", hint=WRAPPED
+            f"kubectl get {resources} printed a list of kind {foreign_kind[:_MAX_MESSAGE_CHARS]}",
+            hint=WRAPPER_HINT,
         )
-    if not whole_list(found):
+    if not is_whole_list(value):
         raise InputError(
             f"kubectl get {resources} printed only a part of the list (metadata.continue)",
-            hint=WRAPPED,
+            hint=WRAPPER_HINT,
         )
-    return listed
+    return objects
 
 
 def _is_object(item: Any) -> bool:
@@ -285,41 +292,42 @@ def _is_object(item: Any) -> bool:
     )
 
 
-def whole_list(value: dict[str, Any]) -> bool:
+def is_whole_list(value: dict[str, Any]) -> bool:
     """False for a page of a list: k8s.io/apimachinery meta/v1 ListMeta.continue names what follows."""
     metadata = value.get("metadata")
     return not (isinstance(metadata, dict) and metadata.get("continue"))
 
 
-def get(resource: str, login: Login | None = None) -> list[dict[str, Any]]:
+def list_objects(resource: str, login: Login | None = None) -> list[dict[str, Any]]:
     """All objects of a resource in the whole cluster. Raises InputError if they cannot be read."""
-    (result,) = run(login or Login(), get_command(resource))
+    (result,) = run(login or Login(), build_get(resource))
     if result.code != 0:
-        raise failed(f"read {resource.partition('.')[0]}", result)
-    return items(resource, result)
+        raise command_error(f"read {resource.partition('.')[0]}", result)
+    return parse_list(resource, result)
 
 
-def served(group: str, version: str) -> frozenset[str]:
+def list_served_resources(group: str, version: str) -> frozenset[str]:
     """Resources that the API server serves in a version of a group; empty if it does not serve that version."""
     (result,) = run(Login(), ["get", "--raw", f"/apis/{group}/{version}", "--request-timeout=30s"])
     if result.code != 0:
         if "NotFound" in result.errors or "could not find the requested resource" in result.errors:
             return frozenset()
-        raise failed(f"read what the API server serves in {group}/{version}", result)
+        raise command_error(f"read what the API server serves in {group}/{version}", result)
     try:
-        found = json.loads(result.output)
+        value = json.loads(result.output)
     except (ValueError, RecursionError) as error:
         raise InputError(f"kubectl get --raw did not print JSON: {error}") from error
-    resources = found.get("resources") if isinstance(found, dict) else None
+    resources = value.get("resources") if isinstance(value, dict) else None
     if not isinstance(resources, list) or not all(isinstance(item, dict) for item in resources):
         raise InputError(
-            f"kubectl get --raw did not print what is served in {group}/{version}", hint=WRAPPED
+            f"kubectl get --raw did not print what is served in {group}/{version}",
+            hint=WRAPPER_HINT,
         )
     return frozenset(str(item.get("name")) for item in resources)
 
 
-_LOGIN = "getting credentials"  # k8s.io/client-go plugin/pkg/client/auth/exec
-_UNREACHABLE = (
+_LOGIN_FAILURE = "getting credentials"  # k8s.io/client-go plugin/pkg/client/auth/exec
+_CONNECTION_HINTS = (
     (
         "proxyconnect",
         "the proxy cannot be reached: are HTTPS_PROXY and proxy-url of the kubeconfig right?",
@@ -344,7 +352,7 @@ _UNREACHABLE = (
     ),
     ("certificate has expired", "the certificate in the kubeconfig has expired: get a new one"),
     ("x509", "the kubeconfig does not trust the server's certificate"),
-    (_LOGIN, "log in first, for example with kubectl get nodes"),
+    (_LOGIN_FAILURE, "log in first, for example with kubectl get nodes"),
     (
         "no configuration has been provided",
         "set KUBECONFIG or --kubeconfig, or name a file in place of the cluster",
@@ -355,61 +363,66 @@ _UNREACHABLE = (
 )
 
 
-def unreachable(errors: str) -> bool:
+def is_unreachable(errors: str) -> bool:
     """True if kubectl could not reach or log in to the cluster at all."""
-    return any(mark in errors for mark, _ in _UNREACHABLE)
+    return any(mark in errors for mark, _ in _CONNECTION_HINTS)
 
 
-def failed(task: str, result: Result) -> InputError:
+def command_error(task: str, result: KubectlResult) -> InputError:
     """One clear error from what kubectl wrote to standard error; a login program's own words go with it."""
     if result.code < 0:
         return InputError(
-            f"kubectl cannot {task}: it was ended by signal {-result.code} ({_signal(-result.code)})"
+            f"kubectl cannot {task}: it was ended by signal {-result.code} ({_signal_name(-result.code)})"
         )
     errors = result.errors
-    lines = _lines(errors) or [line.strip() for line in errors.splitlines() if line.strip()]
+    lines = _message_lines(errors) or [line.strip() for line in errors.splitlines() if line.strip()]
     if not lines:
         return InputError(
             f"kubectl cannot {task}: it ended with code {result.code}, without a message"
         )
-    reason = _reason(lines)
+    reason = _failure_reason(lines)
     words = next(
-        (line for line in reversed(lines[:-1]) if _LOGIN in reason and line != lines[-1]), ""
+        (line for line in reversed(lines[:-1]) if _LOGIN_FAILURE in reason and line != lines[-1]),
+        "",
     )
-    hint = next((hint for mark, hint in _UNREACHABLE if mark in errors), None)
-    said = f"{reason}. It says: {words}" if words else reason
-    said = said if len(said) <= 2 * _SHORT else f"{said[: 2 * _SHORT]} ..."
-    return InputError(f"kubectl cannot {task}: {said}", hint=hint)
+    hint = next((hint for mark, hint in _CONNECTION_HINTS if mark in errors), None)
+    message = f"{reason}. It says: {words}" if words else reason
+    message = (
+        message
+        if len(message) <= 2 * _MAX_MESSAGE_CHARS
+        else f"{message[: 2 * _MAX_MESSAGE_CHARS]} ..."
+    )
+    return InputError(f"kubectl cannot {task}: {message}", hint=hint)
 
 
-def _reason(lines: Sequence[str]) -> str:
+def _failure_reason(lines: Sequence[str]) -> str:
     """What went wrong: all lines of a short message, else the line that has the reason."""
-    page = next((found["title"] for line in lines if (found := _TITLE.search(line))), None)
-    if page is not None or any(line.lower().startswith(("<html", "<!doctype")) for line in lines):
-        return (
-            f"a proxy or gateway answered with a page of HTML{f' ({page.strip()})' if page else ''}"
-        )
-    crash = next((line for line in lines if line.startswith(_CRASHES)), None)
+    page_title = next((match["title"] for line in lines if (match := _TITLE.search(line))), None)
+    if page_title is not None or any(
+        line.lower().startswith(("<html", "<!doctype")) for line in lines
+    ):
+        return f"a proxy or gateway answered with a page of HTML{f' ({page_title.strip()})' if page_title else ''}"
+    crash = next((line for line in lines if line.startswith(_CRASH_PREFIXES)), None)
     if crash is not None:
         return crash
-    plain = [line for line in lines if not line.startswith(_USAGE)] or list(lines)
-    if _LOGIN in plain[-1]:
-        return _bare(plain[-1])
-    marked = [line for line in plain if line.startswith(_ERRORS)]
-    if len(marked) == 1 and len(plain) > 1 and sum(map(len, plain)) > _SHORT:
-        return _bare(marked[0])
+    messages = [line for line in lines if not line.startswith(_USAGE_PREFIXES)] or list(lines)
+    if _LOGIN_FAILURE in messages[-1]:
+        return _strip_prefix(messages[-1])
+    errors = [line for line in messages if line.startswith(_ERROR_PREFIXES)]
+    if len(errors) == 1 and len(messages) > 1 and sum(map(len, messages)) > _MAX_MESSAGE_CHARS:
+        return _strip_prefix(errors[0])
     return (
-        " ".join(map(_bare, dict.fromkeys(plain)))
-        if sum(map(len, plain)) <= _SHORT
-        else _bare((marked or plain)[-1])
+        " ".join(map(_strip_prefix, dict.fromkeys(messages)))
+        if sum(map(len, messages)) <= _MAX_MESSAGE_CHARS
+        else _strip_prefix((errors or messages)[-1])
     )
 
 
-def _bare(line: str) -> str:
+def _strip_prefix(line: str) -> str:
     return line.removeprefix("error: ").removeprefix("Error from server ").removeprefix("Error: ")
 
 
-def _signal(number: int) -> str:
+def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -417,17 +430,17 @@ def _signal(number: int) -> str:
 
 
 _TITLE = re.compile(r"<title>(?P<title>[^<]{1,120})", re.IGNORECASE)
-_CRASHES = (
+_CRASH_PREFIXES = (
     "panic:",
     "fatal error:",
     "runtime:",
     "Segmentation fault",
 )  # the Go runtime; stacks follow
-_SERVER = "Error from server"
-_ERRORS = (
+_SERVER_PREFIX = "Error from server"
+_ERROR_PREFIXES = (
     "error: ",
-    _SERVER,
+    _SERVER_PREFIX,
     "Error: ",
     "Unable to connect",
 )  # k8s.io/kubectl pkg/cmd/util/helpers.go
-_USAGE = ("See 'kubectl", "Usage:", "Examples:", "Options:")
+_USAGE_PREFIXES = ("See 'kubectl", "Usage:", "Examples:", "Options:")

@@ -95,9 +95,9 @@ def now_of(state: ClusterState) -> float | None:
     nodes; None if it has none of them."""
     if state.read_at is not None:
         return state.read_at
-    times = [text_at(lease, "spec", "renewTime") for lease in state.all("Lease").values()]
-    times += [_seen(event) for event in state.all("Event").values()]
-    for node in state.all("Node").values():
+    times = [text_at(lease, "spec", "renewTime") for lease in state.objects("Lease").values()]
+    times += [_seen(event) for event in state.objects("Event").values()]
+    for node in state.objects("Node").values():
         times += [
             text_at(condition, "lastHeartbeatTime")
             for condition in maps_at(node, "status", "conditions")
@@ -111,7 +111,7 @@ def newest_of(state: ClusterState) -> float | None:
     born = {
         text_at(value, "metadata", "creationTimestamp")
         for kind in ("Pod", "ResourceClaim")
-        for value in state.all(kind).values()
+        for value in state.objects(kind).values()
     }
     known = [now_of(state), *map(seconds, born)]
     return max((time for time in known if time is not None), default=None)

@@ -37,21 +37,21 @@ class LabelQuery(Struct, frozen=True):
         return all(term.matches(labels) for term in self.terms)
 
 
-def parse(text: str) -> LabelQuery:
+def parse_labels(text: str) -> LabelQuery:
     """``app=web,tier!=test,zone in (a, b),!canary``. Raises UsageError for anything else."""
     terms = []
     for part in re.split(r",(?![^(]*\))", text):
-        found = _TERM.fullmatch(part.strip())
-        if found is None or (found["no"] and (found["operator"] or found["word"])):
+        match = _TERM.fullmatch(part.strip())
+        if match is None or (match["no"] and (match["operator"] or match["word"])):
             raise UsageError(
                 f"-l cannot read {part.strip()!r}",
                 hint="-l app=web, -l 'app!=web', -l 'app in (web, api)', -l app, -l '!app'",
             )
-        if found["word"]:
-            values = frozenset(value.strip() for value in found["values"].split(","))
-            terms.append(Term(found["key"], values, found["word"] == "notin"))
-        elif found["operator"]:
-            terms.append(Term(found["key"], frozenset({found["value"]}), found["operator"] == "!="))
+        if match["word"]:
+            values = frozenset(value.strip() for value in match["values"].split(","))
+            terms.append(Term(match["key"], values, match["word"] == "notin"))
+        elif match["operator"]:
+            terms.append(Term(match["key"], frozenset({match["value"]}), match["operator"] == "!="))
         else:
-            terms.append(Term(found["key"], None, bool(found["no"])))
+            terms.append(Term(match["key"], None, bool(match["no"])))
     return LabelQuery(tuple(terms))

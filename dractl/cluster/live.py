@@ -13,14 +13,14 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.cluster import kubectl
-from dractl.cluster.kinds import KINDS
-from dractl.cluster.kubectl import Login, Result
-from dractl.cluster.paste import nameable
-from dractl.cluster.podgroups import resource_of
+from dractl.cluster.kinds import KINDS_BY_WORD
+from dractl.cluster.kubectl import KubectlResult, Login
+from dractl.cluster.podgroups import group_resource
 from dractl.cluster.pods import DEFAULT_SCHEDULER, is_pending, scheduler_name
 from dractl.cluster.rights import Rights, Unread
 from dractl.cluster.schedulers import config_maps, group_name, identify
-from dractl.cluster.state import ClusterState, Key, add, at, maps_at, text_at
+from dractl.cluster.shell import is_safe_name
+from dractl.cluster.state import ClusterState, Key, add_object, at, maps_at, text_at
 from dractl.errors import InputError
 
 __all__ = ["Live", "Login", "read"]
@@ -44,7 +44,7 @@ class _Resource(Struct, frozen=True):
 
     name: str
     kind: str
-    called: str = ""
+    note_name: str = ""
     namespaced: bool = True
     vital: bool = False
 
@@ -66,10 +66,10 @@ class _Call(Struct, frozen=True):
         return frozenset(resource.kind for resource in self.resources)
 
 
-_OTHER_PODS = "pods of other namespaces: what they use on a node is not counted"
-_PODS = "pods: what they use on a node is not counted"
+_NARROW_PODS_NOTE = "pods of other namespaces: what they use on a node is not counted"
+_HIDDEN_PODS_NOTE = "pods: what they use on a node is not counted"
 # Warnings of the scheduler repeat the pod's condition, and back-off repeats the state of the container.
-_NOISE = ("FailedScheduling", "BackOff")
+_REPEATED_REASONS = ("FailedScheduling", "BackOff")
 _EVENTS = _Resource("events", "Event", "events")
 _CALLS = (
     _Call(
@@ -93,7 +93,7 @@ _CALLS = (
     _Call(
         (
             _Resource("nodes", "Node", "nodes", namespaced=False, vital=True),
-            _Resource("pods", "Pod", _OTHER_PODS),
+            _Resource("pods", "Pod", _NARROW_PODS_NOTE),
             _Resource("namespaces", "Namespace", "labels of namespaces", namespaced=False),
             _Resource("resourcequotas", "ResourceQuota", "quotas"),
             _Resource("limitranges", "LimitRange", "LimitRanges"),
@@ -138,24 +138,28 @@ _CALLS = (
     ),
     _Call(
         (_EVENTS,),
-        (f"--field-selector=type=Warning,{','.join(f'reason!={reason}' for reason in _NOISE)}",),
+        (
+            f"--field-selector=type=Warning,{','.join(f'reason!={reason}' for reason in _REPEATED_REASONS)}",
+        ),
     ),
     _Call((_EVENTS,), ("--field-selector=reason=DeviceTaintManagerEviction",)),
 )
 VITAL = frozenset(resource.kind for call in _CALLS for resource in call.resources if resource.vital)
-_SPOKEN_OF = VITAL | {"Pod", "ResourceClaimTemplate", "DeviceTaintRule"}
-_VERSION = ("version", "-o", "json")
+_EXPLAINED_KINDS = VITAL | {"Pod", "ResourceClaimTemplate", "DeviceTaintRule"}
+_VERSION_COMMAND = ("version", "-o", "json")
 # The namespace of the context, the program that logs in, if there is one, and the context: no
 # address, no secret.
-_CONFIGURED = (
+_CONFIG_COMMAND = (
     "config",
     "view",
     "--minify",
     "-o",
     'jsonpath={..namespace}{"\\n"}{.users[*].user.exec.command}{"\n"}{.current-context}',
 )
-_LONG = 100  # characters of a version
-_GENERATIONS = 4  # of owners between a workload and its pods: RayJob, RayCluster; CronJob, Job
+_MAX_VERSION_CHARS = 100  # characters of a version
+_MAX_OWNER_GENERATIONS = (
+    4  # of owners between a workload and its pods: RayJob, RayCluster; CronJob, Job
+)
 
 
 def read(
@@ -166,72 +170,77 @@ def read(
     partly: bool = False,
     vital: frozenset[str] = VITAL,
     workloads: Sequence[str] = (),
-    tell: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Live:
     """Reads a cluster. ``namespace`` is that of the question, used where listing all namespaces is forbidden, or
     ``everywhere``; ``workloads`` are words for custom kinds that are asked about (``lws``): these are read too, and the
-    kinds between them and their pods. ``tell`` is called with what is being read.
+    kinds between them and their pods. ``progress`` is called with what is being read.
 
     ``partly``: the caller answers from what may be read (``state.rights``). Else the kinds of ``vital`` must be
     readable in the whole cluster: all that devices are compared with, or less.
 
     Raises InputError, with what to do, if kubectl is missing, cannot log in, or may not read what is needed.
     """
-    tell("reading the cluster")
+    progress("reading the cluster")
     began = time.time()
     calls = [
-        kubectl.get_command(",".join(r.name for r in call.resources), None, *call.options)
+        kubectl.build_get(",".join(r.name for r in call.resources), None, *call.options)
         for call in _CALLS
     ]
-    (configured,) = kubectl.run(login, _CONFIGURED, tell=tell)
+    (configured,) = kubectl.run(login, _CONFIG_COMMAND, progress=progress)
     if configured.code < 0:  # another code: there may be none, as in a pod
-        raise kubectl.failed("read the kubeconfig", configured)
+        raise kubectl.command_error("read the kubeconfig", configured)
     lines = [*configured.output.decode(errors="replace").split("\n"), "", ""]
     own_namespace, program, context = (line.strip() for line in lines[:3])
-    if own_namespace and not nameable(own_namespace):
+    if own_namespace and not is_safe_name(own_namespace):
         raise InputError(
             f"kubectl config view printed {own_namespace[:80]!r} as the namespace",
-            hint=kubectl.WRAPPED,
+            hint=kubectl.WRAPPER_HINT,
         )
     alone = 1 if program else 0  # it asks for a login once, and not in each call
-    commands = [_VERSION, *calls]
-    first = kubectl.run(login, *commands[:alone], tell=tell)
-    version, *results = [*first, *kubectl.run(login, *commands[alone:], tell=tell)]
-    if version.code != 0 and kubectl.unreachable(version.errors):
-        raise kubectl.failed("reach the cluster", version)
+    commands = [_VERSION_COMMAND, *calls]
+    first = kubectl.run(login, *commands[:alone], progress=progress)
+    version, *results = [*first, *kubectl.run(login, *commands[alone:], progress=progress)]
+    if version.code != 0 and kubectl.is_unreachable(version.errors):
+        raise kubectl.command_error("reach the cluster", version)
     where = namespace or own_namespace or "default"
     reading = _Reading(login, where, {}, {}, [], [], set())
-    reading.take(_CALLS, results)
+    reading.add_results(_CALLS, results)
     rights = reading.rights()
-    _check(rights, where, frozenset() if partly else vital, everywhere=everywhere)
-    reading.again()
-    scope = None if everywhere and not rights.narrow("Pod") else where
+    _check_rights(rights, where, frozenset() if partly else vital, everywhere=everywhere)
+    reading.reread_inconsistent()
+    scope = None if everywhere and not rights.namespaced_only("Pod") else where
     named: dict[str, str] = {}
     for word in workloads:
-        if KINDS.get(word.lower()) is not None:
+        if KINDS_BY_WORD.get(word.lower()) is not None:
             continue
-        tell(f"reading {word}")
-        found = reading.optional(word, scope)
+        progress(f"reading {word}")
+        found = reading.read_optional(word, scope)
         named |= {word.lower(): text_at(item, "kind") for item in found[:1]}
-    reading.owners(scope, tell)
+    reading.read_owners(scope, progress)
     for resource in dict.fromkeys(
-        filter(None, map(resource_of, reading.kinds.get("Pod", {}).values()))
+        filter(None, map(group_resource, reading.kinds.get("Pod", {}).values()))
     ):
-        reading.optional(
+        reading.read_optional(
             resource, scope, "Workload" if resource.startswith("workloads") else "PodGroup"
         )
-    reading.other_schedulers(scope)
-    notes = dict.fromkeys((*_notes(rights, partly=partly), *reading.notes))
+    reading.read_schedulers(scope)
+    notes = dict.fromkeys((*_unread_notes(rights, partly=partly), *reading.notes))
     state = ClusterState(
-        reading.kinds, release=_release(version.output), rights=reading.rights(), read_at=began
+        reading.kinds,
+        release=_parse_release(version.output),
+        rights=reading.rights(),
+        read_at=began,
     )
     return Live(state, where, tuple(notes), named, context if context.isprintable() else "")
 
 
-def _check(rights: Rights, namespace: str, vital: frozenset[str], *, everywhere: bool) -> None:
+def _check_rights(
+    rights: Rights, namespace: str, vital: frozenset[str], *, everywhere: bool
+) -> None:
     """Raises InputError if what may be read is too little. Without anything ``vital`` pods or claims are enough."""
     unread = [one for one in rights.unread if one.kind in vital]
-    if not vital and len(rights.hidden("Pod", "ResourceClaim")) == 2:
+    if not vital and len(rights.unreadable("Pod", "ResourceClaim")) == 2:
         tried = (
             f"in all namespaces or in namespace {namespace} alone"
             if everywhere
@@ -240,7 +249,7 @@ def _check(rights: Rights, namespace: str, vital: frozenset[str], *, everywhere:
         raise InputError(
             f"neither pods nor claims may be read {tried}",
             hint="-n NAMESPACE asks about another one; an administrator can allow it: "
-            + rights.allowing("Pod", "ResourceClaim"),
+            + rights.grant_commands("Pod", "ResourceClaim"),
         )
     if not unread:
         return
@@ -248,14 +257,14 @@ def _check(rights: Rights, namespace: str, vital: frozenset[str], *, everywhere:
     user = f"user {rights.user}" if rights.user else "this user"
     raise InputError(
         f"{user} may not list {names} in the whole cluster, which the answer needs",
-        hint=f"an administrator can allow it: {rights.allowing(*vital)}",
+        hint=f"an administrator can allow it: {rights.grant_commands(*vital)}",
     )
 
 
-def _notes(rights: Rights, *, partly: bool) -> list[str]:
+def _unread_notes(rights: Rights, *, partly: bool) -> list[str]:
     """What may not be read, but for what an answer from what may be read (``partly``) speaks of itself."""
-    if partly and rights.narrow("Pod"):
-        (pods,) = rights.narrow("Pod")
+    if partly and rights.namespaced_only("Pod"):
+        (pods,) = rights.namespaced_only("Pod")
         notes = [
             f"only namespace {pods.namespace} is looked at: pods of other namespaces may not be read"
         ]
@@ -263,12 +272,14 @@ def _notes(rights: Rights, *, partly: bool) -> list[str]:
         notes = []
     hidden = {one.kind for one in rights.unread if not one.namespace or one.kind == "Pod"}
     refused = [
-        _PODS if resource.kind == "Pod" and rights.hidden("Pod") else resource.called
+        _HIDDEN_PODS_NOTE
+        if resource.kind == "Pod" and rights.unreadable("Pod")
+        else resource.note_name
         for call in _CALLS
         for resource in call.resources
         if resource.kind in hidden
-        and resource.called
-        and not (partly and resource.kind in _SPOKEN_OF)
+        and resource.note_name
+        and not (partly and resource.kind in _EXPLAINED_KINDS)
     ]
     return [
         *notes,
@@ -299,15 +310,15 @@ class _Reading(Struct, frozen=True):
         }
         return Rights(tuple(self.unread), next(iter(self.users), ""), served)
 
-    def take(self, calls: Sequence[_Call], results: Sequence[Result]) -> None:
+    def add_results(self, calls: Sequence[_Call], results: Sequence[KubectlResult]) -> None:
         """Adds what the calls printed. What may not be listed in the whole cluster is asked for in one namespace."""
         narrower: list[_Call] = []
         for call, result in zip(calls, results, strict=True):
-            left = self._take(call, result)
+            left = self._add_result(call, result)
             if left.resources:
                 narrower.append(left)
         commands = [
-            kubectl.get_command(
+            kubectl.build_get(
                 ",".join(r.name for r in call.resources), self.namespace, *call.options
             )
             for call in narrower
@@ -315,35 +326,39 @@ class _Reading(Struct, frozen=True):
         for call, result in zip(
             narrower, kubectl.run(self.login, *commands) if commands else (), strict=True
         ):
-            self._take_narrow(call, result)
+            self._add_namespaced_result(call, result)
 
-    def again(self) -> None:
+    def reread_inconsistent(self) -> None:
         """Reads pods and claims once more if a pod names a claim that was not listed: the claim may have been created
         between the calls that list them. Now pods come first, by one kubectl. Of those whose claims are still missing
         the ones that are gone by then are left out: claims are deleted with their pods."""
-        if not self._torn() or {one.kind for one in self.unread} & {"Pod", "ResourceClaim"}:
+        if not self._pods_with_missing_claims() or {one.kind for one in self.unread} & {
+            "Pod",
+            "ResourceClaim",
+        }:
             return
         both = {r.kind: r for call in _CALLS for r in call.resources}
         names = both["Pod"].name, both["ResourceClaim"].name
-        (result,) = kubectl.run(self.login, kubectl.get_command(",".join(names)))
+        (result,) = kubectl.run(self.login, kubectl.build_get(",".join(names)))
         if result.code != 0:
             return
         for kind in ("Pod", "ResourceClaim"):
             self.kinds[kind] = {}
-        self._add(kubectl.items("pods", result, ("Pod", "ResourceClaim")))
-        torn = self._torn()
+        self._add_objects(kubectl.parse_list("pods", result, ("Pod", "ResourceClaim")))
+        torn = self._pods_with_missing_claims()
         if not torn:
             return
-        (result,) = kubectl.run(self.login, kubectl.get_command(names[0]))
+        (result,) = kubectl.run(self.login, kubectl.build_get(names[0]))
         if result.code == 0:
             there = {
-                text_at(pod, "metadata", "uid") for pod in kubectl.items("pods", result, ("Pod",))
+                text_at(pod, "metadata", "uid")
+                for pod in kubectl.parse_list("pods", result, ("Pod",))
             }
             for key in torn:
                 if text_at(self.kinds["Pod"][key], "metadata", "uid") not in there:
                     del self.kinds["Pod"][key]
 
-    def _torn(self) -> list[Key]:
+    def _pods_with_missing_claims(self) -> list[Key]:
         """The pods that still wait for a node, and have a generated claim that is not among the claims, or on its way
         out."""
         claims = self.kinds.get("ResourceClaim", {})
@@ -359,15 +374,19 @@ class _Reading(Struct, frozen=True):
             )
         ]
 
-    def _take(self, call: _Call, result: Result) -> _Call:
+    def _add_result(self, call: _Call, result: KubectlResult) -> _Call:
         """Adds what one call printed, and returns what is to be read in one namespace. If it failed for another reason
         than that something is forbidden, asks for each of its resources alone to learn which."""
-        if result.code == 0 or result.refused:
-            self._add(kubectl.items(call.resources[0].plural, result, call.kinds))
-            if result.refused:
+        if result.code == 0 or result.refused_resources:
+            self._add_objects(kubectl.parse_list(call.resources[0].plural, result, call.kinds))
+            if result.refused_resources:
                 self.users.append(result.user)
-            refused = [resource for resource in call.resources if resource.plural in result.refused]
-            self._refuse(resource for resource in refused if not resource.namespaced)
+            refused = [
+                resource
+                for resource in call.resources
+                if resource.plural in result.refused_resources
+            ]
+            self._record_unread(resource for resource in refused if not resource.namespaced)
             for resource in call.resources:  # known, be there any or none
                 if resource not in refused:
                     self.kinds.setdefault(resource.kind, {})
@@ -375,34 +394,38 @@ class _Reading(Struct, frozen=True):
                 tuple(resource for resource in refused if resource.namespaced), call.options
             )
         if len(call.resources) == 1:
-            self._fail(call.resources[0], result)
+            self._record_unserved(call.resources[0], result)
             return _Call(())
         alone = [_Call((resource,), call.options) for resource in call.resources]
         results = kubectl.run(
             self.login,
-            *(kubectl.get_command(each.resources[0].name, None, *each.options) for each in alone),
+            *(kubectl.build_get(each.resources[0].name, None, *each.options) for each in alone),
         )
-        left = [self._take(each, one) for each, one in zip(alone, results, strict=True)]
+        left = [self._add_result(each, one) for each, one in zip(alone, results, strict=True)]
         return _Call(tuple(resource for each in left for resource in each.resources), call.options)
 
-    def _take_narrow(self, call: _Call, result: Result) -> None:
-        if result.code != 0 and not result.refused:
-            raise kubectl.failed(
+    def _add_namespaced_result(self, call: _Call, result: KubectlResult) -> None:
+        if result.code != 0 and not result.refused_resources:
+            raise kubectl.command_error(
                 f"read {call.resources[0].plural} in namespace {self.namespace}", result
             )
-        self._add(kubectl.items(call.resources[0].plural, result, call.kinds))
-        self._refuse(resource for resource in call.resources if resource.plural in result.refused)
-        self._refuse((r for r in call.resources if r.plural not in result.refused), self.namespace)
+        self._add_objects(kubectl.parse_list(call.resources[0].plural, result, call.kinds))
+        self._record_unread(
+            resource for resource in call.resources if resource.plural in result.refused_resources
+        )
+        self._record_unread(
+            (r for r in call.resources if r.plural not in result.refused_resources), self.namespace
+        )
 
-    def _refuse(self, resources: Iterable[_Resource], namespace: str = "") -> None:
+    def _record_unread(self, resources: Iterable[_Resource], namespace: str = "") -> None:
         self.unread.update(
             (Unread(resource.kind, resource.name, namespace), None) for resource in resources
         )
 
-    def _fail(self, resource: _Resource, result: Result) -> None:
+    def _record_unserved(self, resource: _Resource, result: KubectlResult) -> None:
         """Raises InputError unless this release does not have the resource and can do without it."""
-        if not result.unknown_type:
-            raise kubectl.failed(f"read {resource.plural}", result)
+        if not result.is_unknown_type:
+            raise kubectl.command_error(f"read {resource.plural}", result)
         if resource.vital:
             raise InputError(
                 f"the cluster serves no {resource.plural}: dynamic resource allocation is off, or its API group "
@@ -411,25 +434,27 @@ class _Reading(Struct, frozen=True):
             )
         self.unserved.add(resource.kind)
 
-    def optional(self, resource: str, scope: str | None, kind: str = "") -> list[dict[str, Any]]:
+    def read_optional(
+        self, resource: str, scope: str | None, kind: str = ""
+    ) -> list[dict[str, Any]]:
         """Reads all objects of a resource; none if the cluster does not have it or it may not be read. With ``kind``
         it is known afterwards that there is none of it."""
-        (result,) = kubectl.run(self.login, kubectl.get_command(resource, scope))
-        if result.unknown_type:
+        (result,) = kubectl.run(self.login, kubectl.build_get(resource, scope))
+        if result.is_unknown_type:
             return []
-        if result.forbidden:
+        if result.is_forbidden:
             self.notes.append(f"not allowed to read {resource}: ask about their pods one by one")
             self.unread[Unread(kind or resource, resource)] = None
             return []
         if result.code != 0:
-            raise kubectl.failed(f"read {resource.partition('.')[0]}", result)
-        found = kubectl.items(resource, result, (kind,) if kind else ())
+            raise kubectl.command_error(f"read {resource.partition('.')[0]}", result)
+        found = kubectl.parse_list(resource, result, (kind,) if kind else ())
         if kind:
             self.kinds.setdefault(kind, {})
-        self._add(found)
+        self._add_objects(found)
         return found
 
-    def other_schedulers(self, scope: str | None) -> None:
+    def read_schedulers(self, scope: str | None) -> None:
         """Read the groups that pending pods of other schedulers name, and the configuration of
         second kube-schedulers where a pod names a scheduler that nobody knows."""
         pods = [pod for pod in self.kinds.get("Pod", {}).values() if is_pending(pod)]
@@ -444,29 +469,29 @@ class _Reading(Struct, frozen=True):
             and group_name(pod, facts)
         }
         for resource in sorted(groups):
-            command = kubectl.get_command(resource, scope)
-            if not self._read(command, resource, "PodGroup"):
+            command = kubectl.build_get(resource, scope)
+            if not self._read_silently(command, resource, "PodGroup"):
                 self.notes.append(f"{resource} cannot be read: its scheduler's words are missing")
         if None in schedulers.values():
             for namespace, name in config_maps(state):
                 option = f"--field-selector=metadata.name={name}"
-                command = kubectl.get_command("configmaps", namespace, option)
-                self._read(command, "configmaps", "ConfigMap")
+                command = kubectl.build_get("configmaps", namespace, option)
+                self._read_silently(command, "configmaps", "ConfigMap")
 
-    def _read(self, command: list[str], resource: str, kind: str) -> bool:
+    def _read_silently(self, command: list[str], resource: str, kind: str) -> bool:
         """Read objects that an answer can do without; False if they cannot be read."""
         (result,) = kubectl.run(self.login, command)
         if result.code == 0:
-            self._add(kubectl.items(resource, result, (kind,)))
+            self._add_objects(kubectl.parse_list(resource, result, (kind,)))
         return result.code == 0
 
-    def owners(self, scope: str | None, tell: Callable[[str], None]) -> None:
+    def read_owners(self, scope: str | None, progress: Callable[[str], None]) -> None:
         """Reads the custom kinds that own pods, and their owners, for a few generations."""
         known = {"Node"}  # owns the pods that its kubelet makes from files
         newest = [
             value for key, value in self.kinds.get("Pod", {}).items() if scope in (None, key[0])
         ]
-        for _ in range(_GENERATIONS):
+        for _ in range(_MAX_OWNER_GENERATIONS):
             owners = {
                 (text_at(owner, "kind"), text_at(owner, "apiVersion"))
                 for value in newest
@@ -475,7 +500,9 @@ class _Reading(Struct, frozen=True):
             wanted = sorted(
                 (kind, version)
                 for kind, version in owners
-                if kind not in known and not self.kinds.get(kind) and not _is_read(kind, version)
+                if kind not in known
+                and not self.kinds.get(kind)
+                and not _is_always_read(kind, version)
             )
             newest = [
                 value
@@ -484,23 +511,23 @@ class _Reading(Struct, frozen=True):
                 for value in self.kinds.get(kind, {}).values()
             ]
             for kind, api_version in wanted:
-                tell(f"reading {kind}")
+                progress(f"reading {kind}")
                 group, _, version = api_version.rpartition("/")
                 resource = ".".join(filter(None, (kind.lower(), version, group)))
-                if nameable(
+                if is_safe_name(
                     resource
                 ):  # an API server takes any text here, and kubectl reads "--raw=..." as an option
-                    newest += self.optional(resource, scope)
+                    newest += self.read_optional(resource, scope)
             known |= {kind for kind, _ in owners}
             if not newest:
                 return
 
-    def _add(self, objects: Sequence[dict[str, Any]]) -> None:
+    def _add_objects(self, objects: Sequence[dict[str, Any]]) -> None:
         for item in objects:
-            add(self.kinds, item, self.namespace)
+            add_object(self.kinds, item, self.namespace)
 
 
-def _is_read(kind: str, api_version: str) -> bool:
+def _is_always_read(kind: str, api_version: str) -> bool:
     """True for a kind that is read of every cluster: it was refused, or there is none."""
     group = api_version.rpartition("/")[0]
     return any(
@@ -510,7 +537,7 @@ def _is_read(kind: str, api_version: str) -> bool:
     )
 
 
-def _release(output: bytes) -> str | None:
+def _parse_release(output: bytes) -> str | None:
     try:
         server = at(json.loads(output), "serverVersion")
     except (ValueError, RecursionError):
@@ -524,6 +551,8 @@ def _release(output: bytes) -> str | None:
     version, named = text_at(server, "gitVersion").removeprefix("v"), f"{major}.{minor[0]}"
     return (
         version
-        if version.startswith(f"{named}.") and nameable(version) and len(version) <= _LONG
+        if version.startswith(f"{named}.")
+        and is_safe_name(version)
+        and len(version) <= _MAX_VERSION_CHARS
         else named
     )

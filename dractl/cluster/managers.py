@@ -11,15 +11,15 @@ from msgspec import Struct
 
 from dractl.cluster.changes import Change, Patch, parse_target
 from dractl.cluster.state import ClusterState, Key, at, map_at, maps_at, text_at
-from dractl.cluster.workloads import controller
+from dractl.cluster.workloads import controller_of
 from dractl.objects import Raw
 
-_FLUX = (
+_FLUX_CONTROLLERS = (
     ("kustomize.toolkit.fluxcd.io/", "Flux Kustomization", "in git"),
     ("helm.toolkit.fluxcd.io/", "Flux HelmRelease", "in its values"),
 )
 # Last parts of the keys with which people and tools (JupyterHub, CI systems) say whose a pod is, and how long it stays.
-_WHOSE = (
+_OWNER_KEYS = (
     "owner",
     "username",
     "user",
@@ -31,16 +31,16 @@ _WHOSE = (
     "team",
     "managed-by",
 )
-_WHY = ("keep", "keep-until", "purpose", "note", "description", "reason", "ticket")
+_PURPOSE_KEYS = ("keep", "keep-until", "purpose", "note", "description", "reason", "ticket")
 _TOLD, _LONG = 2, 60  # such keys, characters of a value
-_NOT_MAKERS = ("kubelet", "kube-scheduler", "kube-controller-manager")
+_SYSTEM_CLIENTS = ("kubelet", "kube-scheduler", "kube-controller-manager")
 
 
 class Manager(Struct, frozen=True):
     """Who manages an object, and where a change of it belongs; ``reverts``: a change by hand is undone at once."""
 
     name: str
-    where: str
+    change_location: str
     reverts: bool = True
 
     @property
@@ -49,40 +49,42 @@ class Manager(Struct, frozen=True):
         undoes = (
             "undoes what is changed by hand" if self.reverts else "undoes it with its next upgrade"
         )
-        return f"change it {self.where}: {self.name} {undoes}"
+        return f"change it {self.change_location}: {self.name} {undoes}"
 
 
-def manager(state: ClusterState, changes: Iterable[Change]) -> Manager | None:
+def find_manager(state: ClusterState, changes: Iterable[Change]) -> Manager | None:
     """The manager of the first object that changes patch and somebody manages; None if nobody does."""
     for change in changes:
         if not isinstance(change, Patch):
             continue
         kind, key = parse_target(change.target)
-        scaled = any(str(o["path"]) == "/spec/replicas" for o in change.operations)
-        found = (autoscaler(state, kind, key) if scaled else None) or of_object(
+        changes_replicas = any(str(o["path"]) == "/spec/replicas" for o in change.operations)
+        manager = (find_autoscaler(state, kind, key) if changes_replicas else None) or manager_of(
             state.get(kind, key)
         )
-        if found is not None and not all(
+        if manager is not None and not all(
             str(o["path"]).startswith("/metadata/") for o in change.operations
         ):
-            return found
+            return manager
     return None
 
 
-def of_object(value: Raw | None) -> Manager | None:
+def manager_of(value: Raw | None) -> Manager | None:
     """The tool that applies an object; None if nobody does."""
     labels, annotations = (
         map_at(value, "metadata", "labels"),
         map_at(value, "metadata", "annotations"),
     )
-    tracked = str(annotations.get("argocd.argoproj.io/tracking-id") or "").partition(":")[0]
-    application = tracked or labels.get("argocd.argoproj.io/instance")
+    tracked_application = str(annotations.get("argocd.argoproj.io/tracking-id") or "").partition(
+        ":"
+    )[0]
+    application = tracked_application or labels.get("argocd.argoproj.io/instance")
     if application:
         return Manager(f"Argo CD application {application}", "in git")
-    for prefix, what, where in _FLUX:
+    for prefix, kind, location in _FLUX_CONTROLLERS:
         if labels.get(f"{prefix}name"):
             namespace = labels.get(f"{prefix}namespace")
-            return Manager(f"{what} {namespace}/{labels[f'{prefix}name']}", where)
+            return Manager(f"{kind} {namespace}/{labels[f'{prefix}name']}", location)
     if labels.get("app.kubernetes.io/managed-by") == "Helm":
         release = (
             annotations.get("meta.helm.sh/release-name")
@@ -93,33 +95,31 @@ def of_object(value: Raw | None) -> Manager | None:
     return None
 
 
-def autoscaler(state: ClusterState, kind: str, key: Key) -> Manager | None:
+def find_autoscaler(state: ClusterState, kind: str, key: Key) -> Manager | None:
     """The HorizontalPodAutoscaler that writes the replicas of a workload; None if none does."""
-    for own, value in state.all("HorizontalPodAutoscaler").items():
+    for autoscaler_key, value in state.objects("HorizontalPodAutoscaler").items():
         target = map_at(value, "spec", "scaleTargetRef")
-        if own[0] == key[0] and (text_at(target, "kind"), text_at(target, "name")) == (
+        if autoscaler_key[0] == key[0] and (text_at(target, "kind"), text_at(target, "name")) == (
             kind,
             key[1],
         ):
             least, most = at(value, "spec", "minReplicas") or 1, at(value, "spec", "maxReplicas")
-            name = (
-                f"HorizontalPodAutoscaler {'/'.join(own)} (minReplicas {least}, maxReplicas {most})"
-            )
-            scaled = controller(
+            name = f"HorizontalPodAutoscaler {'/'.join(autoscaler_key)} (minReplicas {least}, maxReplicas {most})"
+            scaled_object = controller_of(
                 value
             )  # kedacore/keda controllers/keda/hpa.go newHPAForScaledObject
-            if scaled is not None and text_at(scaled, "kind") == "ScaledObject":
-                name = f"KEDA ScaledObject {own[0]}/{text_at(scaled, 'name')} (of {name})"
+            if scaled_object is not None and text_at(scaled_object, "kind") == "ScaledObject":
+                name = f"KEDA ScaledObject {autoscaler_key[0]}/{text_at(scaled_object, 'name')} (of {name})"
                 return Manager(name, "in minReplicaCount and maxReplicaCount")
             return Manager(name, "in minReplicas and maxReplicas")
     return None
 
 
-def whose(value: Raw | None) -> str:
+def describe_ownership(value: Raw | None) -> str:
     """What an object says of whose it is, for one that no controller makes: its labels and annotations, an owner that
     does not control it, else the first client that wrote it. Empty where nothing does."""
-    found: dict[str, str] = {}
-    for words in (_WHOSE, _WHY):
+    notes: dict[str, str] = {}
+    for words in (_OWNER_KEYS, _PURPOSE_KEYS):
         for noun, field in (("annotation", "annotations"), ("label", "labels")):
             for key, text in map_at(value, "metadata", field).items():
                 if (
@@ -127,15 +127,15 @@ def whose(value: Raw | None) -> str:
                     and isinstance(text, str)
                     and text.strip()
                 ):
-                    found.setdefault(key, f"{noun} {key}: {' '.join(text.split())[:_LONG]}")
-    told = list(found.values())[:_TOLD]
-    told += [
+                    notes.setdefault(key, f"{noun} {key}: {' '.join(text.split())[:_LONG]}")
+    parts = list(notes.values())[:_TOLD]
+    parts += [
         f"owner {text_at(o, 'kind')} {text_at(o, 'name')}"
         for o in maps_at(value, "metadata", "ownerReferences")
     ]
     clients = [
         (text_at(entry, "time"), text_at(entry, "manager"))
         for entry in maps_at(value, "metadata", "managedFields")
-        if not text_at(entry, "subresource") and text_at(entry, "manager") not in _NOT_MAKERS
+        if not text_at(entry, "subresource") and text_at(entry, "manager") not in _SYSTEM_CLIENTS
     ]
-    return ", ".join(told) or (f"written by {min(clients)[1]}" if clients else "")
+    return ", ".join(parts) or (f"written by {min(clients)[1]}" if clients else "")

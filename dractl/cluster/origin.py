@@ -26,7 +26,7 @@ class Origin(Struct, frozen=True):
         if self.live and not self.context:
             names.insert(0, "the cluster of kubectl")
         server = [f"Kubernetes {self.server}"] if self.live and self.server else []
-        time = self._moment("%Y-%m-%d %H:%M UTC")
+        time = self._format_time("%Y-%m-%d %H:%M UTC")
         read = [f"{'read' if self.live else 'newest time'} {time}"] if time else []
         return ", ".join((*(names or ["described machines"]), *server, *read))
 
@@ -36,13 +36,13 @@ class Origin(Struct, frozen=True):
             "context": self.context,
             "serverVersion": self.server if self.live else "",
             "files": list(self.files),
-            "time": self._moment("%Y-%m-%dT%H:%M:%SZ"),
+            "time": self._format_time("%Y-%m-%dT%H:%M:%SZ"),
         }
         return {name: value for name, value in values.items() if value}
 
-    def _moment(self, form: str) -> str:
+    def _format_time(self, form: str) -> str:
         return datetime.fromtimestamp(self.time, UTC).strftime(form) if self.time else ""
 
 
-NOWHERE = Origin()
+NO_ORIGIN = Origin()
 """Of objects that were made, as in a library's use."""

@@ -15,7 +15,7 @@ from dractl.objects import Raw
 _LABELS = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
 
 
-def group_of(pod: Raw) -> tuple[str, ...]:
+def group_reference(pod: Raw) -> tuple[str, ...]:
     """What a pod says of its group: ``(PodGroup)``; in 1.35 ``(Workload, pod group, replica)``; empty without one."""
     name = text_at(pod, "spec", "schedulingGroup", "podGroupName")
     if name:
@@ -27,9 +27,9 @@ def group_of(pod: Raw) -> tuple[str, ...]:
     return next(((str(labels[key]),) for key in _LABELS if labels.get(key)), ())
 
 
-def resource_of(pod: Raw) -> str:
+def group_resource(pod: Raw) -> str:
     """The resource that has the object of a pod's group; empty without one."""
-    group = group_of(pod)
+    group = group_reference(pod)
     if len(group) > 1:
         return "workloads.scheduling.k8s.io"
     if text_at(pod, "spec", "schedulingGroup", "podGroupName"):
@@ -37,10 +37,10 @@ def resource_of(pod: Raw) -> str:
     return "podgroups.scheduling.x-k8s.io" if group else ""
 
 
-def object_of(pod: Raw) -> tuple[str, Key] | None:
+def group_object(pod: Raw) -> tuple[str, Key] | None:
     """Kind and key of the object that kube-scheduler reads for a pod's group; None for a pod without a group, and for
     groups of other schedulers."""
-    group = group_of(pod)
+    group = group_reference(pod)
     if not group or not (
         map_at(pod, "spec", "schedulingGroup") or map_at(pod, "spec", "workloadRef")
     ):
@@ -49,16 +49,16 @@ def object_of(pod: Raw) -> tuple[str, Key] | None:
     return kind, (text_at(pod, "metadata", "namespace") or DEFAULT_NAMESPACE, group[0])
 
 
-class PodGroup(Struct, frozen=True):
+class GangGroup(Struct, frozen=True):
     """The group that kube-scheduler places a pod with: kind and key of its object, and the object, None where the input
-    lacks it. ``own`` is what the pod says of it, ``minimum`` how many pods start together (None: it is no gang),
+    lacks it. ``own`` is what the pod says of it, ``min_count`` how many pods start together (None: it is no gang),
     ``topology`` the node label of which its pods must have one value (empty: none)."""
 
     kind: str
     key: Key
     value: Raw | None
     own: tuple[str, ...]
-    minimum: int | None
+    min_count: int | None
     topology: str
 
     @property
@@ -76,8 +76,8 @@ class PodGroup(Struct, frozen=True):
         namespace = self.key[0]
         found = [
             (text_at(other, "metadata", "creationTimestamp"), key, other)
-            for key, other in state.all("Pod").items()
-            if key[0] == namespace and group_of(other) == self.own and not ended(other)
+            for key, other in state.objects("Pod").items()
+            if key[0] == namespace and group_reference(other) == self.own and not ended(other)
         ]
         return [
             {**other, "metadata": {**map_at(other, "metadata"), "namespace": namespace}}
@@ -85,21 +85,21 @@ class PodGroup(Struct, frozen=True):
         ]
 
 
-def podgroup(state: ClusterState, pod: Raw) -> PodGroup | None:
+def find_pod_group(state: ClusterState, pod: Raw) -> GangGroup | None:
     """The group that kube-scheduler places a pod with; None as :func:`object_of` says."""
-    found = object_of(pod)
+    found = group_object(pod)
     if found is None:
         return None
-    (kind, key), own, value = found, group_of(pod), state.get(*found)
+    (kind, key), own, value = found, group_reference(pod), state.get(*found)
     topology = next(iter(maps_at(value, "spec", "schedulingConstraints", "topology")), {})
-    return PodGroup(kind, key, value, own, minimum(state, key[0], own), text_at(topology, "key"))
+    return GangGroup(kind, key, value, own, min_count(state, key[0], own), text_at(topology, "key"))
 
 
-def shared_claims(state: ClusterState, pod: Raw) -> dict[str, tuple[str, Raw]]:
+def claims_of_group(state: ClusterState, pod: Raw) -> dict[str, tuple[str, Raw]]:
     """By the pod's name for a claim that all pods of its PodGroup share in place of one each, the name of the claim and
     the PodGroup. An entry of ``spec.resourceClaims`` is the group's if name and template are the same (gate
     DRAWorkloadResourceClaims; dynamic-resource-allocation/resourceclaim BindTo)."""
-    found = object_of(pod)
+    found = group_object(pod)
     group = state.get(*found) if found is not None else None
     if group is None:
         return {}
@@ -120,9 +120,9 @@ def shared_claims(state: ClusterState, pod: Raw) -> dict[str, tuple[str, Raw]]:
     return shared
 
 
-def belongs(state: ClusterState, pod: Raw, kind: str, name: str) -> bool:
+def is_member(state: ClusterState, pod: Raw, kind: str, name: str) -> bool:
     """True if a pod is of the PodGroup or Workload ``name`` of its namespace."""
-    group = group_of(pod)
+    group = group_reference(pod)
     if not group or kind not in ("PodGroup", "Workload"):
         return False
     if len(group) > 1:
@@ -134,7 +134,7 @@ def belongs(state: ClusterState, pod: Raw, kind: str, name: str) -> bool:
     return name in (text_at(spec, "workloadRef", "workloadName"), of_1_36)
 
 
-def minimum(state: ClusterState, namespace: str, group: tuple[str, ...]) -> int | None:
+def min_count(state: ClusterState, namespace: str, group: tuple[str, ...]) -> int | None:
     """Pods of a gang that start together or not at all; None if the group is no gang, or not in the input."""
     if len(group) > 1:
         groups = maps_at(state.get("Workload", (namespace, group[0])), "spec", "podGroups")

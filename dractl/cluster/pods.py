@@ -78,7 +78,7 @@ def consumers(state: ClusterState, claim: Key) -> Sequence[Raw]:
     """The pods that refer to a claim, by name or through their status."""
     return [
         pod
-        for key, pod in state.all("Pod").items()
+        for key, pod in state.objects("Pod").items()
         if key[0] == claim[0] and claim in claims_named(key[0], pod)
     ]
 
@@ -110,7 +110,7 @@ def event_about(state: ClusterState, pod: Raw, reason: str, mention: str = "") -
     """The newest event with ``reason`` about a pod that mentions a text; empty if the input has none."""
     uid, name = text_at(pod, "metadata", "uid"), text_at(pod, "metadata", "name")
     best = ("", "")
-    for event in state.all("Event").values():
+    for event in state.objects("Event").values():
         about = map_at(event, "involvedObject") or map_at(event, "regarding")
         if (
             event.get("reason") != reason

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from dractl.cluster.paste import command
+from dractl.cluster.shell import quote_command
 
 _ROLE, _DEVICES = "dractl", "dractl-devices"  # deploy/clusterrole.yaml
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 # Nobody lets a user of one namespace read the pods and quotas of all others.
-_OF_CLUSTER = ("ResourceSlice", "DeviceClass", "DeviceTaintRule", "Node", "Namespace")
+_CLUSTER_KINDS = ("ResourceSlice", "DeviceClass", "DeviceTaintRule", "Node", "Namespace")
 
 
 class Unread(Struct, frozen=True):
@@ -32,11 +32,11 @@ class Rights(Struct, frozen=True):
     resources: Mapping[str, str] = {}
     """What dractl reads of every cluster, and this one serves: the resource of each kind."""
 
-    def hidden(self, *kinds: str) -> tuple[Unread, ...]:
+    def unreadable(self, *kinds: str) -> tuple[Unread, ...]:
         """The kinds in ``kinds`` that may not be read at all."""
         return tuple(one for one in self.unread if one.kind in kinds and not one.namespace)
 
-    def narrow(self, *kinds: str) -> tuple[Unread, ...]:
+    def namespaced_only(self, *kinds: str) -> tuple[Unread, ...]:
         """The kinds in ``kinds`` that may be read in one namespace only."""
         return tuple(one for one in self.unread if one.kind in kinds and one.namespace)
 
@@ -47,40 +47,46 @@ class Rights(Struct, frozen=True):
             for one in self.unread
         ]
 
-    def sees(self, kind: str, namespace: str) -> bool:
+    def can_read(self, kind: str, namespace: str) -> bool:
         """True if the objects of a kind in a namespace may be read."""
         return all(one.kind != kind or one.namespace == namespace for one in self.unread)
 
     @property
-    def grant(self) -> str:
+    def full_grant(self) -> str:
         """The commands with which an administrator allows what is missing, to a user of one
         namespace only what is of none; empty if that is nothing."""
         kinds = [one.kind for one in self.unread]
         if not any(one.namespace for one in self.unread):
-            return self.allowing(*kinds)
-        missing = [kind for kind in kinds if kind in _OF_CLUSTER]
-        every = {kind: name for kind, name in self.resources.items() if kind in _OF_CLUSTER}
-        return self._role(_DEVICES, self._find_resources(missing) | every) if missing else ""
+            return self.grant_commands(*kinds)
+        missing = [kind for kind in kinds if kind in _CLUSTER_KINDS]
+        every = {kind: name for kind, name in self.resources.items() if kind in _CLUSTER_KINDS}
+        return (
+            self._role_commands(_DEVICES, self._unread_resources(missing) | every)
+            if missing
+            else ""
+        )
 
-    def allowing(self, *kinds: str) -> str:
+    def grant_commands(self, *kinds: str) -> str:
         """Return the commands with which an administrator allows reading those of ``kinds`` that
         may not be read, and all else that dractl reads: whoever pastes them is not refused the next
         resource. A custom kind, which only some pods have as their owner, gets a role of its own.
         """
-        missing = self._find_resources(kinds)
+        missing = self._unread_resources(kinds)
         custom = {kind: name for kind, name in missing.items() if kind not in self.resources}
         if not self.resources:
-            return self._role(_ROLE, missing) if missing else ""
-        roles = [self._role(_ROLE, self.resources)] if missing.keys() - custom.keys() else []
+            return self._role_commands(_ROLE, missing) if missing else ""
+        roles = (
+            [self._role_commands(_ROLE, self.resources)] if missing.keys() - custom.keys() else []
+        )
         for kind, name in custom.items():
-            roles.append(self._role(f"{_ROLE}-{plural_of(name)}", {kind: name}))
+            roles.append(self._role_commands(f"{_ROLE}-{plural_of(name)}", {kind: name}))
         return " && ".join(roles)
 
-    def _find_resources(self, kinds: Iterable[str]) -> dict[str, str]:
+    def _unread_resources(self, kinds: Iterable[str]) -> dict[str, str]:
         """Return the resources of those of ``kinds`` that may not be read."""
         return {one.kind: one.resource for one in self.unread if one.kind in kinds}
 
-    def _role(self, role: str, resources: Mapping[str, str]) -> str:
+    def _role_commands(self, role: str, resources: Mapping[str, str]) -> str:
         """Return the commands that make a role, and bind the user to it."""
         names = ",".join(dict.fromkeys(map(plural_of, resources.values())))
         account = self.user.removeprefix(_SERVICE_ACCOUNT)
@@ -90,7 +96,7 @@ class Rights(Struct, frozen=True):
         # Two users have two bindings. k8s.io/apimachinery pkg/api/validation/path refuses / and %,
         # a shell more.
         binding = re.sub(r"[^A-Za-z0-9.]+", "-", f"{role}-{subject}").strip("-")
-        return command(
+        return quote_command(
             f"kubectl create clusterrole {role} --verb=get,list --resource={{}} && "
             f"kubectl create clusterrolebinding {{}} --clusterrole={role} --{option}={{}}",
             *(names, binding, subject),
@@ -102,4 +108,4 @@ def plural_of(resource: str) -> str:
     return resource.partition(".")[0]
 
 
-WHOLE = Rights()
+FULL_RIGHTS = Rights()

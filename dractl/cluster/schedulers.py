@@ -7,10 +7,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.derived import derive_from
-from dractl.cluster.paste import nameable
 from dractl.cluster.pods import DEFAULT_SCHEDULER, ENDED, scheduler_name, strip_combined
+from dractl.cluster.shell import is_safe_name
 from dractl.cluster.state import (
-    GROUPS,
+    API_GROUPS,
     SCHEDULER_CONFIGURATION,
     ClusterState,
     Key,
@@ -224,9 +224,11 @@ def scheduler_of(state: ClusterState, pod: Raw, key: Key) -> PodScheduler:
 def as_default(state: ClusterState, name: str) -> ClusterState:
     """Return the cluster in which the pods of one scheduler name none: as kube-scheduler would see
     and queue them."""
-    with_pods = [kind for kind in state.kinds if kind == "Pod" or kind not in GROUPS]
-    kinds = {kind: _drop_name(state.all(kind), name) for kind in with_pods}
-    return state.only({kind: objects for kind, objects in kinds.items() if objects is not None})
+    with_pods = [kind for kind in state.kinds if kind == "Pod" or kind not in API_GROUPS]
+    kinds = {kind: _drop_name(state.objects(kind), name) for kind in with_pods}
+    return state.with_kinds(
+        {kind: objects for kind, objects in kinds.items() if objects is not None}
+    )
 
 
 def _drop_name(objects: Mapping[Key, Raw], name: str) -> dict[Key, Raw] | None:
@@ -262,7 +264,7 @@ def _shows_all_pods(state: ClusterState) -> bool:
     dump that has pods of kube-system, where every cluster has some."""
     if state.read_at is not None:
         return not any(unread.kind == "Pod" for unread in state.rights.unread)
-    return any(key[0] == _SYSTEM for kind in ("Pod", "Deployment") for key in state.all(kind))
+    return any(key[0] == _SYSTEM for kind in ("Pod", "Deployment") for key in state.objects(kind))
 
 
 # -- what runs --
@@ -271,7 +273,7 @@ def _shows_all_pods(state: ClusterState) -> bool:
 @derive_from(*_WORKLOADS, "Pod", "ConfigMap")
 def survey_of(state: ClusterState) -> Survey:
     """Return the schedulers of a cluster."""
-    profiles = tuple(_profiles(state.all("ConfigMap")))
+    profiles = tuple(_profiles(state.objects("ConfigMap")))
     return Survey(tuple(_workloads(state, profiles)), profiles)
 
 
@@ -281,11 +283,11 @@ def _workloads(state: ClusterState, profiles: Iterable[Profile]) -> Iterator[Wor
     for profile in profiles:
         by_map.setdefault(profile.config_map, []).append(profile.name)
     for kind in _WORKLOADS:
-        for key, value in state.all(kind).items():
+        for key, value in state.objects(kind).items():
             if at(value, "spec", "replicas") != 0:
                 spec = map_at(value, "spec", "template", "spec")
                 yield from _workload(kind, key, spec, by_map, ready=_available(kind, value))
-    for key, pod in state.all("Pod").items():
+    for key, pod in state.objects("Pod").items():
         phase = text_at(pod, "status", "phase")
         if phase not in ENDED:
             yield from _workload("Pod", key, map_at(pod, "spec"), by_map, ready=phase != "Pending")
@@ -318,7 +320,7 @@ def _workload(
 def _namesakes(state: ClusterState, name: str) -> Iterator[Workload]:
     """Yield the workloads and pods that are called like a scheduler of which nothing is known."""
     for kind in (*_WORKLOADS, "Pod"):
-        for key, value in state.all(kind).items():
+        for key, value in state.objects(kind).items():
             if name in _workload_names(kind, key[1]) and at(value, "spec", "replicas") != 0:
                 yield Workload("/".join((kind, *key)), None, "", (name,), (), ready=True)
 
@@ -363,11 +365,11 @@ def config_maps(state: ClusterState) -> tuple[Key, ...]:
     configuration."""
     keys: dict[Key, None] = {}
     for kind in (*_WORKLOADS, "Pod"):
-        for key, value in state.all(kind).items():
+        for key, value in state.objects(kind).items():
             spec = map_at(value, *(() if kind == "Pod" else ("spec", "template")), "spec")
             if any(_runs_kube_scheduler(container) for container in maps_at(spec, "containers")):
                 names = (text_at(v, "configMap", "name") for v in maps_at(spec, "volumes"))
-                keys |= dict.fromkeys((key[0], name) for name in names if nameable(name))
+                keys |= dict.fromkeys((key[0], name) for name in names if is_safe_name(name))
     return tuple(keys)
 
 

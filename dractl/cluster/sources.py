@@ -7,15 +7,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from dractl.cluster.kinds import KINDS
-from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key, add, text_at
+from dractl.cluster.kinds import KINDS_BY_WORD
+from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key, add_object, text_at
 from dractl.errors import InputError
 from dractl.manifests import Inputs, load
 from dractl.model.nearest import nearest_names
 from dractl.program import program_name
 
-_SCHEMA = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dractl/machine/')
-_ENDINGS = (".yaml", ".yml", ".json", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".zip")
+_SNAPSHOT_START = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dractl/machine/')
+_FILE_SUFFIXES = (".yaml", ".yml", ".json", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".zip")
 
 
 class Sources(Struct, frozen=True):
@@ -33,7 +33,7 @@ class Sources(Struct, frozen=True):
         return "cluster" in self.devices or not (self.files or self.devices or self.described)
 
 
-def sort_out(
+def classify_arguments(
     arguments: Sequence[str],
     files: Sequence[str],
     devices: Sequence[str],
@@ -43,19 +43,20 @@ def sort_out(
     """Tells names from files among the arguments: what exists, or ends like one, is a file; and of all files those that
     are snapshots of machines, which bring devices."""
     names: list[str] = []
-    found = list(files)
+    paths = list(files)
     for argument in arguments:
         kind, slash, _ = argument.partition("/")
-        named = bool(slash) and kind.lower() in KINDS
+        is_reference = bool(slash) and kind.lower() in KINDS_BY_WORD
         if argument == "-" or (
-            not named and (os.path.exists(argument) or argument.lower().endswith(_ENDINGS))
+            not is_reference
+            and (os.path.exists(argument) or argument.lower().endswith(_FILE_SUFFIXES))
         ):
-            found.append(argument)
+            paths.append(argument)
         else:
             names.append(argument)
-    machines = [path for path in found if _is_snapshot(path)]
-    others = tuple(path for path in found if path not in machines)
-    return Sources(tuple(names), others, (*devices, *machines), described)
+    snapshots = [path for path in paths if _is_snapshot(path)]
+    others = tuple(path for path in paths if path not in snapshots)
+    return Sources(tuple(names), others, (*devices, *snapshots), described)
 
 
 def _is_snapshot(path: str) -> bool:
@@ -63,7 +64,7 @@ def _is_snapshot(path: str) -> bool:
         return False
     try:
         with open(path, "rb") as file:
-            return _SCHEMA.match(file.read(256)) is not None
+            return _SNAPSHOT_START.match(file.read(256)) is not None
     except OSError:
         return False  # whoever reads it says why
 
@@ -99,7 +100,7 @@ def read_files(paths: Sequence[str], *, stdin: bytes | None = None) -> Inputs:
     return inputs
 
 
-def state_of(
+def read_state(
     sources: Sources, *, namespace: str | None, stdin: bytes | None = None
 ) -> ClusterState:
     """The objects of the files."""
@@ -110,7 +111,7 @@ def state_of(
     )
 
 
-def recognized(paths: Iterable[str]) -> str | None:
+def describe_unusable_input(paths: Iterable[str]) -> str | None:
     """What the files are that have no object of a cluster: empty, a report of ours; None for anything else."""
     for path in paths:
         documents = (
@@ -128,7 +129,7 @@ def recognized(paths: Iterable[str]) -> str | None:
     return None
 
 
-def published(source: str) -> ClusterState | None:
+def read_published(source: str) -> ClusterState | None:
     """The objects of ``--devices FILE|DIR``; None if it has no ResourceSlice, as in a snapshot of a machine."""
     try:
         documents = read_files([source]).documents
@@ -139,9 +140,11 @@ def published(source: str) -> ClusterState | None:
     state = ClusterState.from_documents(documents)
     if state.has("ResourceSlice"):
         return state
-    own = [document for document in documents if document.file == source]  # not of an archive
-    if any("schema" not in document.value for document in own) or not (
-        own or _may_be_a_machine(source)
+    own_documents = [
+        document for document in documents if document.file == source
+    ]  # not of an archive
+    if any("schema" not in document.value for document in own_documents) or not (
+        own_documents or _may_be_a_machine(source)
     ):
         raise InputError(
             "it has no ResourceSlice, and it is not a machine snapshot",
@@ -159,27 +162,29 @@ def _may_be_a_machine(source: str) -> bool:
     return not source.lower().endswith((".yaml", ".yml", ".json"))
 
 
-def of_objects(objects: Iterable[Mapping[str, Any]]) -> ClusterState:
+def from_objects(objects: Iterable[Mapping[str, Any]]) -> ClusterState:
     """Objects that were made here, such as rendered slices."""
     kinds: dict[str, dict[Key, Mapping[str, Any]]] = {}
     for value in objects:
-        add(kinds, dict(value), DEFAULT_NAMESPACE)
+        add_object(kinds, dict(value), DEFAULT_NAMESPACE)
     return ClusterState(kinds)
 
 
-def of_drivers(state: ClusterState, drivers: Collection[str]) -> ClusterState:
+def filter_drivers(state: ClusterState, drivers: Collection[str]) -> ClusterState:
     """The state without the slices of drivers other than these; of none, as it is. Raises InputError for a driver that
     has none."""
-    slices = state.all("ResourceSlice") if drivers else {}
-    there = {text_at(item, "spec", "driver") for item in slices.values()}
+    slices = state.objects("ResourceSlice") if drivers else {}
+    published_drivers = {text_at(item, "spec", "driver") for item in slices.values()}
     for name in drivers:
-        if name not in there:
-            near = nearest_names(name, there, most=1)
+        if name not in published_drivers:
+            near = nearest_names(name, published_drivers, most=1)
             hint = (
                 f"did you mean {near[0]}?"
                 if near
-                else f"drivers: {', '.join(sorted(there)) or 'none'}"
+                else f"drivers: {', '.join(sorted(published_drivers)) or 'none'}"
             )
-            raise InputError(f"--driver: no ResourceSlice is of {name}", hint=hint)
-    mine = {key: item for key, item in slices.items() if text_at(item, "spec", "driver") in drivers}
-    return state.only({"ResourceSlice": mine}) if drivers else state
+            raise InputError(f"--driver: no ResourceSlice has driver {name}", hint=hint)
+    kept_slices = {
+        key: item for key, item in slices.items() if text_at(item, "spec", "driver") in drivers
+    }
+    return state.with_kinds({"ResourceSlice": kept_slices}) if drivers else state

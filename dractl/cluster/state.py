@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar, cast
 
 from dractl.cluster.derived import DerivedValues, derive_from, update_from
-from dractl.cluster.paste import nameable
-from dractl.cluster.rights import WHOLE, Rights
+from dractl.cluster.rights import FULL_RIGHTS, Rights
+from dractl.cluster.shell import is_safe_name
 from dractl.errors import InputError
 from dractl.facts.schedulers import group_resources
 from dractl.manifests import Document
@@ -43,14 +43,14 @@ Machines = Mapping[str, tuple[Machine, Literal["snapshot", "hardware"]]]
 
 V = TypeVar("V", bound=View)
 
-_DRA = "resource.k8s.io"
+_DRA_GROUP = "resource.k8s.io"
 # The kinds that explain reads, with their API group. Anything else is kept only if it has a pod template.
-GROUPS = {
-    "ResourceClaim": _DRA,
-    "ResourceClaimTemplate": _DRA,
-    "DeviceClass": _DRA,
-    "ResourceSlice": _DRA,
-    "DeviceTaintRule": _DRA,
+API_GROUPS = {
+    "ResourceClaim": _DRA_GROUP,
+    "ResourceClaimTemplate": _DRA_GROUP,
+    "DeviceClass": _DRA_GROUP,
+    "ResourceSlice": _DRA_GROUP,
+    "DeviceTaintRule": _DRA_GROUP,
     "Pod": "",
     "Node": "",
     "Namespace": "",
@@ -68,7 +68,7 @@ GROUPS = {
 SCHEDULER_CONFIGURATION = "KubeSchedulerConfiguration"
 """The kind with the profiles of a kube-scheduler: ConfigMaps that hold one are kept, others not."""
 # Kinds of pods that are scheduled together: kept in these groups, as other workloads are for their pod templates.
-_PODS_TOGETHER = {
+_GANG_GROUPS = {
     "PodGroup": ("scheduling.k8s.io", "scheduling.x-k8s.io"),
     "Workload": ("scheduling.k8s.io",),
 }
@@ -86,10 +86,10 @@ CLUSTER_SCOPED = frozenset(
 )
 DEFAULT_NAMESPACE = "default"
 
-_NONE: Mapping[Key, Raw] = MappingProxyType({})
+_NO_OBJECTS: Mapping[Key, Raw] = MappingProxyType({})
 
 
-def key_of(full_name: str) -> Key:
+def parse_key(full_name: str) -> Key:
     """The key of ``namespace/name``."""
     namespace, _, name = full_name.partition("/")
     return namespace, name
@@ -103,7 +103,7 @@ class ClusterState:
         kinds: Mapping[str, Mapping[Key, Raw]],
         *,
         release: str | None = None,
-        rights: Rights = WHOLE,
+        rights: Rights = FULL_RIGHTS,
         read_at: float | None = None,
         machines: Machines | None = None,
         files: Mapping[int, str] | None = None,
@@ -134,25 +134,25 @@ class ClusterState:
         """
         kinds: dict[str, dict[Key, Raw]] = {}
         files: dict[int, str] = {}
-        fine: set[str] = set()
+        safe_names: set[str] = set()
         for document in documents:
             value = document.value
             if not isinstance(value, dict):
                 continue
-            if not add(kinds, value, namespace or DEFAULT_NAMESPACE):
-                raise _unnamed(document)
-            if (path := _unnameable(value, fine)) is not None:
-                raise _no_name(document, path)
-            if (path := _overfull(value)) is not None:
-                raise _too_many(document, path)
+            if not add_object(kinds, value, namespace or DEFAULT_NAMESPACE):
+                raise _missing_name_error(document)
+            if (path := _unsafe_name_path(value, safe_names)) is not None:
+                raise _unsafe_name_error(document, path)
+            if (path := _excess_constraints_path(value)) is not None:
+                raise _excess_constraints_error(document, path)
             files[id(value)] = document.file
         return cls(kinds, release=_kubelet_release(kinds.get("Node", {}).values()), files=files)
 
     # -- objects as they were read --
 
-    def all(self, kind: str) -> Mapping[Key, Raw]:
+    def objects(self, kind: str) -> Mapping[Key, Raw]:
         """Every object of a kind; the same mapping at every call, so that callers can see what did not change."""
-        return self._kinds.get(kind, _NONE)
+        return self._kinds.get(kind, _NO_OBJECTS)
 
     def get(self, kind: str, key: Key) -> Raw | None:
         """An object, or None."""
@@ -162,7 +162,7 @@ class ClusterState:
         """True if the input holds an object of this kind."""
         return bool(self._kinds.get(kind))
 
-    def listed(self, kind: str) -> bool:
+    def covers(self, kind: str) -> bool:
         """True if the input holds objects of this kind, or a cluster is known to have none."""
         return kind in self._kinds
 
@@ -186,7 +186,7 @@ class ClusterState:
             objects.pop(key, None)
         else:
             objects[key] = value
-        return self._with({**self._kinds, kind: objects})
+        return self._copy_with({**self._kinds, kind: objects})
 
     def with_objects(self, kinds: Mapping[str, Mapping[Key, Raw]]) -> ClusterState:
         """The state with further objects, which replace those of the same names."""
@@ -195,13 +195,13 @@ class ClusterState:
             for kind, objects in kinds.items()
             if objects
         }
-        return self._with({**self._kinds, **changed})
+        return self._copy_with({**self._kinds, **changed})
 
-    def only(self, kinds: Mapping[str, Mapping[Key, Raw]]) -> ClusterState:
+    def with_kinds(self, kinds: Mapping[str, Mapping[Key, Raw]]) -> ClusterState:
         """The state with these objects of these kinds alone; other kinds stay."""
-        return self._with({**self._kinds, **kinds})
+        return self._copy_with({**self._kinds, **kinds})
 
-    def _with(
+    def _copy_with(
         self, kinds: Mapping[str, Mapping[Key, Raw]], machines: Machines | None = None
     ) -> ClusterState:
         return ClusterState(
@@ -214,15 +214,15 @@ class ClusterState:
             cache=self.cache,
         )
 
-    def on(self, machines: Machines) -> ClusterState:
+    def with_machines(self, machines: Machines) -> ClusterState:
         """The state with the hardware of nodes."""
-        return self._with(self._kinds, {**self.machines, **machines})
+        return self._copy_with(self._kinds, {**self.machines, **machines})
 
-    def merged(self, other: ClusterState) -> ClusterState:
+    def merge(self, other: ClusterState) -> ClusterState:
         """Return the objects of both states; where both have one, that of ``other``."""
         kinds = dict(self._kinds)
         for kind in other._kinds:
-            kinds[kind] = {**kinds.get(kind, {}), **other.all(kind)}
+            kinds[kind] = {**kinds.get(kind, {}), **other.objects(kind)}
         return ClusterState(
             kinds,
             release=self.release or other.release,
@@ -230,7 +230,7 @@ class ClusterState:
             read_at=self.read_at or other.read_at,
             machines={**self.machines, **other.machines},
             files={**self.files, **other.files},
-            cache=self.cache.merged(other.cache),
+            cache=self.cache.merge(other.cache),
         )
 
     # -- objects as typed views --
@@ -290,11 +290,11 @@ class ClusterState:
         origin = ": ".join(filter(None, (self.files.get(id(value)), describe(value))))
         return decode(value, origin)
 
-    def decoded(self, kind: str) -> tuple[Any, ...]:
+    def decode_all(self, kind: str) -> tuple[Any, ...]:
         """Return all objects of a kind as the model has them."""
-        return tuple(self.decode(value) for value in self.all(kind).values())
+        return tuple(self.decode(value) for value in self.objects(kind).values())
 
-    def decoded_claim(self, key: Key) -> ResourceClaim | None:
+    def decode_claim(self, key: Key) -> ResourceClaim | None:
         """Return a ResourceClaim as the model has it; None if there is none."""
         value = self.get("ResourceClaim", key)
         return None if value is None else cast("ResourceClaim", self.decode(value))
@@ -302,22 +302,22 @@ class ClusterState:
     @property
     def decoded_claims(self) -> tuple[ResourceClaim, ...]:
         """All ResourceClaims as the model has them."""
-        return cast("tuple[ResourceClaim, ...]", self.decoded("ResourceClaim"))
+        return cast("tuple[ResourceClaim, ...]", self.decode_all("ResourceClaim"))
 
     @property
     def slices(self) -> tuple[ResourceSlice, ...]:
         """All ResourceSlices as the model has them."""
-        return cast("tuple[ResourceSlice, ...]", self.decoded("ResourceSlice"))
+        return cast("tuple[ResourceSlice, ...]", self.decode_all("ResourceSlice"))
 
     @property
     def classes(self) -> tuple[DeviceClass, ...]:
         """All DeviceClasses as the model has them."""
-        return cast("tuple[DeviceClass, ...]", self.decoded("DeviceClass"))
+        return cast("tuple[DeviceClass, ...]", self.decode_all("DeviceClass"))
 
     @property
     def taint_rules(self) -> tuple[DeviceTaintRule, ...]:
         """All DeviceTaintRules as the model has them."""
-        return cast("tuple[DeviceTaintRule, ...]", self.decoded("DeviceTaintRule"))
+        return cast("tuple[DeviceTaintRule, ...]", self.decode_all("DeviceTaintRule"))
 
 
 # -- values that are computed once for the same objects --
@@ -325,28 +325,28 @@ class ClusterState:
 
 @update_from("Pod", "PriorityClass")
 def _pods(state: ClusterState, previous: Mapping[Key, Pod] | None) -> Mapping[Key, Pod]:
-    classes, known = state.all("PriorityClass"), previous or {}
+    classes, previous_pods = state.objects("PriorityClass"), previous or {}
     return {
         key: pod
-        if (pod := known.get(key)) and pod.raw is raw and pod.priority_classes is classes
+        if (pod := previous_pods.get(key)) and pod.raw is raw and pod.priority_classes is classes
         else Pod(raw, key, classes)
-        for key, raw in state.all("Pod").items()
+        for key, raw in state.objects("Pod").items()
     }
 
 
 @update_from("Node")
 def _nodes(state: ClusterState, previous: Mapping[Key, Node] | None) -> Mapping[Key, Node]:
-    return _update_views(Node, state.all("Node"), previous or {})
+    return _update_views(Node, state.objects("Node"), previous or {})
 
 
 @update_from("ResourceClaim")
 def _claims(state: ClusterState, previous: Mapping[Key, Claim] | None) -> Mapping[Key, Claim]:
-    return _update_views(Claim, state.all("ResourceClaim"), previous or {})
+    return _update_views(Claim, state.objects("ResourceClaim"), previous or {})
 
 
 @update_from("Event")
 def _events(state: ClusterState, previous: Mapping[Key, Event] | None) -> Mapping[Key, Event]:
-    return _update_views(Event, state.all("Event"), previous or {})
+    return _update_views(Event, state.objects("Event"), previous or {})
 
 
 def _update_views(
@@ -354,7 +354,7 @@ def _update_views(
 ) -> Mapping[Key, V]:
     """Return a view of each object, those of ``previous`` for objects that did not change."""
     return {
-        key: known if (known := previous.get(key)) and known.raw is raw else view(raw, key)
+        key: old_view if (old_view := previous.get(key)) and old_view.raw is raw else view(raw, key)
         for key, raw in objects.items()
     }
 
@@ -381,27 +381,27 @@ def owning_pods(claim: Raw) -> tuple[str, ...]:
     return Claim(claim).owner_pods
 
 
-def add(kinds: dict[str, dict[Key, Raw]], value: dict[str, Any], namespace: str) -> bool:
+def add_object(kinds: dict[str, dict[Key, Raw]], value: dict[str, Any], namespace: str) -> bool:
     """Puts one object where it belongs, if explain reads its kind; False if it does, but the object has no name."""
     kind, api_version = value.get("kind"), value.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):
         return True
     group = api_version.rpartition("/")[0]
-    if kind in GROUPS:
-        if group != GROUPS[kind] and not (kind == "Event" and group == "events.k8s.io"):
+    if kind in API_GROUPS:
+        if group != API_GROUPS[kind] and not (kind == "Event" and group == "events.k8s.io"):
             return True
         if kind == "ConfigMap" and not _holds_profiles(value):
             return True
     elif kind == "PodGroup" and f"podgroups.{group}" in group_resources():
         kind = f"podgroups.{group}"
-    elif group not in _PODS_TOGETHER.get(kind, ()) and not any(pod_templates(value)):
+    elif group not in _GANG_GROUPS.get(kind, ()) and not any(pod_templates(value)):
         return True
     metadata = map_at(value, "metadata")
     name = metadata.get("name") or metadata.get("generateName")
     if not isinstance(name, str):
         return False
-    where = "" if kind in CLUSTER_SCOPED else str(metadata.get("namespace") or namespace)
-    kinds.setdefault(kind, {})[(where, name)] = value
+    scope = "" if kind in CLUSTER_SCOPED else str(metadata.get("namespace") or namespace)
+    kinds.setdefault(kind, {})[(scope, name)] = value
     return True
 
 
@@ -411,48 +411,48 @@ def _holds_profiles(value: Mapping[str, Any]) -> bool:
     return any(isinstance(text, str) and SCHEDULER_CONFIGURATION in text for text in texts)
 
 
-def _unnamed(document: Document) -> InputError:
-    written = at(document.value, "metadata", "name")
+def _missing_name_error(document: Document) -> InputError:
+    name = at(document.value, "metadata", "name")
     place = document.locate(("metadata", "name"))
-    what, hint = f"this {document.kind} has no metadata.name", None
-    if written not in (None, ""):
-        kind = {bool: "a boolean", int: "a number", float: "a number"}.get(type(written), "no text")
-        what = f"metadata.name of this {document.kind} is {kind}, not a string"
+    problem, hint = f"this {document.kind} has no metadata.name", None
+    if name not in (None, ""):
+        kind = {bool: "a boolean", int: "a number", float: "a number"}.get(type(name), "no text")
+        problem = f"metadata.name of this {document.kind} is {kind}, not a string"
         hint = "put it in quotes: without them YAML does not read n, no, off and 1 as strings"
-    return InputError(what, place=f"{place.file}:{place.line}:{place.column}", hint=hint)
+    return InputError(problem, place=f"{place.file}:{place.line}:{place.column}", hint=hint)
 
 
-def _unnameable(value: Raw, fine: set[str]) -> Path | None:
+def _unsafe_name_path(value: Raw, safe_names: set[str]) -> Path | None:
     """Where an object has a name that no API server takes because of its characters; those that it does take are in
-    ``fine``. A dump can come from anywhere, and names end up on terminals, in logs of CI and in commands to paste."""
-    for path, name in _names(value):
-        if isinstance(name, str) and name and name not in fine:
-            if not nameable(name):
+    ``safe_names``. A dump can come from anywhere, and names end up on terminals, in logs of CI and in commands to paste."""
+    for path, name in _iter_names(value):
+        if isinstance(name, str) and name and name not in safe_names:
+            if not is_safe_name(name):
                 return path
-            fine.add(name)
+            safe_names.add(name)
     return None
 
 
-def _names(value: Raw) -> Iterator[tuple[Path, object]]:
-    published = value.get("kind") == "ResourceSlice"
-    for index, device in enumerate(list_at(value, "spec", "devices") if published else ()):
+def _iter_names(value: Raw) -> Iterator[tuple[Path, object]]:
+    is_slice = value.get("kind") == "ResourceSlice"
+    for index, device in enumerate(list_at(value, "spec", "devices") if is_slice else ()):
         if isinstance(device, dict):
             yield ("spec", "devices", index, "name"), device.get("name")
     metadata = map_at(value, "metadata")
     for key in ("name", "generateName", "namespace"):
         yield ("metadata", key), metadata.get(key)
-    for path in _NAMES_OF_SLICES if published else ():
+    for path in _SLICE_NAME_PATHS if is_slice else ():
         yield path, at(value, *path)
 
 
-_NAMES_OF_SLICES: Final[tuple[Path, ...]] = (
+_SLICE_NAME_PATHS: Final[tuple[Path, ...]] = (
     ("spec", "driver"),
     ("spec", "nodeName"),
     ("spec", "pool", "name"),
 )
 
 
-def _no_name(document: Document, path: Path) -> InputError:
+def _unsafe_name_error(document: Document, path: Path) -> InputError:
 
     place = document.locate(path)
     name = at(document.value, *path)
@@ -464,20 +464,20 @@ def _no_name(document: Document, path: Path) -> InputError:
     )
 
 
-_CLAIMS: Final[Mapping[str, Path]] = {
+_CONSTRAINT_PATHS: Final[Mapping[str, Path]] = {
     "ResourceClaim": ("spec", "devices", "constraints"),
     "ResourceClaimTemplate": ("spec", "spec", "devices", "constraints"),
 }
 
 
-def _overfull(value: Raw) -> Path | None:
+def _excess_constraints_path(value: Raw) -> Path | None:
     """Where a claim has more constraints than an API server takes: each is compared on every device of every node."""
-    path = _CLAIMS.get(str(value.get("kind")))
+    path = _CONSTRAINT_PATHS.get(str(value.get("kind")))
     constraints = at(value, *path) if path is not None else None
     return path if isinstance(constraints, list) and len(constraints) > MAX_CONSTRAINTS else None
 
 
-def _too_many(document: Document, path: Path) -> InputError:
+def _excess_constraints_error(document: Document, path: Path) -> InputError:
     place = document.locate(path)
     number = len(at(document.value, *path))
     return InputError(
@@ -494,8 +494,8 @@ def _kubelet_release(nodes: Iterable[Raw]) -> str | None:
         major, _, rest = text.removeprefix("v").partition(".")
         minor = rest.partition(".")[0]
         if major.isdigit() and minor.isdigit():
-            found = (int(major), int(minor))
-            highest = max(highest or found, found)
+            release = (int(major), int(minor))
+            highest = max(highest or release, release)
     return None if highest is None else f"{highest[0]}.{highest[1]}"
 
 

@@ -8,21 +8,25 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
-from dractl.cluster.paste import command
-from dractl.cluster.podgroups import belongs
+from dractl.cluster.podgroups import is_member
 from dractl.cluster.pods import ended
-from dractl.cluster.state import GROUPS, ClusterState, Key, map_at, maps_at, text_at
+from dractl.cluster.shell import quote_command
+from dractl.cluster.state import API_GROUPS, ClusterState, Key, map_at, maps_at, text_at
 from dractl.objects import Raw
 
 _HASH = "pod-template-hash"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _QUEUE = "kueue.x-k8s.io/queue-name"
 _PHASES = ("Pending", "Unknown", "Running")
-SCALED = ("Deployment", "ReplicaSet", "StatefulSet")  # those with spec.replicas
-WORKLOADS = (*SCALED, "DaemonSet", "Job")  # those whose pod template is at spec.template
+SCALABLE_KINDS = ("Deployment", "ReplicaSet", "StatefulSet")  # those with spec.replicas
+WORKLOAD_KINDS = (
+    *SCALABLE_KINDS,
+    "DaemonSet",
+    "Job",
+)  # those whose pod template is at spec.template
 
 
-def controller(pod: Raw | None) -> Raw | None:
+def controller_of(pod: Raw | None) -> Raw | None:
     """The owner that recreates the pod when it is deleted; None where it has none, or has ended."""
     if pod is None or ended(pod):
         return None
@@ -32,9 +36,9 @@ def controller(pod: Raw | None) -> Raw | None:
     )
 
 
-def workload(pod: Raw | None) -> tuple[str, str] | None:
+def workload_of(pod: Raw | None) -> tuple[str, str] | None:
     """Kind and name of the workload in which the pod is written: the Deployment, not its ReplicaSet."""
-    owner = controller(pod)
+    owner = controller_of(pod)
     if owner is None:
         return None
     kind, name = text_at(owner, "kind"), text_at(owner, "name")
@@ -55,47 +59,47 @@ def leader_group(pod: Raw | None) -> tuple[str, str] | None:
 
 def workload_target(pod: Raw | None, namespace: str) -> str | None:
     """``Kind/namespace/name`` of the workload of a pod."""
-    owner = workload(pod)
+    owner = workload_of(pod)
     return f"{owner[0]}/{namespace}/{owner[1]}" if owner is not None else None
 
 
-def owned_pods(state: ClusterState, kind: str, key: Key) -> Iterator[tuple[Key, Raw]]:
+def pods_of_workload(state: ClusterState, kind: str, key: Key) -> Iterator[tuple[Key, Raw]]:
     """The pods below a workload, over any number of owners between (a CronJob's Jobs, a RayJob's RayCluster), and those
     of a PodGroup."""
     owners = {(kind, key[1])}
     between = [
         (middle, other[1], value)
         for middle in state.kinds
-        if middle not in GROUPS
-        for other, value in state.all(middle).items()
+        if middle not in API_GROUPS
+        for other, value in state.objects(middle).items()
         if other[0] == key[0] and maps_at(value, "metadata", "ownerReferences")
     ]
     reached = 0
     while reached < len(owners):  # the objects are in any order
         reached = len(owners)
-        owners |= {(middle, name) for middle, name, value in between if _owned_by(value, owners)}
-    for other, pod in state.all("Pod").items():
-        if other[0] == key[0] and (_owned_by(pod, owners) or belongs(state, pod, kind, key[1])):
+        owners |= {(middle, name) for middle, name, value in between if _has_owner(value, owners)}
+    for other, pod in state.objects("Pod").items():
+        if other[0] == key[0] and (_has_owner(pod, owners) or is_member(state, pod, kind, key[1])):
             yield other, pod
 
 
-def _owned_by(value: Raw, owners: set[tuple[str, str]]) -> bool:
+def _has_owner(value: Raw, owners: set[tuple[str, str]]) -> bool:
     references = maps_at(value, "metadata", "ownerReferences")
     return any((text_at(r, "kind"), text_at(r, "name")) in owners for r in references)
 
 
-def refusal(state: ClusterState, namespace: str, name: str) -> tuple[str, str] | None:
+def newest_refusal(state: ClusterState, namespace: str, name: str) -> tuple[str, str] | None:
     """The object that cannot create the pods of a workload (itself, its ReplicaSet or Job), and the newest refusal."""
     newest = ("", "", "")
-    for (where, owner), kind, when, message in _refusals(state):
+    for (where, owner), kind, when, message in _iter_refusals(state):
         if where == namespace and (owner == name or owner.startswith(f"{name}-")):
             newest = max(newest, (when, message, f"{kind} {namespace}/{owner}"))
     return (newest[2], newest[1]) if newest[1] else None
 
 
-def refused_owners(state: ClusterState) -> set[tuple[str, Key]]:
+def workloads_with_refusals(state: ClusterState) -> set[tuple[str, Key]]:
     """Kind and key of the topmost workload behind each refusal to create a pod."""
-    return {topmost(state, kind, key) for key, kind, _, _ in _refusals(state)}
+    return {topmost(state, kind, key) for key, kind, _, _ in _iter_refusals(state)}
 
 
 def topmost(state: ClusterState, kind: str, key: Key) -> tuple[str, Key]:
@@ -114,17 +118,17 @@ def topmost(state: ClusterState, kind: str, key: Key) -> tuple[str, Key]:
 _COMBINED = "(combined from similar events): "  # k8s.io/client-go tools/record
 
 
-def _refusals(state: ClusterState) -> Iterator[tuple[Key, str, str, str]]:
+def _iter_refusals(state: ClusterState) -> Iterator[tuple[Key, str, str, str]]:
     """Key and kind of whoever may not create a pod, when, and the refusal: from events, and from the condition that
     ReplicaSets and Deployments have (kubernetes pkg/controller/replicaset/replica_set_utils.go)."""
-    for (namespace, _), event in state.all("Event").items():
+    for (namespace, _), event in state.objects("Event").items():
         if event.get("reason") == "FailedCreate":
             about = map_at(event, "involvedObject") or map_at(event, "regarding")
             when = text_at(event, "lastTimestamp") or text_at(event, "eventTime")
             message = (text_at(event, "message") or text_at(event, "note")).removeprefix(_COMBINED)
             yield (namespace, text_at(about, "name")), text_at(about, "kind"), when, message
     for kind in ("ReplicaSet", "Deployment"):
-        for key, value in state.all(kind).items():
+        for key, value in state.objects(kind).items():
             for condition in maps_at(value, "status", "conditions"):
                 if condition.get("type") == "ReplicaFailure" and condition.get("status") == "True":
                     yield (
@@ -135,19 +139,19 @@ def _refusals(state: ClusterState) -> Iterator[tuple[Key, str, str, str]]:
                     )
 
 
-def missing_pods(state: ClusterState, kind: str, key: Key, value: Raw) -> int:
+def count_missing_pods(state: ClusterState, kind: str, key: Key, value: Raw) -> int:
     """The number of pods that a workload lacks because their creation is refused; 0 if nothing refuses it."""
-    if refusal(state, *key) is None:
+    if newest_refusal(state, *key) is None:
         return 0
-    pods = [pod for _, pod in owned_pods(state, kind, key)]
+    pods = [pod for _, pod in pods_of_workload(state, kind, key)]
     return max(
-        _wanted(kind, value)
+        _desired_pods(kind, value)
         - (len(pods) if kind != "Job" else sum(not ended(pod) for pod in pods)),
         0,
     )
 
 
-def _wanted(kind: str, value: Raw) -> int:
+def _desired_pods(kind: str, value: Raw) -> int:
     """The pods that a workload wants at this time."""
     spec, status = map_at(value, "spec"), map_at(value, "status")
     if kind == "DaemonSet":
@@ -157,7 +161,7 @@ def _wanted(kind: str, value: Raw) -> int:
         parallel, done = _number(spec.get("parallelism"), 1), _number(status.get("succeeded"), 0)
         left = _number(spec.get("completions"), 0 if done else parallel) - done
         return 0 if spec.get("suspend") is True else max(min(parallel, left), 0)
-    return _number(spec.get("replicas"), 1) if kind in SCALED else 1
+    return _number(spec.get("replicas"), 1) if kind in SCALABLE_KINDS else 1
 
 
 def _number(value: object, default: int) -> int:
@@ -175,8 +179,8 @@ class ActivePods:
         """The pods of one workload."""
         if self._pods is None:
             self._pods = {}
-            for (namespace, _), pod in self._state.all("Pod").items():
-                owner = workload(pod)
+            for (namespace, _), pod in self._state.objects("Pod").items():
+                owner = workload_of(pod)
                 if owner is not None and not text_at(pod, "metadata", "deletionTimestamp"):
                     self._pods.setdefault((*owner, namespace), []).append(pod)
         return self._pods.get((kind, key[1], key[0]), [])
@@ -240,14 +244,14 @@ def deletion_cost(pod: Raw) -> int:
 # -- workloads that want no pods now: suspended, paused, scaled to zero, done --
 
 
-class Idle(Struct, frozen=True):
+class IdleState(Struct, frozen=True):
     """Why a workload creates no pods although nothing refuses them, and the command that makes it create some."""
 
     why: str
     resume: str = ""
 
 
-def idle(kind: str, key: Key, value: Raw | None) -> Idle | None:
+def idle_state(kind: str, key: Key, value: Raw | None) -> IdleState | None:
     """Why a workload of a cluster wants no pods now; None if it wants some."""
     if not text_at(value, "metadata", "uid"):
         return None
@@ -262,27 +266,31 @@ def idle(kind: str, key: Key, value: Raw | None) -> Idle | None:
     for condition, word in (("Complete", "is done"), ("Failed", "has failed")):
         if condition in over:
             why = text_at(over[condition], "message") if condition == "Failed" else ""
-            return Idle(f"{called} {word}" + (f" ({why})" if why else ""))
+            return IdleState(f"{called} {word}" + (f" ({why})" if why else ""))
     if spec.get("suspend") is True:
         queue = text_at(value, "metadata", "labels", _QUEUE)
         if queue:
             why = f"{called} is suspended until LocalQueue {namespace}/{queue} of Kueue admits it"
-            return Idle(why, command("kubectl get workloads.kueue.x-k8s.io -n {}", namespace))
+            return IdleState(
+                why, quote_command("kubectl get workloads.kueue.x-k8s.io -n {}", namespace)
+            )
         suspended = '{"spec":{"suspend":false}}'
-        resume = command(
+        resume = quote_command(
             "kubectl patch {} {} -n {} --type=merge -p {}", kind.lower(), name, namespace, suspended
         )
-        return Idle(f"{called} is suspended (spec.suspend) and creates no pods", resume)
+        return IdleState(f"{called} is suspended (spec.suspend) and creates no pods", resume)
     if kind == "Deployment" and spec.get("paused") is True:
-        resume = command("kubectl rollout resume deployment/{} -n {}", name, namespace)
-        return Idle(
+        resume = quote_command("kubectl rollout resume deployment/{} -n {}", name, namespace)
+        return IdleState(
             f"{called} is paused (spec.paused) and creates no pods of a new template", resume
         )
     if spec.get("replicas") == 0:
-        resume = command("kubectl scale {}/{} -n {} --replicas=1", kind.lower(), name, namespace)
-        return Idle(f"{called} has 0 replicas", resume)
+        resume = quote_command(
+            "kubectl scale {}/{} -n {} --replicas=1", kind.lower(), name, namespace
+        )
+        return IdleState(f"{called} has 0 replicas", resume)
     if spec.get("parallelism") == 0:
-        return Idle(f"{called} has parallelism 0 and creates no pods")
+        return IdleState(f"{called} has parallelism 0 and creates no pods")
     if kind == "CronJob" and not maps_at(value, "status", "active"):
-        return Idle(f"{called} has no Job now; its schedule is {text_at(spec, 'schedule')}")
+        return IdleState(f"{called} has no Job now; its schedule is {text_at(spec, 'schedule')}")
     return None

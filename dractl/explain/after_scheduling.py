@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dractl.allocation import DeviceID
 from dractl.cluster import kubelet
-from dractl.cluster.devices import result_device
+from dractl.cluster.devices import allocated_device_id
 from dractl.cluster.kubelet import ContainerStatus, Event, KubeletReport
 from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice
@@ -93,7 +93,7 @@ class PlacedPod(Struct, frozen=True):
 
         The kubelet deletes their slices 30 s after a driver stops.
         """
-        if not self.state.listed("ResourceSlice") or not self.drivers:
+        if not self.state.covers("ResourceSlice") or not self.drivers:
             return ()
         publishing = {
             item.spec.driver
@@ -396,7 +396,7 @@ def _configurations_of_other_types(
                 if configuration_kind
                 else ()
             ):
-                request, type_ = text_at(result, "request"), types.get(result_device(result))
+                request, type_ = text_at(result, "request"), types.get(allocated_device_id(result))
                 is_named = any(
                     name in (request, request.partition("/")[0])
                     for name in at(entry, "requests") or ()

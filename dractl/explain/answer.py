@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from dractl.alignment import Alignment
     from dractl.cluster.devices import Holder
-    from dractl.cluster.paste import NextStep
     from dractl.cluster.schedulers import Utterance
+    from dractl.cluster.shell import NextStep
     from dractl.explain.fixes.steps import Command
     from dractl.explain.permissions import UnreadableResource
     from dractl.explain.reasons.base import Cause

@@ -10,11 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import IMPLICIT_PREFIX
-from dractl.cluster.kinds import KINDS, kind_of, not_found
+from dractl.cluster.kinds import KINDS_BY_WORD, missing_object_error, resolve_kind
 from dractl.cluster.labels import LabelQuery
 from dractl.cluster.pods import consumers, is_pending
 from dractl.cluster.state import (
-    GROUPS,
+    API_GROUPS,
     ClusterState,
     Key,
     at,
@@ -23,7 +23,12 @@ from dractl.cluster.state import (
     owning_pods,
     text_at,
 )
-from dractl.cluster.workloads import missing_pods, owned_pods, refused_owners, with_volumes
+from dractl.cluster.workloads import (
+    count_missing_pods,
+    pods_of_workload,
+    with_volumes,
+    workloads_with_refusals,
+)
 from dractl.errors import InputError, UsageError
 from dractl.explain.reasons.phrases import first as some
 from dractl.facts.resources import drivers_of
@@ -72,9 +77,9 @@ def parse_address(
         return Address(None, text, namespace)
     if len(others) == 2:
         return Address(first, others[1], others[0])
-    is_kind = first.lower() in KINDS or first.lower() in kinds
+    is_kind = first.lower() in KINDS_BY_WORD or first.lower() in kinds
     if not is_kind and any(
-        key[0] == first for kind in ("Pod", "ResourceClaim") for key in state.all(kind)
+        key[0] == first for kind in ("Pod", "ResourceClaim") for key in state.objects(kind)
     ):
         return Address(None, others[0], first)
     return Address(first, "/".join(others), namespace)
@@ -98,22 +103,22 @@ def find_subjects(
             state, "ResourceClaim", name, namespace
         )
         if not matches:
-            raise not_found(state, ("Pod", "ResourceClaim"), name, namespace)
+            raise missing_object_error(state, ("Pod", "ResourceClaim"), name, namespace)
         return matches
-    kind = kind_of(state, word, kinds, _KINDS_HINT)
+    kind = resolve_kind(state, word, kinds, _KINDS_HINT)
     matches = _match_name(state, kind, name, namespace)
-    if matches and kind in GROUPS:
+    if matches and kind in API_GROUPS:
         return matches
     pods = [q for workload in matches for q in _pods_of(state, workload)]
-    if not matches and kind not in GROUPS:  # a dump of pods without their Jobs
+    if not matches and kind not in API_GROUPS:  # a dump of pods without their Jobs
         namespaces = dict.fromkeys(
-            key[0] for key in state.all("Pod") if namespace in (None, key[0])
+            key[0] for key in state.objects("Pod") if namespace in (None, key[0])
         )
         pods = _prefer_pending(
             [q for other in namespaces for q in _pods_of_owner(state, kind, (other, name))]
         )
     if not pods:
-        raise not_found(state, (kind,), name, namespace)
+        raise missing_object_error(state, (kind,), name, namespace)
     return pods
 
 
@@ -136,11 +141,11 @@ def find_by_labels(
             f"a name and -l exclude each other: {names[0]}",
             hint=f"{program_name()} explain pods -l app=web",
         )
-    kinds_to_search = [kind_of(state, word, kinds, _KINDS_HINT) for word in words] or ["Pod"]
+    kinds_to_search = [resolve_kind(state, word, kinds, _KINDS_HINT) for word in words] or ["Pod"]
     matches = [
         Question(kind, key, value)
         for kind in kinds_to_search
-        for key, value in state.all(kind).items()
+        for key, value in state.objects(kind).items()
         if (not key[0] or _is_in_namespace(namespace, key))
         and selector.matches(map_at(value, "metadata", "labels"))
     ]
@@ -152,7 +157,7 @@ def find_by_labels(
         )
     subjects: list[Question] = []
     for question in matches:
-        if question.kind not in GROUPS:
+        if question.kind not in API_GROUPS:
             subjects += _pods_of(state, question)
         elif question.kind not in ("Pod", "ResourceClaim") or _is_pending(question):
             subjects.append(question)
@@ -161,7 +166,9 @@ def find_by_labels(
 
 def _labels_hint(state: ClusterState, kinds: Iterable[str]) -> str:
     labels = (
-        map_at(value, "metadata", "labels") for kind in kinds for value in state.all(kind).values()
+        map_at(value, "metadata", "labels")
+        for kind in kinds
+        for value in state.objects(kind).values()
     )
     present = sorted({f"{name}={value}" for mapping in labels for name, value in mapping.items()})
     return f"labels: {some(present, 5)}" if present else "none of them has labels"
@@ -176,7 +183,7 @@ def _is_pending(question: Question) -> bool:
 def _match_name(state: ClusterState, kind: str, name: str, namespace: str | None) -> list[Question]:
     return [
         Question(kind, key, value)
-        for key, value in state.all(kind).items()
+        for key, value in state.objects(kind).items()
         if key[1] == name and (namespace is None or not key[0] or key[0] == namespace)
     ]
 
@@ -187,7 +194,7 @@ def _pods_of(state: ClusterState, workload: Question) -> Iterator[Question]:
     If it has no pods, or some cannot be created, the pod of its template comes first.
     """
     owned = _prefer_pending(_pods_of_owner(state, workload.kind, workload.key))
-    if missing_pods(state, workload.kind, workload.key, workload.value) or not owned:
+    if count_missing_pods(state, workload.kind, workload.key, workload.value) or not owned:
         yield from (replace(made, kind=workload.kind) for made in pods_from_templates(workload))
     yield from owned
 
@@ -198,7 +205,7 @@ def _prefer_pending(pods: list[Question]) -> list[Question]:
 
 
 def _pods_of_owner(state: ClusterState, kind: str, key: Key) -> list[Question]:
-    return [Question("Pod", pod_key, pod) for pod_key, pod in owned_pods(state, kind, key)]
+    return [Question("Pod", pod_key, pod) for pod_key, pod in pods_of_workload(state, kind, key)]
 
 
 def pods_from_templates(workload: Question) -> Iterator[Question]:
@@ -238,7 +245,7 @@ def find_all_waiting(
     subjects = [*pods, *_claims_that_wait(state, files, namespace, used)]
     return subjects or [
         Question("ResourceClaimTemplate", key, value)
-        for key, value in files.all("ResourceClaimTemplate").items()
+        for key, value in files.objects("ResourceClaimTemplate").items()
         if _is_in_namespace(namespace, key) and not text_at(value, "metadata", "uid")
     ]
 
@@ -248,8 +255,10 @@ def _pods_that_wait(
 ) -> Iterator[Question]:
     """Yield pending pods that DRA concerns, also those that wait on their node for devices."""
     resources = classes_by_resource(state.classes)
-    drivers = {text_at(value, "spec", "driver") for value in state.all("ResourceSlice").values()}
-    for key, pod in files.all("Pod").items():
+    drivers = {
+        text_at(value, "spec", "driver") for value in state.objects("ResourceSlice").values()
+    }
+    for key, pod in files.objects("Pod").items():
         is_waiting = is_pending(pod) or text_at(pod, "status", "phase") == "Pending"
         if (
             is_waiting
@@ -264,16 +273,16 @@ def _workloads_without_pods(
 ) -> Iterator[Question]:
     """Yield the pods that workloads would create: refused ones, and those of manifests."""
     resources = classes_by_resource(state.classes)
-    refused = refused_owners(state)
+    refused = workloads_with_refusals(state)
     for kind in files.kinds:
-        for key, value in files.all(kind).items() if kind not in GROUPS else ():
+        for key, value in files.objects(kind).items() if kind not in API_GROUPS else ():
             if not _is_in_namespace(namespace, key):
                 continue
             if text_at(value, "metadata", "uid"):
                 # An object of a cluster has its pods there, unless they are refused.
-                if (kind, key) not in refused or not missing_pods(state, kind, key, value):
+                if (kind, key) not in refused or not count_missing_pods(state, kind, key, value):
                     continue
-            elif any(owned_pods(state, kind, key)):
+            elif any(pods_of_workload(state, kind, key)):
                 continue
             for pod in pods_from_templates(Question(kind, key, value)):
                 if _concerns_dra(pod.value, resources):
@@ -287,14 +296,14 @@ def _claims_that_wait(
 
     A claim that was created for a pod goes with the pod, a moment later.
     """
-    for key, claim in files.all("ResourceClaim").items():
+    for key, claim in files.objects("ResourceClaim").items():
         if (
             not _is_in_namespace(namespace, key)
             or key in used
             or map_at(claim, "status", "allocation")
         ):
             continue
-        if not (owning_pods(claim) and state.rights.sees("Pod", key[0])):
+        if not (owning_pods(claim) and state.rights.can_read("Pod", key[0])):
             yield Question("ResourceClaim", key, claim)
 
 

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from dractl.alignment import Alignment
 from dractl.allocation import Features, Survey
 from dractl.cluster.devices import Devices
-from dractl.cluster.paste import NextStep, command
+from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import ClusterState, Key, maps_at, text_at
-from dractl.cluster.workloads import idle
+from dractl.cluster.workloads import idle_state
 from dractl.explain.answer import (
     Conflict,
     DeviceStatus,
@@ -232,7 +232,7 @@ def next_steps(
         steps.append(
             NextStep(
                 f"see what the scheduler says about the {asked.kind.lower()} now",
-                command(
+                quote_command(
                     "kubectl describe {} {} -n {}", asked.kind.lower(), asked.name, asked.namespace
                 ),
             )
@@ -251,7 +251,7 @@ def gang_next_steps(
 
 def idle_workload_steps(state: ClusterState, question: Question) -> tuple[NextStep, ...]:
     """Return the next step for a workload that wants no pods now, otherwise none."""
-    idle_workload = idle(question.kind, question.key, state.get(question.kind, question.key))
+    idle_workload = idle_state(question.kind, question.key, state.get(question.kind, question.key))
     if idle_workload is None or not idle_workload.resume:
         return ()
     text = (

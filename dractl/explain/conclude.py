@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dractl.allocation import Exhausted, Features
 from dractl.cluster.state import list_at, map_at, text_at
-from dractl.cluster.workloads import idle
+from dractl.cluster.workloads import idle_state
 from dractl.explain import after_scheduling
 from dractl.explain.answer import FITS, Verdict
 from dractl.explain.context import Case
@@ -254,7 +254,7 @@ def _search_notes(case: Case) -> Iterator[str]:
                 f"on {n.name} the scheduler ends pods of lower priority first:"
                 f" {', '.join(n.victims[:3])}"
             )
-    if not case.state.has("Node") and not case.state.rights.hidden("Node"):
+    if not case.state.has("Node") and not case.state.rights.unreadable("Node"):
         yield (
             "the input has no Node objects; node names come from the ResourceSlices and node"
             " filters were not checked"
@@ -377,7 +377,9 @@ def _conclude_refusal(case: Case, conclusion: Conclusion) -> Conclusion | None:
 def _conclude_idle_workload(case: Case, conclusion: Conclusion) -> Conclusion | None:
     """Return the conclusion for a workload that wants no pods now; None for others."""
     question = case.question
-    idle_workload = idle(question.kind, question.key, case.state.get(question.kind, question.key))
+    idle_workload = idle_state(
+        question.kind, question.key, case.state.get(question.kind, question.key)
+    )
     if idle_workload is None:
         return None
     return replace(
@@ -651,7 +653,7 @@ def _apply_permissions(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusi
     permissions, case = diagnosis.attempted.blind, diagnosis.case
     if not permissions.parts:
         return conclusion
-    has_shared_slices = case.state.rights.hidden("Node") and any(
+    has_shared_slices = case.state.rights.unreadable("Node") and any(
         not item.spec.node_name for item in case.scheduler.slices
     )
     may_fit = conclusion.fits or (
@@ -701,7 +703,7 @@ def _apply_no_consumer(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusi
     question = diagnosis.case.question
     if question.kind != "ResourceClaim" or not text_at(question.value, "metadata", "uid"):
         return conclusion
-    if not diagnosis.case.state.rights.sees("Pod", question.key[0]):
+    if not diagnosis.case.state.rights.can_read("Pod", question.key[0]):
         return conclusion
     headline = Headline(
         "no pod uses it; it would fit"

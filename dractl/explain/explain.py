@@ -13,7 +13,7 @@ from dractl.allocation import Features
 from dractl.capacity.gangs import HeldBack, TooFewFit, Undecided, unchecked, waiting
 from dractl.capacity.plugins import handed_out
 from dractl.cluster.devices import Devices
-from dractl.cluster.podgroups import PodGroup, object_of, podgroup
+from dractl.cluster.podgroups import GangGroup, find_pod_group, group_object
 from dractl.cluster.pods import ended
 from dractl.cluster.state import ClusterState, Key, text_at
 from dractl.explain import inquire, not_pending
@@ -198,14 +198,14 @@ class Explainer:
         """Diagnose the group with which kube-scheduler places a pod, once for all its pods."""
         pod = self.state.get("Pod", question.key)
         member = None if pod is None else _add_namespace(pod, question.key)
-        group = None if member is None else podgroup(self.state, member)
+        group = None if member is None else find_pod_group(self.state, member)
         if member is None or group is None:
             return NO_GANG
         if group.name not in self.groups:
             self.groups[group.name] = self._diagnose_gang(member, group)
         return self.groups[group.name]
 
-    def _diagnose_gang(self, member: Raw, group: PodGroup) -> GangDiagnosis:
+    def _diagnose_gang(self, member: Raw, group: GangGroup) -> GangDiagnosis:
         wait = waiting(self.state, member, group, self.features)
         if wait is None:
             return GangDiagnosis(notes=tuple(unchecked(group)))
@@ -252,7 +252,7 @@ class Explainer:
             problem = FixProblem(case, causes, Owners(self.state, question.key, question.value))
             return FixResult(next=corrections(problem) if self.options.fixes else ())
         company = None
-        if object_of(question.value) is not None and question.kind == "Pod":
+        if group_object(question.value) is not None and question.kind == "Pod":
             company = Company(self.state, question, self._starts(question))
         if group.case is not None and conclusion.causes[0] is group.causes[0]:
             case = group.case
@@ -282,7 +282,10 @@ class Explainer:
             if pod is None:
                 return True
             member = _add_namespace(pod, question.key)
-            return waiting(state, member, podgroup(state, member), features, recreated=True) is None
+            return (
+                waiting(state, member, find_pod_group(state, member), features, recreated=True)
+                is None
+            )
 
         return starts
 

@@ -120,7 +120,7 @@ def run_attempt(scheduler: Scheduler, inquiry: Inquiry) -> InquiryResult:
 def _attempt_claim(scheduler: Scheduler, inquiry: Inquiry) -> _AttemptResult:
     assert inquiry.claim is not None
     rights = scheduler.state.rights
-    compares = compares_devices(rights) and bool(scheduler.nodes or not rights.hidden("Node"))
+    compares = compares_devices(rights) and bool(scheduler.nodes or not rights.unreadable("Node"))
     attempt = scheduler.attempt_claim(inquiry.claim) if compares else Attempt((inquiry.claim,))
     return _AttemptResult(attempt, compares, allocates=True)
 
@@ -145,7 +145,7 @@ def _attempt_pod(scheduler: Scheduler, inquiry: Inquiry) -> _AttemptResult:
             attempt = scheduler.attempt_after_pre_enqueue(pod, entry)
         else:
             # A class that may not be read may provide the extended resource.
-            hides_class = bool(rights.hidden("DeviceClass") and pod.extended_requests)
+            hides_class = bool(rights.unreadable("DeviceClass") and pod.extended_requests)
             confirmed = select_confirmed_stops(stops, rights)
             stopped = Attempt(claims, confirmed, message=entry.condition)
             attempt = (
@@ -164,7 +164,7 @@ def _can_compare_devices(scheduler: Scheduler, entry: PreEnqueueResult) -> bool:
         rights
     ):
         return False
-    return not rights.hidden("Node") or bool(scheduler.nodes)
+    return not rights.unreadable("Node") or bool(scheduler.nodes)
 
 
 def release_stale_allocation(

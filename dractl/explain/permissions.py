@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from dractl.cluster.paste import NextStep
 from dractl.cluster.rights import Rights
+from dractl.cluster.shell import NextStep
 from dractl.cluster.state import ClusterState, maps_at, text_at
 from dractl.explain.ask import Question
 from dractl.scheduler.stops import Stop
@@ -63,7 +63,7 @@ class MissingPermissions(Struct, frozen=True):
     def grant_steps(self, rights: Rights) -> tuple[NextStep, ...]:
         """Return the step after which everything may be read."""
         return (
-            (NextStep("have an administrator allow reading the rest", rights.grant),)
+            (NextStep("have an administrator allow reading the rest", rights.full_grant),)
             if self.parts
             else ()
         )
@@ -79,7 +79,7 @@ def find_missing_permissions(
     if not rights.unread:
         return MissingPermissions()
     kinds = tuple(_kinds_that_matter(state, question, allocates=allocates))
-    unreadable = {row.kind: row for row in rights.hidden(*kinds)}
+    unreadable = {row.kind: row for row in rights.unreadable(*kinds)}
     one_namespace_kinds = ["ResourceClaim"] if allocates and compares_devices(rights) else []
     one_namespace_kinds += ["Pod"] if "Node" not in unreadable and question.kind == "Pod" else []
     return MissingPermissions(
@@ -93,7 +93,7 @@ def find_missing_permissions(
                     row.resource, row.namespace, *_WITHOUT_OTHER_NAMESPACES[row.kind]
                 )
                 for kind in one_namespace_kinds
-                for row in rights.narrow(kind)
+                for row in rights.namespaced_only(kind)
             ),
         )
     )
@@ -103,7 +103,7 @@ def compares_devices(rights: Rights) -> bool:
     """Return True if the devices that a claim wants can be compared with the cluster's, at least in
     part.
     """
-    return not rights.hidden(*DEVICES)
+    return not rights.unreadable(*DEVICES)
 
 
 def can_decide(rights: Rights) -> bool:
@@ -140,7 +140,7 @@ def _kinds_that_matter(
 
 def select_confirmed_stops(stops: tuple[Stop, ...], rights: Rights) -> tuple[Stop, ...]:
     """Select the stops that cannot come from objects which exist and may not be read."""
-    unreadable_kinds = {row.kind for row in rights.hidden(*(stop.absent for stop in stops))}
+    unreadable_kinds = {row.kind for row in rights.unreadable(*(stop.absent for stop in stops))}
     return tuple(stop for stop in stops if stop.absent not in unreadable_kinds)
 
 

@@ -63,7 +63,7 @@ class SchedulerCache:
         """The allocator for the slices, classes and held devices of the cluster."""
         return self.state.cache.from_sources(
             ("allocator", self.features),
-            (self.slices, self.state.all("DeviceClass"), self.held_devices),
+            (self.slices, self.state.objects("DeviceClass"), self.held_devices),
             self._make_allocator,
         )
 
@@ -85,7 +85,7 @@ class SchedulerCache:
             return {}
         questions = self.state.cache.from_sources(
             ("verdicts", self.features),
-            (self.slices, self.state.all("DeviceClass")),
+            (self.slices, self.state.objects("DeviceClass")),
             lambda _: dict[Hashable, dict[Hashable, Verdict | None]](),
         )
         question = names, tuple((c.full_name, repr(c.claim and c.claim.spec)) for c in claims)
@@ -117,7 +117,7 @@ def nodes_by_name(state: ClusterState) -> Mapping[str, Node]:
     """Return the nodes by name; without any, those that slices name, of which nothing else is known."""
     if state.nodes:
         return {name: node for (_, name), node in sorted(state.nodes.items(), key=lambda n: n[0])}
-    slices = state.all("ResourceSlice").values()
+    slices = state.objects("ResourceSlice").values()
     names = sorted({text_at(each, "spec", "nodeName") for each in slices} - {""})
     return {name: _unseen_node(name) for name in names}
 

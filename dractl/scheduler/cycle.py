@@ -103,7 +103,7 @@ class SchedulingCycle:
 
     def _missing_classes(self) -> Iterator[ClassMissing]:
         """Yield each DeviceClass that a request names and that does not exist."""
-        names = {name for _, name in self.cache.state.all("DeviceClass")}
+        names = {name for _, name in self.cache.state.objects("DeviceClass")}
         for claim in self.open_claims:
             for request in claim.claim.spec.devices.requests if claim.claim is not None else ():
                 ref = RequestRef(claim.full_name, request.name)
@@ -165,7 +165,7 @@ class SchedulingCycle:
 
     def _attribute_names(self) -> frozenset[str] | None:
         """Return the attributes that the pod's claims and all classes may read."""
-        classes = self.cache.state.all("DeviceClass").values()
+        classes = self.cache.state.objects("DeviceClass").values()
         return attribute_names(
             self.cache.compile_selector,
             *(at(each, "spec") for each in classes),

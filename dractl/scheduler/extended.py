@@ -22,7 +22,7 @@ def find_special_claim(state: ClusterState, pod: Pod) -> PodClaim | None:
     if not pod.extended_claim_name:
         return None
     key = (pod.namespace or DEFAULT_NAMESPACE, pod.extended_claim_name)
-    return PodClaim("", key, state.get("ResourceClaim", key), state.decoded_claim(key))
+    return PodClaim("", key, state.get("ResourceClaim", key), state.decode_claim(key))
 
 
 def classes_by_resource(classes: Iterable[DeviceClass]) -> dict[str, str]:

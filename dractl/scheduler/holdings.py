@@ -46,7 +46,7 @@ def held_devices(
     Most changes concern a few claims, so that only their pools are added up again; the capacity of shared devices is
     always added up for all claims.
     """
-    claims = state.all("ResourceClaim")
+    claims = state.objects("ResourceClaim")
     removed, added = diff_objects(previous.claims if previous is not None else {}, claims)
     holdings = _holdings(state, features, added)
     changed = [holdings[id(claim)][1] for claim in (*removed, *added)]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 from msgspec import Struct
 
 from dractl import model
-from dractl.cluster.podgroups import shared_claims
+from dractl.cluster.podgroups import claims_of_group
 from dractl.cluster.pods import event_about, is_new
 from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key
 from dractl.model import PodResourceClaim, ResourceClaim
@@ -128,7 +128,7 @@ class _PreEnqueue:
         self.pod = cast("model.Pod", state.decode(raw))
         self.namespace = self.pod.metadata.namespace or _namespace_in(state, raw)
         self.creates_claims = recreated or not self.pod.metadata.uid
-        self.group_claims = shared_claims(state, raw) if self.creates_claims else {}
+        self.group_claims = claims_of_group(state, raw) if self.creates_claims else {}
 
     def run(self) -> PreEnqueueResult:
         """Return the claims and the stops."""
@@ -277,5 +277,5 @@ class _PreEnqueue:
 
 def _namespace_in(state: ClusterState, pod: Raw) -> str:
     """Return the namespace in which the cluster has a pod that names none."""
-    keys = (key for key, raw in state.all("Pod").items() if raw is pod)
+    keys = (key for key, raw in state.objects("Pod").items() if raw is pod)
     return next(keys, (DEFAULT_NAMESPACE, ""))[0]

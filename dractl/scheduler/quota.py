@@ -132,7 +132,9 @@ def find_missing_requests(state: ClusterState, pod: Raw) -> PodsNotCreated | Non
     """
     view = Pod(pod)
     namespace = view.namespace or DEFAULT_NAMESPACE
-    if map_at(view.spec, "resources") or any(k[0] == namespace for k in state.all("LimitRange")):
+    if map_at(view.spec, "resources") or any(
+        k[0] == namespace for k in state.objects("LimitRange")
+    ):
         return None
     containers = [*maps_at(view.spec, "containers"), *maps_at(view.spec, "initContainers")]
     for key, quota in _quotas(state, namespace):
@@ -156,7 +158,7 @@ def find_missing_requests(state: ClusterState, pod: Raw) -> PodsNotCreated | Non
 
 
 def _quotas(state: ClusterState, namespace: str) -> Iterator[tuple[Key, Raw]]:
-    for key, quota in state.all("ResourceQuota").items():
+    for key, quota in state.objects("ResourceQuota").items():
         if key[0] == namespace:
             yield key, quota
 
@@ -173,8 +175,8 @@ def _claims_usage(state: ClusterState, namespace: str, excluded: Key | None) -> 
 def _claims_in(
     state: ClusterState, namespace: str, excluded: Key | None = None
 ) -> Iterator[ResourceClaim]:
-    for key in state.all("ResourceClaim"):
-        claim = state.decoded_claim(key) if key[0] == namespace and key != excluded else None
+    for key in state.objects("ResourceClaim"):
+        claim = state.decode_claim(key) if key[0] == namespace and key != excluded else None
         if claim is not None:
             yield claim
 

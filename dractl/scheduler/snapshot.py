@@ -101,7 +101,7 @@ class Snapshot(Struct, frozen=True, dict=True):
         pod = self._pods_by_identity.get(id(raw))
         if pod is not None and pod.raw is raw:
             return pod
-        return Pod(raw, priority_classes=self.state.all("PriorityClass"))
+        return Pod(raw, priority_classes=self.state.objects("PriorityClass"))
 
     @cached_property
     def _pods_by_identity(self) -> Mapping[int, Pod]:
@@ -125,7 +125,7 @@ def snapshot_of(state: ClusterState, previous: Snapshot | None) -> Snapshot:
     removed, added = diff_objects(previous.pods if previous is not None else {}, pods)
     known = previous.nodes if previous is not None else {}
     pods_by_node: dict[str, list[Pod]] = {pod.node_name: [] for pod in (*removed, *added)}
-    same_nodes = previous is not None and previous.state.all("Node") is state.all("Node")
+    same_nodes = previous is not None and previous.state.objects("Node") is state.objects("Node")
     if not same_nodes:
         for (_, name), node in nodes.items():
             if name not in known or known[name].raw is not node.raw:
@@ -150,7 +150,7 @@ def snapshot_of(state: ClusterState, previous: Snapshot | None) -> Snapshot:
         pods,
         node_infos,
         any(pod.pod_anti_affinity for pod in suspects),
-        tuple(_budget(key, raw) for key, raw in state.all("PodDisruptionBudget").items()),
+        tuple(_budget(key, raw) for key, raw in state.objects("PodDisruptionBudget").items()),
     )
 
 

@@ -97,7 +97,7 @@ class Volumes:
 
     def _resolve(self) -> None:
         """Look up all claims (podHasPVCs), then sort them by how they are bound (GetPodVolumeClaims)."""
-        if not self.state.listed("PersistentVolumeClaim"):
+        if not self.state.covers("PersistentVolumeClaim"):
             self.are_known = False
             return
         claims: list[PersistentVolumeClaim] = []
@@ -170,7 +170,7 @@ class Volumes:
         """Sort a claim by how it is bound; False if it should be bound already."""
         if claim.is_bound:
             self.bound.append(claim)
-            self.are_known = self.are_known and self.state.listed("PersistentVolume")
+            self.are_known = self.are_known and self.state.covers("PersistentVolume")
         elif self._is_delayed(claim):
             self.delayed.append(claim)
         elif is_created and self.state.get("StorageClass", ("", claim.class_name)) is not None:
@@ -184,7 +184,7 @@ class Volumes:
         if claim.volume_name:
             return False
         storage_class = self.state.get("StorageClass", ("", claim.class_name))
-        if storage_class is None and claim.class_name and not self.state.listed("StorageClass"):
+        if storage_class is None and claim.class_name and not self.state.covers("StorageClass"):
             self.are_known = False
             return True
         return text_at(storage_class, "volumeBindingMode") == "WaitForFirstConsumer"
@@ -333,14 +333,14 @@ class Volumes:
 
 @derive_from("PersistentVolume")
 def _volumes(state: ClusterState) -> Sequence[PersistentVolume]:
-    return [PersistentVolume(raw) for raw in state.all("PersistentVolume").values()]
+    return [PersistentVolume(raw) for raw in state.objects("PersistentVolume").values()]
 
 
 def _default_class(state: ClusterState) -> str:
     """Return the name of the newest default StorageClass; "" without one (pkg/volume/util GetDefaultClass)."""
     defaults = [
         (text_at(raw, "metadata", "creationTimestamp"), key[1])
-        for key, raw in state.all("StorageClass").items()
+        for key, raw in state.objects("StorageClass").items()
         if any(
             map_at(raw, "metadata", "annotations").get(name) == "true"
             for name in _DEFAULT_CLASS_ANNOTATIONS

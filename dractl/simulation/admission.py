@@ -77,7 +77,7 @@ def _reject_object(state: ClusterState, value: Raw | None, target: Target) -> se
 def _namespace_labels(state: ClusterState) -> dict[str, dict[str, str]]:
     """Return the labels of each namespace, except values that are not strings."""
     labels: dict[str, dict[str, str]] = {}
-    for (_, name), namespace in state.all("Namespace").items():
+    for (_, name), namespace in state.objects("Namespace").items():
         namespace_labels = (namespace.get("metadata") or {}).get("labels") or {}
         if isinstance(namespace_labels, dict):
             labels[name] = {k: v for k, v in namespace_labels.items() if isinstance(v, str)}
@@ -137,6 +137,6 @@ def _violate_limit_ranges(state: ClusterState, namespace: str, spec: Raw) -> Ite
 
 
 def _container_limits(state: ClusterState, namespace: str) -> Iterator[Raw]:
-    for key, limit_range in state.all("LimitRange").items():
+    for key, limit_range in state.objects("LimitRange").items():
         limits = maps_at(limit_range, "spec", "limits") if key[0] == namespace else ()
         yield from (limit for limit in limits if limit.get("type") == "Container")

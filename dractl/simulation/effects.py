@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target
 from dractl.cluster.state import ClusterState, Key, text_at
-from dractl.cluster.workloads import WORKLOADS, leader_group
+from dractl.cluster.workloads import WORKLOAD_KINDS, leader_group
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation.workload_pods import (
     WorkloadKey,
@@ -77,7 +77,7 @@ def list_jobs(state: ClusterState, job_set: Key) -> list[WorkloadKey]:
     namespace, name = job_set
     return [
         ("Job", key)
-        for key, job in state.all("Job").items()
+        for key, job in state.objects("Job").items()
         if key[0] == namespace
         and (owner := View(job).controller) is not None
         and (owner.kind, owner.name) == ("JobSet", name)
@@ -96,7 +96,7 @@ def list_changed_workloads(
         if isinstance(change, Create):
             continue
         kind, key = parse_target(change.target)
-        if kind in WORKLOADS:
+        if kind in WORKLOAD_KINDS:
             workloads[kind, key] = None
         elif kind == "Pod" and isinstance(change, Delete):
             owner = workload_key(state.pod(key))
@@ -157,7 +157,7 @@ def _nodes_affected_by(scheduler: Scheduler, change: Change) -> set[str] | None:
         return {node} if node else None
     if kind == "Pod":
         return {state.pod(key).node_name}
-    if kind in WORKLOADS and isinstance(change, Patch):
+    if kind in WORKLOAD_KINDS and isinstance(change, Patch):
         pods = list_active_pods(state, (kind, key))
         return {pod.node_name for pod in pods}
     return set()

@@ -10,7 +10,7 @@ from dractl.capacity.binding import bound
 from dractl.capacity.gangs import waiting
 from dractl.capacity.replicas import kind_of
 from dractl.cluster.changes import Delete, apply
-from dractl.cluster.podgroups import object_of, podgroup
+from dractl.cluster.podgroups import find_pod_group, group_object
 from dractl.cluster.state import ClusterState, Key, at
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import NodeVerdict
@@ -115,7 +115,7 @@ def _select_node(
     scheduler: Scheduler, entry: QueuedPod, pods_per_node: Counter[str]
 ) -> NodeVerdict | None:
     """Return the node that a pod gets: with few victims, then with few pods of this queue."""
-    if object_of(entry.pod.raw) is not None and not _gang_starts(scheduler, entry.pod):
+    if group_object(entry.pod.raw) is not None and not _gang_starts(scheduler, entry.pod):
         return None
     attempt = scheduler.attempt_pod(
         entry.pod.raw, recreated=entry.generates_claims, node_names=entry.nodes
@@ -143,7 +143,7 @@ def _gang_starts(scheduler: Scheduler, pod: Pod) -> bool:
     not start while a pending member has an outdated claim.
     """
     state, new_pod = scheduler.state, _with_server_metadata(pod)
-    group = podgroup(state, new_pod)
+    group = find_pod_group(state, new_pod)
     for member in map(Pod, group.members(state) if group is not None else ()):
         is_other = member.name != pod.key[1]
         if is_other and member.is_pending and _has_outdated_claim(state, pod.key[0], member):
@@ -174,6 +174,6 @@ def _remove_unallocated_claims(state: ClusterState, pod: Pod) -> ClusterState:
     unallocated = {key for key in keys if not state.claim(key).is_allocated}
     if not unallocated:
         return state
-    claims = state.all("ResourceClaim").items()
+    claims = state.objects("ResourceClaim").items()
     remaining = {key: claim for key, claim in claims if key not in unallocated}
-    return state.only({"ResourceClaim": remaining})
+    return state.with_kinds({"ResourceClaim": remaining})

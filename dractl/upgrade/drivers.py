@@ -256,10 +256,12 @@ def republished(state: ClusterState, name: str, slices: Iterable[Raw]) -> Cluste
     new = list(slices)
     others = {
         key: value
-        for key, value in state.all("ResourceSlice").items()
+        for key, value in state.objects("ResourceSlice").items()
         if text_at(value, "spec", "driver") != name
     }
-    return state.only({"ResourceSlice": {**others, **sources.of_objects(new).all("ResourceSlice")}})
+    return state.with_kinds(
+        {"ResourceSlice": {**others, **sources.from_objects(new).objects("ResourceSlice")}}
+    )
 
 
 # -- what differs --

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dractl.cluster import ClusterState
-from dractl.cluster.managers import of_object
+from dractl.cluster.managers import manager_of
 from dractl.cluster.state import maps_at, text_at
 from dractl.facts.images import runs
 
@@ -148,7 +148,7 @@ def _of(finding: Finding, state: ClusterState, driver: str) -> str | None:
     names = finding.objects
     if driver and all(name.startswith("Node/") for name in names):
         names = tuple(
-            runs(driver, (value for kind in state.kinds for value in state.all(kind).values()))
+            runs(driver, (value for kind in state.kinds for value in state.objects(kind).values()))
         )
     found = dict.fromkeys(filter(None, (_owner(name, state) for name in names)))
     return _some(list(found)) or None
@@ -163,7 +163,7 @@ def _owner(named: str, state: ClusterState) -> str:
     while (kind, name) not in seen:
         seen.add((kind, name))
         value = state.get(kind, (namespace, name)) or state.get(kind, ("default", name))
-        tool = of_object(value)
+        tool = manager_of(value)
         if tool is not None:
             return ", ".join([tool.name, *found])
         above = next(

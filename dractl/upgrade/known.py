@@ -12,7 +12,7 @@ from dractl.upgrade.finding import Finding, Level
 
 def of_nodes(state: ClusterState) -> Iterator[Finding]:
     """What is broken in the kubelets, kernels and container runtimes of nodes."""
-    for (_, name), node in state.all("Node").items():
+    for (_, name), node in state.objects("Node").items():
         info = map_at(node, "status", "nodeInfo")
         runtime, _, version = text_at(info, "containerRuntimeVersion").partition("://")
         runs = {
@@ -58,9 +58,9 @@ def of_release(components: Collection[Component], text: str, start: str = "") ->
 
 def of_drivers(state: ClusterState, upgraded: Container[str]) -> Iterator[Finding]:
     """What is broken in the drivers that run and are not ``upgraded``."""
-    present = running(value for kind in state.kinds for value in state.all(kind).values())
+    present = running(value for kind in state.kinds for value in state.objects(kind).values())
     names = {
-        text_at(value, "spec", "driver") for value in state.all("ResourceSlice").values()
+        text_at(value, "spec", "driver") for value in state.objects("ResourceSlice").values()
     } | present.keys()
     for row in breakages():
         if (

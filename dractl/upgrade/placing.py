@@ -10,10 +10,10 @@ from dractl.capacity import copies
 from dractl.capacity.gangs import waiting
 from dractl.capacity.replicas import kind_of
 from dractl.cluster import ClusterState
-from dractl.cluster.podgroups import podgroup
+from dractl.cluster.podgroups import find_pod_group
 from dractl.cluster.pods import claims_named, ended, is_pending, scheduler_name
 from dractl.cluster.schedulers import identify
-from dractl.cluster.state import GROUPS, Key, map_at, maps_at, owning_pods, text_at
+from dractl.cluster.state import API_GROUPS, Key, map_at, maps_at, owning_pods, text_at
 from dractl.model import pod_templates
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
@@ -61,9 +61,9 @@ class Outcome(Struct, frozen=True):
 def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, ...]:
     """The pods of a cluster that want devices, grouped, and its claims that no pod uses; and what manifests make."""
     groups: dict[Hashable, list[tuple[Key, Raw]]] = {}
-    schedulers = {scheduler_name(pod) for pod in state.all("Pod").values()}
+    schedulers = {scheduler_name(pod) for pod in state.objects("Pod").values()}
     compared = {name for name in schedulers if identify(state, name).is_kube_scheduler}
-    for key, pod in state.all("Pod").items():
+    for key, pod in state.objects("Pod").items():
         if _wants(pod) and not ended(pod) and scheduler_name(pod) in compared:
             groups.setdefault((key[0], is_pending(pod), _kind(state, key[0], pod)), []).append(
                 (key, pod)
@@ -79,17 +79,17 @@ def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, .
     ]
     used = _used(manifests)
     for kind in manifests.kinds:
-        for key in manifests.all(kind):
+        for key in manifests.objects(kind):
             made = _made(state, kind, key, used)
             if made is not None:
                 found.append(Applicant(("/".join(filter(None, (kind, *key))),), key, made))
     named = {
         claim
-        for (namespace, _), pod in state.all("Pod").items()
+        for (namespace, _), pod in state.objects("Pod").items()
         for claim in claims_named(namespace, pod)
     }
     allocated: dict[tuple[str, str, bool, bool], list[Key]] = {}
-    for key, value in state.all("ResourceClaim").items():
+    for key, value in state.objects("ResourceClaim").items():
         allocation = map_at(value, "status", "allocation")
         if allocation and not owning_pods(value):
             users = len(maps_at(value, "status", "reservedFor"))
@@ -149,7 +149,7 @@ def _kind(state: ClusterState, namespace: str, pod: Raw) -> Hashable:
 
 def _made(state: ClusterState, kind: str, key: Key, used: frozenset[str]) -> Raw | None:
     """A pod of a workload; of a template that no workload or pod among the manifests uses, one that uses it alone."""
-    if kind in GROUPS and (kind != "ResourceClaimTemplate" or key[1] in used):
+    if kind in API_GROUPS and (kind != "ResourceClaimTemplate" or key[1] in used):
         return None
     pod = copies.of_object(state, kind, key).pod
     return pod if _wants(pod) else None
@@ -157,7 +157,7 @@ def _made(state: ClusterState, kind: str, key: Key, used: frozenset[str]) -> Raw
 
 def _used(manifests: ClusterState) -> frozenset[str]:
     """The names of the templates that pods and workloads use."""
-    values = (value for kind in manifests.kinds for value in manifests.all(kind).values())
+    values = (value for kind in manifests.kinds for value in manifests.objects(kind).values())
     specs = (spec for value in values for _, spec in pod_templates(value))
     entries = (entry for spec in specs for entry in maps_at(spec, "resourceClaims"))
     return frozenset(text_at(entry, "resourceClaimTemplateName") for entry in entries)
@@ -170,10 +170,10 @@ def emptied(state: ClusterState) -> ClusterState:
     """The cluster with no pod and no allocated claim."""
     claims = {
         key: deallocate(value) if "status" in value else value
-        for key, value in state.all("ResourceClaim").items()
+        for key, value in state.objects("ResourceClaim").items()
         if not value.get("metadata", {}).get("ownerReferences")
     }
-    return state.only({"Pod": {}, "ResourceClaim": claims})
+    return state.with_kinds({"Pod": {}, "ResourceClaim": claims})
 
 
 def outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
@@ -190,7 +190,11 @@ def outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
             released = scheduler.state.replace("ResourceClaim", given.key, deallocate(given.value))
             scheduler = scheduler.with_state(released)
             attempt = scheduler.attempt_pod(subject.pod, recreated=subject.runs)
-        state, pod, group = scheduler.state, subject.pod, podgroup(scheduler.state, subject.pod)
+        state, pod, group = (
+            scheduler.state,
+            subject.pod,
+            find_pod_group(scheduler.state, subject.pod),
+        )
         alone = group is None or not attempt.fits
         starts = (
             alone or waiting(state, pod, group, scheduler.features, recreated=subject.runs) is None
@@ -206,7 +210,7 @@ def outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
 
 def _without(state: ClusterState, subject: Applicant) -> ClusterState:
     """The cluster without a pod and what is reserved for it alone."""
-    changed = dict(state.all("ResourceClaim"))
+    changed = dict(state.objects("ResourceClaim"))
     for key in state.claims_of_pod(subject.key):
         claim = changed[key]
         if len(maps_at(claim, "status", "reservedFor")) > 1:
@@ -215,8 +219,8 @@ def _without(state: ClusterState, subject: Applicant) -> ClusterState:
             del changed[key]
         elif "status" in claim:
             changed[key] = deallocate(claim)
-    pods = {key: pod for key, pod in state.all("Pod").items() if key != subject.key}
-    return state.only({"Pod": pods, "ResourceClaim": changed})
+    pods = {key: pod for key, pod in state.objects("Pod").items() if key != subject.key}
+    return state.with_kinds({"Pod": pods, "ResourceClaim": changed})
 
 
 # -- what differs --

@@ -88,8 +88,8 @@ def plan(inputs: Compared, start: str, to: str) -> Plan:
     items = server.merged((*inputs.manifests, *stored(inputs.state)))
     namespaces = _labels(inputs)
     answers: dict[Any, server.Said] = {}
-    written = sources.of_objects(item.value for item in inputs.manifests)
-    state = inputs.state.merged(written)
+    written = sources.from_objects(item.value for item in inputs.manifests)
+    state = inputs.state.merge(written)
     placing = Placing(state, written) if state.has("ResourceSlice") else None
     placed = [placing.outcomes(state, each) for each in features] if placing is not None else []
     settings = (*inputs.settings, GateSetting("a component", inputs.gates, "--feature-gates"))
@@ -101,10 +101,10 @@ def plan(inputs: Compared, start: str, to: str) -> Plan:
         found += differences(component_settings, before.release, after.release)
         if placing is not None:
             found += placing.differences(placed[number], placed[number + 1])
-        if after is targets[-1] and (_patched(to) or state.all("Node")):
+        if after is targets[-1] and (_patched(to) or state.objects("Node")):
             found += known.of_release(known.CONTROL_PLANE, to, release_of(start))
         found += _coming(after.release)
-        before_it = tuple(before_release(after.release, found, state.all("Node").values()))
+        before_it = tuple(before_release(after.release, found, state.objects("Node").values()))
         steps.append(Step(f"Kubernetes {after.release}", before_it, grouped(found)))
     target = targets[-1]
     if len(targets) > 1 or _patched(to):
@@ -132,7 +132,7 @@ def plan(inputs: Compared, start: str, to: str) -> Plan:
     steps += [Step("Manifests", (), endings)] if endings and len(targets) > 1 else []
     undecided = _NO_DEVICES if placing is None else tuple(placing.undecided)
     unknown = (*_assumed_gates(items, targets[0], namespaces), *_unseen(state))
-    whole = inputs.state.merged(written)
+    whole = inputs.state.merge(written)
     steps = [
         replace(step, findings=owned(step.findings, whole, _driver_of(step, upgraded)))
         for step in steps
@@ -153,7 +153,7 @@ def _of_nodes(
     state: ClusterState, start: str, to: str, breaks: Iterable[Finding]
 ) -> Iterator[Step]:
     """Yield the step of the nodes, which follow the control plane; ``breaks``: kubelets that do not start."""
-    nodes = state.all("Node").values()
+    nodes = state.objects("Node").values()
     found = [
         *breaks,
         *known.of_nodes(state),
@@ -191,7 +191,7 @@ def _unseen(state: ClusterState) -> Iterator[str]:
     """What the scheduler part leaves out: pods of others, and what may not be read."""
     others = {
         scheduler_name(pod)
-        for pod in state.all("Pod").values()
+        for pod in state.objects("Pod").values()
         if maps_at(pod, "spec", "resourceClaims")
     }
     for name in sorted(others - {DEFAULT_SCHEDULER}):
@@ -219,10 +219,10 @@ def _change(state: ClusterState, name: str, text: str) -> _Change | None:
     to = drivers.later(name, last)
     slices = [
         item
-        for found in drivers.by_node(state.all("ResourceSlice").values(), name).values()
+        for found in drivers.by_node(state.objects("ResourceSlice").values(), name).values()
         for item in found
     ]
-    objects = (value for kind in state.kinds for value in state.all(kind).values())
+    objects = (value for kind in state.kinds for value in state.objects(kind).values())
     tag = first if dots else running(objects).get(name)
     start = (drivers.later(name, first),) if dots else drivers.present(name, slices, tag)
     if not slices and tag is None:
@@ -245,7 +245,7 @@ def _driver_step(
 ) -> tuple[ClusterState, list[Finding]]:
     """The cluster with the slices of the later version, and what differs."""
     name, start, to = change.name, change.start[0], change.to
-    before = drivers.by_node(state.all("ResourceSlice").values(), name)
+    before = drivers.by_node(state.objects("ResourceSlice").values(), name)
     machines = {described.node: described for described in inputs.machines}
     after = {
         node: drivers.Predicted(drivers.published(machines[node], name, to, target))
@@ -277,7 +277,7 @@ def _nodes(names: Sequence[str]) -> str:
 def _holders(state: ClusterState) -> dict[str, list[str]]:
     """The claims that hold each device (``DRIVER/POOL/DEVICE``)."""
     found: dict[str, list[str]] = {}
-    for key, claim in state.all("ResourceClaim").items():
+    for key, claim in state.objects("ResourceClaim").items():
         for result in maps_at(claim, "status", "allocation", "devices", "results"):
             device = "/".join(text_at(result, part) for part in ("driver", "pool", "device"))
             found.setdefault(device, []).append(f"ResourceClaim/{'/'.join(key)}")
@@ -306,7 +306,7 @@ def _switchable(gate: str, release: str, on: bool) -> bool:
 def stored(state: ClusterState) -> Iterator[Input]:
     """The objects of a cluster that an API server judges: those of DRA, workloads, and pods that no workload makes."""
     for kind in state.kinds:
-        for value in state.all(kind).values():
+        for value in state.objects(kind).values():
             if kind in _DRA or (
                 _makes_pods(value) and not map_at(value, "metadata").get("ownerReferences")
             ):
@@ -321,5 +321,5 @@ def _labels(inputs: Compared) -> dict[str, Mapping[str, str]]:
     manifests = (item.value for item in inputs.manifests if item.value.get("kind") == "Namespace")
     return {
         str(map_at(value, "metadata").get("name")): map_at(value, "metadata", "labels")
-        for value in (*inputs.state.all("Namespace").values(), *manifests)
+        for value in (*inputs.state.objects("Namespace").values(), *manifests)
     }

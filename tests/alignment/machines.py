@@ -54,8 +54,12 @@ def cluster(
     for name in nodes:
         options = Options(name, Target.of("1.37"))
         rendered += [*render(node_machine, options, device_classes=True).objects, node(name)]
-    state = sources.of_objects([*rendered, *objects])
-    return state.on(dict.fromkeys(nodes, (node_machine, "snapshot"))) if with_snapshots else state
+    state = sources.from_objects([*rendered, *objects])
+    return (
+        state.with_machines(dict.fromkeys(nodes, (node_machine, "snapshot")))
+        if with_snapshots
+        else state
+    )
 
 
 def scheduler_of(state: ClusterState) -> Scheduler:

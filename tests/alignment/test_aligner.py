@@ -102,7 +102,9 @@ def test_the_best_now_is_unknown_if_claims_may_not_be_read() -> None:
     mine = allocated_claim("c", "n", gpu=["gpu-0"], nic=[DGX_NICS[5]])
     state = cluster("dgx-h100", mine)
     unread = Unread("ResourceClaim", "resourceclaims.resource.k8s.io", "ml")
-    state = ClusterState({kind: state.all(kind) for kind in state.kinds}, rights=Rights((unread,)))
+    state = ClusterState(
+        {kind: state.objects(kind) for kind in state.kinds}, rights=Rights((unread,))
+    )
     alignment = align_claim(state)[GPU_NIC]
     assert (alignment.best_free, alignment.share) == ({"root": 1}, (0, 0))
     assert alignment.best_now is None

@@ -42,7 +42,7 @@ def running_pod(name: str, claim: str, node_name: str, **fields: Any) -> dict[st
 
 def align_pods(state: ClusterState) -> GangAlignment:
     """Return the alignment of all pods of a cluster."""
-    alignment = align_gang(Aligner(scheduler_of(state)), list(state.all("Pod").values()))
+    alignment = align_gang(Aligner(scheduler_of(state)), list(state.objects("Pod").values()))
     assert alignment is not None
     return alignment
 
@@ -84,7 +84,7 @@ def test_cliques_are_read_from_node_labels(
 
 def test_a_single_pod_is_not_compared() -> None:
     state = gang(DGX_NICS[:2])
-    first_pod = next(iter(state.all("Pod").values()))
+    first_pod = next(iter(state.objects("Pod").values()))
     assert align_gang(Aligner(scheduler_of(state)), [first_pod]) is None
 
 
@@ -99,7 +99,7 @@ def test_explain_reports_the_rails_of_a_gang(
     }
     state = gang([DGX_NICS[0], DGX_NICS[5]], group)
     dump = tmp_path / "dump.json"
-    items = [value for kind in state.kinds for value in state.all(kind).values()]
+    items = [value for kind in state.kinds for value in state.objects(kind).values()]
     dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     command = ["explain", "podgroup/train", "-n", "ml", "-f", str(dump), "--isolated"]
     assert main(command) == 0

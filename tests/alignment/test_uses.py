@@ -20,8 +20,8 @@ def test_claims_of_one_pod_are_compared_together_and_the_worst_comes_first() -> 
         allocated_claim("a-nic", "n", "a", nic=[DGX_NICS[4]]),
         allocated_claim("b", "n", "b", gpu=["gpu-1"], nic=[DGX_NICS[1]]),
     )
-    pods = sources.of_objects([bound_pod("a", "a-gpu", "a-nic"), bound_pod("b", "b")])
-    uses = list_uses(scheduler_of(state.merged(pods)))
+    pods = sources.from_objects([bound_pod("a", "a-gpu", "a-nic"), bound_pod("b", "b")])
+    uses = list_uses(scheduler_of(state.merge(pods)))
     assert [(use.pod, use.share) for use in uses] == [("ml/a", 0), ("ml/b", 1)]
     assert uses[0].claims == ("ml/a-gpu", "ml/a-nic")
     assert uses[0].node == "n"

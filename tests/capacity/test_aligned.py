@@ -83,7 +83,7 @@ def test_the_command_counts_what_first_fit_aligns(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     state = cluster("dgx-h100", allocated_claim("c", "n", nic=[FIRST_NIC]))
-    items = [value for kind in state.kinds for value in state.all(kind).values()]
+    items = [value for kind in state.kinds for value in state.objects(kind).values()]
     dump = tmp_path / "dump.json"
     dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
 

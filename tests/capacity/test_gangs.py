@@ -68,7 +68,9 @@ def made(pods: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def asked(state: ClusterState, release: str = "1.37", name: str = "ring-0") -> Waiting | None:
     found = state.get("Pod", ("ml", name))
     assert found is not None
-    return waiting(state, found, podgroups.podgroup(state, found), Features.for_release(release))
+    return waiting(
+        state, found, podgroups.find_pod_group(state, found), Features.for_release(release)
+    )
 
 
 def test_a_gang_waits_until_its_minimum_fits() -> None:
@@ -131,9 +133,13 @@ def test_pods_of_other_priority_are_refused_from_1_37_on() -> None:
         *made(ring(1, 1, priority=2_000_000_000)),
     )
     text = "all pods in a single pod group should have the same priority as the pod group's priority, got 2000000000"
-    pod = state.all("Pod")["ml", "ring-0"]
+    pod = state.objects("Pod")["ml", "ring-0"]
     found = waiting(
-        state, pod, podgroups.podgroup(state, pod), Features.for_release("1.37"), recreated=True
+        state,
+        pod,
+        podgroups.find_pod_group(state, pod),
+        Features.for_release("1.37"),
+        recreated=True,
     )
     assert isinstance(found, Unequal)
     assert found.text == f"{text} and 0"
@@ -167,7 +173,7 @@ def test_pods_of_a_group_share_its_claim() -> None:
     assert isinstance(asked(state_of(GPU, ONE, *nodes, podgroup(gang(4)), *ring(4))), TooFewFit)
     copies = place(subject(state, "pod/ring-0", "ml"), Features.for_release("1.37"), most=4)
     assert (copies.fits, [n.fits for n in copies.nodes if n.fits]) == (4, [4])
-    (claim,) = copies.state.all("ResourceClaim").values()
+    (claim,) = copies.state.objects("ResourceClaim").values()
     users = [(user["resource"], user["name"]) for user in claim["status"]["reservedFor"]]
     assert users == [("podgroups", "ring")]  # one reservation, which no limit of pods ends
 

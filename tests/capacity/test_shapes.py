@@ -67,7 +67,7 @@ def test_without_a_preference_no_alignment_is_said() -> None:
     fit = place_closest(shape_copies(state, FEATURES, "gpu=2,nic=1@none", "ml"), FEATURES)
     assert (fit.fits, fit.nodes[0].alignments) == (4, ())
     (template,) = shape_copies(state, FEATURES, "gpu=2,nic=1@none", "ml")
-    ((_, claim),) = template.state.all("ResourceClaimTemplate").items()
+    ((_, claim),) = template.state.objects("ResourceClaimTemplate").items()
     assert "constraints" not in claim["spec"]["spec"]["devices"]
 
 

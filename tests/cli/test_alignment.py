@@ -32,7 +32,7 @@ def dump(tmp_path: Path) -> str:
         entry = {"name": "devices", "resourceClaimName": name}
         objects.append(pod(name, entry, spec={"nodeName": "n"}, status={"phase": "Running"}))
     state = cluster("dgx-h100", *objects)
-    items = [value for kind in state.kinds for value in state.all(kind).values()]
+    items = [value for kind in state.kinds for value in state.objects(kind).values()]
     path = tmp_path / "dump.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     return str(path)

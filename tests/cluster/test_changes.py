@@ -10,8 +10,8 @@ from dractl.cluster.changes import (
     Patch,
     PatchError,
     apply,
+    apply_patch,
     parse_target,
-    patched,
     pointer,
 )
 from tests.explain.cluster import allocation, claim, node, pod, request, state_of
@@ -27,7 +27,7 @@ def test_patch_adds_replaces_and_removes() -> None:
         {"op": "remove", "path": "/c"},
         {"op": "add", "path": "/d~1e", "value": {}},
     ]
-    assert patched(value, operations) == {"a": {"b": [9, 2, 4]}, "d/e": {}}
+    assert apply_patch(value, operations) == {"a": {"b": [9, 2, 4]}, "d/e": {}}
     assert value == {"a": {"b": [1, 2]}, "c": 3}
 
 
@@ -44,7 +44,7 @@ def test_patch_adds_replaces_and_removes() -> None:
 )
 def test_a_patch_that_does_not_apply_is_refused(operation: dict) -> None:
     with pytest.raises(PatchError):
-        patched({"a": [1]}, [operation])
+        apply_patch({"a": [1]}, [operation])
 
 
 def test_pointer_escapes() -> None:
@@ -109,7 +109,7 @@ def test_ending_a_pod_leaves_claims_of_another_namespace_and_malformed_ones() ->
         metadata={"ownerReferences": "eval"},
     )
     before = state_of(other, odd, pod("eval"))
-    assert apply(before, [Delete("Pod/ml/eval")]).all("ResourceClaim") == before.all(
+    assert apply(before, [Delete("Pod/ml/eval")]).objects("ResourceClaim") == before.objects(
         "ResourceClaim"
     )
 

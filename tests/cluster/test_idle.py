@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from dractl.cluster.workloads import idle
+from dractl.cluster.workloads import idle_state
 
 
 def of(kind: str, spec: dict[str, Any], uid: str = "u", **more: Any) -> tuple[str, str] | None:
-    found = idle(kind, ("ml", "x"), {"metadata": {"uid": uid}, "spec": spec, **more})
+    found = idle_state(kind, ("ml", "x"), {"metadata": {"uid": uid}, "spec": spec, **more})
     return None if found is None else (found.why, found.resume)
 
 
@@ -72,4 +72,4 @@ def test_a_queue_resumes_its_jobs_itself() -> None:
 def test_a_workload_that_wants_pods_and_one_that_is_no_object_of_a_cluster() -> None:
     assert of("Deployment", {"replicas": 2}) is None
     assert of("Job", {"suspend": True}, uid="") is None
-    assert idle("Pod", ("ml", "x"), None) is None
+    assert idle_state("Pod", ("ml", "x"), None) is None

@@ -637,7 +637,7 @@ def test_a_kubectl_that_never_answers(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(kubectl, "_TIMEOUT", 0.3)
+    monkeypatch.setattr(kubectl, "_TIMEOUT_SECONDS", 0.3)
     install(
         tmp_path, same("hangs", "", "", program="#!/bin/sh\nexec /bin/sleep 600\n"), monkeypatch
     )
@@ -796,7 +796,7 @@ HELPER = "#!/bin/sh\n/bin/sleep 600 &\necho $! > {}/helper\nwait\n"
 def test_no_login_helper_is_left_after_the_time_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kubectl, "_TIMEOUT", 1)
+    monkeypatch.setattr(kubectl, "_TIMEOUT_SECONDS", 1)
     install(tmp_path, same("helper", "", "", program=HELPER.format(tmp_path)), monkeypatch)
     with pytest.raises(InputError, match="did not answer"):
         kubectl.run(live.Login(), ["version"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dractl.cluster.labels import parse
+from dractl.cluster.labels import parse_labels
 from dractl.errors import UsageError
 
 LABELS = {"app": "web", "example.com/tier": "front", "empty": ""}
@@ -26,17 +26,17 @@ LABELS = {"app": "web", "example.com/tier": "front", "empty": ""}
     ],
 )
 def test_what_matches(text: str) -> None:
-    assert parse(text).matches(LABELS)
+    assert parse_labels(text).matches(LABELS)
 
 
 @pytest.mark.parametrize(
     "text", ["app=api", "app!=web", "app in (api)", "!app", "canary", "canary=", "app=web,canary"]
 )
 def test_what_does_not(text: str) -> None:
-    assert not parse(text).matches(LABELS)
+    assert not parse_labels(text).matches(LABELS)
 
 
 @pytest.mark.parametrize("text", ["", "=web", "app in web", "!app=web", "app=a b", "app=web,,x"])
 def test_what_is_no_selector(text: str) -> None:
     with pytest.raises(UsageError, match="-l cannot read"):
-        parse(text)
+        parse_labels(text)

@@ -237,11 +237,12 @@ def test_what_may_be_read_is_read(kubectl: Kubectl) -> None:
     found = live.read(live.Login(), namespace="team", partly=True)
     rights = found.state.rights
     assert {
-        one.kind for one in rights.hidden("ResourceSlice", "DeviceClass", "Node", "DeviceTaintRule")
+        one.kind
+        for one in rights.unreadable("ResourceSlice", "DeviceClass", "Node", "DeviceTaintRule")
     } == {"ResourceSlice", "DeviceClass", "Node", "DeviceTaintRule"}
     assert {
         (one.kind, one.namespace)
-        for one in rights.narrow("Pod", "ResourceClaim", "ResourceClaimTemplate")
+        for one in rights.namespaced_only("Pod", "ResourceClaim", "ResourceClaimTemplate")
     } == {("Pod", "team"), ("ResourceClaim", "team"), ("ResourceClaimTemplate", "team")}
     assert rights.user == "me"
     assert found.notes == (
@@ -328,7 +329,7 @@ def program(kubectl: Kubectl, script: str) -> None:
 def test_what_a_login_program_asks_is_shown_while_it_waits(
     kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(kubectls, "_PATIENCE", 0.05)
+    monkeypatch.setattr(kubectls, "_PROGRESS_SECONDS", 0.05)
     done = tmp_path / "done"
     program(
         kubectl,
@@ -341,14 +342,14 @@ def test_what_a_login_program_asks_is_shown_while_it_waits(
         if text.startswith("kubectl says"):
             done.touch()
 
-    assert [result.code for result in kubectls.run(live.Login(), ["version"], tell=tell)] == [0]
+    assert [result.code for result in kubectls.run(live.Login(), ["version"], progress=tell)] == [0]
     assert said[-1] == "kubectl says: open https://login.example.com"
 
 
 def test_what_kubectl_said_before_it_was_given_up(
     kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kubectls, "_TIMEOUT", 1)
+    monkeypatch.setattr(kubectls, "_TIMEOUT_SECONDS", 1)
     program(kubectl, "echo 'open https://login.example.com' >&2\nexec /bin/sleep 60\n")
     with pytest.raises(
         InputError, match=r"within 1 seconds; it says: open https://login\.example\.com"
@@ -385,7 +386,7 @@ def test_a_pod_that_was_deleted_while_the_cluster_was_read(kubectl: Kubectl) -> 
         pod(name, status=status, metadata={"uid": f"uid-{name}"}) for name in ("gone", "stays")
     )
     kubectl.answers(pods={**listed(gone, stays), "later": listed(stays)})
-    assert set(live.read(live.Login()).state.all("Pod")) == {("ml", "stays")}
+    assert set(live.read(live.Login()).state.objects("Pod")) == {("ml", "stays")}
 
 
 def test_what_a_cluster_has_none_of_is_known(kubectl: Kubectl) -> None:
@@ -393,9 +394,9 @@ def test_what_a_cluster_has_none_of_is_known(kubectl: Kubectl) -> None:
         resourceclaimtemplates={"err": FORBIDDEN.format("resourceclaimtemplates"), "code": 1}
     )
     state = live.read(live.Login(), partly=True).state
-    assert state.listed("PriorityClass")
-    assert not state.all("PriorityClass")
-    assert not state.listed("ResourceClaimTemplate")
+    assert state.covers("PriorityClass")
+    assert not state.objects("PriorityClass")
+    assert not state.covers("ResourceClaimTemplate")
     assert state.read_at is not None
 
 
@@ -452,7 +453,7 @@ def test_progress_is_told_on_a_terminal_alone(
     terminal.be_quiet(quiet)
     try:
         with terminal.progress() as tell:
-            live.read(live.Login(), tell=tell)
+            live.read(live.Login(), progress=tell)
     finally:
         terminal.be_quiet(False)
     said = screen.getvalue()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dractl.cluster.changes import Patch
-from dractl.cluster.managers import manager
+from dractl.cluster.managers import find_manager
 from tests.explain.cluster import state_of
 
 TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "x"}]}}
@@ -66,7 +66,7 @@ def patched(path: str) -> tuple[Patch, ...]:
 def test_who_applies_an_object(
     labels: dict[str, str], annotations: dict[str, str], advice: str, reverts: bool
 ) -> None:
-    found = manager(
+    found = find_manager(
         state_of(deployment(labels, annotations)), patched("/spec/template/spec/nodeSelector")
     )
     assert found is not None
@@ -75,7 +75,7 @@ def test_who_applies_an_object(
 
 
 def test_what_nobody_manages() -> None:
-    assert manager(state_of(deployment({"app": "llm"}, {})), patched("/spec/replicas")) is None
+    assert find_manager(state_of(deployment({"app": "llm"}, {})), patched("/spec/replicas")) is None
 
 
 def test_an_autoscaler_writes_the_replicas_and_nothing_else() -> None:
@@ -87,10 +87,10 @@ def test_an_autoscaler_writes_the_replicas_and_nothing_else() -> None:
         "spec": {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 8},
     }
     state = state_of(deployment({}, {}), scaler)
-    found = manager(state, patched("/spec/replicas"))
+    found = find_manager(state, patched("/spec/replicas"))
     assert found is not None
     assert found.name == "HorizontalPodAutoscaler ml/llm (minReplicas 2, maxReplicas 8)"
-    assert manager(state, patched("/spec/template/spec/nodeSelector")) is None
+    assert find_manager(state, patched("/spec/template/spec/nodeSelector")) is None
 
 
 def test_kedas_autoscaler_is_changed_in_its_scaled_object() -> None:
@@ -106,7 +106,7 @@ def test_kedas_autoscaler_is_changed_in_its_scaled_object() -> None:
         },
         "spec": {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 8},
     }
-    found = manager(state_of(deployment({}, {}), scaler), patched("/spec/replicas"))
+    found = find_manager(state_of(deployment({}, {}), scaler), patched("/spec/replicas"))
     assert found is not None
     assert found.advice.startswith(
         "change it in minReplicaCount and maxReplicaCount: KEDA ScaledObject ml/queue"

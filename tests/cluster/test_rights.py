@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from dractl.cluster import live
-from dractl.cluster.rights import WHOLE, Rights, Unread
+from dractl.cluster.rights import FULL_RIGHTS, Rights, Unread
 from dractl.cluster.state import ClusterState
 from tests.cluster.test_live import FORBIDDEN, Kubectl, kubectl, listed  # noqa: F401
 from tests.explain.cluster import pod
@@ -35,7 +35,7 @@ PODS = Unread("Pod", "pods")
     ],
 )
 def test_the_commands_name_the_user(user: str, binding: str) -> None:
-    grant = Rights((SLICES, CLASSES), user).grant
+    grant = Rights((SLICES, CLASSES), user).full_grant
     role, _, bound = grant.partition(" && ")
     assert (
         role
@@ -46,12 +46,12 @@ def test_the_commands_name_the_user(user: str, binding: str) -> None:
 
 def test_a_user_of_one_namespace_gets_no_right_to_what_is_in_others() -> None:
     """Devices, classes and nodes are enough for a whole answer about what is their own."""
-    assert "--resource=resourceslices " in Rights((SLICES, CLAIMS), "jane").grant
-    assert Rights((CLAIMS,), "jane").grant == ""
+    assert "--resource=resourceslices " in Rights((SLICES, CLAIMS), "jane").full_grant
+    assert Rights((CLAIMS,), "jane").full_grant == ""
 
 
 def test_whoever_reads_the_whole_cluster_gets_what_is_missing() -> None:
-    assert "--resource=resourceslices,pods " in Rights((SLICES, PODS), "jane").grant
+    assert "--resource=resourceslices,pods " in Rights((SLICES, PODS), "jane").full_grant
 
 
 SERVED = {"ResourceSlice": SLICES.resource, "Pod": "pods", "Event": "events", "Node": "nodes"}
@@ -59,14 +59,14 @@ SERVED = {"ResourceSlice": SLICES.resource, "Pod": "pods", "Event": "events", "N
 
 def test_the_first_refusal_is_answered_with_all_that_is_read() -> None:
     """Else the next run is refused the next resource, and the role of that name exists by then."""
-    grant = Rights((SLICES,), "jane", SERVED).grant
+    grant = Rights((SLICES,), "jane", SERVED).full_grant
     assert "create clusterrole dractl " in grant
     assert "--resource=resourceslices,pods,events,nodes " in grant
-    assert Rights((SLICES,), "jane", SERVED).allowing("Pod") == ""
+    assert Rights((SLICES,), "jane", SERVED).grant_commands("Pod") == ""
 
 
 def test_a_user_of_one_namespace_gets_a_smaller_role_of_another_name() -> None:
-    grant = Rights((SLICES, CLAIMS), "jane", SERVED).grant
+    grant = Rights((SLICES, CLAIMS), "jane", SERVED).full_grant
     assert "create clusterrole dractl-devices " in grant
     assert "--resource=resourceslices,nodes " in grant
     assert "--clusterrole=dractl-devices " in grant
@@ -74,7 +74,7 @@ def test_a_user_of_one_namespace_gets_a_smaller_role_of_another_name() -> None:
 
 def test_a_kind_that_owns_some_pods_has_a_role_of_its_own() -> None:
     ray = Unread("RayJob", "rayjob.v1.ray.io")
-    assert Rights((ray,), "jane", SERVED).grant == (
+    assert Rights((ray,), "jane", SERVED).full_grant == (
         "kubectl create clusterrole dractl-rayjob --verb=get,list --resource=rayjob && "
         "kubectl create clusterrolebinding dractl-rayjob-jane --clusterrole=dractl-rayjob "
         "--user=jane"
@@ -82,13 +82,13 @@ def test_a_kind_that_owns_some_pods_has_a_role_of_its_own() -> None:
 
 
 def test_whoever_may_read_everything_needs_no_command() -> None:
-    assert WHOLE.grant == ""
+    assert FULL_RIGHTS.full_grant == ""
 
 
 def test_nowhere_and_in_one_namespace() -> None:
     rights = Rights((SLICES, CLAIMS))
-    assert rights.hidden("ResourceSlice", "ResourceClaim", "Pod") == (SLICES,)
-    assert rights.narrow("ResourceSlice", "ResourceClaim", "Pod") == (CLAIMS,)
+    assert rights.unreadable("ResourceSlice", "ResourceClaim", "Pod") == (SLICES,)
+    assert rights.namespaced_only("ResourceSlice", "ResourceClaim", "Pod") == (CLAIMS,)
 
 
 def test_a_changed_cluster_is_as_hidden_as_before() -> None:
@@ -96,8 +96,8 @@ def test_a_changed_cluster_is_as_hidden_as_before() -> None:
     state = ClusterState({}, rights=rights)
     assert state.replace("Pod", ("ml", "a"), {}).rights is rights
     assert state.with_objects({}).rights is rights
-    assert ClusterState({}).merged(state).rights is rights
-    assert state.merged(ClusterState({})).rights is rights
+    assert ClusterState({}).merge(state).rights is rights
+    assert state.merge(ClusterState({})).rights is rights
 
 
 def granted(role: str) -> set[str]:
@@ -145,7 +145,7 @@ def test_nothing_is_asked_for_twice_after_a_refusal(kubectl: Kubectl) -> None:  
     )
     rights = live.read(live.Login(), everywhere=True, partly=True).state.rights
     assert [one.resource for one in rights.unread] == ["replicasets.apps"]
-    resources = rights.grant.partition("--resource=")[2].partition(" ")[0].split(",")
+    resources = rights.full_grant.partition("--resource=")[2].partition(" ")[0].split(",")
     assert len(resources) == len(set(resources))
     assert {"replicasets", "resourceslices", "devicetaintrules", "events"} <= set(resources)
 
@@ -158,5 +158,5 @@ def test_a_resource_that_the_release_lacks_is_not_granted(kubectl: Kubectl) -> N
         events={"err": FORBIDDEN.format("events"), "code": 1},
     )
     rights = live.read(live.Login(), everywhere=True, partly=True).state.rights
-    assert "resourceslices" in rights.grant
-    assert "devicetaintrules" not in rights.grant
+    assert "resourceslices" in rights.full_grant
+    assert "devicetaintrules" not in rights.full_grant

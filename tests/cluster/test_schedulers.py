@@ -99,9 +99,9 @@ def test_pods_and_templates_of_one_scheduler_become_those_of_the_default_one() -
     }
     mine, other = pod("a", spec={"schedulerName": "kai"}), pod("b", spec={"schedulerName": "b"})
     state = as_default(state_of(mine, other, job), "kai")
-    specs = [value["spec"] for value in state.all("Pod").values()]
+    specs = [value["spec"] for value in state.objects("Pod").values()]
     assert [spec.get("schedulerName") for spec in specs] == [None, "b"]
-    (changed,) = state.all("Job").values()
+    (changed,) = state.objects("Job").values()
     assert "schedulerName" not in changed["spec"]["template"]["spec"]
     assert job["spec"]["template"]["spec"]["schedulerName"] == "kai"  # type: ignore[index]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dractl.cluster.state import add
+from dractl.cluster.state import add_object
 
 
 def kept(**value: Any) -> tuple[bool, list[tuple[str, tuple[str, str]]]]:
     kinds: dict[str, Any] = {}
-    named = add(kinds, value, "default")
+    named = add_object(kinds, value, "default")
     return named, [(kind, key) for kind, found in kinds.items() for key in found]
 
 

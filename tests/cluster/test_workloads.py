@@ -8,10 +8,10 @@ import pytest
 
 from dractl.cluster.workloads import (
     ActivePods,
+    count_missing_pods,
     deletion_rank,
-    missing_pods,
-    owned_pods,
-    workload,
+    pods_of_workload,
+    workload_of,
     workload_target,
 )
 from tests.explain.cluster import pod, state_of
@@ -28,9 +28,9 @@ def owned(name: str, kind: str, owner: str, **more: Any) -> dict[str, Any]:
 
 def test_a_pod_of_a_deployments_replicaset_belongs_to_the_deployment() -> None:
     made = owned("web-7d9-x", "ReplicaSet", "web-7d9", labels={"pod-template-hash": "7d9"})
-    assert workload(made) == ("Deployment", "web")
+    assert workload_of(made) == ("Deployment", "web")
     assert workload_target(made, "ml") == "Deployment/ml/web"
-    assert workload(owned("web-x", "ReplicaSet", "web")) == (
+    assert workload_of(owned("web-x", "ReplicaSet", "web")) == (
         "ReplicaSet",
         "web",
     )  # nobody's ReplicaSet
@@ -39,7 +39,7 @@ def test_a_pod_of_a_deployments_replicaset_belongs_to_the_deployment() -> None:
 def test_a_pod_that_has_ended_is_recreated_by_nobody() -> None:
     ended = owned("a", "Job", "train")
     ended["status"] = {"phase": "Failed"}
-    assert workload(ended) is None
+    assert workload_of(ended) is None
     assert workload_target(pod("bare"), "ml") is None
 
 
@@ -62,8 +62,8 @@ def test_the_pods_below_a_workload_are_found_over_several_owners() -> None:
         object_of("Job", "job-0", ("RayCluster", "cluster-0")),
         object_of("RayCluster", "cluster-0", ("RayJob", "ray")),
     )
-    assert [key for key, _ in owned_pods(state, "RayJob", ("ml", "ray"))] == [("ml", "pod-0")]
-    assert list(owned_pods(state, "RayJob", ("other", "ray"))) == []
+    assert [key for key, _ in pods_of_workload(state, "RayJob", ("ml", "ray"))] == [("ml", "pod-0")]
+    assert list(pods_of_workload(state, "RayJob", ("other", "ray"))) == []
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_the_pods_that_a_job_lacks(spec: dict[str, Any], succeeded: int, missing
         "involvedObject": {"kind": "Job", "name": "train"},
         "message": "Error creating: pods is forbidden: exceeded quota: none",
     }
-    assert missing_pods(state_of(job, event), "Job", ("ml", "train"), job) == missing
-    assert missing_pods(state_of(job), "Job", ("ml", "train"), job) == 0
+    assert count_missing_pods(state_of(job, event), "Job", ("ml", "train"), job) == missing
+    assert count_missing_pods(state_of(job), "Job", ("ml", "train"), job) == 0
 
 
 def test_a_statefulset_ends_its_highest_ordinal_first() -> None:
@@ -157,7 +157,7 @@ def test_the_pods_of_a_workload_are_those_of_its_groups(of_group: dict[str, Any]
     )
 
     def below(kind: str, name: str) -> list[str]:
-        return [key[1] for key, _ in owned_pods(state, kind, ("ml", name))]
+        return [key[1] for key, _ in pods_of_workload(state, kind, ("ml", name))]
 
     assert below("Workload", "train") == ["a"]
     assert below("Workload", "serve") == []

@@ -16,7 +16,7 @@ import pytest
 from dractl.allocation import AllocatedState, Features
 from dractl.cluster import ClusterState
 from dractl.cluster.changes import apply
-from dractl.cluster.state import add
+from dractl.cluster.state import add_object
 from dractl.explain import Explainer, Options, find_subjects
 from dractl.report.explain.json import plain
 from dractl.scheduler.pre_enqueue import pre_enqueue
@@ -79,7 +79,7 @@ def cluster(case: dict[str, Any]) -> ClusterState:
     )
     kinds: dict[str, Any] = {}
     for value in objects:
-        add(kinds, value, "default")
+        add_object(kinds, value, "default")
     return ClusterState(kinds)
 
 
@@ -116,7 +116,7 @@ def question(
     state: ClusterState, features: Features, case: dict[str, Any], name: str
 ) -> dict[str, Any]:
     """The oracle's question about a changed cluster."""
-    pod = next(value for key, value in state.all("Pod").items() if key[1] == "asking")
+    pod = next(value for key, value in state.objects("Pod").items() if key[1] == "asking")
     held = AllocatedState.from_claims(state.decoded_claims, features)
     claims = [
         dict(c.value) for c in pre_enqueue(state, pod, recreated=True).claims if c.value is not None
@@ -124,10 +124,10 @@ def question(
     return {
         **{k: v for k, v in case.items() if k in ("features", "celFeatures", "release")},
         "name": name,
-        "node": next(iter(state.all("Node").values())),
+        "node": next(iter(state.objects("Node").values())),
         "claims": [{"metadata": c["metadata"], "spec": c["spec"]} for c in claims],
-        "classes": list(state.all("DeviceClass").values()),
-        "slices": list(state.all("ResourceSlice").values()),
+        "classes": list(state.objects("DeviceClass").values()),
+        "slices": list(state.objects("ResourceSlice").values()),
         "allocatedDevices": sorted(map(str, held.devices)),
         "allocatedSharedDeviceIDs": [f"{device}/s" for device in sorted(map(str, held.shared))],
         "allocatedCapacity": {

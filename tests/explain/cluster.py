@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dractl.cluster.state import ClusterState, add
+from dractl.cluster.state import ClusterState, add_object
 
 API = "resource.k8s.io/v1"
 
@@ -12,7 +12,7 @@ API = "resource.k8s.io/v1"
 def state_of(*objects: dict[str, Any]) -> ClusterState:
     kinds: dict[str, Any] = {}
     for value in objects:
-        add(kinds, value, "default")
+        add_object(kinds, value, "default")
     return ClusterState(kinds)
 
 

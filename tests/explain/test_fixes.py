@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from dractl.allocation import Features
-from dractl.cluster.changes import Create, Delete, Patch, patched
+from dractl.cluster.changes import Create, Delete, Patch, apply_patch
 from dractl.explain import Explainer, Explanation, find_subjects
 from dractl.explain.answer import plain
 from dractl.report.explain import patch as explain_patch
@@ -351,9 +351,9 @@ def test_the_near_extended_resource_is_meant() -> None:
     (fix,) = answer.fixes
     (change,) = fix.changes
     assert isinstance(change, Patch)
-    resources = patched(extended("nvidia.com/gpus"), change.operations)["spec"]["containers"][0][
-        "resources"
-    ]
+    resources = apply_patch(extended("nvidia.com/gpus"), change.operations)["spec"]["containers"][
+        0
+    ]["resources"]
     assert resources == {"requests": {"nvidia.com/gpu": "1"}, "limits": {"nvidia.com/gpu": "1"}}
 
 
@@ -385,7 +385,7 @@ def test_the_container_that_asks_for_too_much_is_lowered_beside_an_init_containe
         fix for fix in answer.fixes if fix.title == "lower nvidia.com/gpu from 3 to 1"
     ).changes
     assert isinstance(change, Patch)
-    (container,) = patched(waiting, change.operations)["spec"]["containers"]
+    (container,) = apply_patch(waiting, change.operations)["spec"]["containers"]
     assert container["resources"] == {
         kind: {"nvidia.com/gpu": "1"} for kind in ("requests", "limits")
     }
@@ -755,7 +755,7 @@ def test_a_default_of_a_limit_range_is_set_in_the_template_with_its_parents() ->
             "value": {"requests": {"cpu": "8"}},
         }
     ]
-    assert patched(owner, change["json"])
+    assert apply_patch(owner, change["json"])
 
 
 def test_a_pod_that_is_terminating_is_not_deleted_again() -> None:
@@ -843,7 +843,7 @@ def test_an_extended_resource_is_changed_where_its_limit_is_written() -> None:
         "patch": "Deployment/ml/web",
         "json": [{"op": "move", "from": f"{path}s", "path": path}],
     }
-    assert patched(owner, change["json"])
+    assert apply_patch(owner, change["json"])
 
 
 def test_a_derived_attribute_goes_with_the_constraint_that_reads_it() -> None:
@@ -866,7 +866,7 @@ def test_a_derived_attribute_goes_with_the_constraint_that_reads_it() -> None:
     )
     (fix,) = (fix for fix in answer.fixes if fix.title == "remove the bus constraint")
     (patch,) = (change for change in fix.changes if isinstance(change, Patch))
-    made = patched(asked, patch.operations)
+    made = apply_patch(asked, patch.operations)
     assert "constraints" not in made["spec"]["spec"]["devices"]
     assert all(
         "derivedAttributes" not in r["exactly"] for r in made["spec"]["spec"]["devices"]["requests"]

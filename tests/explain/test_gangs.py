@@ -172,7 +172,7 @@ def test_a_gang_that_takes_too_long_to_place_is_not_said_to_start(
 
 def test_pods_of_one_gang_have_one_answer() -> None:
     state = state_of(GPU, ONE, *NODES, podgroup(gang(8)), *tried(8))
-    questions = [Question("Pod", key, value) for key, value in state.all("Pod").items()]
+    questions = [Question("Pod", key, value) for key, value in state.objects("Pod").items()]
     answers = explain_each(
         Explainer(state, Features.for_release("1.37")), questions, group_replicas=True
     )

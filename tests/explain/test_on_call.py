@@ -865,7 +865,7 @@ def test_a_pod_that_was_created_moments_ago_makes_nobody_look_for_a_controller(
     untried = pod("q", USES, metadata=created, status=status)
     found = state_of(GPU, node("a"), gpus("a", "gpu-0"), ONE, without, untried, there)
     read = ClusterState(
-        {kind: found.all(kind) for kind in found.kinds}, read_at=1767268800.0 + seconds
+        {kind: found.objects(kind) for kind in found.kinds}, read_at=1767268800.0 + seconds
     )
     explainer = Explainer(read, Features.for_release("1.37"))
     for name, controller in (("pod/p", "kube-controller-manager"), ("pod/q", "kube-scheduler")):
@@ -892,7 +892,7 @@ def test_a_dump_without_claims_is_taken_for_a_part_of_the_cluster() -> None:
 def test_a_cluster_without_templates_is_not_called_an_input() -> None:
     found = state_of(GPU, node("a"), gpus("a", "gpu-0"), pod("p", USES))
     read = ClusterState(
-        {"ResourceClaimTemplate": {}, **{kind: found.all(kind) for kind in found.kinds}}
+        {"ResourceClaimTemplate": {}, **{kind: found.objects(kind) for kind in found.kinds}}
     )
     answer = Explainer(read, Features.for_release("1.37")).explain(
         find_subjects(read, "pod/p", None)[0]

@@ -59,7 +59,7 @@ def seen(
     for kind in whole.kinds:
         if kind not in hidden:
             kinds[kind] = {
-                k: v for k, v in whole.all(kind).items() if kind not in narrow or k[0] == "ml"
+                k: v for k, v in whole.objects(kind).items() if kind not in narrow or k[0] == "ml"
             }
     unread = [Unread(kind, PLURALS[kind]) for kind in hidden] + [
         Unread(kind, PLURALS[kind], "ml") for kind in narrow

@@ -452,11 +452,11 @@ def until(done: Any, seconds: float) -> bool:
 
 def kin(pod: Raw, pods: Sequence[Raw]) -> Iterator[Raw]:
     """The pod with the same name, and those of the same workload."""
-    from dractl.cluster.workloads import workload
+    from dractl.cluster.workloads import workload_of
 
-    namespace, name, owner = pod["metadata"]["namespace"], pod["metadata"]["name"], workload(pod)
+    namespace, name, owner = pod["metadata"]["namespace"], pod["metadata"]["name"], workload_of(pod)
     for other in pods:
         if other["metadata"]["namespace"] != namespace or "deletionTimestamp" in other["metadata"]:
             continue
-        if other["metadata"]["name"] == name or (owner is not None and workload(other) == owner):
+        if other["metadata"]["name"] == name or (owner is not None and workload_of(other) == owner):
             yield other

@@ -233,7 +233,7 @@ def test_before_and_after_fit_on_the_same_machine() -> None:
     parts = [
         item
         for kind in ("ResourceSlice", "DeviceClass", "Node")
-        for item in fleet.all(kind).values()
+        for item in fleet.objects(kind).values()
     ]
     after, template = values(migrated(text))
     names = {item["name"]: f"a-{item['name']}" for item in after["spec"]["resourceClaims"]}

@@ -7,7 +7,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.cluster.changes import Delete, Patch, apply
-from dractl.cluster.state import ClusterState, add
+from dractl.cluster.state import ClusterState, add_object
 from dractl.scheduler.attempt import Scheduler
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
@@ -24,12 +24,12 @@ def scheduler() -> Scheduler:
     """Two nodes, on each of which a pod has all GPUs but one; another pod wants two."""
     kinds: dict[str, dict[tuple[str, str], dict[str, object]]] = {}
     for item in clusters.source(2)["items"]:
-        add(kinds, item, "ml")  # type: ignore[arg-type]
+        add_object(kinds, item, "ml")  # type: ignore[arg-type]
     return Scheduler(ClusterState(kinds), Features.for_release("1.37"))
 
 
 def fitting(scheduler: Scheduler) -> list[str]:
-    pod = scheduler.state.all("Pod")["ml", "train-0"]
+    pod = scheduler.state.objects("Pod")["ml", "train-0"]
     return [node.name for node in scheduler.attempt_pod(pod).nodes if node.fits]
 
 

@@ -79,6 +79,6 @@ def test_what_claims_hold_after_a_change_is_what_they_hold_read_anew() -> None:
         state = state.replace("ResourceClaim", ("a", name), made if chance.random() < 0.7 else None)
         updated = held_devices(state, features)
         computed = held_devices(
-            ClusterState({"ResourceClaim": state.all("ResourceClaim")}), features
+            ClusterState({"ResourceClaim": state.objects("ResourceClaim")}), features
         )
         assert (updated.devices, updated.in_use) == (computed.devices, computed.in_use)

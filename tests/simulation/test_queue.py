@@ -64,7 +64,7 @@ def test_pods_of_one_queue_share_the_devices() -> None:
     scheduler = scheduler_of(machine("n-1", "gpu-0"), machine("n-2", "gpu-0"), *map(replica, "abc"))
     queue_result = schedule_pods(scheduler, entries(scheduler, "a", "b", "c"), {}, ())
     assert queue_result.placements == ((("ml", "a"), "n-1"), (("ml", "b"), "n-2"))
-    pods = queue_result.scheduler.state.all("Pod")
+    pods = queue_result.scheduler.state.objects("Pod")
     assert [pods["ml", name]["spec"].get("nodeName") for name in "abc"] == ["n-1", "n-2", None]
 
 

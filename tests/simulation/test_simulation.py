@@ -187,7 +187,7 @@ def test_a_quota_rejects_one_of_two_recreated_pods_and_the_other_one_stays() -> 
     outcome = simulate_changes(
         [*objects, *replicas, cpu_quota(2), waiting], Delete("Pod/ml/web-0"), Delete("Pod/ml/web-1")
     )
-    pods = outcome.scheduler.state.all("Pod").items()
+    pods = outcome.scheduler.state.objects("Pod").items()
     assert [pod["spec"].get("nodeName") for (_, name), pod in pods if name != "p"] == ["n-1"]
     assert "exceeded quota: q" in outcome.rejections[0]
 

@@ -207,9 +207,10 @@ def test_an_empty_cluster_keeps_the_claims_that_outlive_their_pods() -> None:
         claim("new", request("r", "gpu")),
     )
     left = emptied(state)
-    assert not left.all("Pod")
+    assert not left.objects("Pod")
     assert {
-        key[1]: "allocation" in value["status"] for key, value in left.all("ResourceClaim").items()
+        key[1]: "allocation" in value["status"]
+        for key, value in left.objects("ResourceClaim").items()
     } == {"own": False, "new": False}
 
 

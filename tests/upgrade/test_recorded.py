@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from dractl.allocation import Features
 from dractl.cluster import ClusterState
-from dractl.cluster.sources import of_objects
+from dractl.cluster.sources import from_objects
 from dractl.manifests import load
 from dractl.model import Target
 from dractl.model.releases import COMPARED, parse_gates
@@ -314,7 +314,7 @@ def _allocation(case: dict[str, Any], release: str) -> placing.Outcome:
         "spec": {"resourceClaims": entries},
     }
     api = {"apiVersion": "resource.k8s.io/v1"}
-    state = of_objects(
+    state = from_objects(
         [
             {"apiVersion": "v1", "kind": "Node", **case["node"]},
             {"apiVersion": "v1", "kind": "Pod", **pod},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dractl.cluster.sources import of_objects
+from dractl.cluster.sources import from_objects
 from dractl.drivers import Options, render
 from dractl.machines import machine
 from dractl.model import Target
@@ -70,7 +70,7 @@ def cluster() -> Iterator[dict[str, Any]]:
 
 def test_a_cluster_of_forty_claims_fits_one_screen() -> None:
     found = plan(
-        Compared((), of_objects(cluster()), versions={"gpu.nvidia.com": "0.5.1"}), "1.34", "1.37"
+        Compared((), from_objects(cluster()), versions={"gpu.nvidia.com": "0.5.1"}), "1.34", "1.37"
     )
     text = upgrade_text.render(found, Canvas(width=100, unicode=True))
     assert len(text.splitlines()) <= 40

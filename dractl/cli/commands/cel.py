@@ -162,7 +162,7 @@ def _answer(
     chosen = [device for device in found if not wanted or device.driver in wanted]
     remarks = _remarks(text, target)
     missing = published.unknown(
-        value for state in states for value in state.all("ResourceSlice").values()
+        value for state in states for value in state.objects("ResourceSlice").values()
     )
     error = published.undecided(
         stored, {name for driver in wanted or missing for name in missing.get(driver, ())}

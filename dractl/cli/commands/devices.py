@@ -25,12 +25,12 @@ from dractl.capacity.problems import Problem
 from dractl.cel import environment
 from dractl.cli import common, completing, driver_options, published, source, terminal, watching
 from dractl.cli.source import Cluster
-from dractl.cluster import paste
+from dractl.cluster import shell
 from dractl.cluster.devices import Devices
 from dractl.cluster.kubelet import newest_of
-from dractl.cluster.labels import LabelQuery, parse
-from dractl.cluster.sources import recognized, sort_out
-from dractl.cluster.state import ClusterState, key_of, map_at, maps_at, text_at
+from dractl.cluster.labels import LabelQuery, parse_labels
+from dractl.cluster.sources import classify_arguments, describe_unusable_input
+from dractl.cluster.state import ClusterState, map_at, maps_at, parse_key, text_at
 from dractl.errors import DractlError, InputError, UsageError
 from dractl.explain.reasons.phrases import Names, Scope
 from dractl.lint.cel_hints import help_of
@@ -176,10 +176,10 @@ def command(
     if all_namespaces and namespace:
         raise UsageError("-n and -A exclude each other")
     where = namespace.removeprefix("=") if namespace else None  # -n=ml
-    wanted = parse(labels) if labels is not None else None
+    wanted = parse_labels(labels) if labels is not None else None
     configured = driver_options.configured(driver, driver_version, driver_option, hardware)
     described = published.additions("--hardware", hardware or ())
-    names = sort_out(arguments or [], (), ()).names
+    names = classify_arguments(arguments or [], (), ()).names
     if names:
         raise InputError(
             f"{names[0]}: no such file",
@@ -203,7 +203,7 @@ def command(
         )
         cluster = replace(cluster, state=grown)
         if not (cluster.sources.live or any(cluster.state.kinds)) and (
-            what := recognized(cluster.sources.files)
+            what := describe_unusable_input(cluster.sources.files)
         ):
             raise InputError("no object of a cluster in the input", hint=what)
         canvas = terminal.canvas(to_file=printing.output_file, unlimited=200)
@@ -368,17 +368,17 @@ def _hanging(cluster: Cluster, node: str) -> Iterator[Problem]:
 
     condition = stuck_pods.node_condition(cluster.state, node)
     if condition is not None:
-        look = paste.NextStep(
-            "see what its kubelet says", paste.command("kubectl describe node {}", node)
+        look = shell.NextStep(
+            "see what its kubelet says", shell.quote_command("kubectl describe node {}", node)
         )
         yield Problem(
             "node-not-ready", condition.sentence(Names(), Scope.ONE), (f"Node/{node}",), (look,)
         )
     for one in stuck_pods.find_stuck_pods(Scheduler(cluster.state, cluster.features), node):
-        namespace, name = key_of(one.pod)
-        read_on = paste.NextStep(
+        namespace, name = parse_key(one.pod)
+        read_on = shell.NextStep(
             "see what helps",
-            paste.command(f"{program_name()} explain pod/{{}} -n {{}}", name, namespace),
+            shell.quote_command(f"{program_name()} explain pod/{{}} -n {{}}", name, namespace),
         )
         yield Problem("pod-hangs", f"pod {one.pod}: {one.why}", (f"Pod/{one.pod}",), (read_on,))
 
@@ -401,12 +401,12 @@ def _check_names(
 ) -> None:
     """Raises InputError for a node, driver or class that the input does not have."""
     state = cluster.state
-    nodes = {name for _, name in state.all("Node")} | {
+    nodes = {name for _, name in state.objects("Node")} | {
         row.node for row in stock.devices if row.node
     }
     nodes |= {p.node for p in offered}
     published = {pool.driver for pool in stock.pools} | {row.id.driver for row in stock.devices}
-    classes = {name for _, name in state.all("DeviceClass")}
+    classes = {name for _, name in state.objects("DeviceClass")}
     for option, plural, values, known in (
         ("node", "nodes", (node,), nodes),
         ("driver", "drivers", drivers, published),
@@ -430,7 +430,7 @@ def _hidden(cluster: Cluster) -> str:
     where = f" outside of namespace {found[0].namespace}" if found[0].namespace else ""
     return (
         f"claims{where} may not be read: devices in state unknown are free, or held by claims that you may not read; "
-        f"an administrator can allow it: {rights.allowing('ResourceClaim')}"
+        f"an administrator can allow it: {rights.grant_commands('ResourceClaim')}"
     )
 
 
@@ -444,11 +444,11 @@ def _templates(cluster: Cluster) -> list[Fit]:
     """How many more copies of the cluster's templates fit; if there are many, of those that most pods use."""
     used = Counter(
         (key[0], text_at(reference, "resourceClaimTemplateName"))
-        for key, pod in cluster.state.all("Pod").items()
+        for key, pod in cluster.state.objects("Pod").items()
         for reference in maps_at(pod, "spec", "resourceClaims")
     )
     # Of a template without requests any number fits.
-    templates = cluster.state.all("ResourceClaimTemplate").items()
+    templates = cluster.state.objects("ResourceClaimTemplate").items()
     asking = [
         key for key, value in templates if maps_at(value, "spec", "spec", "devices", "requests")
     ]
@@ -456,7 +456,7 @@ def _templates(cluster: Cluster) -> list[Fit]:
     found = []
     with terminal.progress() as tell:
         for key in keys[
-            : max(1, min(_TEMPLATES, _NODES // max(1, len(cluster.state.all("Node")))))
+            : max(1, min(_TEMPLATES, _NODES // max(1, len(cluster.state.objects("Node")))))
         ]:
             tell(f"placing copies of {key[1]}")
             try:

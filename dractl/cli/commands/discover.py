@@ -252,16 +252,16 @@ def _root(sysfs_root: Path | None) -> SysRoot:
 def _cluster_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
     """The checks of the cluster, and those of this machine before them if it is one of its nodes."""
     from dractl.cluster.conformance import cluster_checks
-    from dractl.cluster.kubectl import get, served
+    from dractl.cluster.kubectl import list_objects, list_served_resources
     from dractl.probes import services
 
-    kinds = served("resource.k8s.io", "v1")
+    kinds = list_served_resources("resource.k8s.io", "v1")
     group = "resource.k8s.io"
     classes, slices = (
-        get(f"{kind}.{group}") if kind in kinds else []
+        list_objects(f"{kind}.{group}") if kind in kinds else []
         for kind in ("deviceclasses", "resourceslices")
     )
-    nodes = get("nodes")
+    nodes = list_objects("nodes")
     found = cluster_checks(kinds, classes, slices, nodes)
     own = {os.environ.get("NODE_NAME"), _root(sysfs_root).text("proc/sys/kernel/hostname")}
     here = [name for node in nodes if (name := text_at(node, "metadata", "name")) in own]
@@ -274,8 +274,10 @@ def _cluster_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
             if text_at(item, "spec", "nodeName") in here
         }
     )
-    claims = get(f"resourceclaims.{group}") if "resourceclaims" in kinds else []
-    beside = services.against_cluster(_root(sysfs_root), claims, get("runtimeclasses.node.k8s.io"))
+    claims = list_objects(f"resourceclaims.{group}") if "resourceclaims" in kinds else []
+    beside = services.against_cluster(
+        _root(sysfs_root), claims, list_objects("runtimeclasses.node.k8s.io")
+    )
     return (*_node_checks(sysfs_root, publishing), *beside, *found)
 
 

@@ -13,11 +13,11 @@ from dractl.cli.source import Cluster
 from dractl.cluster import ClusterState
 from dractl.cluster.kinds import check_namespace
 from dractl.cluster.kubelet import newest_of
-from dractl.cluster.labels import parse
+from dractl.cluster.labels import parse_labels
 from dractl.cluster.rights import Rights
-from dractl.cluster.sources import of_drivers, recognized
-from dractl.cluster.state import GROUPS, maps_at, text_at
-from dractl.cluster.workloads import WORKLOADS
+from dractl.cluster.sources import describe_unusable_input, filter_drivers
+from dractl.cluster.state import API_GROUPS, maps_at, text_at
+from dractl.cluster.workloads import WORKLOAD_KINDS
 from dractl.errors import InputError, UsageError
 from dractl.explain import (
     Explainer,
@@ -166,7 +166,7 @@ def command(
             described=bool(hardware) and not source.subjects(names or []),
         )
         if not hardware:
-            cluster = replace(cluster, state=of_drivers(cluster.state, configured.drivers))
+            cluster = replace(cluster, state=filter_drivers(cluster.state, configured.drivers))
         if hardware or network_devices:
             from dractl.cli import described
 
@@ -209,7 +209,9 @@ def _questions(cluster: Cluster, selector: str | None) -> tuple[list[Question], 
     """The named or labelled subjects, or everything that is pending; and the names, of several, that nothing has."""
     state, names = cluster.state, cluster.sources.names
     if selector is not None:
-        return find_by_labels(state, names, parse(selector), cluster.namespace, cluster.kinds), []
+        return find_by_labels(
+            state, names, parse_labels(selector), cluster.namespace, cluster.kinds
+        ), []
     if not names:
         return find_all_waiting(state, cluster.namespace, cluster.files), []
     found: list[Question] = []
@@ -289,7 +291,7 @@ def _groups(explainer: Explainer, cluster: Cluster, questions: Sequence[Question
     objects may not be read."""
     if not can_decide(cluster.state.rights):
         return []
-    workloads = (q for q in questions if q.kind in WORKLOADS)
+    workloads = (q for q in questions if q.kind in WORKLOAD_KINDS)
     manifests = (
         q for q in workloads if not text_at(cluster.state.get(q.kind, q.key), "metadata", "uid")
     )
@@ -305,7 +307,8 @@ def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) 
     state, where = cluster.state, cluster.namespace
     if not (cluster.sources.live or any(state.has(kind) for kind in ("Pod", "ResourceClaim"))):
         raise InputError(
-            _nothing(state), hint=recognized(cluster.sources.files) or _what_is_there(state)
+            _nothing(state),
+            hint=describe_unusable_input(cluster.sources.files) or _what_is_there(state),
         )
     check_namespace(state, where)
     narrowed = where is not None and selector is None
@@ -332,8 +335,8 @@ def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) 
             if _seen(cluster)
             else _undecided(rights, where, among + here)
         )
-        if rights.grant:
-            said += f"\n{'# ' if patch else ''}an administrator can allow it: {rights.grant}"
+        if rights.full_grant:
+            said += f"\n{'# ' if patch else ''}an administrator can allow it: {rights.full_grant}"
     if output == "html":
         from dractl.report.explain import html as explain_html
 
@@ -346,7 +349,7 @@ def _seen(cluster: Cluster) -> bool:
     rights, where = cluster.state.rights, cluster.namespace
     if where is None:
         return not any(one.kind in _WAITING for one in rights.unread)
-    return all(rights.sees(kind, where) for kind in _WAITING)
+    return all(rights.can_read(kind, where) for kind in _WAITING)
 
 
 def _undecided(rights: Rights, where: str | None, scope: str) -> str:
@@ -368,7 +371,7 @@ def _tell_what_is_missing(cluster: Cluster) -> None:
     kinds = ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass")
     if cluster.sources.live or any(state.has(kind) for kind in kinds):
         return
-    if any(maps_at(pod, "spec", "resourceClaims") for pod in state.all("Pod").values()):
+    if any(maps_at(pod, "spec", "resourceClaims") for pod in state.objects("Pod").values()):
         terminal.notice(
             "the input has pods with claims and no DRA object (kubectl cluster-info dump writes none); add them: "
             "kubectl get resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml > dra.yaml, "
@@ -379,7 +382,10 @@ def _tell_what_is_missing(cluster: Cluster) -> None:
 def _nothing(state: ClusterState) -> str:
     """That a file has nothing to ask about; of one workload, why."""
     workloads = [
-        (kind, key[1]) for kind in state.kinds if kind not in GROUPS for key in state.all(kind)
+        (kind, key[1])
+        for kind in state.kinds
+        if kind not in API_GROUPS
+        for key in state.objects(kind)
     ]
     if len(workloads) == 1:
         return f"{workloads[0][0]} {workloads[0][1]} uses no claim"
@@ -387,7 +393,7 @@ def _nothing(state: ClusterState) -> str:
 
 
 def _what_is_there(state: ClusterState) -> str:
-    counts = ", ".join(f"{len(state.all(kind))} {kind}" for kind in state.kinds)
+    counts = ", ".join(f"{len(state.objects(kind))} {kind}" for kind in state.kinds)
     return f"the input has {counts}" if counts else "the input has no object that explain reads"
 
 

@@ -67,7 +67,7 @@ def command(
     release, unread = None, []
     if cluster:
         live = _live(context, kubeconfig)
-        objects += [value for kind in live.kinds for value in live.all(kind).values()]
+        objects += [value for kind in live.kinds for value in live.objects(kind).values()]
         release, unread = live.release, live.rights.as_json()
     said = summary(facts.current(), _day(as_of), objects, release, caveat(release), unread)
     if common.kind_of(output) == "json":
@@ -83,7 +83,7 @@ def _live(context: str | None, kubeconfig: str | None) -> ClusterState:
 
     with terminal.progress() as tell:
         login = live.Login(context, kubeconfig, None, ())
-        found = live.read(login, everywhere=True, partly=True, vital=frozenset(), tell=tell)
+        found = live.read(login, everywhere=True, partly=True, vital=frozenset(), progress=tell)
     for note in found.notes:
         terminal.notice(note)
     return found.state

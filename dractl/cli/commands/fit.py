@@ -17,10 +17,10 @@ from dractl.capacity.shapes import is_shape, place_closest, shape_copies
 from dractl.cli import common, completing, driver_options, published, source, terminal
 from dractl.cli.source import Cluster
 from dractl.cluster import ClusterState, sources
-from dractl.cluster.podgroups import object_of
+from dractl.cluster.podgroups import group_object
 from dractl.cluster.pods import scheduler_name
 from dractl.cluster.schedulers import identify
-from dractl.cluster.state import GROUPS, at, maps_at, text_at
+from dractl.cluster.state import API_GROUPS, at, maps_at, text_at
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Explanation, Options, Question, Reason
 from dractl.facts import current
@@ -269,11 +269,13 @@ def _of_file(state: ClusterState, path: str, written: ClusterState) -> Copies:
         for kind in written.kinds
         if kind not in (*_ORDER, "Node", "DeviceClass", "ResourceSlice")
     ]
-    pods = [kind for kind in others if kind == "Pod" or kind not in GROUPS]
+    pods = [kind for kind in others if kind == "Pod" or kind not in API_GROUPS]
     if any(map(written.has, ("Node", "ResourceSlice"))):
         pods = [kind for kind in pods if kind != "Pod"]  # those that run there
     every = [
-        (kind, key, value) for kind in (*pods, *_ORDER) for key, value in written.all(kind).items()
+        (kind, key, value)
+        for kind in (*pods, *_ORDER)
+        for key, value in written.objects(kind).items()
     ]
     found = [
         (kind, key)
@@ -286,7 +288,7 @@ def _of_file(state: ClusterState, path: str, written: ClusterState) -> Copies:
             f"{path} has several objects to place", hint=f"name one, with -f {path}: {there}"
         )
     for kind, key in found[:1]:
-        return copies.of_object(state.merged(written), kind, key)
+        return copies.of_object(state.merge(written), kind, key)
     raise InputError(
         "nothing in it can be placed",
         place=path,
@@ -296,7 +298,7 @@ def _of_file(state: ClusterState, path: str, written: ClusterState) -> Copies:
 
 def _tell_of_group(subject: Copies) -> None:
     """A notice that copies of a pod in a group are placed by themselves."""
-    found = object_of(subject.pod)
+    found = group_object(subject.pod)
     if found is not None:
         kind, (_, name) = found
         terminal.notice(
@@ -343,7 +345,11 @@ def _changed(
     state = cluster.state
     for target in without:
         state = changes.without(state, target, cluster.namespace)
-    state = sources.of_drivers(state, configured.drivers) if state.all("ResourceSlice") else state
+    state = (
+        sources.filter_drivers(state, configured.drivers)
+        if state.objects("ResourceSlice")
+        else state
+    )
     state = published.grown(state, add, Target.of(cluster.features.release), configured)
     return state if node is None else changes.only_node(state, node)
 

@@ -670,7 +670,7 @@ def _inventory(
     if not sources and not hardware:
         return None
     from dractl.cli import machines as machines_of, published
-    from dractl.cluster.sources import of_drivers
+    from dractl.cluster.sources import filter_drivers
     from dractl.lint.inventory import TriedDevices
 
     if not target.has("served-by-default"):
@@ -678,14 +678,16 @@ def _inventory(
         raise Unsupported(
             f"{option} needs Kubernetes 1.34 or later, not {target.release}", hint="remove it"
         )
-    states = [of_drivers(published.read(source, target), configured.drivers) for source in sources]
+    states = [
+        filter_drivers(published.read(source, target), configured.drivers) for source in sources
+    ]
     machines = published.machines(hardware)
     described = [published.described(spec, target, configured=configured) for spec in machines]
     known = (*states, *described)
-    slices = [value for state in known for value in state.all("ResourceSlice").values()]
+    slices = [value for state in known for value in state.objects("ResourceSlice").values()]
     decoded = [item for state in known for item in state.slices]
     classes = {
-        name: value for state in states for (_, name), value in state.all("DeviceClass").items()
+        name: value for state in states for (_, name), value in state.objects("DeviceClass").items()
     }
     assumed = {} if classes else published.installed(slices, target)
     refuses = machines_of.refusal(decoded, classes or assumed, target)

@@ -168,7 +168,7 @@ def _write(rendering: Rendering, output: str, output_file: Path | None) -> None:
 def _of_network(files: list[str], target: Target) -> Rendering:
     """The slices of ``--network-devices`` files, with notices of the fields that the release drops."""
     return Rendering(
-        tuple(map(dict, published.network(files, target).all("ResourceSlice").values()))
+        tuple(map(dict, published.network(files, target).objects("ResourceSlice").values()))
     )
 
 
@@ -351,7 +351,7 @@ def _published(source: str) -> list[dict[str, Any]]:
     if source == "cluster":
         from dractl.cluster import kubectl
 
-        return kubectl.get("resourceslices.resource.k8s.io")
+        return kubectl.list_objects("resourceslices.resource.k8s.io")
 
     inputs = load([source])
     for broken in inputs.broken:

@@ -126,7 +126,7 @@ def command(
             state = ClusterState({})
         else:
             state = _live(access)
-            settings += tuple(settings_of_objects(state.all("Pod").values()))
+            settings += tuple(settings_of_objects(state.objects("Pod").values()))
     first = start or state.release
     if first is None:
         raise UsageError(
@@ -229,9 +229,9 @@ def _with_machines(
     for spec, described in published.describe_nodes(specs):
         found.append(described)
         if described.node not in {
-            text_at(value, "spec", "nodeName") for value in state.all("ResourceSlice").values()
+            text_at(value, "spec", "nodeName") for value in state.objects("ResourceSlice").values()
         }:
-            state = published.of_described(described, spec, target, present).merged(state)
+            state = published.of_described(described, spec, target, present).merge(state)
     return state, tuple(found)
 
 
@@ -280,7 +280,7 @@ def _live(access: source.Access) -> ClusterState:
     from dractl.cluster import live
 
     with terminal.progress() as tell:
-        cluster = live.read(access.login, everywhere=True, tell=tell)
+        cluster = live.read(access.login, everywhere=True, progress=tell)
     for note in cluster.notes:
         terminal.notice(note)
     return cluster.state

@@ -52,7 +52,7 @@ def diagnose_combination(case: Case, survey: Survey) -> list[Cause]:
     shared = _common_counter_sets(case, groups)
     sets = tuple(sorted({name for (_, _, name) in shared}))
     incompatible = bool(sets) and _has_incompatible_groups(case, union)
-    holders = case.devices.holders(case.devices.drawing_on(shared)) if shared else ()
+    holders = case.devices.holders(case.devices.counter_consumers(shared)) if shared else ()
     if not survey.constraints:
         return [
             SearchConflict(
@@ -230,7 +230,7 @@ def _cause_of_conflict(
         for loss in losses
         if loss.counter_set
     }
-    occupied = dict.fromkeys((*in_use, *case.devices.drawing_on(counter_sets)))
+    occupied = dict.fromkeys((*in_use, *case.devices.counter_consumers(counter_sets)))
     return ConstraintConflict(
         requests=_refs(constraint),
         constraint=_text(constraint),

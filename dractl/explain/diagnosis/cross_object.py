@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dractl.cluster.devices import Holder, is_left_over
-from dractl.cluster.managers import autoscaler
+from dractl.cluster.devices import Holder, outlives_pod
+from dractl.cluster.managers import find_autoscaler
 from dractl.cluster.pods import DEFAULT_SCHEDULER, event_about, is_new, scheduler_name
-from dractl.cluster.state import Key, at, key_of, list_at, map_at, maps_at, text_at
-from dractl.cluster.workloads import controller, leader_group, workload
+from dractl.cluster.state import Key, at, list_at, map_at, maps_at, parse_key, text_at
+from dractl.cluster.workloads import controller_of, leader_group, workload_of
 from dractl.explain.context import Case
 from dractl.explain.diagnosis.nodes import NodeFindings
 from dractl.explain.reasons.amounts import AllNeedsFree
@@ -102,7 +102,7 @@ def _active_holders(case: Case, ranked: Sequence[Cause]) -> list[tuple[str, Pod]
     names = dict.fromkeys(
         h.pod for c in ranked for h in getattr(c, "holders", ()) if h.pod and not h.finished
     )
-    pods = ((name, case.state.get("Pod", key_of(name))) for name in names)
+    pods = ((name, case.state.get("Pod", parse_key(name))) for name in names)
     existing = [(name, case.scheduler.snapshot.pod(pod)) for name, pod in pods if pod is not None]
     return [(name, pod) for name, pod in existing if pod.node_name]
 
@@ -140,7 +140,7 @@ def _find_completed_holders(
     completed = {
         claim: holders
         for claim, holders in users.items()
-        if all(is_left_over(case.state, h) for h in holders)
+        if all(outlives_pod(case.state, h) for h in holders)
     }
     if completed:
         pods = dict.fromkeys(h.pod for holders in completed.values() for h in holders if h.pod)
@@ -158,7 +158,7 @@ def _find_replicas_in_the_way(
     if anti_affine:
         yield from anti_affine
         return
-    owner = workload(case.question.value)
+    owner = workload_of(case.question.value)
     occupancy = [
         cause for cause in ranked if isinstance(cause, DeviceInUse | AllNeedsFree | CountersShort)
     ]
@@ -191,7 +191,7 @@ def _find_group_without_room(
 
 def _in_namespace(case: Case, pods: Sequence[tuple[str, Pod]]) -> list[tuple[str, Pod]]:
     """Return the pods in the subject's namespace."""
-    return [(name, pod) for name, pod in pods if key_of(name)[0] == case.question.key[0]]
+    return [(name, pod) for name, pod in pods if parse_key(name)[0] == case.question.key[0]]
 
 
 def _find_rollout(
@@ -224,7 +224,7 @@ def _find_own_replicas(
     if replicas and 2 * len(replicas) >= len(holders):  # not one among many that hold devices
         yield from _find_claims_for_sharing(case, case.question.value)
         completes = kind == "Job"
-        scaler = autoscaler(case.state, kind, (namespace, name))
+        scaler = find_autoscaler(case.state, kind, (namespace, name))
         yield OwnReplicas(
             owner=f"{kind} {namespace}/{name}",
             pods=replicas,
@@ -250,10 +250,10 @@ def _find_own_replicas(
 
 def _pods_with_node(case: Case, owner: tuple[str, str]) -> Iterator[tuple[Key, Raw]]:
     """Yield the pods of a workload in the pod's namespace that have a node."""
-    for key, pod in case.state.all("Pod").items():
+    for key, pod in case.state.objects("Pod").items():
         if (
             key[0] == case.question.key[0]
-            and workload(pod) == owner
+            and workload_of(pod) == owner
             and text_at(pod, "spec", "nodeName")
         ):
             yield key, pod
@@ -267,18 +267,18 @@ def _find_anti_affine_replicas(
     The workload is rolled out, or has more replicas than there are nodes.
     """
     pod, namespace = case.question.value, case.question.key[0]
-    owner = workload(pod)
+    owner = workload_of(pod)
     blockers = {unmet.pod for cause in ranked[:1] for unmet in _pods_that_block(cause)}
     if owner is None or not blockers:
         return
     names = dict.fromkeys(
         unmet.pod for node in findings for cause in node.causes for unmet in _pods_that_block(cause)
     )
-    pods = ((name, case.state.get("Pod", key_of(name))) for name in names)
+    pods = ((name, case.state.get("Pod", parse_key(name))) for name in names)
     replicas = {
         name: p
         for name, p in pods
-        if p is not None and key_of(name)[0] == namespace and workload(p) == owner
+        if p is not None and parse_key(name)[0] == namespace and workload_of(p) == owner
     }
     if not blockers <= replicas.keys():
         return
@@ -358,7 +358,7 @@ def note_replicas_with_devices(case: Case) -> Iterator[str]:
     devices.
     """
     pod = case.question.value
-    owner = workload(pod)
+    owner = workload_of(pod)
     if owner is None:
         return
     kind, name = owner
@@ -385,7 +385,7 @@ def note_replicas_with_devices(case: Case) -> Iterator[str]:
 
 def _controller_name(pod: Raw) -> str:
     """Return the name of the object that created a pod: its ReplicaSet, not its Deployment."""
-    return text_at(controller(pod), "name")
+    return text_at(controller_of(pod), "name")
 
 
 def _rollout_settings(case: Case, deployment: str) -> Raw:
@@ -438,14 +438,14 @@ def _find_eviction_loop(
     """Yield the cause for a workload whose pods the eviction controller ends one after the
     other.
     """
-    owner = workload(case.question.value)
+    owner = workload_of(case.question.value)
     if owner is None:
         return
     kind, name = owner
     namespace = case.question.key[0]
     victims = {
         text_at(event, "involvedObject", "name") or text_at(event, "regarding", "name")
-        for (event_namespace, _), event in case.state.all("Event").items()
+        for (event_namespace, _), event in case.state.objects("Event").items()
         if event_namespace == namespace
         and event.get("reason") in ("DeviceTaintManagerEviction", "TaintManagerEviction")
     }
@@ -531,7 +531,7 @@ def _find_slices_for_unknown_nodes(
     drivers = {c.driver for c in ranked if isinstance(c, NoSlicesOnNode)}
     if not drivers or not case.state.has("Node"):
         return
-    nodes = [name for _, name in case.state.all("Node")]
+    nodes = [name for _, name in case.state.objects("Node")]
     unknown_nodes: dict[str, dict[str, None]] = {}
     for item in case.scheduler.slices:
         name = item.spec.node_name
@@ -618,7 +618,7 @@ def _find_unmatched_daemon_set(
     Both are empty if there is none.
     """
     nodes = case.scheduler.snapshot.nodes
-    for key, value in case.state.all("DaemonSet").items():
+    for key, value in case.state.objects("DaemonSet").items():
         full_name = "/".join(key)
         if not any(mark in full_name for mark in _DRIVER_MARKS):
             continue
@@ -699,7 +699,7 @@ def _requests_added_by_limit_range(case: Case, resource: str) -> Iterator[Cause]
         ):
             ranges = [
                 range_
-                for namespace, range_ in case.state.all("LimitRange")
+                for namespace, range_ in case.state.objects("LimitRange")
                 if namespace == case.question.key[0]
             ]
             by = (
@@ -712,7 +712,7 @@ def _requests_added_by_limit_range(case: Case, resource: str) -> Iterator[Cause]
 
 def _owner_template(case: Case) -> Raw | None:
     """Return the pod template of the pod's owner; None if the input does not have it."""
-    owner = controller(case.question.value)
+    owner = controller_of(case.question.value)
     if owner is None:
         return None
     value = case.state.get(text_at(owner, "kind"), (case.question.key[0], text_at(owner, "name")))
@@ -828,7 +828,7 @@ def _may_lack_claims(case: Case, pod: Mapping[str, Any]) -> bool:
     be read.
     """
     unreadable_kinds = {
-        one.kind for one in case.state.rights.hidden("ResourceClaim", "ResourceClaimTemplate")
+        one.kind for one in case.state.rights.unreadable("ResourceClaim", "ResourceClaimTemplate")
     }
     created = {
         text_at(status, "name") for status in maps_at(pod, "status", "resourceClaimStatuses")

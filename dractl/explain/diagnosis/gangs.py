@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from dractl.capacity import gangs
 from dractl.capacity.gangs import Waiting
-from dractl.cluster.state import ClusterState, key_of, text_at
+from dractl.cluster.state import ClusterState, parse_key, text_at
 from dractl.explain.context import Case
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.gangs import (
@@ -59,7 +59,9 @@ def _drop_assumed_holders(cause: Cause, state: ClusterState) -> Cause:
     yet.
     """
     holders = getattr(cause, "holders", ())
-    existing = tuple(h for h in holders if state.get("ResourceClaim", key_of(h.claim)) is not None)
+    existing = tuple(
+        h for h in holders if state.get("ResourceClaim", parse_key(h.claim)) is not None
+    )
     changes: dict[str, object] = {} if len(existing) == len(holders) else {"holders": existing}
     return replace(cause, **changes)
 
@@ -73,7 +75,9 @@ def _cause_of_wait(waiting: Waiting, state: ClusterState, why: Headline, called:
     match waiting:
         case gangs.NoGroup():
             namespace, _, group_name = name.partition("/")
-            group_names = sorted(other for where, other in state.all(kind) if where == namespace)
+            group_names = sorted(
+                other for where, other in state.objects(kind) if where == namespace
+            )
             near = nearest(group_name, group_names)
             return PodGroupMissing(
                 group=group, nearest=near, known=tuple(group_names), unseen=waiting.unseen

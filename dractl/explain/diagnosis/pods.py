@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from dractl.allocation import DeviceID, backing_classes
-from dractl.cluster.paste import NextStep, command
 from dractl.cluster.pods import ended, stuck
-from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
-from dractl.cluster.workloads import refusal
+from dractl.cluster.shell import NextStep, quote_command
+from dractl.cluster.state import at, map_at, maps_at, parse_key, text_at
+from dractl.cluster.workloads import newest_refusal
 from dractl.explain.answer import AllocatedDevice
 from dractl.explain.context import Case
 from dractl.explain.reasons.base import Cause
@@ -87,7 +87,7 @@ def find_pod_refusal(case: Case) -> Cause | None:
     """
     if text_at(case.question.value, "metadata", "uid"):
         return None
-    refused = refusal(case.state, *case.question.key)
+    refused = newest_refusal(case.state, *case.question.key)
     return PodsNotCreated(owner=refused[0], event=refused[1]) if refused is not None else None
 
 
@@ -104,7 +104,7 @@ def note_lower_priority_holders(case: Case, ranked: Sequence[Cause]) -> Iterator
         for holder in getattr(cause, "holders", ()):
             if holder.pod and not holder.finished:
                 users.setdefault(holder.claim, []).append(holder.pod)
-    pods = {n: case.state.get("Pod", key_of(n)) for names in users.values() for n in names}
+    pods = {n: case.state.get("Pod", parse_key(n)) for names in users.values() for n in names}
     weaker = {
         name
         for name, pod in pods.items()
@@ -210,7 +210,7 @@ def volume_users(
     """
     messages = " ".join(quotes)
     claim_names_of_pod = {name for name, _ in volumes_of(case)}
-    pods = case.state.all("Pod").items()
+    pods = case.state.objects("Pod").items()
     placed = [
         (key, pod) for key, pod in pods if text_at(pod, "spec", "nodeName") and not ended(pod)
     ]
@@ -285,8 +285,8 @@ def find_missing_input(case: Case, message: str) -> str:
         return ""
     if not state.has("Node"):
         return "nodes"
-    used_namespaces = {key[0] for kind in ("Pod", "ResourceClaim") for key in state.all(kind)}
-    listed_namespaces = {key[1] for key in state.all("Namespace")}
+    used_namespaces = {key[0] for kind in ("Pod", "ResourceClaim") for key in state.objects(kind)}
+    listed_namespaces = {key[1] for key in state.objects("Namespace")}
     if (
         CANNOT_ALLOCATE in message
         and len(used_namespaces) == 1
@@ -317,13 +317,13 @@ def steps_for_orphaned_slices(case: Case) -> tuple[NextStep, ...]:
         return ()
     node, slices = next(iter(slices_by_node.items()))
     names = [item.metadata.name or "" for item in slices]
-    delete = command("kubectl delete resourceslice" + " {}" * len(names), *names)
+    delete = quote_command("kubectl delete resourceslice" + " {}" * len(names), *names)
     return (NextStep(f"bring node {node} back, or delete its slices", delete),)
 
 
 def _slices_of_missing_nodes(case: Case) -> dict[str, list[ResourceSlice]]:
     """Group the slices of nodes that do not exist by node; empty if the input has no nodes."""
-    nodes = {key[1] for key in case.state.all("Node")}
+    nodes = {key[1] for key in case.state.objects("Node")}
     slices_by_node: dict[str, list[ResourceSlice]] = {}
     for item in case.scheduler.slices if nodes else ():
         if item.spec.node_name and item.spec.node_name not in nodes:
@@ -339,7 +339,9 @@ def note_stuck_holders(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
         for h in getattr(cause, "holders", ())
         if h.pod and not h.finished
     )
-    reasons = {name: stuck(case.state.get("Pod", key_of(name))) for name in dict.fromkeys(holders)}
+    reasons = {
+        name: stuck(case.state.get("Pod", parse_key(name))) for name in dict.fromkeys(holders)
+    }
     descriptions = [f"{name} {why}" for name, why in reasons.items() if why]
     if descriptions:
         yield (

@@ -31,7 +31,7 @@ def find_doubts(case: Case) -> Iterator[str]:
     without_them = replace(target, gates=target.gates.difference(planned))
     if without_them == target:
         return
-    for value in (*objects, *case.state.all("ResourceSlice").values()):
+    for value in (*objects, *case.state.objects("ResourceSlice").values()):
         for field in drop(dict(to_v1(dict(value))), without_them)[1]:
             if field.gate in planned and field.gate in target.gates:
                 row = planned[field.gate]

@@ -133,7 +133,7 @@ def _cause_of_class_selector(case: Case, request: RequestSurvey, stage: Stage, n
 def _cause_of_no_devices(case: Case, request: RequestSurvey, drivers: frozenset[str]) -> Cause:
     driver = min(drivers, default=None)
     if not case.scheduler.slices:
-        listed = case.state.listed("ResourceSlice")
+        listed = case.state.covers("ResourceSlice")
         return NoSlicesForDriver(
             **_request_fields(request), driver=driver, none_known=True, listed=listed
         )
@@ -249,7 +249,7 @@ def _cause_of_counters(case: Case, request: RequestSurvey, stage: Stage) -> Caus
         counters=tuple(dict.fromkeys(loss.counter for loss in losses if loss.counter)),
         want=first.want,
         free=first.free,
-        holders=case.devices.holders(case.devices.drawing_on(drained)),
+        holders=case.devices.holders(case.devices.counter_consumers(drained)),
         devices=_device_names(loss.device for loss in stage.lost),
     )
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from dractl.allocation import Features, RequestSurvey
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import ClusterState, maps_at, text_at
-from dractl.cluster.workloads import WORKLOADS
+from dractl.cluster.workloads import WORKLOAD_KINDS
 from dractl.explain.ask import Question
 from dractl.explain.context import Case
 from dractl.explain.fixes.edits import Operation, put
@@ -58,7 +58,7 @@ _TOUCHES = {
     "Namespace": POLICY,
     "PodGroup": POD,
     "Node": NODE,
-    **dict.fromkeys(WORKLOADS, OTHER),
+    **dict.fromkeys(WORKLOAD_KINDS, OTHER),
 }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dractl.cluster.changes import parts, pointer
+from dractl.cluster.changes import parse_pointer, pointer
 from dractl.cluster.state import at
 
 Operation = Mapping[str, Any]
@@ -56,7 +56,7 @@ def drop(value: Any, path: Path) -> Operation:
 def moved(operation: Operation, source: Any, target: Any, prefix: Path) -> Operation | None:
     """An operation on ``source`` as one on ``target``, where the same things stand below ``prefix``: items of lists are
     found by their names. None where ``target`` has nothing of what would be removed, replaced or moved."""
-    where = _same_place(parts(str(operation["path"])), source, target, prefix)
+    where = _same_place(parse_pointer(str(operation["path"])), source, target, prefix)
     if where is None:
         return None
     path, there = where
@@ -64,7 +64,7 @@ def moved(operation: Operation, source: Any, target: Any, prefix: Path) -> Opera
         case "remove":
             return remove(*path) if there else None
         case "move":
-            origin = _same_place(parts(str(operation["from"])), source, target, prefix)
+            origin = _same_place(parse_pointer(str(operation["from"])), source, target, prefix)
             if origin is None or not origin[1]:
                 return None
             return {"op": "move", "from": pointer(*origin[0]), "path": pointer(*path)}

@@ -167,7 +167,7 @@ def _ranges(problem: FixProblem, namespace: str, resource: str) -> list[str]:
     """The LimitRanges of a namespace that limit a resource of containers."""
     return [
         "/".join(key)
-        for key, value in problem.state.all("LimitRange").items()
+        for key, value in problem.state.objects("LimitRange").items()
         if key[0] == namespace
         and any(
             resource in {**map_at(of, "min"), **map_at(of, "max")}

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from dractl.cluster.changes import Delete, Patch, parse_target, pointer
-from dractl.cluster.devices import Holder, is_left_over
-from dractl.cluster.state import key_of, maps_at, text_at
+from dractl.cluster.devices import Holder, outlives_pod
+from dractl.cluster.state import maps_at, parse_key, text_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_once_for
 from dractl.explain.fixes.edits import put, replace
@@ -68,7 +68,7 @@ def _end(
         return  # whoever it is reserved for has to give it back: a finalizer keeps it until then
     unused = [claim for claim, holders in claims if not any(h.pod for h in holders)]
     left = [
-        claim for claim, holders in claims if all(is_left_over(problem.state, h) for h in holders)
+        claim for claim, holders in claims if all(outlives_pod(problem.state, h) for h in holders)
     ]
     pods = [h.pod for claim, holders in claims if claim not in left for h in holders if h.pod]
     ending = problem.owners.end(pods)
@@ -121,7 +121,7 @@ def recreated_anyway(problem: FixProblem) -> tuple[str, ...]:
     first: dict[str, str] = {}  # of each workload, one of its pods that hold something
     for holder in (h for cause in problem.causes for h in holders_of(cause) if h.pod):
         full_name = holder.pod or ""
-        key = key_of(full_name)
+        key = parse_key(full_name)
         owner = workload_target(problem.state.get("Pod", key), key[0])
         if owner is not None:
             first.setdefault(owner, full_name)
@@ -145,11 +145,11 @@ def watch(problem: FixProblem) -> Iterator[Candidate]:
         if (holder.workload or "").startswith("DaemonSet "):
             found.setdefault(holder.workload or "", []).append(holder.pod or "")
     for owner in found:
-        key = key_of(owner.partition(" ")[2])
+        key = parse_key(owner.partition(" ")[2])
         value, named = problem.state.get("DaemonSet", key), owner.replace(" ", "/", 1)
         pods = [
             "/".join(k)
-            for k, p in problem.state.all("Pod").items()
+            for k, p in problem.state.objects("Pod").items()
             if workload_target(p, k[0]) == named
         ]
         for reference in maps_at(value, "spec", "template", "spec", "resourceClaims"):
@@ -199,7 +199,7 @@ def share(problem: FixProblem) -> Iterator[Candidate]:
         classes = {
             r.exactly.device_class_name for r in mine.claim.spec.devices.requests if r.exactly
         }
-        for key, value in problem.state.all("ResourceClaim").items():
+        for key, value in problem.state.objects("ResourceClaim").items():
             if key[0] != namespace or maps_at(value, "metadata", "ownerReferences"):
                 continue
             users = maps_at(value, "status", "reservedFor")

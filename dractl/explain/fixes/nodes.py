@@ -275,7 +275,7 @@ def _near_labels(
     labels = verdict.node.labels
     there = {
         entry
-        for node in problem.state.all("Node").values()
+        for node in problem.state.objects("Node").values()
         for key, text in map_at(node, "metadata", "labels").items()
         for entry in (key, (key, text))
     }
@@ -447,7 +447,7 @@ def _resources(
 ) -> Iterator[Candidate]:
     others = [
         p
-        for p in problem.state.all("Pod").values()
+        for p in problem.state.objects("Pod").values()
         if text_at(p, "spec", "nodeName") == verdict.name and p is not problem.question.value
     ]
     resource = rejection.resource or ""
@@ -597,7 +597,7 @@ def _fewer_domains(problem: FixProblem, constraints: Mapping[int, Raw]) -> Itera
     """As many domains as there are, where a constraint wants more."""
     for index, constraint in constraints.items():
         key, wanted = text_at(constraint, "topologyKey"), constraint["minDomains"]
-        nodes = problem.state.all("Node").values()
+        nodes = problem.state.objects("Node").values()
         domains = {map_at(node, "metadata", "labels").get(key) for node in nodes} - {None}
         for left in range(min(wanted - 1, len(domains)), 0, -1):
             yield Candidate(

@@ -105,7 +105,7 @@ def _new(
         for w in re.split(r"[^a-z0-9]+", f"{pod_claim} {name}".lower())
         if len(w) > 1 and not w.isdigit()
     ]
-    names = sorted(n for _, n in problem.state.all("DeviceClass"))
+    names = sorted(n for _, n in problem.state.objects("DeviceClass"))
     names.sort(key=lambda n: -max((len(w) for w in words if w in n.lower()), default=0))
     for position, device_class in enumerate(names[:4]):
         exactly = {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": 1}
@@ -272,7 +272,7 @@ def quota(problem: FixProblem, cause: QuotaExceeded) -> Iterator[Candidate]:
     )
     where = problem.question.key[0]
     slot = FixSlot(Topic.QUOTA, "end")
-    for key, claim in problem.state.all("ResourceClaim").items():
+    for key, claim in problem.state.objects("ResourceClaim").items():
         if key[0] != where:
             continue
         users = [text_at(c, "name") for c in maps_at(claim, "status", "reservedFor")]

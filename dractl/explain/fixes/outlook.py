@@ -9,7 +9,7 @@ from dractl.cluster.changes import Change, Create, Delete, Patch, PatchError, ap
 from dractl.cluster.pods import DEFAULT_SCHEDULER
 from dractl.cluster.schedulers import as_default, scheduler_of
 from dractl.cluster.state import Key, text_at
-from dractl.cluster.workloads import WORKLOADS, leader_group, workload_target
+from dractl.cluster.workloads import WORKLOAD_KINDS, leader_group, workload_target
 from dractl.explain.fixes.candidates import Candidate, FixProblem
 from dractl.explain.fixes.owners import renewed
 from dractl.explain.fixes.rollouts import END_FIRST, with_strategy
@@ -21,7 +21,7 @@ from dractl.simulation import SimulationOptions, SimulationResult, simulate
 from dractl.simulation.queue import QueuedPod, list_pending_pods, schedule_pods
 
 _RIVALS = 16  # pods that may take what another frees
-_SETTLED = ("Pod", *WORKLOADS)  # kinds whose changes controllers answer
+_SETTLED = ("Pod", *WORKLOAD_KINDS)  # kinds whose changes controllers answer
 
 
 class Outlook(Struct, frozen=True):

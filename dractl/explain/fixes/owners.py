@@ -9,22 +9,22 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from dractl.cluster.changes import Change, Delete, Patch, parse_target, parts, pointer
+from dractl.cluster.changes import Change, Delete, Patch, parse_pointer, parse_target, pointer
 from dractl.cluster.kubelet import newest_of
-from dractl.cluster.managers import whose
+from dractl.cluster.managers import describe_ownership
 from dractl.cluster.pods import ended, event_about, is_pending, stuck
-from dractl.cluster.state import ClusterState, Key, at, key_of, list_at, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key, at, list_at, map_at, maps_at, parse_key, text_at
 from dractl.cluster.workloads import (
     DELETION_COST,
-    SCALED,
-    WORKLOADS,
+    SCALABLE_KINDS,
+    WORKLOAD_KINDS,
     ActivePods,
-    controller,
+    controller_of,
     deletion_cost,
     deletion_rank,
     leader_group,
-    owned_pods,
-    workload,
+    pods_of_workload,
+    workload_of,
     workload_target,
 )
 from dractl.explain.ask import Question
@@ -63,7 +63,7 @@ class Owners:
     def __init__(self, state: ClusterState, asking: Key, pod: Raw) -> None:
         self.state = state
         self.asking = asking
-        owner = workload(pod)
+        owner = workload_of(pod)
         self.own = (owner[0], (asking[0], owner[1])) if owner is not None else None
         self._group = leader_group(pod)
         self._active = ActivePods(state)
@@ -78,9 +78,9 @@ class Owners:
         leaving: list[str] = []
         made: dict[tuple[str, str, str], list[Key]] = {}
         for full_name in dict.fromkeys(pods):
-            namespace, name = key_of(full_name)
+            namespace, name = parse_key(full_name)
             pod = self.state.get("Pod", (namespace, name))
-            owner = workload(pod)
+            owner = workload_of(pod)
             if text_at(pod, "metadata", "deletionTimestamp"):
                 leaving.append(full_name)
             elif owner is None:
@@ -119,10 +119,10 @@ class Owners:
     def _of_bare(self, pods: Sequence[str]) -> str:
         if len(pods) > 1:
             return "nothing re-creates them"
-        (value,) = (self.state.get("Pod", key_of(name)) for name in pods)
+        (value,) = (self.state.get("Pod", parse_key(name)) for name in pods)
         since = text_at(value, "status", "startTime")
         began = " ".join((f"it runs since {since}", f"({age(since, self._now)})")) if since else ""
-        return "; ".join(filter(None, ("nothing re-creates it", began, whose(value))))
+        return "; ".join(filter(None, ("nothing re-creates it", began, describe_ownership(value))))
 
     def _stuck(self, gone: Iterable[Change]) -> str:
         """Why pods that end do nothing with what they hold; empty unless that is true of all."""
@@ -144,7 +144,7 @@ class Owners:
             for c in gone
             if isinstance(c, Delete) and c.target.startswith("Pod/")
         ]
-        for key, budget in self.state.all("PodDisruptionBudget").items():
+        for key, budget in self.state.objects("PodDisruptionBudget").items():
             labels = map_at(budget, "spec", "selector", "matchLabels")
             covered = any(
                 labels
@@ -158,7 +158,7 @@ class Owners:
 
     def _leaves(self, full_name: str) -> Ending:
         """The end of a pod that is Terminating already: to delete it again does nothing."""
-        namespace, name = key_of(full_name)
+        namespace, name = parse_key(full_name)
         pod = self.state.get("Pod", (namespace, name))
         since, node = (
             text_at(pod, "metadata", "deletionTimestamp"),
@@ -189,11 +189,11 @@ class Owners:
             )
         target = f"{kind}/{key[0]}/{key[1]}"
         if kind == "Job":
-            above = controller(self.state.get(kind, key))
+            above = controller_of(self.state.get(kind, key))
             job_set = (key[0], text_at(above, "name"))
             if text_at(above, "kind") == "JobSet" and self.state.get("JobSet", job_set) is not None:
                 kind, key, target = "JobSet", job_set, "/".join(("JobSet", *job_set))
-                keys = [k for k, pod in owned_pods(self.state, kind, key) if not ended(pod)]
+                keys = [k for k, pod in pods_of_workload(self.state, kind, key) if not ended(pod)]
             if self.asking in keys:
                 return None
             patch = Patch(target, ({"op": "add", "path": "/spec/suspend", "value": True},))
@@ -203,7 +203,10 @@ class Owners:
             return Ending(
                 f"suspend {kind} {'/'.join(key)}", (patch,), gone, effect, Preference.LAST
             )
-        if kind not in SCALED or len({text_at(controller(p), "name") for p in active}) > 1:
+        if (
+            kind not in SCALABLE_KINDS
+            or len({text_at(controller_of(p), "name") for p in active}) > 1
+        ):
             return None  # a DaemonSet, somebody else's kind; or a rollout is under way
         rank = deletion_rank(kind, active)
         names = {wanted_key[1] for wanted_key in wanted}
@@ -296,7 +299,7 @@ def renewed(state: ClusterState, question: Question, change: Patch) -> list[Key]
 
 def users_of(state: ClusterState, template: Key) -> Iterator[tuple[Key, Raw]]:
     """The pods whose claims a template makes."""
-    for key, pod in state.all("Pod").items():
+    for key, pod in state.objects("Pod").items():
         references = maps_at(pod, "spec", "resourceClaims") if key[0] == template[0] else ()
         if any(text_at(r, "resourceClaimTemplateName") == template[1] for r in references):
             yield key, pod
@@ -308,7 +311,7 @@ def in_template(state: ClusterState, key: Key, patch: Patch) -> Patch | None:
     again (the DaemonSet controller's affinity, a RuntimeClass's nodeSelector)."""
     pod = state.get("Pod", key)
     target = workload_target(pod, key[0])
-    if target is None or target.partition("/")[0] not in WORKLOADS:
+    if target is None or target.partition("/")[0] not in WORKLOAD_KINDS:
         return patch
     written = state.get(*parse_target(target)) or _as_submitted(pod)
     operations: list[Raw] = []
@@ -337,7 +340,7 @@ def _as_submitted(pod: Raw | None) -> Raw:
 
 def _defaulted(operation: Raw, written: Raw) -> bool:
     """True if an operation concerns the request of an extended resource that the API server copied from its limit."""
-    match parts(str(operation.get("from") or operation["path"])):
+    match parse_pointer(str(operation.get("from") or operation["path"])):
         case ["spec", "containers", index, "resources", "requests", resource] if "/" in resource:
             container = at(written, *_POD_TEMPLATE, "spec", "containers", int(index))
             given = (

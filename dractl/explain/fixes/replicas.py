@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from dractl.capacity.binding import bound
 from dractl.cluster.changes import Change, Delete, Patch, apply, parse_target
-from dractl.cluster.state import Key, at, key_of, map_at
+from dractl.cluster.state import Key, at, map_at, parse_key
 from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import (
     Candidate,
@@ -34,14 +34,14 @@ def equal_counts(problem: FixProblem) -> Iterator[Candidate]:
     owner = workload_target(problem.pod, problem.question.key[0])
     if owner is None:
         return
-    holding = {key_of(h.pod) for cause in problem.causes for h in holders_of(cause) if h.pod} - {
+    holding = {parse_key(h.pod) for cause in problem.causes for h in holders_of(cause) if h.pod} - {
         problem.question.key
     }
     if not any(workload_target(problem.state.get("Pod", key), key[0]) == owner for key in holding):
         return
     pods = [
         key
-        for key, pod in problem.state.all("Pod").items()
+        for key, pod in problem.state.objects("Pod").items()
         if workload_target(pod, key[0]) == owner
     ]
     others = [key for key in pods if key != problem.question.key]
@@ -86,7 +86,7 @@ def fewer(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
     ordinals first (kubernetes pkg/controller/statefulset)."""
     kind, _, name = cause.owner.partition(" ")
     own = _ordinal(problem.question.key[1])
-    value = problem.state.get(kind, key_of(name))
+    value = problem.state.get(kind, parse_key(name))
     replicas, start = at(value, "spec", "replicas"), at(value, "spec", "ordinals", "start") or 0
     if (
         kind != "StatefulSet"

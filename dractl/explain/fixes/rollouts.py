@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.pods import ended, is_pending
-from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
-from dractl.cluster.workloads import controller, deletion_rank, owned_pods, workload_target
+from dractl.cluster.state import at, map_at, maps_at, parse_key, text_at
+from dractl.cluster.workloads import controller_of, deletion_rank, pods_of_workload, workload_target
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.holders import holders_of
@@ -68,7 +68,7 @@ def _with_old_claims(problem: FixProblem, template: str) -> int:
     namespace = problem.question.key[0]
     spec = at(problem.state.get("ResourceClaimTemplate", (namespace, template)), "spec", "spec")
     number = 0
-    for key, pod in problem.state.all("Pod").items():
+    for key, pod in problem.state.objects("Pod").items():
         if key[0] != namespace or key == problem.question.key or not is_pending(pod):
             continue
         named = {
@@ -160,11 +160,11 @@ def _marks(problem: FixProblem, deployment: str) -> dict[str, Patch]:
     are equal. Which of them ends otherwise, their UIDs and ready times decide by the second (kubernetes
     pkg/controller/controller_utils.go ActivePodsWithRanks)."""
     kind, key = parse_target(deployment)
-    owned = (Pod(raw, pod_key) for pod_key, raw in owned_pods(problem.state, kind, key))
+    owned = (Pod(raw, pod_key) for pod_key, raw in pods_of_workload(problem.state, kind, key))
     pods = [pod.raw for pod in filter_active_pods(owned)]
-    newest = controller(problem.pod)
+    newest = controller_of(problem.pod)
     rank = deletion_rank("ReplicaSet", pods)
-    old = sorted((pod for pod in pods if controller(pod) != newest), key=rank)
+    old = sorted((pod for pod in pods if controller_of(pod) != newest), key=rank)
     equal = [pod for pod in old if rank(pod) == rank(old[0])]
     names = ["/".join((key[0], text_at(pod, "metadata", "name"))) for pod in equal]
     return (
@@ -188,7 +188,7 @@ def turn(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
         title = f"wait until another pod of {cause.owner} is done"
         effect = f"lower spec.parallelism of {cause.owner} to what fits, to have no pods waiting"
         kind, _, job_name = cause.owner.partition(" ")
-        made_by = controller(problem.state.get(kind, key_of(job_name)))
+        made_by = controller_of(problem.state.get(kind, parse_key(job_name)))
         if made_by is not None:
             effect += f": in {text_at(made_by, 'kind')} {text_at(made_by, 'name')}, which makes it"
         gone = [name]
@@ -212,7 +212,7 @@ def turn(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
 
 
 def _of_job(problem: FixProblem, job: str) -> list[str]:
-    pods = problem.state.all("Pod").items()
+    pods = problem.state.objects("Pod").items()
     return [
         "/".join(key) for key, pod in pods if workload_target(pod, key[0]) == job and not ended(pod)
     ]
@@ -297,9 +297,9 @@ def _siblings(problem: FixProblem, owner: str) -> tuple[Change, ...]:
     holders = dict.fromkeys(
         h.pod for cause in problem.causes for h in holders_of(cause) if h.pod and not h.finished
     )
-    pods = ((name, problem.state.get("Pod", key_of(name))) for name in holders)
+    pods = ((name, problem.state.get("Pod", parse_key(name))) for name in holders)
     return tuple(
         Delete(f"Pod/{n}")
         for n, pod in pods
-        if pod is not None and workload_target(pod, key_of(n)[0]) == owner
+        if pod is not None and workload_target(pod, parse_key(n)[0]) == owner
     )

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from dractl.allocation import DeviceID
 from dractl.cluster.changes import Change, Delete, Patch, PatchError, apply, parse_target
-from dractl.cluster.managers import manager
-from dractl.cluster.paste import NextStep
-from dractl.cluster.state import GROUPS, ClusterState
+from dractl.cluster.managers import find_manager
+from dractl.cluster.shell import NextStep
+from dractl.cluster.state import API_GROUPS, ClusterState
 from dractl.explain.answer import Explanation, Fix
 from dractl.explain.ask import Question, claim_question, pods_from_templates
 from dractl.explain.fixes import holders, owners
@@ -200,7 +200,7 @@ def _fix(problem: FixProblem, candidate: Candidate, nodes: tuple[str, ...], rank
 def _applied(problem: FixProblem, fix: Fix, remarks: Iterable[str] = ()) -> Fix:
     """A fix with the commands that apply it; without them where somebody would undo what they do."""
     maker = by_hand(problem.state, problem.question, fix.changes)
-    managed = manager(problem.state, fix.changes)
+    managed = find_manager(problem.state, fix.changes)
     where = f"change it in {maker}" if maker else managed.advice if managed is not None else ""
     reverted = managed is not None and managed.reverts
     effects = (
@@ -379,7 +379,7 @@ def _of_workload(problem: FixProblem, state: ClusterState) -> Mapping[str, Any] 
     """Of a workload: the pod that the template of the question's pod makes in another state."""
     kind, key, asked = problem.question.kind, problem.question.key, problem.question.value
     before, after = problem.state.get(kind, key), state.get(kind, key)
-    if kind in GROUPS or before is None or after is None:
+    if kind in API_GROUPS or before is None or after is None:
         return None
     pods = zip(
         pods_from_templates(Question(kind, key, before)),
@@ -453,8 +453,8 @@ def _again(problem: FixProblem, scheduler: Scheduler, candidate: Candidate) -> A
         pod = next(
             (
                 c
-                for c in scheduler.state.all("Pod").values()
-                if c not in problem.state.all("Pod").values()
+                for c in scheduler.state.objects("Pod").values()
+                if c not in problem.state.objects("Pod").values()
             ),
             None,
         )

@@ -43,7 +43,7 @@ def complete(problem: FixProblem, cause: OfPool) -> Iterator[Candidate]:
     pool = cause.pool.removeprefix(f"{cause.driver}/")
     slices = [
         (key, value)
-        for key, value in problem.state.all("ResourceSlice").items()
+        for key, value in problem.state.objects("ResourceSlice").items()
         if slice_of(value).identity[:2] == (cause.driver, pool)
     ]
     corrects = isinstance(problem.first, OfPool) and cause.pool == problem.first.pool
@@ -347,12 +347,12 @@ def _on_nodes(
 @fix_for(UnknownNodes)
 def misnamed_nodes(problem: FixProblem, cause: UnknownNodes) -> Iterator[Candidate]:
     """Slices for a node of another name than the Node has, such as its fully qualified name."""
-    nodes = [name for _, name in problem.state.all("Node")]
+    nodes = [name for _, name in problem.state.objects("Node")]
     changes = tuple(
         Patch(
             f"ResourceSlice/{name}", ({"op": "replace", "path": "/spec/nodeName", "value": right},)
         )
-        for (_, name), value in problem.state.all("ResourceSlice").items()
+        for (_, name), value in problem.state.objects("ResourceSlice").items()
         if text_at(value, "spec", "driver") == cause.driver
         for written in [text_at(value, "spec", "nodeName")]
         if written in cause.places

@@ -14,9 +14,17 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.cluster.changes import Change, Create, Delete, Patch, PatchError, parse_target, patched
+from dractl.cluster.changes import (
+    Change,
+    Create,
+    Delete,
+    Patch,
+    PatchError,
+    apply_patch,
+    parse_target,
+)
 from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
-from dractl.cluster.workloads import WORKLOADS, controller, workload_target
+from dractl.cluster.workloads import WORKLOAD_KINDS, controller_of, workload_target
 from dractl.explain.ask import Question
 from dractl.explain.fixes.owners import renewed
 from dractl.explain.fixes.tolerations import taint_name
@@ -147,7 +155,7 @@ def _maker(state: ClusterState, question: Question, target: str) -> str | None:
     """
     kind, key = parse_target(target)
     owner = workload_target(state.get("Pod", question.key), question.key[0])
-    if kind in (*WORKLOADS, "JobSet"):
+    if kind in (*WORKLOAD_KINDS, "JobSet"):
         asked = kind == "Job" and target == owner
         references = maps_at(state.get(kind, key), "metadata", "ownerReferences")
         above = (
@@ -187,7 +195,7 @@ def _patch(state: ClusterState, change: Patch) -> tuple[list[Command], list[Comm
 
 def _after(before: Raw | None, change: Patch) -> Raw | None:
     try:
-        return None if before is None else patched(before, change.operations)
+        return None if before is None else apply_patch(before, change.operations)
     except PatchError:
         return None
 
@@ -236,7 +244,7 @@ def _scale(change: Patch) -> Command | None:
     kind, _, rest = words(change.target).partition(" ")
     match change.operations:
         case [{"path": "/spec/replicas", "value": replicas}] if (
-            change.target.partition("/")[0] in WORKLOADS
+            change.target.partition("/")[0] in WORKLOAD_KINDS
         ):
             return Command(f"kubectl scale {kind}/{rest} --replicas={replicas}")
     return None
@@ -321,9 +329,9 @@ def recreated(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[
     kind = owner.partition("/")[0]
     named, _, rest = words(owner).partition(" ")
     value = state.get(*parse_target(owner))
-    alone = kind == "Job" and value is not None and controller(value) is None
+    alone = kind == "Job" and value is not None and controller_of(value) is None
     if alone and all(
-        k in pods for k, pod in state.all("Pod").items() if workload_target(pod, k[0]) == owner
+        k in pods for k, pod in state.objects("Pod").items() if workload_target(pod, k[0]) == owner
     ):
         suspend = f"kubectl patch {named} {rest} -p"
         yield Command(f"""{suspend} '{{"spec":{{"suspend":true}}}}'""", destroys=True)

@@ -119,7 +119,7 @@ def _taints(problem: FixProblem) -> dict[RequestRef, dict[str, list[DeviceID]]]:
 
 def _untainted(problem: FixProblem, device: DeviceID, key: str) -> Patch | None:
     """A patch of the device's slice that removes a taint; None where no slice has the taint: a rule put it there."""
-    for (_, name), value in problem.state.all("ResourceSlice").items():
+    for (_, name), value in problem.state.objects("ResourceSlice").items():
         pool = text_at(value, "spec", "driver"), text_at(value, "spec", "pool", "name")
         if pool != (device.driver, device.pool):
             continue

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from dractl.capacity.replicas import first_of
 from dractl.cluster.changes import Delete, PatchError, apply, parse_target
-from dractl.cluster.paste import NextStep, command
-from dractl.cluster.podgroups import object_of
+from dractl.cluster.podgroups import group_object
 from dractl.cluster.pods import is_pending
+from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
-from dractl.cluster.workloads import topmost, workload
+from dractl.cluster.workloads import topmost, workload_of
 from dractl.errors import DractlError
 from dractl.explain.answer import SEVERITY, Explanation, Fix, Relief, Subject
 from dractl.explain.ask import Question
@@ -97,7 +97,7 @@ def _split_by_fit(explainer: Explainer, answer: Explanation) -> list[Explanation
     )
     if (
         not (fits and answer.alike)
-        or object_of(explainer.state.get("Pod", key_of_subject) or {}) is not None
+        or group_object(explainer.state.get("Pod", key_of_subject) or {}) is not None
     ):
         return [answer]
     names = (answer.subject.name, *answer.alike)
@@ -148,7 +148,7 @@ def drop_repeated_step(answer: Explanation, names: Sequence[str]) -> Explanation
     if not (steps or answer.fixes):
         kind, _, name = names[0].partition("/")
         namespace = answer.subject.namespace
-        step_command = command(
+        step_command = quote_command(
             "kubectl get {} {} -n {} -o yaml", f"{kind.lower()}s.scheduling.k8s.io", name, namespace
         )
         steps = (NextStep("see what the scheduler has written about the group", step_command),)
@@ -161,7 +161,7 @@ def _subject_text(question: Question) -> str:
 
 def _top_owner(state: ClusterState, question: Question) -> tuple[str, str] | None:
     """Return kind and name of the topmost workload of a pod, or else of its PodGroup."""
-    owner, group = workload(question.value), object_of(question.value)
+    owner, group = workload_of(question.value), group_object(question.value)
     if owner is None:
         return None if group is None else (group[0], group[1][1])
     kind, (_, name) = topmost(state, owner[0], (question.key[0], owner[1]))
@@ -290,14 +290,14 @@ def _ends_replicas(state: ClusterState, answer: Explanation, fix: Fix) -> bool:
         for c in fix.tried
         if isinstance(c, Delete) and c.target.startswith("Pod/")
     )
-    owner = workload(state.get("Pod", (answer.subject.namespace, answer.subject.name)) or {})
+    owner = workload_of(state.get("Pod", (answer.subject.namespace, answer.subject.name)) or {})
     pods = (
         state.get("Pod", key)
         for key in victims
         if key != (answer.subject.namespace, answer.subject.name)
     )
     return owner is not None and any(
-        pod is not None and workload(pod) == owner and text_at(pod, "spec", "nodeName")
+        pod is not None and workload_of(pod) == owner and text_at(pod, "spec", "nodeName")
         for pod in pods
     )
 
@@ -319,7 +319,7 @@ def _count_pods(waiting: Sequence[tuple[Explanation, Fix]]) -> int:
 def _is_single_pod(state: ClusterState, answer: Explanation) -> bool:
     """Return True for a pod that kube-scheduler places by itself."""
     pod = state.get("Pod", (answer.subject.namespace, answer.subject.name))
-    return answer.subject.kind == "Pod" and pod is not None and object_of(pod) is None
+    return answer.subject.kind == "Pod" and pod is not None and group_object(pod) is None
 
 
 def _count_fitting(explainer: Explainer, waiting: Sequence[tuple[Explanation, Fix]]) -> int | None:

@@ -9,11 +9,11 @@ from msgspec import Struct
 from dractl.alignment import GangAlignment, align_gang
 from dractl.capacity import Choice, Together, together
 from dractl.capacity.gangs import domains
-from dractl.cluster.kinds import kind_of
-from dractl.cluster.podgroups import group_of, minimum, podgroup
+from dractl.cluster.kinds import resolve_kind
+from dractl.cluster.podgroups import find_pod_group, group_reference, min_count
 from dractl.cluster.pods import ended, is_pending
-from dractl.cluster.state import GROUPS, ClusterState, Key, at, map_at, text_at
-from dractl.cluster.workloads import owned_pods, refusal, with_volumes
+from dractl.cluster.state import API_GROUPS, ClusterState, Key, at, map_at, text_at
+from dractl.cluster.workloads import newest_refusal, pods_of_workload, with_volumes
 from dractl.explain.answer import Reason
 from dractl.explain.ask import Question, parse_address, pods_from_templates
 from dractl.explain.explain import Explainer, Options
@@ -90,14 +90,16 @@ def explain_groups(
     for text in names:
         address = parse_address(state, text, namespace, kinds)
         word, name, group_namespace = address.word, address.name, address.namespace
-        kind = kind_of(state, word, kinds, "") if word else "Pod"
-        if kind in GROUPS or kind == _DAEMON_SET:
+        kind = resolve_kind(state, word, kinds, "") if word else "Pod"
+        if kind in API_GROUPS or kind == _DAEMON_SET:
             continue
         keys = [
-            key for key in state.all(kind) if key[1] == name and group_namespace in (None, key[0])
+            key
+            for key in state.objects(kind)
+            if key[1] == name and group_namespace in (None, key[0])
         ]
         namespaces = dict.fromkeys(
-            key[0] for key in state.all("Pod") if group_namespace in (None, key[0])
+            key[0] for key in state.objects("Pod") if group_namespace in (None, key[0])
         )
         for key in keys or [(other, name) for other in namespaces]:
             for gang, pods, missing in _pods_by_gang(state, kind, key):
@@ -123,21 +125,23 @@ def _pods_by_gang(
     yet.
     """
     value = state.get(kind, key)
-    existing = [(pod_key, pod) for pod_key, pod in owned_pods(state, kind, key) if not ended(pod)]
+    existing = [
+        (pod_key, pod) for pod_key, pod in pods_of_workload(state, kind, key) if not ended(pod)
+    ]
     by_gang: dict[tuple[str, ...], list[Raw]] = {}
     for _, pod in sorted(existing, key=lambda item: (*_queue_key(item[1]), item[0])):
         if not text_at(pod, "metadata", "deletionTimestamp"):
-            by_gang.setdefault(group_of(pod), []).append(
+            by_gang.setdefault(group_reference(pod), []).append(
                 {**pod, "metadata": {**pod["metadata"], "namespace": key[0]}}
             )
-    refused = refusal(state, *key) is not None
+    refused = newest_refusal(state, *key) is not None
     missing = (
         []
         if value is None or refused
         else _pods_to_create(Question(kind, key, value), sum(map(len, by_gang.values())))
     )
     if not by_gang and missing:
-        return [(group_of(missing[0]), [], missing)]
+        return [(group_reference(missing[0]), [], missing)]
     return [(gang, pods, missing if len(by_gang) == 1 else []) for gang, pods in by_gang.items()]
 
 
@@ -202,12 +206,12 @@ def _explain_group(
 
     pending = [*(pod for pod in pods if is_pending(pod)), *missing]
     placed, replicas = len(pods) + len(missing) - len(pending), len(pods) + len(missing)
-    minimum_pods = minimum(explainer.state, namespace, gang)
+    minimum_pods = min_count(explainer.state, namespace, gang)
     on_nodes = [pod for pod in pods if not is_pending(pod)]
     fabric = align_gang(explainer.aligner, on_nodes) if len(on_nodes) > 1 else None
     if not pending:
         return Group(name, replicas, placed, 0, minimum=minimum_pods, across=fabric)
-    pod_group = podgroup(explainer.state, pending[0])
+    pod_group = find_pod_group(explainer.state, pending[0])
     topology = pod_group.topology if pod_group is not None else ""
     workload_name = name.rpartition("/")[2]
     states = domains(explainer.state, topology, on_nodes) or {"": explainer.state}

@@ -95,17 +95,17 @@ def compare(
     """
     shared = {
         key: item
-        for key, item in state.all("ResourceSlice").items()
+        for key, item in state.objects("ResourceSlice").items()
         if not text_at(item, "spec", "nodeName")
     }
-    clusterwide = state.only(
+    clusterwide = state.with_kinds(
         {"Node": {}, "ResourceSlice": shared, "PersistentVolume": {}, "PersistentVolumeClaim": {}}
     )
     clusterwide = _make_pending(clusterwide, questions(clusterwide))
     columns = []
     for name, machine in machines.items():
         cluster = _MachineCluster(
-            name, machine, machine.published.merged(clusterwide), features, options
+            name, machine, machine.published.merge(clusterwide), features, options
         )
         columns.append([cluster.answer(question) for question in questions(cluster.state)])
     return tuple(ByMachine(answers) for answers in zip(*columns, strict=True))
@@ -149,7 +149,7 @@ class _MachineCluster:
         self.features, self.options = features, options
         self.node = next(
             text_at(item, "spec", "nodeName")
-            for item in described.published.all("ResourceSlice").values()
+            for item in described.published.objects("ResourceSlice").values()
         )
         self.explainers: dict[tuple[RequiredLabel, ...], Explainer] = {}
 

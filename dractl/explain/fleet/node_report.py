@@ -9,10 +9,10 @@ from typing import cast
 from msgspec.structs import replace
 
 from dractl.allocation import DeviceID, PoolSurvey, Survey
-from dractl.cluster.devices import Devices, ready_devices, result_device
-from dractl.cluster.paste import NextStep, command
+from dractl.cluster.devices import Devices, allocated_device_id, ready_devices
 from dractl.cluster.rights import Rights
-from dractl.cluster.state import at, key_of, maps_at, text_at
+from dractl.cluster.shell import NextStep, quote_command
+from dractl.cluster.state import at, maps_at, parse_key, text_at
 from dractl.errors import InputError
 from dractl.explain.answer import (
     DeviceStatus,
@@ -110,10 +110,10 @@ def explain_node(
 
 def _require_devices(node: str, rights: Rights) -> None:
     """Raise InputError if the devices of the node may not be read."""
-    unreadable = rights.hidden("ResourceSlice", "ResourceClaim")
+    unreadable = rights.unreadable("ResourceSlice", "ResourceClaim")
     if unreadable:
         names = join_words([row.resource.partition(".")[0] for row in unreadable])
-        allowing = rights.allowing("ResourceSlice", "ResourceClaim")
+        allowing = rights.grant_commands("ResourceSlice", "ResourceClaim")
         raise InputError(
             f"the devices of node {node} cannot be listed: {names} may not be read",
             hint=f"an administrator can allow it: {allowing}",
@@ -162,13 +162,13 @@ def _next_steps(node: str, condition: Cause | None, stuck: Sequence[Hanging]) ->
     if condition is not None:
         yield NextStep(
             f"start the kubelet of {node}, or mend what it names",
-            command("kubectl describe node {}", node),
+            quote_command("kubectl describe node {}", node),
         )
     for stuck_pod in stuck[:MAX_NAMED_PODS]:
-        namespace, pod = key_of(stuck_pod.pod)
+        namespace, pod = parse_key(stuck_pod.pod)
         yield NextStep(
             f"see what helps pod {stuck_pod.pod}",
-            command(f"{program_name()} explain pod/{{}} -n {{}}", pod, namespace),
+            quote_command(f"{program_name()} explain pod/{{}} -n {{}}", pod, namespace),
         )
 
 
@@ -215,7 +215,7 @@ def _shortages(scheduler: Scheduler, devices: Devices, name: str) -> dict[Device
         if loss.counter_set is not None:
             key = (loss.device.driver, loss.device.pool, loss.counter_set)
             if key not in holder_texts:
-                holders = devices.holders(devices.drawing_on({key}))
+                holders = devices.holders(devices.counter_consumers({key}))
                 holder_texts[key] = f"; held by {held_by(holders)}" if holders else ""
             shortage = f"wants {loss.want} {loss.counter} of {loss.counter_set}, {loss.free} left"
             reasons[loss.device] = shortage + holder_texts[key]
@@ -296,7 +296,7 @@ def _statuses_without_slice(
     """
     ready = ready_devices(scheduler.state)
     seen: set[DeviceID] = set()
-    for claim in scheduler.state.all("ResourceClaim").values():
+    for claim in scheduler.state.objects("ResourceClaim").values():
         terms = maps_at(claim, "status", "allocation", "nodeSelector", "nodeSelectorTerms")
         is_local = any(
             name in (e.get("values") or ()) for t in terms for e in maps_at(t, "matchFields")
@@ -304,7 +304,7 @@ def _statuses_without_slice(
         for result in (
             maps_at(claim, "status", "allocation", "devices", "results") if is_local else ()
         ):
-            identity = result_device(result)
+            identity = allocated_device_id(result)
             if devices.get(identity) is None and identity not in seen:
                 seen.add(identity)
                 holders = devices.holders([identity])

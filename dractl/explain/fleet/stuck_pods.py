@@ -22,7 +22,7 @@ def find_stuck_pods(scheduler: Scheduler, node: str) -> Iterator[Hanging]:
 
     Pods that have ended are left out: they have no devices any more.
     """
-    for key, pod in sorted(scheduler.state.all("Pod").items()):
+    for key, pod in sorted(scheduler.state.objects("Pod").items()):
         if text_at(pod, "spec", "nodeName") == node and not ended(pod):
             claims = pre_enqueue(scheduler.state, pod).claims
             conclusion, _ = not_pending.conclude_placed_pod(

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from dractl.cluster.devices import Holder
-from dractl.cluster.paste import NextStep, command
+from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.reasons.next_step import AskedObject
 from dractl.explain.reasons.phrases import Names, Scope, by_whom, held_by
 from dractl.model.names import RequestRef
@@ -210,7 +210,7 @@ class InUse(Held, frozen=True, kw_only=True):
             yield NextStep(
                 f"have the owner of {holder.consumer} end it, or what it runs: claim {holder.claim} is reserved for "
                 "it, so to delete the claim would only leave it Terminating",
-                command("kubectl get {} {} -n {}", resource, name, namespace),
+                quote_command("kubectl get {} {} -n {}", resource, name, namespace),
             )
         yield NextStep(
             "wait until a holder ends, scale down the workload that holds the devices, or add a node with more of them",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.cluster.paste import NextStep, command
+from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.reasons.base import (
     OUTSIDE,
     SEE_CLAIM,
@@ -67,7 +67,8 @@ class LostNodes(Cause, frozen=True, kw_only=True):
         node = self.places[0]
         if self.unready:
             yield NextStep(
-                f"see why node {node} does not answer", command("kubectl describe node {}", node)
+                f"see why node {node} does not answer",
+                quote_command("kubectl describe node {}", node),
             )
         else:
             yield NextStep(
@@ -204,7 +205,7 @@ class EvictionLoop(Cause, frozen=True, kw_only=True):
         yield NextStep(
             "choose devices without the taint, or have the device repaired; only if it may be used, tolerate the taint "
             "with effect NoExecute and without tolerationSeconds",
-            command(
+            quote_command(
                 "kubectl get events -n {} --field-selector reason=DeviceTaintManagerEviction",
                 asked.namespace,
             ),
@@ -396,14 +397,14 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
         if account:
             yield NextStep(
                 f"create ServiceAccount {account}, or correct serviceAccountName where the pods are written",
-                command("kubectl get serviceaccounts -n {}", asked.namespace),
+                quote_command("kubectl get serviceaccounts -n {}", asked.namespace),
             )
         exceeded = _QUOTA.search(self.event)
         if exceeded is not None:
             yield NextStep(
                 f"raise quota {exceeded[1]}, or lower what the pods ask for (requested: {exceeded[2]}; "
                 f"limited: {exceeded[3]})",
-                command("kubectl edit resourcequota {} -n {}", exceeded[1], asked.namespace),
+                quote_command("kubectl edit resourcequota {} -n {}", exceeded[1], asked.namespace),
             )
         known = tuple(self._refusal(asked.namespace))
         yield from known
@@ -411,7 +412,7 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
             return
         yield NextStep(
             "see why the pods are refused",
-            command(
+            quote_command(
                 "kubectl get events -n {} --field-selector reason=FailedCreate", asked.namespace
             ),
         )
@@ -437,7 +438,7 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
             )
             yield NextStep(
                 f"or have an administrator let namespace {namespace} run such pods",
-                command(
+                quote_command(
                     "kubectl label namespace {} pod-security.kubernetes.io/enforce=privileged --overwrite",
                     namespace,
                 ),
@@ -445,7 +446,7 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
         if unsaid is not None:
             yield NextStep(
                 f"set {unsaid[2]} where the pods are written: quota {unsaid[1]} counts it",
-                command("kubectl get resourcequota {} -n {} -o yaml", unsaid[1], namespace),
+                quote_command("kubectl get resourcequota {} -n {} -o yaml", unsaid[1], namespace),
             )
         limit = self.bound
         if limit is not None:
@@ -453,7 +454,7 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
             yield NextStep(
                 f"ask for {least} {limit.amount} {limit.resource} for each {limit.of.lower()} where the pods are "
                 "written, or change the LimitRange",
-                command("kubectl get limitranges -n {} -o yaml", namespace),
+                quote_command("kubectl get limitranges -n {} -o yaml", namespace),
             )
         if silent is not None:
             yield NextStep(

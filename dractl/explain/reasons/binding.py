@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dractl.cluster.paste import NextStep, command
+from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.reasons.base import HIDDEN, SEE_CLAIM, SEE_SLICES, STOPPED, OfClaim, ReasonPage
 from dractl.explain.reasons.limits import GateOff
 from dractl.explain.reasons.next_step import AskedObject
@@ -73,5 +73,5 @@ def _conditions(claim: str | None, asked: AskedObject) -> NextStep:
     name = (claim or "").rpartition("/")[2]
     return NextStep(
         "see which conditions the driver has set",
-        command("kubectl get resourceclaim {} -n {} -o yaml", name, asked.namespace),
+        quote_command("kubectl get resourceclaim {} -n {} -o yaml", name, asked.namespace),
     )

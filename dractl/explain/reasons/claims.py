@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from dractl.cluster.paste import NextStep, command
+from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import ClusterState, map_at
 from dractl.explain.reasons.base import (
     SEE_CLAIM,
@@ -61,7 +61,7 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
         state, (namespace, claim) = scheduler.state, stop.claim
         here = [
             name
-            for (ns, name), value in state.all("ResourceClaim").items()
+            for (ns, name), value in state.objects("ResourceClaim").items()
             if ns == namespace
             and _OF_TEMPLATE not in map_at(value, "metadata", "annotations")  # made for another pod
         ]
@@ -76,7 +76,7 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
             claim=f"{namespace}/{claim}",
             nearest=nearest(claim, here),
             elsewhere=_elsewhere(state, "ResourceClaim", claim),
-            none_known=not state.listed("ResourceClaim"),
+            none_known=not state.covers("ResourceClaim"),
             unlabelled=namespace if unlabelled else None,
             template=None if stop.template is None else f"{namespace}/{stop.template}",
             is_template=stop.template is None
@@ -115,12 +115,12 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
         elif self.template is None:
             yield NextStep(
                 "see which claims the namespace has",
-                command("kubectl get resourceclaims -n {}", asked.namespace),
+                quote_command("kubectl get resourceclaims -n {}", asked.namespace),
             )
         else:
             yield NextStep(
                 "recreate the pod, and its claim with it; devices that are in use stay so until their pods end",
-                command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
+                quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
             )
 
 
@@ -184,7 +184,7 @@ class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
             yield NextStep(
                 f"change template {self.template} so that its claims are accepted (their labels are its "
                 f"spec.metadata.labels)" + (f": {asks}" if asks else ""),
-                command("kubectl edit resourceclaimtemplate {} -n {}", template, namespace),
+                quote_command("kubectl edit resourceclaimtemplate {} -n {}", template, namespace),
             )
         else:
             yield NextStep(f"{soon(self.new)}{CONTROLLERS.text}", CONTROLLERS.command)
@@ -213,13 +213,13 @@ class TemplateMissing(OfClaim, frozen=True, kw_only=True):
     @classmethod
     def of_stop(cls, stop: pre_enqueue.TemplateMissing, scheduler: Scheduler) -> Cause:
         state, (namespace, template) = scheduler.state, stop.template
-        here = [name for (ns, name) in state.all("ResourceClaimTemplate") if ns == namespace]
+        here = [name for (ns, name) in state.objects("ResourceClaimTemplate") if ns == namespace]
         return cls(
             pod_claim=stop.pod_claim,
             template=f"{namespace}/{template}",
             nearest=nearest(template, here),
             elsewhere=_elsewhere(state, "ResourceClaimTemplate", template),
-            none_known=not state.listed("ResourceClaimTemplate"),
+            none_known=not state.covers("ResourceClaimTemplate"),
             is_claim=state.get("ResourceClaim", stop.template) is not None,
         )
 
@@ -244,7 +244,9 @@ class TemplateMissing(OfClaim, frozen=True, kw_only=True):
         text = f"create template {name}, or correct its name where the pod is written"
         if self.nearest:
             text = f"replace the name {name} by {self.nearest} where the pod is written, and recreate the pod"
-        yield NextStep(text, command("kubectl get resourceclaimtemplates -n {}", asked.namespace))
+        yield NextStep(
+            text, quote_command("kubectl get resourceclaimtemplates -n {}", asked.namespace)
+        )
 
 
 class ClaimNotOwned(OfClaim, frozen=True, kw_only=True):
@@ -317,7 +319,7 @@ class ClaimDeleting(OfClaim, frozen=True, kw_only=True):
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
             "see who still uses the claim",
-            command("kubectl get resourceclaims -n {} -o wide", asked.namespace),
+            quote_command("kubectl get resourceclaims -n {} -o wide", asked.namespace),
         )
 
 
@@ -370,25 +372,25 @@ class SchedulingGated(Cause, frozen=True, kw_only=True):
         if any("kueue" in gate for gate in self.gates):
             yield NextStep(
                 "see why Kueue has not admitted the pod's Workload",
-                command("kubectl get workloads.kueue.x-k8s.io -n {}", asked.namespace),
+                quote_command("kubectl get workloads.kueue.x-k8s.io -n {}", asked.namespace),
             )
         else:
             yield NextStep(
                 f"ask the owner of the gate {self.gates[0]}: it removes the gate when it releases the pod",
-                command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
+                quote_command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
             )
 
 
 def _elsewhere(state: ClusterState, kind: str, name: str) -> tuple[str, ...]:
-    return tuple(sorted("/".join(key) for key in state.all(kind) if key[1] == name))
+    return tuple(sorted("/".join(key) for key in state.objects(kind) if key[1] == name))
 
 
 def _mentions_admin(state: ClusterState) -> bool:
     return any(
         ADMIN_ACCESS_LABEL in map_at(namespace, "metadata", "labels")
-        for namespace in state.all("Namespace").values()
+        for namespace in state.objects("Namespace").values()
     ) or any(
         request.fields.get("adminAccess")
-        for claim in state.all("ResourceClaim").values()
+        for claim in state.objects("ResourceClaim").values()
         for request in Claim.of(None, claim, ("spec",)).alternatives
     )

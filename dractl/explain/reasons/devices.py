@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dractl.cluster.devices import Holder
-from dractl.cluster.paste import NextStep
+from dractl.cluster.shell import NextStep
 from dractl.explain.reasons.base import (
     APART,
     SEE_POD_CLAIMS,

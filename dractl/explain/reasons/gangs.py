@@ -3,7 +3,7 @@ pkg/scheduler/framework/plugins/gangscheduling, pkg/scheduler/schedule_one_podgr
 
 from collections.abc import Iterator
 
-from dractl.cluster.paste import NextStep, command
+from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.reasons.base import STOPPED, Cause, ReasonPage
 from dractl.explain.reasons.headline import Headline
 from dractl.explain.reasons.next_step import AskedObject
@@ -45,7 +45,7 @@ class PodGroupMissing(Cause, frozen=True, kw_only=True):
         resource = _word(self.group).partition("/")[0]
         yield NextStep(
             f"create {self.group}, or see why its controller has not",
-            command("kubectl get {}s.scheduling.k8s.io -n {}", resource, asked.namespace),
+            quote_command("kubectl get {}s.scheduling.k8s.io -n {}", resource, asked.namespace),
         )
 
 
@@ -73,7 +73,7 @@ class PodGroupRefused(Cause, frozen=True, kw_only=True):
         name = self.group.rpartition("/")[2]
         yield NextStep(
             "compare the group with its pods",
-            command(
+            quote_command(
                 "kubectl get podgroups.scheduling.k8s.io {} -n {} -o yaml", name, asked.namespace
             ),
         )
@@ -122,7 +122,9 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
             f"see how many pods of {self.group} fit, and whether another order or shape would place all",
-            command(f"{program_name()} explain {{}} -n {{}}", _word(self.group), asked.namespace),
+            quote_command(
+                f"{program_name()} explain {{}} -n {{}}", _word(self.group), asked.namespace
+            ),
         )
 
 
@@ -145,7 +147,7 @@ class GangIncomplete(Cause, frozen=True, kw_only=True):
         missing = self.want - self.have
         yield NextStep(
             f"find what creates the pods of {self.group}, and why {missing} {'is' if missing == 1 else 'are'} missing",
-            command(
+            quote_command(
                 "kubectl get events -n {} --field-selector reason=FailedCreate", asked.namespace
             ),
         )
@@ -169,7 +171,9 @@ class GangHeldBack(Cause, frozen=True, kw_only=True):
         return f"{self.group} waits for its pod {self.pod}, which is held back before scheduling: {why}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        ask = command(f"{program_name()} explain {{}} -n {{}}", f"pod/{self.pod}", asked.namespace)
+        ask = quote_command(
+            f"{program_name()} explain {{}} -n {{}}", f"pod/{self.pod}", asked.namespace
+        )
         yield NextStep(f"see what holds back pod {self.pod}", ask)
 
 

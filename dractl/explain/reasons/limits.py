@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dractl.cel import reading
-from dractl.cluster.paste import NextStep, command
+from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import ClusterState, maps_at, text_at
 from dractl.explain.reasons.base import (
     SEE_CLAIM,
@@ -82,9 +82,9 @@ class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
         name = self.quotas[0].rpartition("/")[2] if self.quotas else ""
         yield NextStep(
             "see what uses the quota: raise it, or lower the replicas of a workload in the namespace to what it allows",
-            command("kubectl describe resourcequota {} -n {}", name, asked.namespace)
+            quote_command("kubectl describe resourcequota {} -n {}", name, asked.namespace)
             if name
-            else command("kubectl describe resourcequota -n {}", asked.namespace),
+            else quote_command("kubectl describe resourcequota -n {}", asked.namespace),
         )
 
 
@@ -149,7 +149,7 @@ class ClassMissing(OfRequest, frozen=True, kw_only=True):
         from dractl.drivers.classes import installed_by
 
         state, wanted = scheduler.state, stop.device_class
-        known = sorted(name for _, name in state.all("DeviceClass"))
+        known = sorted(name for _, name in state.objects("DeviceClass"))
         installed = installed_by(wanted, Target.of(scheduler.features.release))
         driver = installed[0] if installed is not None else ""
         own = (
@@ -163,7 +163,7 @@ class ClassMissing(OfRequest, frozen=True, kw_only=True):
             nearest=nearest(wanted, [name for name in known if name in own])
             or _class_of_driver(state, wanted),
             known=tuple(known),
-            none_known=not state.listed("DeviceClass"),
+            none_known=not state.covers("DeviceClass"),
             driver=driver,
             silent=bool(driver) and all(item.spec.driver != driver for item in scheduler.slices),
         )
@@ -262,7 +262,7 @@ def drivers_named(device_class: DeviceClass) -> frozenset[str]:
 
 def _class_of_driver(state: ClusterState, driver: str) -> str | None:
     """The class whose selector wants this driver, where a driver's name was written in place of the class."""
-    for (_, name), value in sorted(state.all("DeviceClass").items()):
+    for (_, name), value in sorted(state.objects("DeviceClass").items()):
         for selector in maps_at(value, "spec", "selectors"):
             if driver in text_at(selector, "cel", "expression"):
                 return name

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from dractl.cluster.paste import NextStep, command
-from dractl.cluster.state import key_of
+from dractl.cluster.shell import NextStep, quote_command
+from dractl.cluster.state import parse_key
 
 DAEMONSETS = "kubectl get daemonsets -A"
 _DRA = "resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml > dra.yaml"
@@ -31,11 +31,11 @@ MORE_NODES = NextStep(
 
 
 def pods_on(node: str) -> str:
-    return command("kubectl get pods -A -o wide --field-selector spec.nodeName={}", node)
+    return quote_command("kubectl get pods -A -o wide --field-selector spec.nodeName={}", node)
 
 
 def see_node(node: str) -> NextStep:
-    return NextStep(f"look at node {node}", command("kubectl describe node {}", node))
+    return NextStep(f"look at node {node}", quote_command("kubectl describe node {}", node))
 
 
 def twice_wanted(resource: str, asked: AskedObject) -> NextStep:
@@ -43,22 +43,23 @@ def twice_wanted(resource: str, asked: AskedObject) -> NextStep:
     return NextStep(
         f"if a claim of the pod provides the device already, remove {resource} from the container's resources.limits "
         "and requests",
-        command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
+        quote_command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
     )
 
 
 def see_kubelet(node: str) -> NextStep:
     return NextStep(
-        f"see whether the kubelet of {node} answers", command("kubectl get node {} -o wide", node)
+        f"see whether the kubelet of {node} answers",
+        quote_command("kubectl get node {} -o wide", node),
     )
 
 
 def delete_by_force(pod: str) -> NextStep:
     """The end of a pod (``namespace/name``) that no kubelet can confirm."""
-    namespace, name = key_of(pod)
+    namespace, name = parse_key(pod)
     return NextStep(
         f"only if that node is gone for good, delete pod {pod} by force",
-        command("kubectl delete pod {} -n {} --force --grace-period=0", name, namespace),
+        quote_command("kubectl delete pod {} -n {} --force --grace-period=0", name, namespace),
     )
 
 

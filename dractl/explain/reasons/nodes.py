@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from dractl.cluster.paste import NextStep, command
 from dractl.cluster.pods import event_about
+from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import ClusterState, text_at
 from dractl.explain.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
 from dractl.explain.reasons.next_step import (
@@ -156,7 +156,7 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
         if self.plugin == "VolumeRestrictions" and self.pods:
             namespace, _, name = self.pods[0].partition("/")
             text = f"end pod {self.pods[0]}, or wait until it is done: its volume allows one pod at a time"
-            yield NextStep(text, command("kubectl get pod {} -n {}", name, namespace))
+            yield NextStep(text, quote_command("kubectl get pod {} -n {}", name, namespace))
         elif (self.plugin or "").startswith("Volume"):
             yield from _volumes(asked.volumes, asked.namespace)
         elif self.plugin == "TaintToleration" and self.nodes:
@@ -255,14 +255,14 @@ class Unchecked(Cause, frozen=True, kw_only=True):
             )
             yield NextStep(
                 f"{what} pod {first(self.users)}, {why}",
-                command("kubectl get pod {} -n {} -o wide", name, namespace),
+                quote_command("kubectl get pod {} -n {} -o wide", name, namespace),
             )
             return
         yield from _volumes(self.volumes, asked.namespace)
         if not self.volumes:
             yield NextStep(
                 "see what the scheduler says",
-                command("kubectl describe pod {} -n {}", asked.name, asked.namespace),
+                quote_command("kubectl describe pod {} -n {}", asked.name, asked.namespace),
             )
 
 
@@ -272,14 +272,14 @@ def _volumes(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator[Next
         if state in ("missing", "not in the input"):
             yield NextStep(
                 f"create PersistentVolumeClaim {name}, or name one that exists where the pod is written",
-                command("kubectl get pvc -n {}", namespace),
+                quote_command("kubectl get pvc -n {}", namespace),
             )
             continue
         if state == "awaited":
             text = f"see why kube-controller-manager does not make PersistentVolumeClaim {name} of the ephemeral volume"
             yield NextStep(
                 text,
-                command(
+                quote_command(
                     "kubectl get events -n {} --field-selector reason=FailedBinding", namespace
                 ),
             )
@@ -293,7 +293,7 @@ def _volumes(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator[Next
             text = (
                 f"see in which zone or on which node the volume of PersistentVolumeClaim {name} is"
             )
-        yield NextStep(text, command("kubectl describe pvc {} -n {}", name, namespace))
+        yield NextStep(text, quote_command("kubectl describe pvc {} -n {}", name, namespace))
 
 
 def _why_unbound(state: ClusterState, stop: volumes.VolumeUnusable) -> str:
@@ -302,7 +302,8 @@ def _why_unbound(state: ClusterState, stop: volumes.VolumeUnusable) -> str:
     value = stop.claim or state.get("PersistentVolumeClaim", key)
     if value is None:
         near = nearest(
-            key[1], [name for where, name in state.all("PersistentVolumeClaim") if where == key[0]]
+            key[1],
+            [name for where, name in state.objects("PersistentVolumeClaim") if where == key[0]],
         )
         return f"there is {near}" if near else ""
     if text_at(value, "status", "phase") == "Bound":
@@ -310,8 +311,8 @@ def _why_unbound(state: ClusterState, stop: volumes.VolumeUnusable) -> str:
     name = text_at(value, "spec", "storageClassName")
     if not name:
         return ""
-    known = [known for _, known in state.all("StorageClass")]
-    if state.listed("StorageClass") and name not in known:
+    known = [known for _, known in state.objects("StorageClass")]
+    if state.covers("StorageClass") and name not in known:
         near = nearest(name, known)
         return f"its StorageClass {name} does not exist" + (f"; there is {near}" if near else "")
     said = event_about(state, value, "ProvisioningFailed")

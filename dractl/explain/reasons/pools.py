@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dractl.cluster.paste import NextStep, command
+from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.reasons.base import HIDDEN, NOTHING, SEE_SLICES, Cause, OfRequest, ReasonPage
 from dractl.explain.reasons.next_step import DAEMONSETS, MORE_NODES, AskedObject, pods_on
 from dractl.explain.reasons.phrases import Names, Scope, first, plural
@@ -128,7 +128,7 @@ class SliceNodeMismatch(OfRequest, frozen=True, kw_only=True):
             return
         yield NextStep(
             f"see which nodes slice {self.slice} is for: add such a node, or let its driver name these",
-            command("kubectl get nodes -L {}", ",".join(self.keys))
+            quote_command("kubectl get nodes -L {}", ",".join(self.keys))
             if self.keys
             else "kubectl get nodes",
         )
@@ -158,7 +158,9 @@ class OfPool(OfRequest, frozen=True, kw_only=True):
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
             f"look at the slices of pool {self.pool}, then restart driver {self.driver} where it lags",
-            command("kubectl get resourceslices --field-selector spec.driver={}", self.driver),
+            quote_command(
+                "kubectl get resourceslices --field-selector spec.driver={}", self.driver
+            ),
         )
 
 
@@ -234,7 +236,7 @@ class PublishedTwice(Cause, frozen=True, kw_only=True):
         )
         yield NextStep(
             "look at the slices; a stale one is older than the start of the driver that runs",
-            command(
+            quote_command(
                 "kubectl get resourceslices --field-selector spec.driver={} --sort-by=.metadata.creationTimestamp",
                 self.driver,
             ),

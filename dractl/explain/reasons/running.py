@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dractl.cluster.kubelet import ContainerStatus, Health, Obstacle, Prepare, obstacle_of
-from dractl.cluster.paste import NextStep, command
+from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.reasons.base import STOPPED, Cause, ReasonPage
 from dractl.explain.reasons.next_step import (
     AskedObject,
@@ -30,7 +30,7 @@ def _log(asked: AskedObject, container: ContainerStatus) -> NextStep:
     previous = (
         " --previous" if container.state != "terminated" and container.last is not None else ""
     )
-    read = command(
+    read = quote_command(
         f"kubectl logs {{}} -n {{}} -c {{}}{previous}", asked.name, asked.namespace, container.name
     )
     return NextStep(f"read the log of container {container.name}", read)
@@ -39,7 +39,7 @@ def _log(asked: AskedObject, container: ContainerStatus) -> NextStep:
 def _describe(asked: AskedObject) -> NextStep:
     return NextStep(
         "see what the kubelet says of the pod",
-        command("kubectl describe pod {} -n {}", asked.name, asked.namespace),
+        quote_command("kubectl describe pod {} -n {}", asked.name, asked.namespace),
     )
 
 
@@ -117,7 +117,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         elif self.faults or (self.configured and not self.prepare.libraries):
             yield NextStep(
                 "correct the parameters in the config of the claim or its template, and recreate the pod",
-                command(
+                quote_command(
                     "kubectl get resourceclaims,resourceclaimtemplates -n {} -o yaml",
                     asked.namespace,
                 ),
@@ -156,11 +156,11 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
 def _domain(asked: AskedObject, node: str) -> Iterator[NextStep]:
     yield NextStep(
         "see which nodes the ComputeDomain waits for: a pod starts when the domain's daemon on its node is ready",
-        command("kubectl get computedomains -n {} -o yaml", asked.namespace),
+        quote_command("kubectl get computedomains -n {} -o yaml", asked.namespace),
     )
     yield NextStep(
         f"see whether the ComputeDomain's daemon runs on {node}",
-        command(
+        quote_command(
             "kubectl get pods -A -o wide -l resource.nvidia.com/computeDomain --field-selector spec.nodeName={}",
             node,
         ),
@@ -203,7 +203,7 @@ class NotInjected(Cause, frozen=True, kw_only=True):
         if self.begun:
             yield NextStep(
                 "recreate the pod: its driver then prepares the devices again",
-                command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
+                quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
             )
         yield _check(
             node,
@@ -242,7 +242,7 @@ class NotStarted(Cause, frozen=True, kw_only=True):
             yield NextStep(
                 "correct the name of the image where the pod is written, or let the node pull it (imagePullSecrets, "
                 "imagePullPolicy)",
-                command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
+                quote_command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
             )
         yield _describe(asked)
 
@@ -253,7 +253,7 @@ def _cure(lacks: Obstacle, node: str, asked: AskedObject) -> NextStep | None:
     match lacks.lack:
         case "runtime":
             text = f"see whether the container runtime (containerd or CRI-O) runs on {node}, and start it"
-            return NextStep(text, command("kubectl describe node {}", node))
+            return NextStep(text, quote_command("kubectl describe node {}", node))
         case "handler":
             text = f"configure handler {name} of the pod's RuntimeClass in the runtime of {node}, or leave "
             return NextStep(text + "runtimeClassName out of the pod", "kubectl get runtimeclasses")
@@ -269,19 +269,23 @@ def _cure(lacks: Obstacle, node: str, asked: AskedObject) -> NextStep | None:
         case "object":
             kind = "ConfigMap" if lacks.kind.lower() == "configmap" else "Secret"
             text = f"create {kind} {name} in namespace {namespace}, or correct its name where the pod is written"
-            return NextStep(text, command("kubectl get {}s -n {}", kind.lower(), namespace))
+            return NextStep(text, quote_command("kubectl get {}s -n {}", kind.lower(), namespace))
         case "key":
             text = "add the key to the Secret or ConfigMap, or correct its name where the pod is written"
-            return NextStep(text, command("kubectl get secrets,configmaps -n {}", namespace))
+            return NextStep(text, quote_command("kubectl get secrets,configmaps -n {}", namespace))
         case "space":
-            return NextStep(f"free disk space on {node}", command("kubectl describe node {}", node))
+            return NextStep(
+                f"free disk space on {node}", quote_command("kubectl describe node {}", node)
+            )
         case "volume":
             text = f"see why the volume cannot be mounted: whether it exists, and whether its driver runs on {node}"
-            return NextStep(text, command("kubectl get pvc,volumeattachments -n {}", namespace))
+            return NextStep(
+                text, quote_command("kubectl get pvc,volumeattachments -n {}", namespace)
+            )
         case "command":
             text = "correct the container's command, or its image"
             return NextStep(
-                text, command("kubectl get pod {} -n {} -o yaml", asked.name, namespace)
+                text, quote_command("kubectl get pod {} -n {} -o yaml", asked.name, namespace)
             )
     return None
 
@@ -320,12 +324,12 @@ class ContainerFailed(Cause, frozen=True, kw_only=True):
         if self.without:
             yield NextStep(
                 "list the pod's claim in resources.claims of the container that uses it, and recreate the pod",
-                command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
+                quote_command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
             )
         if out_of_memory(container):
             yield NextStep(
                 f"raise the memory limit of {kind} {container.name}, or have it use less",
-                command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
+                quote_command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
             )
         yield _log(asked, container)
         if self.claims and not out_of_memory(container):
@@ -402,7 +406,7 @@ class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
         yield NextStep(
             f"keep other pods away from device {device} with a taint (DeviceTaintRule, NoSchedule), then delete the "
             "pod: a new one gets another device",
-            command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
+            quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
         )
         yield NextStep(
             f"reset or replace device {device}: drain {self.nodes[0]} for it",
@@ -450,7 +454,9 @@ class ProbeFails(Cause, frozen=True, kw_only=True):
         )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        read = command("kubectl logs {} -n {} -c {}", asked.name, asked.namespace, self.container)
+        read = quote_command(
+            "kubectl logs {} -n {} -c {}", asked.name, asked.namespace, self.container
+        )
         yield NextStep(
             f"read the log of container {self.container}, and see whether its probe asks the right thing",
             read,
@@ -480,12 +486,12 @@ class Evicted(Cause, frozen=True, kw_only=True):
         if "disk" in why or "ephemeral-storage" in why or "inodes" in why:
             yield NextStep(
                 f"free disk space on {node}, then recreate the pod",
-                command("kubectl describe node {}", node),
+                quote_command("kubectl describe node {}", node),
             )
         elif "memory" in why:
             yield NextStep(
                 f"free memory on {node}, or give the pod a memory request, then recreate it",
-                command("kubectl describe node {}", node),
+                quote_command("kubectl describe node {}", node),
             )
         elif "taint" in why:
             yield NextStep(
@@ -642,7 +648,7 @@ class Stuck(Cause, frozen=True, kw_only=True):
         elif self.finalizers:
             yield NextStep(
                 f"ask the owner of finalizer {self.finalizers[0]}",
-                command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
+                quote_command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
             )
         else:
             yield see_kubelet(node)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dractl.cluster.paste import NextStep, command
+from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.reasons.base import STOPPED, Cause, ReasonPage
 from dractl.explain.reasons.next_step import AskedObject
 from dractl.explain.reasons.phrases import Names, Scope
@@ -65,7 +65,7 @@ class UnseenScheduler(Cause, frozen=True, kw_only=True):
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.nearest and not self.nearest_runs:
             yield NextStep(f"if {self.nearest} is meant, and runs, correct spec.schedulerName")
-        shown = command("kubectl get pods -A -l {}", self.selector) if self.selector else ""
+        shown = quote_command("kubectl get pods -A -l {}", self.selector) if self.selector else ""
         yield NextStep(
             f"see whether {self.title or f'scheduler {self.plugin}'} runs",
             shown or "kubectl get pods -A",
@@ -120,15 +120,17 @@ class RunningScheduler(Cause, frozen=True, kw_only=True):
             resource, name = self.group.split(" ", 1)
             yield NextStep(
                 f"see what {self.title} says of the pod's group",
-                command("kubectl get {} {} -n {} -o yaml", resource, name, asked.namespace),
+                quote_command("kubectl get {} {} -n {} -o yaml", resource, name, asked.namespace),
             )
         yield NextStep(
             f"see what {self.title} says of the pod",
-            command("kubectl describe pod {} -n {}", asked.name, asked.namespace),
+            quote_command("kubectl describe pod {} -n {}", asked.name, asked.namespace),
         )
         for target in self.running[:1]:
             kind, namespace, name = target.split("/", 2)
             yield NextStep(
                 f"read its log: what does it say of {asked.name}?",
-                command("kubectl logs -n {} {} --since=10m", namespace, f"{kind.lower()}/{name}"),
+                quote_command(
+                    "kubectl logs -n {} {} --since=10m", namespace, f"{kind.lower()}/{name}"
+                ),
             )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dractl.cluster.paste import NextStep, command
+from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
 from dractl.explain.reasons.next_step import AskedObject, twice_wanted
 from dractl.explain.reasons.phrases import Names, Scope, first
@@ -40,7 +40,7 @@ class PlacedByHand(OfClaim, frozen=True, kw_only=True):
         yield NextStep(
             f"remove spec.nodeName from the pod's manifest, select the node with nodeSelector "
             f"kubernetes.io/hostname: {node} instead, and recreate the pod",
-            command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
+            quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
         )
 
 
@@ -242,16 +242,16 @@ class PodDeleting(Cause, frozen=True, kw_only=True):
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         pod = asked.name, asked.namespace
         if not self.finalizers:
-            yield NextStep("wait until it is gone", command("kubectl get pod {} -n {}", *pod))
+            yield NextStep("wait until it is gone", quote_command("kubectl get pod {} -n {}", *pod))
             return
         yield NextStep(
             f"see why the controller that set finalizer {first(self.finalizers)} does not remove it",
-            command("kubectl get pod {} -n {} -o yaml", *pod),
+            quote_command("kubectl get pod {} -n {} -o yaml", *pod),
         )
         yield NextStep(
             "only if that controller is gone for good, remove the pod's finalizers; a pod that replaces it can be "
             "created then",
-            command(
+            quote_command(
                 "kubectl patch pod {} -n {} --type=merge -p {}",
                 *pod,
                 '{"metadata":{"finalizers":null}}',
@@ -285,7 +285,7 @@ class InputIncomplete(Cause, frozen=True, kw_only=True):
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         kinds = "nodes" if self.absent == "nodes" else "namespaces,pods,resourceclaims"
         where = "" if self.absent == "nodes" else " of all namespaces"
-        dump = command("kubectl get {} -A -o yaml", kinds)
+        dump = quote_command("kubectl get {} -A -o yaml", kinds)
         yield NextStep(f"add the {kinds.replace(',', ', ')}{where} to the input", dump)
 
 

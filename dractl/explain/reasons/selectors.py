@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dractl.cluster.paste import NextStep, command
+from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.reasons.base import OTHER, SEE_SLICES, STOPPED, OfRequest, ReasonPage
 from dractl.explain.reasons.misfits import Evaluated, Misfit, instead, readable
 from dractl.explain.reasons.next_step import AskedObject
@@ -59,7 +59,7 @@ class SelectorFalse(OfRequest, frozen=True, kw_only=True):
         if self.of_class:
             yield NextStep(
                 f"correct the selector of class {self.device_class}, or add devices that it matches",
-                command("kubectl edit deviceclass {}", self.device_class or ""),
+                quote_command("kubectl edit deviceclass {}", self.device_class or ""),
             )
         yield _COMPARE
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from dractl.cluster.paste import NextStep, command
+from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.reasons.base import OUTSIDE, SEE_CLAIM, Cause, OfClaim, ReasonPage
 from dractl.explain.reasons.next_step import (
     CONTROLLERS,
@@ -144,20 +144,20 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
         if self.ends:
             yield NextStep(
                 f"wait until a pod of {self.owner} is done",
-                command("kubectl get pods -n {}", asked.namespace),
+                quote_command("kubectl get pods -n {}", asked.namespace),
             )
         elif self.autoscaler:
             yield NextStep(
                 f"lower minReplicas and maxReplicas of {self.autoscaler.partition(' (')[0]} to what fits: it undoes "
                 "what is scaled by hand; or add a node",
-                command("kubectl get hpa -n {}", asked.namespace),
+                quote_command("kubectl get hpa -n {}", asked.namespace),
             )
         elif self.size:
             group = self.owner.partition(" of ")[2]
             yield NextStep(
                 f"add a node where {self.where}, or lower spec.leaderWorkerTemplate.size of {group} to "
                 f"{self.nodes_there} if a smaller group will do",
-                command("kubectl get nodes -l {}", self.where),
+                quote_command("kubectl get nodes -l {}", self.where),
             )
         else:
             yield NextStep(
@@ -263,7 +263,7 @@ class HoldersTerminating(Cause, frozen=True, kw_only=True):
             yield NextStep(
                 f"see why the controller that set finalizer {first(self.finalizers)} does not remove it; only if it is "
                 "gone for good, remove the finalizer: to delete by force does nothing against it",
-                command("kubectl get pod {} -n {} -o yaml", name, namespace),
+                quote_command("kubectl get pod {} -n {} -o yaml", name, namespace),
             )
             return
         for pod in self.pods[:1]:

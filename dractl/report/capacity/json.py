@@ -10,8 +10,8 @@ from dractl.capacity.aligned import Aligned
 from dractl.capacity.changes import unjudged
 from dractl.capacity.summaries import Amount, Partitions, Shared
 from dractl.cluster.devices import Holder
-from dractl.cluster.origin import NOWHERE, Origin
-from dractl.cluster.rights import WHOLE, Rights
+from dractl.cluster.origin import NO_ORIGIN, Origin
+from dractl.cluster.rights import FULL_RIGHTS, Rights
 from dractl.explain.answer import Reason, plain
 from dractl.facts import current
 from dractl.report.alignment.json import constraint_json, use_json
@@ -22,11 +22,11 @@ def devices(
     plugins: Sequence[PluginRow],
     problems: Sequence[Problem],
     release: str,
-    rights: Rights = WHOLE,
+    rights: Rights = FULL_RIGHTS,
     *,
     uses: Sequence[Use] = (),
     assumed: bool = False,
-    origin: Origin = NOWHERE,
+    origin: Origin = NO_ORIGIN,
 ) -> str:
     """The inventory of a cluster as far as ``rights`` go. ``assumed``: nobody named the release.
 

@@ -4,7 +4,7 @@ nearest as a picture."""
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from dractl.cluster.origin import NOWHERE, Origin
+from dractl.cluster.origin import NO_ORIGIN, Origin
 from dractl.explain.answer import DeviceStatus, Explanation, Fix, FunnelStage, NodeAnswer
 from dractl.explain.fleet.groups import Group
 from dractl.explain.reasons.phrases import age
@@ -51,7 +51,7 @@ def render(
     groups: Sequence[Group] = (),
     otherwise: str = "",
     now: float | None = None,
-    origin: Origin = NOWHERE,
+    origin: Origin = NO_ORIGIN,
 ) -> str:
     """Return the page: where it is from, the groups, then a section for each subject, or
     ``otherwise`` if there is none. ``now`` (seconds since 1970) gives ages."""

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from dractl.cluster.origin import NOWHERE, Origin
-from dractl.cluster.rights import WHOLE, Rights
+from dractl.cluster.origin import NO_ORIGIN, Origin
+from dractl.cluster.rights import FULL_RIGHTS, Rights
 from dractl.explain.answer import Explanation, SchedulerAnswer, plain
 from dractl.explain.fleet.groups import Group
 from dractl.explain.permissions import UnreadableResource
@@ -21,8 +21,8 @@ def render(
     *,
     listed: bool,
     groups: Sequence[Group] = (),
-    rights: Rights = WHOLE,
-    origin: Origin = NOWHERE,
+    rights: Rights = FULL_RIGHTS,
+    origin: Origin = NO_ORIGIN,
 ) -> str:
     """One answer as an object; with ``listed`` (nothing or several asked) all of them under ``subjects``. ``groups`` of
     pods that were asked about as a whole stand beside, and all that ``rights`` left unread."""

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dractl.cluster.origin import NOWHERE, Origin
+from dractl.cluster.origin import NO_ORIGIN, Origin
 from dractl.explain import Explanation, Reason
 from dractl.explain.fleet.machines import ByMachine, MachineAnswer
 from dractl.facts import current
@@ -16,7 +16,7 @@ SCHEMA = "dractl/explain-machines/v1"
 _NAMED = 6  # machines in one line
 
 
-def to_json(comparisons: Sequence[ByMachine], origin: Origin = NOWHERE) -> str:
+def to_json(comparisons: Sequence[ByMachine], origin: Origin = NO_ORIGIN) -> str:
     """Each subject with the machines that serve it, and the answer for each machine as explain prints it.
 
     ``schemas/dractl/explain-machines-v1.json`` is its schema.

@@ -117,7 +117,7 @@ def _revisions(state: ClusterState, change: WorkloadChange) -> dict[str, int]:
     """Return the revision of each ReplicaSet of a Deployment, by the name of the ReplicaSet."""
     namespace, deployment = change.key
     revisions: dict[str, int] = {}
-    for key, replica_set in state.all("ReplicaSet").items():
+    for key, replica_set in state.objects("ReplicaSet").items():
         view = View(replica_set, key)
         if key[0] != namespace or all(owner.name != deployment for owner in view.owners):
             continue

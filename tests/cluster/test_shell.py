@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dractl.cli.main import main
-from dractl.cluster.paste import command, nameable
+from dractl.cluster.shell import is_safe_name, quote_command
 from tests.conftest import whole_dir
 from tests.explain.cluster import claim, device_class, node, pod, request, slice_of
 
@@ -31,7 +31,7 @@ QUOTES = ("dractl/explain/fixes/steps.py", "dractl/cluster/rights.py", "dractl/c
 
 @pytest.mark.parametrize("word", ["a", "ml/a b", TOUCH, "it's", "*", "a\\b", "~", "#"])
 def test_a_word_stays_a_word(word: str) -> None:
-    assert shlex.split(command("kubectl get pod {} -n {}", word, "ml")) == [
+    assert shlex.split(quote_command("kubectl get pod {} -n {}", word, "ml")) == [
         "kubectl",
         "get",
         "pod",
@@ -43,17 +43,17 @@ def test_a_word_stays_a_word(word: str) -> None:
 
 @pytest.mark.parametrize("word", ["--all", "-f/tmp/x", "-n kube-system", "a\nb", "\x1b[2J"])
 def test_a_word_that_is_no_name_makes_no_command(word: str) -> None:
-    assert command("kubectl get pod {} -n ml", word) == ""
+    assert quote_command("kubectl get pod {} -n ml", word) == ""
 
 
 @pytest.mark.parametrize("name", ["a", "a-1.b", "node-1/gpu", "system:node", "10.0.0.1"])
 def test_names(name: str) -> None:
-    assert nameable(name)
+    assert is_safe_name(name)
 
 
 @pytest.mark.parametrize("name", ["", "-a", "a b", "a;b", "$a", "a\n", "é", "a'b", "(a)"])
 def test_no_names(name: str) -> None:
-    assert not nameable(name)
+    assert not is_safe_name(name)
 
 
 OBJECTS: list[dict[str, Any]] = [
@@ -251,7 +251,7 @@ def test_no_command_is_put_together_without_quoting() -> None:
                 text = first.value if isinstance(first, ast.Constant) else ""
                 verb = text.removeprefix("kubectl ").partition(" ")[0]
                 assert not (text.startswith("kubectl ") and verb in VERBS), (
-                    f"{name}:{found.lineno}: use paste.command"
+                    f"{name}:{found.lineno}: use shell.quote_command"
                 )
 
 

@@ -5,16 +5,16 @@ import shlex
 
 from msgspec import Struct
 
-_NAME = re.compile(r"[A-Za-z0-9_.:@%+=,/][A-Za-z0-9_.:@%+=,/-]*")
+_SAFE_NAME = re.compile(r"[A-Za-z0-9_.:@%+=,/][A-Za-z0-9_.:@%+=,/-]*")
 
 
-def nameable(name: str) -> bool:
+def is_safe_name(name: str) -> bool:
     """False for a name that a shell reads as something else, or kubectl as an option. No API server takes one:
     k8s.io/apimachinery pkg/util/validation IsDNS1123Subdomain."""
-    return _NAME.fullmatch(name) is not None
+    return _SAFE_NAME.fullmatch(name) is not None
 
 
-def command(text: str, *words: str) -> str:
+def quote_command(text: str, *words: str) -> str:
     """``text`` with each ``{}`` replaced by one of ``words``, quoted where a shell needs it. Empty, no command, if
     kubectl would read a word as an option, or if it holds control characters."""
     if any(word.startswith("-") or not word.isprintable() for word in words):
