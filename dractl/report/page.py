@@ -45,7 +45,8 @@ td.n {{ text-align: right; white-space: nowrap; }}
   table.rows th, table.rows td:empty {{ display: none; }} }}
 @media print {{ :root {{ color-scheme: light; {PALETTE} }} body {{ max-width: none; padding: 0; }}
   * {{ print-color-adjust: exact; }} .about, .screen {{ display: none !important; }}
-  .wide {{ overflow: visible; }}
+  .wide {{ overflow: visible; }} pre {{ white-space: pre-wrap; }}
+  details::details-content {{ content-visibility: visible; }}
   h1, h2, h3 {{ break-after: avoid; }} tr, li, dd, svg {{ break-inside: avoid; }} }}
 """.strip()
 
