@@ -574,7 +574,7 @@ class KubeletSilent(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         node = self.nodes[0]
-        silence = f"has not reported on the pod for {self.seconds} s"
+        silence = f"has said nothing about the pod for {self.seconds} s"
         return f"scheduled on {node}, whose kubelet {silence}: it may not run"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
