@@ -387,7 +387,7 @@ UNREAD_ROOMS = frozenset(
     {
         "", "allocation", "capacity", "cel", "cli", "cluster", "drivers", "editing", "explain",
         "facts", "lint", "machines", "manifests", "migration", "model", "objects", "probes", "report",
-        "scheduler", "topology", "upgrade", "validation",
+        "topology", "upgrade", "validation",
     }
 )  # fmt: skip
 UNREAD_MODULES = frozenset({"explain/fixes/search.py"})

@@ -23,8 +23,8 @@ from dractl.cel import environment
 from dractl.cluster.devices import Devices, Holder, allocated_device_id, ready_devices
 from dractl.cluster.state import ClusterState, list_at, map_at, maps_at, text_at
 from dractl.model import Device, DeviceClass, Quantity, ResourceClaim, ResourceSlice, Target
-from dractl.scheduler.cache import tainted_slices
-from dractl.scheduler.holdings import held_devices
+from dractl.scheduler.cache import scheduler_slices
+from dractl.scheduler.holdings import collect_held_devices
 
 PoolID = tuple[str, str]
 
@@ -98,9 +98,9 @@ def inventory(
     """Takes stock of a cluster. Where not every claim may be read, a device that none of the others holds is
     ``unknown``, and pools have no count of what is allocated."""
     whole = not any(one.kind == "ResourceClaim" for one in state.rights.unread)
-    slices = tainted_slices(state, features)
+    slices = scheduler_slices(state, features)
     index = Devices(state, slices)
-    held = held_devices(state, features).devices
+    held = collect_held_devices(state, features).devices
     matching, amounts = _Classes(state.classes, features), _Amounts(held)
     pools: list[PoolRow] = []
     devices: list[DeviceRow] = []

@@ -89,7 +89,7 @@ def left(found: Fit) -> dict[str, dict[str, str]]:
     nodes = snapshot_of(found.state).nodes if asked else {}
     return {
         name: {
-            what: str(room - node.requested(what))
+            what: str(room - node.sum_requests(what))
             for what, room in sorted(node.allocatable.items())
             if what in asked and str(room) != PLENTY
         }

@@ -1,9 +1,9 @@
 """Values computed from the objects of a cluster, kept for as long as these objects are the same.
 
-A state of a cluster is immutable, and a changed one shares with it every object, and every mapping of the objects of a
-kind, that did not change. So there is one rule for all values that are computed from objects: a value is kept under the
-identity of what it was computed from, and belongs to every state that has the very same. Nothing is ever cleared
-because something changed.
+A state of a cluster is immutable, and a changed one shares with it every object, and every mapping
+of the objects of a kind, that did not change. So there is one rule for all values that are computed
+from objects: a value is kept under the identity of what it was computed from, and belongs to every
+state that has the very same. Nothing is ever cleared because something changed.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -17,7 +17,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_VERSIONS: Final = 8
-"""Sets of objects for which one value is kept at the same time; the one that was not used for longest goes first."""
+"""Sets of objects for which one value is kept at the same time; the one that was not used for
+longest goes first.
+"""
 
 
 class _Version(Struct, frozen=True):
@@ -27,7 +29,9 @@ class _Version(Struct, frozen=True):
 
 
 class DerivedValues:
-    """The values computed from the objects of a cluster, and of all clusters that were made from it by changes."""
+    """The values computed from the objects of a cluster, and of all clusters that were made from it
+    by changes.
+    """
 
     def __init__(self) -> None:
         self._versions: dict[Hashable, list[_Version]] = {}
@@ -38,8 +42,8 @@ class DerivedValues:
     ) -> T:
         """Return the value of ``key`` for ``sources``.
 
-        A value that is missing is computed; ``compute`` gets a value of ``key`` for other sources, as many of them the
-        same as possible, or None.
+        A value that is missing is computed; ``compute`` gets a value of ``key`` for other sources,
+        as many of them the same as possible, or None.
         """
         versions = self._versions.setdefault(key, [])
         in_common = [sum(map(is_, version.sources, sources)) for version in versions]
@@ -74,7 +78,7 @@ class DerivedValues:
         return both
 
     def by_object(self, key: Hashable) -> dict[int, tuple[object, Any]]:
-        """Return the objects that have a value of ``key``, by their identity, each with the value."""
+        """Return the objects that have a value of ``key``, with it, by their identity."""
         return self._by_object.setdefault(key, {})
 
 
@@ -95,7 +99,8 @@ def derive_from(
 ) -> Callable[[Callable[Concatenate[S, P], T]], Callable[Concatenate[S, P], T]]:
     """Decorate a function of a state that reads objects of ``kinds`` only.
 
-    Its value is computed once for the same objects and the same further arguments, which must be hashable.
+    Its value is computed once for the same objects and the same further arguments, which must be
+    hashable.
     """
 
     def decorate(compute: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
@@ -112,7 +117,8 @@ def derive_from(
 def update_from(
     *kinds: str,
 ) -> Callable[[Callable[Concatenate[S, Any, P], T]], Callable[Concatenate[S, P], T]]:
-    """Decorate a function like :func:`derive_from`, which gets one of its values for other objects, or None.
+    """Decorate a function like :func:`derive_from`, which gets one of its values for other objects,
+    or None.
 
     It may take from that value what is still true, and must return what it would return without it.
     """

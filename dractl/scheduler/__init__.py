@@ -1,1 +1,3 @@
-"""kube-scheduler around the allocator: what a pod meets before, beside and after the DRA allocator, in one attempt."""
+"""kube-scheduler around the allocator: what a pod meets before, beside and after the DRA allocator,
+in one attempt.
+"""

@@ -22,7 +22,9 @@ class Scheduler(SchedulerCache):
 
     @cached_property
     def simulated_placements(self) -> dict[Hashable, NodeVerdict | None]:
-        """The nodes that pods got in simulations of this cluster, by what had changed it until then."""
+        """The nodes that pods got in simulations of this cluster, by what had changed it until
+        then.
+        """
         return {}
 
     def with_state(self, state: ClusterState) -> "Scheduler":
@@ -34,7 +36,8 @@ class Scheduler(SchedulerCache):
     ) -> Attempt:
         """Attempt to place a pod; with ``recreated``, as if it were created again.
 
-        Only the nodes ``node_names`` are tried, as if the cluster were known to have no other that fits.
+        Only the nodes ``node_names`` are tried, as if the cluster were known to have no other that
+        fits.
         """
         entry = pre_enqueue(self.state, pod, recreated=recreated)
         return self.attempt_after_pre_enqueue(self.snapshot.pod(pod), entry, node_names)
@@ -48,13 +51,14 @@ class Scheduler(SchedulerCache):
         return SchedulingCycle(self, pod, entry.claims, node_names).run()
 
     def attempt_claim(self, claim: PodClaim) -> Attempt:
-        """Attempt to allocate a claim by itself, as if a pod without any other requirement used it."""
+        """Attempt to allocate a claim as if a pod without any other requirement used it."""
         return SchedulingCycle(self, None, (claim,)).run()
 
     def attempt_without_open_claims(self, pod: Pod, claims: tuple[PodClaim, ...]) -> Attempt:
         """Attempt to place a pod as if every open claim could be allocated on any node.
 
-        What remains are its volumes, the node filters, and the nodes where allocated claims can be used.
+        What remains are its volumes, the node filters, and the nodes where allocated claims can be
+        used.
         """
         unusable = self.volumes_of(pod).stop
         if unusable is not None:
@@ -65,7 +69,7 @@ class Scheduler(SchedulerCache):
         return SchedulingCycle(self, pod, allocated).run()
 
     def find_rejections(self, pod: Pod, node: str) -> tuple[Rejection, ...]:
-        """Return the rejection of every filter before DRA; the scheduler itself reports the first."""
+        """Return the rejections of all filters before DRA; the scheduler reports the first."""
         if node not in self.snapshot.nodes:
             return ()
         return tuple(self.filters(pod).filters.rejections(self.snapshot.nodes[node]))

@@ -1,6 +1,8 @@
-"""Claims that are allocated before their pod is bound: what their devices wait for, and why a device failed.
+"""Claims that are allocated before their pod is bound: what their devices wait for, and why a
+device failed.
 
-kubernetes pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go, isClaimReadyForBinding.
+kubernetes pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go,
+isClaimReadyForBinding.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +31,9 @@ class BindingWait(Struct, frozen=True):
     device: DeviceID
     conditions: tuple[str, ...]
     since: str
-    """When the claim was allocated (RFC 3339), "" if unknown; the scheduler gives up ten minutes later."""
+    """When the claim was allocated (RFC 3339), "" if unknown; the scheduler gives up ten minutes
+    later.
+    """
 
 
 class _DeviceStatus(Struct, frozen=True):

@@ -23,19 +23,19 @@ class BoundPods:
         self.snapshot = snapshot
         self.pod = pod
 
-    def on(self, node: NodeInfo) -> Sequence[Pod]:
+    def pods_on(self, node: NodeInfo) -> Sequence[Pod]:
         """Return the other pods on a node."""
         if self.pod.node_name != node.name:
             return node.pods
         return [other for other in node.pods if other is not self.pod]
 
     @cached_property
-    def all(self) -> Sequence[BoundPod]:
+    def bound_pods(self) -> Sequence[BoundPod]:
         """All other pods on nodes, in the order in which the cluster has its pods."""
         order = {id(pod): position for position, pod in enumerate(self.snapshot.pods.values())}
         bound = [
             BoundPod(other, node)
             for node in self.snapshot.nodes.values()
-            for other in self.on(node)
+            for other in self.pods_on(node)
         ]
         return sorted(bound, key=lambda entry: order.get(id(entry.pod), 0))

@@ -12,7 +12,7 @@ from dractl.model.paths import text_at
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.filter_results import PodFilterResults, filter_results
 from dractl.scheduler.groups import AttributeNames, NodeGroups
-from dractl.scheduler.holdings import HeldDevices, held_devices
+from dractl.scheduler.holdings import HeldDevices, collect_held_devices
 from dractl.scheduler.snapshot import Snapshot, snapshot_of
 from dractl.views import Node, Pod
 
@@ -21,9 +21,11 @@ MAX_VERDICTS = 4096
 
 
 class SchedulerCache:
-    """The values that a scheduler of one release derives from a cluster (:mod:`dractl.cluster.derived`).
+    """The values that a scheduler of one release derives from a cluster
+    (:mod:`dractl.cluster.derived`).
 
-    Schedulers of a cluster before and after a change share all of them that the change does not concern.
+    Schedulers of a cluster before and after a change share all of them that the change does not
+    concern.
     """
 
     def __init__(self, state: ClusterState, features: Features) -> None:
@@ -38,12 +40,12 @@ class SchedulerCache:
     @cached_property
     def slices(self) -> tuple[ResourceSlice, ...]:
         """The ResourceSlices with the taints of DeviceTaintRules."""
-        return tainted_slices(self.state, self.features)
+        return scheduler_slices(self.state, self.features)
 
     @cached_property
     def held_devices(self) -> HeldDevices:
         """The devices that claims hold."""
-        return held_devices(self.state, self.features)
+        return collect_held_devices(self.state, self.features)
 
     @cached_property
     def snapshot(self) -> Snapshot:
@@ -78,8 +80,8 @@ class SchedulerCache:
     ) -> dict[Hashable, Verdict | None]:
         """Return the verdicts on open claims by key of the node, to be added to.
 
-        They are shared by all clusters with the same slices and classes if the key of a node tells all that is in use
-        there.
+        They are shared by all clusters with the same slices and classes if the key of a node tells
+        all that is in use there.
         """
         if not claims or not self.groups.are_independent:
             return {}
@@ -96,9 +98,9 @@ class SchedulerCache:
     def filters(self, pod: Pod) -> PodFilterResults:
         """Return the filters for a pod, and what they say of each node."""
         results = filter_results(self.state, self.features)
-        return results.of_pod(pod, self.delegated_resources(pod))
+        return results.for_pod(pod, self.resources_left_to_dra(pod))
 
-    def delegated_resources(self, pod: Pod) -> frozenset[str]:
+    def resources_left_to_dra(self, pod: Pod) -> frozenset[str]:
         """Return the resources of a pod that NodeResourcesFit leaves to DRA."""
         if "DRAExtendedResource" not in self.features.on:
             return frozenset()
@@ -114,7 +116,9 @@ class SchedulerCache:
 
 @derive_from("Node", "ResourceSlice")
 def nodes_by_name(state: ClusterState) -> Mapping[str, Node]:
-    """Return the nodes by name; without any, those that slices name, of which nothing else is known."""
+    """Return the nodes by name; without any, those that slices name, of which nothing else is
+    known.
+    """
     if state.nodes:
         return {name: node for (_, name), node in sorted(state.nodes.items(), key=lambda n: n[0])}
     slices = state.objects("ResourceSlice").values()
@@ -127,18 +131,24 @@ def _unseen_node(name: str) -> Node:
     return Node({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}})
 
 
-def tainted_slices(state: ClusterState, features: Features) -> tuple[ResourceSlice, ...]:
+def scheduler_slices(state: ClusterState, features: Features) -> tuple[ResourceSlice, ...]:
     """Return the ResourceSlices with the taints of DeviceTaintRules, as the scheduler sees them."""
     # Only the rules of 1.34 name classes.
     by_class = features.has("rules-by-class")
-    return _tainted_by_class(state, features) if by_class else _tainted(state, features)
+    return (
+        _slices_with_taints_by_class(state, features)
+        if by_class
+        else _slices_with_taints(state, features)
+    )
 
 
 @derive_from("ResourceSlice", "DeviceTaintRule")
-def _tainted(state: ClusterState, features: Features) -> tuple[ResourceSlice, ...]:
+def _slices_with_taints(state: ClusterState, features: Features) -> tuple[ResourceSlice, ...]:
     return apply_taint_rules(state.slices, state.taint_rules, features)
 
 
 @derive_from("ResourceSlice", "DeviceTaintRule", "DeviceClass")
-def _tainted_by_class(state: ClusterState, features: Features) -> tuple[ResourceSlice, ...]:
+def _slices_with_taints_by_class(
+    state: ClusterState, features: Features
+) -> tuple[ResourceSlice, ...]:
     return apply_taint_rules(state.slices, state.taint_rules, features, classes=state.classes)

@@ -35,20 +35,22 @@ def request_options(request: DeviceRequest) -> tuple[ExactDeviceRequest | Device
 
 
 def claim_charge(claim: ResourceClaim) -> dict[str, Quantity]:
-    """Return the charge for a claim: itself, and the devices of each class, of alternatives the most."""
+    """Return the charge for a claim: itself, and the devices of each class, of alternatives the
+    most.
+    """
     devices: dict[str, int] = {}
     for request in claim.spec.devices.requests:
         most: dict[str, int] = {}
         for option in request_options(request):
             name = option.device_class_name
-            most[name] = max(most.get(name, 0), _charged_devices(option))
+            most[name] = max(most.get(name, 0), _device_count(option))
         for name, count in most.items():
             devices[name] = devices.get(name, 0) + count
     charge = {f"{name}{DEVICES_SUFFIX}": Quantity(count) for name, count in devices.items()}
     return {CLAIM_COUNT: _ONE, **charge}
 
 
-def _charged_devices(option: ExactDeviceRequest | DeviceSubRequest) -> int:
+def _device_count(option: ExactDeviceRequest | DeviceSubRequest) -> int:
     if option.allocation_mode == "All":
         return _ALL_MODE_DEVICES
     return 1 if option.count is None else option.count
@@ -73,7 +75,9 @@ def pod_charge(pod: Pod) -> dict[str, Quantity]:
 
 
 class ExtendedResourceCharges:
-    """Charges of claims, with the extended resources of their classes; from 1.35 on these are charged for, too."""
+    """Charges of claims, with the extended resources of their classes; from 1.35 on these are
+    charged for, too.
+    """
 
     def __init__(self, state: ClusterState, features: Features) -> None:
         self._classes: Sequence[tuple[str, str]] = ()

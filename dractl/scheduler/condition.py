@@ -1,7 +1,8 @@
-"""The message of the condition PodScheduled, as kube-scheduler writes it for a pod that it cannot place.
+"""The message of the condition PodScheduled, as kube-scheduler writes it for a pod that it cannot
+place.
 
-Sources: kubernetes pkg/scheduler/framework/types.go (FitError), plugins/dynamicresources (PostFilter),
-framework/preemption.
+Sources: kubernetes pkg/scheduler/framework/types.go (FitError), plugins/dynamicresources
+(PostFilter), framework/preemption.
 """
 
 import re
@@ -27,7 +28,8 @@ _CHECKED_SENTENCES = re.compile(
 )
 """Sentences of the plugins that are modelled here: the node filters and DRA, for all nodes or one.
 
-Anything else in a condition comes from a plugin that needs other objects: volumes, extenders, custom plugins.
+Anything else in a condition comes from a plugin that needs other objects: volumes, extenders,
+custom plugins.
 """
 _VOLUME_SENTENCES = re.compile(
     r"node\(s\) (?:didn't match PersistentVolume's node affinity"
@@ -37,7 +39,8 @@ _VOLUME_SENTENCES = re.compile(
     r"|pod has unbound immediate PersistentVolumeClaims|persistentvolumeclaim \""
     r"|waiting for ephemeral volume controller"
 )
-"""Sentences of VolumeRestrictions, VolumeBinding and VolumeZone, as far as volumes.py checks them."""
+"""Sentences of VolumeRestrictions, VolumeBinding and VolumeZone, as far as volumes.py checks them.
+"""
 _FIT_ERROR = re.compile(r"0/\d+ nodes are available: (?P<parts>.*?)\.(?: |$)", re.DOTALL)
 _PLUGIN = re.compile(r"plugin \"?(?P<plugin>\w+)\"?[: ]|running \"(?P<filter>\w+)\" filter plugin")
 _CHECKED_PLUGINS = (
@@ -89,7 +92,9 @@ def add_preemption(message: str, preemption: str, *, release_1_37: bool, claims:
 
 
 def add_missing_state(message: str) -> str:
-    """Add what PostFilter of DRA says after a PreFilter refusal of an earlier plugin: its own state is missing."""
+    """Add what PostFilter of DRA says after a PreFilter refusal of an earlier plugin: its own state
+    is missing.
+    """
     return f"{message} not found"
 
 
@@ -98,7 +103,8 @@ def find_unchecked_parts(
 ) -> list[ConditionPart]:
     """Return the parts of a pod's condition that no check here covers.
 
-    ``volumes``: the pod's volumes were checked; ``amounts``: all that it takes of a node's resources was.
+    ``volumes``: the pod's volumes were checked; ``amounts``: all that it takes of a node's
+    resources was.
     """
     fit = _FIT_ERROR.match(condition)
     if fit is None:

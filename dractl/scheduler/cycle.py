@@ -1,6 +1,8 @@
-"""One scheduling cycle: the way of a pod, or of a claim by itself, through PreFilter, Filter and PostFilter.
+"""One scheduling cycle: the way of a pod, or of a claim by itself, through PreFilter, Filter and
+PostFilter.
 
-kubernetes pkg/scheduler/schedule_one.go, pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
+kubernetes pkg/scheduler/schedule_one.go,
+pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 """
 
 from collections.abc import Collection, Hashable, Iterator, Sequence
@@ -92,7 +94,7 @@ class SchedulingCycle:
             message = condition.whole_pod_error(nodes, unusable.text)
             message = condition.add_missing_state(message)
             return Attempt(self.claims, (unusable,), message=message)
-        missing = tuple(self._missing_classes())
+        missing = tuple(self._find_missing_classes())
         if missing:
             message = condition.whole_pod_error(nodes, missing[0].text)
             message = self._with_preemption(message, [condition.NOT_HELPFUL] * nodes, claims=False)
@@ -101,7 +103,7 @@ class SchedulingCycle:
             return Attempt(self.claims, (NoNodes(),), message=NoNodes().text)
         return None
 
-    def _missing_classes(self) -> Iterator[ClassMissing]:
+    def _find_missing_classes(self) -> Iterator[ClassMissing]:
         """Yield each DeviceClass that a request names and that does not exist."""
         names = {name for _, name in self.cache.state.objects("DeviceClass")}
         for claim in self.open_claims:
@@ -173,7 +175,9 @@ class SchedulingCycle:
         )
 
     def _first_rejections(self) -> FirstRejections | None:
-        """Return the first rejection of each node before DRA; None if the filters need not be asked."""
+        """Return the first rejection of each node before DRA; None if the filters need not be
+        asked.
+        """
         if self.pod is None or not self.cache.state.has("Node"):
             return None
         return self.cache.filters(self.pod).first_rejections
@@ -263,14 +267,18 @@ def _fatal_text(verdict: NodeVerdict) -> str:
 
 
 def is_fatal(features: Features, verdict: Verdict | None) -> bool:
-    """Decide whether a verdict ends the attempt for all nodes; from 1.36 on a search that times out does."""
+    """Decide whether a verdict ends the attempt for all nodes; from 1.36 on a search that times out
+    does.
+    """
     if isinstance(verdict, Fatal):
         return True
     return verdict is not None and verdict.times_out and features.has("timeout-is-fatal")
 
 
 def dra_texts(verdict: NodeVerdict) -> tuple[str, ...]:
-    """Return the DRA plugin's sentence about a node; none if the claims can be allocated or used there."""
+    """Return the DRA plugin's sentence about a node; none if the claims can be allocated or used
+    there.
+    """
     if verdict.allocates:
         return (NOT_ON_NODE,) if verdict.unusable_claims else ()
     if isinstance(verdict.allocator_verdict, NodeError):

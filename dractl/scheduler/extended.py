@@ -1,4 +1,5 @@
-"""Extended resources that DeviceClasses provide: the claim that the scheduler makes for a pod's ``vendor.com/gpu: 2``.
+"""Extended resources that DeviceClasses provide: the claim that the scheduler makes for a pod's
+``vendor.com/gpu: 2``.
 
 kubernetes pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go.
 """
@@ -26,7 +27,8 @@ def find_special_claim(state: ClusterState, pod: Pod) -> PodClaim | None:
 
 
 def classes_by_resource(classes: Iterable[DeviceClass]) -> dict[str, str]:
-    """Return the class that names each extended resource in ``extendedResourceName``, whether or not the gate is on.
+    """Return the class that names each extended resource in ``extendedResourceName``, whether or
+    not the gate is on.
 
     Of several it is the newest, then the first by name.
     """
@@ -42,7 +44,9 @@ def classes_by_resource(classes: Iterable[DeviceClass]) -> dict[str, str]:
 def make_special_claim(
     state: ClusterState, pod: Pod, node: Node, features: Features
 ) -> PodClaim | None:
-    """Return the claim that the scheduler makes for a pod on a node; None if no class provides what the node lacks."""
+    """Return the claim that the scheduler makes for a pod on a node; None if no class provides what
+    the node lacks.
+    """
     decoded_pod = cast("model.Pod", state.decode(pod.raw))
     decoded_node = cast("model.Node", state.decode(node.raw))
     claim = extended_resources(decoded_pod, decoded_node, state.classes, features).claim

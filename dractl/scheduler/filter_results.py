@@ -1,4 +1,4 @@
-"""What the node filters say of pods, kept for as long as the objects that they read are the same."""
+"""The results of the node filters, kept while the objects that they read are the same."""
 
 from msgspec import Struct
 
@@ -57,8 +57,8 @@ class FilterResults:
             {} if previous is None else previous._local
         )
 
-    def of_pod(self, pod: Pod, delegated: frozenset[str]) -> PodFilterResults:
-        """Return the results for a pod; NodeResourcesFit leaves the ``delegated`` resources to DRA."""
+    def for_pod(self, pod: Pod, delegated: frozenset[str]) -> PodFilterResults:
+        """Return the results for a pod, with the resources that are ``delegated`` to DRA."""
         results = self._by_pod.get((id(pod.raw), delegated))
         if results is None or results.filters.pod.raw is not pod.raw:
             filters = NodeFilters(self._snapshot, pod, self._features, delegated=delegated)

@@ -1,4 +1,5 @@
-"""Nodes that the allocator cannot tell apart: they differ only in names and values that nothing in the question reads.
+"""Nodes that the allocator cannot tell apart: they differ only in names and values that nothing in
+the question reads.
 
 Such nodes share one search, and one entry in the answer if there are many of them.
 """
@@ -25,13 +26,16 @@ AttributeNames = frozenset[str] | None
 """Bare names of the attributes that a question may read; None if it may read any."""
 
 _PLAIN_TYPES = frozenset({"string", "int", "bool"})
-"""Values of other types may make every selector fail, read or not: versions and lists are converted."""
+"""Values of other types may make every selector fail, read or not: versions and lists are
+converted.
+"""
 
 
 def attribute_names(compile_selector: Callable[[str], Program], *specs: Any) -> AttributeNames:
     """Return the attributes that specs of claims and classes may read.
 
-    Every ``expression`` is a selector or a derived attribute; every other string may be the name of an attribute.
+    Every ``expression`` is a selector or a derived attribute; every other string may be the name of
+    an attribute.
     """
     names: set[str] = set()
     pending: list[tuple[str, Any]] = [("", spec) for spec in specs]
@@ -91,7 +95,7 @@ class NodeGroups:
 
     def _idle_key(self, node: Raw, names: AttributeNames) -> _IdleNodeKey:
         view = Node(node)
-        # The verdict may depend on any label, or on what other nodes use: the node is its own group.
+        # The verdict may depend on any label, or on what other nodes use: a group of its own.
         single = _IdleNodeKey(node, view.name, ())
         reachable = []
         for resource_slice in self._network_slices:
@@ -143,8 +147,8 @@ class _Signature(Struct, frozen=True):
 class SliceSignatures:
     """Hashes of slices.
 
-    Most slices of a driver are equal but for a few attributes, such as uuid, which questions seldom read: these share
-    their hashes.
+    Most slices of a driver are equal but for a few attributes, such as uuid, which questions seldom
+    read: these share their hashes.
     """
 
     def __init__(self, cache: DerivedValues) -> None:
@@ -152,7 +156,9 @@ class SliceSignatures:
         self._latest_of_driver: dict[str, tuple[ResourceSlice, _Signature]] = {}
 
     def hash(self, resource_slice: ResourceSlice, names: AttributeNames) -> int:
-        """Return a number that is equal for slices of which a question that reads ``names`` sees the same."""
+        """Return a number that is equal for slices of which a question that reads ``names`` sees
+        the same.
+        """
         signature = self._cache.from_object(
             "slice-signature", resource_slice, lambda: self._signature(resource_slice)
         )
@@ -171,7 +177,7 @@ class SliceSignatures:
         driver = resource_slice.spec.driver
         if driver in self._latest_of_driver:
             similar, signature = self._latest_of_driver[driver]
-            names = _differing_attributes(resource_slice, similar)
+            names = _diff_attributes(resource_slice, similar)
             if names is not None:
                 return _Signature(signature.base_hash, {}, similar, names)
         signature = _Signature(_base_hash(resource_slice), {})
@@ -179,10 +185,12 @@ class SliceSignatures:
         return signature
 
 
-def _differing_attributes(first: ResourceSlice, second: ResourceSlice) -> frozenset[str] | None:
-    """Return the bare names of plain attributes in which the devices of two slices differ; None if they differ in more.
+def _diff_attributes(first: ResourceSlice, second: ResourceSlice) -> frozenset[str] | None:
+    """Return the bare names of plain attributes in which the devices of two slices differ; None if
+    they differ in more.
 
-    Most of what is equal in a large dump is one value, so comparing identities is faster than :func:`_base_hash`.
+    Most of what is equal in a large dump is one value, so comparing identities is faster than
+    :func:`_base_hash`.
     """
     ours, theirs = first.spec, second.spec
     if ours.shared_counters or theirs.shared_counters or len(ours.devices) != len(theirs.devices):
@@ -199,7 +207,7 @@ def _differing_attributes(first: ResourceSlice, second: ResourceSlice) -> frozen
         attributes, others = device.mapping.get("attributes"), other.mapping.get("attributes")
         if not isinstance(attributes, dict) or not isinstance(others, dict):
             return None
-        differing = _differing_keys(attributes, others)
+        differing = _diff_keys(attributes, others)
         if differing is None or not all(
             _is_plain(attributes[name]) and _is_plain(others[name]) for name in differing
         ):
@@ -208,15 +216,17 @@ def _differing_attributes(first: ResourceSlice, second: ResourceSlice) -> frozen
     return frozenset(map(_bare_name, names))
 
 
-def _differing_keys(first: Raw, second: Raw) -> list[str] | None:
-    """Return the keys whose values are not identical in two maps; None if the maps differ in their keys."""
+def _diff_keys(first: Raw, second: Raw) -> list[str] | None:
+    """Return the keys whose values are not identical in two maps; None if the maps differ in their
+    keys.
+    """
     if list(first) != list(second):
         return None
     return list(compress(first, map(is_not, first.values(), second.values())))
 
 
 def _base_hash(resource_slice: ResourceSlice) -> int:
-    devices = [_without_plain_attributes(d.mapping) for d in resource_slice.spec.devices]
+    devices = [_strip_plain_attributes(d.mapping) for d in resource_slice.spec.devices]
     counters = resource_slice.spec.shared_counters
     return hash((_slice_header(resource_slice), repr((counters, devices))))
 
@@ -227,7 +237,7 @@ def _slice_header(resource_slice: ResourceSlice) -> tuple[Hashable, ...]:
     return spec.driver, pool.generation, pool.resource_slice_count, spec.skip_node_operations
 
 
-def _without_plain_attributes(device: Raw) -> Raw:
+def _strip_plain_attributes(device: Raw) -> Raw:
     """Return a device without the attributes that decide nothing unless they are read."""
     attributes = device.get("attributes")
     if not isinstance(attributes, dict):

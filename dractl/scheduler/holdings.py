@@ -38,13 +38,13 @@ class HeldDevices(Struct, frozen=True):
 
 
 @update_from("ResourceClaim")
-def held_devices(
+def collect_held_devices(
     state: ClusterState, previous: HeldDevices | None, features: Features
 ) -> HeldDevices:
     """Return the devices that the claims of a cluster hold.
 
-    Most changes concern a few claims, so that only their pools are added up again; the capacity of shared devices is
-    always added up for all claims.
+    Most changes concern a few claims, so that only their pools are added up again; the capacity of
+    shared devices is always added up for all claims.
     """
     claims = state.objects("ResourceClaim")
     removed, added = diff_objects(previous.claims if previous is not None else {}, claims)
@@ -65,7 +65,9 @@ def held_devices(
 def _holdings(
     state: ClusterState, features: Features, added: Iterable[Raw]
 ) -> Mapping[int, tuple[object, ClaimHolding]]:
-    """Return what each claim holds, by its identity; what the ``added`` ones hold is looked up first."""
+    """Return what each claim holds, by its identity; what the ``added`` ones hold is looked up
+    first.
+    """
     holdings = state.cache.by_object(("holding", features))
     interned: dict[frozenset[object], frozenset[object]] = {}
     for claim in added:
@@ -80,7 +82,8 @@ def _holdings(
 def _plain_holding(claim: Raw) -> AllocatedState | None:
     """Return what a claim holds that is not allocated, or whose results have nothing but names.
 
-    Most claims of a large cluster are like that, and decoding them takes a tenth of an answer. None for others.
+    Most claims of a large cluster are like that, and decoding them takes a tenth of an answer. None
+    for others.
     """
     if not at(claim, "status", "allocation"):
         return _NOTHING_HELD

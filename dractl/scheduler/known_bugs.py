@@ -49,7 +49,7 @@ def find_decisive_bug(
     if not attempt_without_bugs.fits:
         return None
     bug, nodes = bugs[0], tuple(node.name for node in attempt_without_bugs.nodes if node.fits)
-    pools = _shared_pools(scheduler) if bug.name == "pool-name-key" else {}
+    pools = _pools_of_several_drivers(scheduler) if bug.name == "pool-name-key" else {}
     if not pools:
         return DecisiveBug(bug, nodes)
     pool, drivers = next(iter(pools.items()))
@@ -68,7 +68,7 @@ def _concerns(scheduler: Scheduler, bug: Bug, claims: Sequence[PodClaim]) -> boo
     constraints = [constraint for spec in specs for constraint in spec.constraints]
     match bug.name:
         case "pool-name-key":
-            return bool(_shared_pools(scheduler))
+            return bool(_pools_of_several_drivers(scheduler))
         case "rules-without-selector":
             return any(rule.spec.device_selector is None for rule in scheduler.state.taint_rules)
         case "distinct-identity" | "distinct-last-only":
@@ -90,7 +90,7 @@ def _concerns(scheduler: Scheduler, bug: Bug, claims: Sequence[PodClaim]) -> boo
             )
 
 
-def _shared_pools(scheduler: Scheduler) -> Mapping[str, Sequence[str]]:
+def _pools_of_several_drivers(scheduler: Scheduler) -> Mapping[str, Sequence[str]]:
     """Return the drivers of each name that pools with counters of several drivers have."""
     drivers: dict[str, set[str]] = {}
     for resource_slice in scheduler.slices:

@@ -1,6 +1,8 @@
-"""Filters that need nothing but the pod and the node: cordons, spec.nodeName, taints, node affinity.
+"""Filters that need nothing but the pod and the node: cordons, spec.nodeName, taints, node
+affinity.
 
-kubernetes pkg/scheduler/framework/plugins/nodeunschedulable, nodename, tainttoleration, nodeaffinity.
+kubernetes pkg/scheduler/framework/plugins/nodeunschedulable, nodename, tainttoleration,
+nodeaffinity.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
 """The scheduler's node filters that run before DRA, in their order.
 
-Sentences and order are those of kube-scheduler (kubernetes pkg/scheduler/apis/config/v1/default_plugins.go and the
-plugins' own folders). Not checked: extenders and other plugins.
+Sentences and order are those of kube-scheduler (kubernetes
+pkg/scheduler/apis/config/v1/default_plugins.go and the plugins' own folders). Not checked:
+extenders and other plugins.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -95,13 +96,13 @@ class NodeFilters:
         placement = pod.node_name, pod.node_selector, pod.node_affinity
         return repr((pod.requests, pod.tolerations, pod.host_ports, *placement))
 
-    def without(self, pods: Sequence[Pod]) -> "NodeFilters":
+    def exclude(self, pods: Sequence[Pod]) -> "NodeFilters":
         """Return the same filters as if some pods were not on their nodes."""
-        snapshot = self.snapshot.without(pods)
+        snapshot = self.snapshot.exclude(pods)
         return NodeFilters(snapshot, self.pod, self.features, delegated=self.delegated)
 
 
-def needed_node_features(pod: Pod) -> list[str]:
+def node_features_for(pod: Pod) -> list[str]:
     """Return the features that a node must declare for a pod.
 
     component-helpers/nodedeclaredfeatures InferForScheduling.

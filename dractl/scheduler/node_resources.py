@@ -37,7 +37,7 @@ class NodeResources:
         """Reject a node where another pod uses a host port of the pod."""
         if not self.pod.host_ports:
             return None
-        for other in self.others.on(node):
+        for other in self.others.pods_on(node):
             for used in other.host_ports:
                 for port in self.pod.host_ports:
                     if _conflict(port, used):
@@ -52,11 +52,11 @@ class NodeResources:
         """Reject a node that has too little of a resource left (fitsRequest)."""
         if not node.is_registered:
             return None
-        others = self.others.on(node)
+        others = self.others.pods_on(node)
         limit = node.allocatable.get("pods", Quantity())
         too_many = TooManyPods(limit, len(others)) if limit.value() < len(others) + 1 else None
-        rest = node if others is node.pods else NodeInfo(node.raw, others)
-        shortages = tuple(self._shortages(rest))
+        without_pod = node if others is node.pods else NodeInfo(node.raw, others)
+        shortages = tuple(self._shortages(without_pod))
         if too_many is not None:
             resource, want, free = "pods", str(too_many.running + 1), str(limit)
         elif shortages:
@@ -95,11 +95,13 @@ class NodeResources:
             total = node.allocatable.get(name, Quantity())
             free_units = self._units(name, total) - node.requested_units.get(name, 0)
             if self._units(name, self.pod.requests[name]) > free_units:
-                free = total - node.requested(name)
+                free = total - node.sum_requests(name)
                 yield InsufficientResource(name, self.pod.requests[name], free, total)
 
     def _exceeds(self, node: NodeInfo, resource: str) -> bool:
-        """Decide whether the pod asks for more than the whole node has, so that evictions do not help."""
+        """Decide whether the pod asks for more than the whole node has, so that evictions do not
+        help.
+        """
         total = node.allocatable.get(resource, Quantity())
         request = self.pod.requests[resource]
         return self._units(resource, request) > self._units(resource, total)
@@ -112,7 +114,8 @@ class NodeResources:
     def _delegates(self, node: NodeInfo, resource: str) -> bool:
         """Decide whether NodeResourcesFit leaves a resource to DRA: no device plugin has it there.
 
-        Up to 1.34 a device plugin that offers none counts as having it (shouldDelegateResourceToDRA).
+        Up to 1.34 a device plugin that offers none counts as having it
+        (shouldDelegateResourceToDRA).
         """
         if not self.features.has("delegates-unless-offered"):
             return resource not in node.allocatable

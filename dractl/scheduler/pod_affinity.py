@@ -38,7 +38,9 @@ class PodAffinity:
 
         updateWithAffinityTerms.
         """
-        nodes = [entry.node for entry in self.others.all if self._matches_affinity(entry.pod)]
+        nodes = [
+            entry.node for entry in self.others.bound_pods if self._matches_affinity(entry.pod)
+        ]
         keys = {term.topology_key for term in self.pod.pod_affinity}
         return {
             key: frozenset(node.labels[key] for node in nodes if key in node.labels) for key in keys
@@ -50,7 +52,7 @@ class PodAffinity:
         domains = []
         for term in self.pod.pod_anti_affinity:
             pods: dict[str, Pod] = {}
-            for entry in self.others.all:
+            for entry in self.others.bound_pods:
                 domain = entry.node.labels.get(term.topology_key)
                 if domain is not None and self._selects(term, entry.pod, self.pod):
                     pods.setdefault(domain, entry.pod)
@@ -64,7 +66,7 @@ class PodAffinity:
         Each has its position among the pods of the cluster.
         """
         pods: dict[tuple[str, str], tuple[int, Pod]] = {}
-        others = self.others.all if self.snapshot.has_anti_affinity else ()
+        others = self.others.bound_pods if self.snapshot.has_anti_affinity else ()
         for position, entry in enumerate(others):
             for term in entry.pod.pod_anti_affinity:
                 domain = entry.node.labels.get(term.topology_key)
@@ -75,14 +77,14 @@ class PodAffinity:
     @cached_property
     def first_affinity_match(self) -> tuple[str, str] | None:
         """The first pod that meets all affinity terms, and its node."""
-        matches = (entry for entry in self.others.all if self._matches_affinity(entry.pod))
+        matches = (entry for entry in self.others.bound_pods if self._matches_affinity(entry.pod))
         return next(((entry.pod.full_name, entry.node.name) for entry in matches), None)
 
     def match_in_other_namespace(self, term: AffinityTerm) -> str | None:
         """Return the first pod with the labels of a term in a namespace that it does not name."""
         if term.selector is None:
             return None
-        for entry in self.others.all:
+        for entry in self.others.bound_pods:
             if term.selector.matches(entry.pod.labels) and not self._selects(
                 term, entry.pod, self.pod
             ):

@@ -1,6 +1,7 @@
 """Score and PreBind: failures after a node was found.
 
-kubernetes pkg/scheduler/framework/plugins/dynamicresources (dynamicresources.go, extendeddynamicresources.go).
+kubernetes pkg/scheduler/framework/plugins/dynamicresources (dynamicresources.go,
+extendeddynamicresources.go).
 """
 
 from collections.abc import Sequence
@@ -36,8 +37,9 @@ class ReservedLimit(PreBindFailure, frozen=True):
 class NoAllocationTime(PreBindFailure, frozen=True):
     """The claim was allocated without a time, as by a scheduler without binding conditions.
 
-    A scheduler that has them writes the time with the reservation of another pod, which the API server refuses
-    (dynamicresources.go bindClaim; pkg/apis/resource/validation, ValidateImmutableField of status.allocation).
+    A scheduler that has them writes the time with the reservation of another pod, which the API
+    server refuses (dynamicresources.go bindClaim; pkg/apis/resource/validation,
+    ValidateImmutableField of status.allocation).
     """
 
     claim: PodClaim
@@ -52,10 +54,12 @@ class NoAllocationTime(PreBindFailure, frozen=True):
 
 
 class EmptyMapping(PreBindFailure, frozen=True):
-    """The scheduler cannot bind the claim that it makes for extended resources, because it is empty.
+    """The scheduler cannot bind the claim that it makes for extended resources, because it is
+    empty.
 
-    The pod has claims and an extended resource that a class provides, and the device plugin of the node has the
-    resource (extendeddynamicresources.go filterExtendedResources, patchPodExtendedResourceClaimStatus).
+    The pod has claims and an extended resource that a class provides, and the device plugin of the
+    node has the resource (extendeddynamicresources.go filterExtendedResources,
+    patchPodExtendedResourceClaimStatus).
     """
 
     pod: str
@@ -72,7 +76,10 @@ class EmptyMapping(PreBindFailure, frozen=True):
 
 
 class ExtendedClaimRefused(PreBindFailure, frozen=True):
-    """A quota refuses the claim that the scheduler makes for extended resources (dynamicresources.go bindClaim)."""
+    """A quota refuses the claim that the scheduler makes for extended resources.
+
+    dynamicresources.go bindClaim.
+    """
 
     pod: Pod
     refusals: tuple[QuotaExceeded, ...]
@@ -94,7 +101,9 @@ class ExtendedClaimRefused(PreBindFailure, frozen=True):
 
 
 class Miscounted(PreBindFailure, frozen=True):
-    """kubernetes#139016: scoring alternatives counts allocations against all claims, also those allocated before."""
+    """kubernetes#139016: scoring alternatives counts allocations against all claims, also those
+    allocated before.
+    """
 
     open_claims: tuple[PodClaim, ...]
     """The claims to allocate."""
@@ -155,7 +164,9 @@ class PreBind:
         return None
 
     def _find_refused_special_claim(self) -> ExtendedClaimRefused | None:
-        """Return the refusal of the claim for extended resources, if quotas refuse it whichever node is chosen."""
+        """Return the refusal of the claim for extended resources, if quotas refuse it whichever
+        node is chosen.
+        """
         if self.mapped_pod is None:
             return None
         namespace = self.mapped_pod.namespace or DEFAULT_NAMESPACE

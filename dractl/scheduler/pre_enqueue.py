@@ -1,8 +1,8 @@
 """PreEnqueue: the pod's claims, and what keeps the pod from being scheduled at all.
 
 The checks are those of PreEnqueue and of the claim controller, in their order (kubernetes
-pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go, pkg/controller/resourceclaim/controller.go,
-dynamic-resource-allocation/resourceclaim/claim.go).
+pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go,
+pkg/controller/resourceclaim/controller.go, dynamic-resource-allocation/resourceclaim/claim.go).
 """
 
 from typing import Any, ClassVar, cast
@@ -99,12 +99,16 @@ class PreEnqueueResult(Struct, frozen=True):
 
     @property
     def condition(self) -> str | None:
-        """The message of the condition PodScheduled; None unless scheduling gates hold the pod back."""
+        """The message of the condition PodScheduled; None unless scheduling gates hold the pod
+        back.
+        """
         return next((stop.text for stop in self.stops if isinstance(stop, SchedulingGated)), None)
 
 
 class _Resolution(Struct, frozen=True):
-    """The claim of one entry of ``spec.resourceClaims``; None if it does not exist, or none is needed."""
+    """The claim of one entry of ``spec.resourceClaims``; None if it does not exist, or none is
+    needed.
+    """
 
     claim: PodClaim | None = None
     stops: tuple[Stop, ...] = ()
@@ -113,8 +117,8 @@ class _Resolution(Struct, frozen=True):
 def pre_enqueue(state: ClusterState, pod: Raw, *, recreated: bool = False) -> PreEnqueueResult:
     """Resolve the claims of a pod, and return them with what holds the pod back.
 
-    With ``recreated`` the pod is created again, so that its templates create new claims. A pod without a uid comes from
-    a manifest; its templates create its claims too.
+    With ``recreated`` the pod is created again, so that its templates create new claims. A pod
+    without a uid comes from a manifest; its templates create its claims too.
     """
     return _PreEnqueue(state, pod, recreated=recreated).run()
 
@@ -167,7 +171,7 @@ class _PreEnqueue:
             for status in self.pod.status.resource_claim_statuses
         }
         if name not in statuses:
-            return _Resolution(stops=(self._why_not_created(name, template),))
+            return _Resolution(stops=(self._explain_missing_claim(name, template),))
         claim_name = statuses[name]
         if not claim_name:
             return _Resolution()  # the claim controller found that none is needed
@@ -198,13 +202,13 @@ class _PreEnqueue:
             for owner in claim.metadata.owner_references
         )
 
-    def _why_not_created(self, name: str, template: str) -> Stop:
+    def _explain_missing_claim(self, name: str, template: str) -> Stop:
         """Return why the claim controller has not made the claim of a template."""
         key = (self.namespace, template)
         value = self._template(template)
         if value is None:
             return TemplateMissing(name, key)
-        claim = self._instantiate(value, self._generated_name(name))
+        claim = self._instantiate(value, self._claim_name(name))
         refusals = find_refusals(self.state, self._decode(claim), self.namespace, name)
         if refusals:
             return refusals[0]
@@ -223,7 +227,7 @@ class _PreEnqueue:
         value = self._template(template)
         if value is None:
             return _Resolution(stops=(TemplateMissing(name, (self.namespace, template)),))
-        key = (self.namespace, self._generated_name(name))
+        key = (self.namespace, self._claim_name(name))
         raw = self._instantiate(value, key[1])
         claim = self._decode(raw)
         refusals = find_refusals(self.state, claim, self.namespace, name, replaces=key)
@@ -231,7 +235,9 @@ class _PreEnqueue:
         return _Resolution(pod_claim, tuple(refusals))
 
     def _share(self, name: str, template: str, claim_name: str, group: Raw) -> _Resolution:
-        """Return the claim that all pods of a PodGroup share, as its controller has made it or would make it."""
+        """Return the claim that all pods of a PodGroup share, as its controller has made it or
+        would make it.
+        """
         if self.state.get("ResourceClaim", (self.namespace, claim_name)) is not None:
             return self._look_up(name, claim_name)
         value = self._template(template)
@@ -264,7 +270,7 @@ class _PreEnqueue:
             "spec": at(template, "spec", "spec"),
         }
 
-    def _generated_name(self, name: str) -> str:
+    def _claim_name(self, name: str) -> str:
         """Return the name of the claim that was made for the pod, or a name in its place."""
         for status in self.pod.status.resource_claim_statuses:
             if status.name == name and status.resource_claim_name:

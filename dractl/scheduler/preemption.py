@@ -1,8 +1,10 @@
-"""PostFilter: the pods of lower priority that the scheduler evicts so that the filters before DRA let a pod through.
+"""PostFilter: the pods of lower priority that the scheduler evicts so that the filters before DRA
+let a pod through.
 
-kubernetes pkg/scheduler/framework/preemption/preemption.go and plugins/defaultpreemption/default_preemption.go. The
-scheduler never evicts a pod for its devices: DRA refuses a node as UnschedulableAndUnresolvable, so such a node is no
-candidate, and a claim keeps its devices while its pod is only assumed to be gone.
+kubernetes pkg/scheduler/framework/preemption/preemption.go and
+plugins/defaultpreemption/default_preemption.go. The scheduler never evicts a pod for its devices:
+DRA refuses a node as UnschedulableAndUnresolvable, so such a node is no candidate, and a claim
+keeps its devices while its pod is only assumed to be gone.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +34,8 @@ class Preemption(Struct, frozen=True):
 
 
 def victims_being_preempted(state: ClusterState, pod: Pod) -> tuple[str, ...]:
-    """Return the pods (``namespace/name``) that end on a pod's nominated node and have a lower priority.
+    """Return the pods (``namespace/name``) that end on a pod's nominated node and have a lower
+    priority.
 
     The scheduler waits for them (plugins/defaultpreemption PodEligibleToPreemptOthers).
     """
@@ -53,7 +56,8 @@ def preempt(
 ) -> Preemption:
     """Look for victims on each node.
 
-    ``dra_texts`` gives the sentences of DRA about a node; none if the pod's claims can be allocated there.
+    ``dra_texts`` gives the sentences of DRA about a node; none if the pod's claims can be allocated
+    there.
     """
     texts: list[str] = []
     verdicts: list[NodeVerdict] = []
@@ -89,8 +93,8 @@ def lower_priority_pods(pod: Pod, node: NodeInfo) -> list[Pod]:
 def select_victims(filters: NodeFilters, lower: Sequence[Pod], node: NodeInfo) -> list[Pod]:
     """Return the pods that have to go.
 
-    Each is kept if the pod fits beside it: first those whose eviction violates a PodDisruptionBudget, then the more
-    important ones.
+    Each is kept if the pod fits beside it: first those whose eviction violates a
+    PodDisruptionBudget, then the more important ones.
     """
     ranked = sorted(lower, key=lambda pod: (-pod.priority, pod.start_time or "~"))
     protected = _budget_violations(filters.snapshot.budgets, ranked)
@@ -117,12 +121,15 @@ def _first_rejection_without(
     filters: NodeFilters, pods: Sequence[Pod], node: NodeInfo
 ) -> Rejection | None:
     """Return the first filter that rejects a node without some of its pods."""
-    filters = filters.without(pods) if pods else filters
+    filters = filters.exclude(pods) if pods else filters
     return filters.first_rejection(filters.snapshot.nodes[node.name])
 
 
 def _budget_violations(budgets: Sequence[Budget], pods: Sequence[Pod]) -> list[Pod]:
-    """Return the pods whose eviction, one after the other, violates a budget (filterPodsWithPDBViolation)."""
+    """Return the pods whose eviction, one after the other, violates a budget.
+
+    filterPodsWithPDBViolation.
+    """
     allowed = [budget.allowed for budget in budgets]
     violations = []
     for pod in pods:

@@ -1,7 +1,8 @@
 """ResourceQuotas: the quota that refuses one more claim or pod.
 
-kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go (CheckRequest). What is in use
-is counted from the objects, not read from ``status.used``, so that it holds after a change too.
+kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go
+(CheckRequest). What is in use is counted from the objects, not read from ``status.used``, so that
+it holds after a change too.
 """
 
 from collections.abc import Iterable, Iterator
@@ -69,7 +70,9 @@ def find_exceeded_quotas(
     pod_claim: str,
     replaces: Key | None = None,
 ) -> list[QuotaExceeded]:
-    """Return the quotas that refuse to create ``claim``. ``replaces`` is an existing claim that it takes over."""
+    """Return the quotas that refuse to create ``claim``. ``replaces`` is an existing claim that it
+    takes over.
+    """
     charge = claim_charge(claim)
     limits = [
         (key, resource, limit)
@@ -91,7 +94,8 @@ def find_exceeded_quotas(
 def find_quota_room(
     state: ClusterState, features: Features, pod: Raw, claims: Iterable[ResourceClaim]
 ) -> QuotaRoom | None:
-    """Return how many more of ``pod``, each with its own ``claims``, the quotas of its namespace admit.
+    """Return how many more of ``pod``, each with its own ``claims``, the quotas of its namespace
+    admit.
 
     None if no quota limits them.
     """
@@ -126,9 +130,11 @@ def _rooms(key: Key, quota: Raw, charge: Usage, used: Usage) -> Iterator[QuotaRo
 
 
 def find_missing_requests(state: ClusterState, pod: Raw) -> PodsNotCreated | None:
-    """Return why the API server refuses a pod that does not say how much it wants of what a quota limits.
+    """Return why the API server refuses a pod that does not say how much it wants of what a quota
+    limits.
 
-    enforcePodContainerConstraints. A LimitRange may fill that in, so that nothing is said if there is one.
+    enforcePodContainerConstraints. A LimitRange may fill that in, so that nothing is said if there
+    is one.
     """
     view = Pod(pod)
     namespace = view.namespace or DEFAULT_NAMESPACE
@@ -194,7 +200,9 @@ def _request_for(claim: ResourceClaim, resource: str) -> RequestRef | None:
 
 
 def _has_scopes(quota: Raw) -> bool:
-    """Decide whether a quota has scopes. Claims are in no scope, so that such a quota does not count them."""
+    """Decide whether a quota has scopes. Claims are in no scope, so that such a quota does not
+    count them.
+    """
     return bool(list_at(quota, "spec", "scopes") or map_at(quota, "spec", "scopeSelector"))
 
 

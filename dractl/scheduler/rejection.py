@@ -1,4 +1,4 @@
-"""A node that a filter before DRA rejects, and what the pod requires that the node does not give."""
+"""Nodes that a filter before DRA rejects, with the requirements that they do not meet."""
 
 from collections.abc import Mapping
 
@@ -88,7 +88,7 @@ class SkewExceeded(Struct, frozen=True):
 
 
 class TooFewDomains(Struct, frozen=True):
-    """The ``minDomains`` of a spread constraint is not reached, so that its minimum counts as zero."""
+    """A spread constraint has fewer domains than ``minDomains``, so that its minimum is zero."""
 
     key: str
     domain: str

@@ -1,6 +1,8 @@
-"""The cluster as kube-scheduler's filters see it: nodes with their pods, read once for all attempts.
+"""The cluster as kube-scheduler's filters see it: nodes with their pods, read once for all
+attempts.
 
-The terms are kube-scheduler's own (kubernetes pkg/scheduler/framework/types.go NodeInfo; backend/cache Snapshot).
+The terms are kube-scheduler's own (kubernetes pkg/scheduler/framework/types.go NodeInfo;
+backend/cache Snapshot).
 """
 
 from collections import ChainMap
@@ -52,7 +54,7 @@ class NodeInfo(Node):
                 total[name] = total.get(name, 0) + amount
         return total
 
-    def requested(self, resource: str) -> Quantity:
+    def sum_requests(self, resource: str) -> Quantity:
         """Return the exact sum of the requests for a resource on the node."""
         total = Quantity()
         for pod in self.pods:
@@ -107,7 +109,7 @@ class Snapshot(Struct, frozen=True, dict=True):
     def _pods_by_identity(self) -> Mapping[int, Pod]:
         return {id(pod.raw): pod for pod in self.pods.values()}
 
-    def without(self, pods: Iterable[Pod]) -> "Snapshot":
+    def exclude(self, pods: Iterable[Pod]) -> "Snapshot":
         """Return the snapshot without some pods on its nodes."""
         removed = {id(pod) for pod in pods}
         changed = {
@@ -115,43 +117,48 @@ class Snapshot(Struct, frozen=True, dict=True):
             for name in {pod.node_name for pod in pods}
             if (node := self.nodes.get(name)) is not None
         }
-        return replace(self, nodes=ChainMap(changed, self.nodes)) if changed else self  # type: ignore[arg-type]
+        if not changed:
+            return self
+        return replace(self, nodes=ChainMap(changed, self.nodes))  # type: ignore[arg-type]
 
 
 @update_from(*FILTER_KINDS)
 def snapshot_of(state: ClusterState, previous: Snapshot | None) -> Snapshot:
     """Return the snapshot of a cluster; nodes that did not change are those of ``previous``."""
-    pods, nodes = state.pods, state.nodes
-    removed, added = diff_objects(previous.pods if previous is not None else {}, pods)
-    known = previous.nodes if previous is not None else {}
-    pods_by_node: dict[str, list[Pod]] = {pod.node_name: [] for pod in (*removed, *added)}
-    same_nodes = previous is not None and previous.state.objects("Node") is state.objects("Node")
-    if not same_nodes:
-        for (_, name), node in nodes.items():
-            if name not in known or known[name].raw is not node.raw:
-                pods_by_node[name] = []
-    for pod in pods.values() if pods_by_node.keys() != {""} else ():
+    previous = previous or Snapshot(ClusterState({}), {}, {}, has_anti_affinity=False, budgets=())
+    removed, added = diff_objects(previous.pods, state.pods)
+    # Anti-affinity is looked for in all pods only if a pod that has some may be gone.
+    suspects = state.pods.values() if previous.has_anti_affinity else added
+    return Snapshot(
+        state,
+        state.pods,
+        _update_nodes(state, previous, {pod.node_name for pod in (*removed, *added)}),
+        has_anti_affinity=any(pod.pod_anti_affinity for pod in suspects),
+        budgets=tuple(_budget(k, raw) for k, raw in state.objects("PodDisruptionBudget").items()),
+    )
+
+
+def _update_nodes(
+    state: ClusterState, previous: Snapshot, with_other_pods: set[str]
+) -> Mapping[str, NodeInfo]:
+    """Return the nodes with their pods; only those that changed are made again."""
+    nodes = state.nodes
+    pods_by_node: dict[str, list[Pod]] = {name: [] for name in with_other_pods}
+    same_nodes = previous.state.objects("Node") is state.objects("Node")
+    for (_, name), node in nodes.items() if not same_nodes else ():
+        if name not in previous.nodes or previous.nodes[name].raw is not node.raw:
+            pods_by_node[name] = []
+    for pod in state.pods.values() if pods_by_node.keys() != {""} else ():
         if pod.node_name in pods_by_node and not pod.has_ended:
             pods_by_node[pod.node_name].append(pod)
     changed = {
-        name: NodeInfo(nodes["", name].raw, on_node)
-        for name, on_node in pods_by_node.items()
+        name: NodeInfo(nodes["", name].raw, pods)
+        for name, pods in pods_by_node.items()
         if ("", name) in nodes
     }
-    node_infos = (
-        {**known, **changed}
-        if same_nodes
-        else {name: changed.get(name) or known[name] for _, name in nodes}
-    )
-    # Anti-affinity is looked for in all pods only if a pod that has some may be gone.
-    suspects = pods.values() if previous is not None and previous.has_anti_affinity else added
-    return Snapshot(
-        state,
-        pods,
-        node_infos,
-        any(pod.pod_anti_affinity for pod in suspects),
-        tuple(_budget(key, raw) for key, raw in state.objects("PodDisruptionBudget").items()),
-    )
+    if same_nodes:
+        return {**previous.nodes, **changed}
+    return {name: changed.get(name) or previous.nodes[name] for _, name in nodes}
 
 
 def _budget(key: Key, raw: Raw) -> Budget:
@@ -166,7 +173,8 @@ def _budget(key: Key, raw: Raw) -> Budget:
 def diff_objects(before: Mapping[Key, T], after: Mapping[Key, T]) -> tuple[list[T], list[T]]:
     """Return the objects that a change removes, and those that it adds; a patched one is in both.
 
-    Objects are compared by identity. Most changes are in one place, so equal ends are cut off first.
+    Objects are compared by identity. Most changes are in one place, so equal ends are cut off
+    first.
     """
     old, new = list(before.values()), list(after.values())
     shorter = min(len(old), len(new))

@@ -58,7 +58,7 @@ class TopologySpread:
                 other.namespace == self.pod.namespace
                 and not other.deletion_timestamp
                 and _selects(constraint, other)
-                for other in self.others.on(node)
+                for other in self.others.pods_on(node)
             )
             domain = node.labels[constraint.topology_key]
             counts[domain] = counts.get(domain, 0) + matching

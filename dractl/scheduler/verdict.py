@@ -24,7 +24,9 @@ class NodeVerdict(Struct, frozen=True):
     claims: tuple[PodClaim, ...]
     """The claims to allocate."""
     allocator_verdict: Verdict | None
-    """The allocator's verdict on the claims, also if a filter rejects the node; None if there are none to allocate."""
+    """The allocator's verdict on the claims, also if a filter rejects the node; None if there are
+    none to allocate.
+    """
     group: Hashable = None
     """Equal for nodes that look the same to the allocator."""
     victims: tuple[str, ...] = ()
@@ -54,10 +56,11 @@ class NodeVerdict(Struct, frozen=True):
 
 
 class Attempt(Struct, frozen=True, dict=True):
-    """kube-scheduler's attempt to place a pod, or a claim as if a pod without other requirements used it.
+    """kube-scheduler's attempt to place a pod, or a claim as if a pod without other requirements
+    used it.
 
-    Either a stop ends it before any node, or a node's error ends it for all nodes, or it fails after a node was found,
-    or it fits, or no node fits.
+    Either a stop ends it before any node, or a node's error ends it for all nodes, or it fails
+    after a node was found, or it fits, or no node fits.
     """
 
     claims: tuple[PodClaim, ...]
@@ -82,10 +85,12 @@ class Attempt(Struct, frozen=True, dict=True):
         )
 
     def claim_to_deallocate(self, uid: str) -> PodClaim | None:
-        """Return the allocated claim that PostFilter releases, so that the next attempt allocates it again.
+        """Return the allocated claim that PostFilter releases, so that the next attempt allocates
+        it again.
 
-        No node fits the pod with this ``uid``, the claim alone keeps it from a node, and nobody else uses it. Of
-        several the scheduler picks one at random (dynamicresources.go PostFilter, deallocateOrDeletePodClaims).
+        No node fits the pod with this ``uid``, the claim alone keeps it from a node, and nobody
+        else uses it. Of several the scheduler picks one at random (dynamicresources.go PostFilter,
+        deallocateOrDeletePodClaims).
         """
         if self.fits or self.fatal_node is not None:
             return None

@@ -1,8 +1,9 @@
 """The volumes of a pod, as VolumeRestrictions, VolumeBinding and VolumeZone see them.
 
 kubernetes pkg/scheduler/framework/plugins/volumerestrictions, volumebinding, volumezone;
-k8s.io/component-helpers/storage/volume/pv_helpers.go. Not checked, since their objects are not read: limits of CSI
-drivers (CSINode), storage capacity (CSIStorageCapacity), and disks of in-tree drivers.
+k8s.io/component-helpers/storage/volume/pv_helpers.go. Not checked, since their objects are not
+read: limits of CSI drivers (CSINode), storage capacity (CSIStorageCapacity), and disks of in-tree
+drivers.
 """
 
 from collections.abc import Sequence, Set as AbstractSet
@@ -96,7 +97,10 @@ class Volumes:
     # -- PreFilter -------------------------------------------------------------------------------
 
     def _resolve(self) -> None:
-        """Look up all claims (podHasPVCs), then sort them by how they are bound (GetPodVolumeClaims)."""
+        """Look up all claims (podHasPVCs), then sort them by how they are bound.
+
+        GetPodVolumeClaims.
+        """
         if not self.state.covers("PersistentVolumeClaim"):
             self.are_known = False
             return
@@ -180,7 +184,10 @@ class Volumes:
         return True
 
     def _is_delayed(self, claim: PersistentVolumeClaim) -> bool:
-        """Decide whether the claim is bound when a pod that uses it is scheduled (IsDelayBindingMode)."""
+        """Decide whether the claim is bound when a pod that uses it is scheduled.
+
+        IsDelayBindingMode.
+        """
         if claim.volume_name:
             return False
         storage_class = self.state.get("StorageClass", ("", claim.class_name))
@@ -226,7 +233,9 @@ class Volumes:
     # -- VolumeBinding ---------------------------------------------------------------------------
 
     def check_binding(self, node: NodeInfo) -> Rejection | None:
-        """Reject a node from which bound volumes cannot be used, or that has or gets none for other claims."""
+        """Reject a node from which bound volumes cannot be used, or that has or gets none for other
+        claims.
+        """
         if not self.are_known:
             return None
         rejection = self._check_bound(node)
@@ -258,7 +267,10 @@ class Volumes:
         return PersistentVolume(self.state.get("PersistentVolume", ("", claim.volume_name)))
 
     def _unbindable(self, node: NodeInfo) -> UnmetRequirement | None:
-        """Return why a claim that waits for its first consumer cannot be bound on the node (FindPodVolumes)."""
+        """Return why a claim that waits for its first consumer cannot be bound on the node.
+
+        FindPodVolumes.
+        """
         to_match: list[PersistentVolumeClaim] = []
         to_provision: list[PersistentVolumeClaim] = []
         for claim in self.delayed:
@@ -288,7 +300,9 @@ class Volumes:
     def _match(
         self, claim: PersistentVolumeClaim, node: NodeInfo | None, chosen: AbstractSet[str]
     ) -> PersistentVolume | None:
-        """Return the volume that is meant for a claim, or the smallest that fits it (FindMatchingVolume).
+        """Return the volume that is meant for a claim, or the smallest that fits it.
+
+        FindMatchingVolume.
 
         Without ``node`` it may be anywhere.
         """
@@ -308,7 +322,9 @@ class Volumes:
     # -- VolumeZone ------------------------------------------------------------------------------
 
     def check_zone(self, node: NodeInfo) -> Rejection | None:
-        """Reject a node whose topology labels are not those of a bound volume; one without any such label fits."""
+        """Reject a node whose topology labels are not those of a bound volume; one without any such
+        label fits.
+        """
         if not self.are_known or not any(key in node.labels for key in _TOPOLOGY_LABELS):
             return None
         for zone in self._zones:
@@ -337,7 +353,9 @@ def _volumes(state: ClusterState) -> Sequence[PersistentVolume]:
 
 
 def _default_class(state: ClusterState) -> str:
-    """Return the name of the newest default StorageClass; "" without one (pkg/volume/util GetDefaultClass)."""
+    """Return the name of the newest default StorageClass; "" without one (pkg/volume/util
+    GetDefaultClass).
+    """
     defaults = [
         (text_at(raw, "metadata", "creationTimestamp"), key[1])
         for key, raw in state.objects("StorageClass").items()
@@ -372,7 +390,9 @@ def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def _is_reachable(volume: PersistentVolume, node: NodeInfo) -> bool:
-    """Decide whether the node affinity of a volume allows the node (CheckNodeAffinity looks at labels only)."""
+    """Decide whether the node affinity of a volume allows the node (CheckNodeAffinity looks at
+    labels only).
+    """
     affinity = volume.node_affinity
     return affinity is None or some_term_matches(affinity, "", node.labels)
 

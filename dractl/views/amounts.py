@@ -28,7 +28,8 @@ def _parse_quantity(text: str) -> Quantity:
 
 
 def scheduler_units(resource: str, amount: Quantity) -> int:
-    """Return an amount as kube-scheduler counts it: CPU in thousandths, everything else whole, both rounded up.
+    """Return an amount as kube-scheduler counts it: CPU in thousandths, everything else whole, both
+    rounded up.
 
     kubernetes pkg/scheduler/framework/types.go Resource.Add.
     """
@@ -38,7 +39,8 @@ def scheduler_units(resource: str, amount: Quantity) -> int:
 def container_requests(container: Raw) -> dict[str, Quantity]:
     """Return the requests of a container.
 
-    The API server copies limits to requests that are missing; manifests that no server has seen lack that.
+    The API server copies limits to requests that are missing; manifests that no server has seen
+    lack that.
     """
     requests = map_at(container, "resources", "requests")
     limits = map_at(container, "resources", "limits")
@@ -63,7 +65,8 @@ def pod_limits(spec: Raw) -> dict[str, Quantity]:
 
 
 def init_container_request(spec: Raw, resource: str) -> tuple[str, Quantity] | None:
-    """Return name and request of the init container that decides how much of a resource the pod asks for.
+    """Return name and request of the init container that decides how much of a resource the pod
+    asks for.
 
     None if its main containers decide.
     """
@@ -82,7 +85,9 @@ def init_container_request(spec: Raw, resource: str) -> tuple[str, Quantity] | N
 def _add_up_pod(
     spec: Raw, amounts_of: Callable[[Raw], dict[str, Quantity]], field: str
 ) -> dict[str, Quantity]:
-    """Add up ``requests`` or ``limits`` (``field``) of all containers, the pod's own, and its overhead."""
+    """Add up ``requests`` or ``limits`` (``field``) of all containers, the pod's own, and its
+    overhead.
+    """
     total: Amounts = {}
     for container in maps_at(spec, "containers"):
         total = _add(total, amounts_of(container))

@@ -41,8 +41,9 @@ class Condition(Struct, frozen=True):
 class View:
     """An object as it was read, with typed fields.
 
-    A field is read when it is first needed, and kept. One that is missing or of the wrong type, which no API server
-    would store, reads as empty: a view never raises. The view of an object that does not exist has empty fields only.
+    A field is read when it is first needed, and kept. One that is missing or of the wrong type,
+    which no API server would store, reads as empty: a view never raises. The view of an object that
+    does not exist has empty fields only.
     """
 
     def __init__(self, raw: Raw | None, key: Key | None = None) -> None:
@@ -56,7 +57,9 @@ class View:
 
     @cached_property
     def key(self) -> Key:
-        """The namespace and name under which the cluster has the object; a manifest may leave out its namespace."""
+        """The namespace and name under which the cluster has the object; a manifest may leave out
+        its namespace.
+        """
         return (self.namespace, self.name) if self._key is None else self._key
 
     @property

@@ -57,5 +57,5 @@ class Node(View):
         return tuple(name for name in features if isinstance(name, str))
 
     def matches(self, selector: NodeSelector) -> bool:
-        """Decide whether a term of a pod's node affinity matches; unreadable terms match nothing."""
+        """Decide whether a term of node affinity matches; unreadable terms match nothing."""
         return some_term_matches(selector, self.name, self.labels)

@@ -50,7 +50,9 @@ class VolumeClaimReference(Struct, frozen=True):
 
     name: str
     template: Mapping[str, Any] | None = None
-    """The template that the claim is made from, for an ephemeral volume or a replica of a StatefulSet."""
+    """The template that the claim is made from, for an ephemeral volume or a replica of a
+    StatefulSet.
+    """
 
 
 class ContainerAmount(Struct, frozen=True):
@@ -115,7 +117,8 @@ class Pod(View):
 
     @cached_property
     def queue_key(self) -> tuple[int, str, str] | None:
-        """The order in which kube-scheduler tries pending pods: by priority, then by age, new ones last.
+        """The order in which kube-scheduler tries pending pods: by priority, then by age, new ones
+        last.
 
         None for pods that it would not try (kubernetes
         pkg/scheduler/framework/plugins/queuesort/priority_sort.go).
@@ -145,12 +148,14 @@ class Pod(View):
 
     @cached_property
     def controller(self) -> OwnerReference | None:
-        """The owner that creates the pod again when it is deleted; None if it has none, or has ended."""
+        """The owner that creates the pod again when it is deleted; None if the pod has ended."""
         return None if self.has_ended else super().controller
 
     @cached_property
     def workload(self) -> tuple[str, str] | None:
-        """Kind and name of the workload whose template makes the pod: the Deployment, not its ReplicaSet."""
+        """Kind and name of the workload whose template makes the pod: the Deployment, not its
+        ReplicaSet.
+        """
         owner = self.controller
         if owner is None:
             return None
@@ -184,7 +189,9 @@ class Pod(View):
 
     @cached_property
     def claim_statuses(self) -> Mapping[str, str]:
-        """The claims that were created from templates, by the name of the reference; "" if none was needed."""
+        """The claims that were created from templates, by the name of the reference; "" if none was
+        needed.
+        """
         return {
             text_at(entry, "name"): text_at(entry, "resourceClaimName")
             for entry in maps_at(self.status, "resourceClaimStatuses")
@@ -261,8 +268,8 @@ class Pod(View):
     def extended_request_sources(self) -> Mapping[str, str]:
         """The text of the pod behind each request of the claim for extended resources.
 
-        ``container-0-request-1`` is ``vendor.com/gpu: 2 of container main``. The numbers are those of the
-        container, init containers first, and of the resource among its sorted names.
+        ``container-0-request-1`` is ``vendor.com/gpu: 2 of container main``. The numbers are those
+        of the container, init containers first, and of the resource among its sorted names.
         """
         sources = {}
         for number, container in enumerate(self.containers):

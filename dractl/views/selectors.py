@@ -14,13 +14,15 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 class LabelSelector(Struct, frozen=True):
-    """Requirements on the labels of an object, all of which must hold; without any it selects everything."""
+    """Requirements on the labels of an object, all of which must hold; without any it selects
+    everything.
+    """
 
     match_labels: Mapping[str, str]
     match_expressions: tuple[NodeSelectorRequirement, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Decide whether labels meet all requirements (apimachinery/pkg/labels Selector.Matches)."""
+        """Decide whether labels meet all requirements (labels.Selector of apimachinery)."""
         return all(labels.get(key) == value for key, value in self.match_labels.items()) and all(
             label_matches(requirement, labels) for requirement in self.match_expressions
         )

@@ -17,7 +17,7 @@ class Workload(View):
 
     @cached_property
     def template(self) -> Mapping[str, Any]:
-        """``spec.template``: metadata and spec of the pods; empty for kinds that have it elsewhere."""
+        """``spec.template``, the metadata and spec of the pods; empty for some kinds."""
         return map_at(self.spec, "template")
 
     @cached_property

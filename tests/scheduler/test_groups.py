@@ -14,7 +14,7 @@ from dractl.cluster.state import ClusterState
 from dractl.model import Target
 from dractl.scheduler import known_bugs
 from dractl.scheduler.groups import attribute_names
-from dractl.scheduler.holdings import held_devices
+from dractl.scheduler.holdings import collect_held_devices
 
 compiled = environment(Target.of("1.37"), "stored").compile
 
@@ -77,8 +77,8 @@ def test_what_claims_hold_after_a_change_is_what_they_hold_read_anew() -> None:
             shares=step > 200 and chance.random() < 0.3,
         )
         state = state.replace("ResourceClaim", ("a", name), made if chance.random() < 0.7 else None)
-        updated = held_devices(state, features)
-        computed = held_devices(
+        updated = collect_held_devices(state, features)
+        computed = collect_held_devices(
             ClusterState({"ResourceClaim": state.objects("ResourceClaim")}), features
         )
         assert (updated.devices, updated.in_use) == (computed.devices, computed.in_use)

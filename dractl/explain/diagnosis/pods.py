@@ -21,7 +21,7 @@ from dractl.scheduler import binding
 from dractl.scheduler.binding import BindingFailure
 from dractl.scheduler.cycle import CANNOT_ALLOCATE
 from dractl.scheduler.known_bugs import find_decisive_bug
-from dractl.scheduler.node_filters import needed_node_features
+from dractl.scheduler.node_filters import node_features_for
 from dractl.views.amounts import init_container_request
 
 
@@ -147,7 +147,7 @@ def note_missing_node_features(case: Case) -> Iterator[str]:
     after DRA.
     """
     required = (
-        needed_node_features(case.pod) if case.scheduler.features.has("declared-features") else []
+        node_features_for(case.pod) if case.scheduler.features.has("declared-features") else []
     )
     nodes = [
         name
