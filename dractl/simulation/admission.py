@@ -55,23 +55,23 @@ def _reject_change(
             kind, key = parse_target(name)
             rejections = _reject_object(changed_state, changed_state.get(kind, key), target)
             return rejections - _reject_object(state, state.get(kind, key), target)
-        case Create(value):
-            return _reject_object(changed_state, value, target)
+        case Create(manifest):
+            return _reject_object(changed_state, manifest, target)
         case _:
             return set()
 
 
-def _reject_object(state: ClusterState, value: Raw | None, target: Target) -> set[Rejection]:
-    if value is None:
+def _reject_object(state: ClusterState, manifest: Raw | None, target: Target) -> set[Rejection]:
+    if manifest is None:
         return set()
-    request = {key: field for key, field in value.items() if key != "status"}
+    request = {key: field for key, field in manifest.items() if key != "status"}
     violations = validate(request, target, namespaces=_namespace_labels(state))
     rejections = {
         Rejection(v.rule, v.field or "", f"{v.field}: {v.message}")
         for v in violations
         if v.type is not None
     }
-    return rejections | set(_reject_min_domains(value))
+    return rejections | set(_reject_min_domains(manifest))
 
 
 def _namespace_labels(state: ClusterState) -> dict[str, dict[str, str]]:
@@ -84,13 +84,13 @@ def _namespace_labels(state: ClusterState) -> dict[str, dict[str, str]]:
     return labels
 
 
-def _reject_min_domains(value: Raw) -> Iterator[Rejection]:
+def _reject_min_domains(manifest: Raw) -> Iterator[Rejection]:
     """Yield rejections of ``minDomains`` in a pod or pod template, which fixes may add.
 
     Upstream: kubernetes pkg/apis/core/validation/validation.go validateMinDomains.
     """
-    path, spec = "spec", map_at(value, "spec")
-    if value.get("kind") != "Pod":
+    path, spec = "spec", map_at(manifest, "spec")
+    if manifest.get("kind") != "Pod":
         path, spec = "spec.template.spec", map_at(spec, "template", "spec")
     for index, constraint in enumerate(maps_at(spec, "topologySpreadConstraints")):
         is_soft = constraint.get("whenUnsatisfiable") == "ScheduleAnyway"

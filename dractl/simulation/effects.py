@@ -166,8 +166,8 @@ def _nodes_affected_by(scheduler: Scheduler, change: Change) -> set[str] | None:
 def _kind_and_key(change: Change) -> tuple[str, Key]:
     if not isinstance(change, Create):
         return parse_target(change.target)
-    value = View(change.value)
-    return value.kind, value.key
+    created = View(change.value)
+    return created.kind, created.key
 
 
 def _list_deleted(changes: Sequence[Change], kind: str) -> list[Key]:
