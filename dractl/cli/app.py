@@ -11,6 +11,7 @@ from typer.main import get_command
 
 from dractl import __version__, facts
 from dractl.cli import subcommands
+from dractl.cli.headings import AGAINST, HEADINGS, OUTPUT, TOOLS
 from dractl.errors import UsageError
 from dractl.interrupts import raise_on_interrupt
 from dractl.program import program_name
@@ -19,24 +20,6 @@ _WIDEST = 120  # columns of a help page
 MOST = 1_000  # values of an option that is repeated: each costs time before the work begins
 
 
-# The groups of a help page, by the names of parameters: what is read, against what, what is asked, and how it is shown.
-# What stands in none is for tools.
-_GROUPS = {
-    "Input": (
-        "filename files stdin_filename exclude changed_files gitignore render snapshot sysfs_root namespace "
-        "all_namespaces selector context kubeconfig user groups with_identity"
-    ),
-    "Against": (
-        "devices hardware driver driver_version driver_option network_devices kubernetes_version assume_newest "
-        "feature_gates for_ facts add without node node_name nodes list_hardware"
-    ),
-    "What to do": (
-        "select ignore baseline fix unsafe_fixes add_ignore diff watch suggest check cluster save replicas pack shapes "
-        "patch state by device_class device_classes show_files write tolerate aligned alignment"
-    ),
-    "Output": "output output_file statistics quiet verbose color sort_by no_headers",
-}
-_REST = "For tools"
 _EXIT_CODES = (
     "Exit codes: 0 all is well, 1 something was found or does not fit, 2 wrong usage or configuration, 3 the job could "
     "not be done, 130 interrupted."
@@ -110,15 +93,19 @@ _FACTS = _shared(
     str | None,
     None,
     metavar="DIR|FILE",
+    rich_help_panel=AGAINST,
     help="Take the facts about drivers and hardware from this folder, wheel of dractl-facts, "
     "or file of one driver.",
 )
-_SHOW_SETTINGS = _shared("show_settings", bool, False, help="Print the settings of this run.")
+_SHOW_SETTINGS = _shared(
+    "show_settings", bool, False, rich_help_panel=TOOLS, help="Print the settings of this run."
+)
 _ASSUME_NEWEST = _shared(
     "assume_newest",
     bool,
     False,
     callback=_assume_newest,
+    rich_help_panel=AGAINST,
     help="For a release newer than dractl knows: take the newest rules instead of an error.",
 )
 
@@ -191,20 +178,15 @@ class _Grouped(TyperCommand):
 
     def sections(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
         """Return arguments and options with their help and defaults, by the titles of their groups."""
-        rows: dict[str, list[tuple[str, str]]] = {
-            "Arguments": [],
-            **{title: [] for title in _GROUPS},
-            _REST: [],
-        }
-        titles = {name: title for title, names in _GROUPS.items() for name in names.split()}
+        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", *HEADINGS)}
         for parameter in self.get_params(ctx):
             row = parameter.get_help_record(ctx)
             if row is not None:
                 if parameter.param_type_name == "argument":
                     rows["Arguments"].append((parameter.metavar or row[0], row[1]))
                 else:
-                    rows[titles.get(parameter.name or "", _REST)].append(row)
-        return {title: found for title, found in rows.items() if found}
+                    rows[getattr(parameter, "rich_help_panel", None) or TOOLS].append(row)
+        return {title: records for title, records in rows.items() if records}
 
 
 def _usage(argument: Any) -> str:
@@ -247,10 +229,21 @@ def _app() -> typer.Typer:
 def _root(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version; with -v the releases known.")
+        bool,
+        typer.Option(
+            "--version",
+            help="Print the version; with -v the releases known.",
+            rich_help_panel=TOOLS,
+        ),
     ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="With --version: list the releases known.")
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="With --version: list the releases known.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = False,
 ) -> None:
     """DRA on Kubernetes: what hardware is here, which ResourceSlices it becomes, what is wrong with these manifests,

@@ -13,6 +13,7 @@ from typer import Option
 
 from dractl import atomic
 from dractl.cli import completing, terminal
+from dractl.cli.headings import AGAINST, OUTPUT, TOOLS
 from dractl.errors import InputError, UsageError
 from dractl.lint import config as configurations
 from dractl.lint.config import Config as Configuration
@@ -30,9 +31,18 @@ from dractl.model.releases import (
 from dractl.report.plain import harmless
 
 Quiet = Annotated[
-    bool, Option("--quiet", "-q", help="Print no notices and no progress on standard error.")
+    bool,
+    Option(
+        "--quiet",
+        "-q",
+        help="Print no notices and no progress on standard error.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
-Verbose = Annotated[int, Option("--verbose", "-v", count=True, help="Show more; repeatable.")]
+Verbose = Annotated[
+    int,
+    Option("--verbose", "-v", count=True, help="Show more; repeatable.", rich_help_panel=OUTPUT),
+]
 COLORS = ("auto", "always", "never")
 Color = Annotated[
     str,
@@ -41,19 +51,31 @@ Color = Annotated[
         metavar="WHEN",
         help="auto, always or never. NO_COLOR and FORCE_COLOR are honoured.",
         autocompletion=completing.one_of(*COLORS),
+        rich_help_panel=OUTPUT,
     ),
 ]
 OutputFile = Annotated[
     Path | None,
     Option(
-        "--output-file", metavar="FILE", help="Write the report to FILE instead of standard output."
+        "--output-file",
+        metavar="FILE",
+        help="Write the report to FILE instead of standard output.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 Config = Annotated[
-    Path | None, Option("--config", metavar="FILE", help="Use only this configuration file.")
+    Path | None,
+    Option(
+        "--config", metavar="FILE", help="Use only this configuration file.", rich_help_panel=TOOLS
+    ),
 ]
 Isolated = Annotated[
-    bool, Option("--isolated", help="Ignore configuration files and DRACTL_* variables.")
+    bool,
+    Option(
+        "--isolated",
+        help="Ignore configuration files and DRACTL_* variables.",
+        rich_help_panel=TOOLS,
+    ),
 ]
 KubernetesVersion = Annotated[
     str | None,
@@ -62,6 +84,7 @@ KubernetesVersion = Annotated[
         metavar="1.NN",
         help="Kubernetes release whose behavior applies.",
         autocompletion=completing.comma_list(completing.releases),
+        rich_help_panel=AGAINST,
     ),
 ]
 FeatureGates = Annotated[
@@ -71,6 +94,7 @@ FeatureGates = Annotated[
         metavar="NAME=BOOL,...",
         help="Feature gates that differ from the release's defaults.",
         autocompletion=completing.comma_list(completing.gates),
+        rich_help_panel=AGAINST,
     ),
 ]
 
@@ -100,7 +124,12 @@ def output_option(formats: tuple[str, ...]) -> Any:
     """``--output`` of a subcommand that prints one of ``formats``."""
     offer = completing.one_of(*formats)
     return Option(
-        "--output", "-o", metavar="FORMAT", help=f"{', '.join(formats)}.", autocompletion=offer
+        "--output",
+        "-o",
+        metavar="FORMAT",
+        help=f"{', '.join(formats)}.",
+        autocompletion=offer,
+        rich_help_panel=OUTPUT,
     )
 
 

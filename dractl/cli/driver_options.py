@@ -7,6 +7,7 @@ from msgspec import Struct, field
 from typer import Option
 
 from dractl.cli import completing
+from dractl.cli.headings import AGAINST
 from dractl.errors import UsageError
 from dractl.model.nearest import nearest_names
 
@@ -17,6 +18,7 @@ Driver = Annotated[
         metavar="NAME,...",
         help="Only devices of these drivers.",
         autocompletion=completing.comma_list(completing.drivers),
+        rich_help_panel=AGAINST,
     ),
 ]
 DriverVersion = Annotated[
@@ -26,6 +28,7 @@ DriverVersion = Annotated[
         metavar="DRIVER=VERSION",
         help="Render, or judge, as this version of a driver; with one --driver, VERSION alone.",
         autocompletion=completing.comma_list(completing.driver_equals),
+        rich_help_panel=AGAINST,
     ),
 ]
 DriverOption = Annotated[
@@ -34,6 +37,7 @@ DriverOption = Annotated[
         "--driver-option",
         metavar="DRIVER:NAME=VALUE",
         help="Option of a driver; `rule DRIVER` lists them.",
+        rich_help_panel=AGAINST,
     ),
 ]
 

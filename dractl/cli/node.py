@@ -6,6 +6,7 @@ from typing import Annotated
 
 from typer import Option
 
+from dractl.cli.headings import INPUT
 from dractl.errors import InputError, UsageError
 from dractl.topology.machine import Machine
 
@@ -16,6 +17,7 @@ SysfsRoot = Annotated[
         "--root",
         metavar="DIR",
         help="Read a directory with sys/, proc/ and etc/ (such as a mounted host) instead of this machine.",
+        rich_help_panel=INPUT,
     ),
 ]
 From = Annotated[
@@ -24,6 +26,7 @@ From = Annotated[
         "--from",
         metavar="FILE",
         help="Read a snapshot written by --save, or an archive of /sys and /proc (.tar, .tar.gz/bz2/xz, .zip).",
+        rich_help_panel=INPUT,
     ),
 ]
 

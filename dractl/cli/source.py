@@ -11,6 +11,7 @@ from typer import Option
 from dractl.allocation import Features
 from dractl.cel import require
 from dractl.cli import common, completing, terminal
+from dractl.cli.headings import AGAINST, INPUT
 from dractl.cluster import sources as origins
 from dractl.cluster.kinds import KINDS_BY_WORD, workload_words
 from dractl.cluster.kubelet import newest_of
@@ -34,6 +35,7 @@ Files = Annotated[
         "-f",
         metavar="FILE|DIR|ARCHIVE",
         help="Read objects from files, not from a cluster.",
+        rich_help_panel=INPUT,
     ),
 ]
 Devices = Annotated[
@@ -42,6 +44,7 @@ Devices = Annotated[
         "--devices",
         metavar="FILE|DIR|SNAPSHOT|local|cluster",
         help="Devices to allocate from; `local` means this node's.",
+        rich_help_panel=AGAINST,
     ),
 ]
 Hardware = Annotated[
@@ -52,6 +55,7 @@ Hardware = Annotated[
         help="Described machines as nodes, such as dgx-h100*4,p5.48xlarge*2; without files and --devices no cluster is "
         "asked: these are all the nodes. Repeatable.",
         autocompletion=completing.comma_list(completing.machines),
+        rich_help_panel=AGAINST,
     ),
 ]
 Namespace = Annotated[
@@ -62,10 +66,12 @@ Namespace = Annotated[
         metavar="NAME",
         help="Namespace of the subjects.",
         autocompletion=completing.namespaces,
+        rich_help_panel=INPUT,
     ),
 ]
 AllNamespaces = Annotated[
-    bool, Option("--all-namespaces", "-A", help="Subjects of every namespace.")
+    bool,
+    Option("--all-namespaces", "-A", help="Subjects of every namespace.", rich_help_panel=INPUT),
 ]
 Context = Annotated[
     str | None,
@@ -74,15 +80,30 @@ Context = Annotated[
         metavar="NAME",
         help="Context of the kubeconfig.",
         autocompletion=completing.contexts,
+        rich_help_panel=INPUT,
     ),
 ]
-Kubeconfig = Annotated[str | None, Option("--kubeconfig", metavar="FILE", help="Kubeconfig file.")]
+Kubeconfig = Annotated[
+    str | None,
+    Option("--kubeconfig", metavar="FILE", help="Kubeconfig file.", rich_help_panel=INPUT),
+]
 As = Annotated[
-    str | None, Option("--as", metavar="USER", help="Read the cluster as this user, like kubectl.")
+    str | None,
+    Option(
+        "--as",
+        metavar="USER",
+        help="Read the cluster as this user, like kubectl.",
+        rich_help_panel=INPUT,
+    ),
 ]
 AsGroup = Annotated[
     list[str] | None,
-    Option("--as-group", metavar="GROUP", help="Read the cluster as a member of this group."),
+    Option(
+        "--as-group",
+        metavar="GROUP",
+        help="Read the cluster as a member of this group.",
+        rich_help_panel=INPUT,
+    ),
 ]
 
 

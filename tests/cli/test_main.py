@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from dractl import __version__
-from dractl.cli import main as entry
+from dractl.cli import main as entry, subcommands
+from dractl.cli.app import subcommand
+from dractl.cli.headings import HEADINGS
 from dractl.model import releases
 
 BIN = Path(sys.executable).parent
@@ -334,3 +336,27 @@ def test_color_follows_the_environment(
 ) -> None:
     done = run("completion", "csh", *arguments, **environment)
     assert ("\x1b[" in done.stderr) is colored
+
+
+@pytest.mark.parametrize("name", subcommands.SUBCOMMANDS)
+def test_every_option_stands_under_a_heading_of_its_own(name: str) -> None:
+    """An option without one would be listed under the last heading, whatever it is for."""
+    options = [p for p in subcommand(name).params if p.param_type_name == "option"]
+    assert {getattr(option, "rich_help_panel", None) for option in options} <= set(HEADINGS)
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "heading"),
+    [
+        ("upgrade", "--to", "Against"),
+        ("upgrade", "--from", "Against"),
+        ("devices", "--labels", "Input"),
+        ("devices", "--cel", "Input"),
+        ("fit", "--trust-slices", "Against"),
+        ("migrate", "--keep-requests", "What to do"),
+        ("facts", "--as-of", "Against"),
+    ],
+)
+def test_main_options_are_not_listed_for_tools(name: str, option: str, heading: str) -> None:
+    (parameter,) = (p for p in subcommand(name).params if option in p.opts)
+    assert parameter.rich_help_panel == heading

@@ -10,6 +10,7 @@ from typer import Argument, Exit, Option
 from dractl.cel import environment, require
 from dractl.cel.trials import ReleaseVerdict, TriedDevice, tried
 from dractl.cli import common, completing, driver_options, terminal
+from dractl.cli.headings import AGAINST
 from dractl.cluster import ClusterState
 from dractl.errors import UsageError
 from dractl.lint import lint
@@ -43,6 +44,7 @@ Devices = Annotated[
         "--devices",
         metavar="FILE|DIR|SNAPSHOT|local|cluster",
         help="Try it on these devices; repeatable.",
+        rich_help_panel=AGAINST,
     ),
 ]
 Hardware = Annotated[
@@ -52,6 +54,7 @@ Hardware = Annotated[
         metavar="SPEC,...",
         help="Try it on the devices of described machines, as in `dractl render`.",
         autocompletion=completing.comma_list(completing.machines),
+        rich_help_panel=AGAINST,
     ),
 ]
 Driver = Annotated[
@@ -62,6 +65,7 @@ Driver = Annotated[
         help="Try it on devices of these drivers only; without --devices and --hardware, on every machine that dractl "
         "knows by name. Default: the drivers that the expression names, else all.",
         autocompletion=completing.comma_list(completing.drivers),
+        rich_help_panel=AGAINST,
     ),
 ]
 Output = Annotated[str, common.output_option(FORMATS)]

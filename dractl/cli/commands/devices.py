@@ -24,6 +24,7 @@ from dractl.capacity.placing import BUDGET
 from dractl.capacity.problems import Problem
 from dractl.cel import environment
 from dractl.cli import common, completing, driver_options, published, source, terminal, watching
+from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT
 from dractl.cli.source import Cluster
 from dractl.cluster import shell
 from dractl.cluster.devices import Devices
@@ -55,7 +56,11 @@ Arguments = Annotated[
 Node = Annotated[
     str | None,
     Option(
-        "--node", metavar="NAME", help="Only devices of this node.", autocompletion=completing.nodes
+        "--node",
+        metavar="NAME",
+        help="Only devices of this node.",
+        autocompletion=completing.nodes,
+        rich_help_panel=AGAINST,
     ),
 ]
 Namespace = Annotated[
@@ -66,34 +71,59 @@ Namespace = Annotated[
         metavar="NAME",
         help="Only devices that claims of this namespace hold.",
         autocompletion=completing.namespaces,
+        rich_help_panel=INPUT,
     ),
 ]
 AllNamespaces = Annotated[
-    bool, Option("--all-namespaces", "-A", help="Devices whoever holds them; the default.")
+    bool,
+    Option(
+        "--all-namespaces",
+        "-A",
+        help="Devices whoever holds them; the default.",
+        rich_help_panel=INPUT,
+    ),
 ]
 Labels = Annotated[
     str | None,
     Option(
-        "--labels", "-l", metavar="LABELS", help="Only devices that pods with these labels hold."
+        "--labels",
+        "-l",
+        metavar="LABELS",
+        help="Only devices that pods with these labels hold.",
+        rich_help_panel=INPUT,
     ),
 ]
 Class = Annotated[
-    str | None, Option("--class", metavar="NAME", help="Only devices of this DeviceClass.")
+    str | None,
+    Option(
+        "--class", metavar="NAME", help="Only devices of this DeviceClass.", rich_help_panel=ACTIONS
+    ),
 ]
 Cel = Annotated[
     str | None,
     Option(
-        "--cel", metavar="EXPRESSION", help="Only devices for which this CEL expression is true."
+        "--cel",
+        metavar="EXPRESSION",
+        help="Only devices for which this CEL expression is true.",
+        rich_help_panel=INPUT,
     ),
 ]
-OldCel = Annotated[str | None, Option("--selector", metavar="CEL", hidden=True)]
+OldCel = Annotated[
+    str | None, Option("--selector", metavar="CEL", hidden=True, rich_help_panel=INPUT)
+]
 SortBy = Annotated[
     str | None,
     Option(
-        "--sort-by", metavar="COLUMN", help="Sort the table by a column: its header in lower case."
+        "--sort-by",
+        metavar="COLUMN",
+        help="Sort the table by a column: its header in lower case.",
+        rich_help_panel=OUTPUT,
     ),
 ]
-NoHeaders = Annotated[bool, Option("--no-headers", help="Leave out the first line of the table.")]
+NoHeaders = Annotated[
+    bool,
+    Option("--no-headers", help="Leave out the first line of the table.", rich_help_panel=OUTPUT),
+]
 State = Annotated[
     str | None,
     Option(
@@ -101,6 +131,7 @@ State = Annotated[
         metavar="STATE,...",
         help=f"Only devices in these states: {', '.join(STATES)}.",
         autocompletion=completing.comma_list(lambda: STATES),
+        rich_help_panel=ACTIONS,
     ),
 ]
 By = Annotated[
@@ -110,6 +141,7 @@ By = Annotated[
         metavar="GROUP",
         help=f"Group the table by {', '.join(GROUPS)}.",
         autocompletion=completing.one_of(*GROUPS),
+        rich_help_panel=ACTIONS,
     ),
 ]
 Output = Annotated[str, common.output_option(FORMATS)]
@@ -118,9 +150,15 @@ ByAlignment = Annotated[
     Option(
         "--alignment",
         help="Show what is allocated by its share of the best alignment, the worst first.",
+        rich_help_panel=ACTIONS,
     ),
 ]
-Watch = Annotated[bool, Option("--watch", help="Show the table again whenever something changes.")]
+Watch = Annotated[
+    bool,
+    Option(
+        "--watch", help="Show the table again whenever something changes.", rich_help_panel=ACTIONS
+    ),
+]
 
 
 def command(

@@ -15,6 +15,7 @@ from typer import Argument, Exit, Option
 
 from dractl.capacity.suggest import largest, silent_drivers, suggest
 from dractl.cli import common, completing, terminal
+from dractl.cli.headings import ACTIONS, AGAINST, INPUT
 from dractl.cli.node import From, SysfsRoot, read_node
 from dractl.cluster.state import text_at
 from dractl.errors import InputError, Unsupported, UsageError
@@ -60,12 +61,16 @@ Hardware = Annotated[
         metavar="SPEC",
         help="Show a described machine, such as dgx-h100; as in `dractl render`, but one.",
         autocompletion=completing.known(completing.machines),
+        rich_help_panel=AGAINST,
     ),
 ]
 Save = Annotated[
     Path | None,
     Option(
-        "--save", metavar="FILE", help="Also write a snapshot, which --from reads on any machine."
+        "--save",
+        metavar="FILE",
+        help="Also write a snapshot, which --from reads on any machine.",
+        rich_help_panel=ACTIONS,
     ),
 ]
 Identity = Annotated[
@@ -73,6 +78,7 @@ Identity = Annotated[
     Option(
         "--with-identity",
         help="Keep host name, MAC and IP addresses and serial numbers in reports and snapshots.",
+        rich_help_panel=INPUT,
     ),
 ]
 Suggest = Annotated[
@@ -83,6 +89,7 @@ Suggest = Annotated[
         help="Print the claim with the closest alignment for a shape such as gpu=2,nic=1 or "
         "mig=7x1g.10gb, or with the one that it demands (gpu=2,nic=1@pcieRoot, @numaNode, @none); "
         "`largest`; or `all`, the usual shapes.",
+        rich_help_panel=ACTIONS,
     ),
 ]
 Diff = Annotated[
@@ -91,6 +98,7 @@ Diff = Annotated[
         "--diff",
         metavar="A B",
         help="Compare two machines by meaning, not by name; each is a snapshot, an archive, a directory or `local`.",
+        rich_help_panel=ACTIONS,
     ),
 ]
 Check = Annotated[
@@ -98,6 +106,7 @@ Check = Annotated[
     Option(
         "--check",
         help="Check that this node has everything DRA needs; exit code 1 if something is missing.",
+        rich_help_panel=ACTIONS,
     ),
 ]
 Cluster = Annotated[
@@ -105,6 +114,7 @@ Cluster = Annotated[
     Option(
         "--cluster",
         help="With --check: check the cluster through kubectl, and this machine if it is a node of it.",
+        rich_help_panel=ACTIONS,
     ),
 ]
 

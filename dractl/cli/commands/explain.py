@@ -9,6 +9,7 @@ from typer import Argument, Exit, Option
 
 from dractl.cli import common, completing, driver_options, source, terminal, watching
 from dractl.cli.app import MOST
+from dractl.cli.headings import ACTIONS, AGAINST, INPUT, TOOLS
 from dractl.cli.source import Cluster
 from dractl.cluster import ClusterState
 from dractl.cluster.kinds import check_namespace
@@ -61,12 +62,17 @@ Selector = Annotated[
         "-l",
         metavar="LABELS",
         help="Only subjects with these labels, like `kubectl get pods -l`.",
+        rich_help_panel=INPUT,
     ),
 ]
 Node = Annotated[
     str | None,
     Option(
-        "--node", metavar="NAME", help="Answer for this node only.", autocompletion=completing.nodes
+        "--node",
+        metavar="NAME",
+        help="Answer for this node only.",
+        autocompletion=completing.nodes,
+        rich_help_panel=AGAINST,
     ),
 ]
 Hardware = Annotated[
@@ -77,11 +83,17 @@ Hardware = Annotated[
         help="Show which described machines would serve it, and why others would not; as in "
         "`dractl render`. Of KIND/NAME the cluster is asked, of files it is not.",
         autocompletion=completing.comma_list(completing.machines),
+        rich_help_panel=AGAINST,
     ),
 ]
 NetworkDevices = Annotated[
     list[str] | None,
-    Option("--network-devices", metavar="FILE", help="Add pools of network-attached devices."),
+    Option(
+        "--network-devices",
+        metavar="FILE",
+        help="Add pools of network-attached devices.",
+        rich_help_panel=AGAINST,
+    ),
 ]
 Patch = Annotated[
     int,
@@ -90,13 +102,21 @@ Patch = Annotated[
         metavar="[N]",
         parser=common.number("--patch"),
         help="Print the first fix, or fix N, as a shell script of kubectl commands.",
+        rich_help_panel=ACTIONS,
     ),
 ]
 Output = Annotated[str, common.output_option(FORMATS)]
 Watch = Annotated[
-    bool, Option("--watch", help="Explain again whenever something that matters changes.")
+    bool,
+    Option(
+        "--watch",
+        help="Explain again whenever something that matters changes.",
+        rich_help_panel=ACTIONS,
+    ),
 ]
-ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 whatever the answer.")]
+ExitZero = Annotated[
+    bool, Option("--exit-zero", help="Exit with 0 whatever the answer.", rich_help_panel=TOOLS)
+]
 
 
 def command(

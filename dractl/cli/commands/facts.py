@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from dractl import facts
 from dractl.cli import common, terminal
+from dractl.cli.headings import ACTIONS, AGAINST
 from dractl.cli.source import Context, Kubeconfig
 from dractl.cluster.state import ClusterState
 from dractl.errors import UsageError
@@ -29,7 +30,12 @@ Files = Annotated[
     ),
 ]
 FromCluster = Annotated[
-    bool, Option("--cluster", help="Compare with what runs in the cluster of kubectl.")
+    bool,
+    Option(
+        "--cluster",
+        help="Compare with what runs in the cluster of kubectl.",
+        rich_help_panel=ACTIONS,
+    ),
 ]
 AsOf = Annotated[
     str | None,
@@ -37,6 +43,7 @@ AsOf = Annotated[
         "--as-of",
         metavar="DATE",
         help="Count ages from this date, such as 2026-11-22; default: today.",
+        rich_help_panel=AGAINST,
     ),
 ]
 Output = Annotated[str, common.output_option(FORMATS)]

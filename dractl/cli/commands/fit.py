@@ -15,6 +15,7 @@ from dractl.capacity.placing import without_handed_out
 from dractl.capacity.plugins import handed_out
 from dractl.capacity.shapes import is_shape, place_closest, shape_copies
 from dractl.cli import common, completing, driver_options, published, source, terminal
+from dractl.cli.headings import ACTIONS, AGAINST
 from dractl.cli.source import Cluster
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.podgroups import group_object
@@ -65,15 +66,22 @@ Replicas = Annotated[
         metavar="N",
         parser=common.number("--replicas"),
         help="Exit with 1 if fewer than N fit. Default: 1.",
+        rich_help_panel=ACTIONS,
     ),
 ]
-Pack = Annotated[bool, Option("--pack", help="Also find the maximum over all orders of placing.")]
+Pack = Annotated[
+    bool,
+    Option(
+        "--pack", help="Also find the maximum over all orders of placing.", rich_help_panel=ACTIONS
+    ),
+]
 Without = Annotated[
     list[str] | None,
     Option(
         "--without",
         metavar="KIND/[NS/]NAME",
         help="Answer as if this pod, node or claim were gone; repeatable.",
+        rich_help_panel=AGAINST,
     ),
 ]
 Add = Annotated[
@@ -84,6 +92,7 @@ Add = Annotated[
         help="Answer as if N more nodes existed: a slices file, a snapshot, or hardware such as "
         "dgx-h100*4 or 8xH100,4xnic; repeatable.",
         autocompletion=completing.comma_list(completing.machines),
+        rich_help_panel=AGAINST,
     ),
 ]
 Node = Annotated[
@@ -93,6 +102,7 @@ Node = Annotated[
         metavar="NAME",
         help="Place copies on this node only.",
         autocompletion=completing.nodes,
+        rich_help_panel=AGAINST,
     ),
 ]
 AlignedOnly = Annotated[
@@ -101,6 +111,7 @@ AlignedOnly = Annotated[
         "--aligned",
         help="Count only copies whose devices are as near to each other as their node allows while "
         "it is idle; with SHAPE@none, of those that the order of the devices makes.",
+        rich_help_panel=ACTIONS,
     ),
 ]
 TrustSlices = Annotated[
@@ -108,6 +119,7 @@ TrustSlices = Annotated[
     Option(
         "--trust-slices",
         help="Count as kube-scheduler does, also devices that a device plugin has handed out.",
+        rich_help_panel=AGAINST,
     ),
 ]
 More = Annotated[
@@ -123,6 +135,7 @@ Shapes = Annotated[
         metavar="NAME,...",
         help="Show a table of several shapes by node: gpu=2,nic=1;gpu=4@numaNode, or names with "
         "commas.",
+        rich_help_panel=ACTIONS,
     ),
 ]
 Output = Annotated[str, common.output_option(FORMATS)]

@@ -17,6 +17,7 @@ from typer import Argument, Exit, Option
 from dractl.cel_library import why_not
 from dractl.cli import common, completing, driver_options, fixing, terminal, watching
 from dractl.cli.app import MOST
+from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT, TOOLS
 from dractl.cli.rendering import kustomized, renderer
 from dractl.cli.terminal import notice
 from dractl.errors import InputError, Unsupported, UsageError
@@ -67,20 +68,33 @@ Paths = Annotated[
     ),
 ]
 Files = Annotated[
-    list[str] | None, Option("--filename", "-f", metavar="PATH", help="Same as PATH.")
+    list[str] | None,
+    Option("--filename", "-f", metavar="PATH", help="Same as PATH.", rich_help_panel=INPUT),
 ]
 StdinName = Annotated[
-    str, Option("--stdin-filename", metavar="NAME", help="Name of standard input in reports.")
+    str,
+    Option(
+        "--stdin-filename",
+        metavar="NAME",
+        help="Name of standard input in reports.",
+        rich_help_panel=INPUT,
+    ),
 ]
 Exclude = Annotated[
     list[str] | None,
-    Option("--exclude", metavar="PATTERN", help="Skip files, as in .gitignore; repeatable."),
+    Option(
+        "--exclude",
+        metavar="PATTERN",
+        help="Skip files, as in .gitignore; repeatable.",
+        rich_help_panel=INPUT,
+    ),
 ]
 ChangedFiles = Annotated[
     bool,
     Option(
         "--changed-files",
         help="PATHs are files that changed, as a hook passes them: skip what is excluded or not a Kubernetes object.",
+        rich_help_panel=INPUT,
     ),
 ]
 Render = Annotated[
@@ -88,6 +102,7 @@ Render = Annotated[
     Option(
         "--render/--no-render",
         help="Render charts with helm and kustomizations with kustomize or kubectl, if installed.",
+        rich_help_panel=INPUT,
     ),
 ]
 Gitignore = Annotated[
@@ -95,13 +110,20 @@ Gitignore = Annotated[
     Option(
         "--gitignore/--no-gitignore",
         help="Skip what git ignores below folders, node_modules, and Go's vendor.",
+        rich_help_panel=INPUT,
     ),
 ]
 FailOnEmpty = Annotated[
-    bool, Option("--fail-on-empty", help="Exit with 1 if there are no manifests.")
+    bool,
+    Option("--fail-on-empty", help="Exit with 1 if there are no manifests.", rich_help_panel=TOOLS),
 ]
 ShowFiles = Annotated[
-    bool, Option("--show-files", help="List the files that would be linted and exit.")
+    bool,
+    Option(
+        "--show-files",
+        help="List the files that would be linted and exit.",
+        rich_help_panel=ACTIONS,
+    ),
 ]
 Select = Annotated[
     list[str] | None,
@@ -110,6 +132,7 @@ Select = Annotated[
         metavar="CODES",
         help="Check only these rules: codes, names or prefixes (DRA7), comma-separated.",
         autocompletion=completing.comma_list(completing.rules),
+        rich_help_panel=ACTIONS,
     ),
 ]
 Ignore = Annotated[
@@ -119,6 +142,7 @@ Ignore = Annotated[
         metavar="CODES",
         help="Ignore these rules.",
         autocompletion=completing.comma_list(completing.rules),
+        rich_help_panel=ACTIONS,
     ),
 ]
 FailOn = Annotated[
@@ -128,10 +152,16 @@ FailOn = Annotated[
         metavar="SEVERITY",
         help="Lowest severity that sets exit code 1: error (default), warning or info.",
         autocompletion=completing.one_of(*SEVERITIES),
+        rich_help_panel=TOOLS,
     ),
 ]
 FailOnSkipped = Annotated[
-    bool, Option("--fail-on-skipped", help="Exit with 1 if a file was skipped, such as a template.")
+    bool,
+    Option(
+        "--fail-on-skipped",
+        help="Exit with 1 if a file was skipped, such as a template.",
+        rich_help_panel=TOOLS,
+    ),
 ]
 Baseline = Annotated[
     Path | None,
@@ -139,15 +169,19 @@ Baseline = Annotated[
         "--baseline",
         metavar="FILE",
         help="Hide findings already present in an earlier JSON report.",
+        rich_help_panel=ACTIONS,
     ),
 ]
-Statistics = Annotated[bool, Option("--statistics", help="Count the findings of each rule.")]
+Statistics = Annotated[
+    bool, Option("--statistics", help="Count the findings of each rule.", rich_help_panel=OUTPUT)
+]
 Devices = Annotated[
     list[str] | None,
     Option(
         "--devices",
         metavar="FILE|DIR|SNAPSHOT|local|cluster",
         help="Try selectors, constraints and capacities on these devices; repeatable.",
+        rich_help_panel=AGAINST,
     ),
 ]
 Hardware = Annotated[
@@ -157,6 +191,7 @@ Hardware = Annotated[
         metavar="SPEC,...",
         help="Try them on the devices of described machines, such as dgx-h100,p5.48xlarge; repeatable.",
         autocompletion=completing.comma_list(completing.machines),
+        rich_help_panel=AGAINST,
     ),
 ]
 For = Annotated[
@@ -166,15 +201,23 @@ For = Annotated[
         metavar="NAMES",
         help="Report what these refuse or cannot provision for: karpenter, cluster-autoscaler, kueue; comma-separated.",
         autocompletion=completing.comma_list(lambda: CONSUMERS),
+        rich_help_panel=AGAINST,
     ),
 ]
 FixFiles = Annotated[
-    bool, Option("--fix", help="Write the safe fixes to the files; report what remains.")
+    bool,
+    Option(
+        "--fix",
+        help="Write the safe fixes to the files; report what remains.",
+        rich_help_panel=ACTIONS,
+    ),
 ]
 UnsafeFixes = Annotated[
     bool,
     Option(
-        "--unsafe-fixes", help="With --fix or --diff: also apply fixes that may change the meaning."
+        "--unsafe-fixes",
+        help="With --fix or --diff: also apply fixes that may change the meaning.",
+        rich_help_panel=ACTIONS,
     ),
 ]
 AddIgnore = Annotated[
@@ -182,13 +225,24 @@ AddIgnore = Annotated[
     Option(
         "--add-ignore",
         help="Write a comment `# dractl: ignore[CODE]` for each finding; report what remains.",
+        rich_help_panel=ACTIONS,
     ),
 ]
 Diff = Annotated[
-    bool, Option("--diff", help="Show what --fix or --add-ignore would change; change nothing.")
+    bool,
+    Option(
+        "--diff",
+        help="Show what --fix or --add-ignore would change; change nothing.",
+        rich_help_panel=ACTIONS,
+    ),
 ]
 Watch = Annotated[
-    bool, Option("--watch", help="Lint again whenever a file changes, until interrupted.")
+    bool,
+    Option(
+        "--watch",
+        help="Lint again whenever a file changes, until interrupted.",
+        rich_help_panel=ACTIONS,
+    ),
 ]
 Jobs = Annotated[
     int | None,
@@ -198,10 +252,16 @@ Jobs = Annotated[
         parser=common.number("--jobs"),
         metavar="N",
         help="Processes for many files; default: one for each CPU.",
+        rich_help_panel=TOOLS,
     ),
 ]
-NoCache = Annotated[bool, Option("--no-cache", help="Do not read or write cached reports.")]
-ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 even if there are findings.")]
+NoCache = Annotated[
+    bool, Option("--no-cache", help="Do not read or write cached reports.", rich_help_panel=TOOLS)
+]
+ExitZero = Annotated[
+    bool,
+    Option("--exit-zero", help="Exit with 0 even if there are findings.", rich_help_panel=TOOLS),
+]
 Output = Annotated[
     list[str] | None,
     Option(
@@ -210,6 +270,7 @@ Output = Annotated[
         metavar="FORMAT[=FILE]",
         help=f"{', '.join(FORMATS)}; repeatable with =FILE.",
         autocompletion=completing.one_of(*FORMATS),
+        rich_help_panel=OUTPUT,
     ),
 ]
 

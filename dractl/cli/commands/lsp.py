@@ -14,6 +14,7 @@ from dractl import __version__, editing
 from dractl.cel_library import why_not
 from dractl.cli import common
 from dractl.cli.commands.lint import cache_folder, selection
+from dractl.cli.headings import ACTIONS, OUTPUT
 from dractl.cli.rendering import kustomized
 from dractl.editing import Range
 from dractl.editing.places import split_lines
@@ -35,12 +36,16 @@ if TYPE_CHECKING:
 
 UnsafeFixes = Annotated[
     bool,
-    Option("--unsafe-fixes", help="Also offer fixes that may change the meaning as quick fixes."),
+    Option(
+        "--unsafe-fixes",
+        help="Also offer fixes that may change the meaning as quick fixes.",
+        rich_help_panel=ACTIONS,
+    ),
 ]
 
-Quiet = Annotated[bool, Option("--quiet", "-q", hidden=True)]
-Verbose = Annotated[int, Option("--verbose", "-v", count=True, hidden=True)]
-Color = Annotated[str, Option("--color", hidden=True)]
+Quiet = Annotated[bool, Option("--quiet", "-q", hidden=True, rich_help_panel=OUTPUT)]
+Verbose = Annotated[int, Option("--verbose", "-v", count=True, hidden=True, rich_help_panel=OUTPUT)]
+Color = Annotated[str, Option("--color", hidden=True, rich_help_panel=OUTPUT)]
 
 
 def command(

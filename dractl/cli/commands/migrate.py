@@ -10,6 +10,7 @@ from typer import Argument, Exit, Option
 
 from dractl.cli import common, fixing, terminal
 from dractl.cli.fixing import FileChange
+from dractl.cli.headings import ACTIONS, INPUT
 from dractl.errors import InputError, UsageError
 from dractl.facts import current
 from dractl.garbage import without_collecting
@@ -32,12 +33,16 @@ Paths = Annotated[
     list[str],
     Argument(metavar="PATH...", help="Files, folders; - for standard input.", show_default=False),
 ]
-Write = Annotated[bool, Option("--write", help="Write the files instead of showing the diff.")]
+Write = Annotated[
+    bool,
+    Option("--write", help="Write the files instead of showing the diff.", rich_help_panel=ACTIONS),
+]
 KeepRequests = Annotated[
     bool,
     Option(
         "--keep-requests",
         help="Print DeviceClasses with extendedResourceName; leave the manifests alone.",
+        rich_help_panel=ACTIONS,
     ),
 ]
 Tolerate = Annotated[
@@ -45,11 +50,17 @@ Tolerate = Annotated[
     Option(
         "--tolerate",
         help="Add the tolerations that the admission plugin ExtendedResourceToleration adds for extended resources.",
+        rich_help_panel=ACTIONS,
     ),
 ]
 Exclude = Annotated[
     list[str] | None,
-    Option("--exclude", metavar="PATTERN", help="Skip files, as in .gitignore; repeatable."),
+    Option(
+        "--exclude",
+        metavar="PATTERN",
+        help="Skip files, as in .gitignore; repeatable.",
+        rich_help_panel=INPUT,
+    ),
 ]
 Output = Annotated[str, common.output_option(FORMATS)]
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from typer import Exit, Option
 
 from dractl.cli import common, completing, driver_options, published, terminal
+from dractl.cli.headings import ACTIONS, AGAINST
 from dractl.cli.node import From, SysfsRoot, read_node
 from dractl.drivers import Options, Rendering, by_default, compare, render
 from dractl.drivers.registry import ONLY_NAMED
@@ -41,10 +42,17 @@ Driver = Annotated[
         f"{', '.join(one for one in ONLY_NAMED if not one.endswith(_EXAMPLE))} and the example drivers "
         f"{', '.join(one for one in ONLY_NAMED if one.endswith(_EXAMPLE))}.",
         autocompletion=completing.comma_list(completing.drivers),
+        rich_help_panel=AGAINST,
     ),
 ]
 NodeName = Annotated[
-    str | None, Option("--node-name", metavar="NAME", help="Node that the slices belong to.")
+    str | None,
+    Option(
+        "--node-name",
+        metavar="NAME",
+        help="Node that the slices belong to.",
+        rich_help_panel=AGAINST,
+    ),
 ]
 Hardware = Annotated[
     list[str] | None,
@@ -54,10 +62,16 @@ Hardware = Annotated[
         help="Described machines: a name (p5.48xlarge, dgx-h100), a line (8xH100,8xnic,cpus=64), "
         "or a YAML file; *N for N nodes of one; repeatable.",
         autocompletion=completing.comma_list(completing.machines),
+        rich_help_panel=AGAINST,
     ),
 ]
 ListHardware = Annotated[
-    bool, Option("--list-hardware", help="List the machines that --hardware knows by name.")
+    bool,
+    Option(
+        "--list-hardware",
+        help="List the machines that --hardware knows by name.",
+        rich_help_panel=AGAINST,
+    ),
 ]
 NetworkDevices = Annotated[
     list[str] | None,
@@ -65,6 +79,7 @@ NetworkDevices = Annotated[
         "--network-devices",
         metavar="FILE",
         help="Also render these network-attached pools (alone if no machine is given).",
+        rich_help_panel=AGAINST,
     ),
 ]
 Nodes = Annotated[
@@ -74,10 +89,16 @@ Nodes = Annotated[
         metavar="N",
         parser=common.number("--nodes", 1, MAX_NODES),
         help="Render N nodes of this hardware: NAME-1 to NAME-N.",
+        rich_help_panel=AGAINST,
     ),
 ]
 DeviceClasses = Annotated[
-    bool, Option("--device-classes", help="Also print the DeviceClasses of the drivers.")
+    bool,
+    Option(
+        "--device-classes",
+        help="Also print the DeviceClasses of the drivers.",
+        rich_help_panel=ACTIONS,
+    ),
 ]
 Diff = Annotated[
     str | None,
@@ -85,6 +106,7 @@ Diff = Annotated[
         "--diff",
         metavar="FILE|-|cluster",
         help="Compare with published slices; exit code 1 if they differ.",
+        rich_help_panel=ACTIONS,
     ),
 ]
 

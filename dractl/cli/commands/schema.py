@@ -5,6 +5,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from dractl.cli import common, completing, terminal
+from dractl.cli.headings import AGAINST
 from dractl.errors import UsageError
 from dractl.model.nearest import nearest
 from dractl.model.releases import NEWEST, RELEASES
@@ -27,6 +28,7 @@ Release = Annotated[
         metavar="1.NN",
         help="Release of an API kind.",
         autocompletion=completing.known(completing.releases),
+        rich_help_panel=AGAINST,
     ),
 ]
 

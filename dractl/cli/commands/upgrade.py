@@ -10,6 +10,7 @@ from typer import Argument, Exit, Option
 
 from dractl.cel import require
 from dractl.cli import common, completing, driver_options, source, terminal
+from dractl.cli.headings import ACTIONS, AGAINST, OUTPUT
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import text_at
 from dractl.errors import InputError, UsageError
@@ -45,10 +46,22 @@ Paths = Annotated[
     ),
 ]
 To = Annotated[
-    str, Option("--to", metavar="1.NN", help="Release to upgrade to. Default: the newest known.")
+    str,
+    Option(
+        "--to",
+        metavar="1.NN",
+        help="Release to upgrade to. Default: the newest known.",
+        rich_help_panel=AGAINST,
+    ),
 ]
 From = Annotated[
-    str | None, Option("--from", metavar="1.NN", help="Present release. Default: the cluster's.")
+    str | None,
+    Option(
+        "--from",
+        metavar="1.NN",
+        help="Present release. Default: the cluster's.",
+        rich_help_panel=AGAINST,
+    ),
 ]
 Hardware = Annotated[
     list[str] | None,
@@ -57,6 +70,7 @@ Hardware = Annotated[
         metavar="SPEC[*N],...",
         help="Machines of nodes, such as dgx-h100, or their snapshots; repeatable.",
         autocompletion=completing.comma_list(completing.machines),
+        rich_help_panel=AGAINST,
     ),
 ]
 DriverVersion = Annotated[
@@ -65,18 +79,31 @@ DriverVersion = Annotated[
         "--driver-version",
         metavar="DRIVER=VERSION",
         help="Upgrade this driver, too; DRIVER=PRESENT..VERSION.",
+        rich_help_panel=AGAINST,
     ),
 ]
 SafeFixes = Annotated[
     bool,
     Option(
-        "--fix", help="Write lint's safe fixes of what breaks to the manifests; report the rest."
+        "--fix",
+        help="Write lint's safe fixes of what breaks to the manifests; report the rest.",
+        rich_help_panel=ACTIONS,
     ),
 ]
 UnsafeFixes = Annotated[
-    bool, Option("--unsafe-fixes", help="With --fix: also apply fixes that may change the meaning.")
+    bool,
+    Option(
+        "--unsafe-fixes",
+        help="With --fix: also apply fixes that may change the meaning.",
+        rich_help_panel=ACTIONS,
+    ),
 ]
-Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+Output = Annotated[
+    str,
+    Option(
+        "--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".", rich_help_panel=OUTPUT
+    ),
+]
 
 
 def command(
