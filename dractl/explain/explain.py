@@ -25,8 +25,8 @@ from dractl.explain.context import Case, case_of
 from dractl.explain.diagnosis.gangs import NO_GANG, GangDiagnosis, diagnose_gang
 from dractl.explain.diagnosis.pods import steps_for_orphaned_slices
 from dractl.explain.fixes import FixProblem, FixResult, corrections, find_fixes
-from dractl.explain.fixes.candidates import Company
-from dractl.explain.fixes.gangs import of_other_pod
+from dractl.explain.fixes.candidates import GangContext
+from dractl.explain.fixes.gangs import name_changed_pod
 from dractl.explain.fixes.owners import Owners
 from dractl.explain.fleet import node_report, stuck_pods
 from dractl.explain.inquire import Inquiry, InquiryResult
@@ -251,27 +251,27 @@ class Explainer:
         if not diagnosis.attempted.compares:
             problem = FixProblem(case, causes, Owners(self.state, question.key, question.value))
             return FixResult(next=corrections(problem) if self.options.fixes else ())
-        company = None
+        gang = None
         if group_object(question.value) is not None and question.kind == "Pod":
-            company = Company(self.state, question, self._starts(question))
+            gang = GangContext(self.state, question, self._starts(question))
         if group.case is not None and conclusion.causes[0] is group.causes[0]:
             case = group.case
-        result = self._search(case, causes, company)
+        result = self._search(case, causes, gang)
         only_node, stopped = self.options.node, case.question
         fixes = tuple(f for f in result.fixes if only_node is None or only_node in f.nodes)
         if stopped.key != question.key:
-            fixes = tuple(of_other_pod(fix, stopped.key) for fix in fixes)
+            fixes = tuple(name_changed_pod(fix, stopped.key) for fix in fixes)
         return replace(
             result, fixes=tuple(replace(f, rank=rank) for rank, f in enumerate(fixes, 1))
         )
 
     def _search(
-        self, case: Case, causes: tuple[Cause, ...], company: Company | None = None
+        self, case: Case, causes: tuple[Cause, ...], gang: GangContext | None = None
     ) -> FixResult:
         if not self.options.fixes:
             return FixResult()
         problem = FixProblem(
-            case, causes, Owners(self.state, case.question.key, case.question.value), company
+            case, causes, Owners(self.state, case.question.key, case.question.value), gang
         )
         return find_fixes(problem, self.options.fixes, self._explain_after_change)
 

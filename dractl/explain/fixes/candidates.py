@@ -25,7 +25,7 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.verdict import NodeVerdict
 
-SUCH = "if such devices will do"  # the effect of asking for something else
+SUBSTITUTE_EFFECT = "if such devices will do"  # the effect of asking for something else
 
 
 # What a fix is about.
@@ -42,12 +42,12 @@ class FixSlot(Struct, frozen=True):
     apart."""
 
     topic: Topic
-    of: str = ""
+    detail: str = ""
 
 
 # What a change touches, the smallest first.
 OWN, POD, OTHER, POLICY, NODE, SETTING = range(6)
-_TOUCHES = {
+_REACH_BY_KIND = {
     "ResourceClaim": OWN,
     "ResourceClaimTemplate": OWN,
     "Pod": POD,
@@ -83,8 +83,8 @@ class Candidate(Struct, frozen=True):
     effect: str = ""
     degree: int = 0
     features: Features | None = None
-    unless: tuple[FixSlot | Topic, ...] = ()
-    tried: tuple[Change, ...] = ()
+    superseded_by: tuple[FixSlot | Topic, ...] = ()
+    consequences: tuple[Change, ...] = ()
     chance: tuple[Change, ...] = ()
     corrects: bool = False
     reluctant: bool = False
@@ -93,13 +93,15 @@ class Candidate(Struct, frozen=True):
     @property
     def trial(self) -> tuple[Change, ...]:
         """The changes with which it is verified."""
-        return self.tried or self.changes
+        return self.consequences or self.changes
 
     @property
     def size(self) -> tuple[int, ...]:
         """Preference, pods of others that end, changes, operations, what they touch, degree: smaller is shown first."""
         operations = sum(len(c.operations) if isinstance(c, Patch) else 1 for c in self.changes)
-        touched = max(map(touches, self.changes), default=SETTING if not self.corrects else OWN)
+        touched = max(
+            map(measure_reach, self.changes), default=SETTING if not self.corrects else OWN
+        )
         ended = sum(isinstance(c, Delete) and c.target.startswith("Pod/") for c in self.trial)
         ended = (
             ended if self.preference in (Preference.END, Preference.LAST, Preference.OUTAGE) else 0
@@ -107,26 +109,26 @@ class Candidate(Struct, frozen=True):
         return (self.preference, ended, len(self.changes), operations, touched, self.degree)
 
 
-def touches(change: Change) -> int:
+def measure_reach(change: Change) -> int:
     match change:
         case Patch(target):
-            return _TOUCHES.get(parse_target(target)[0], SETTING)
+            return _REACH_BY_KIND.get(parse_target(target)[0], SETTING)
         case Delete(target):
             kind = parse_target(target)[0]
-            return OTHER if kind in ("Pod", "ResourceClaim") else _TOUCHES.get(kind, SETTING)
+            return OTHER if kind in ("Pod", "ResourceClaim") else _REACH_BY_KIND.get(kind, SETTING)
         case Create(value):
-            return _TOUCHES.get(str(value.get("kind")), SETTING)
+            return _REACH_BY_KIND.get(str(value.get("kind")), SETTING)
 
 
-def own_first(parts: Iterable[Candidate]) -> list[Candidate]:
+def order_parts(parts: Iterable[Candidate]) -> list[Candidate]:
     """The parts of one fix in the order in which they are named: what the pod asks for before what keeps it from the
     nodes that have it."""
     return sorted(
-        parts, key=lambda c: (max(map(touches, c.changes), default=SETTING), -c.preference)
+        parts, key=lambda c: (max(map(measure_reach, c.changes), default=SETTING), -c.preference)
     )
 
 
-def joint(parts: Iterable[Candidate]) -> Candidate:
+def combine(parts: Iterable[Candidate]) -> Candidate:
     """One candidate of several, without what two of them do."""
     each: list[Candidate] = []
     for single in (single for part in parts for single in part.parts or (part,)):
@@ -134,10 +136,10 @@ def joint(parts: Iterable[Candidate]) -> Candidate:
     if len(each) == 1:
         return each[0]
     changes: tuple[Change, ...] = ()
-    tried: tuple[Change, ...] = ()
+    consequences: tuple[Change, ...] = ()
     for part in each:
-        changes += without(part.changes, changes)
-        tried += without(part.trial, tried)
+        changes += subtract_changes(part.changes, changes)
+        consequences += subtract_changes(part.trial, consequences)
     return Candidate(
         ", and ".join(dict.fromkeys(part.title for part in each)),
         changes,
@@ -146,13 +148,13 @@ def joint(parts: Iterable[Candidate]) -> Candidate:
         effect="; ".join(
             dict.fromkeys(filter(None, (e for part in each for e in part.effect.split("; "))))
         ),
-        unless=tuple(part.slot.topic for part in each),
-        tried=tried if tried != changes else (),
+        superseded_by=tuple(part.slot.topic for part in each),
+        consequences=consequences if consequences != changes else (),
         parts=tuple(each),
     )
 
 
-def without(later: Iterable[Change], earlier: Sequence[Change]) -> tuple[Change, ...]:
+def subtract_changes(later: Iterable[Change], earlier: Sequence[Change]) -> tuple[Change, ...]:
     """The later changes without the operations that earlier ones make already."""
     done = [(c.target, o) for c in earlier if isinstance(c, Patch) for o in c.operations]
     left: list[Change] = []
@@ -165,7 +167,7 @@ def without(later: Iterable[Change], earlier: Sequence[Change]) -> tuple[Change,
     return tuple(left)
 
 
-class Company(Struct, frozen=True):
+class GangContext(Struct, frozen=True):
     """The group of a pod that kube-scheduler places with others: ``state`` is the cluster as it is, ``question`` is
     about the pod, and ``starts`` says whether the group would start in another cluster."""
 
@@ -182,7 +184,7 @@ class FixProblem(Struct, frozen=True):
     case: Case
     causes: tuple[Cause, ...]
     owners: Owners
-    group: Company | None = None
+    gang: GangContext | None = None
 
     @property
     def question(self) -> Question:
@@ -194,19 +196,19 @@ class FixProblem(Struct, frozen=True):
 
     @property
     def state(self) -> ClusterState:
-        return self.case.state if self.group is None else self.group.state
+        return self.case.state if self.gang is None else self.gang.state
 
     @property
-    def asked(self) -> Question:
+    def subject_question(self) -> Question:
         """The subject that must fit after a fix: the one asked about, even if the case is another pod of its group."""
-        return self.case.question if self.group is None else self.group.question
+        return self.case.question if self.gang is None else self.gang.question
 
     @property
     def claims(self) -> tuple[PodClaim, ...]:
         return tuple(self.case.claims.values())
 
     @property
-    def first(self) -> Cause:
+    def headline_cause(self) -> Cause:
         """The cause that is named first."""
         return next((c for c in self.causes if not isinstance(c, Mixed)), self.causes[0])
 
@@ -232,24 +234,24 @@ class FixProblem(Struct, frozen=True):
             for request in survey.requests if survey else ():
                 yield verdict, request
 
-    def called(self, ref: RequestRef) -> str:
+    def request_name(self, ref: RequestRef) -> str:
         """``request gpu``; with its claim's name where the pod has several."""
         return self.case.names.request(ref)
 
-    def written(self, ref: RequestRef | None) -> Written[Request] | None:
+    def editable_request(self, ref: RequestRef | None) -> EditablePart[Request] | None:
         """A request, or an alternative of one, as it is written; None where nobody can change it."""
         claim = None if ref is None else self.case.claims.get(ref.claim)
         view = None if claim is None else self._claim(claim)
         request = None if view is None else view.request(str(ref))
-        return None if view is None or request is None else Written(view.subject, request)
+        return None if view is None or request is None else EditablePart(view.subject, request)
 
-    def constraints(self, claim: PodClaim) -> list[Written[Constraint]]:
+    def editable_constraints(self, claim: PodClaim) -> list[EditablePart[Constraint]]:
         """A claim's constraints as they are written; none where nobody can change them."""
         view = self._claim(claim)
         return (
             []
             if view is None
-            else [Written(view.subject, constraint) for constraint in view.constraints]
+            else [EditablePart(view.subject, constraint) for constraint in view.constraints]
         )
 
     def _claim(self, claim: PodClaim) -> Claim[str] | None:
@@ -258,7 +260,7 @@ class FixProblem(Struct, frozen=True):
         target, prefix = claim.editable.target, claim.editable.path
         return Claim.of(target, self.state.get(*parse_target(target)) or {}, prefix)
 
-    def reference(self, pod_claim: str | None) -> tuple[int, Raw] | None:
+    def claim_reference(self, pod_claim: str | None) -> tuple[int, Raw] | None:
         """The entry of the pod's ``spec.resourceClaims`` with a name, and its index."""
         entries = enumerate(maps_at(self.question.value, "spec", "resourceClaims"))
         return next(((i, r) for i, r in entries if text_at(r, "name") == pod_claim), None)
@@ -267,7 +269,7 @@ class FixProblem(Struct, frozen=True):
 Part = TypeVar("Part", Request, Constraint)
 
 
-class Written(Struct, Generic[Part], frozen=True):
+class EditablePart(Struct, Generic[Part], frozen=True):
     """A request or constraint as people wrote it, in the object ``target``; and patches of it."""
 
     target: str
@@ -293,22 +295,22 @@ class Written(Struct, Generic[Part], frozen=True):
 
 # -- the makers of fixes, and the causes that they are for; importing a module registers its makers --
 
-ForCause = Callable[[FixProblem, Any], Iterator[Candidate]]
-Once = Callable[[FixProblem], Iterator[Candidate]]
+CauseMaker = Callable[[FixProblem, Any], Iterator[Candidate]]
+ProblemMaker = Callable[[FixProblem], Iterator[Candidate]]
 
 
-F = TypeVar("F", bound="ForCause")
-G = TypeVar("G", bound="Once")
+F = TypeVar("F", bound="CauseMaker")
+G = TypeVar("G", bound="ProblemMaker")
 
-_BY_CAUSE: list[tuple[tuple[type[Cause], ...], ForCause]] = []
-_ONCE: list[tuple[tuple[type[Cause], ...], Once]] = []
+_CAUSE_MAKERS: list[tuple[tuple[type[Cause], ...], CauseMaker]] = []
+_PROBLEM_MAKERS: list[tuple[tuple[type[Cause], ...], ProblemMaker]] = []
 
 
 def fix_for(*causes: type[Cause]) -> Callable[[F], F]:
     """Registers a maker that is called with the problem and each cause of these classes."""
 
     def register(maker: F) -> F:
-        _BY_CAUSE.append((causes, maker))
+        _CAUSE_MAKERS.append((causes, maker))
         return maker
 
     return register
@@ -319,18 +321,18 @@ def fix_once_for(*causes: type[Cause]) -> Callable[[G], G]:
     together."""
 
     def register(maker: G) -> G:
-        _ONCE.append((causes, maker))
+        _PROBLEM_MAKERS.append((causes, maker))
         return maker
 
     return register
 
 
-def candidates(problem: FixProblem) -> Iterator[Candidate]:
+def make_candidates(problem: FixProblem) -> Iterator[Candidate]:
     """Every candidate for the causes of a problem."""
-    for classes, once in _ONCE:
+    for classes, once in _PROBLEM_MAKERS:
         if any(isinstance(cause, classes) for cause in problem.causes):
             yield from once(problem)
-    for classes, maker in _BY_CAUSE:
+    for classes, maker in _CAUSE_MAKERS:
         for cause in problem.causes:
             if isinstance(cause, classes):
                 yield from maker(problem, cause)

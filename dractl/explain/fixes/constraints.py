@@ -6,10 +6,10 @@ from dractl.cluster.changes import Patch
 from dractl.cluster.state import maps_at, text_at
 from dractl.explain.fixes.candidates import (
     Candidate,
+    EditablePart,
     FixProblem,
     FixSlot,
     Topic,
-    Written,
     fix_once_for,
 )
 from dractl.explain.fixes.edits import Operation, remove
@@ -20,35 +20,42 @@ from dractl.explain.reasons.scheduling import SchedulerError, TimeoutRisk, Upstr
 from dractl.objects import Constraint
 from dractl.scheduler.claims import PodClaim
 
-_COARSER = {
+_COARSER_ATTRIBUTES = {
     "resource.kubernetes.io/pcieRoot": ("resource.kubernetes.io/numaNode",),
     "resource.kubernetes.io/numaNode": ("resource.kubernetes.io/cpuSocketID",),
 }
 
 
 @fix_once_for(OfRequest, OfRequests, SchedulerError, TimeoutRisk, UpstreamBug)
-def relax(problem: FixProblem) -> Iterator[Candidate]:
+def relax_constraints(problem: FixProblem) -> Iterator[Candidate]:
     """Every way to relax every constraint of the claims that cannot be allocated."""
     for claim in problem.claims:
-        constraints = problem.constraints(claim) if not claim.allocated else []
+        constraints = problem.editable_constraints(claim) if not claim.allocated else []
         for index, written in enumerate(constraints):
             kind, attribute = written.part.kind, written.part.attribute
             where = f"{written.target} {index}"
-            for other in _others(problem, attribute):
-                corrects = other in _nearest(problem, attribute)
+            for other in _alternative_attributes(problem, attribute):
+                corrects = other in _nearest_published(problem, attribute)
                 yield Candidate(
-                    f"change the {_name(attribute)} constraint to {other}",
+                    f"change the {_short_name(attribute)} constraint to {other}",
                     (written.put(kind, value=other),),
                     FixSlot(Topic.CONSTRAINT, f"{where} attribute"),
                     Preference.CORRECT if corrects else Preference.LESS,
-                    effect="" if corrects else f"the devices then share only the {_name(other)}",
+                    effect=""
+                    if corrects
+                    else f"the devices then share only the {_short_name(other)}",
                     corrects=corrects,
                 )
-            yield from _fewer(claim, written, where)
+            yield from _limit_requests(claim, written, where)
             removed = written.part.path if len(constraints) > 1 else written.part.path[:-1]
             yield Candidate(
-                f"remove the {_name(attribute)} constraint",
-                (Patch(written.target, (remove(*removed), *_unused(claim, constraints, index))),),
+                f"remove the {_short_name(attribute)} constraint",
+                (
+                    Patch(
+                        written.target,
+                        (remove(*removed), *_remove_unused_attributes(claim, constraints, index)),
+                    ),
+                ),
                 FixSlot(Topic.CONSTRAINT, f"{where} removed"),
                 Preference.DROP,
                 effect="the devices may not be aligned"
@@ -57,8 +64,8 @@ def relax(problem: FixProblem) -> Iterator[Candidate]:
             )
 
 
-def _unused(
-    claim: PodClaim, constraints: Sequence[Written[Constraint]], index: int
+def _remove_unused_attributes(
+    claim: PodClaim, constraints: Sequence[EditablePart[Constraint]], index: int
 ) -> Iterator[Operation]:
     """Removals of the derived attributes that only this constraint reads: the API server wants each to be read."""
     own = constraints[index].part
@@ -79,7 +86,7 @@ def _unused(
                 yield remove(*path) if len(derived) == 1 else remove(*path, there[0])
 
 
-def _nearest(problem: FixProblem, attribute: str) -> list[str]:
+def _nearest_published(problem: FixProblem, attribute: str) -> list[str]:
     """The published names that a constraint's attribute was probably meant to be."""
     missing = [
         c for c in problem.causes if isinstance(c, AttributeMissing) and c.attribute == attribute
@@ -91,10 +98,10 @@ def _nearest(problem: FixProblem, attribute: str) -> list[str]:
     ]
 
 
-def _others(problem: FixProblem, attribute: str) -> Iterator[str]:
+def _alternative_attributes(problem: FixProblem, attribute: str) -> Iterator[str]:
     """Attributes to constrain by instead."""
-    yield from _COARSER.get(attribute, ())
-    yield from _nearest(problem, attribute)
+    yield from _COARSER_ATTRIBUTES.get(attribute, ())
+    yield from _nearest_published(problem, attribute)
     if any(
         isinstance(c, AttributeMissing | AttributeType) and c.attribute == attribute
         for c in problem.causes
@@ -104,7 +111,9 @@ def _others(problem: FixProblem, attribute: str) -> Iterator[str]:
                 yield standard
 
 
-def _fewer(claim: PodClaim, written: Written[Constraint], where: str) -> Iterator[Candidate]:
+def _limit_requests(
+    claim: PodClaim, written: EditablePart[Constraint], where: str
+) -> Iterator[Candidate]:
     """The constraint over fewer requests, or over one alternative of a request only."""
     if claim.claim is None:
         return
@@ -113,7 +122,7 @@ def _fewer(claim: PodClaim, written: Written[Constraint], where: str) -> Iterato
 
     def candidate(left: list[str], to: str, degree: int) -> Candidate:
         return Candidate(
-            f"limit the {_name(written.part.attribute)} constraint to {to}",
+            f"limit the {_short_name(written.part.attribute)} constraint to {to}",
             (written.put("requests", value=left),),
             FixSlot(Topic.CONSTRAINT, f"{where} requests"),
             Preference.RELAX,
@@ -133,5 +142,5 @@ def _fewer(claim: PodClaim, written: Written[Constraint], where: str) -> Iterato
             yield candidate(left, f"request{'s' if len(left) > 1 else ''} {', '.join(left)}", 1)
 
 
-def _name(attribute: str) -> str:
+def _short_name(attribute: str) -> str:
     return attribute.rpartition("/")[2]

@@ -20,12 +20,14 @@ from dractl.explain.fixes.preference import Preference
 from dractl.model import Quantity
 from dractl.model.nearest import nearest
 
-_VERSION = re.compile(r"v?(\d+(?:\.\d+){0,2})")
-_PROFILE = re.compile(r"(\d+)g\.(\d+)gb")
-_DEFAULTS = {"int": "-1", "bool": "false", "string": "''", "version": "semver('0.0.0')"}
-_LISTS = ("bools", "ints", "strings", "versions")
-_MOST = 3  # values that are tried
-_SHORT = 3  # letters and digits of a value that is too short to be the beginning of another
+_SHORT_VERSION = re.compile(r"v?(\d+(?:\.\d+){0,2})")
+_MIG_PROFILE = re.compile(r"(\d+)g\.(\d+)gb")
+_DEFAULT_LITERALS = {"int": "-1", "bool": "false", "string": "''", "version": "semver('0.0.0')"}
+_LIST_TYPES = ("bools", "ints", "strings", "versions")
+_MAX_SUBSTITUTES = 3  # values that are tried
+_MAX_AMBIGUOUS_LENGTH = (
+    3  # letters and digits of a value that is too short to be the beginning of another
+)
 
 
 class Rewrite(Struct, frozen=True):
@@ -39,49 +41,49 @@ class Rewrite(Struct, frozen=True):
     corrects: bool = False
     variant: bool = False
 
-    def within(self, whole: str, part: Excerpt) -> Rewrite:
+    def apply_to(self, whole: str, part: Excerpt) -> Rewrite:
         """The same edit of the whole expression that the condition is part of."""
         return replace(self, text=whole[: part.start] + self.text + whole[part.end :])
 
 
-def corrections(devices: Devices, text: str, lost: Sequence[DeviceID]) -> Iterator[Rewrite]:
+def correct_condition(devices: Devices, text: str, lost: Sequence[DeviceID]) -> Iterator[Rewrite]:
     """Other texts for one condition that is false, or fails, on the devices ``lost``."""
     program = reading(text)
     compared = {found.lookup: found for found in program.comparisons if found.default is None}
-    yield from _versions(text)
-    yield from _anchors(text)
+    yield from _complete_versions(text)
+    yield from _loosen_patterns(text)
     seen = [
         selectors.value_of(devices, device, lookup)
         for lookup in program.lookups
         if lookup.name
         for device in lost
     ]
-    yield from _cases(text, list(dict.fromkeys(v for v in seen if v is not None)))
+    yield from _correct_case(text, list(dict.fromkeys(v for v in seen if v is not None)))
     for found in program.comparisons:
         if found.lookup is None and found.operator in ("==", "in"):
-            yield from _driver(text, found, lost)
+            yield from _correct_driver(text, found, lost)
     for lookup in program.lookups:
         values = (
             [selectors.value_of(devices, device, lookup) for device in lost] if lookup.name else []
         )
         present = [v for v in values if v is not None]
         if lookup.name and not present:
-            yield from _other_map(devices, text, lookup, compared.get(lookup), lost)
+            yield from _swap_maps(devices, text, lookup, compared.get(lookup), lost)
         if present and len(present) == len(values) and lookup in compared:
-            kind = _type(devices, lost, lookup)
-            yield from _values(text, compared[lookup], lookup, kind, present)
+            kind = _attribute_type(devices, lost, lookup)
+            yield from _correct_value(text, compared[lookup], lookup, kind, present)
         if (
             lookup.kind == "attributes"
             and lookup.name
             and not lookup.tested
             and len(present) < len(values)
         ):
-            yield from _either_name(devices, text, lookup, lost)
-            for guarded in _guarded(devices, text, lookup):
+            yield from _accept_both_names(devices, text, lookup, lost)
+            for guarded in _guard_lookup(devices, text, lookup):
                 yield Rewrite(f"guard {lookup.name}, which some devices lack,", guarded, degree=1)
 
 
-def renamed(text: str, wrong: Lookup, right: str) -> str:
+def rename_lookup(text: str, wrong: Lookup, right: str) -> str:
     """An expression with a name corrected wherever it is looked up: the domain, or domain and name."""
     domain, _, name = right.partition("/")
     places = {
@@ -101,7 +103,7 @@ def renamed(text: str, wrong: Lookup, right: str) -> str:
 # -- literals by themselves --
 
 
-def _versions(text: str) -> Iterator[Rewrite]:
+def _complete_versions(text: str) -> Iterator[Rewrite]:
     """Semantic versions with all of their three parts."""
     tokens = tokenize(text)
     for name, opening, argument in zip(tokens, tokens[1:], tokens[2:], strict=False):
@@ -112,7 +114,7 @@ def _versions(text: str) -> Iterator[Rewrite]:
             or argument.content is None
         ):
             continue
-        whole = _whole(argument.content)
+        whole = _complete_version(argument.content)
         if whole is not None and whole != argument.content:
             start = argument.content_start
             changed = text[:start] + whole + text[start + len(argument.content) :]
@@ -123,16 +125,16 @@ def _versions(text: str) -> Iterator[Rewrite]:
             )
 
 
-def _whole(version: str) -> str | None:
+def _complete_version(version: str) -> str | None:
     """``9.0`` as ``9.0.0``; None where it is not a version of one to three numbers."""
-    match = _VERSION.fullmatch(version.strip())
+    match = _SHORT_VERSION.fullmatch(version.strip())
     if match is None:
         return None
     numbers = [str(int(part)) for part in match[1].split(".")]
     return ".".join([*numbers, "0", "0"][:3])
 
 
-def _anchors(text: str) -> Iterator[Rewrite]:
+def _loosen_patterns(text: str) -> Iterator[Rewrite]:
     """A pattern without the anchors at its ends, and a substring where a prefix or suffix was asked for."""
     tokens = tokenize(text)
     for dot, name, opening, argument in zip(
@@ -162,7 +164,7 @@ def _anchors(text: str) -> Iterator[Rewrite]:
             )
 
 
-def _cases(text: str, present: Sequence[str]) -> Iterator[Rewrite]:
+def _correct_case(text: str, present: Sequence[str]) -> Iterator[Rewrite]:
     """A substring, prefix or pattern in the case in which the devices' values have it."""
     tokens = tokenize(text)
     for dot, name, opening, argument in zip(
@@ -209,18 +211,18 @@ def _differs_by_case(pattern: str, present: Sequence[str]) -> bool:
     )
 
 
-def _driver(text: str, found: Comparison, lost: Sequence[DeviceID]) -> Iterator[Rewrite]:
+def _correct_driver(text: str, found: Comparison, lost: Sequence[DeviceID]) -> Iterator[Rewrite]:
     drivers = {device.driver for device in lost}
     for literal in found.literals[:1]:
-        for driver in _alike(str(literal.value), sorted(drivers - {literal.value}), ""):
-            changed = text[: literal.start] + _quoted(driver, literal) + text[literal.end :]
+        for driver in _intended_values(str(literal.value), sorted(drivers - {literal.value}), ""):
+            changed = text[: literal.start] + _quote(driver, literal) + text[literal.end :]
             yield Rewrite(f"change driver {literal.value} to {driver}", changed, corrects=True)
 
 
 # -- names --
 
 
-def _other_map(
+def _swap_maps(
     devices: Devices, text: str, lookup: Lookup, found: Comparison | None, lost: Sequence[DeviceID]
 ) -> Iterator[Rewrite]:
     """A capacity that was looked up among the attributes, or an attribute among the capacities."""
@@ -236,13 +238,13 @@ def _other_map(
     literal = found.literals[0]
     if literal.kind in ("string", "int") and len(found.literals) == 1 and found.operator != "in":
         there = (selectors.value_of(devices, device, other) for device in lost)
-        amount = _with_unit(str(literal.value), [value for value in there if value is not None])
+        amount = _add_unit(str(literal.value), [value for value in there if value is not None])
         compared = f"{operand}.compareTo(quantity('{amount}')) {found.operator} 0"
         changed = text[: found.start] + compared + text[found.end :]
         yield Rewrite(f"{title}, and compare it with quantity('{amount}')", changed, corrects=True)
 
 
-def _with_unit(written: str, present: Sequence[str]) -> str:
+def _add_unit(written: str, present: Sequence[str]) -> str:
     """A plain number as the amount that it can mean beside the devices' own: in GiB or GB, where theirs are millions of
     times larger. Of both the one that some device has."""
     number = Quantity.parse(written).milli_value() if written.isdigit() else 0
@@ -259,7 +261,7 @@ def _with_unit(written: str, present: Sequence[str]) -> str:
     )
 
 
-def _either_name(
+def _accept_both_names(
     devices: Devices, text: str, lookup: Lookup, lost: Sequence[DeviceID]
 ) -> Iterator[Rewrite]:
     """The condition on whichever of two names a device has: drivers rename attributes."""
@@ -268,11 +270,11 @@ def _either_name(
     if other is None or "/" not in other or other == lookup.full_name:
         return
     test = f"'{lookup.name}' in device.attributes['{lookup.domain}']"
-    changed = f"({test} ? {text} : {renamed(text, lookup, other)})"
+    changed = f"({test} ? {text} : {rename_lookup(text, lookup, other)})"
     yield Rewrite(f"read {other} on devices without {lookup.full_name}", changed, corrects=True)
 
 
-def _guarded(devices: Devices, text: str, lookup: Lookup) -> Iterator[str]:
+def _guard_lookup(devices: Devices, text: str, lookup: Lookup) -> Iterator[str]:
     """The condition, made false where an attribute is missing.
 
     Either ``attributes['d'].?x.orValue(…)`` with a value that hardly any condition wants, or ``'x' in
@@ -287,7 +289,7 @@ def _guarded(devices: Devices, text: str, lookup: Lookup) -> Iterator[str]:
         ),
         None,
     )
-    default = _DEFAULTS.get(known or "")
+    default = _DEFAULT_LITERALS.get(known or "")
     head = text[: lookup.name_start].rstrip()
     if default is not None and not lookup.optional and head.endswith("."):
         yield f"{head}?{lookup.name}.orValue({default}){text[lookup.end :]}"
@@ -299,7 +301,7 @@ def _guarded(devices: Devices, text: str, lookup: Lookup) -> Iterator[str]:
 # -- values --
 
 
-def _values(
+def _correct_value(
     text: str, found: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str]
 ) -> Iterator[Rewrite]:
     """A literal that the devices' values satisfy."""
@@ -312,19 +314,19 @@ def _values(
     if found.operator == "!=":
         return
     if found.operator == "in":
-        yield from _listed(found, lookup, kind, present, changed)
+        yield from _correct_list(found, lookup, kind, present, changed)
     elif literal.kind == "quantity" and kind != "version":
         if kind == "quantity":
-            yield from _bound(found, lookup, "quantity", present, changed)
+            yield from _lower_bound(found, lookup, "quantity", present, changed)
     elif literal.kind == "semver" or kind == "version":
-        whole = _whole(str(literal.value))
+        whole = _complete_version(str(literal.value))
         if literal.kind != "semver" and whole is not None:
             comparison = f".compareTo(semver('{whole}')) {found.operator} 0"
             title = f"compare {lookup.name}, a version, with semver('{whole}')"
             yield Rewrite(title, changed(comparison), corrects=True)
-        yield from _bound(found, lookup, "semver", present, changed)
+        yield from _lower_bound(found, lookup, "semver", present, changed)
     elif found.operator == "==":
-        yield from _equal(text, found, lookup, kind, present)
+        yield from _correct_equality(text, found, lookup, kind, present)
     elif kind == "int" and literal.kind == "string":
         comparison = f" {found.operator} {literal.value}"
         title = f"compare {lookup.name}, an int, with {literal.value} without quotes"
@@ -336,22 +338,26 @@ def _values(
         yield Rewrite(title, changed(f" {operator} {best}"), Preference.LESS)
 
 
-def _equal(
+def _correct_equality(
     text: str, found: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str]
 ) -> Iterator[Rewrite]:
     literal = found.literals[0]
-    if kind in _LISTS:
+    if kind in _LIST_TYPES:
         changed = f"{text[: found.start]}{literal.text} in {text[lookup.start : lookup.end]}{text[found.end :]}"
         yield Rewrite(f"look for {literal.text} in the list {lookup.name}", changed, corrects=True)
         return
-    meant = _alike(str(literal.value), list(dict.fromkeys(present)), kind)
-    others = _next_smaller(str(literal.value), present)
+    meant = _intended_values(str(literal.value), list(dict.fromkeys(present)), kind)
+    others = _substitutes(str(literal.value), present)
     near = nearest(str(literal.value), present, 0.8)
-    for position, value in enumerate(dict.fromkeys([*meant, *others][: _MOST + len(meant)])):
+    for position, value in enumerate(
+        dict.fromkeys([*meant, *others][: _MAX_SUBSTITUTES + len(meant)])
+    ):
         corrects = value in meant[:1]
-        changed = text[: literal.start] + _literal(value, kind, literal) + text[literal.end :]
+        changed = (
+            text[: literal.start] + _format_literal(value, kind, literal) + text[literal.end :]
+        )
         yield Rewrite(
-            f"change {lookup.name} == {literal.text} to {_literal(value, kind, literal)}",
+            f"change {lookup.name} == {literal.text} to {_format_literal(value, kind, literal)}",
             changed,
             Preference.CORRECT if corrects else Preference.ADAPT,
             degree=position,
@@ -360,22 +366,22 @@ def _equal(
         )
 
 
-def _next_smaller(wanted: str, present: Sequence[str]) -> list[str]:
+def _substitutes(wanted: str, present: Sequence[str]) -> list[str]:
     """Values to ask for instead: the most frequent first; of MIG profiles (``3g.20gb``) the largest that is smaller."""
     values = sorted(dict.fromkeys(present), key=lambda v: -present.count(v))
-    size = _profile(wanted)
-    sizes = {value: found for value in values if (found := _profile(value)) is not None}
+    size = _profile_size(wanted)
+    sizes = {value: found for value in values if (found := _profile_size(value)) is not None}
     if size is None or len(sizes) < len(values):
         return values
     return sorted((v for v in values if sizes[v] < size), key=lambda v: sizes[v], reverse=True)
 
 
-def _profile(value: str) -> tuple[int, int] | None:
-    match = _PROFILE.match(value)
+def _profile_size(value: str) -> tuple[int, int] | None:
+    match = _MIG_PROFILE.match(value)
     return None if match is None else (int(match[2]), int(match[1]))
 
 
-def _listed(
+def _correct_list(
     found: Comparison,
     lookup: Lookup,
     kind: str | None,
@@ -387,15 +393,15 @@ def _listed(
     meant = {
         value: None
         for literal in found.literals
-        for value in _alike(str(literal.value), known, kind)
+        for value in _intended_values(str(literal.value), known, kind)
     }
     if meant:
-        values = [_literal(value, kind, found.literals[0]) for value in meant]
+        values = [_format_literal(value, kind, found.literals[0]) for value in meant]
         title = f"change the list for {lookup.name} to [{', '.join(values)}]"
         yield Rewrite(title, changed(f" in [{', '.join(values)}]"), corrects=True)
 
 
-def _bound(
+def _lower_bound(
     found: Comparison,
     lookup: Lookup,
     function: str,
@@ -414,21 +420,27 @@ def _bound(
     yield Rewrite(title, changed(f".compareTo({function}('{best}')) {operator} 0"), Preference.LESS)
 
 
-def _alike(written: str, known: Sequence[str], kind: str | None) -> list[str]:
+def _intended_values(written: str, known: Sequence[str], kind: str | None) -> list[str]:
     """The known values that a literal was meant to be: alike but for case and punctuation, made of the same words,
     containing what was written, or a letter or two away. A number is never corrected: L4, L40 and L40S are three
     products."""
     if kind in ("int", "bool"):
         return [value for value in known if value == written]
-    plain = _plain(written)
+    plain = _strip_punctuation(written)
     words = set(_words(written))
     return (
-        [value for value in known if _plain(value) == plain]
+        [value for value in known if _strip_punctuation(value) == plain]
         or [value for value in known if set(_words(value)) == words]
-        or [value for value in known if plain and _has(value, plain)]
+        or [value for value in known if plain and _contains_part(value, plain)]
         or [value for value in known if words and words <= set(_words(value))]
         or sorted(
-            (v for v in known if len(_plain(v)) > _SHORT and _begins(written, _plain(v))), key=len
+            (
+                v
+                for v in known
+                if len(_strip_punctuation(v)) > _MAX_AMBIGUOUS_LENGTH
+                and _begins_with_part(written, _strip_punctuation(v))
+            ),
+            key=len,
         )[-1:]
         or [
             v
@@ -438,15 +450,15 @@ def _alike(written: str, known: Sequence[str], kind: str | None) -> list[str]:
     )
 
 
-def _has(text: str, part: str) -> bool:
+def _contains_part(text: str, part: str) -> bool:
     """True if a text has a part that ends where one of its words does, or between letters."""
-    plain, ends = _plain(text), set(accumulate(map(len, _words(text))))
+    plain, ends = _strip_punctuation(text), set(accumulate(map(len, _words(text))))
     end = plain.find(part) + len(part)
     return part in plain and (end in ends or plain[end - 1 : end + 1].isalpha())
 
 
-def _begins(text: str, part: str) -> bool:
-    return _plain(text).startswith(part) and _has(text, part)
+def _begins_with_part(text: str, part: str) -> bool:
+    return _strip_punctuation(text).startswith(part) and _contains_part(text, part)
 
 
 def _numbers(text: str) -> list[str]:
@@ -457,21 +469,21 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", text.lower())
 
 
-def _plain(text: str) -> str:
+def _strip_punctuation(text: str) -> str:
     return "".join(_words(text))
 
 
-def _type(devices: Devices, lost: Sequence[DeviceID], reference: Lookup) -> str | None:
+def _attribute_type(devices: Devices, lost: Sequence[DeviceID], reference: Lookup) -> str | None:
     if reference.kind == "capacity":
         return "quantity"
     found = (devices.attribute(device, reference.full_name) for device in lost)
     return next((a.type for a in found if a is not None), None)
 
 
-def _literal(value: str, kind: str | None, like: Literal) -> str:
-    return value if kind in ("int", "bool") else _quoted(value, like)
+def _format_literal(value: str, kind: str | None, like: Literal) -> str:
+    return value if kind in ("int", "bool") else _quote(value, like)
 
 
-def _quoted(value: str, like: Literal) -> str:
+def _quote(value: str, like: Literal) -> str:
     quote = like.text[0] if like.text[:1] in ("'", '"') else "'"
     return f"{quote}{value}{quote}"

@@ -53,10 +53,12 @@ def drop(value: Any, path: Path) -> Operation:
     return remove(*path)
 
 
-def moved(operation: Operation, source: Any, target: Any, prefix: Path) -> Operation | None:
+def move_operation(
+    operation: Operation, source: Any, target: Any, prefix: Path
+) -> Operation | None:
     """An operation on ``source`` as one on ``target``, where the same things stand below ``prefix``: items of lists are
     found by their names. None where ``target`` has nothing of what would be removed, replaced or moved."""
-    where = _same_place(parse_pointer(str(operation["path"])), source, target, prefix)
+    where = _locate(parse_pointer(str(operation["path"])), source, target, prefix)
     if where is None:
         return None
     path, there = where
@@ -64,7 +66,7 @@ def moved(operation: Operation, source: Any, target: Any, prefix: Path) -> Opera
         case "remove":
             return remove(*path) if there else None
         case "move":
-            origin = _same_place(parse_pointer(str(operation["from"])), source, target, prefix)
+            origin = _locate(parse_pointer(str(operation["from"])), source, target, prefix)
             if origin is None or not origin[1]:
                 return None
             return {"op": "move", "from": pointer(*origin[0]), "path": pointer(*path)}
@@ -76,7 +78,7 @@ def moved(operation: Operation, source: Any, target: Any, prefix: Path) -> Opera
             return put(target, path, operation["value"])
 
 
-def _same_place(
+def _locate(
     path: Sequence[str], source: Any, target: Any, prefix: Path
 ) -> tuple[Path, bool] | None:
     """Where ``target`` has what ``source`` has at ``path``, and whether it is there; None where an item is missing."""
@@ -85,7 +87,7 @@ def _same_place(
     for part in path:
         if isinstance(here, list) and part != "-":
             item = here[int(part)] if part.isdigit() and int(part) < len(here) else None
-            index = _index(item, there)
+            index = _find_index(item, there)
             if index is None:
                 return None
             found.append(index)
@@ -97,7 +99,7 @@ def _same_place(
     return tuple(found), there is not None
 
 
-def _index(item: Any, items: Any) -> int | None:
+def _find_index(item: Any, items: Any) -> int | None:
     if not isinstance(items, list):
         return None
     name = item.get("name") if isinstance(item, dict) else None

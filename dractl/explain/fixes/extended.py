@@ -7,7 +7,7 @@ from dractl.allocation import backing_classes
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.explain.fixes.candidates import (
-    SUCH,
+    SUBSTITUTE_EFFECT,
     Candidate,
     FixProblem,
     FixSlot,
@@ -23,17 +23,19 @@ from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped
 from dractl.views import Pod
 from dractl.views.amounts import quantity
 
-_CONTAINERS = ("spec", "template", "spec", "containers")
-_OF_CLASS = "deviceclass.resource."  # how the implicit name of a class begins
+_TEMPLATE_CONTAINERS = ("spec", "template", "spec", "containers")
+_CLASS_PREFIX = "deviceclass.resource."  # how the implicit name of a class begins
 
 
 @fix_for(ExtendedResourceUnmapped)
-def unmapped(problem: FixProblem, cause: ExtendedResourceUnmapped) -> Iterator[Candidate]:
+def fix_unmapped_resource(
+    problem: FixProblem, cause: ExtendedResourceUnmapped
+) -> Iterator[Candidate]:
     """A resource that nothing provides."""
     if cause.nearest:
-        yield from _renamed(problem, cause.resource, cause.nearest)
+        yield from _rename_resource(problem, cause.resource, cause.nearest)
     elif problem.claims:
-        yield from _removed(problem, cause.resource)
+        yield from _remove_resource(problem, cause.resource)
     elif cause.device_class:
         change = {"op": "add", "path": "/spec/extendedResourceName", "value": cause.resource}
         yield Candidate(
@@ -45,7 +47,7 @@ def unmapped(problem: FixProblem, cause: ExtendedResourceUnmapped) -> Iterator[C
         )
 
 
-def _renamed(problem: FixProblem, resource: str, name: str) -> Iterator[Candidate]:
+def _rename_resource(problem: FixProblem, resource: str, name: str) -> Iterator[Candidate]:
     """The pod with the resource's right name."""
     operations = []
     for kind in ("initContainers", "containers"):
@@ -62,13 +64,13 @@ def _renamed(problem: FixProblem, resource: str, name: str) -> Iterator[Candidat
                         }
                     )
     if operations:
-        same = _vendor(resource) == _vendor(name) or resource.startswith(_OF_CLASS)
+        same = _vendor(resource) == _vendor(name) or resource.startswith(_CLASS_PREFIX)
         yield Candidate(
             f"change extended resource {resource} to {name}",
             (problem.patch(*operations),),
             FixSlot(Topic.NAME, resource),
             Preference.CORRECT if same else Preference.ADAPT,
-            effect="" if same else SUCH,
+            effect="" if same else SUBSTITUTE_EFFECT,
             corrects=same,
         )
 
@@ -78,7 +80,7 @@ def _vendor(resource: str) -> str:
     return ".".join(resource.partition("/")[0].split(".")[-2:])
 
 
-def _removed(problem: FixProblem, resource: str) -> Iterator[Candidate]:
+def _remove_resource(problem: FixProblem, resource: str) -> Iterator[Candidate]:
     """The pod without the resource: beside a claim it is what is left of a device plug-in."""
     operations = tuple(
         drop(problem.pod, ("spec", kind, index, "resources", field, resource))
@@ -99,7 +101,7 @@ def _removed(problem: FixProblem, resource: str) -> Iterator[Candidate]:
 
 
 @fix_once_for(Cause)
-def less(problem: FixProblem) -> Iterator[Candidate]:
+def lower_amounts(problem: FixProblem) -> Iterator[Candidate]:
     """A smaller amount of what a class provides."""
     if problem.pod is None:
         return
@@ -129,14 +131,14 @@ def less(problem: FixProblem) -> Iterator[Candidate]:
 
 
 @fix_for(PodsNotCreated)
-def within(problem: FixProblem, cause: PodsNotCreated) -> Iterator[Candidate]:
+def respect_limit_ranges(problem: FixProblem, cause: PodsNotCreated) -> Iterator[Candidate]:
     """Requests and limits of the containers as the LimitRange lets them be, written where the pods are."""
     kind, key = problem.question.kind, problem.question.key
     value, bound = problem.state.get(kind, key), cause.bound
     if value is None or bound is None or bound.of != "Container":
         return
     operations, told = [], []
-    for index, container in enumerate(maps_at(value, *_CONTAINERS)):
+    for index, container in enumerate(maps_at(value, *_TEMPLATE_CONTAINERS)):
         for field in ("limits", "requests"):
             amount = map_at(container, "resources", field).get(bound.resource)
             wrong = amount is not None and (
@@ -145,13 +147,13 @@ def within(problem: FixProblem, cause: PodsNotCreated) -> Iterator[Candidate]:
                 else quantity(bound.amount) < quantity(amount)
             )
             if wrong:
-                path = pointer(*_CONTAINERS, index, "resources", field, bound.resource)
+                path = pointer(*_TEMPLATE_CONTAINERS, index, "resources", field, bound.resource)
                 operations.append({"op": "replace", "path": path, "value": bound.amount})
                 told.append(
                     f"{field}.{bound.resource} of container {text_at(container, 'name')} from {amount}"
                 )
     if operations:
-        ranges = " or ".join(_ranges(problem, key[0], bound.resource))
+        ranges = " or ".join(_limit_ranges(problem, key[0], bound.resource))
         yield Candidate(
             f"{'raise' if bound.least else 'lower'} {' and '.join(told)} to {bound.amount}",
             (Patch("/".join((kind, *key)), tuple(operations)),),
@@ -163,7 +165,7 @@ def within(problem: FixProblem, cause: PodsNotCreated) -> Iterator[Candidate]:
         )
 
 
-def _ranges(problem: FixProblem, namespace: str, resource: str) -> list[str]:
+def _limit_ranges(problem: FixProblem, namespace: str, resource: str) -> list[str]:
     """The LimitRanges of a namespace that limit a resource of containers."""
     return [
         "/".join(key)

@@ -13,11 +13,13 @@ from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topi
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.gangs import GangIncomplete, GangTooSmall
 
-_MINIMUM = ("spec", "schedulingPolicy", "gang", "minCount")
+_MIN_COUNT = ("spec", "schedulingPolicy", "gang", "minCount")
 
 
 @fix_for(GangTooSmall, GangIncomplete)
-def minimum(problem: FixProblem, cause: GangTooSmall | GangIncomplete) -> Iterator[Candidate]:
+def lower_min_count(
+    problem: FixProblem, cause: GangTooSmall | GangIncomplete
+) -> Iterator[Candidate]:
     """Fewer pods that start together: as many as fit."""
     kind, _, name = cause.group.partition(" ")
     if (
@@ -26,7 +28,7 @@ def minimum(problem: FixProblem, cause: GangTooSmall | GangIncomplete) -> Iterat
         or not problem.scheduler.features.has("minimum-mutable")
     ):
         return
-    lower = {"op": "replace", "path": pointer(*_MINIMUM), "value": cause.have}
+    lower = {"op": "replace", "path": pointer(*_MIN_COUNT), "value": cause.have}
     yield Candidate(
         f"lower minCount of {cause.group} from {cause.want} to {cause.have}",
         (Patch(f"{kind}/{name}", (lower,)),),
@@ -36,7 +38,7 @@ def minimum(problem: FixProblem, cause: GangTooSmall | GangIncomplete) -> Iterat
     )
 
 
-def of_other_pod(fix: Fix, pod: Key) -> Fix:
+def name_changed_pod(fix: Fix, pod: Key) -> Fix:
     """A fix that says which pod it changes, where that is another one of the group that is asked about."""
     target = "/".join(("Pod", *pod))
     changed = {c.target for c in (*fix.changes, *fix.tried) if isinstance(c, Patch)}

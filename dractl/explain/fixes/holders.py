@@ -17,12 +17,12 @@ from dractl.explain.reasons.constraints import ConstraintConflict
 from dractl.explain.reasons.phrases import plural
 from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
-_MOST = 12  # holders that are tried one by one
-_SHOWN = 3  # alternatives that are shown
+_MAX_HOLDERS = 12  # holders that are tried one by one
+_MAX_ALTERNATIVES = 3  # alternatives that are shown
 
 
 @fix_once_for(Held, ConstraintConflict, NotEnoughTogether, SearchConflict)
-def release(problem: FixProblem) -> Iterator[Candidate]:
+def release_devices(problem: FixProblem) -> Iterator[Candidate]:
     """Ending the pods, or deleting the idle claims, that hold what is wanted: one, then two, then all of one node."""
     by_claim: dict[str, list[Holder]] = {}
     for cause in problem.causes:
@@ -32,20 +32,20 @@ def release(problem: FixProblem) -> Iterator[Candidate]:
                 held.append(holder)
     ordered = sorted(
         by_claim.items(),
-        key=lambda item: (not _idle(item[1]), -max(len(h.devices) for h in item[1])),
+        key=lambda item: (not _are_idle(item[1]), -max(len(h.devices) for h in item[1])),
     )
-    for position, (claim, holders) in enumerate(ordered[:_MOST]):
-        yield from _end(problem, [(claim, holders)], degree=position)
+    for position, (claim, holders) in enumerate(ordered[:_MAX_HOLDERS]):
+        yield from _release_claims(problem, [(claim, holders)], degree=position)
     if len(ordered) > 1:
         many = any(
             isinstance(cause, CountersShort) for cause in problem.causes
         )  # small partitions of one device
         for pair in combinations(ordered[: 9 if many else 5], 2):
-            yield from _end(problem, list(pair), degree=20)
+            yield from _release_claims(problem, list(pair), degree=20)
     for cause in problem.causes:
         claims = list(dict.fromkeys(h.claim for h in holders_of(cause)))
-        if 2 < len(claims) <= _MOST and len(cause.nodes) == 1:
-            yield from _end(problem, [(c, by_claim[c]) for c in claims], degree=30)
+        if 2 < len(claims) <= _MAX_HOLDERS and len(cause.nodes) == 1:
+            yield from _release_claims(problem, [(c, by_claim[c]) for c in claims], degree=30)
 
 
 def holders_of(cause: Cause) -> tuple[Holder, ...]:
@@ -57,11 +57,11 @@ def holders_of(cause: Cause) -> tuple[Holder, ...]:
     )
 
 
-def _idle(holders: list[Holder]) -> bool:
+def _are_idle(holders: list[Holder]) -> bool:
     return all((h.pod is None and not h.consumer) or h.finished for h in holders)
 
 
-def _end(
+def _release_claims(
     problem: FixProblem, claims: list[tuple[str, list[Holder]]], *, degree: int
 ) -> Iterator[Candidate]:
     if any(h.consumer for _, holders in claims for h in holders):
@@ -71,7 +71,7 @@ def _end(
         claim for claim, holders in claims if all(outlives_pod(problem.state, h) for h in holders)
     ]
     pods = [h.pod for claim, holders in claims if claim not in left for h in holders if h.pod]
-    ending = problem.owners.end(pods)
+    ending = problem.owners.plan_ending(pods)
     if ending is None:
         return
     deleted = tuple(Delete(f"ResourceClaim/{claim}") for claim in unused)
@@ -84,22 +84,24 @@ def _end(
             for claim in left
         ),
     ]
-    changes, gone = (*ending.changes, *deleted), (*ending.gone, *deleted, *released)
+    changes, gone = (*ending.changes, *deleted), (*ending.deletions, *deleted, *released)
     devices = sum(max(len(h.devices) for h in holders) for _, holders in claims)
-    more = len(ending.gone) - len(set(pods))  # that go besides, and free what was not looked for
+    more = len(ending.deletions) - len(
+        set(pods)
+    )  # that go besides, and free what was not looked for
     several = len(claims) > 1
     waits = not changes
     slot = (
         FixSlot(Topic.ENDINGS)
         if several
-        else FixSlot(Topic.ENDING, ending.owner or str(degree % _SHOWN))
+        else FixSlot(Topic.ENDING, ending.owner or str(degree % _MAX_ALTERNATIVES))
     )
     if left and waits and not pods:
         slot = FixSlot(Topic.WAIT)
     preference = ending.preference
     if waits:
         preference = Preference.RESTORE
-    elif all(_idle(holders) for _, holders in claims):
+    elif all(_are_idle(holders) for _, holders in claims):
         preference = Preference.IDLE
     yield Candidate(
         " and ".join(titles),
@@ -109,14 +111,14 @@ def _end(
         ending.effect
         if more
         else "; ".join(filter(None, (f"frees {plural(devices, 'device')}", ending.effect))),
-        degree=degree + more * _MOST,
-        unless=(Topic.ENDING,) if several else (),
-        tried=gone if gone != changes else (),
+        degree=degree + more * _MAX_HOLDERS,
+        superseded_by=(Topic.ENDING,) if several else (),
+        consequences=gone if gone != changes else (),
         corrects=waits and not several,
     )
 
 
-def recreated_anyway(problem: FixProblem) -> tuple[str, ...]:
+def note_recreated_pods(problem: FixProblem) -> tuple[str, ...]:
     """Notes about pods that hold the devices, and would be recreated if they ended."""
     first: dict[str, str] = {}  # of each workload, one of its pods that hold something
     for holder in (h for cause in problem.causes for h in holders_of(cause) if h.pod):
@@ -127,17 +129,17 @@ def recreated_anyway(problem: FixProblem) -> tuple[str, ...]:
             first.setdefault(owner, full_name)
     kept = {
         owner: pod
-        for owner, pod in list(first.items())[:_MOST]
-        if problem.owners.end([pod]) is None
+        for owner, pod in list(first.items())[:_MAX_HOLDERS]
+        if problem.owners.plan_ending([pod]) is None
     }
     return tuple(
         f"deleting pod {pod} would not free its devices: {owner.replace('/', ' ', 1)} would recreate it"
-        for owner, pod in list(kept.items())[:_SHOWN]
+        for owner, pod in list(kept.items())[:_MAX_ALTERNATIVES]
     )
 
 
 @fix_once_for(Held, ConstraintConflict, NotEnoughTogether, SearchConflict)
-def watch(problem: FixProblem) -> Iterator[Candidate]:
+def grant_admin_access(problem: FixProblem) -> Iterator[Candidate]:
     """adminAccess for the pods of a DaemonSet that take a device on each node: what only watches devices needs none of
     them for itself."""
     found: dict[str, list[str]] = {}
@@ -182,12 +184,12 @@ def watch(problem: FixProblem) -> Iterator[Candidate]:
                 FixSlot(Topic.SHARING, owner),
                 Preference.ADMIT,
                 effect="if it only watches the devices: with adminAccess it takes none of them",
-                tried=(*changes, *ended),
+                consequences=(*changes, *ended),
             )
 
 
 @fix_once_for(Held, ConstraintConflict, NotEnoughTogether, SearchConflict)
-def share(problem: FixProblem) -> Iterator[Candidate]:
+def join_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
     """Using a claim of the same namespace that several pods share already."""
     if problem.question.kind != "Pod":
         return

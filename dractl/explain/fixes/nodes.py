@@ -12,14 +12,19 @@ from dractl.explain.fixes.candidates import (
     FixProblem,
     FixSlot,
     Topic,
+    combine,
     fix_for,
     fix_once_for,
-    joint,
-    own_first,
+    order_parts,
 )
 from dractl.explain.fixes.edits import Operation, append, drop, put, remove, replace
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.tolerations import corrected, near_miss, taint_name, with_effect
+from dractl.explain.fixes.tolerations import (
+    correct_toleration,
+    format_taint,
+    is_near_miss,
+    toleration_for,
+)
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.between import AddedByAdmission
 from dractl.explain.reasons.nodes import NoNodes
@@ -34,30 +39,35 @@ from dractl.scheduler.verdict import NodeVerdict
 from dractl.views import Node, Pod
 from dractl.views.amounts import init_container_request, pod_requests, quantity
 
-_MOST = 6
-_NAMED = 3  # nodes
-_GIVEN = (
+_MAX_TRIALS = 6
+_MAX_NAMED_NODES = 3  # nodes
+_NODE_LABEL_DOMAINS = (
     "kubernetes.io",
     "topology.kubernetes.io",
     "failure-domain.beta.kubernetes.io",
     "beta.kubernetes.io",
 )
-_HOSTNAME = "kubernetes.io/hostname"
-_ARCH = "kubernetes.io/arch"
-_BUILT = "the image must be built for {}"
-_CORDON = "node.kubernetes.io/unschedulable"
-_DEAD = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
-_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_REQUIRED = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-_SPREAD = ("spec", "topologySpreadConstraints")
+_HOSTNAME_LABEL = "kubernetes.io/hostname"
+_ARCH_LABEL = "kubernetes.io/arch"
+_IMAGE_EFFECT = "the image must be built for {}"
+_CORDON_TAINT = "node.kubernetes.io/unschedulable"
+_NOT_READY_TAINTS = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_REQUIRED_AFFINITY = (
+    "spec",
+    "affinity",
+    "nodeAffinity",
+    "requiredDuringSchedulingIgnoredDuringExecution",
+)
+_SPREAD_CONSTRAINTS = ("spec", "topologySpreadConstraints")
 
 
 @fix_once_for(Cause)
-def admit(problem: FixProblem) -> Iterator[Candidate]:
+def open_refused_nodes(problem: FixProblem) -> Iterator[Candidate]:
     """Changes that make a refused node acceptable; nodes where DRA would fit come first."""
     refused = [(v, v.rejection) for v in problem.case.attempt.nodes if v.rejection is not None]
     refused.sort(key=lambda item: (not item[0].allocates, bool(item[0].unusable_claims)))
-    for verdict, rejection in refused[:_MOST]:
+    for verdict, rejection in refused[:_MAX_TRIALS]:
         every = (
             problem.scheduler.find_rejections(problem.case.pod, verdict.name)
             if problem.pod is not None
@@ -65,22 +75,24 @@ def admit(problem: FixProblem) -> Iterator[Candidate]:
         )
         # Uncordoning removes the taint of a cordon, too.
         alone = any(each.plugin == "NodeUnschedulable" for each in every) and all(
-            text_at(taint, "key") == _CORDON for taint in _untolerated(problem, verdict)
+            text_at(taint, "key") == _CORDON_TAINT for taint in _blocking_taints(problem, verdict)
         )
         needed = [each for each in every if not (alone and each.plugin == "TaintToleration")]
-        found = [_of(problem, verdict, each) for each in needed or (rejection,)]
+        found = [_make_candidates(problem, verdict, each) for each in needed or (rejection,)]
         if len(found) == 1:
             yield from found[0]
         elif all(found):
-            yield joint(own_first(min(those, key=lambda c: c.size) for those in found))
+            yield combine(order_parts(min(those, key=lambda c: c.size) for those in found))
 
 
-def _of(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> list[Candidate]:
+def _make_candidates(
+    problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
+) -> list[Candidate]:
     maker = _MAKERS.get(rejection.plugin)
     return list(maker(problem, verdict, rejection)) if maker is not None else []
 
 
-def _untolerated(problem: FixProblem, verdict: NodeVerdict) -> list[Raw]:
+def _blocking_taints(problem: FixProblem, verdict: NodeVerdict) -> list[Raw]:
     """The taints of a node that keep the pod away."""
     tolerations = Pod(problem.question.value).tolerations
     taints = zip(maps_at(verdict.node.spec, "taints"), verdict.node.taints, strict=True)
@@ -98,21 +110,21 @@ def _node_patch(verdict: NodeVerdict, *operations: Operation) -> Patch:
 def _uncordon(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     operations = [remove("spec", "unschedulable")]
     taints = maps_at(verdict.node.spec, "taints")
-    left = [t for t in taints if text_at(t, "key") != _CORDON]
+    left = [t for t in taints if text_at(t, "key") != _CORDON_TAINT]
     if len(left) < len(taints):
-        operations.append(_taints(left))
+        operations.append(_set_taints(left))
     yield Candidate(
         f"uncordon {verdict.name}",
         (_node_patch(verdict, *operations),),
         FixSlot(Topic.NODE, "uncordon"),
         Preference.RESTORE,
         effect="; ".join(
-            filter(None, ("if its maintenance is over", _or_others(problem, verdict)))
+            filter(None, ("if its maintenance is over", _name_similar_nodes(problem, verdict)))
         ),
     )
 
 
-def _or_others(problem: FixProblem, verdict: NodeVerdict) -> str:
+def _name_similar_nodes(problem: FixProblem, verdict: NodeVerdict) -> str:
     """The other nodes on which DRA would fit, and which the same filter refuses with the same words."""
     others = [
         v.name
@@ -125,11 +137,11 @@ def _or_others(problem: FixProblem, verdict: NodeVerdict) -> str:
         and (v.rejection.plugin, v.rejection.texts)
         == (verdict.rejection.plugin, verdict.rejection.texts)
     ]
-    more = f" +{len(others) - _NAMED}" if len(others) > _NAMED else ""
-    return f"or {', '.join(others[:_NAMED])}{more}" if others else ""
+    more = f" +{len(others) - _MAX_NAMED_NODES}" if len(others) > _MAX_NAMED_NODES else ""
+    return f"or {', '.join(others[:_MAX_NAMED_NODES])}{more}" if others else ""
 
 
-def _taints(left: list[Raw]) -> Operation:
+def _set_taints(left: list[Raw]) -> Operation:
     return replace(("spec", "taints"), left) if left else remove("spec", "taints")
 
 
@@ -137,21 +149,24 @@ def _untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterato
     taints = maps_at(verdict.node.spec, "taints")
     cordoned = bool(at(verdict.node.spec, "unschedulable"))
     bad = [
-        t for t in _untolerated(problem, verdict) if not (cordoned and text_at(t, "key") == _CORDON)
+        t
+        for t in _blocking_taints(problem, verdict)
+        if not (cordoned and text_at(t, "key") == _CORDON_TAINT)
     ]
     found = [passing(text_at(t, "key")) for t in bad]
     if any(controller is not None and controller.leaving for controller in found):
         return  # the node goes away
     own = [t for t, controller in zip(bad, found, strict=True) if controller is None]
-    names = ", ".join(map(taint_name, bad))
+    names = ", ".join(map(format_taint, bad))
     if problem.pod is not None and own and len(own) == len(bad):
         keys = ", ".join(text_at(t, "key") for t in own)
         for index, written in enumerate(maps_at(problem.question.value, "spec", "tolerations")):
-            if len(own) == 1 and near_miss(
+            if len(own) == 1 and is_near_miss(
                 written, text_at(own[0], "key"), text_at(own[0], "value")
             ):
                 change = replace(
-                    ("spec", "tolerations", index), corrected(written, with_effect(own[0]))
+                    ("spec", "tolerations", index),
+                    correct_toleration(written, toleration_for(own[0])),
                 )
                 meant = "=".join(filter(None, (text_at(written, "key"), text_at(written, "value"))))
                 yield Candidate(
@@ -161,59 +176,63 @@ def _untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterato
                     Preference.CORRECT,
                 )
         operations = append(
-            problem.question.value, ("spec", "tolerations"), [with_effect(t) for t in own]
+            problem.question.value, ("spec", "tolerations"), [toleration_for(t) for t in own]
         )
-        machine = verdict.node.labels.get(_ARCH)
-        foreign = machine is not None and any(text_at(t, "key") == _ARCH for t in own)
+        machine = verdict.node.labels.get(_ARCH_LABEL)
+        foreign = machine is not None and any(text_at(t, "key") == _ARCH_LABEL for t in own)
         yield Candidate(
             f"tolerate taint {names}" if foreign else f"add a toleration for {names} to the pod",
             (problem.patch(*operations),),
             FixSlot(Topic.TOLERATION, keys),
             Preference.CLUSTER if foreign else Preference.ADMIT,
-            effect=_BUILT.format(machine) if foreign else "",
+            effect=_IMAGE_EFFECT.format(machine) if foreign else "",
         )
         if foreign:
             return  # nobody takes from a node what keeps images for other machines away
     left = [t for t in taints if t not in bad]
-    untainted = (_node_patch(verdict, _taints(left)),)
+    untainted = (_node_patch(verdict, _set_taints(left)),)
     slot = FixSlot(Topic.NODE, f"taint {names}")
-    also = _or_others(problem, verdict)
+    also = _name_similar_nodes(problem, verdict)
     if len(own) < len(bad):  # controllers remove their own taints when the cause is gone
-        dead = any(text_at(t, "key") in _DEAD for t in bad)
+        dead = any(text_at(t, "key") in _NOT_READY_TAINTS for t in bad)
         title = f"wait until {verdict.name} is {'back' if dead else 'ready'}: {names} goes away"
-        said = _kubelet_says(verdict.node)
+        said = _kubelet_message(verdict.node)
         look = f"see kubectl describe node {verdict.name}, and its kubelet" + (
             f", which says: {said}" if said else ""
         )
         effect = "; ".join(filter(None, (look, also)))
-        yield Candidate(title, (), slot, Preference.RESTORE, effect=effect, tried=untainted)
+        yield Candidate(title, (), slot, Preference.RESTORE, effect=effect, consequences=untainted)
     else:
         title = f"remove taint {names} from {verdict.name}"
         effect = "; ".join(filter(None, ("for every pod", also)))
         yield Candidate(title, untainted, slot, Preference.POLICY, effect=effect)
 
 
-def _kubelet_says(node: Node) -> str:
+def _kubelet_message(node: Node) -> str:
     """The message of the condition that a node is not ready; empty for nodes that are, and from other controllers."""
     ready = node.condition("Ready")
     return ready.message if ready.status == "False" else ""
 
 
-def _affinity(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+def _fix_node_affinity(
+    problem: FixProblem, verdict: NodeVerdict, _: Rejection
+) -> Iterator[Candidate]:
     labels = verdict.node.labels
     spec = map_at(problem.question.value, "spec")
     wrong = {k: v for k, v in map_at(spec, "nodeSelector").items() if labels.get(k) != v}
-    terms = maps_at(problem.question.value, *_REQUIRED, "nodeSelectorTerms")
+    terms = maps_at(problem.question.value, *_REQUIRED_AFFINITY, "nodeSelectorTerms")
     wanted = Pod(problem.question.value).node_affinity
     fails = bool(terms) and wanted is not None and not verdict.node.matches(wanted)
     by_class = (
-        text_at(spec, "runtimeClassName") if wrong and _from_runtime_class(problem, wrong) else ""
+        text_at(spec, "runtimeClassName")
+        if wrong and _comes_from_runtime_class(problem, wrong)
+        else ""
     )
     if problem.pod is not None and not by_class:
-        yield from _near_labels(problem, verdict, wrong, terms if fails else [])
-        yield from _without_affinity(problem, wrong, fails, str(labels.get(_ARCH) or ""))
+        yield from _correct_labels(problem, verdict, wrong, terms if fails else [])
+        yield from _remove_node_affinity(problem, wrong, fails, str(labels.get(_ARCH_LABEL) or ""))
     elif problem.pod is not None:
-        yield from _without_runtime_class(problem, wrong)
+        yield from _remove_runtime_class(problem, wrong)
     added = dict(wrong)
     if fails and terms:
         for e in maps_at(terms[0], "matchExpressions"):
@@ -221,10 +240,10 @@ def _affinity(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterat
             if e.get("operator") in ("In", "Exists"):
                 added[text_at(e, "key")] = str(values[0]) if values else ""
     # A label that the node has with another value says what the node is: nobody relabels it.
-    if added and not any(_given(k) or k in labels for k in added):
+    if added and not any(_describes_node(k) or k in labels for k in added):
         yield Candidate(
             f"label {verdict.name} with {', '.join(f'{k}={v}' for k, v in added.items())}",
-            (label(verdict, added),),
+            (label_node(verdict, added),),
             FixSlot(Topic.LABEL),
             Preference.ADMIT if by_class else Preference.POLICY,
             effect=f"RuntimeClass {by_class} wants it"
@@ -233,13 +252,13 @@ def _affinity(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterat
         )
 
 
-def _from_runtime_class(problem: FixProblem, wrong: Mapping[str, Any]) -> bool:
+def _comes_from_runtime_class(problem: FixProblem, wrong: Mapping[str, Any]) -> bool:
     """True if the pod's RuntimeClass may have added a nodeSelector (kubernetes plugin/pkg/admission/runtimeclass): what
     the user wrote, where that is known, lacks it."""
     spec = map_at(problem.question.value, "spec")
     if not text_at(spec, "runtimeClassName"):
         return False
-    applied = text_at(problem.question.value, "metadata", "annotations", _APPLIED)
+    applied = text_at(problem.question.value, "metadata", "annotations", _LAST_APPLIED)
     owner = workload_target(problem.pod, problem.question.key[0])
     template = problem.state.get(*parse_target(owner)) if owner is not None else None
     written = map_at(template, "spec", "template", "spec", "nodeSelector")
@@ -251,7 +270,7 @@ def _from_runtime_class(problem: FixProblem, wrong: Mapping[str, Any]) -> bool:
     return not any(key in written for key in wrong)
 
 
-def _without_runtime_class(problem: FixProblem, wrong: Mapping[str, Any]) -> Iterator[Candidate]:
+def _remove_runtime_class(problem: FixProblem, wrong: Mapping[str, Any]) -> Iterator[Candidate]:
     """The pod without its RuntimeClass and the nodeSelector that this has added to it."""
     runtime = remove("spec", "runtimeClassName")
     whole = problem.patch(runtime, *(remove("spec", "nodeSelector", key) for key in wrong))
@@ -263,11 +282,11 @@ def _without_runtime_class(problem: FixProblem, wrong: Mapping[str, Any]) -> Ite
         FixSlot(Topic.AFFINITY, "runtime class"),
         Preference.RELAX,
         effect=f"it adds nodeSelector {', '.join(f'{k}={v}' for k, v in wrong.items())}",
-        tried=(whole,) if owned else (),
+        consequences=(whole,) if owned else (),
     )
 
 
-def _near_labels(
+def _correct_labels(
     problem: FixProblem, verdict: NodeVerdict, wrong: Mapping[str, Any], terms: list[Raw]
 ) -> Iterator[Candidate]:
     """The value, or the key, that nodes have, where a nodeSelector or a node affinity has a typing error: what no node
@@ -284,19 +303,19 @@ def _near_labels(
             continue
         path = ("spec", "nodeSelector")
         right = nearest(str(value), [str(labels[key])], 0.75) if key in labels else None
-        other = _key_now(key, [str(value)], labels) if key not in there else None
+        other = _find_intended_key(key, [str(value)], labels) if key not in there else None
         if (
             right is not None
-            and not _other_number(str(value), right)
-            and not _other_place(key, str(value), right)
+            and not _differs_in_digits(str(value), right)
+            and not _differs_in_zone(key, str(value), right)
         ):
             changed = problem.patch(replace((*path, key), right))
-            yield _label_fix(f"change nodeSelector {key}={value} to {right}", changed, key)
+            yield _label_correction(f"change nodeSelector {key}={value} to {right}", changed, key)
         elif other is not None:
             renamed = problem.patch(
                 remove(*path, key), {"op": "add", "path": pointer(*path, other), "value": value}
             )
-            yield _label_fix(f"change nodeSelector {key} to {other}", renamed, key)
+            yield _label_correction(f"change nodeSelector {key} to {other}", renamed, key)
     for t, term in enumerate(terms):
         for e, expression in enumerate(maps_at(term, "matchExpressions")):
             key, values = (
@@ -305,75 +324,75 @@ def _near_labels(
             )
             if expression.get("operator") != "In" or labels.get(key) in values:
                 continue
-            where = (*_REQUIRED, "nodeSelectorTerms", t, "matchExpressions", e)
-            other = _key_now(key, values, labels) if key not in there else None
+            where = (*_REQUIRED_AFFINITY, "nodeSelectorTerms", t, "matchExpressions", e)
+            other = _find_intended_key(key, values, labels) if key not in there else None
             if other is not None:
                 renamed = problem.patch(replace((*where, "key"), other))
-                yield _label_fix(f"change node affinity {key} to {other}", renamed, key)
+                yield _label_correction(f"change node affinity {key} to {other}", renamed, key)
             if key not in labels:
                 continue
             here = str(labels[key])
-            typed = [v for v in values if (key, v) not in there and not _other_number(v, here)]
-            typed = [v for v in typed if not _other_place(key, v, here)]
+            typed = [v for v in values if (key, v) not in there and not _differs_in_digits(v, here)]
+            typed = [v for v in typed if not _differs_in_zone(key, v, here)]
             near = [v for v in typed if nearest(v, [here], 0.75)]
             if near:
                 replaced = replace(
                     (*where, "values"), [labels[key] if v in near else v for v in values]
                 )
-                yield _label_fix(
+                yield _label_correction(
                     f"change node affinity {key}={near[0]} to {labels[key]}",
                     problem.patch(replaced),
                     key,
                 )
 
 
-def _key_now(key: str, values: Sequence[str], labels: Mapping[str, Any]) -> str | None:
+def _find_intended_key(key: str, values: Sequence[str], labels: Mapping[str, Any]) -> str | None:
     """The label of a node that a key stands for which no node has: a typing error, the same name in another domain
     (``failure-domain.beta.kubernetes.io/zone``), or the only label with such a value."""
-    same = [k for k, value in labels.items() if value in values and k != _HOSTNAME]
+    same = [k for k, value in labels.items() if value in values and k != _HOSTNAME_LABEL]
     typed = nearest(key, same, 0.8)
     moved = [k for k in same if k.rpartition("/")[2] == key.rpartition("/")[2]]
     telling = not set(values) & {"", "true", "yes", "1"}
     return typed or next(iter(moved), same[0] if len(same) == 1 and telling else None)
 
 
-def _other_place(key: str, one: str, other: str) -> bool:
+def _differs_in_zone(key: str, one: str, other: str) -> bool:
     """True for zones and regions that differ in their last letter: ``us-east-1a`` is not a typing error for
     ``us-east-1c``."""
     same = one[:-1].lower() == other[:-1].lower() and one[-1:].lower() != other[-1:].lower()
     return same and key.rpartition("/")[2] in ("zone", "region")
 
 
-def _other_number(one: str, other: object) -> bool:
+def _differs_in_digits(one: str, other: object) -> bool:
     """True if two names differ in digits only: ``gpu-1`` is not a typing error for ``gpu-2``."""
     digits = str.maketrans("0123456789", "0000000000")
     return one.translate(digits) == str(other).translate(digits)
 
 
-def _label_fix(title: str, patch: Patch, key: str) -> Candidate:
+def _label_correction(title: str, patch: Patch, key: str) -> Candidate:
     return Candidate(
         title, (patch,), FixSlot(Topic.AFFINITY, key), Preference.CORRECT, corrects=True
     )
 
 
-def _without_affinity(
+def _remove_node_affinity(
     problem: FixProblem, wrong: Mapping[str, Any], fails: bool, machine: str
 ) -> Iterator[Candidate]:
     selector = map_at(problem.question.value, "spec", "nodeSelector")
-    if _ARCH in wrong and not fails and len(wrong) == 1 and machine:
+    if _ARCH_LABEL in wrong and not fails and len(wrong) == 1 and machine:
         yield Candidate(
-            f"change nodeSelector {_ARCH} from {wrong[_ARCH]} to {machine}",
-            (problem.patch(replace(("spec", "nodeSelector", _ARCH), machine)),),
+            f"change nodeSelector {_ARCH_LABEL} from {wrong[_ARCH_LABEL]} to {machine}",
+            (problem.patch(replace(("spec", "nodeSelector", _ARCH_LABEL), machine)),),
             FixSlot(Topic.AFFINITY),
             Preference.CLUSTER,
-            effect=_BUILT.format(machine),
+            effect=_IMAGE_EFFECT.format(machine),
         )
         return
     whole = bool(wrong) and len(wrong) == len(selector)
     path = ("spec", "nodeSelector")
     operations = [remove(*path)] if whole else [remove(*path, key) for key in wrong]
     if fails:
-        operations.append(drop(problem.question.value, _REQUIRED))
+        operations.append(drop(problem.question.value, _REQUIRED_AFFINITY))
     removed = " and ".join(
         [f"nodeSelector {', '.join(f'{k}={v}' for k, v in wrong.items())}"] * bool(wrong)
         + ["the required node affinity"] * fails
@@ -387,23 +406,25 @@ def _without_affinity(
         )
 
 
-def _given(key: str) -> bool:
+def _describes_node(key: str) -> bool:
     """True if a label is set by the kubelet or the cloud and describes the node: nobody changes it
     (k8s.io/api core/v1 well_known_labels.go)."""
     domain, _, name = key.rpartition("/")
-    return domain in _GIVEN or (
+    return domain in _NODE_LABEL_DOMAINS or (
         domain.endswith("kubernetes.io") and name in ("os", "arch", "instance-type")
     )
 
 
-def label(verdict: NodeVerdict, added: Mapping[str, str]) -> Patch:
+def label_node(verdict: NodeVerdict, added: Mapping[str, str]) -> Patch:
     """A patch that sets labels of a node."""
     return _node_patch(
         verdict, *(put(verdict.node.raw, ("metadata", "labels", k), v) for k, v in added.items())
     )
 
 
-def _ports(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
+def _free_host_ports(
+    problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
+) -> Iterator[Candidate]:
     operations = [
         drop(problem.question.value, ("spec", "containers", c, "ports", p, "hostPort"))
         for c, container in enumerate(maps_at(problem.question.value, "spec", "containers"))
@@ -428,8 +449,8 @@ def _ports(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> I
 def _end_pods(
     problem: FixProblem, verdict: NodeVerdict, pods: tuple[str, ...]
 ) -> Iterator[Candidate]:
-    for position, pod in enumerate(pods[:_MOST]):
-        ending = problem.owners.end([pod])
+    for position, pod in enumerate(pods[:_MAX_TRIALS]):
+        ending = problem.owners.plan_ending([pod])
         if ending is not None:
             yield Candidate(
                 ending.title,
@@ -438,11 +459,11 @@ def _end_pods(
                 ending.preference if ending.changes else Preference.RESTORE,
                 effect=ending.effect,
                 degree=position,
-                tried=ending.gone,
+                consequences=ending.deletions,
             )
 
 
-def _resources(
+def _free_resource(
     problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
 ) -> Iterator[Candidate]:
     others = [
@@ -456,11 +477,11 @@ def _resources(
             key=lambda p: -pod_requests(map_at(p, "spec")).get(resource, quantity(0)).milli_value()
         )
         others = [p for p in others if resource in pod_requests(map_at(p, "spec"))]
-        yield from _ask_less(problem, verdict, rejection)
+        yield from _lower_request(problem, verdict, rejection)
     yield from _end_pods(problem, verdict, tuple(Pod(p).full_name for p in others))
 
 
-def _without(problem: FixProblem, resource: str) -> Candidate:
+def _remove_hugepages(problem: FixProblem, resource: str) -> Candidate:
     """The containers without huge pages, which no pod needs to run and the node has not set aside."""
     operations = tuple(
         drop(problem.question.value, ("spec", "containers", c, "resources", field, resource))
@@ -477,7 +498,7 @@ def _without(problem: FixProblem, resource: str) -> Candidate:
     )
 
 
-def _ask_less(
+def _lower_request(
     problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
 ) -> Iterator[Candidate]:
     """The largest request of a container cut to what is free on the node."""
@@ -504,7 +525,7 @@ def _ask_less(
         return
     offered = map_at(verdict.node.status, "allocatable").get(resource)
     if resource.startswith("hugepages-") and not quantity(offered).sign():
-        yield _without(problem, resource)
+        yield _remove_hugepages(problem, resource)
     if left.sign() <= 0:
         return
     fields = ["requests"]
@@ -528,7 +549,7 @@ def _ask_less(
     )
 
 
-def _pod_affinity(
+def _relax_pod_affinity(
     problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
 ) -> Iterator[Candidate]:
     affinity = map_at(problem.question.value, "spec", "affinity")
@@ -538,7 +559,7 @@ def _pod_affinity(
         if isinstance(unmet, PodAffinityMismatch)
     } - {None}
     if problem.pod is not None and strangers:
-        yield from _namespaces(problem, {str(name).partition("/")[0] for name in strangers})
+        yield from _add_namespaces(problem, {str(name).partition("/")[0] for name in strangers})
     for kind in ("podAntiAffinity", "podAffinity"):
         if problem.pod is not None and kind in affinity:
             removed = drop(problem.question.value, ("spec", "affinity", kind))
@@ -552,7 +573,7 @@ def _pod_affinity(
     yield from _end_pods(problem, verdict, rejection.pods)
 
 
-def _namespaces(problem: FixProblem, namespaces: set[str]) -> Iterator[Candidate]:
+def _add_namespaces(problem: FixProblem, namespaces: set[str]) -> Iterator[Candidate]:
     """A term of the required pod affinity with the namespaces of the pods that have its labels."""
     path = ("spec", "affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     for index, term in enumerate(maps_at(problem.question.value, *path)):
@@ -570,8 +591,8 @@ def _namespaces(problem: FixProblem, namespaces: set[str]) -> Iterator[Candidate
         )
 
 
-def _spread(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
-    spread = maps_at(problem.question.value, *_SPREAD)
+def _relax_spread(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+    spread = maps_at(problem.question.value, *_SPREAD_CONSTRAINTS)
     hard = [
         i
         for i, c in enumerate(spread)
@@ -579,11 +600,16 @@ def _spread(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> Iterato
     ]
     least = [i for i in hard if isinstance(spread[i].get("minDomains"), int)]
     if problem.pod is not None:
-        yield from _fewer_domains(problem, {i: spread[i] for i in least})
+        yield from _lower_min_domains(problem, {i: spread[i] for i in least})
     if problem.pod is not None and hard:
         changes = (
-            *(replace((*_SPREAD, i, "whenUnsatisfiable"), "ScheduleAnyway") for i in hard),
-            *(remove(*_SPREAD, i, "minDomains") for i in least),  # it goes with DoNotSchedule alone
+            *(
+                replace((*_SPREAD_CONSTRAINTS, i, "whenUnsatisfiable"), "ScheduleAnyway")
+                for i in hard
+            ),
+            *(
+                remove(*_SPREAD_CONSTRAINTS, i, "minDomains") for i in least
+            ),  # it goes with DoNotSchedule alone
         )
         yield Candidate(
             "set whenUnsatisfiable of the pod's topologySpreadConstraints to ScheduleAnyway",
@@ -593,7 +619,7 @@ def _spread(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> Iterato
         )
 
 
-def _fewer_domains(problem: FixProblem, constraints: Mapping[int, Raw]) -> Iterator[Candidate]:
+def _lower_min_domains(problem: FixProblem, constraints: Mapping[int, Raw]) -> Iterator[Candidate]:
     """As many domains as there are, where a constraint wants more."""
     for index, constraint in constraints.items():
         key, wanted = text_at(constraint, "topologyKey"), constraint["minDomains"]
@@ -602,14 +628,16 @@ def _fewer_domains(problem: FixProblem, constraints: Mapping[int, Raw]) -> Itera
         for left in range(min(wanted - 1, len(domains)), 0, -1):
             yield Candidate(
                 f"lower minDomains of the pod's topologySpreadConstraint over {key} from {wanted} to {left}",
-                (problem.patch(replace((*_SPREAD, index, "minDomains"), left)),),
+                (problem.patch(replace((*_SPREAD_CONSTRAINTS, index, "minDomains"), left)),),
                 FixSlot(Topic.SPREAD),
                 Preference.LESS,
                 degree=wanted - left,
             )
 
 
-def _named(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+def _remove_node_name(
+    problem: FixProblem, _verdict: NodeVerdict, _: Rejection
+) -> Iterator[Candidate]:
     if problem.pod is not None:
         removed = problem.patch(remove("spec", "nodeName"))
         yield Candidate(
@@ -619,13 +647,13 @@ def _named(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> Iterator
 
 _MAKERS: dict[str, Callable[[FixProblem, NodeVerdict, Rejection], Iterator[Candidate]]] = {
     "NodeUnschedulable": _uncordon,
-    "NodeName": _named,
+    "NodeName": _remove_node_name,
     "TaintToleration": _untaint,
-    "NodeAffinity": _affinity,
-    "NodePorts": _ports,
-    "NodeResourcesFit": _resources,
-    "PodTopologySpread": _spread,
-    "InterPodAffinity": _pod_affinity,
+    "NodeAffinity": _fix_node_affinity,
+    "NodePorts": _free_host_ports,
+    "NodeResourcesFit": _free_resource,
+    "PodTopologySpread": _relax_spread,
+    "InterPodAffinity": _relax_pod_affinity,
     "VolumeRestrictions": lambda problem, verdict, rejection: _end_pods(
         problem, verdict, rejection.pods
     ),
@@ -639,12 +667,12 @@ def choose_node(problem: FixProblem, cause: PlacedByHand) -> Iterator[Candidate]
     if cause.scheduler:
         return
     name = cause.nodes[0]
-    hostname = text_at(problem.state.get("Node", ("", name)), "metadata", "labels", _HOSTNAME)
+    hostname = text_at(problem.state.get("Node", ("", name)), "metadata", "labels", _HOSTNAME_LABEL)
     removed = remove("spec", "nodeName")
     if hostname:
-        chosen = put(problem.question.value, ("spec", "nodeSelector", _HOSTNAME), hostname)
+        chosen = put(problem.question.value, ("spec", "nodeSelector", _HOSTNAME_LABEL), hostname)
         yield Candidate(
-            f"choose node {name} by nodeSelector {_HOSTNAME}={hostname} instead of nodeName",
+            f"choose node {name} by nodeSelector {_HOSTNAME_LABEL}={hostname} instead of nodeName",
             (problem.patch(removed, chosen),),
             FixSlot(Topic.NODE_NAME),
             Preference.CORRECT,
@@ -661,7 +689,7 @@ def choose_node(problem: FixProblem, cause: PlacedByHand) -> Iterator[Candidate]
 
 
 @fix_for(SliceNodeMismatch)
-def reach_slices(problem: FixProblem, cause: SliceNodeMismatch) -> Iterator[Candidate]:
+def label_for_slices(problem: FixProblem, cause: SliceNodeMismatch) -> Iterator[Candidate]:
     """Labels that a slice's node selector wants."""
     if cause.slice is not None:
         value = problem.state.get("ResourceSlice", ("", cause.slice))
@@ -671,11 +699,11 @@ def reach_slices(problem: FixProblem, cause: SliceNodeMismatch) -> Iterator[Cand
             for e in (maps_at(terms[0], "matchExpressions") if terms else [])
             if e.get("operator") == "In" and list_at(e, "values")
         }
-        for verdict in problem.case.attempt.nodes[:_MOST]:
-            if wanted and verdict.name in cause.nodes and not any(map(_given, wanted)):
+        for verdict in problem.case.attempt.nodes[:_MAX_TRIALS]:
+            if wanted and verdict.name in cause.nodes and not any(map(_describes_node, wanted)):
                 yield Candidate(
                     f"label {verdict.name} with {', '.join(f'{k}={v}' for k, v in wanted.items())}",
-                    (label(verdict, wanted),),
+                    (label_node(verdict, wanted),),
                     FixSlot(Topic.LABEL, "slice"),
                     Preference.RESTORE,
                     effect="if the device can be reached from there",
@@ -701,5 +729,5 @@ def add_node(problem: FixProblem) -> Iterator[Candidate]:
         "status": {"allocatable": allocatable, "capacity": allocatable},
     }
     yield Candidate(
-        "add a node", (), FixSlot(Topic.NODE), Preference.CLUSTER, tried=(Create(node),)
+        "add a node", (), FixSlot(Topic.NODE), Preference.CLUSTER, consequences=(Create(node),)
     )

@@ -17,7 +17,7 @@ from dractl.explain.fixes.candidates import (
 )
 from dractl.explain.fixes.edits import put, remove, replace
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.settings import recreated
+from dractl.explain.fixes.settings import recreate_subject
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.binding import BindingPending
 from dractl.explain.reasons.claims import (
@@ -33,8 +33,8 @@ from dractl.scheduler.charges import CLAIM_COUNT
 from dractl.scheduler.pre_bind import RESERVED_LIMIT
 from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
-_API = "resource.k8s.io/v1"
-_QUEUE = "kueue.x-k8s.io/queue-name"
+_API_VERSION = "resource.k8s.io/v1"
+_KUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 _OLD_ADMIN_LABEL = "resource.k8s.io/admin-access"
 
 
@@ -42,12 +42,14 @@ _OLD_ADMIN_LABEL = "resource.k8s.io/admin-access"
 
 
 @fix_for(ClaimMissing, TemplateMissing)
-def reference(problem: FixProblem, cause: ClaimMissing | TemplateMissing) -> Iterator[Candidate]:
+def fix_reference(
+    problem: FixProblem, cause: ClaimMissing | TemplateMissing
+) -> Iterator[Candidate]:
     """A claim or template that is missing: the right name, a copy from another namespace, a new one."""
     kind, field, full = "ResourceClaim", "resourceClaimName", getattr(cause, "claim", None)
     if isinstance(cause, TemplateMissing):
         kind, field, full = "ResourceClaimTemplate", "resourceClaimTemplateName", cause.template
-    entry = problem.reference(cause.pod_claim)
+    entry = problem.claim_reference(cause.pod_claim)
     if full is None or cause.pod_claim is None or entry is None or field not in entry[1]:
         return  # a generated claim: nobody names it
     namespace, _, name = full.partition("/")
@@ -82,7 +84,7 @@ def reference(problem: FixProblem, cause: ClaimMissing | TemplateMissing) -> Ite
     for other in cause.elsewhere:
         value = problem.state.get(kind, (other.partition("/")[0], name))
         made = {
-            "apiVersion": (value or {}).get("apiVersion", _API),
+            "apiVersion": (value or {}).get("apiVersion", _API_VERSION),
             "kind": kind,
             "metadata": {"name": name, "namespace": namespace},
             "spec": at(value, "spec"),
@@ -93,10 +95,10 @@ def reference(problem: FixProblem, cause: ClaimMissing | TemplateMissing) -> Ite
             FixSlot(Topic.CREATION, name),
             Preference.SUPPLY,
         )
-    yield from _new(problem, kind, namespace, name, cause.pod_claim)
+    yield from _create_for_class(problem, kind, namespace, name, cause.pod_claim)
 
 
-def _new(
+def _create_for_class(
     problem: FixProblem, kind: str, namespace: str, name: str, pod_claim: str
 ) -> Iterator[Candidate]:
     """A claim for one device of the class whose name resembles what the pod calls it."""
@@ -111,7 +113,7 @@ def _new(
         exactly = {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": 1}
         spec: dict[str, Any] = {"devices": {"requests": [{"name": pod_claim, "exactly": exactly}]}}
         made = {
-            "apiVersion": _API,
+            "apiVersion": _API_VERSION,
             "kind": kind,
             "metadata": {"name": name, "namespace": namespace},
             "spec": spec if kind == "ResourceClaim" else {"spec": spec},
@@ -128,13 +130,13 @@ def _new(
 
 
 @fix_once_for(ClaimMissing, TemplateMissing)
-def together(problem: FixProblem) -> Iterator[Candidate]:
+def create_all_references(problem: FixProblem) -> Iterator[Candidate]:
     """All references that are missing, created at once."""
     missing = (c for c in problem.causes if isinstance(c, ClaimMissing | TemplateMissing))
     makers = [
         c
         for cause in missing
-        for c in reference(problem, cause)
+        for c in fix_reference(problem, cause)
         if isinstance(c.changes[0], Create)
     ]
     firsts = {c.slot: c for c in reversed(makers)}
@@ -145,7 +147,7 @@ def together(problem: FixProblem) -> Iterator[Candidate]:
 
 
 @fix_for(ClaimNotOwned)
-def leftover(_: FixProblem, cause: ClaimNotOwned) -> Iterator[Candidate]:
+def delete_old_claim(_: FixProblem, cause: ClaimNotOwned) -> Iterator[Candidate]:
     """A claim of an earlier pod of the same name deleted, so that this pod gets its own."""
     if cause.claim:
         title = f"delete claim {cause.claim} of the earlier pod"
@@ -154,13 +156,13 @@ def leftover(_: FixProblem, cause: ClaimNotOwned) -> Iterator[Candidate]:
 
 
 @fix_for(ClassMissing)
-def device_class(problem: FixProblem, cause: ClassMissing) -> Iterator[Candidate]:
+def create_class(problem: FixProblem, cause: ClassMissing) -> Iterator[Candidate]:
     """A class that was not installed: for the driver that it is named after."""
     name = cause.device_class
     if name is None or cause.nearest:
         return
     if cause.driver:
-        yield from _installed(problem, cause)
+        yield from _create_driver_class(problem, cause)
         return
     for driver in sorted(d for d in problem.case.drivers if d in name or name in d)[:2]:
         kind = name.partition(".")[0]
@@ -175,7 +177,7 @@ def device_class(problem: FixProblem, cause: ClassMissing) -> Iterator[Candidate
         if kind in values:
             expression += f" && device.attributes['{driver}'].type == '{kind}'"
         made = {
-            "apiVersion": _API,
+            "apiVersion": _API_VERSION,
             "kind": "DeviceClass",
             "metadata": {"name": name},
             "spec": {"selectors": [{"cel": {"expression": expression}}]},
@@ -189,7 +191,7 @@ def device_class(problem: FixProblem, cause: ClassMissing) -> Iterator[Candidate
         )
 
 
-def _installed(problem: FixProblem, cause: ClassMissing) -> Iterator[Candidate]:
+def _create_driver_class(problem: FixProblem, cause: ClassMissing) -> Iterator[Candidate]:
     """The class as its driver installs it, if the driver publishes devices."""
     from dractl.drivers.classes import installed_by
     from dractl.model import Target
@@ -209,7 +211,7 @@ def _installed(problem: FixProblem, cause: ClassMissing) -> Iterator[Candidate]:
 
 
 @fix_for(AdminAccessNamespace)
-def namespace(problem: FixProblem, cause: AdminAccessNamespace) -> Iterator[Candidate]:
+def label_namespace(problem: FixProblem, cause: AdminAccessNamespace) -> Iterator[Candidate]:
     """The label for adminAccess."""
     value = problem.state.get("Namespace", ("", cause.namespace))
     labelled = Patch(
@@ -217,7 +219,7 @@ def namespace(problem: FixProblem, cause: AdminAccessNamespace) -> Iterator[Cand
         (put(value, ("metadata", "labels", ADMIN_ACCESS_LABEL), "true"),),
     )
     again = (
-        recreated(problem)
+        recreate_subject(problem)
         if problem.pod is not None and text_at(problem.pod, "metadata", "uid")
         else ()
     )
@@ -237,12 +239,12 @@ def namespace(problem: FixProblem, cause: AdminAccessNamespace) -> Iterator[Cand
         FixSlot(Topic.NAMESPACE),
         Preference.POLICY,
         effect="; ".join(filter(None, effects)),
-        tried=(labelled,) if again else (),
+        consequences=(labelled,) if again else (),
     )
 
 
 @fix_for(QuotaExceeded)
-def quota(problem: FixProblem, cause: QuotaExceeded) -> Iterator[Candidate]:
+def fix_quota(problem: FixProblem, cause: QuotaExceeded) -> Iterator[Candidate]:
     """A larger quota, or one claim less in the namespace."""
     if cause.resource is None or not cause.quotas:
         return
@@ -256,7 +258,9 @@ def quota(problem: FixProblem, cause: QuotaExceeded) -> Iterator[Candidate]:
         else cause.resource
     )
     # The scheduler itself tries again to create the claim for extended resources, which is none of the pod's claims.
-    again = recreated(problem) if problem.pod is not None and cause.pod_claim is not None else ()
+    again = (
+        recreate_subject(problem) if problem.pod is not None and cause.pod_claim is not None else ()
+    )
     delays = (
         "the pod is recreated: the claim controller would try again with growing delays only"
         if again
@@ -268,7 +272,7 @@ def quota(problem: FixProblem, cause: QuotaExceeded) -> Iterator[Candidate]:
         FixSlot(Topic.QUOTA),
         Preference.POLICY,
         effect=delays,
-        tried=(raised,),
+        consequences=(raised,),
     )
     where = problem.question.key[0]
     slot = FixSlot(Topic.QUOTA, "end")
@@ -277,7 +281,7 @@ def quota(problem: FixProblem, cause: QuotaExceeded) -> Iterator[Candidate]:
             continue
         users = [text_at(c, "name") for c in maps_at(claim, "status", "reservedFor")]
         owned = maps_at(claim, "metadata", "ownerReferences")
-        ending = problem.owners.end([f"{where}/{users[0]}"]) if users and owned else None
+        ending = problem.owners.plan_ending([f"{where}/{users[0]}"]) if users and owned else None
         if ending is not None:
             effect = "; ".join(filter(None, (ending.effect, delays)))
             yield Candidate(
@@ -286,18 +290,23 @@ def quota(problem: FixProblem, cause: QuotaExceeded) -> Iterator[Candidate]:
                 slot,
                 ending.preference,
                 effect=effect,
-                tried=ending.gone,
+                consequences=ending.deletions,
             )
         elif not users:
             deleted = Delete("ResourceClaim/" + "/".join(key))
             title = f"delete claim {'/'.join(key)}, which nobody uses"
             yield Candidate(
-                title, (deleted, *again), slot, Preference.IDLE, effect=delays, tried=(deleted,)
+                title,
+                (deleted, *again),
+                slot,
+                Preference.IDLE,
+                effect=delays,
+                consequences=(deleted,),
             )
 
 
 @fix_for(SchedulingGated)
-def gates(problem: FixProblem, cause: SchedulingGated) -> Iterator[Candidate]:
+def await_gate_removal(problem: FixProblem, cause: SchedulingGated) -> Iterator[Candidate]:
     """The end of a pod's scheduling gates: whoever set them removes them, when it is this pod's turn."""
     if problem.pod is not None:
         yield Candidate(
@@ -306,7 +315,7 @@ def gates(problem: FixProblem, cause: SchedulingGated) -> Iterator[Candidate]:
             FixSlot(Topic.GATES),
             Preference.AGAIN,
             effect=_gate_owner(problem, cause.gates),
-            tried=(problem.patch(remove("spec", "schedulingGates")),),
+            consequences=(problem.patch(remove("spec", "schedulingGates")),),
             corrects=True,
         )
 
@@ -316,8 +325,8 @@ def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
     owner = workload_target(problem.pod, problem.question.key[0])
     workload = problem.state.get(*parse_target(owner)) if owner is not None else None
     for value in (problem.pod, workload):
-        queue = text_at(value, "metadata", "labels", _QUEUE) or text_at(
-            value, "metadata", "annotations", _QUEUE
+        queue = text_at(value, "metadata", "labels", _KUEUE_LABEL) or text_at(
+            value, "metadata", "annotations", _KUEUE_LABEL
         )
         if queue and any(gate.startswith("kueue.x-k8s.io/") for gate in gates):
             return (
@@ -328,7 +337,7 @@ def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
 
 
 @fix_for(UnseenScheduler)
-def scheduler(problem: FixProblem, cause: UnseenScheduler) -> Iterator[Candidate]:
+def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[Candidate]:
     """The name that a misspelt one stands for; the default scheduler in place of one that is
     unknown and does not run; a known one, started. A pod of a scheduler that is known, or may run,
     is not moved to another one: that would take it out of its gang and its queue."""
@@ -362,7 +371,7 @@ def scheduler(problem: FixProblem, cause: UnseenScheduler) -> Iterator[Candidate
 
 
 @fix_once_for(Cause)
-def shared_claims(problem: FixProblem) -> Iterator[Candidate]:
+def release_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
     """A claim that is allocated elsewhere, or used by too many pods: its users ended, or another claim."""
     placed = text_at(problem.question.value, "spec", "nodeName")
     if placed or any(isinstance(c, BindingPending) and c.driver for c in problem.causes):
@@ -377,7 +386,7 @@ def shared_claims(problem: FixProblem) -> Iterator[Candidate]:
         ]
         others = [f"{claim.key[0]}/{u}" for u in users if u != problem.question.key[1]]
         if len(users) >= RESERVED_LIMIT:
-            endings = (problem.owners.end([u]) for u in others)
+            endings = (problem.owners.plan_ending([u]) for u in others)
             ending = next((e for e in endings if e is not None), None)
             if ending is not None:
                 slot, effect = FixSlot(Topic.CLAIM, "reserved"), ending.effect
@@ -387,13 +396,13 @@ def shared_claims(problem: FixProblem) -> Iterator[Candidate]:
                     slot,
                     ending.preference,
                     effect=effect,
-                    tried=ending.gone,
+                    consequences=ending.deletions,
                 )
-            yield from _own_claim(problem, claim.name, claim.key[1], claim.value)
+            yield from _replace_shared_claim(problem, claim.name, claim.key[1], claim.value)
             continue
         slot = FixSlot(Topic.CLAIM, "unpin")
         if others:
-            ending = problem.owners.end(others)
+            ending = problem.owners.plan_ending(others)
             if ending is not None:
                 effect = "; ".join(
                     filter(None, (f"claim {claim.key[1]} is allocated again", ending.effect))
@@ -404,7 +413,7 @@ def shared_claims(problem: FixProblem) -> Iterator[Candidate]:
                     slot,
                     ending.preference,
                     effect=effect,
-                    tried=ending.gone,
+                    consequences=ending.deletions,
                 )
         else:
             why = "only this pod is to use it" if users else "no pod uses it"
@@ -416,19 +425,19 @@ def shared_claims(problem: FixProblem) -> Iterator[Candidate]:
                 Preference.RESTORE,
                 effect=f"{why}; it is allocated again",
             )
-        yield from _own_claim(problem, claim.name, claim.key[1], claim.value)
+        yield from _replace_shared_claim(problem, claim.name, claim.key[1], claim.value)
 
 
-def _own_claim(
+def _replace_shared_claim(
     problem: FixProblem, pod_claim: str, name: str, value: Mapping[str, Any] | None
 ) -> Iterator[Candidate]:
     """A claim of the pod's own, made from a template, instead of the shared one."""
-    entry = problem.reference(pod_claim)
+    entry = problem.claim_reference(pod_claim)
     if entry is None or problem.pod is None:
         return
     template = f"own-{name}"
     made = {
-        "apiVersion": (value or {}).get("apiVersion", _API),
+        "apiVersion": (value or {}).get("apiVersion", _API_VERSION),
         "kind": "ResourceClaimTemplate",
         "metadata": {"name": template, "namespace": problem.question.key[0]},
         "spec": {"spec": at(value, "spec")},
@@ -444,7 +453,7 @@ def _own_claim(
 
 
 @fix_for(NoConsumer)
-def consumer(problem: FixProblem, _: NoConsumer) -> Iterator[Candidate]:
+def create_consumer(problem: FixProblem, _: NoConsumer) -> Iterator[Candidate]:
     """A pod for a claim that no pod uses."""
     where, name = problem.question.key
     container = {

@@ -11,17 +11,17 @@ from dractl.cluster.schedulers import as_default, scheduler_of
 from dractl.cluster.state import Key, text_at
 from dractl.cluster.workloads import WORKLOAD_KINDS, leader_group, workload_target
 from dractl.explain.fixes.candidates import Candidate, FixProblem
-from dractl.explain.fixes.owners import renewed
-from dractl.explain.fixes.rollouts import END_FIRST, with_strategy
-from dractl.explain.fixes.steps import by_hand
+from dractl.explain.fixes.owners import pods_to_recreate
+from dractl.explain.fixes.rollouts import END_FIRST_STRATEGY, set_strategy
+from dractl.explain.fixes.steps import find_manual_edit
 from dractl.explain.reasons.phrases import first, plural
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation import SimulationOptions, SimulationResult, simulate
 from dractl.simulation.queue import QueuedPod, list_pending_pods, schedule_pods
 
-_RIVALS = 16  # pods that may take what another frees
-_SETTLED = ("Pod", *WORKLOAD_KINDS)  # kinds whose changes controllers answer
+_MAX_RIVALS = 16  # pods that may take what another frees
+_RECONCILED_KINDS = ("Pod", *WORKLOAD_KINDS)  # kinds whose changes controllers answer
 
 
 class Outlook(Struct, frozen=True):
@@ -33,7 +33,7 @@ class Outlook(Struct, frozen=True):
     behind: bool = False
 
 
-def outlook(
+def predict_outlook(
     problem: FixProblem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]
 ) -> Outlook:
     """The outlook of a candidate after which the pod by itself fits on ``nodes``; ``changes`` are its changes where a
@@ -51,13 +51,13 @@ def outlook(
             return Outlook(first_end)
     why = "; ".join(simulation.failed_jobs)
     if not simulation.subject_runs:
-        messages = (why, *simulation.rejections, *_in_front(problem, simulation))
+        messages = (why, *simulation.rejections, *_pods_ahead(problem, simulation))
         why = "; ".join(filter(None, messages))
     if simulation.failed_jobs or not simulation.subject_runs:
         return Outlook(None, why, behind=not simulation.failed_jobs and not simulation.rejections)
     also = (
-        *_besides(problem, candidate, simulation),
-        *_quicker(problem, changes, nodes, simulation),
+        *_side_effects(problem, candidate, simulation),
+        *_possible_race(problem, changes, nodes, simulation),
         *simulation.notes,
     )
     return Outlook(replace(candidate, effect="; ".join(filter(None, (candidate.effect, *also)))))
@@ -68,19 +68,19 @@ def _simulate(
 ) -> SimulationResult | None:
     """The cluster after a candidate; None where only the pod itself can be looked at: for other subjects
     than pods, and workloads of kinds whose controllers are not known."""
-    question = problem.asked
+    question = problem.subject_question
     pod = problem.state.get("Pod", question.key)
     if question.kind != "Pod" or pod is None:
         return None
-    if candidate.changes and by_hand(problem.state, question, changes) is not None:
+    if candidate.changes and find_manual_edit(problem.state, question, changes) is not None:
         return None
-    scheduler = _as_queued(problem, pod)
+    scheduler = _queue_in_default_scheduler(problem, pod)
     state = scheduler.state
     if candidate.features is not None:
         scheduler = Scheduler(state, candidate.features)
     try:
-        trial = tuple(map(_as_placed_by_default, candidate.trial))
-        changes = tuple(map(_as_placed_by_default, changes))
+        trial = tuple(map(_name_default_scheduler, candidate.trial))
+        changes = tuple(map(_name_default_scheduler, changes))
         then = apply(state, trial)
         if not candidate.changes:
             own = "/".join(("Pod", *question.key))
@@ -91,7 +91,7 @@ def _simulate(
             return simulate(scheduler, (), question.key, options)
         patches = [c for c in changes if isinstance(c, Patch)]
         renewing = dict.fromkeys(
-            key for c in patches for key in renewed(problem.state, question, c)
+            key for c in patches for key in pods_to_recreate(problem.state, question, c)
         )
         bare = [
             key
@@ -106,7 +106,9 @@ def _simulate(
         options = SimulationOptions(
             new_pod_spec=spec,
             recreated_pods=tuple(bare),
-            extra_changes=tuple(c for c in trial if c not in changes and _kind(c) not in _SETTLED),
+            extra_changes=tuple(
+                c for c in trial if c not in changes and _changed_kind(c) not in _RECONCILED_KINDS
+            ),
             candidate_nodes=frozenset(nodes),
         )
         return simulate(scheduler, (*changes, *ends), question.key, options)
@@ -114,14 +116,14 @@ def _simulate(
         return None
 
 
-def _as_queued(problem: FixProblem, pod: Raw) -> Scheduler:
+def _queue_in_default_scheduler(problem: FixProblem, pod: Raw) -> Scheduler:
     """Return the scheduler of the cluster in which the pods of the pod's own scheduler are in
     kube-scheduler's queue: whatever schedules them, its view is what fixes are proven by."""
     state = problem.state
     scheduler = (
-        problem.scheduler if problem.group is None else problem.scheduler.with_state(problem.state)
+        problem.scheduler if problem.gang is None else problem.scheduler.with_state(problem.state)
     )
-    named = scheduler_of(state, pod, problem.asked.key)
+    named = scheduler_of(state, pod, problem.subject_question.key)
     if named.is_default or not named.may_run:
         return scheduler
     return state.cache.from_sources(
@@ -131,7 +133,7 @@ def _as_queued(problem: FixProblem, pod: Raw) -> Scheduler:
     )
 
 
-def _as_placed_by_default(change: Change) -> Change:
+def _name_default_scheduler(change: Change) -> Change:
     """Return a change in which a scheduler that is named is the default one."""
     if not isinstance(change, Patch):
         return change
@@ -144,7 +146,7 @@ def _as_placed_by_default(change: Change) -> Change:
     return replace(change, operations=operations)
 
 
-def _kind(change: Change) -> str:
+def _changed_kind(change: Change) -> str:
     return (
         str(change.value.get("kind"))
         if isinstance(change, Create)
@@ -160,7 +162,7 @@ def _end_first(
     value = None if owner is None else problem.state.get(*parse_target(owner))
     if value is None or owner is None or not owner.startswith("Deployment/"):
         return None
-    strategy = with_strategy(problem, owner, END_FIRST)
+    strategy = set_strategy(problem, owner, END_FIRST_STRATEGY)
     both = replace(
         candidate,
         title=f"{candidate.title}, with maxSurge 0 and maxUnavailable 1 in {owner.replace('/', ' ', 1)}",
@@ -171,7 +173,7 @@ def _end_first(
                 (candidate.effect, "the quota has no room for one pod more while it rolls out"),
             )
         ),
-        tried=candidate.trial,
+        consequences=candidate.trial,
     )
     simulation = _simulate(problem, both, (strategy, *changes), nodes)
     if simulation is None or simulation.failed_jobs or not simulation.subject_runs:
@@ -179,13 +181,13 @@ def _end_first(
     return both
 
 
-def _in_front(problem: FixProblem, simulation: SimulationResult) -> tuple[str, ...]:
+def _pods_ahead(problem: FixProblem, simulation: SimulationResult) -> tuple[str, ...]:
     """Who gets what a change frees before the pod does."""
-    ahead = _ahead(problem, simulation)
+    ahead = _keys_ahead(problem, simulation)
     if not ahead:
         return ()
     snapshot = problem.scheduler.snapshot
-    own = snapshot.pod(problem.asked.value).priority
+    own = snapshot.pod(problem.subject_question.value).priority
     higher = all(snapshot.pod(problem.state.get("Pod", key) or {}).priority > own for key in ahead)
     one = len(ahead) == 1
     which = "of higher priority" if higher else f"that wait{'s' * one} longer"
@@ -193,12 +195,14 @@ def _in_front(problem: FixProblem, simulation: SimulationResult) -> tuple[str, .
     return (f"{plural(len(ahead), 'pending pod')} {which} wait{'s' * one} for the same: {names}",)
 
 
-def _apart(pod: Raw | None, key: Key, own: str) -> bool:
+def _is_unrelated(pod: Raw | None, key: Key, own: str) -> bool:
     """True for a pod of which nobody expects that it ends with those of the workload ``own``."""
     return workload_target(pod, key[0]) != own or leader_group(pod) is not None
 
 
-def _besides(problem: FixProblem, candidate: Candidate, simulation: SimulationResult) -> list[str]:
+def _side_effects(
+    problem: FixProblem, candidate: Candidate, simulation: SimulationResult
+) -> list[str]:
     """What else happens: pods of others that end although the fix does not name them, and those that the change lets
     run before the subject does."""
     named = {c.target for c in (*candidate.trial, *candidate.changes) if not isinstance(c, Create)}
@@ -207,12 +211,12 @@ def _besides(problem: FixProblem, candidate: Candidate, simulation: SimulationRe
         "/".join(key)
         for key in (simulation.ended_pods if candidate.changes else ())
         if "/".join(("Pod", *key)) not in named
-        and (own is None or _apart(problem.state.get("Pod", key), key, own))
+        and (own is None or _is_unrelated(problem.state.get("Pod", key), key, own))
     ]
     ahead = [
         "/".join(key)
-        for key in _ahead(problem, simulation)
-        if own is None or _apart(problem.state.get("Pod", key), key, own)
+        for key in _keys_ahead(problem, simulation)
+        if own is None or _is_unrelated(problem.state.get("Pod", key), key, own)
     ]
     found = [f"ends pod{'s' * (len(ended) > 1)} {first(ended)}"] if ended else []
     found += (
@@ -223,7 +227,7 @@ def _besides(problem: FixProblem, candidate: Candidate, simulation: SimulationRe
     return found
 
 
-def _quicker(
+def _possible_race(
     problem: FixProblem,
     changes: Sequence[Change],
     nodes: Sequence[str],
@@ -231,12 +235,12 @@ def _quicker(
 ) -> tuple[str, ...]:
     """Who may take what the first of several pods frees, so that the others do not free enough: pods do not end at the
     same moment, and kube-scheduler tries the pods that wait whenever a claim is deallocated."""
-    if len(simulation.ended_pods) < 2 or problem.group is not None:
+    if len(simulation.ended_pods) < 2 or problem.gang is not None:
         return ()
-    asked, gone = problem.asked.key, simulation.ended_pods[0]
+    asked, gone = problem.subject_question.key, simulation.ended_pods[0]
     there = frozenset((text_at(problem.state.get("Pod", gone), "spec", "nodeName"),))
     begun = problem.scheduler.with_state(apply(problem.state, (Delete("/".join(("Pod", *gone))),)))
-    others = [pod for pod in list_pending_pods(begun.state) if pod.key != asked][:_RIVALS]
+    others = [pod for pod in list_pending_pods(begun.state) if pod.key != asked][:_MAX_RIVALS]
     taken = schedule_pods(
         begun, [QueuedPod(pod, pod.has_uncreated_claims, there) for pod in others], {}, gone
     )
@@ -252,5 +256,5 @@ def _quicker(
     )
 
 
-def _ahead(problem: FixProblem, simulation: SimulationResult) -> list[Key]:
-    return [key for key in simulation.scheduled_first if key != problem.asked.key]
+def _keys_ahead(problem: FixProblem, simulation: SimulationResult) -> list[Key]:
+    return [key for key in simulation.scheduled_first if key != problem.subject_question.key]

@@ -28,14 +28,14 @@ from dractl.cluster.workloads import (
     workload_target,
 )
 from dractl.explain.ask import Question
-from dractl.explain.fixes.edits import moved
+from dractl.explain.fixes.edits import move_operation
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.phrases import age
 from dractl.objects import Raw
 
-_TEMPLATE = "/spec/template"
-_POD_TEMPLATE = ("spec", "template")
-_ROLLS_OUT = (
+_TEMPLATE_POINTER = "/spec/template"
+_TEMPLATE_PATH = ("spec", "template")
+_ROLLOUT_KINDS = (
     "Deployment",
     "DaemonSet",
 )  # replace their pods, the broken ones first, when the pod template changes
@@ -46,7 +46,7 @@ class Ending(Struct, frozen=True):
 
     title: str
     changes: tuple[Change, ...]
-    gone: tuple[Change, ...]
+    deletions: tuple[Change, ...]
     effect: str = ""
     preference: Preference = Preference.END
 
@@ -57,14 +57,14 @@ class Ending(Struct, frozen=True):
 
 
 class Owners:
-    """The workloads of a cluster and their pods, as seen from the waiting pod ``asking``, which a correction may have
+    """The workloads of a cluster and their pods, as seen from the waiting pod ``subject``, which a correction may have
     ended: its controller recreates it."""
 
     def __init__(self, state: ClusterState, asking: Key, pod: Raw) -> None:
         self.state = state
-        self.asking = asking
+        self.subject = asking
         owner = workload_of(pod)
-        self.own = (owner[0], (asking[0], owner[1])) if owner is not None else None
+        self.subject_owner = (owner[0], (asking[0], owner[1])) if owner is not None else None
         self._group = leader_group(pod)
         self._active = ActivePods(state)
 
@@ -72,7 +72,7 @@ class Owners:
     def _now(self) -> float | None:
         return newest_of(self.state)
 
-    def end(self, pods: Iterable[str]) -> Ending | None:
+    def plan_ending(self, pods: Iterable[str]) -> Ending | None:
         """How the pods (``namespace/name``) end for good; None where ending them does not help the waiting pod."""
         bare: list[str] = []
         leaving: list[str] = []
@@ -87,24 +87,24 @@ class Owners:
                 bare.append(full_name)
             else:
                 made.setdefault((*owner, namespace), []).append((namespace, name))
-        endings = [self._leaves(full_name) for full_name in leaving]
+        endings = [self._await_termination(full_name) for full_name in leaving]
         if bare:
-            gone = _deletions(bare)
-            bare_effect = self._of_bare(bare)
+            gone = _delete_pods(bare)
+            bare_effect = self._describe_unowned(bare)
             endings.append(
                 Ending(f"delete pod {', '.join(bare)}", gone, gone, bare_effect, Preference.LAST)
             )
         for (kind, name, namespace), wanted in made.items():
-            smaller = self._smaller(kind, (namespace, name), wanted)
+            smaller = self._scale_down(kind, (namespace, name), wanted)
             if smaller is None:
                 return None
             endings.append(smaller)
-        gone = tuple(c for e in endings for c in e.gone)
-        idle = self._stuck(gone)
+        gone = tuple(c for e in endings for c in e.deletions)
+        idle = self._explain_stuck_pods(gone)
         effects = [
             *([idle] if idle else []),
             *dict.fromkeys(e.effect for e in endings),
-            *self._budgets(gone),
+            *self._exhausted_budgets(gone),
         ]
         return Ending(
             " and ".join(e.title for e in endings),
@@ -116,7 +116,7 @@ class Owners:
             else max((e.preference for e in endings), default=Preference.END),
         )
 
-    def _of_bare(self, pods: Sequence[str]) -> str:
+    def _describe_unowned(self, pods: Sequence[str]) -> str:
         if len(pods) > 1:
             return "nothing re-creates them"
         (value,) = (self.state.get("Pod", parse_key(name)) for name in pods)
@@ -124,7 +124,7 @@ class Owners:
         began = " ".join((f"it runs since {since}", f"({age(since, self._now)})")) if since else ""
         return "; ".join(filter(None, ("nothing re-creates it", began, describe_ownership(value))))
 
-    def _stuck(self, gone: Iterable[Change]) -> str:
+    def _explain_stuck_pods(self, gone: Iterable[Change]) -> str:
         """Why pods that end do nothing with what they hold; empty unless that is true of all."""
         ending = [
             parse_target(c.target)[1]
@@ -136,7 +136,7 @@ class Owners:
             return ""
         return f"it {why[0]}" if len(why) == 1 else f"they cannot run: {ending[0][1]} {why[0]}"
 
-    def _budgets(self, gone: Iterable[Change]) -> Iterator[str]:
+    def _exhausted_budgets(self, gone: Iterable[Change]) -> Iterator[str]:
         """The PodDisruptionBudgets that are exhausted and cover a pod that would end: eviction would respect them,
         deleting and scaling do not."""
         ending = [
@@ -156,7 +156,7 @@ class Owners:
             if covered and at(budget, "status", "disruptionsAllowed") == 0:
                 yield f"PodDisruptionBudget {'/'.join(key)} allows no disruption now"
 
-    def _leaves(self, full_name: str) -> Ending:
+    def _await_termination(self, full_name: str) -> Ending:
         """The end of a pod that is Terminating already: to delete it again does nothing."""
         namespace, name = parse_key(full_name)
         pod = self.state.get("Pod", (namespace, name))
@@ -171,17 +171,21 @@ class Owners:
             effect = f"finalizer {', '.join(kept)} keeps it: to delete it by force does nothing"
         if event_about(self.state, pod or {}, "FailedKillPod"):
             effect = f"its kubelet cannot end it: is the DRA driver on {node} running?"
-        return Ending(title, (), _deletions([full_name]), effect)
+        return Ending(title, (), _delete_pods([full_name]), effect)
 
-    def _smaller(self, kind: str, key: Key, wanted: Sequence[Key]) -> Ending | None:
+    def _scale_down(self, kind: str, key: Key, wanted: Sequence[Key]) -> Ending | None:
         """A workload scaled down until the wanted pods end; None if the waiting pod is one of its own, or
         of the same group of a LeaderWorkerSet."""
         active = self._active.of(kind, key)
         keys = [(key[0], text_at(p, "metadata", "name")) for p in active]
-        if self.asking in keys or self.own == (kind, key) or not set(wanted) <= set(keys):
+        if (
+            self.subject in keys
+            or self.subject_owner == (kind, key)
+            or not set(wanted) <= set(keys)
+        ):
             return None
         groups = {
-            leader_group(p) for p in active if self._group is not None and key[0] == self.asking[0]
+            leader_group(p) for p in active if self._group is not None and key[0] == self.subject[0]
         }
         if self._group in groups - {None}:
             return (
@@ -194,12 +198,12 @@ class Owners:
             if text_at(above, "kind") == "JobSet" and self.state.get("JobSet", job_set) is not None:
                 kind, key, target = "JobSet", job_set, "/".join(("JobSet", *job_set))
                 keys = [k for k, pod in pods_of_workload(self.state, kind, key) if not ended(pod)]
-            if self.asking in keys:
+            if self.subject in keys:
                 return None
             patch = Patch(target, ({"op": "add", "path": "/spec/suspend", "value": True},))
             effect = f"ends its {len(keys)} pods" if len(keys) > 1 else "ends its pod"
             effect += "; or wait until it is done"
-            gone = _deletions("/".join(k) for k in keys)
+            gone = _delete_pods("/".join(k) for k in keys)
             return Ending(
                 f"suspend {kind} {'/'.join(key)}", (patch,), gone, effect, Preference.LAST
             )
@@ -228,12 +232,12 @@ class Owners:
         marked = [p for p in chosen if any(other <= rank(p) for other in stay)]
         left = len(order) - fewer
         patch = Patch(target, ({"op": "replace", "path": "/spec/replicas", "value": left},))
-        gone = _deletions(f"{key[0]}/{text_at(p, 'metadata', 'name')}" for p in order[:fewer])
+        gone = _delete_pods(f"{key[0]}/{text_at(p, 'metadata', 'name')}" for p in order[:fewer])
         title = f"scale {kind} {'/'.join(key)} from {len(order)} to {left} replica{'s' if left != 1 else ''}"
         if marked:
             those = ", ".join(text_at(p, "metadata", "name") for p in marked)
             title += f", {'pods' if len(marked) > 1 else 'pod'} {those} first"
-        changes = (*(cheaper(key[0], p, cost[id(p)]) for p in marked), patch)
+        changes = (*(lower_deletion_cost(key[0], p, cost[id(p)]) for p in marked), patch)
         if left:
             return Ending(title, changes, gone)
         return Ending(
@@ -245,11 +249,11 @@ class Owners:
         )
 
 
-def _deletions(pods: Iterable[str]) -> tuple[Change, ...]:
+def _delete_pods(pods: Iterable[str]) -> tuple[Change, ...]:
     return tuple(Delete(f"Pod/{pod}") for pod in pods)
 
 
-def cheaper(namespace: str, pod: Raw, cost: int | None = None) -> Patch:
+def lower_deletion_cost(namespace: str, pod: Raw, cost: int | None = None) -> Patch:
     """The annotation that makes a controller end this pod before equal ones, or before those that cost more."""
     annotations = at(pod, "metadata", "annotations")
     value = str(deletion_cost(pod) - 1 if cost is None else cost)
@@ -263,18 +267,20 @@ def cheaper(namespace: str, pod: Raw, cost: int | None = None) -> Patch:
     return Patch(f"Pod/{namespace}/{text_at(pod, 'metadata', 'name')}", (operation,))
 
 
-def concerned(state: ClusterState, restarted: Collection[Key], patch: Patch) -> str:
+def describe_affected_pods(state: ClusterState, restarted: Collection[Key], patch: Patch) -> str:
     """Which pods besides those ``restarted`` a change of a template concerns; empty where none are."""
     kind, key = parse_target(patch.target)
-    if any(str(o["path"]).startswith(_TEMPLATE) for o in patch.operations):
+    if any(str(o["path"]).startswith(_TEMPLATE_POINTER) for o in patch.operations):
         return f"for every pod of {kind} {'/'.join(key)}"
     if kind != "ResourceClaimTemplate":
         return ""
-    others = sum(where not in restarted and not ended(pod) for where, pod in users_of(state, key))
+    others = sum(
+        where not in restarted and not ended(pod) for where, pod in pods_of_template(state, key)
+    )
     return f"{others} more pod{'s use' if others > 1 else ' uses'} the template" if others else ""
 
 
-def renewed(state: ClusterState, question: Question, change: Patch) -> list[Key]:
+def pods_to_recreate(state: ClusterState, question: Question, change: Patch) -> list[Key]:
     """The waiting pods that have to be made anew so that a change reaches them: a claim keeps the spec that its
     template had, and only Deployments and DaemonSets replace pods whose template changes."""
     kind, key = parse_target(change.target)
@@ -284,12 +290,12 @@ def renewed(state: ClusterState, question: Question, change: Patch) -> list[Key]
     if kind == "ResourceClaimTemplate":
         own = [question.key]
         if owner is not None:
-            waiting = [(k, pod) for k, pod in users_of(state, key) if is_pending(pod)]
+            waiting = [(k, pod) for k, pod in pods_of_template(state, key) if is_pending(pod)]
             own = [k for k, pod in waiting if workload_target(pod, k[0]) == owner]
         return own or [question.key]
     if (
         change.target == owner
-        and kind not in _ROLLS_OUT
+        and kind not in _ROLLOUT_KINDS
         and kind != "Job"
         and "replicas" not in str(change)
     ):
@@ -297,7 +303,7 @@ def renewed(state: ClusterState, question: Question, change: Patch) -> list[Key]
     return []
 
 
-def users_of(state: ClusterState, template: Key) -> Iterator[tuple[Key, Raw]]:
+def pods_of_template(state: ClusterState, template: Key) -> Iterator[tuple[Key, Raw]]:
     """The pods whose claims a template makes."""
     for key, pod in state.objects("Pod").items():
         references = maps_at(pod, "spec", "resourceClaims") if key[0] == template[0] else ()
@@ -305,7 +311,7 @@ def users_of(state: ClusterState, template: Key) -> Iterator[tuple[Key, Raw]]:
             yield key, pod
 
 
-def in_template(state: ClusterState, key: Key, patch: Patch) -> Patch | None:
+def move_to_template(state: ClusterState, key: Key, patch: Patch) -> Patch | None:
     """A patch of a pod as a patch of what a person would change: the pod template of its workload, or the pod itself.
     None where the template lacks what the patch changes: a controller or admission put it into the pod, and would do so
     again (the DaemonSet controller's affinity, a RuntimeClass's nodeSelector)."""
@@ -313,19 +319,19 @@ def in_template(state: ClusterState, key: Key, patch: Patch) -> Patch | None:
     target = workload_target(pod, key[0])
     if target is None or target.partition("/")[0] not in WORKLOAD_KINDS:
         return patch
-    written = state.get(*parse_target(target)) or _as_submitted(pod)
+    written = state.get(*parse_target(target)) or _stand_in_workload(pod)
     operations: list[Raw] = []
     for operation in patch.operations:
-        if _defaulted(operation, written):
+        if _is_copied_limit(operation, written):
             continue
-        changed = moved(operation, pod, written, _POD_TEMPLATE)
+        changed = move_operation(operation, pod, written, _TEMPLATE_PATH)
         if changed is None:
             return None
         operations.append(changed)
     return Patch(target, tuple(operations)) if operations else None
 
 
-def _as_submitted(pod: Raw | None) -> Raw:
+def _stand_in_workload(pod: Raw | None) -> Raw:
     """What stands in for a workload that the input lacks: its pod without the tolerations that admission adds
     (kubernetes plugin/pkg/admission/defaulttolerationseconds)."""
     spec = dict(map_at(pod, "spec"))
@@ -338,11 +344,11 @@ def _as_submitted(pod: Raw | None) -> Raw:
     return {"spec": {"template": {"spec": {**spec, **({"tolerations": own} if own else {})}}}}
 
 
-def _defaulted(operation: Raw, written: Raw) -> bool:
+def _is_copied_limit(operation: Raw, written: Raw) -> bool:
     """True if an operation concerns the request of an extended resource that the API server copied from its limit."""
     match parse_pointer(str(operation.get("from") or operation["path"])):
         case ["spec", "containers", index, "resources", "requests", resource] if "/" in resource:
-            container = at(written, *_POD_TEMPLATE, "spec", "containers", int(index))
+            container = at(written, *_TEMPLATE_PATH, "spec", "containers", int(index))
             given = (
                 map_at(container, "resources", "requests"),
                 map_at(container, "resources", "limits"),

@@ -15,21 +15,21 @@ from dractl.explain.fixes.candidates import (
     fix_once_for,
 )
 from dractl.explain.fixes.holders import holders_of
-from dractl.explain.fixes.owners import users_of
+from dractl.explain.fixes.owners import pods_of_template
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.requests import equal
+from dractl.explain.fixes.requests import shared_count_slot
 from dractl.explain.reasons.amounts import NotEnoughTogether, SearchConflict
 from dractl.explain.reasons.base import Held
 from dractl.explain.reasons.constraints import ConstraintConflict
 from dractl.explain.reasons.workloads import OwnReplicas
 from dractl.model.names import RequestRef
 
-_MOST = 16  # replicas that are placed one after the other
-_ATTEMPTS = 32  # that all counts may take together
+_MAX_REPLICAS = 16  # replicas that are placed one after the other
+_MAX_ATTEMPTS = 32  # that all counts may take together
 
 
 @fix_once_for(Held, ConstraintConflict, NotEnoughTogether, SearchConflict)
-def equal_counts(problem: FixProblem) -> Iterator[Candidate]:
+def lower_count_everywhere(problem: FixProblem) -> Iterator[Candidate]:
     """The same, smaller count for every replica, where replicas of the pod's own workload hold the devices."""
     owner = workload_target(problem.pod, problem.question.key[0])
     if owner is None:
@@ -45,13 +45,13 @@ def equal_counts(problem: FixProblem) -> Iterator[Candidate]:
         if workload_target(pod, key[0]) == owner
     ]
     others = [key for key in pods if key != problem.question.key]
-    if len(pods) > _MOST:
+    if len(pods) > _MAX_REPLICAS:
         return
     wanted: dict[RequestRef, int] = {}
     for _, survey in problem.requests():
         wanted[survey.ref] = max(wanted.get(survey.ref, 0), survey.wanted)
     for ref, count in wanted.items():
-        written = problem.written(ref)
+        written = problem.editable_request(ref)
         if (
             written is None
             or not written.target.startswith("ResourceClaimTemplate/")
@@ -60,10 +60,10 @@ def equal_counts(problem: FixProblem) -> Iterator[Candidate]:
             continue
         users = [
             key
-            for key, _ in users_of(problem.state, parse_target(written.target)[1])
+            for key, _ in pods_of_template(problem.state, parse_target(written.target)[1])
             if key in others
         ]
-        for left in range(count - 1, max(count - 1 - _ATTEMPTS // (len(users) + 1), 0), -1):
+        for left in range(count - 1, max(count - 1 - _MAX_ATTEMPTS // (len(users) + 1), 0), -1):
             ended = (Delete("Pod/" + "/".join(key)) for key in users)
             changes: tuple[Change, ...] = (written.put("count", value=left), *ended)
             if not _all_fit(problem, changes, [problem.question.key, *users]):
@@ -71,9 +71,9 @@ def equal_counts(problem: FixProblem) -> Iterator[Candidate]:
             kind, _, name = owner.partition("/")
             every = "both" if len(users) == 1 else f"all {len(users) + 1}"
             yield Candidate(
-                f"lower count of {problem.called(ref)} from {count} to {left} in {every} pods of {kind} {name}",
+                f"lower count of {problem.request_name(ref)} from {count} to {left} in {every} pods of {kind} {name}",
                 changes,
-                equal(ref),
+                shared_count_slot(ref),
                 Preference.LESS,
                 effect="the running pods restart",
             )
@@ -81,7 +81,7 @@ def equal_counts(problem: FixProblem) -> Iterator[Candidate]:
 
 
 @fix_for(OwnReplicas)
-def fewer(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
+def scale_down(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
     """A StatefulSet without the replicas after this one, which hold the devices: it ends the pods of the highest
     ordinals first (kubernetes pkg/controller/statefulset)."""
     kind, _, name = cause.owner.partition(" ")
@@ -110,7 +110,7 @@ def fewer(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
             Preference.END,
             effect=f"ends pod {', '.join(sorted(pod for n, pod in later.items() if n >= first))}",
             degree=replicas - left,
-            tried=gone,
+            consequences=gone,
         )
 
 

@@ -9,10 +9,10 @@ from dractl.cluster.changes import Patch, pointer
 from dractl.explain.diagnosis.combinations import devices_that_match
 from dractl.explain.fixes.candidates import (
     Candidate,
+    EditablePart,
     FixProblem,
     FixSlot,
     Topic,
-    Written,
     fix_for,
     fix_once_for,
 )
@@ -28,12 +28,12 @@ from dractl.model import CapacityRequestPolicy, Quantity
 from dractl.model.names import RequestRef
 from dractl.objects import Request
 
-_AMOUNTS = 4  # of one capacity that are tried
-_MOST = 32  # devices of a claim (resource.k8s.io AllocationResultsMaxSize)
+_MAX_AMOUNTS = 4  # of one capacity that are tried
+_MAX_DEVICES_PER_CLAIM = 32  # devices of a claim (resource.k8s.io AllocationResultsMaxSize)
 
 
 @fix_once_for(Cause)
-def counts(problem: FixProblem) -> Iterator[Candidate]:
+def lower_counts(problem: FixProblem) -> Iterator[Candidate]:
     """Fewer devices: the largest number that fits."""
     seen: dict[RequestRef, tuple[int, int]] = {}
     for _, survey in problem.requests():
@@ -42,33 +42,35 @@ def counts(problem: FixProblem) -> Iterator[Candidate]:
     # Of equal replicas none wants to be the one with less.
     alike = any(isinstance(cause, OwnReplicas) for cause in problem.causes)
     for ref, (wanted, best) in seen.items():
-        written = problem.written(ref)
+        written = problem.editable_request(ref)
         if written is None:
             continue
         if written.part.takes_all:
-            yield from _instead_of_all(problem, written, ref, min(best or wanted, _MOST))
+            yield from _replace_all_mode(
+                problem, written, ref, min(best or wanted, _MAX_DEVICES_PER_CLAIM)
+            )
             continue
-        top = min(wanted - 1, _MOST)
+        top = min(wanted - 1, _MAX_DEVICES_PER_CLAIM)
         tried = [best] if 0 < best < wanted else []
         for count in dict.fromkeys([*tried, *range(top, max(top - 8, 0), -1), 1]):
             if 0 < count < wanted:
                 yield Candidate(
-                    f"lower count of {problem.called(ref)} from {wanted} to {count}",
+                    f"lower count of {problem.request_name(ref)} from {wanted} to {count}",
                     (written.put("count", value=count),),
                     FixSlot(Topic.COUNT, repr(ref)),
                     Preference.ADAPT if alike else Preference.LESS,
                     degree=wanted - count,
-                    unless=(equal(ref),) if alike else (),
+                    superseded_by=(shared_count_slot(ref),) if alike else (),
                 )
 
 
-def equal(ref: RequestRef) -> FixSlot:
+def shared_count_slot(ref: RequestRef) -> FixSlot:
     """The slot of fixes that lower a count in all replicas of a workload."""
     return FixSlot(Topic.COUNT, f"{ref!r} all")
 
 
-def _instead_of_all(
-    problem: FixProblem, written: Written[Request], ref: RequestRef, most: int
+def _replace_all_mode(
+    problem: FixProblem, written: EditablePart[Request], ref: RequestRef, most: int
 ) -> Iterator[Candidate]:
     for count in dict.fromkeys((*range(most, max(most - 8, 0), -1), 1)) if most else ():
         operations: list[Mapping[str, Any]] = [
@@ -76,7 +78,7 @@ def _instead_of_all(
             {"op": "add", "path": pointer(*written.part.path, "count"), "value": count},
         ]
         yield Candidate(
-            f"ask for {count} device{'s' if count > 1 else ''} instead of All in {problem.called(ref)}",
+            f"ask for {count} device{'s' if count > 1 else ''} instead of All in {problem.request_name(ref)}",
             (Patch(written.target, tuple(operations)),),
             FixSlot(Topic.ALL_MODE, repr(ref)),
             Preference.LESS,
@@ -85,10 +87,10 @@ def _instead_of_all(
 
 
 @fix_once_for(Cause)
-def narrower_all(problem: FixProblem) -> Iterator[Candidate]:
+def narrow_all_mode(problem: FixProblem) -> Iterator[Candidate]:
     """All devices of one NUMA node, or one PCIe root, instead of all of the node."""
     for _, survey in problem.requests():
-        written = problem.written(survey.ref)
+        written = problem.editable_request(survey.ref)
         if written is None or survey.mode != "All":
             continue
         for attribute in ("resource.kubernetes.io/numaNode", "resource.kubernetes.io/pcieRoot"):
@@ -111,7 +113,7 @@ def narrower_all(problem: FixProblem) -> Iterator[Candidate]:
                     else written.add("selectors", value=[selector])
                 )
                 yield Candidate(
-                    f"limit {problem.called(survey.ref)} to {name} {value}",
+                    f"limit {problem.request_name(survey.ref)} to {name} {value}",
                     (patch,),
                     FixSlot(Topic.ALL_MODE, f"{survey.ref!r} {name}"),
                     Preference.RELAX,
@@ -119,23 +121,25 @@ def narrower_all(problem: FixProblem) -> Iterator[Candidate]:
 
 
 @fix_for(ClassMissing, SelectorFalse, NoSlicesForDriver)
-def other_class(
+def change_class(
     problem: FixProblem, cause: ClassMissing | SelectorFalse | NoSlicesForDriver
 ) -> Iterator[Candidate]:
     """Another class: the one that was probably meant, or one of which there are devices."""
-    written = problem.written(cause.request)
+    written = problem.editable_request(cause.request)
     if written is None or cause.device_class is None or cause.request is None:
         return
     classes, drivers = problem.case.classes, problem.case.drivers_of
     meant = None
     if isinstance(cause, ClassMissing):
         meant = cause.nearest
-        names = [meant] if meant else [n for n in cause.known if _stands_in(problem, cause, n)]
-    elif cause is not problem.first:
+        names = (
+            [meant] if meant else [n for n in cause.known if _is_plausible_class(problem, cause, n)]
+        )
+    elif cause is not problem.headline_cause:
         return
     elif isinstance(cause, SelectorFalse):
         same = drivers(cause.device_class)
-        wanted = _class_takes_none(problem, cause)
+        wanted = _class_is_empty(problem, cause)
         names = (
             [n for n in classes if n != cause.device_class and drivers(n) & same] if wanted else []
         )
@@ -144,7 +148,7 @@ def other_class(
     slot = FixSlot(Topic.CLASS, repr(cause.request))
     missing = isinstance(cause, ClassMissing)
     for position, name in enumerate(names[:4]):
-        title = f"change the class of {problem.called(cause.request)} from {cause.device_class} to {name}"
+        title = f"change the class of {problem.request_name(cause.request)} from {cause.device_class} to {name}"
         patch = written.put("deviceClassName", value=name)
         preference = Preference.CORRECT if name == meant else Preference.ADAPT
         yield Candidate(title, (patch,), slot, preference, degree=position, corrects=name == meant)
@@ -154,22 +158,22 @@ def other_class(
             yield Candidate(f"{title}, and remove its selectors", (both,), slot, Preference.DROP)
 
 
-_EVERYWHERE = {"com", "org", "io", "net", "ai", "dev", "example", "k8s", "class"}
+_COMMON_WORDS = {"com", "org", "io", "net", "ai", "dev", "example", "k8s", "class"}
 
 
-def _stands_in(problem: FixProblem, cause: ClassMissing, name: str) -> bool:
+def _is_plausible_class(problem: FixProblem, cause: ClassMissing, name: str) -> bool:
     """True if a class may be meant by a missing one: it is of the driver that installs that, or both names share a word
     that says what they are of (``gpu.amd.com`` and ``gpu.nvidia.com``)."""
     if cause.driver or len(cause.known) == 1:
         return not cause.driver or cause.driver in problem.case.drivers_of(name)
     first, second = (
-        set(re.findall(r"[a-z0-9]+", text.lower())) - _EVERYWHERE
+        set(re.findall(r"[a-z0-9]+", text.lower())) - _COMMON_WORDS
         for text in (cause.device_class or "", name)
     )
     return bool(first & second)
 
 
-def _class_takes_none(problem: FixProblem, cause: SelectorFalse) -> bool:
+def _class_is_empty(problem: FixProblem, cause: SelectorFalse) -> bool:
     """True if no device of the cluster is of the request's class: only then may another class, which is another kind of
     device, be what was meant."""
     stages = (s for _, r in problem.requests() if r.ref == cause.request for s in r.stages)
@@ -177,7 +181,7 @@ def _class_takes_none(problem: FixProblem, cause: SelectorFalse) -> bool:
 
 
 @fix_once_for(Cause)
-def capacities(problem: FixProblem) -> Iterator[Candidate]:
+def lower_capacities(problem: FixProblem) -> Iterator[Candidate]:
     """The amount that is free, or that the devices' policy allows."""
     found: dict[tuple[RequestRef, str], dict[str, Quantity]] = {}
     for _, survey in problem.requests():
@@ -187,22 +191,20 @@ def capacities(problem: FixProblem) -> Iterator[Candidate]:
             policy = problem.case.policy(loss.device, loss.capacity)
             limits = [None if loss.free is None else Quantity.parse(loss.free)]
             limits += [None] if loss.code == "capacity-policy" else []
-            for most in (_most_allowed(policy, limit) for limit in dict.fromkeys(limits)):
+            for most in (_largest_allowed(policy, limit) for limit in dict.fromkeys(limits)):
                 if most is not None and most.sign() > 0:
                     found.setdefault((survey.ref, loss.capacity), {})[str(most)] = most
     for (ref, capacity), amounts in found.items():
-        written = problem.written(ref)
+        written = problem.editable_request(ref)
         if written is None:
             continue
         asked = written.part.capacity
         for degree, amount in enumerate(
-            sorted(amounts, key=lambda text: amounts[text], reverse=True)[:_AMOUNTS]
+            sorted(amounts, key=lambda text: amounts[text], reverse=True)[:_MAX_AMOUNTS]
         ):
-            title = f"ask for {amount} of {capacity} instead of the whole device in {problem.called(ref)}"
+            title = f"ask for {amount} of {capacity} instead of the whole device in {problem.request_name(ref)}"
             if capacity in asked:
-                title = (
-                    f"lower {capacity} of {problem.called(ref)} from {asked[capacity]} to {amount}"
-                )
+                title = f"lower {capacity} of {problem.request_name(ref)} from {asked[capacity]} to {amount}"
             yield Candidate(
                 title,
                 (written.put("capacity", "requests", capacity, value=amount),),
@@ -213,13 +215,13 @@ def capacities(problem: FixProblem) -> Iterator[Candidate]:
 
 
 @fix_for(CapacityMissing)
-def capacity_name(problem: FixProblem, cause: CapacityMissing) -> Iterator[Candidate]:
+def fix_capacity_name(problem: FixProblem, cause: CapacityMissing) -> Iterator[Candidate]:
     """The capacity's right name, or a request without it."""
-    written = problem.written(cause.request)
+    written = problem.editable_request(cause.request)
     if written is None or cause.request is None:
         return
     slot = FixSlot(Topic.CAPACITY, f"{cause.request!r} {cause.capacity}")
-    called = problem.called(cause.request)
+    called = problem.request_name(cause.request)
     asked = dict(written.part.capacity)
     if cause.nearest is not None:
         changed = {
@@ -239,12 +241,14 @@ def capacity_name(problem: FixProblem, cause: CapacityMissing) -> Iterator[Candi
 
 
 @fix_for(GateOff)
-def without_gate(problem: FixProblem, cause: GateOff) -> Iterator[Candidate]:
+def remove_gated_capacity(problem: FixProblem, cause: GateOff) -> Iterator[Candidate]:
     """A request without the capacity that the scheduler does not understand: it takes a whole device then."""
-    written = problem.written(cause.request) if cause.gate == "DRAConsumableCapacity" else None
+    written = (
+        problem.editable_request(cause.request) if cause.gate == "DRAConsumableCapacity" else None
+    )
     if written is not None and cause.request is not None and "capacity" in written.part.fields:
         yield Candidate(
-            f"remove the capacity from {problem.called(cause.request)}",
+            f"remove the capacity from {problem.request_name(cause.request)}",
             (written.remove("capacity"),),
             FixSlot(Topic.CAPACITY, repr(cause.request)),
             Preference.ADAPT,
@@ -252,7 +256,9 @@ def without_gate(problem: FixProblem, cause: GateOff) -> Iterator[Candidate]:
         )
 
 
-def _most_allowed(policy: CapacityRequestPolicy | None, most: Quantity | None) -> Quantity | None:
+def _largest_allowed(
+    policy: CapacityRequestPolicy | None, most: Quantity | None
+) -> Quantity | None:
     """The largest amount up to ``most`` that a request policy allows; None where it allows none, or names no bound."""
     if policy is None or (policy.valid_range is None and not policy.valid_values):
         return most

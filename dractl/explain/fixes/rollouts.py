@@ -12,28 +12,31 @@ from dractl.cluster.workloads import controller_of, deletion_rank, pods_of_workl
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.holders import holders_of
-from dractl.explain.fixes.owners import cheaper
+from dractl.explain.fixes.owners import lower_deletion_cost
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.settings import recreated
+from dractl.explain.fixes.settings import recreate_subject
 from dractl.explain.reasons.between import EvictionLoop, OldTemplate
 from dractl.explain.reasons.claims import ClaimMissing
 from dractl.explain.reasons.workloads import ClaimEach, OldReplicas, OldRevision, OwnReplicas
 from dractl.simulation.controllers import filter_active_pods
 from dractl.views import Pod
 
-_MOST = 8  # old replicas whose end is tried
+_MAX_OLD_REPLICAS = 8  # old replicas whose end is tried
 
-END_FIRST = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+END_FIRST_STRATEGY = {
+    "type": "RollingUpdate",
+    "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1},
+}
 """The strategy of a Deployment that ends an old replica before it makes a new one."""
 
-_TEMPLATE, _CLAIM = "resourceClaimTemplateName", "resourceClaimName"
+_TEMPLATE_FIELD, _CLAIM_FIELD = "resourceClaimTemplateName", "resourceClaimName"
 
 
 @fix_for(OldTemplate, ClaimMissing)
-def recreate(problem: FixProblem, cause: OldTemplate | ClaimMissing) -> Iterator[Candidate]:
+def recreate_pod(problem: FixProblem, cause: OldTemplate | ClaimMissing) -> Iterator[Candidate]:
     """The pod created again: its claim is gone, or older than its template. The claim controller makes the claim of a
     pod once (kubernetes pkg/controller/resourceclaim)."""
-    entry = problem.reference(cause.pod_claim)
+    entry = problem.claim_reference(cause.pod_claim)
     template = text_at(entry[1], "resourceClaimTemplateName") if entry is not None else ""
     if problem.pod is None or not template or not cause.claim:
         return
@@ -45,7 +48,7 @@ def recreate(problem: FixProblem, cause: OldTemplate | ClaimMissing) -> Iterator
         )
     if isinstance(cause, OldTemplate):
         why = f"its claim {claim} was made from an earlier version of template {template}"
-        others = _with_old_claims(problem, template)
+        others = _count_old_claims(problem, template)
         if others:
             also = (
                 "that of 1 more pending pod"
@@ -55,7 +58,7 @@ def recreate(problem: FixProblem, cause: OldTemplate | ClaimMissing) -> Iterator
             why += f", like {also}"
     yield Candidate(
         f"recreate pod {'/'.join(problem.question.key)}",
-        recreated(problem),
+        recreate_subject(problem),
         FixSlot(Topic.POD),
         Preference.RENEW if isinstance(cause, OldTemplate) else Preference.AGAIN,
         effect=why,
@@ -63,7 +66,7 @@ def recreate(problem: FixProblem, cause: OldTemplate | ClaimMissing) -> Iterator
     )
 
 
-def _with_old_claims(problem: FixProblem, template: str) -> int:
+def _count_old_claims(problem: FixProblem, template: str) -> int:
     """The number of other pending pods whose claims, not allocated yet, differ from the template."""
     namespace = problem.question.key[0]
     spec = at(problem.state.get("ResourceClaimTemplate", (namespace, template)), "spec", "spec")
@@ -74,10 +77,10 @@ def _with_old_claims(problem: FixProblem, template: str) -> int:
         named = {
             text_at(r, "name")
             for r in maps_at(pod, "spec", "resourceClaims")
-            if template == text_at(r, _TEMPLATE)
+            if template == text_at(r, _TEMPLATE_FIELD)
         }
         made = (
-            text_at(s, _CLAIM)
+            text_at(s, _CLAIM_FIELD)
             for s in maps_at(pod, "status", "resourceClaimStatuses")
             if text_at(s, "name") in named
         )
@@ -87,7 +90,7 @@ def _with_old_claims(problem: FixProblem, template: str) -> int:
 
 
 @fix_for(OldRevision)
-def renew(problem: FixProblem, cause: OldRevision) -> Iterator[Candidate]:
+def update_pod(problem: FixProblem, cause: OldRevision) -> Iterator[Candidate]:
     """What has the workload make the next pod from its template as it is now: the end of a StatefulSet's pod, the
     resumption of a Deployment."""
     value = problem.state.get(*parse_target(cause.owner.replace(" ", "/", 1)))
@@ -104,24 +107,24 @@ def renew(problem: FixProblem, cause: OldRevision) -> Iterator[Candidate]:
         f"resume {cause.owner}"
         if cause.paused
         else f"recreate pod {'/'.join(problem.question.key)}",
-        (resumed,) if cause.paused else recreated(problem),
+        (resumed,) if cause.paused else recreate_subject(problem),
         FixSlot(Topic.POD),
         Preference.RENEW,
         effect=f"the next one is made from {cause.owner} as it is now",
-        tried=(problem.patch({"op": "replace", "path": "/spec", "value": spec}),),
+        consequences=(problem.patch({"op": "replace", "path": "/spec", "value": spec}),),
         corrects=True,
     )
 
 
 @fix_for(OldReplicas)
-def rollout(problem: FixProblem, cause: OldReplicas) -> Iterator[Candidate]:
+def end_old_replica(problem: FixProblem, cause: OldReplicas) -> Iterator[Candidate]:
     """A Deployment whose new replica waits for the devices of the old ones: an old one has to end first
     (kubernetes pkg/controller/deployment/rolling.go)."""
     target = cause.owner.replace(" ", "/", 1)
-    strategy = with_strategy(problem, target, END_FIRST)
+    strategy = set_strategy(problem, target, END_FIRST_STRATEGY)
     title = f"set maxSurge to 0 and maxUnavailable to 1 in {cause.owner}"
-    marks = _marks(problem, target)
-    for position, name in enumerate(cause.pods[:_MOST]):
+    marks = _mark_old_replicas(problem, target)
+    for position, name in enumerate(cause.pods[:_MAX_OLD_REPLICAS]):
         first = Candidate(
             title,
             (strategy,),
@@ -129,11 +132,11 @@ def rollout(problem: FixProblem, cause: OldReplicas) -> Iterator[Candidate]:
             Preference.CORRECT,
             effect="an old replica ends before its successor starts",
             degree=position,
-            tried=(Delete(f"Pod/{name}"),),
+            consequences=(Delete(f"Pod/{name}"),),
             corrects=True,
             chance=tuple(marks.values()),
         )
-        if len(marks) <= _MOST:
+        if len(marks) <= _MAX_OLD_REPLICAS:
             yield first
         if name in marks:
             yield replace(
@@ -141,8 +144,8 @@ def rollout(problem: FixProblem, cause: OldReplicas) -> Iterator[Candidate]:
                 title=f"{title}, old replica {name} first",
                 changes=(marks[name], strategy),
                 slot=FixSlot(Topic.ROLLOUT, "marked"),
-                tried=(marks[name], *first.tried),
-                unless=(first.slot,),
+                consequences=(marks[name], *first.consequences),
+                superseded_by=(first.slot,),
                 chance=(),
             )
         yield Candidate(
@@ -155,7 +158,7 @@ def rollout(problem: FixProblem, cause: OldReplicas) -> Iterator[Candidate]:
         )
 
 
-def _marks(problem: FixProblem, deployment: str) -> dict[str, Patch]:
+def _mark_old_replicas(problem: FixProblem, deployment: str) -> dict[str, Patch]:
     """What has a Deployment end one old replica before those that are equal to it, by the pod's name; empty where none
     are equal. Which of them ends otherwise, their UIDs and ready times decide by the second (kubernetes
     pkg/controller/controller_utils.go ActivePodsWithRanks)."""
@@ -168,19 +171,19 @@ def _marks(problem: FixProblem, deployment: str) -> dict[str, Patch]:
     equal = [pod for pod in old if rank(pod) == rank(old[0])]
     names = ["/".join((key[0], text_at(pod, "metadata", "name"))) for pod in equal]
     return (
-        dict(zip(names, (cheaper(key[0], pod) for pod in equal), strict=True))
+        dict(zip(names, (lower_deletion_cost(key[0], pod) for pod in equal), strict=True))
         if len(equal) > 1
         else {}
     )
 
 
-def with_strategy(problem: FixProblem, deployment: str, strategy: Mapping[str, Any]) -> Patch:
+def set_strategy(problem: FixProblem, deployment: str, strategy: Mapping[str, Any]) -> Patch:
     written = problem.state.get(*parse_target(deployment)) or {"spec": {}}
     return Patch(deployment, (put(written, ("spec", "strategy"), strategy),))
 
 
 @fix_for(OwnReplicas)
-def turn(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
+def await_turn(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
     """A pod whose Job, or an earlier run of whose CronJob, holds the devices: it is not its turn."""
     if not cause.ends:
         return
@@ -198,7 +201,7 @@ def turn(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
             effect = (
                 f"set concurrencyPolicy of {cause.owner} to Forbid, so that its runs do not overlap"
             )
-            gone = _of_job(problem, f"Job/{job}")
+            gone = _active_pods(problem, f"Job/{job}")
         yield Candidate(
             title,
             (),
@@ -206,12 +209,12 @@ def turn(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
             Preference.ADAPT if cause.together else Preference.AGAIN,
             effect=f"if its pods do not need each other; {effect}" if cause.together else effect,
             degree=position,
-            tried=tuple(Delete(f"Pod/{pod}") for pod in gone),
+            consequences=tuple(Delete(f"Pod/{pod}") for pod in gone),
             corrects=not cause.together,
         )
 
 
-def _of_job(problem: FixProblem, job: str) -> list[str]:
+def _active_pods(problem: FixProblem, job: str) -> list[str]:
     pods = problem.state.objects("Pod").items()
     return [
         "/".join(key) for key, pod in pods if workload_target(pod, key[0]) == job and not ended(pod)
@@ -219,11 +222,11 @@ def _of_job(problem: FixProblem, job: str) -> list[str]:
 
 
 @fix_for(ClaimEach)
-def share(problem: FixProblem, cause: ClaimEach) -> Iterator[Candidate]:
+def share_claim(problem: FixProblem, cause: ClaimEach) -> Iterator[Candidate]:
     """One claim for all replicas, where the devices are configured to be shared and each replica has a claim of its
     own: sharing works among the pods of one claim (k8s-dra-driver-gpu, GpuConfig.sharing)."""
     entry, owner = (
-        problem.reference(cause.pod_claim),
+        problem.claim_reference(cause.pod_claim),
         workload_target(problem.pod, problem.question.key[0]),
     )
     namespace, _, template = cause.template.partition("/")
@@ -250,11 +253,11 @@ def share(problem: FixProblem, cause: ClaimEach) -> Iterator[Candidate]:
     }
     patch = problem.patch(change)
     # The old replicas hold what the new ones need. A Deployment can be told to end them all first.
-    siblings = _siblings(problem, owner)
+    siblings = _delete_holders(problem, owner)
     at_once = (
         siblings
         if owner.startswith("StatefulSet/")
-        else (with_strategy(problem, owner, {"type": "Recreate"}),)
+        else (set_strategy(problem, owner, {"type": "Recreate"}),)
     )
     yield Candidate(
         f"let all replicas of {owner.replace('/', ' ', 1)} share one ResourceClaim",
@@ -263,18 +266,18 @@ def share(problem: FixProblem, cause: ClaimEach) -> Iterator[Candidate]:
         Preference.CORRECT,
         effect=f"resourceClaimName {name} instead of resourceClaimTemplateName {template}: only pods of one claim "
         "share its devices; all replicas restart at once",
-        tried=(Create(made), patch, *siblings),
+        consequences=(Create(made), patch, *siblings),
         corrects=True,
     )
 
 
 @fix_for(EvictionLoop)
-def survive(problem: FixProblem, cause: EvictionLoop) -> Iterator[Candidate]:
+def add_eviction_effect(problem: FixProblem, cause: EvictionLoop) -> Iterator[Candidate]:
     """The effect NoExecute in tolerations that lack it: without it the scheduler places the pod, and the eviction
     controller ends it (kubernetes pkg/controller/devicetainteviction)."""
     owner = cause.owner.replace(" ", "/", 1)
     for _, survey in problem.requests():
-        written = problem.written(survey.ref)
+        written = problem.editable_request(survey.ref)
         if written is None:
             continue
         for index, own in enumerate(written.part.tolerations):
@@ -282,17 +285,17 @@ def survive(problem: FixProblem, cause: EvictionLoop) -> Iterator[Candidate]:
                 continue
             patch = written.put("tolerations", index, "effect", value="NoExecute")
             yield Candidate(
-                f"add effect NoExecute to the toleration of {text_at(own, 'key')} in {problem.called(survey.ref)}",
+                f"add effect NoExecute to the toleration of {text_at(own, 'key')} in {problem.request_name(survey.ref)}",
                 (patch,),
                 FixSlot(Topic.TOLERATION, repr(survey.ref)),
                 Preference.CORRECT,
                 effect="if the device may be used: without the effect its pods are evicted",
-                tried=(patch, *_siblings(problem, owner)),
+                consequences=(patch, *_delete_holders(problem, owner)),
                 corrects=True,
             )
 
 
-def _siblings(problem: FixProblem, owner: str) -> tuple[Change, ...]:
+def _delete_holders(problem: FixProblem, owner: str) -> tuple[Change, ...]:
     """The end of the pods of the same workload that hold what is wanted."""
     holders = dict.fromkeys(
         h.pod for cause in problem.causes for h in holders_of(cause) if h.pod and not h.finished

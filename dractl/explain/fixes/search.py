@@ -19,20 +19,20 @@ from dractl.explain.answer import Explanation, Fix
 from dractl.explain.ask import Question, claim_question, pods_from_templates
 from dractl.explain.fixes import holders, owners
 from dractl.explain.fixes.candidates import (
-    SUCH,
+    SUBSTITUTE_EFFECT,
     Candidate,
     FixProblem,
     FixSlot,
     Topic,
-    candidates as candidates_for,
-    joint,
-    own_first,
+    combine,
+    make_candidates,
+    order_parts,
 )
 from dractl.explain.fixes.edits import remove
-from dractl.explain.fixes.outlook import Outlook, outlook
+from dractl.explain.fixes.outlook import Outlook, predict_outlook
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.steps import by_hand, steps
-from dractl.explain.fixes.tolerations import evicted_by, evicting
+from dractl.explain.fixes.steps import find_manual_edit, steps
+from dractl.explain.fixes.tolerations import evicting_taints, find_evicting_taint
 from dractl.explain.reasons.gangs import PodGroupMissing
 from dractl.explain.reasons.limits import ClassMissing
 from dractl.explain.reasons.scheduling import NoConsumer, PodDeleting, WouldFitNow
@@ -68,12 +68,12 @@ def find_fixes(problem: FixProblem, most: int, explain: Explain) -> FixResult:
     """Up to ``most`` verified fixes, in the order in which an experienced engineer would consider them. ``explain``
     answers a question about another cluster, with so many fixes."""
     unseen = any(isinstance(cause, PodGroupMissing) and cause.unseen for cause in problem.causes)
-    if unseen or isinstance(problem.first, PodDeleting):
+    if unseen or isinstance(problem.headline_cause, PodDeleting):
         return FixResult()  # nothing is tried until its group is there; nothing of its name can be made until it is gone
-    candidates = sorted(candidates_for(problem), key=lambda c: c.size)
+    candidates = sorted(make_candidates(problem), key=lambda c: c.size)
     # Where it fits already, to change anything is to do too much.
-    only = Topic.WAIT if isinstance(problem.first, WouldFitNow) else None
-    if isinstance(problem.first, NoConsumer) and problem.case.attempt.fits:
+    only = Topic.WAIT if isinstance(problem.headline_cause, WouldFitNow) else None
+    if isinstance(problem.headline_cause, NoConsumer) and problem.case.attempt.fits:
         only = Topic.CONSUMER
     candidates = [c for c in candidates if only in (None, c.slot.topic)]
     done: set[FixSlot | Topic] = set()
@@ -89,7 +89,11 @@ def find_fixes(problem: FixProblem, most: int, explain: Explain) -> FixResult:
     ] = {}  # after which the pod would fit by itself, and what comes of them
     for candidate in candidates:
         fingerprint = repr((candidate.trial, candidate.features))
-        if candidate.slot in done or done.intersection(candidate.unless) or fingerprint in tried:
+        if (
+            candidate.slot in done
+            or done.intersection(candidate.superseded_by)
+            or fingerprint in tried
+        ):
             continue
         if candidate.slot in around and not candidate.corrects:
             continue
@@ -121,7 +125,7 @@ def find_fixes(problem: FixProblem, most: int, explain: Explain) -> FixResult:
                 around.add(
                     candidate.slot
                 )  # the selector is right then, and something else is in the way
-    shown = [(c, nodes) for c, nodes in fixes if not done.intersection(c.unless)]
+    shown = [(c, nodes) for c, nodes in fixes if not done.intersection(c.superseded_by)]
     shown.sort(key=lambda item: item[0].reluctant)
     if shown and shown[0][0].reluctant:
         shown = []
@@ -141,7 +145,7 @@ def find_fixes(problem: FixProblem, most: int, explain: Explain) -> FixResult:
         f"would not help: {title}: {then.why}" for title, (_, then) in list(vain.items())[:_VAIN]
     )
     frees = {Topic.ENDING, Topic.ROLLOUT, Topic.WAIT, Topic.SHARING, Topic.POD}
-    held = () if found or frees & done else holders.recreated_anyway(problem)
+    held = () if found or frees & done else holders.note_recreated_pods(problem)
     others = () if found else _besides(problem, explain)
     after = (
         ()
@@ -159,15 +163,17 @@ def corrections(problem: FixProblem) -> tuple[NextStep, ...]:
     """What puts right what was written wrong, where it cannot be verified that the subject fits then: what devices and
     nodes there are may not be read."""
     found: dict[str, NextStep] = {}
-    for candidate in sorted(candidates_for(problem), key=lambda c: c.size):
+    for candidate in sorted(make_candidates(problem), key=lambda c: c.size):
         changes = (
-            written(problem, candidate) if candidate.preference is Preference.CORRECT else None
+            authored_changes(problem, candidate)
+            if candidate.preference is Preference.CORRECT
+            else None
         )
         if changes and candidate.corrects:
             how = _applied(problem, Fix(candidate.title, changes)).steps
             command = str(how[0]) if len(how) == 1 else ""
             found.setdefault(
-                candidate.slot.of, NextStep(f"{candidate.title}; not verified", command)
+                candidate.slot.detail, NextStep(f"{candidate.title}; not verified", command)
             )
     return tuple(found.values())
 
@@ -177,19 +183,21 @@ def _of_little_use(problem: FixProblem, candidate: Candidate) -> NextStep:
     how = steps(problem.state, problem.question, candidate.changes)
     command = how[-1].command if len(how) == 1 else ""
     return NextStep(
-        f"{candidate.title} helps once there is enough for those in front, too", command
+        f"{candidate.title} helps only after the pods ahead in the queue have been placed", command
     )
 
 
 def _fix(problem: FixProblem, candidate: Candidate, nodes: tuple[str, ...], rank: int) -> Fix:
-    changes = written(problem, candidate)
+    changes = authored_changes(problem, candidate)
     assert changes is not None
     restarted = {
         problem.question.key,
         *(parse_target(c.target)[1] for c in changes if isinstance(c, Delete)),
     }
     concerned = dict.fromkeys(
-        owners.concerned(problem.state, restarted, c) for c in changes if isinstance(c, Patch)
+        owners.describe_affected_pods(problem.state, restarted, c)
+        for c in changes
+        if isinstance(c, Patch)
     )
     tried = candidate.trial if candidate.trial != changes else ()
     return _applied(
@@ -199,7 +207,7 @@ def _fix(problem: FixProblem, candidate: Candidate, nodes: tuple[str, ...], rank
 
 def _applied(problem: FixProblem, fix: Fix, remarks: Iterable[str] = ()) -> Fix:
     """A fix with the commands that apply it; without them where somebody would undo what they do."""
-    maker = by_hand(problem.state, problem.question, fix.changes)
+    maker = find_manual_edit(problem.state, problem.question, fix.changes)
     managed = find_manager(problem.state, fix.changes)
     where = f"change it in {maker}" if maker else managed.advice if managed is not None else ""
     reverted = managed is not None and managed.reverts
@@ -218,19 +226,19 @@ def _applied(problem: FixProblem, fix: Fix, remarks: Iterable[str] = ()) -> Fix:
 
 def _offered(problem: FixProblem, candidate: Candidate, nodes: Sequence[str]) -> Outlook:
     """What comes of a candidate after which the subject by itself fits on ``nodes``."""
-    changes = written(problem, candidate)
+    changes = authored_changes(problem, candidate)
     assert changes is not None
-    return outlook(problem, candidate, changes, nodes)
+    return predict_outlook(problem, candidate, changes, nodes)
 
 
-def written(problem: FixProblem, candidate: Candidate) -> tuple[Change, ...] | None:
+def authored_changes(problem: FixProblem, candidate: Candidate) -> tuple[Change, ...] | None:
     """The changes of a candidate where a person makes them: of a pod that a workload makes its pod template is changed.
     None where nobody could, or the API server would refuse it."""
     changes: list[Change] = []
     for change in candidate.changes:
         moved = change
         if isinstance(change, Patch) and change.target == problem.target:
-            placed = owners.in_template(problem.state, problem.question.key, change)
+            placed = owners.move_to_template(problem.state, problem.question.key, change)
             if placed is None:
                 return None
             moved = placed
@@ -253,13 +261,15 @@ def _one_after_the_other(
 ) -> tuple[Fix, ...]:
     """A correction that is not enough by itself, together with what fixes the rest."""
     for correction in corrections[:_CORRECTED]:
-        first = written(problem, correction)
+        first = authored_changes(problem, correction)
         then = _after(problem, correction, explain, fixes=_FURTHER)
         if first is None or then is None:
             continue
         further = [fix for fix in then.fixes if fix.changes and not _undoes(fix.changes, first)]
         further = [
-            fix for fix in further if SUCH not in fix.effect or not _rewrites(fix.changes, first)
+            fix
+            for fix in further
+            if SUBSTITUTE_EFFECT not in fix.effect or not _rewrites(fix.changes, first)
         ]
         rest = min(further, key=lambda fix: _rewrites(fix.changes, first), default=None)
         if rest is None:
@@ -270,9 +280,9 @@ def _one_after_the_other(
             correction.slot,
             correction.preference,
             effect=rest.effect,
-            tried=rest.tried,
+            consequences=rest.tried,
         )
-        whole = joint((correction, further_on))
+        whole = combine((correction, further_on))
         fitting = verify(problem, whole)
         offered = _offered(problem, whole, fitting) if fitting else None
         if offered is not None and offered.fix is not None:
@@ -290,7 +300,7 @@ def _least(
         others = [p for p in candidate.parts if p is not part]
         if not others or any(_rewrites(p.changes, part.changes) for p in others):
             continue
-        rest = joint(others)
+        rest = combine(others)
         fitting = verify(problem, rest)
         offered = _offered(problem, rest, fitting).fix if fitting else None
         if offered is not None:
@@ -335,7 +345,7 @@ def _besides(problem: FixProblem, explain: Explain) -> tuple[str, ...]:
     places = {
         (w.target, _request_path(w.part.path))
         for ref in missing
-        if (w := problem.written(ref)) is not None
+        if (w := problem.editable_request(ref)) is not None
     }
     if not places or problem.question.kind != "Pod":
         return ()
@@ -404,7 +414,7 @@ def _two_at_once(problem: FixProblem, candidates: Sequence[Candidate]) -> tuple[
     for a, b in combinations(ordered, 2):
         if _rewrites(a.changes, b.changes):
             continue
-        both = joint(own_first((a, b)))
+        both = combine(order_parts((a, b)))
         fitting = verify(problem, both)
         offered = _offered(problem, both, fitting).fix if fitting else None
         if offered is not None:
@@ -425,27 +435,29 @@ def verify(problem: FixProblem, candidate: Candidate) -> tuple[str, ...]:
         else Scheduler(state, candidate.features)
     )
     attempt = _again(problem, scheduler, candidate)
-    if attempt is None or not attempt.fits or written(problem, candidate) is None:
+    if attempt is None or not attempt.fits or authored_changes(problem, candidate) is None:
         return ()
-    if problem.group is not None and not problem.group.starts(state, scheduler.features):
+    if problem.gang is not None and not problem.gang.starts(state, scheduler.features):
         return ()
     evictors = _evictors(scheduler)
     return tuple(
         n.name
         for n in attempt.nodes
-        if n.fits and evicted_by(n.allocator_verdict, evictors) is None
+        if n.fits and find_evicting_taint(n.allocator_verdict, evictors) is None
     )
 
 
 def _evictors(scheduler: Scheduler) -> Mapping[DeviceID, tuple[DeviceTaint, ...]]:
     """The devices that evict pods; looked for once in clusters with the same slices."""
     slices = scheduler.slices
-    return scheduler.state.cache.from_sources("evicting", (slices,), lambda _: evicting(slices))
+    return scheduler.state.cache.from_sources(
+        "evicting", (slices,), lambda _: evicting_taints(slices)
+    )
 
 
 def _again(problem: FixProblem, scheduler: Scheduler, candidate: Candidate) -> Attempt | None:
     """The verdict on the subject as it is after the change: the pod is created again, its templates make new claims."""
-    question = problem.asked
+    question = problem.subject_question
     if question.kind in ("ResourceClaim", "ResourceClaimTemplate"):
         value = scheduler.state.get(question.kind, question.key)
         if value is None:

@@ -25,9 +25,9 @@ from dractl.explain.reasons.running import NotPrepared
 from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped, UpstreamBug, WouldFitNow
 from dractl.model.releases import DEPENDENCIES, GATES, NEWEST, stage
 
-_WAIT = FixSlot(Topic.WAIT)
+_WAIT_SLOT = FixSlot(Topic.WAIT)
 # What the API server adds to a pod, or writes for itself, and a new pod does not have.
-_GENERATED = (
+_SERVER_FIELDS = (
     "uid",
     "resourceVersion",
     "creationTimestamp",
@@ -38,7 +38,7 @@ _GENERATED = (
 
 
 @fix_for(WouldFitNow)
-def next_attempt(_: FixProblem, cause: WouldFitNow) -> Iterator[Candidate]:
+def await_next_attempt(_: FixProblem, cause: WouldFitNow) -> Iterator[Candidate]:
     """Nothing to change: the scheduler has to try again."""
     if cause.leaving:
         title = f"wait until {', '.join(cause.leaving[:3])} on {cause.nodes[0]} end"
@@ -51,29 +51,29 @@ def next_attempt(_: FixProblem, cause: WouldFitNow) -> Iterator[Candidate]:
             "wait until the scheduler tries again, for five minutes at most, or recreate the pod"
         )
         effect = "if nothing happens: is kube-scheduler running?"
-    yield _again(title, effect)
+    yield _wait_candidate(title, effect)
 
 
 @fix_for(BindingPending)
-def binding(_: FixProblem, cause: BindingPending) -> Iterator[Candidate]:
+def await_binding(_: FixProblem, cause: BindingPending) -> Iterator[Candidate]:
     """Nothing to change: the driver has to get the device ready."""
     if cause.driver:
         title = f"wait until driver {cause.driver} sets {', '.join(cause.conditions)}"
-        yield _again(title, "if nothing happens: is the driver's controller running?")
+        yield _wait_candidate(title, "if nothing happens: is the driver's controller running?")
 
 
 @fix_for(ClaimNotCreated)
-def creation(_: FixProblem, cause: ClaimNotCreated) -> Iterator[Candidate]:
+def await_claim_creation(_: FixProblem, cause: ClaimNotCreated) -> Iterator[Candidate]:
     """Nothing to change: the claim controller has to try again, unless it was refused."""
     if cause.webhook:
         title = f"wait until admission webhook {cause.webhook} answers"
-        yield _again(
+        yield _wait_candidate(
             title,
             "the claim controller tries again with growing delays; recreate the pod to have it at once",
         )
-    elif not refused(cause.event):
+    elif not is_refusal(cause.event):
         title = "wait until the claim controller tries again, or recreate the pod"
-        yield _again(title, "if nothing happens: is kube-controller-manager running?")
+        yield _wait_candidate(title, "if nothing happens: is kube-controller-manager running?")
 
 
 @fix_for(NotPrepared)
@@ -97,28 +97,28 @@ def configuration(problem: FixProblem, _: NotPrepared) -> Iterator[Candidate]:
                 (patch,),
                 FixSlot(Topic.CLAIM, repr(path)),
                 Preference.CORRECT,
-                tried=(patch, Delete(problem.target)),
+                consequences=(patch, Delete(problem.target)),
                 corrects=True,
             )
 
 
-def _again(title: str, effect: str) -> Candidate:
-    return Candidate(title, (), _WAIT, Preference.AGAIN, effect=effect, corrects=True)
+def _wait_candidate(title: str, effect: str) -> Candidate:
+    return Candidate(title, (), _WAIT_SLOT, Preference.AGAIN, effect=effect, corrects=True)
 
 
-def refused(text: str) -> bool:
+def is_refusal(text: str) -> bool:
     """True if the claim controller was refused, which trying again does not change."""
     return any(word in text for word in ("denied", "forbidden", "is invalid"))
 
 
-def recreated(problem: FixProblem) -> tuple[Change, ...]:
+def recreate_subject(problem: FixProblem) -> tuple[Change, ...]:
     """The changes after which the asked pod is a new one: its controller recreates a pod that is deleted."""
     name = "/".join(problem.question.key)
     pod = problem.state.get("Pod", problem.question.key)
     gone: tuple[Change, ...] = (Delete(f"Pod/{name}"),)
     if pod is None or workload_target(pod, problem.question.key[0]) is not None:
         return gone
-    metadata = {k: v for k, v in pod["metadata"].items() if k not in _GENERATED}
+    metadata = {k: v for k, v in pod["metadata"].items() if k not in _SERVER_FIELDS}
     return (
         *gone,
         Create({**{k: v for k, v in pod.items() if k != "status"}, "metadata": metadata}),
@@ -126,10 +126,10 @@ def recreated(problem: FixProblem) -> tuple[Change, ...]:
 
 
 @fix_once_for(GateOff, AttributeType, ExtendedResourceUnmapped)
-def gates(problem: FixProblem) -> Iterator[Candidate]:
+def enable_gates(problem: FixProblem) -> Iterator[Candidate]:
     """The feature gates that are off."""
     now = problem.scheduler.features
-    for gate in dict.fromkeys(filter(None, map(_gate, problem.causes))):
+    for gate in dict.fromkeys(filter(None, map(_missing_gate, problem.causes))):
         if gate in GATES and stage(gate, now.release) is not None and gate not in now.on:
             # A server that has a gate on without those that it needs does not start (from 1.35).
             wanted = {gate, *(name for name in DEPENDENCIES.get(gate, ()) if name not in now.on)}
@@ -144,14 +144,14 @@ def gates(problem: FixProblem) -> Iterator[Candidate]:
             )
 
 
-def _gate(cause: Cause) -> str | None:
+def _missing_gate(cause: Cause) -> str | None:
     if isinstance(cause, ExtendedResourceUnmapped):
         return "DRAExtendedResource" if cause.gate_off else None
     return cause.gate if isinstance(cause, GateOff | AttributeType) else None
 
 
 @fix_for(UpstreamBug)
-def upgrade(problem: FixProblem, _: UpstreamBug) -> Iterator[Candidate]:
+def upgrade_cluster(problem: FixProblem, _: UpstreamBug) -> Iterator[Candidate]:
     """The release in which a known bug is fixed."""
     if problem.scheduler.features.release != NEWEST:
         yield Candidate(

@@ -31,14 +31,14 @@ from dractl.explain.reasons.pools import (
 from dractl.model import Quantity
 from dractl.objects import newest, slice_of
 
-_SHOWN = 5
-_DELETED = "deleted-duplicates"  # the annotation of a slice that stays
-_CREATED = 128
+_MAX_NAMED_NODES = 5
+_DELETED_ANNOTATION = "deleted-duplicates"  # the annotation of a slice that stays
+_MAX_CREATED_SLICES = 128
 """The most missing slices that are created to try an allocation. Nothing bounds the count that a slice announces."""
 
 
 @fix_for(OfPool)
-def complete(problem: FixProblem, cause: OfPool) -> Iterator[Candidate]:
+def repair_pool(problem: FixProblem, cause: OfPool) -> Iterator[Candidate]:
     """The missing slices of a pool, its newest generation, or the pool without its fault."""
     pool = cause.pool.removeprefix(f"{cause.driver}/")
     slices = [
@@ -46,21 +46,25 @@ def complete(problem: FixProblem, cause: OfPool) -> Iterator[Candidate]:
         for key, value in problem.state.objects("ResourceSlice").items()
         if slice_of(value).identity[:2] == (cause.driver, pool)
     ]
-    corrects = isinstance(problem.first, OfPool) and cause.pool == problem.first.pool
+    corrects = (
+        isinstance(problem.headline_cause, OfPool) and cause.pool == problem.headline_cause.pool
+    )
     if isinstance(cause, PoolIncomplete) and slices:
         # Where the counts disagree (kubernetes#141117), those of the whole cluster count.
-        missing = max(int(cause.want or 0) - max(int(cause.have or 0), len(_current(slices))), 1)
-        if missing <= _CREATED:
-            yield replace(_restart(cause, pool, slices, missing), corrects=corrects)
+        missing = max(
+            int(cause.want or 0) - max(int(cause.have or 0), len(_newest_slices(slices))), 1
+        )
+        if missing <= _MAX_CREATED_SLICES:
+            yield replace(_publish_missing_slices(cause, pool, slices, missing), corrects=corrects)
     elif isinstance(cause, PoolObsolete) and slices:
-        yield replace(_same_generation(cause, slices), corrects=corrects)
+        yield replace(_publish_in_one_generation(cause, slices), corrects=corrects)
     elif isinstance(cause, PoolInvalid):
-        for candidate in _valid(cause, _fault(problem, cause.driver, pool), slices):
+        for candidate in _remove_fault(cause, _find_fault(problem, cause.driver, pool), slices):
             yield replace(candidate, corrects=corrects)
 
 
 @fix_for(PublishedTwice)
-def one_publisher(problem: FixProblem, cause: PublishedTwice) -> Iterator[Candidate]:
+def delete_stale_slices(problem: FixProblem, cause: PublishedTwice) -> Iterator[Candidate]:
     """The slices that an earlier installation of a driver has left, deleted; those of the newest stay.
 
     The scheduler tries no pod again when a slice is deleted, only when one is added or updated
@@ -79,7 +83,7 @@ def one_publisher(problem: FixProblem, cause: PublishedTwice) -> Iterator[Candid
     else:
         title = f"delete the older {noun} {', '.join(names)}" + (f", of {when}" if when else "")
     deleted = tuple(Delete(f"ResourceSlice/{name}") for name in names)
-    mark = put(kept, ("metadata", "annotations", _DELETED), ",".join(names))
+    mark = put(kept, ("metadata", "annotations", _DELETED_ANNOTATION), ",".join(names))
     yield Candidate(
         title,
         (*deleted, Patch(f"ResourceSlice/{newest_name}", (mark,))),
@@ -87,12 +91,12 @@ def one_publisher(problem: FixProblem, cause: PublishedTwice) -> Iterator[Candid
         Preference.RESTORE,
         effect=f"if the driver that published it is gone; {newest_name} is annotated: the scheduler notices an update "
         "at once, a deletion only after up to five minutes",
-        tried=deleted,
+        consequences=deleted,
         corrects=True,
     )
 
 
-def _fault(problem: FixProblem, driver: str, pool: str) -> PoolFault | None:
+def _find_fault(problem: FixProblem, driver: str, pool: str) -> PoolFault | None:
     """Faults that make a pool invalid, as the surveys found them."""
     pools = (p for survey in problem.case.refusing.values() for p in survey.pools)
     return next(
@@ -101,17 +105,17 @@ def _fault(problem: FixProblem, driver: str, pool: str) -> PoolFault | None:
     )
 
 
-def _current(slices: list[tuple[Any, Mapping[str, Any]]]) -> Sequence[Mapping[str, Any]]:
+def _newest_slices(slices: list[tuple[Any, Mapping[str, Any]]]) -> Sequence[Mapping[str, Any]]:
     (current,) = newest(
         (value for _, value in slices), lambda value: slice_of(value).identity
     ).values()
     return current
 
 
-def _restart(
+def _publish_missing_slices(
     cause: OfPool, pool: str, slices: list[tuple[Any, Mapping[str, Any]]], missing: int
 ) -> Candidate:
-    model = _current(slices)[0]
+    model = _newest_slices(slices)[0]
     announced = int(cause.want or 0)
     creates = []
     for number in range(missing):
@@ -139,11 +143,13 @@ def _restart(
         FixSlot(Topic.POOL, str(cause.pool)),
         Preference.RESTORE,
         effect="tried with an empty slice in its place",
-        tried=tuple(creates),
+        consequences=tuple(creates),
     )
 
 
-def _same_generation(cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]]) -> Candidate:
+def _publish_in_one_generation(
+    cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]]
+) -> Candidate:
     latest = max(slice_of(value).generation for _, value in slices)
     changes = []
     for (_, name), value in slices:
@@ -158,11 +164,15 @@ def _same_generation(cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]])
             changes.append(Patch(f"ResourceSlice/{name}", tuple(operations)))
     title = f"restart driver {cause.driver}, so that it publishes all slices of pool {cause.pool} in generation {latest}"
     return Candidate(
-        title, (), FixSlot(Topic.POOL, str(cause.pool)), Preference.RESTORE, tried=tuple(changes)
+        title,
+        (),
+        FixSlot(Topic.POOL, str(cause.pool)),
+        Preference.RESTORE,
+        consequences=tuple(changes),
     )
 
 
-def _valid(
+def _remove_fault(
     cause: OfPool, fault: PoolFault | None, slices: list[tuple[Any, Mapping[str, Any]]]
 ) -> Iterator[Candidate]:
     """The pool without its fault: with the missing counter, or without the repeated device."""
@@ -174,11 +184,11 @@ def _valid(
                     change = {
                         "op": "add",
                         "path": path,
-                        "value": {"value": _most(slices, fault.counter)},
+                        "value": {"value": _total_consumption(slices, fault.counter)},
                     }
-                    yield _published(cause, f"counter {fault.counter}", name, change)
+                    yield _driver_candidate(cause, f"counter {fault.counter}", name, change)
     elif isinstance(fault, DanglingCounterSet):
-        yield from _counter_set(cause, slices, fault.counter_set)
+        yield from _add_counter_set(cause, slices, fault.counter_set)
         for (_, name), value in slices:
             for i, device in enumerate(list_at(value, "spec", "devices")):
                 if any(
@@ -187,7 +197,7 @@ def _valid(
                 ):
                     name_ = text_at(device, "name")
                     removed = remove("spec", "devices", i, "consumesCounters")
-                    yield _published(
+                    yield _driver_candidate(
                         cause,
                         f"device {name_} without counter set {fault.counter_set}",
                         name,
@@ -203,10 +213,12 @@ def _valid(
         if len(found) > 1:
             name, i = found[-1]
             removed = remove("spec", "devices", i)
-            yield _published(cause, f"device {fault.device} only once", name, removed)
+            yield _driver_candidate(cause, f"device {fault.device} only once", name, removed)
 
 
-def _published(cause: OfPool, what: str, slice_name: str, change: Mapping[str, Any]) -> Candidate:
+def _driver_candidate(
+    cause: OfPool, what: str, slice_name: str, change: Mapping[str, Any]
+) -> Candidate:
     """Corrections that the driver would have to publish in a slice."""
     return Candidate(
         f"fix driver {cause.driver}, which must publish {what}",
@@ -214,11 +226,11 @@ def _published(cause: OfPool, what: str, slice_name: str, change: Mapping[str, A
         FixSlot(Topic.POOL, str(cause.pool)),
         Preference.RESTORE,
         effect="report it to the driver, or use a version without the fault",
-        tried=(Patch(f"ResourceSlice/{slice_name}", (change,)),),
+        consequences=(Patch(f"ResourceSlice/{slice_name}", (change,)),),
     )
 
 
-def _counter_set(
+def _add_counter_set(
     cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]], name: str
 ) -> Iterator[Candidate]:
     uses = [
@@ -229,7 +241,7 @@ def _counter_set(
         if text_at(use, "counterSet") == name
     ]
     counters = {
-        c: {"value": _most(slices, c)}
+        c: {"value": _total_consumption(slices, c)}
         for c in dict.fromkeys(c for u in uses for c in map_at(u, "counters"))
     }
     for (_, slice_name), value in slices:
@@ -239,10 +251,10 @@ def _counter_set(
                 "path": "/spec/sharedCounters/-",
                 "value": {"name": name, "counters": counters},
             }
-            yield _published(cause, f"counter set {name}", slice_name, change)
+            yield _driver_candidate(cause, f"counter set {name}", slice_name, change)
 
 
-def _most(slices: list[tuple[Any, Mapping[str, Any]]], counter: str) -> str:
+def _total_consumption(slices: list[tuple[Any, Mapping[str, Any]]], counter: str) -> str:
     """The total consumption of a counter by all devices."""
     total = Quantity.parse("0")
     for _, value in slices:
@@ -255,15 +267,15 @@ def _most(slices: list[tuple[Any, Mapping[str, Any]]], counter: str) -> str:
 
 
 @fix_for(NoSlicesForDriver)
-def publish(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
+def publish_devices(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
     """A driver that publishes nothing in the whole cluster, with devices that match the class and the selectors."""
-    wanted = _wanted(problem, cause)
+    wanted = _find_request(problem, cause)
     node = next(
         (v.name for v in problem.case.attempt.nodes if v.passes_filters and v.name in cause.nodes),
         None,
     )
     if (
-        isinstance(problem.first, NoSlicesForDriver)
+        isinstance(problem.headline_cause, NoSlicesForDriver)
         and cause.driver
         and wanted is not None
         and node is not None
@@ -273,14 +285,14 @@ def publish(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[Candidate
             (),
             FixSlot(Topic.POOL, cause.driver),
             Preference.CLUSTER if cause.nearest else Preference.RESTORE,
-            unless=(Topic.SELECTOR,),
+            superseded_by=(Topic.SELECTOR,),
             effect="is it installed and running? devices were tried on one node, whether or not it has the hardware",
-            tried=(_made(problem, wanted, cause.driver, node),),
+            consequences=(_create_slice(problem, wanted, cause.driver, node),),
         )
 
 
 @fix_for(DriverAbsent)
-def siblings(problem: FixProblem, cause: DriverAbsent) -> Iterator[Candidate]:
+def publish_on_similar_nodes(problem: FixProblem, cause: DriverAbsent) -> Iterator[Candidate]:
     """A driver on nodes that publish nothing, although they look like nodes that do."""
     nodes = [
         v.name for v in problem.case.attempt.nodes if v.name in cause.nodes and v.rejection is None
@@ -288,64 +300,68 @@ def siblings(problem: FixProblem, cause: DriverAbsent) -> Iterator[Candidate]:
     have = "it has" if len(nodes) == 1 else "they have"
     effect = f"like {cause.like[0]} {have} {cause.label}; " if cause.like else ""
     if cause.selector:
-        yield from _labelled(problem, cause, nodes)
+        yield from _label_for_daemon_set(problem, cause, nodes)
         return
-    yield from _on_nodes(problem, cause.driver, nodes, effect)
+    yield from _publish_on_nodes(problem, cause.driver, nodes, effect)
 
 
-def _labelled(problem: FixProblem, cause: DriverAbsent, nodes: list[str]) -> Iterator[Candidate]:
+def _label_for_daemon_set(
+    problem: FixProblem, cause: DriverAbsent, nodes: list[str]
+) -> Iterator[Candidate]:
     """The label by which the driver's DaemonSet selects its nodes."""
     key, _, text = cause.selector.partition("=")
     patches = []
     for name in nodes:
         value = problem.state.get("Node", ("", name))
         patches.append(Patch(f"Node/{name}", (put(value, ("metadata", "labels", key), text),)))
-    for candidate in _on_nodes(problem, cause.driver, nodes, ""):
+    for candidate in _publish_on_nodes(problem, cause.driver, nodes, ""):
         yield Candidate(
-            f"label {', '.join(nodes[:_SHOWN])} with {cause.selector}",
+            f"label {', '.join(nodes[:_MAX_NAMED_NODES])} with {cause.selector}",
             tuple(patches),
             candidate.slot,
             Preference.RESTORE,
             effect=f"{cause.daemon_set} selects its nodes by it, and runs there then",
             degree=-1,
-            tried=(*patches, *candidate.trial),
+            consequences=(*patches, *candidate.trial),
         )
 
 
 @fix_for(NoSlicesOnNode)
-def asked_node(problem: FixProblem, cause: NoSlicesOnNode) -> Iterator[Candidate]:
+def publish_on_only_node(problem: FixProblem, cause: NoSlicesOnNode) -> Iterator[Candidate]:
     """A driver on the one node that is asked about."""
     nodes = problem.case.attempt.nodes
     if len(nodes) == 1 and cause.driver:
-        yield from _on_nodes(
+        yield from _publish_on_nodes(
             problem, cause.driver, [v.name for v in nodes if v.rejection is None], ""
         )
 
 
-def _on_nodes(
+def _publish_on_nodes(
     problem: FixProblem, driver: str, nodes: list[str], effect: str
 ) -> Iterator[Candidate]:
     causes = (c for c in problem.causes if isinstance(c, NoSlicesOnNode) and c.driver == driver)
-    wanted = next((w for w in (_wanted(problem, c) for c in causes) if w is not None), None)
+    wanted = next((w for w in (_find_request(problem, c) for c in causes) if w is not None), None)
     misnamed = any(
         isinstance(c, UnknownNodes) and c.driver == driver and c.nearest in nodes
         for c in problem.causes
     )
     if wanted is None or not nodes or misnamed:
         return
-    names = ", ".join(nodes[:_SHOWN]) + (f" +{len(nodes) - _SHOWN}" if len(nodes) > _SHOWN else "")
+    names = ", ".join(nodes[:_MAX_NAMED_NODES]) + (
+        f" +{len(nodes) - _MAX_NAMED_NODES}" if len(nodes) > _MAX_NAMED_NODES else ""
+    )
     yield Candidate(
         f"make driver {driver} publish devices on {names}",
         (),
         FixSlot(Topic.POOL, f"{driver} siblings"),
         Preference.RESTORE,
         effect=f"{effect}is the driver's DaemonSet running there?",
-        tried=tuple(_made(problem, wanted, driver, name) for name in nodes),
+        consequences=tuple(_create_slice(problem, wanted, driver, name) for name in nodes),
     )
 
 
 @fix_for(UnknownNodes)
-def misnamed_nodes(problem: FixProblem, cause: UnknownNodes) -> Iterator[Candidate]:
+def rename_node(problem: FixProblem, cause: UnknownNodes) -> Iterator[Candidate]:
     """Slices for a node of another name than the Node has, such as its fully qualified name."""
     nodes = [name for _, name in problem.state.objects("Node")]
     changes = tuple(
@@ -367,24 +383,26 @@ def misnamed_nodes(problem: FixProblem, cause: UnknownNodes) -> Iterator[Candida
             Preference.CORRECT,
             effect=f"it publishes for {cause.places[0]}, the Node is {cause.nearest}: take it from spec.nodeName "
             "(fieldRef)",
-            tried=changes,
+            consequences=changes,
             corrects=True,
         )
 
 
-def _wanted(problem: FixProblem, cause: NoSlicesForDriver | NoSlicesOnNode) -> RequestSurvey | None:
+def _find_request(
+    problem: FixProblem, cause: NoSlicesForDriver | NoSlicesOnNode
+) -> RequestSurvey | None:
     return next((r for _, r in problem.requests() if r.ref == cause.request), None)
 
 
-def _made(problem: FixProblem, wanted: RequestSurvey, driver: str, node: str) -> Create:
+def _create_slice(problem: FixProblem, wanted: RequestSurvey, driver: str, node: str) -> Create:
     """A slice with the devices that a request wants."""
     attributes: dict[str, Any] = {}
     for expression in (s.expression or "" for s in wanted.stages):
-        attributes |= _attributes(expression)
+        attributes |= _attributes_that_match(expression)
     for selector in list_at(
         problem.state.get("DeviceClass", ("", wanted.device_class)), "spec", "selectors"
     ):
-        attributes |= _attributes(text_at(selector, "cel", "expression"))
+        attributes |= _attributes_that_match(text_at(selector, "cel", "expression"))
     devices = [
         {"name": f"device-{i}", "attributes": attributes} for i in range(max(wanted.wanted, 1))
     ]
@@ -403,7 +421,7 @@ def _made(problem: FixProblem, wanted: RequestSurvey, driver: str, node: str) ->
     )
 
 
-def _attributes(expression: str) -> dict[str, Any]:
+def _attributes_that_match(expression: str) -> dict[str, Any]:
     """The strings that an expression compares attributes with, as attributes that satisfy it."""
     return {
         found.lookup.full_name: {"string": literal.value}

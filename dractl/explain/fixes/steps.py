@@ -26,23 +26,25 @@ from dractl.cluster.changes import (
 from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
 from dractl.cluster.workloads import WORKLOAD_KINDS, controller_of, workload_target
 from dractl.explain.ask import Question
-from dractl.explain.fixes.owners import renewed
-from dractl.explain.fixes.tolerations import taint_name
+from dractl.explain.fixes.owners import pods_to_recreate
+from dractl.explain.fixes.tolerations import format_taint
 from dractl.manifests.dumping import dump
 from dractl.objects import Raw
 
-_REPLACED = (
+_IMMUTABLE_KINDS = (
     "ResourceClaim",
     "ResourceClaimTemplate",
     "Pod",
 )  # their specs cannot be changed in place
-_ADMITS = (
+_ADMISSION_KINDS = (
     "Namespace",
     "ResourceQuota",
     "LimitRange",
 )  # by them the API server takes an object, in a dry run, too
-_RESTARTED = ("Deployment", "StatefulSet", "DaemonSet")
-_NAMED = 5  # pods that are deleted by name; more of them by a restart of their workload
+_RESTARTABLE_KINDS = ("Deployment", "StatefulSet", "DaemonSet")
+_MAX_DELETED_BY_NAME = (
+    5  # pods that are deleted by name; more of them by a restart of their workload
+)
 
 
 class Command(Struct, frozen=True):
@@ -65,62 +67,62 @@ def steps(
     allows: list[Command] = []
     acts: list[Command] = []
     changes = tuple(changes)
-    siblings = _siblings(state, question, changes)
-    for change in _merged(changes):
+    siblings = _deleted_siblings(state, question, changes)
+    for change in _merge_patches(changes):
         match change:
-            case Patch(target) if _maker(state, question, target) is not None:
+            case Patch(target) if _manifest_owner(state, question, target) is not None:
                 return ()
             case Patch(target):
-                before, acting = _patch(state, change)
-                if target.partition("/")[0] in _ADMITS:
+                before, acting = _patch_commands(state, change)
+                if target.partition("/")[0] in _ADMISSION_KINDS:
                     allows += acting
                 else:
                     checks += before
                     acts += acting
-                acts += _follow(state, question, change, siblings)
-            case Create(value) if (again := _same(state, acts, value)) is not None:
+                acts += _propagate(state, question, change, siblings)
+            case Create(value) if (again := _merge_with_deletion(state, acts, value)) is not None:
                 acts.remove(again[0])
                 acts.append(again[1])
             case Create(value):
-                create = f"kubectl create -f - {_DRY}"
+                create = f"kubectl create -f - {_DRY_RUN}"
                 checks.append(Command(create, dump(value)))
-                acts.append(Command(create.removesuffix(f" {_DRY}"), dump(value)))
+                acts.append(Command(create.removesuffix(f" {_DRY_RUN}"), dump(value)))
             case Delete(target) if parse_target(target) in [("Pod", key) for key in siblings]:
                 pass  # ends with the pods that the change is for
             case Delete(target):
-                acts.append(Command(f"kubectl delete {words(target)}", destroys=True))
-    acts = list(dict.fromkeys(_together(acts)))
-    prepared = [c for c in checks if _DRY not in c.command]
-    asked = [c for c in checks if _DRY in c.command] if any(s.destroys for s in acts) else []
+                acts.append(Command(f"kubectl delete {kubectl_arguments(target)}", destroys=True))
+    acts = list(dict.fromkeys(_merge_pod_deletions(acts)))
+    prepared = [c for c in checks if _DRY_RUN not in c.command]
+    asked = [c for c in checks if _DRY_RUN in c.command] if any(s.destroys for s in acts) else []
     return (*prepared, *allows, *asked, *acts)
 
 
-def _same(
+def _merge_with_deletion(
     state: ClusterState, acts: Iterable[Command], value: Raw
 ) -> tuple[Command, Command] | None:
     """The step that deletes what is created next, and the one that does both: the same object, recreated."""
     metadata = value["metadata"]
     target = "/".join(filter(None, (value["kind"], metadata.get("namespace"), metadata["name"])))
-    deleted = Command(f"kubectl delete {words(target)}", destroys=True)
+    deleted = Command(f"kubectl delete {kubectl_arguments(target)}", destroys=True)
     if deleted not in acts:
         return None
-    return deleted, _again(state, target)
+    return deleted, _recreate_command(state, target)
 
 
-def _again(state: ClusterState, target: str) -> Command:
+def _recreate_command(state: ClusterState, target: str) -> Command:
     """The step that recreates an object as it is; a pod without the node that the scheduler has given it: with it the
     scheduler would not see the new one."""
     without = ""
     if text_at(state.get(*parse_target(target)), "spec", "nodeName"):
-        removed = _quoted([{"op": "remove", "path": "/spec/nodeName"}])
+        removed = _quote_json([{"op": "remove", "path": "/spec/nodeName"}])
         without = f" | kubectl patch --local --type=json -o yaml -f - -p {removed}"
     return Command(
-        f"kubectl get {words(target)} -o yaml{without} | kubectl replace --force -f -",
+        f"kubectl get {kubectl_arguments(target)} -o yaml{without} | kubectl replace --force -f -",
         destroys=True,
     )
 
 
-def _merged(changes: Iterable[Change]) -> Iterator[Change]:
+def _merge_patches(changes: Iterable[Change]) -> Iterator[Change]:
     """The changes, with all patches of an object in one."""
     patches: dict[str, Patch] = {}
     others: list[Change] = []
@@ -137,18 +139,20 @@ def _merged(changes: Iterable[Change]) -> Iterator[Change]:
     yield from (patches[c.target] if isinstance(c, Patch) else c for c in others)
 
 
-_DRY = "--dry-run=server"
+_DRY_RUN = "--dry-run=server"
 
 
-def by_hand(state: ClusterState, question: Question, changes: Iterable[Change]) -> str | None:
+def find_manual_edit(
+    state: ClusterState, question: Question, changes: Iterable[Change]
+) -> str | None:
     """The object whose manifest somebody has to change and recreate, ``Kind namespace/name``; None where commands can
     apply the changes."""
-    makers = (_maker(state, question, c.target) for c in changes if isinstance(c, Patch))
+    makers = (_manifest_owner(state, question, c.target) for c in changes if isinstance(c, Patch))
     found = next((m for m in makers if m is not None), None)
     return None if found is None else found.replace("/", " ", 1)
 
 
-def _maker(state: ClusterState, question: Question, target: str) -> str | None:
+def _manifest_owner(state: ClusterState, question: Question, target: str) -> str | None:
     """The owner of the asked pod, if ``target`` is the pod or its Job: their specs cannot be changed in place, and
     how a custom kind writes its pods is not known. The owner of any workload that another controller writes: it would
     write it again as it was (a LeaderWorkerSet its StatefulSets, a JobSet its Jobs; a CronJob leaves its Jobs alone).
@@ -172,42 +176,46 @@ def _maker(state: ClusterState, question: Question, target: str) -> str | None:
         leader = workload_target(
             state.get(*parse_target(owned)), key[0]
         )  # of a LeaderWorkerSet's group
-        return owned if leader is None else _maker(state, question, leader) or leader
+        return owned if leader is None else _manifest_owner(state, question, leader) or leader
     return owner if target == "/".join(("Pod", *question.key)) else None
 
 
-def _patch(state: ClusterState, change: Patch) -> tuple[list[Command], list[Command]]:
+def _patch_commands(state: ClusterState, change: Patch) -> tuple[list[Command], list[Command]]:
     """The steps that prepare and check a patch, and those that apply it."""
     kind, key = parse_target(change.target)
     before = state.get(kind, key)
-    after = _after(before, change)
+    after = _patched_object(before, change)
     status = all(str(o["path"]).startswith("/status/") for o in change.operations)
     if (
-        kind in _REPLACED
+        kind in _IMMUTABLE_KINDS
         and not status
-        and (after is None or _changed(before, after) - {"metadata"})
+        and (after is None or _changed_keys(before, after) - {"metadata"})
     ):
-        return _replaced(change, lost=_is_lost(state, change.target))
-    command = _scale(change) or _short(change.target, before, after) or _json_patch(change, status)
-    check = replace(command, command=f"{command.command} {_DRY}")
+        return _replacement_commands(change, lost=_has_no_kubelet(state, change.target))
+    command = (
+        _scale_command(change)
+        or _short_command(change.target, before, after)
+        or _json_patch_command(change, status)
+    )
+    check = replace(command, command=f"{command.command} {_DRY_RUN}")
     return [check], [command]
 
 
-def _after(before: Raw | None, change: Patch) -> Raw | None:
+def _patched_object(before: Raw | None, change: Patch) -> Raw | None:
     try:
         return None if before is None else apply_patch(before, change.operations)
     except PatchError:
         return None
 
 
-def _is_lost(state: ClusterState, target: str) -> bool:
+def _has_no_kubelet(state: ClusterState, target: str) -> bool:
     """True for a pod on a node that does not exist: no kubelet ends it."""
     kind, key = parse_target(target)
     node = text_at(state.get(kind, key), "spec", "nodeName") if kind == "Pod" else ""
     return bool(node) and state.has("Node") and state.get("Node", ("", node)) is None
 
 
-def _replaced(change: Patch, *, lost: bool) -> tuple[list[Command], list[Command]]:
+def _replacement_commands(change: Patch, *, lost: bool) -> tuple[list[Command], list[Command]]:
     """An object that is deleted and created again with other contents: its new manifest is written to a file, and
     created under another name in a dry run. For a ``lost`` pod ``kubectl replace --force`` would wait, whatever grace
     period it is given (tried with 1.37)."""
@@ -220,28 +228,31 @@ def _replaced(change: Patch, *, lost: bool) -> tuple[list[Command], list[Command
         {"op": "replace", "path": "/metadata/name", "value": f"{name}-dry-run"},
     ]
     prepare = [
-        Command(f"kubectl get {words(change.target)} -o yaml > {old}"),
-        Command(f"{local} -f {old} --patch-file=/dev/stdin > {new}", _lines(change.operations)),
+        Command(f"kubectl get {kubectl_arguments(change.target)} -o yaml > {old}"),
+        Command(
+            f"{local} -f {old} --patch-file=/dev/stdin > {new}",
+            _format_operations(change.operations),
+        ),
     ]
-    asked = Command(f"{local} -f {new} -p {_quoted(fresh)} | kubectl create -f - {_DRY}")
+    asked = Command(f"{local} -f {new} -p {_quote_json(fresh)} | kubectl create -f - {_DRY_RUN}")
     if not lost:
         return [*prepare, asked], [Command(f"kubectl replace --force -f {new}", destroys=True)]
-    gone = f"kubectl delete {words(change.target)} --force --grace-period=0"
+    gone = f"kubectl delete {kubectl_arguments(change.target)} --force --grace-period=0"
     return [*prepare, asked], [Command(f"{gone} && kubectl create -f {new}", destroys=True)]
 
 
-def _json_patch(change: Patch, status: bool) -> Command:
-    where = f"kubectl patch {words(change.target)} --type=json" + (
+def _json_patch_command(change: Patch, status: bool) -> Command:
+    where = f"kubectl patch {kubectl_arguments(change.target)} --type=json" + (
         " --subresource=status" if status else ""
     )
     text = json.dumps(list(map(dict, change.operations)))
     if "'" in text or len(text) > 120:
-        return Command(f"{where} --patch-file=/dev/stdin", _lines(change.operations))
-    return Command(f"{where} -p {_quoted(change.operations)}")
+        return Command(f"{where} --patch-file=/dev/stdin", _format_operations(change.operations))
+    return Command(f"{where} -p {_quote_json(change.operations)}")
 
 
-def _scale(change: Patch) -> Command | None:
-    kind, _, rest = words(change.target).partition(" ")
+def _scale_command(change: Patch) -> Command | None:
+    kind, _, rest = kubectl_arguments(change.target).partition(" ")
     match change.operations:
         case [{"path": "/spec/replicas", "value": replicas}] if (
             change.target.partition("/")[0] in WORKLOAD_KINDS
@@ -250,18 +261,18 @@ def _scale(change: Patch) -> Command | None:
     return None
 
 
-def _short(target: str, before: Raw | None, after: Raw | None) -> Command | None:
+def _short_command(target: str, before: Raw | None, after: Raw | None) -> Command | None:
     """The kubectl command for what a person would not write a patch for; None where there is none."""
     if before is None or after is None:
         return None
-    kind, name = target.partition("/")[0], words(target)
+    kind, name = target.partition("/")[0], kubectl_arguments(target)
     changed = {
         f"{top}.{k}"
-        for top in _changed(before, after)
-        for k in _changed(before.get(top), after.get(top))
+        for top in _changed_keys(before, after)
+        for k in _changed_keys(before.get(top), after.get(top))
     }
     if kind == "Node" and changed and changed <= {"spec.unschedulable", "spec.taints"}:
-        return _node(target.rpartition("/")[2], before, after)
+        return _node_command(target.rpartition("/")[2], before, after)
     for field, command in (("labels", "label"), ("annotations", "annotate")):
         if changed == {f"metadata.{field}"}:
             old, new = map_at(before, "metadata", field), map_at(after, "metadata", field)
@@ -274,7 +285,7 @@ def _short(target: str, before: Raw | None, after: Raw | None) -> Command | None
     return None
 
 
-def _node(name: str, before: Raw, after: Raw) -> Command | None:
+def _node_command(name: str, before: Raw, after: Raw) -> Command | None:
     """Cordon and taints of a node. Uncordoning removes the taint of a cordon, too."""
     old, new = maps_at(before, "spec", "taints"), maps_at(after, "spec", "taints")
     gone = [t for t in old if t not in new]
@@ -286,21 +297,23 @@ def _node(name: str, before: Raw, after: Raw) -> Command | None:
     if not gone or any(t not in old for t in new):
         return None
     return Command(
-        f"kubectl taint node {shlex.quote(name)} {' '.join(shlex.quote(f'{taint_name(t)}-') for t in gone)}"
+        f"kubectl taint node {shlex.quote(name)} {' '.join(shlex.quote(f'{format_taint(t)}-') for t in gone)}"
     )
 
 
-def _changed(before: Any, after: Any) -> set[str]:
+def _changed_keys(before: Any, after: Any) -> set[str]:
     old, new = map_at(before), map_at(after)
     return {key for key in {**old, **new} if old.get(key) != new.get(key)}
 
 
-def _siblings(state: ClusterState, question: Question, changes: Iterable[Change]) -> list[Key]:
+def _deleted_siblings(
+    state: ClusterState, question: Question, changes: Iterable[Change]
+) -> list[Key]:
     """The pods of the asked pod's workload that are deleted together with it."""
     changes = tuple(changes)
     owner = workload_target(state.get("Pod", question.key), question.key[0])
     if owner is None or not any(
-        renewed(state, question, c) for c in changes if isinstance(c, Patch)
+        pods_to_recreate(state, question, c) for c in changes if isinstance(c, Patch)
     ):
         return []
     deleted = [parse_target(c.target) for c in changes if isinstance(c, Delete)]
@@ -311,23 +324,23 @@ def _siblings(state: ClusterState, question: Question, changes: Iterable[Change]
     ]
 
 
-def _follow(
+def _propagate(
     state: ClusterState, question: Question, change: Patch, siblings: Sequence[Key]
 ) -> Iterator[Command]:
     """Commands that bring a change to the waiting pods: pods of a controller are deleted, others replaced."""
-    pods = renewed(state, question, change)
+    pods = pods_to_recreate(state, question, change)
     owner = workload_target(state.get("Pod", question.key), question.key[0])
     if pods and owner is None:
-        yield _again(state, "/".join(("Pod", *question.key)))
+        yield _recreate_command(state, "/".join(("Pod", *question.key)))
     elif pods and owner is not None:
-        yield from recreated(state, owner, list(dict.fromkeys([*pods, *siblings])))
+        yield from recreate_pods(state, owner, list(dict.fromkeys([*pods, *siblings])))
 
 
-def recreated(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[Command]:
+def recreate_pods(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[Command]:
     """The steps after which the pods of a workload are new ones. A Job counts pods that are deleted as failures, and
     does not count those of its suspension (kubernetes pkg/controller/job), which whoever owns it would end."""
     kind = owner.partition("/")[0]
-    named, _, rest = words(owner).partition(" ")
+    named, _, rest = kubectl_arguments(owner).partition(" ")
     value = state.get(*parse_target(owner))
     alone = kind == "Job" and value is not None and controller_of(value) is None
     if alone and all(
@@ -337,14 +350,14 @@ def recreated(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[
         yield Command(f"""{suspend} '{{"spec":{{"suspend":true}}}}'""", destroys=True)
         yield Command(f"kubectl wait --for=condition=Suspended {named} {rest} --timeout=60s")
         yield Command(f"""{suspend} '{{"spec":{{"suspend":false}}}}'""")
-    elif len(pods) > _NAMED and kind in _RESTARTED:
+    elif len(pods) > _MAX_DELETED_BY_NAME and kind in _RESTARTABLE_KINDS:
         yield Command(f"kubectl rollout restart {named}/{rest}", destroys=True)
     else:
         names = " ".join(shlex.quote(name) for _, name in pods)
         yield Command(f"kubectl delete pod {names} -n {pods[0][0]}", destroys=True)
 
 
-def _together(found: Sequence[Command]) -> Iterator[Command]:
+def _merge_pod_deletions(found: Sequence[Command]) -> Iterator[Command]:
     """The steps, of which those that end pods come last, and each pod is named once."""
     delete = "kubectl delete pod "
     deleted: dict[str, dict[str, None]] = {}
@@ -362,7 +375,7 @@ def _together(found: Sequence[Command]) -> Iterator[Command]:
         yield Command(f"kubectl delete pod {' '.join(pods)} -n {namespace}", destroys=True)
 
 
-def words(target: str) -> str:
+def kubectl_arguments(target: str) -> str:
     """``Kind/namespace/name`` as kubectl's arguments."""
     kind, *rest = target.split("/")
     if len(rest) == 2:
@@ -370,10 +383,10 @@ def words(target: str) -> str:
     return f"{kind.lower()} {shlex.quote(rest[0])}"
 
 
-def _quoted(operations: Iterable[Raw]) -> str:
+def _quote_json(operations: Iterable[Raw]) -> str:
     return shlex.quote(json.dumps([dict(o) for o in operations]))
 
 
-def _lines(operations: Iterable[Raw]) -> str:
+def _format_operations(operations: Iterable[Raw]) -> str:
     """JSON with one operation a line."""
     return "[" + ",\n ".join(json.dumps(dict(o), ensure_ascii=False) for o in operations) + "]\n"

@@ -16,41 +16,47 @@ from dractl.explain.fixes.candidates import (
 )
 from dractl.explain.fixes.edits import remove
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.tolerations import corrected, near_miss, parse, reports_damage, toleration
+from dractl.explain.fixes.tolerations import (
+    correct_toleration,
+    is_near_miss,
+    narrowest_toleration,
+    parse,
+    reports_damage,
+)
 from dractl.explain.reasons.devices import Tainted
 from dractl.model.names import RequestRef
 
-_MOST = 12  # rules
-_TAINTS = 4  # of one request
+_MAX_RULES = 12  # rules
+_MAX_TAINTS_PER_REQUEST = 4  # of one request
 
 
 @fix_once_for(Tainted)
-def tolerate(problem: FixProblem) -> Iterator[Candidate]:
+def tolerate_taints(problem: FixProblem) -> Iterator[Candidate]:
     """A toleration in the request, for one taint at a time."""
-    for ref, taints in _taints(problem).items():
-        written = problem.written(ref)
+    for ref, taints in _devices_by_taint(problem).items():
+        written = problem.editable_request(ref)
         if written is None:
             continue
-        for taint in sorted(taints, key=lambda t: -len(taints[t]))[:_TAINTS]:
+        for taint in sorted(taints, key=lambda t: -len(taints[t]))[:_MAX_TAINTS_PER_REQUEST]:
             key, value, effect = parse(taint)
-            tolerated = toleration(key, value, effect)
+            tolerated = narrowest_toleration(key, value, effect)
             if written.part.tolerations:
                 patch = written.add("tolerations", "-", value=tolerated)
             else:
                 patch = written.add("tolerations", value=[tolerated])
             damaged = reports_damage(key, value)
             for index, own in enumerate(written.part.tolerations):
-                if near_miss(own, key, value):
-                    new = corrected(own, tolerated)
+                if is_near_miss(own, key, value):
+                    new = correct_toleration(own, tolerated)
                     yield Candidate(
-                        f"change the toleration of {_named(own)} in {problem.called(ref)} to {_named(new)}",
+                        f"change the toleration of {_toleration_name(own)} in {problem.request_name(ref)} to {_toleration_name(new)}",
                         (written.put("tolerations", index, value=new),),
                         FixSlot(Topic.TOLERATION, f"{ref!r} {taint}"),
                         Preference.CORRECT,
                         corrects=True,
                     )
             yield Candidate(
-                f"add a toleration for {taint} to {problem.called(ref)}",
+                f"add a toleration for {taint} to {problem.request_name(ref)}",
                 (patch,),
                 FixSlot(Topic.TOLERATION, f"{ref!r} {taint}"),
                 Preference.ADMIT,
@@ -62,16 +68,16 @@ def tolerate(problem: FixProblem) -> Iterator[Candidate]:
 
 
 @fix_once_for(Tainted)
-def repair(problem: FixProblem) -> Iterator[Candidate]:
+def repair_devices(problem: FixProblem) -> Iterator[Candidate]:
     """Devices that their driver reports as broken, repaired."""
     seen: set[DeviceID] = set()
-    for taints in _taints(problem).values():
+    for taints in _devices_by_taint(problem).values():
         for taint, devices in taints.items():
             key, value, _ = parse(taint)
             if not reports_damage(key, value):
                 continue
             for device in devices:
-                patch = None if device in seen else _untainted(problem, device, key)
+                patch = None if device in seen else _remove_taint(problem, device, key)
                 seen.add(device)
                 if patch is None:
                     continue
@@ -82,7 +88,7 @@ def repair(problem: FixProblem) -> Iterator[Candidate]:
                     FixSlot(Topic.DEVICE, str(device)),
                     Preference.RESTORE,
                     effect="drain the node, then reset or replace the device; the driver removes the taint",
-                    tried=(patch,),
+                    consequences=(patch,),
                     corrects=True,
                 )
 
@@ -90,7 +96,7 @@ def repair(problem: FixProblem) -> Iterator[Candidate]:
 @fix_for(Tainted)
 def delete_rules(_: FixProblem, cause: Tainted) -> Iterator[Candidate]:
     """The DeviceTaintRules that taint the devices, deleted."""
-    for name in cause.rules[:_MOST]:
+    for name in cause.rules[:_MAX_RULES]:
         yield Candidate(
             f"delete DeviceTaintRule {name}",
             (Delete(f"DeviceTaintRule/{name}"),),
@@ -100,12 +106,12 @@ def delete_rules(_: FixProblem, cause: Tainted) -> Iterator[Candidate]:
         )
 
 
-def _named(toleration: Mapping[str, Any]) -> str:
+def _toleration_name(toleration: Mapping[str, Any]) -> str:
     """``key=value``, or the key where any value is tolerated."""
     return "=".join(filter(None, (text_at(toleration, "key"), text_at(toleration, "value"))))
 
 
-def _taints(problem: FixProblem) -> dict[RequestRef, dict[str, list[DeviceID]]]:
+def _devices_by_taint(problem: FixProblem) -> dict[RequestRef, dict[str, list[DeviceID]]]:
     """The devices that each untolerated taint keeps from each request."""
     found: dict[RequestRef, dict[str, list[DeviceID]]] = {}
     for _, survey in problem.requests():
@@ -117,7 +123,7 @@ def _taints(problem: FixProblem) -> dict[RequestRef, dict[str, list[DeviceID]]]:
     return found
 
 
-def _untainted(problem: FixProblem, device: DeviceID, key: str) -> Patch | None:
+def _remove_taint(problem: FixProblem, device: DeviceID, key: str) -> Patch | None:
     """A patch of the device's slice that removes a taint; None where no slice has the taint: a rule put it there."""
     for (_, name), value in problem.state.objects("ResourceSlice").items():
         pool = text_at(value, "spec", "driver"), text_at(value, "spec", "pool", "name")

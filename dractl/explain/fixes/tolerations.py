@@ -16,15 +16,15 @@ from dractl.model.nearest import nearest
 # What drivers taint broken devices with: gpu.nvidia.com/xid and gpu.nvidia.com/gpu-lost (k8s-dra-driver-gpu
 # cmd/gpu-kubelet-plugin/device_health.go), HealthIssues-* (intel-resource-drivers-for-kubernetes pkg/gpu/device),
 # gpu.amd.com/memory-partition-conflict (k8s-gpu-dra-driver), and words that others use for the same.
-_BROKEN = re.compile(
+_DAMAGE_WORDS = re.compile(
     r"(^|[/._-])(xid|gpu-lost|lost|fallen-off|unhealthy|healthissues|health|degraded|failed|failing|failure|broken"
     r"|faulty|ecc|memory-partition-conflict)([._-]|$)",
     re.IGNORECASE,
 )
-_EVICTS = "NoExecute"
+_EVICTING_EFFECT = "NoExecute"
 
 
-def toleration(key: str, value: str, effect: str) -> dict[str, str]:
+def narrowest_toleration(key: str, value: str, effect: str) -> dict[str, str]:
     """The narrowest toleration of a taint."""
     exact = {"operator": "Equal", "value": value} if value else {"operator": "Exists"}
     return {"key": key, **exact, **({"effect": effect} if effect else {})}
@@ -38,10 +38,10 @@ def parse(taint: str) -> tuple[str, str, str]:
 
 
 def reports_damage(key: str, value: str) -> bool:
-    return bool(_BROKEN.search(key) or _BROKEN.search(value))
+    return bool(_DAMAGE_WORDS.search(key) or _DAMAGE_WORDS.search(value))
 
 
-def evicting(slices: Iterable[ResourceSlice]) -> dict[DeviceID, tuple[DeviceTaint, ...]]:
+def evicting_taints(slices: Iterable[ResourceSlice]) -> dict[DeviceID, tuple[DeviceTaint, ...]]:
     """The devices with a taint that evicts pods, and those taints."""
     found: dict[DeviceID, tuple[DeviceTaint, ...]] = {}
     tainted = [
@@ -51,67 +51,67 @@ def evicting(slices: Iterable[ResourceSlice]) -> dict[DeviceID, tuple[DeviceTain
         if device.mapping.get("taints")
     ]
     for spec, device in tainted:
-        taints = tuple(taint for taint in device.taints if taint.effect == _EVICTS)
+        taints = tuple(taint for taint in device.taints if taint.effect == _EVICTING_EFFECT)
         if taints:
             found[DeviceID(spec.driver, spec.pool.name, device.name)] = taints
     return found
 
 
-def evicted_by(
+def find_evicting_taint(
     outcome: Verdict | None, taints: Mapping[DeviceID, tuple[DeviceTaint, ...]]
 ) -> DeviceTaint | None:
     """The taint of :func:`evicting` for which the pod would be evicted right after it is scheduled, if any."""
     for result in outcome.results if taints and isinstance(outcome, Allocated) else ():
         for given in result.devices.results:
             for taint in taints.get(DeviceID(given.driver, given.pool, given.device), ()):
-                if not survives(given.tolerations, taint):
+                if not is_tolerated(given.tolerations, taint):
                     return taint
     return None
 
 
-def survives(tolerations: Iterable[Any], taint: DeviceTaint) -> bool:
-    return any(_survives(tolerated, taint) for tolerated in tolerations)
+def is_tolerated(tolerations: Iterable[Any], taint: DeviceTaint) -> bool:
+    return any(_tolerates_forever(tolerated, taint) for tolerated in tolerations)
 
 
-def patience(tolerations: Iterable[Any], taint: DeviceTaint) -> int | None:
+def eviction_delay(tolerations: Iterable[Any], taint: DeviceTaint) -> int | None:
     """The seconds after which a taint that pods do not survive ends them; None if no toleration names its effect
     (device_taint_eviction.go claimEvictionTime)."""
     limits = [
         t.toleration_seconds
         for t in tolerations
-        if _matches(t, taint) and t.toleration_seconds is not None
+        if _tolerates(t, taint) and t.toleration_seconds is not None
     ]
     return max(0, min(limits)) if limits else None
 
 
-def _survives(tolerated: Any, taint: DeviceTaint) -> bool:
+def _tolerates_forever(tolerated: Any, taint: DeviceTaint) -> bool:
     """True if a toleration names the effect, the taint, and no limit of time."""
-    return tolerated.toleration_seconds is None and _matches(tolerated, taint)
+    return tolerated.toleration_seconds is None and _tolerates(tolerated, taint)
 
 
-def _matches(tolerated: Any, taint: DeviceTaint) -> bool:
+def _tolerates(tolerated: Any, taint: DeviceTaint) -> bool:
     """True if a toleration names the effect and the taint."""
-    if tolerated.effect != _EVICTS:
+    if tolerated.effect != _EVICTING_EFFECT:
         return False
     if tolerated.operator == "Exists":
         return tolerated.key in (None, "", taint.key)
     return tolerated.key == taint.key and (tolerated.value or "") == taint.value
 
 
-def with_effect(taint: Mapping[str, Any]) -> dict[str, str]:
+def toleration_for(taint: Mapping[str, Any]) -> dict[str, str]:
     """The narrowest toleration of a node's taint."""
-    return toleration(
+    return narrowest_toleration(
         str(taint.get("key") or ""), str(taint.get("value") or ""), str(taint.get("effect") or "")
     )
 
 
-def taint_name(taint: Mapping[str, Any]) -> str:
+def format_taint(taint: Mapping[str, Any]) -> str:
     """A taint as kubectl writes it: ``key=value:Effect``."""
     value = str(taint.get("value") or "")
     return f"{taint.get('key')}{'=' + value if value else ''}:{taint.get('effect')}"
 
 
-def near_miss(written: Mapping[str, Any], key: str, value: str) -> bool:
+def is_near_miss(written: Mapping[str, Any], key: str, value: str) -> bool:
     """True if a toleration was meant for a taint: its key or its value differs by case or a letter."""
     named, meant = str(written.get("key") or ""), str(written.get("value") or "")
     if not named or (named != key and nearest(named, [key], 0.9) is None):
@@ -122,7 +122,7 @@ def near_miss(written: Mapping[str, Any], key: str, value: str) -> bool:
     return near and (named, meant) != (key, value)
 
 
-def corrected(written: Mapping[str, Any], tolerated: Mapping[str, str]) -> dict[str, Any]:
+def correct_toleration(written: Mapping[str, Any], tolerated: Mapping[str, str]) -> dict[str, Any]:
     """A toleration that was meant for a taint, made to tolerate it as ``tolerated`` does."""
     if written.get("operator") == "Exists":
         return {

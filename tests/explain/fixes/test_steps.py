@@ -8,7 +8,7 @@ import pytest
 
 from dractl.cluster.changes import Create, Delete, Patch
 from dractl.explain.ask import Question
-from dractl.explain.fixes.candidates import touches
+from dractl.explain.fixes.candidates import measure_reach
 from dractl.explain.fixes.steps import steps
 from tests.explain.cluster import node, pod, state_of
 from tests.explain.test_fixes import DRIVER, made, replica, request, template
@@ -126,7 +126,7 @@ def test_the_extent_of_a_change() -> None:
         "Node/n",
         "ConfigMap/ml/c",
     )
-    extents = [touches(Patch(target, ())) for target in targets]
+    extents = [measure_reach(Patch(target, ())) for target in targets]
     assert extents == sorted(set(extents))
 
 
