@@ -289,8 +289,8 @@ _OWN = (
     (
         "untolerated taint",
         NextStep(
-            "add a toleration where the pod is written: an administrator can tell the taint (GPU nodes often have "
-            "nvidia.com/gpu:NoSchedule)",
+            "ask an administrator which taint to tolerate, and add the toleration to the pod's manifest (GPU nodes "
+            "often have nvidia.com/gpu:NoSchedule)",
             "kubectl get nodes -o custom-columns=NODE:.metadata.name,TAINTS:.spec.taints",
         ),
     ),
