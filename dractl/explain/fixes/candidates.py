@@ -1,9 +1,11 @@
-"""Shared by all makers of fixes: the problem, candidates, and requests and constraints as written."""
+"""Provide what all makers of fixes share: the problem, candidates, and the parts that can be
+edited.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from enum import Enum
+from enum import Enum, IntEnum, auto
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -25,10 +27,10 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.verdict import NodeVerdict
 
-SUBSTITUTE_EFFECT = "if such devices will do"  # the effect of asking for something else
+SUBSTITUTE_EFFECT = "if such devices will do"  # of a fix that asks for something else
 
 
-# What a fix is about.
+# The aspect of the problem that a fix changes.
 Topic = Enum(
     "Topic",
     "AFFINITY ALL_MODE AMOUNT CAPACITY CLAIM CLASS CONSTRAINT CONSUMER COUNT CREATION DEVICE ENDING "
@@ -38,57 +40,75 @@ Topic = Enum(
 
 
 class FixSlot(Struct, frozen=True):
-    """What fixes compete for: of one slot only the first that is verified is shown. ``of`` tells slots of one topic
-    apart."""
+    """The thing that fixes compete for: only the first proven fix of a slot is shown."""
 
     topic: Topic
+    """The aspect that the fix changes."""
     detail: str = ""
+    """Distinguishes slots of one topic: a name, a request, a way to fix it."""
 
 
-# What a change touches, the smallest first.
-OWN, POD, OTHER, POLICY, NODE, SETTING = range(6)
+class Reach(IntEnum):
+    """How far a change reaches, the nearest first."""
+
+    CLAIM = auto()
+    POD = auto()
+    WORKLOAD = auto()
+    POLICY = auto()
+    NODE = auto()
+    SETTING = auto()
+
+
 _REACH_BY_KIND = {
-    "ResourceClaim": OWN,
-    "ResourceClaimTemplate": OWN,
-    "Pod": POD,
-    "DeviceClass": POLICY,
-    "DeviceTaintRule": POLICY,
-    "ResourceSlice": POLICY,
-    "ResourceQuota": POLICY,
-    "Namespace": POLICY,
-    "PodGroup": POD,
-    "Node": NODE,
-    **dict.fromkeys(WORKLOAD_KINDS, OTHER),
+    "ResourceClaim": Reach.CLAIM,
+    "ResourceClaimTemplate": Reach.CLAIM,
+    "Pod": Reach.POD,
+    "DeviceClass": Reach.POLICY,
+    "DeviceTaintRule": Reach.POLICY,
+    "ResourceSlice": Reach.POLICY,
+    "ResourceQuota": Reach.POLICY,
+    "Namespace": Reach.POLICY,
+    "PodGroup": Reach.POD,
+    "Node": Reach.NODE,
+    **dict.fromkeys(WORKLOAD_KINDS, Reach.WORKLOAD),
 }
 
 
 class Candidate(Struct, frozen=True):
-    """A change that may help, with an imperative for its title.
-
-    ``changes`` are what a person applies; empty where nobody can: it is up to a driver, or to time. ``tried`` is what
-    follows from it, where that is not ``changes`` themselves. ``features`` are what the scheduler would have to run
-    with, where that is the change. Of ``chance`` one comes true besides, and nobody knows which: the subject has to run
-    after each. ``degree`` orders candidates of one preference that touch the same. It is not shown
-    where a fix of a topic or slot in ``unless`` is.
-
-    ``corrects``: it removes the cause that is named first. Where such a correction is not enough by itself, the answer
-    says so, and offers nothing of its slot that goes around the cause. ``reluctant``: never shown first, since most
-    people would regret it. ``parts`` are what it was made of by :func:`joint`.
-    """
+    """A change that may help."""
 
     title: str
+    """An imperative that names the object."""
     changes: tuple[Change, ...]
+    """The changes that a person applies; empty where nobody can: a driver must act, or time must
+    pass.
+    """
     slot: FixSlot
+    """The slot for which it competes."""
     preference: Preference
+    """How soon an engineer would consider it."""
     effect: str = ""
+    """Side effects and conditions, shown after the title."""
     degree: int = 0
+    """Orders candidates of one preference that reach equally far."""
     features: Features | None = None
+    """The features with which the scheduler would have to run, where that is the change."""
     superseded_by: tuple[FixSlot | Topic, ...] = ()
+    """It is not shown beside a fix of one of these topics or slots."""
     consequences: tuple[Change, ...] = ()
+    """The changes that follow, and are verified in place of ``changes``; empty if they are the
+    same.
+    """
     chance: tuple[Change, ...] = ()
+    """Mutually exclusive side effects: the candidate must work with each of them."""
     corrects: bool = False
+    """Whether it removes the headline cause. If that alone is not enough, the answer says so, and
+    offers no other fix of its slot.
+    """
     reluctant: bool = False
+    """Whether it is never shown first, since most people would regret it."""
     parts: tuple[Candidate, ...] = ()
+    """The candidates of which :func:`combine` made it."""
 
     @property
     def trial(self) -> tuple[Change, ...]:
@@ -97,137 +117,165 @@ class Candidate(Struct, frozen=True):
 
     @property
     def size(self) -> tuple[int, ...]:
-        """Preference, pods of others that end, changes, operations, what they touch, degree: smaller is shown first."""
+        """The order of candidates, the smallest first.
+
+        Preference, pods of others that end, changes, operations, reach, degree.
+        """
         operations = sum(len(c.operations) if isinstance(c, Patch) else 1 for c in self.changes)
-        touched = max(
-            map(measure_reach, self.changes), default=SETTING if not self.corrects else OWN
+        reach = max(
+            map(measure_reach, self.changes),
+            default=Reach.CLAIM if self.corrects else Reach.SETTING,
         )
-        ended = sum(isinstance(c, Delete) and c.target.startswith("Pod/") for c in self.trial)
-        ended = (
-            ended if self.preference in (Preference.END, Preference.LAST, Preference.OUTAGE) else 0
+        ended_pods = sum(isinstance(c, Delete) and c.target.startswith("Pod/") for c in self.trial)
+        ended_pods = (
+            ended_pods
+            if self.preference in (Preference.END, Preference.LAST, Preference.OUTAGE)
+            else 0
         )
-        return (self.preference, ended, len(self.changes), operations, touched, self.degree)
+        return (self.preference, ended_pods, len(self.changes), operations, reach, self.degree)
 
 
-def measure_reach(change: Change) -> int:
+def measure_reach(change: Change) -> Reach:
+    """Return how far a change reaches: by the kind of its object, and by what becomes of it."""
     match change:
         case Patch(target):
-            return _REACH_BY_KIND.get(parse_target(target)[0], SETTING)
+            return _REACH_BY_KIND.get(parse_target(target)[0], Reach.SETTING)
         case Delete(target):
             kind = parse_target(target)[0]
-            return OTHER if kind in ("Pod", "ResourceClaim") else _REACH_BY_KIND.get(kind, SETTING)
+            if kind in ("Pod", "ResourceClaim"):
+                return Reach.WORKLOAD
+            return _REACH_BY_KIND.get(kind, Reach.SETTING)
         case Create(value):
-            return _REACH_BY_KIND.get(str(value.get("kind")), SETTING)
+            return _REACH_BY_KIND.get(str(value.get("kind")), Reach.SETTING)
 
 
 def order_parts(parts: Iterable[Candidate]) -> list[Candidate]:
-    """The parts of one fix in the order in which they are named: what the pod asks for before what keeps it from the
-    nodes that have it."""
+    """Return the parts of one fix in the order in which its title names them.
+
+    Requests of the pod come before whatever keeps it from the nodes that have the devices.
+    """
     return sorted(
-        parts, key=lambda c: (max(map(measure_reach, c.changes), default=SETTING), -c.preference)
+        parts,
+        key=lambda c: (max(map(measure_reach, c.changes), default=Reach.SETTING), -c.preference),
     )
 
 
 def combine(parts: Iterable[Candidate]) -> Candidate:
-    """One candidate of several, without what two of them do."""
-    each: list[Candidate] = []
+    """Combine several candidates into one, with operations that several of them make only once."""
+    singles: list[Candidate] = []
     for single in (single for part in parts for single in part.parts or (part,)):
-        each += [] if single in each else [single]
-    if len(each) == 1:
-        return each[0]
+        singles += [] if single in singles else [single]
+    if len(singles) == 1:
+        return singles[0]
     changes: tuple[Change, ...] = ()
     consequences: tuple[Change, ...] = ()
-    for part in each:
+    for part in singles:
         changes += subtract_changes(part.changes, changes)
         consequences += subtract_changes(part.trial, consequences)
     return Candidate(
-        ", and ".join(dict.fromkeys(part.title for part in each)),
+        ", and ".join(dict.fromkeys(part.title for part in singles)),
         changes,
         FixSlot(Topic.TOGETHER),
-        max(part.preference for part in each),
+        max(part.preference for part in singles),
         effect="; ".join(
-            dict.fromkeys(filter(None, (e for part in each for e in part.effect.split("; "))))
+            dict.fromkeys(filter(None, (e for part in singles for e in part.effect.split("; "))))
         ),
-        superseded_by=tuple(part.slot.topic for part in each),
+        superseded_by=tuple(part.slot.topic for part in singles),
         consequences=consequences if consequences != changes else (),
-        parts=tuple(each),
+        parts=tuple(singles),
     )
 
 
 def subtract_changes(later: Iterable[Change], earlier: Sequence[Change]) -> tuple[Change, ...]:
-    """The later changes without the operations that earlier ones make already."""
-    done = [(c.target, o) for c in earlier if isinstance(c, Patch) for o in c.operations]
-    left: list[Change] = []
+    """Return the later changes without the operations that earlier ones make already."""
+    earlier_operations = [
+        (c.target, o) for c in earlier if isinstance(c, Patch) for o in c.operations
+    ]
+    remaining: list[Change] = []
     for change in later:
         if not isinstance(change, Patch):
-            left += [] if change in earlier else [change]
+            remaining += [] if change in earlier else [change]
             continue
-        operations = tuple(o for o in change.operations if (change.target, o) not in done)
-        left += [Patch(change.target, operations)] if operations else []
-    return tuple(left)
+        operations = tuple(
+            o for o in change.operations if (change.target, o) not in earlier_operations
+        )
+        remaining += [Patch(change.target, operations)] if operations else []
+    return tuple(remaining)
 
 
 class GangContext(Struct, frozen=True):
-    """The group of a pod that kube-scheduler places with others: ``state`` is the cluster as it is, ``question`` is
-    about the pod, and ``starts`` says whether the group would start in another cluster."""
+    """A gang whose fit depends on one of its pods."""
 
     state: ClusterState
+    """The cluster as it is."""
     question: Question
+    """The question about the gang's pod."""
     starts: Callable[[ClusterState, Features], bool]
+    """Decides whether the gang would start in another cluster."""
 
 
 class FixProblem(Struct, frozen=True):
-    """What makers of fixes are given: a case that does not fit, and its causes, what matters most first. ``owners`` are
-    the workloads of the cluster. Where a pod waits for its ``group``, the case is that of the pod at which the group
-    stops, in the cluster with those of the group that fit."""
+    """A subject that does not fit, as makers of fixes see it."""
 
     case: Case
+    """The attempt. For a gang, it is that of the pod at which the gang stops, beside its pods that
+    fit.
+    """
     causes: tuple[Cause, ...]
+    """The causes, the headline's first."""
     owners: Owners
+    """The workloads of the cluster."""
     gang: GangContext | None = None
+    """The gang for which the pod waits."""
 
     @property
     def question(self) -> Question:
+        """The question about the pod of the case."""
         return self.case.question
 
     @property
     def scheduler(self) -> Scheduler:
+        """The scheduler of the case."""
         return self.case.scheduler
 
     @property
     def state(self) -> ClusterState:
+        """The cluster as it is."""
         return self.case.state if self.gang is None else self.gang.state
 
     @property
     def subject_question(self) -> Question:
-        """The subject that must fit after a fix: the one asked about, even if the case is another pod of its group."""
+        """The question whose subject must fit after a fix, even if the case is another pod of its
+        gang.
+        """
         return self.case.question if self.gang is None else self.gang.question
 
     @property
     def claims(self) -> tuple[PodClaim, ...]:
+        """The claims of the pod."""
         return tuple(self.case.claims.values())
 
     @property
     def headline_cause(self) -> Cause:
-        """The cause that is named first."""
+        """The cause that the headline names."""
         return next((c for c in self.causes if not isinstance(c, Mixed)), self.causes[0])
 
     @property
     def pod(self) -> Raw | None:
-        """The pod that is asked about, if it is an object of the input."""
+        """The pod of the case; None unless it is an object of the input."""
         return self.state.get("Pod", self.question.key) if self.question.kind == "Pod" else None
 
     @property
     def target(self) -> str:
-        """The subject's name as a target of changes."""
+        """The name of the pod as a target of changes."""
         return "/".join(("Pod", *self.question.key))
 
     def patch(self, *operations: Operation) -> Patch:
-        """A patch of the subject."""
+        """Return a patch of the pod."""
         return Patch(self.target, operations)
 
     def requests(self) -> Iterator[tuple[NodeVerdict, RequestSurvey]]:
-        """Every request on every surveyed node that cannot allocate."""
+        """Yield every request on every surveyed node that cannot allocate."""
         surveys = self.case.refusing
         for verdict in self.case.attempt.nodes:
             survey = surveys.get(verdict.name)
@@ -235,23 +283,34 @@ class FixProblem(Struct, frozen=True):
                 yield verdict, request
 
     def request_name(self, ref: RequestRef) -> str:
-        """``request gpu``; with its claim's name where the pod has several."""
+        """Return ``request gpu``, with its claim's name where the pod has several."""
         return self.case.names.request(ref)
 
     def editable_request(self, ref: RequestRef | None) -> EditablePart[Request] | None:
-        """A request, or an alternative of one, as it is written; None where nobody can change it."""
+        """Return a request or alternative in the object that people wrote; None where nobody can
+        change it.
+        """
         claim = None if ref is None else self.case.claims.get(ref.claim)
-        view = None if claim is None else self._claim(claim)
-        request = None if view is None else view.request(str(ref))
-        return None if view is None or request is None else EditablePart(view.subject, request)
+        claim_view = None if claim is None else self._claim(claim)
+        request = None if claim_view is None else claim_view.request(str(ref))
+        return (
+            None
+            if claim_view is None or request is None
+            else EditablePart(claim_view.subject, request)
+        )
 
     def editable_constraints(self, claim: PodClaim) -> list[EditablePart[Constraint]]:
-        """A claim's constraints as they are written; none where nobody can change them."""
-        view = self._claim(claim)
+        """Return a claim's constraints in the object that people wrote; none where nobody can
+        change them.
+        """
+        claim_view = self._claim(claim)
         return (
             []
-            if view is None
-            else [EditablePart(view.subject, constraint) for constraint in view.constraints]
+            if claim_view is None
+            else [
+                EditablePart(claim_view.subject, constraint)
+                for constraint in claim_view.constraints
+            ]
         )
 
     def _claim(self, claim: PodClaim) -> Claim[str] | None:
@@ -261,7 +320,7 @@ class FixProblem(Struct, frozen=True):
         return Claim.of(target, self.state.get(*parse_target(target)) or {}, prefix)
 
     def claim_reference(self, pod_claim: str | None) -> tuple[int, Raw] | None:
-        """The entry of the pod's ``spec.resourceClaims`` with a name, and its index."""
+        """Return the entry of the pod's ``spec.resourceClaims`` with a name, after its index."""
         entries = enumerate(maps_at(self.question.value, "spec", "resourceClaims"))
         return next(((i, r) for i, r in entries if text_at(r, "name") == pod_claim), None)
 
@@ -270,26 +329,28 @@ Part = TypeVar("Part", Request, Constraint)
 
 
 class EditablePart(Struct, Generic[Part], frozen=True):
-    """A request or constraint as people wrote it, in the object ``target``; and patches of it."""
+    """A request or constraint in the object that people wrote."""
 
     target: str
+    """The object, as a target of changes."""
     part: Part
+    """The request or constraint, with its path in the object."""
 
     def put(self, *field: str | int, value: Any) -> Patch:
-        """A patch that sets a field, with the parents that it lacks."""
+        """Return a patch that sets a field, with the parents that it lacks."""
         operation = put(self.part.fields, field, value)
         return Patch(
             self.target, ({**operation, "path": pointer(*self.part.path) + str(operation["path"])},)
         )
 
     def add(self, *field: str | int, value: Any) -> Patch:
-        """A patch that adds a field, or an item to a list at ``-``."""
+        """Return a patch that adds a field, or an entry to a list at ``-``."""
         return Patch(
             self.target, ({"op": "add", "path": pointer(*self.part.path, *field), "value": value},)
         )
 
     def remove(self, *field: str | int) -> Patch:
-        """A patch that removes a field."""
+        """Return a patch that removes a field."""
         return Patch(self.target, ({"op": "remove", "path": pointer(*self.part.path, *field)},))
 
 
@@ -307,7 +368,7 @@ _PROBLEM_MAKERS: list[tuple[tuple[type[Cause], ...], ProblemMaker]] = []
 
 
 def fix_for(*causes: type[Cause]) -> Callable[[F], F]:
-    """Registers a maker that is called with the problem and each cause of these classes."""
+    """Register a maker that is called with the problem and each cause of these classes."""
 
     def register(maker: F) -> F:
         _CAUSE_MAKERS.append((causes, maker))
@@ -317,8 +378,10 @@ def fix_for(*causes: type[Cause]) -> Callable[[F], F]:
 
 
 def fix_once_for(*causes: type[Cause]) -> Callable[[G], G]:
-    """Registers a maker that is called once if any cause is of these classes: it looks at all claims, nodes or surveys
-    together."""
+    """Register a maker that is called once if any cause is of these classes.
+
+    It looks at all claims, nodes or surveys together.
+    """
 
     def register(maker: G) -> G:
         _PROBLEM_MAKERS.append((causes, maker))
@@ -328,11 +391,11 @@ def fix_once_for(*causes: type[Cause]) -> Callable[[G], G]:
 
 
 def make_candidates(problem: FixProblem) -> Iterator[Candidate]:
-    """Every candidate for the causes of a problem."""
-    for classes, once in _PROBLEM_MAKERS:
+    """Yield every candidate for the causes of a problem."""
+    for classes, make_once in _PROBLEM_MAKERS:
         if any(isinstance(cause, classes) for cause in problem.causes):
-            yield from once(problem)
-    for classes, maker in _CAUSE_MAKERS:
+            yield from make_once(problem)
+    for classes, make in _CAUSE_MAKERS:
         for cause in problem.causes:
             if isinstance(cause, classes):
-                yield from maker(problem, cause)
+                yield from make(problem, cause)

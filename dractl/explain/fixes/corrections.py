@@ -24,79 +24,87 @@ _SHORT_VERSION = re.compile(r"v?(\d+(?:\.\d+){0,2})")
 _MIG_PROFILE = re.compile(r"(\d+)g\.(\d+)gb")
 _DEFAULT_LITERALS = {"int": "-1", "bool": "false", "string": "''", "version": "semver('0.0.0')"}
 _LIST_TYPES = ("bools", "ints", "strings", "versions")
-_MAX_SUBSTITUTES = 3  # values that are tried
+_MAX_SUBSTITUTES = 3  # other values that are tried for one literal
 _MAX_AMBIGUOUS_LENGTH = (
     3  # letters and digits of a value that is too short to be the beginning of another
 )
 
 
 class Rewrite(Struct, frozen=True):
-    """Another text for a condition, with an imperative for its title. ``corrects``: it is what was meant, as far as the
-    devices' own values can tell. ``variant``: it names a product of nearly that name, with other numbers."""
+    """Another text for a condition."""
 
     title: str
+    """An imperative: what the rewrite does."""
     text: str
+    """The new text."""
     preference: Preference = Preference.CORRECT
+    """How soon an engineer would consider it."""
     degree: int = 0
+    """The order among rewrites of one preference, the smallest first."""
     corrects: bool = False
+    """Whether it is the condition that was meant, as far as the devices' own values can tell."""
     variant: bool = False
+    """Whether it names a product of nearly that name, with other numbers."""
 
     def apply_to(self, whole: str, part: Excerpt) -> Rewrite:
-        """The same edit of the whole expression that the condition is part of."""
+        """Return the same edit of the whole expression that the condition is part of."""
         return replace(self, text=whole[: part.start] + self.text + whole[part.end :])
 
 
 def correct_condition(devices: Devices, text: str, lost: Sequence[DeviceID]) -> Iterator[Rewrite]:
-    """Other texts for one condition that is false, or fails, on the devices ``lost``."""
+    """Yield other texts for one condition that is false, or fails, on the devices ``lost``."""
     program = reading(text)
-    compared = {found.lookup: found for found in program.comparisons if found.default is None}
+    comparison_by_lookup = {
+        comparison.lookup: comparison
+        for comparison in program.comparisons
+        if comparison.default is None
+    }
     yield from _complete_versions(text)
     yield from _loosen_patterns(text)
-    seen = [
-        selectors.value_of(devices, device, lookup)
+    values_by_lookup = {
+        lookup: [selectors.value_of(devices, device, lookup) for device in lost]
         for lookup in program.lookups
         if lookup.name
-        for device in lost
-    ]
-    yield from _correct_case(text, list(dict.fromkeys(v for v in seen if v is not None)))
-    for found in program.comparisons:
-        if found.lookup is None and found.operator in ("==", "in"):
-            yield from _correct_driver(text, found, lost)
+    }
+    all_values = (value for values in values_by_lookup.values() for value in values)
+    yield from _correct_case(text, list(dict.fromkeys(v for v in all_values if v is not None)))
+    for comparison in program.comparisons:
+        if comparison.lookup is None and comparison.operator in ("==", "in"):
+            yield from _correct_driver(text, comparison, lost)
     for lookup in program.lookups:
-        values = (
-            [selectors.value_of(devices, device, lookup) for device in lost] if lookup.name else []
-        )
-        present = [v for v in values if v is not None]
-        if lookup.name and not present:
-            yield from _swap_maps(devices, text, lookup, compared.get(lookup), lost)
-        if present and len(present) == len(values) and lookup in compared:
+        if not lookup.name:
+            continue
+        values = values_by_lookup[lookup]
+        present = [value for value in values if value is not None]
+        if not present:
+            yield from _swap_maps(devices, text, lookup, comparison_by_lookup.get(lookup), lost)
+        elif len(present) == len(values) and lookup in comparison_by_lookup:
             kind = _attribute_type(devices, lost, lookup)
-            yield from _correct_value(text, compared[lookup], lookup, kind, present)
-        if (
-            lookup.kind == "attributes"
-            and lookup.name
-            and not lookup.tested
-            and len(present) < len(values)
-        ):
+            yield from _correct_value(text, comparison_by_lookup[lookup], lookup, kind, present)
+        if lookup.kind == "attributes" and not lookup.tested and len(present) < len(values):
             yield from _accept_both_names(devices, text, lookup, lost)
-            for guarded in _guard_lookup(devices, text, lookup):
-                yield Rewrite(f"guard {lookup.name}, which some devices lack,", guarded, degree=1)
+            for guarded_text in _guard_lookup(devices, text, lookup):
+                title = f"guard {lookup.name}, which some devices lack,"
+                yield Rewrite(title, guarded_text, degree=1)
 
 
-def rename_lookup(text: str, wrong: Lookup, right: str) -> str:
-    """An expression with a name corrected wherever it is looked up: the domain, or domain and name."""
-    domain, _, name = right.partition("/")
-    places = {
-        place
+def rename_lookup(text: str, lookup_to_rename: Lookup, full_name: str) -> str:
+    """Return an expression in which a name is replaced by ``full_name`` wherever it is looked up.
+
+    ``full_name`` is the domain, or domain and name.
+    """
+    domain, _, name = full_name.partition("/")
+    spans = {
+        span
         for lookup in reading(text).lookups
-        if (lookup.kind, lookup.full_name) == (wrong.kind, wrong.full_name)
-        for place in (
+        if (lookup.kind, lookup.full_name) == (lookup_to_rename.kind, lookup_to_rename.full_name)
+        for span in (
             (*lookup.domain_span, domain),
             *([(*lookup.name_span, name)] if name and lookup.name else []),
         )
     }
-    for start, end, new in sorted(places, reverse=True):
-        text = text[:start] + new + text[end:]
+    for start, end, replacement in sorted(spans, reverse=True):
+        text = text[:start] + replacement + text[end:]
     return text
 
 
@@ -104,7 +112,7 @@ def rename_lookup(text: str, wrong: Lookup, right: str) -> str:
 
 
 def _complete_versions(text: str) -> Iterator[Rewrite]:
-    """Semantic versions with all of their three parts."""
+    """Yield the text with all three parts of a semantic version."""
     tokens = tokenize(text)
     for name, opening, argument in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if (
@@ -114,19 +122,19 @@ def _complete_versions(text: str) -> Iterator[Rewrite]:
             or argument.content is None
         ):
             continue
-        whole = _complete_version(argument.content)
-        if whole is not None and whole != argument.content:
+        version = _complete_version(argument.content)
+        if version is not None and version != argument.content:
             start = argument.content_start
-            changed = text[:start] + whole + text[start + len(argument.content) :]
+            new_text = text[:start] + version + text[start + len(argument.content) :]
             yield Rewrite(
-                f"use semver('{whole}') instead of semver('{argument.content}')",
-                changed,
+                f"use semver('{version}') instead of semver('{argument.content}')",
+                new_text,
                 corrects=True,
             )
 
 
 def _complete_version(version: str) -> str | None:
-    """``9.0`` as ``9.0.0``; None where it is not a version of one to three numbers."""
+    """Return ``9.0.0`` for ``9.0``; None unless it is a version of one to three numbers."""
     match = _SHORT_VERSION.fullmatch(version.strip())
     if match is None:
         return None
@@ -135,152 +143,193 @@ def _complete_version(version: str) -> str | None:
 
 
 def _loosen_patterns(text: str) -> Iterator[Rewrite]:
-    """A pattern without the anchors at its ends, and a substring where a prefix or suffix was asked for."""
-    tokens = tokenize(text)
-    for dot, name, opening, argument in zip(
-        tokens, tokens[1:], tokens[2:], tokens[3:], strict=False
-    ):
-        if (
-            dot.text != "."
-            or opening.text != "("
-            or argument.kind != "string"
-            or not argument.content
-        ):
-            continue
-        content, start = argument.content, argument.content_start
-        if (
-            name.text == "matches"
-            and (bare := content.removeprefix("^").removesuffix("$")) != content
-            and bare
-        ):
-            changed = text[:start] + bare + text[start + len(content) :]
-            yield Rewrite(f"match '{bare}' instead of '{content}'", changed, corrects=True)
-        elif name.text in ("startsWith", "endsWith"):
-            changed = text[: name.start] + "contains" + text[name.end :]
+    """Yield a pattern without the anchors at its ends, and a substring for a prefix or suffix."""
+    for call in _string_calls(text):
+        if call.function == "matches":
+            pattern = call.content.removeprefix("^").removesuffix("$")
+            if pattern and pattern != call.content:
+                yield Rewrite(
+                    f"match '{pattern}' instead of '{call.content}'",
+                    call.with_content(text, pattern),
+                    corrects=True,
+                )
+        elif call.function in ("startsWith", "endsWith"):
             yield Rewrite(
-                f"use contains('{content}') instead of {name.text}('{content}')",
-                changed,
+                f"use contains('{call.content}') instead of {call.function}('{call.content}')",
+                f"{text[: call.function_start]}contains{text[call.function_end :]}",
                 corrects=True,
             )
 
 
 def _correct_case(text: str, present: Sequence[str]) -> Iterator[Rewrite]:
-    """A substring, prefix or pattern in the case in which the devices' values have it."""
-    tokens = tokenize(text)
-    for dot, name, opening, argument in zip(
-        tokens, tokens[1:], tokens[2:], tokens[3:], strict=False
-    ):
-        if (
-            dot.text != "."
-            or opening.text != "("
-            or argument.kind != "string"
-            or not argument.content
-        ):
-            continue
-        content, start = argument.content, argument.content_start
-        for value in present if name.text in ("contains", "startsWith", "endsWith") else ():
-            at = value.lower().find(content.lower())
-            right = value[at : at + len(content)]
-            if at >= 0 and right != content:
-                changed = text[:start] + right + text[start + len(content) :]
+    """Yield a substring, prefix or pattern in the case in which the devices' values have it."""
+    for call in _string_calls(text):
+        is_pattern = call.function == "matches" and not call.content.startswith("(?")
+        if call.function in ("contains", "startsWith", "endsWith"):
+            for content in _other_cases(call.content, present):
                 yield Rewrite(
-                    f"use {name.text}('{right}') instead of {name.text}('{content}')",
-                    changed,
+                    f"use {call.function}('{content}') instead of "
+                    f"{call.function}('{call.content}')",
+                    call.with_content(text, content),
                     corrects=True,
                 )
-        if (
-            name.text == "matches"
-            and not content.startswith("(?")
-            and _differs_by_case(content, present)
-        ):
-            changed = f"{text[:start]}(?i){text[start:]}"
+        elif is_pattern and _differs_by_case(call.content, present):
             yield Rewrite(
-                f"match '(?i){content}', in any case, instead of '{content}'",
-                changed,
+                f"match '(?i){call.content}', in any case, instead of '{call.content}'",
+                f"{text[: call.content_start]}(?i){text[call.content_start :]}",
                 corrects=True,
             )
 
 
+def _other_cases(content: str, present: Sequence[str]) -> Iterator[str]:
+    """Yield a substring as each of the values has it, where their case differs."""
+    for value in present:
+        start = value.lower().find(content.lower())
+        corrected = value[start : start + len(content)]
+        if start >= 0 and corrected != content:
+            yield corrected
+
+
+class _StringCall(Struct, frozen=True):
+    """A call of a method with a string literal as its first argument."""
+
+    function: str
+    """The name of the method."""
+
+    function_start: int
+    """Where the name begins in the expression."""
+
+    function_end: int
+    """Where the name ends."""
+
+    content: str
+    """The literal without its quotes."""
+
+    content_start: int
+    """Where the content begins in the expression."""
+
+    def with_content(self, text: str, content: str) -> str:
+        """Return the expression with another content of the literal."""
+        end = self.content_start + len(self.content)
+        return text[: self.content_start] + content + text[end:]
+
+
+def _string_calls(text: str) -> Iterator[_StringCall]:
+    """Yield the calls of methods with a string that is not empty."""
+    tokens = tokenize(text)
+    for dot, name, opening, argument in zip(
+        tokens, tokens[1:], tokens[2:], tokens[3:], strict=False
+    ):
+        is_call = dot.text == "." and opening.text == "("
+        if is_call and argument.kind == "string" and argument.content:
+            yield _StringCall(
+                name.text, name.start, name.end, argument.content, argument.content_start
+            )
+
+
 def _differs_by_case(pattern: str, present: Sequence[str]) -> bool:
-    """True if a pattern of letters and dots matches a value in another case only."""
-    plain = pattern.replace(".*", "").lower()
+    """Return whether a pattern of letters and dots matches a value in another case only."""
+    letters = pattern.replace(".*", "").lower()
     return (
-        bool(plain)
-        and plain.replace("-", "").replace(" ", "").isalnum()
-        and any(plain in v.lower() for v in present)
+        bool(letters)
+        and letters.replace("-", "").replace(" ", "").isalnum()
+        and any(letters in value.lower() for value in present)
     )
 
 
-def _correct_driver(text: str, found: Comparison, lost: Sequence[DeviceID]) -> Iterator[Rewrite]:
+def _correct_driver(
+    text: str, comparison: Comparison, lost: Sequence[DeviceID]
+) -> Iterator[Rewrite]:
+    """Yield the text with the name of a driver that resembles the one in it."""
     drivers = {device.driver for device in lost}
-    for literal in found.literals[:1]:
+    for literal in comparison.literals[:1]:
         for driver in _intended_values(str(literal.value), sorted(drivers - {literal.value}), ""):
-            changed = text[: literal.start] + _quote(driver, literal) + text[literal.end :]
-            yield Rewrite(f"change driver {literal.value} to {driver}", changed, corrects=True)
+            new_text = text[: literal.start] + _quote(driver, literal) + text[literal.end :]
+            yield Rewrite(f"change driver {literal.value} to {driver}", new_text, corrects=True)
 
 
 # -- names --
 
 
 def _swap_maps(
-    devices: Devices, text: str, lookup: Lookup, found: Comparison | None, lost: Sequence[DeviceID]
+    devices: Devices,
+    text: str,
+    lookup: Lookup,
+    comparison: Comparison | None,
+    lost: Sequence[DeviceID],
 ) -> Iterator[Rewrite]:
-    """A capacity that was looked up among the attributes, or an attribute among the capacities."""
-    other = replace(lookup, kind="capacity" if lookup.kind == "attributes" else "attributes")
-    if not any(selectors.value_of(devices, device, other) is not None for device in lost):
+    """Look a capacity up among the capacities instead of the attributes, or an attribute vice
+    versa.
+    """
+    other_lookup = replace(lookup, kind="capacity" if lookup.kind == "attributes" else "attributes")
+    if not any(selectors.value_of(devices, device, other_lookup) is not None for device in lost):
         return
-    head = text[lookup.start : lookup.domain_start].replace(lookup.kind, other.kind)
+    head = text[lookup.start : lookup.domain_start].replace(lookup.kind, other_lookup.kind)
     operand = head + text[lookup.domain_start : lookup.end]
-    title = f"read {lookup.full_name} from device.{other.kind}"
-    if found is None or found.literals[0].kind == "quantity" or other.kind == "attributes":
+    title = f"read {lookup.full_name} from device.{other_lookup.kind}"
+    if (
+        comparison is None
+        or comparison.literals[0].kind == "quantity"
+        or other_lookup.kind == "attributes"
+    ):
         yield Rewrite(title, text[: lookup.start] + operand + text[lookup.end :], corrects=True)
         return
-    literal = found.literals[0]
-    if literal.kind in ("string", "int") and len(found.literals) == 1 and found.operator != "in":
-        there = (selectors.value_of(devices, device, other) for device in lost)
-        amount = _add_unit(str(literal.value), [value for value in there if value is not None])
-        compared = f"{operand}.compareTo(quantity('{amount}')) {found.operator} 0"
-        changed = text[: found.start] + compared + text[found.end :]
-        yield Rewrite(f"{title}, and compare it with quantity('{amount}')", changed, corrects=True)
+    literal = comparison.literals[0]
+    if (
+        literal.kind in ("string", "int")
+        and len(comparison.literals) == 1
+        and comparison.operator != "in"
+    ):
+        values = (selectors.value_of(devices, device, other_lookup) for device in lost)
+        amount = _add_unit(str(literal.value), [value for value in values if value is not None])
+        new_comparison = f"{operand}.compareTo(quantity('{amount}')) {comparison.operator} 0"
+        new_text = text[: comparison.start] + new_comparison + text[comparison.end :]
+        yield Rewrite(f"{title}, and compare it with quantity('{amount}')", new_text, corrects=True)
 
 
-def _add_unit(written: str, present: Sequence[str]) -> str:
-    """A plain number as the amount that it can mean beside the devices' own: in GiB or GB, where theirs are millions of
-    times larger. Of both the one that some device has."""
-    number = Quantity.parse(written).milli_value() if written.isdigit() else 0
+def _add_unit(number_text: str, present: Sequence[str]) -> str:
+    """Return a plain number as the amount that it can mean beside the devices' own amounts.
+
+    It is in GiB or GB if theirs are millions of times larger: in the unit in which a device has as
+    much.
+    """
+    number = Quantity.parse(number_text).milli_value() if number_text.isdigit() else 0
     largest = max((Quantity.parse(value).milli_value() for value in present), default=0)
     if not 0 < number < largest >> 20:
-        return written
+        return number_text
     return next(
         (
-            f"{written}{u}"
-            for u in ("Gi", "G")
-            if Quantity.parse(f"{written}{u}").milli_value() <= largest
+            f"{number_text}{unit}"
+            for unit in ("Gi", "G")
+            if Quantity.parse(f"{number_text}{unit}").milli_value() <= largest
         ),
-        written,
+        number_text,
     )
 
 
 def _accept_both_names(
     devices: Devices, text: str, lookup: Lookup, lost: Sequence[DeviceID]
 ) -> Iterator[Rewrite]:
-    """The condition on whichever of two names a device has: drivers rename attributes."""
-    lacking = [d for d in lost if selectors.value_of(devices, d, lookup) is None]
-    other = selectors.misfit(devices, text, lacking).nearest
-    if other is None or "/" not in other or other == lookup.full_name:
+    """Apply the condition to whichever of two names a device has: drivers rename attributes."""
+    devices_without = [d for d in lost if selectors.value_of(devices, d, lookup) is None]
+    other_name = selectors.misfit(devices, text, devices_without).nearest
+    if other_name is None or "/" not in other_name or other_name == lookup.full_name:
         return
     test = f"'{lookup.name}' in device.attributes['{lookup.domain}']"
-    changed = f"({test} ? {text} : {rename_lookup(text, lookup, other)})"
-    yield Rewrite(f"read {other} on devices without {lookup.full_name}", changed, corrects=True)
+    new_text = f"({test} ? {text} : {rename_lookup(text, lookup, other_name)})"
+    yield Rewrite(
+        f"read {other_name} on devices without {lookup.full_name}", new_text, corrects=True
+    )
 
 
 def _guard_lookup(devices: Devices, text: str, lookup: Lookup) -> Iterator[str]:
-    """The condition, made false where an attribute is missing.
+    """Yield the condition, made false where an attribute is missing.
 
-    Either ``attributes['d'].?x.orValue(…)`` with a value that hardly any condition wants, or ``'x' in
-    device.attributes['d'] && …``, which stays within the server's cost limit where a function of ``orValue``, whose
-    result is taken to be as long as can be, does not."""
-    known = next(
+    Either ``attributes['d'].?x.orValue(…)`` with a value that hardly any condition wants, or ``'x'
+    in device.attributes['d'] && …``. The second stays within the server's cost limit where a
+    function of ``orValue`` does not, since its result is taken to be as long as possible.
+    """
+    attribute_type = next(
         (
             attribute.type
             for item in devices.slices
@@ -289,7 +338,7 @@ def _guard_lookup(devices: Devices, text: str, lookup: Lookup) -> Iterator[str]:
         ),
         None,
     )
-    default = _DEFAULT_LITERALS.get(known or "")
+    default = _DEFAULT_LITERALS.get(attribute_type or "")
     head = text[: lookup.name_start].rstrip()
     if default is not None and not lookup.optional and head.endswith("."):
         yield f"{head}?{lookup.name}.orValue({default}){text[lookup.end :]}"
@@ -302,156 +351,181 @@ def _guard_lookup(devices: Devices, text: str, lookup: Lookup) -> Iterator[str]:
 
 
 def _correct_value(
-    text: str, found: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str]
+    text: str, comparison: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str]
 ) -> Iterator[Rewrite]:
-    """A literal that the devices' values satisfy."""
-    literal = found.literals[0]
-    operand, before, after = text[lookup.start : lookup.end], text[: found.start], text[found.end :]
+    """Yield comparisons with a literal that the devices' values satisfy."""
+    literal = comparison.literals[0]
+    head = text[: comparison.start] + text[lookup.start : lookup.end]
+    tail = text[comparison.end :]
 
-    def changed(comparison: str) -> str:
-        return f"{before}{operand}{comparison}{after}"
+    def compare(condition: str) -> str:
+        return f"{head}{condition}{tail}"
 
-    if found.operator == "!=":
+    if comparison.operator == "!=":
         return
-    if found.operator == "in":
-        yield from _correct_list(found, lookup, kind, present, changed)
+    if comparison.operator == "in":
+        yield from _correct_list(comparison, lookup, kind, present, compare)
     elif literal.kind == "quantity" and kind != "version":
         if kind == "quantity":
-            yield from _lower_bound(found, lookup, "quantity", present, changed)
+            yield from _reachable_bound(comparison, lookup, "quantity", present, compare)
     elif literal.kind == "semver" or kind == "version":
-        whole = _complete_version(str(literal.value))
-        if literal.kind != "semver" and whole is not None:
-            comparison = f".compareTo(semver('{whole}')) {found.operator} 0"
-            title = f"compare {lookup.name}, a version, with semver('{whole}')"
-            yield Rewrite(title, changed(comparison), corrects=True)
-        yield from _lower_bound(found, lookup, "semver", present, changed)
-    elif found.operator == "==":
-        yield from _correct_equality(text, found, lookup, kind, present)
+        version = _complete_version(str(literal.value))
+        if literal.kind != "semver" and version is not None:
+            title = f"compare {lookup.name}, a version, with semver('{version}')"
+            condition = f".compareTo(semver('{version}')) {comparison.operator} 0"
+            yield Rewrite(title, compare(condition), corrects=True)
+        yield from _reachable_bound(comparison, lookup, "semver", present, compare)
+    elif comparison.operator == "==":
+        yield from _correct_equality(text, comparison, lookup, kind, present)
     elif kind == "int" and literal.kind == "string":
-        comparison = f" {found.operator} {literal.value}"
         title = f"compare {lookup.name}, an int, with {literal.value} without quotes"
-        yield Rewrite(title, changed(comparison), corrects=True)
+        condition = f" {comparison.operator} {literal.value}"
+        yield Rewrite(title, compare(condition), corrects=True)
     elif kind == "int":
-        best = (max if ">" in found.operator else min)(int(v) for v in present)
-        operator = ">=" if ">" in found.operator else "<="
-        title = f"change {lookup.name} {found.operator} {literal.text} to {operator} {best}"
-        yield Rewrite(title, changed(f" {operator} {best}"), Preference.LESS)
+        best = (max if ">" in comparison.operator else min)(int(value) for value in present)
+        operator = _inclusive(comparison.operator)
+        title = f"change {lookup.name} {comparison.operator} {literal.text} to {operator} {best}"
+        yield Rewrite(title, compare(f" {operator} {best}"), Preference.LESS)
 
 
 def _correct_equality(
-    text: str, found: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str]
+    text: str, comparison: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str]
 ) -> Iterator[Rewrite]:
-    literal = found.literals[0]
+    """Yield the value that was meant, or others to ask for, in place of a literal that no device
+    has.
+    """
+    literal = comparison.literals[0]
     if kind in _LIST_TYPES:
-        changed = f"{text[: found.start]}{literal.text} in {text[lookup.start : lookup.end]}{text[found.end :]}"
-        yield Rewrite(f"look for {literal.text} in the list {lookup.name}", changed, corrects=True)
+        new_text = f"{text[: comparison.start]}{literal.text} in {text[lookup.start : lookup.end]}{text[comparison.end :]}"
+        yield Rewrite(f"look for {literal.text} in the list {lookup.name}", new_text, corrects=True)
         return
-    meant = _intended_values(str(literal.value), list(dict.fromkeys(present)), kind)
-    others = _substitutes(str(literal.value), present)
-    near = nearest(str(literal.value), present, 0.8)
+    intended = _intended_values(str(literal.value), list(dict.fromkeys(present)), kind)
+    substitutes = _substitutes(str(literal.value), present)
+    nearest_value = nearest(str(literal.value), present, 0.8)
     for position, value in enumerate(
-        dict.fromkeys([*meant, *others][: _MAX_SUBSTITUTES + len(meant)])
+        dict.fromkeys([*intended, *substitutes][: _MAX_SUBSTITUTES + len(intended)])
     ):
-        corrects = value in meant[:1]
-        changed = (
+        corrects = value in intended[:1]
+        new_text = (
             text[: literal.start] + _format_literal(value, kind, literal) + text[literal.end :]
         )
         yield Rewrite(
             f"change {lookup.name} == {literal.text} to {_format_literal(value, kind, literal)}",
-            changed,
+            new_text,
             Preference.CORRECT if corrects else Preference.ADAPT,
             degree=position,
             corrects=corrects,
-            variant=not corrects and value == near,
+            variant=not corrects and value == nearest_value,
         )
 
 
 def _substitutes(wanted: str, present: Sequence[str]) -> list[str]:
-    """Values to ask for instead: the most frequent first; of MIG profiles (``3g.20gb``) the largest that is smaller."""
+    """Return the values to ask for instead, the most frequent first.
+
+    Of MIG profiles (``3g.20gb``) only smaller ones are returned, the largest first.
+    """
     values = sorted(dict.fromkeys(present), key=lambda v: -present.count(v))
-    size = _profile_size(wanted)
-    sizes = {value: found for value in values if (found := _profile_size(value)) is not None}
-    if size is None or len(sizes) < len(values):
+    wanted_size = _profile_size(wanted)
+    sizes = {value: size for value in values if (size := _profile_size(value)) is not None}
+    if wanted_size is None or len(sizes) < len(values):
         return values
-    return sorted((v for v in values if sizes[v] < size), key=lambda v: sizes[v], reverse=True)
+    return sorted(
+        (v for v in values if sizes[v] < wanted_size), key=lambda v: sizes[v], reverse=True
+    )
 
 
 def _profile_size(value: str) -> tuple[int, int] | None:
+    """Return memory and compute slices of a MIG profile, in this order."""
     match = _MIG_PROFILE.match(value)
     return None if match is None else (int(match[2]), int(match[1]))
 
 
 def _correct_list(
-    found: Comparison,
+    comparison: Comparison,
     lookup: Lookup,
     kind: str | None,
     present: Sequence[str],
-    changed: Callable[[str], str],
+    compare: Callable[[str], str],
 ) -> Iterator[Rewrite]:
-    """The values that the entries of a list stand for."""
-    known = list(dict.fromkeys(present))
-    meant = {
-        value: None
-        for literal in found.literals
-        for value in _intended_values(str(literal.value), known, kind)
-    }
-    if meant:
-        values = [_format_literal(value, kind, found.literals[0]) for value in meant]
-        title = f"change the list for {lookup.name} to [{', '.join(values)}]"
-        yield Rewrite(title, changed(f" in [{', '.join(values)}]"), corrects=True)
+    """Yield the list with the values that its entries stand for."""
+    distinct_values = list(dict.fromkeys(present))
+    intended = dict.fromkeys(
+        value
+        for literal in comparison.literals
+        for value in _intended_values(str(literal.value), distinct_values, kind)
+    )
+    if intended:
+        values = [_format_literal(value, kind, comparison.literals[0]) for value in intended]
+        listed = f"[{', '.join(values)}]"
+        title = f"change the list for {lookup.name} to {listed}"
+        yield Rewrite(title, compare(f" in {listed}"), corrects=True)
 
 
-def _lower_bound(
-    found: Comparison,
+def _reachable_bound(
+    comparison: Comparison,
     lookup: Lookup,
     function: str,
     present: Sequence[str],
-    changed: Callable[[str], str],
+    compare: Callable[[str], str],
 ) -> Iterator[Rewrite]:
-    """A bound that the best of the devices reaches."""
-    op = found.operator
+    """Yield the comparison with a bound that the best of the devices reaches."""
     if function == "quantity":
-        ordered = sorted(present, key=lambda v: Quantity.parse(v).milli_value())
+        ordered = sorted(present, key=lambda value: Quantity.parse(value).milli_value())
     else:
-        ordered = sorted(present, key=lambda v: [int(n) for n in re.findall(r"\d+", v)])
-    best = ordered[-1 if ">" in op or op == "==" else 0]
-    operator = "==" if op == "==" else ">=" if ">" in op else "<="
-    title = f"change {lookup.name} {op} {found.literals[0].value} to {operator} {best}"
-    yield Rewrite(title, changed(f".compareTo({function}('{best}')) {operator} 0"), Preference.LESS)
+        ordered = sorted(present, key=lambda value: [int(n) for n in re.findall(r"\d+", value)])
+    operator = _inclusive(comparison.operator)
+    best = ordered[0 if operator == "<=" else -1]
+    title = (
+        f"change {lookup.name} {comparison.operator} {comparison.literals[0].value} "
+        f"to {operator} {best}"
+    )
+    condition = f".compareTo({function}('{best}')) {operator} 0"
+    yield Rewrite(title, compare(condition), Preference.LESS)
 
 
-def _intended_values(written: str, known: Sequence[str], kind: str | None) -> list[str]:
-    """The known values that a literal was meant to be: alike but for case and punctuation, made of the same words,
-    containing what was written, or a letter or two away. A number is never corrected: L4, L40 and L40S are three
-    products."""
+def _inclusive(operator: str) -> str:
+    """Return the operator of a bound that includes the value itself: ``>=`` for ``>``."""
+    if operator == "==":
+        return operator
+    return ">=" if ">" in operator else "<="
+
+
+def _intended_values(literal: str, values: Sequence[str], kind: str | None) -> list[str]:
+    """Return the values that a literal was meant to be.
+
+    They are alike but for case and punctuation, made of the same words, contain the literal, or are
+    a letter or two away. A number is never corrected: L4, L40 and L40S are three products.
+    """
     if kind in ("int", "bool"):
-        return [value for value in known if value == written]
-    plain = _strip_punctuation(written)
-    words = set(_words(written))
+        return [value for value in values if value == literal]
+    plain = _strip_punctuation(literal)
+    words = set(_words(literal))
     return (
-        [value for value in known if _strip_punctuation(value) == plain]
-        or [value for value in known if set(_words(value)) == words]
-        or [value for value in known if plain and _contains_part(value, plain)]
-        or [value for value in known if words and words <= set(_words(value))]
+        [value for value in values if _strip_punctuation(value) == plain]
+        or [value for value in values if set(_words(value)) == words]
+        or [value for value in values if plain and _contains_part(value, plain)]
+        or [value for value in values if words and words <= set(_words(value))]
         or sorted(
             (
                 v
-                for v in known
+                for v in values
                 if len(_strip_punctuation(v)) > _MAX_AMBIGUOUS_LENGTH
-                and _begins_with_part(written, _strip_punctuation(v))
+                and _begins_with_part(literal, _strip_punctuation(v))
             ),
             key=len,
         )[-1:]
         or [
             v
-            for v in [nearest(written, known, 0.8)]
-            if v is not None and _numbers(v) == _numbers(written)
+            for v in [nearest(literal, values, 0.8)]
+            if v is not None and _numbers(v) == _numbers(literal)
         ]
     )
 
 
 def _contains_part(text: str, part: str) -> bool:
-    """True if a text has a part that ends where one of its words does, or between letters."""
+    """Return whether a text has a part that ends where one of its words does, or between
+    letters.
+    """
     plain, ends = _strip_punctuation(text), set(accumulate(map(len, _words(text))))
     end = plain.find(part) + len(part)
     return part in plain and (end in ends or plain[end - 1 : end + 1].isalpha())
@@ -476,8 +550,8 @@ def _strip_punctuation(text: str) -> str:
 def _attribute_type(devices: Devices, lost: Sequence[DeviceID], reference: Lookup) -> str | None:
     if reference.kind == "capacity":
         return "quantity"
-    found = (devices.attribute(device, reference.full_name) for device in lost)
-    return next((a.type for a in found if a is not None), None)
+    attributes = (devices.attribute(device, reference.full_name) for device in lost)
+    return next((attribute.type for attribute in attributes if attribute is not None), None)
 
 
 def _format_literal(value: str, kind: str | None, like: Literal) -> str:

@@ -98,8 +98,8 @@ def _blocking_taints(problem: FixProblem, verdict: NodeVerdict) -> list[Raw]:
     taints = zip(maps_at(verdict.node.spec, "taints"), verdict.node.taints, strict=True)
     return [
         raw
-        for raw, t in taints
-        if t.effect in ("NoSchedule", "NoExecute") and not is_tolerated(t, tolerations)
+        for raw, taint in taints
+        if taint.effect in ("NoSchedule", "NoExecute") and not is_tolerated(taint, tolerations)
     ]
 
 
@@ -110,9 +110,9 @@ def _node_patch(verdict: NodeVerdict, *operations: Operation) -> Patch:
 def _uncordon(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     operations = [remove("spec", "unschedulable")]
     taints = maps_at(verdict.node.spec, "taints")
-    left = [t for t in taints if text_at(t, "key") != _CORDON_TAINT]
-    if len(left) < len(taints):
-        operations.append(_set_taints(left))
+    remaining = [t for t in taints if text_at(t, "key") != _CORDON_TAINT]
+    if len(remaining) < len(taints):
+        operations.append(_set_taints(remaining))
     yield Candidate(
         f"uncordon {verdict.name}",
         (_node_patch(verdict, *operations),),
@@ -126,23 +126,27 @@ def _uncordon(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterat
 
 def _name_similar_nodes(problem: FixProblem, verdict: NodeVerdict) -> str:
     """The other nodes on which DRA would fit, and which the same filter refuses with the same words."""
-    others = [
-        v.name
-        for v in problem.case.attempt.nodes
-        if v is not verdict
-        and v.allocates
-        and not v.unusable_claims
-        and v.rejection is not None
+    similar_nodes = [
+        other.name
+        for other in problem.case.attempt.nodes
+        if other is not verdict
+        and other.allocates
+        and not other.unusable_claims
+        and other.rejection is not None
         and verdict.rejection is not None
-        and (v.rejection.plugin, v.rejection.texts)
+        and (other.rejection.plugin, other.rejection.texts)
         == (verdict.rejection.plugin, verdict.rejection.texts)
     ]
-    more = f" +{len(others) - _MAX_NAMED_NODES}" if len(others) > _MAX_NAMED_NODES else ""
-    return f"or {', '.join(others[:_MAX_NAMED_NODES])}{more}" if others else ""
+    suffix = (
+        f" +{len(similar_nodes) - _MAX_NAMED_NODES}"
+        if len(similar_nodes) > _MAX_NAMED_NODES
+        else ""
+    )
+    return f"or {', '.join(similar_nodes[:_MAX_NAMED_NODES])}{suffix}" if similar_nodes else ""
 
 
-def _set_taints(left: list[Raw]) -> Operation:
-    return replace(("spec", "taints"), left) if left else remove("spec", "taints")
+def _set_taints(remaining: list[Raw]) -> Operation:
+    return replace(("spec", "taints"), remaining) if remaining else remove("spec", "taints")
 
 
 def _untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
@@ -219,70 +223,76 @@ def _fix_node_affinity(
 ) -> Iterator[Candidate]:
     labels = verdict.node.labels
     spec = map_at(problem.question.value, "spec")
-    wrong = {k: v for k, v in map_at(spec, "nodeSelector").items() if labels.get(k) != v}
+    unmet_labels = {k: v for k, v in map_at(spec, "nodeSelector").items() if labels.get(k) != v}
     terms = maps_at(problem.question.value, *_REQUIRED_AFFINITY, "nodeSelectorTerms")
-    wanted = Pod(problem.question.value).node_affinity
-    fails = bool(terms) and wanted is not None and not verdict.node.matches(wanted)
-    by_class = (
+    required = Pod(problem.question.value).node_affinity
+    affinity_fails = bool(terms) and required is not None and not verdict.node.matches(required)
+    runtime_class = (
         text_at(spec, "runtimeClassName")
-        if wrong and _comes_from_runtime_class(problem, wrong)
+        if unmet_labels and _comes_from_runtime_class(problem, unmet_labels)
         else ""
     )
-    if problem.pod is not None and not by_class:
-        yield from _correct_labels(problem, verdict, wrong, terms if fails else [])
-        yield from _remove_node_affinity(problem, wrong, fails, str(labels.get(_ARCH_LABEL) or ""))
+    if problem.pod is not None and not runtime_class:
+        yield from _correct_labels(problem, verdict, unmet_labels, terms if affinity_fails else [])
+        yield from _remove_node_affinity(
+            problem, unmet_labels, affinity_fails, str(labels.get(_ARCH_LABEL) or "")
+        )
     elif problem.pod is not None:
-        yield from _remove_runtime_class(problem, wrong)
-    added = dict(wrong)
-    if fails and terms:
-        for e in maps_at(terms[0], "matchExpressions"):
-            values = list_at(e, "values")
-            if e.get("operator") in ("In", "Exists"):
-                added[text_at(e, "key")] = str(values[0]) if values else ""
+        yield from _remove_runtime_class(problem, unmet_labels)
+    missing_labels = dict(unmet_labels)
+    if affinity_fails and terms:
+        for expression in maps_at(terms[0], "matchExpressions"):
+            values = list_at(expression, "values")
+            if expression.get("operator") in ("In", "Exists"):
+                missing_labels[text_at(expression, "key")] = str(values[0]) if values else ""
     # A label that the node has with another value says what the node is: nobody relabels it.
-    if added and not any(_describes_node(k) or k in labels for k in added):
+    if missing_labels and not any(_describes_node(k) or k in labels for k in missing_labels):
         yield Candidate(
-            f"label {verdict.name} with {', '.join(f'{k}={v}' for k, v in added.items())}",
-            (label_node(verdict, added),),
+            f"label {verdict.name} with {', '.join(f'{k}={v}' for k, v in missing_labels.items())}",
+            (label_node(verdict, missing_labels),),
             FixSlot(Topic.LABEL),
-            Preference.ADMIT if by_class else Preference.POLICY,
-            effect=f"RuntimeClass {by_class} wants it"
-            if by_class
+            Preference.ADMIT if runtime_class else Preference.POLICY,
+            effect=f"RuntimeClass {runtime_class} wants it"
+            if runtime_class
             else "if the label is correct for the node",
         )
 
 
-def _comes_from_runtime_class(problem: FixProblem, wrong: Mapping[str, Any]) -> bool:
+def _comes_from_runtime_class(problem: FixProblem, unmet_labels: Mapping[str, Any]) -> bool:
     """True if the pod's RuntimeClass may have added a nodeSelector (kubernetes plugin/pkg/admission/runtimeclass): what
     the user wrote, where that is known, lacks it."""
     spec = map_at(problem.question.value, "spec")
     if not text_at(spec, "runtimeClassName"):
         return False
-    applied = text_at(problem.question.value, "metadata", "annotations", _LAST_APPLIED)
+    last_applied = text_at(problem.question.value, "metadata", "annotations", _LAST_APPLIED)
     owner = workload_target(problem.pod, problem.question.key[0])
     template = problem.state.get(*parse_target(owner)) if owner is not None else None
-    written = map_at(template, "spec", "template", "spec", "nodeSelector")
-    if template is None and applied:
+    authored_selector = map_at(template, "spec", "template", "spec", "nodeSelector")
+    if template is None and last_applied:
         try:
-            written = map_at(json.loads(applied), "spec", "nodeSelector")
+            authored_selector = map_at(json.loads(last_applied), "spec", "nodeSelector")
         except ValueError:
             return True
-    return not any(key in written for key in wrong)
+    return not any(key in authored_selector for key in unmet_labels)
 
 
-def _remove_runtime_class(problem: FixProblem, wrong: Mapping[str, Any]) -> Iterator[Candidate]:
+def _remove_runtime_class(
+    problem: FixProblem, unmet_labels: Mapping[str, Any]
+) -> Iterator[Candidate]:
     """The pod without its RuntimeClass and the nodeSelector that this has added to it."""
-    runtime = remove("spec", "runtimeClassName")
-    whole = problem.patch(runtime, *(remove("spec", "nodeSelector", key) for key in wrong))
-    owned = workload_target(problem.pod, problem.question.key[0]) is not None
+    class_removal = remove("spec", "runtimeClassName")
+    removal = problem.patch(
+        class_removal, *(remove("spec", "nodeSelector", key) for key in unmet_labels)
+    )
+    has_workload = workload_target(problem.pod, problem.question.key[0]) is not None
     name = text_at(problem.question.value, "spec", "runtimeClassName")
     yield Candidate(
         f"remove runtimeClassName {name} from the pod",
-        (problem.patch(runtime) if owned else whole,),
+        (problem.patch(class_removal) if has_workload else removal,),
         FixSlot(Topic.AFFINITY, "runtime class"),
         Preference.RELAX,
-        effect=f"it adds nodeSelector {', '.join(f'{k}={v}' for k, v in wrong.items())}",
-        consequences=(whole,) if owned else (),
+        effect=f"it adds nodeSelector {', '.join(f'{k}={v}' for k, v in unmet_labels.items())}",
+        consequences=(removal,) if has_workload else (),
     )
 
 
@@ -349,24 +359,32 @@ def _correct_labels(
 def _find_intended_key(key: str, values: Sequence[str], labels: Mapping[str, Any]) -> str | None:
     """The label of a node that a key stands for which no node has: a typing error, the same name in another domain
     (``failure-domain.beta.kubernetes.io/zone``), or the only label with such a value."""
-    same = [k for k, value in labels.items() if value in values and k != _HOSTNAME_LABEL]
-    typed = nearest(key, same, 0.8)
-    moved = [k for k in same if k.rpartition("/")[2] == key.rpartition("/")[2]]
-    telling = not set(values) & {"", "true", "yes", "1"}
-    return typed or next(iter(moved), same[0] if len(same) == 1 and telling else None)
+    candidates = [
+        label for label, value in labels.items() if value in values and label != _HOSTNAME_LABEL
+    ]
+    similar_key = nearest(key, candidates, 0.8)
+    same_name = [
+        label for label in candidates if label.rpartition("/")[2] == key.rpartition("/")[2]
+    ]
+    is_specific = not set(values) & {"", "true", "yes", "1"}
+    return similar_key or next(
+        iter(same_name), candidates[0] if len(candidates) == 1 and is_specific else None
+    )
 
 
-def _differs_in_zone(key: str, one: str, other: str) -> bool:
+def _differs_in_zone(key: str, value: str, other: str) -> bool:
     """True for zones and regions that differ in their last letter: ``us-east-1a`` is not a typing error for
     ``us-east-1c``."""
-    same = one[:-1].lower() == other[:-1].lower() and one[-1:].lower() != other[-1:].lower()
-    return same and key.rpartition("/")[2] in ("zone", "region")
+    differs_at_end = (
+        value[:-1].lower() == other[:-1].lower() and value[-1:].lower() != other[-1:].lower()
+    )
+    return differs_at_end and key.rpartition("/")[2] in ("zone", "region")
 
 
-def _differs_in_digits(one: str, other: object) -> bool:
+def _differs_in_digits(value: str, other: object) -> bool:
     """True if two names differ in digits only: ``gpu-1`` is not a typing error for ``gpu-2``."""
     digits = str.maketrans("0123456789", "0000000000")
-    return one.translate(digits) == str(other).translate(digits)
+    return value.translate(digits) == str(other).translate(digits)
 
 
 def _label_correction(title: str, patch: Patch, key: str) -> Candidate:
@@ -376,30 +394,38 @@ def _label_correction(title: str, patch: Patch, key: str) -> Candidate:
 
 
 def _remove_node_affinity(
-    problem: FixProblem, wrong: Mapping[str, Any], fails: bool, machine: str
+    problem: FixProblem, unmet_labels: Mapping[str, Any], affinity_fails: bool, architecture: str
 ) -> Iterator[Candidate]:
     selector = map_at(problem.question.value, "spec", "nodeSelector")
-    if _ARCH_LABEL in wrong and not fails and len(wrong) == 1 and machine:
+    if (
+        _ARCH_LABEL in unmet_labels
+        and not affinity_fails
+        and len(unmet_labels) == 1
+        and architecture
+    ):
         yield Candidate(
-            f"change nodeSelector {_ARCH_LABEL} from {wrong[_ARCH_LABEL]} to {machine}",
-            (problem.patch(replace(("spec", "nodeSelector", _ARCH_LABEL), machine)),),
+            f"change nodeSelector {_ARCH_LABEL} from {unmet_labels[_ARCH_LABEL]} to {architecture}",
+            (problem.patch(replace(("spec", "nodeSelector", _ARCH_LABEL), architecture)),),
             FixSlot(Topic.AFFINITY),
             Preference.CLUSTER,
-            effect=_IMAGE_EFFECT.format(machine),
+            effect=_IMAGE_EFFECT.format(architecture),
         )
         return
-    whole = bool(wrong) and len(wrong) == len(selector)
+    is_whole_selector = bool(unmet_labels) and len(unmet_labels) == len(selector)
     path = ("spec", "nodeSelector")
-    operations = [remove(*path)] if whole else [remove(*path, key) for key in wrong]
-    if fails:
+    operations = (
+        [remove(*path)] if is_whole_selector else [remove(*path, key) for key in unmet_labels]
+    )
+    if affinity_fails:
         operations.append(drop(problem.question.value, _REQUIRED_AFFINITY))
-    removed = " and ".join(
-        [f"nodeSelector {', '.join(f'{k}={v}' for k, v in wrong.items())}"] * bool(wrong)
-        + ["the required node affinity"] * fails
+    description = " and ".join(
+        [f"nodeSelector {', '.join(f'{k}={v}' for k, v in unmet_labels.items())}"]
+        * bool(unmet_labels)
+        + ["the required node affinity"] * affinity_fails
     )
     if operations:
         yield Candidate(
-            f"remove {removed} from the pod",
+            f"remove {description} from the pod",
             (problem.patch(*operations),),
             FixSlot(Topic.AFFINITY),
             Preference.RELAX,
@@ -415,10 +441,10 @@ def _describes_node(key: str) -> bool:
     )
 
 
-def label_node(verdict: NodeVerdict, added: Mapping[str, str]) -> Patch:
+def label_node(verdict: NodeVerdict, labels: Mapping[str, str]) -> Patch:
     """A patch that sets labels of a node."""
     return _node_patch(
-        verdict, *(put(verdict.node.raw, ("metadata", "labels", k), v) for k, v in added.items())
+        verdict, *(put(verdict.node.raw, ("metadata", "labels", k), v) for k, v in labels.items())
     )
 
 
@@ -466,19 +492,21 @@ def _end_pods(
 def _free_resource(
     problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
 ) -> Iterator[Candidate]:
-    others = [
-        p
-        for p in problem.state.objects("Pod").values()
-        if text_at(p, "spec", "nodeName") == verdict.name and p is not problem.question.value
+    neighbours = [
+        pod
+        for pod in problem.state.objects("Pod").values()
+        if text_at(pod, "spec", "nodeName") == verdict.name and pod is not problem.question.value
     ]
     resource = rejection.resource or ""
     if resource != "pods":
-        others.sort(
-            key=lambda p: -pod_requests(map_at(p, "spec")).get(resource, quantity(0)).milli_value()
+        neighbours.sort(
+            key=lambda pod: (
+                -pod_requests(map_at(pod, "spec")).get(resource, quantity(0)).milli_value()
+            )
         )
-        others = [p for p in others if resource in pod_requests(map_at(p, "spec"))]
+        neighbours = [pod for pod in neighbours if resource in pod_requests(map_at(pod, "spec"))]
         yield from _lower_request(problem, verdict, rejection)
-    yield from _end_pods(problem, verdict, tuple(Pod(p).full_name for p in others))
+    yield from _end_pods(problem, verdict, tuple(Pod(pod).full_name for pod in neighbours))
 
 
 def _remove_hugepages(problem: FixProblem, resource: str) -> Candidate:
@@ -506,46 +534,50 @@ def _lower_request(
     if problem.pod is None or rejection.free is None or rejection.want is None:
         return
     spec = map_at(problem.question.value, "spec")
-    deciding = init_container_request(spec, resource)
-    kind = "containers" if deciding is None else "initContainers"
+    init_container = init_container_request(spec, resource)
+    kind = "containers" if init_container is None else "initContainers"
     containers = maps_at(spec, kind)
-    amounts = [quantity(at(c, "resources", "requests", resource) or 0) for c in containers]
+    amounts = [
+        quantity(at(container, "resources", "requests", resource) or 0) for container in containers
+    ]
     if not amounts:
         return
     index = max(range(len(amounts)), key=lambda i: amounts[i].milli_value())
-    where: tuple[str | int, ...] = ("spec", kind, index, "resources")
-    present, level = amounts[index], at(spec, "resources", "requests", resource)
+    path: tuple[str | int, ...] = ("spec", kind, index, "resources")
+    current, pod_amount = amounts[index], at(spec, "resources", "requests", resource)
     if (
-        level is not None
+        pod_amount is not None
     ):  # what the pod asks for as a whole counts, whatever its containers ask for
-        where, present, deciding = ("spec", "resources"), quantity(level), None
+        path, current, init_container = ("spec", "resources"), quantity(pod_amount), None
     try:
-        left = present - (quantity(rejection.want) - quantity(rejection.free))
+        remaining = current - (quantity(rejection.want) - quantity(rejection.free))
     except OverflowError:  # amounts too far apart for one number, 1e9999 and 1n
         return
-    offered = map_at(verdict.node.status, "allocatable").get(resource)
-    if resource.startswith("hugepages-") and not quantity(offered).sign():
+    allocatable = map_at(verdict.node.status, "allocatable").get(resource)
+    if resource.startswith("hugepages-") and not quantity(allocatable).sign():
         yield _remove_hugepages(problem, resource)
-    if left.sign() <= 0:
+    if remaining.sign() <= 0:
         return
     fields = ["requests"]
-    if at(problem.question.value, *where, "limits", resource) is not None and "/" in resource:
+    if at(problem.question.value, *path, "limits", resource) is not None and "/" in resource:
         fields.append("limits")
-    operations = tuple(replace((*where, f, resource), str(left)) for f in fields)
-    added = any(
-        isinstance(c, AddedByAdmission) and c.what.startswith(f"{resource} ")
-        for c in problem.causes
+    operations = tuple(replace((*path, field, resource), str(remaining)) for field in fields)
+    is_default = any(
+        isinstance(container, AddedByAdmission) and container.what.startswith(f"{resource} ")
+        for container in problem.causes
     )
-    whose = (
-        "the pod's request" if deciding is None else f"the request of init container {deciding[0]}"
+    owner = (
+        "the pod's request"
+        if init_container is None
+        else f"the request of init container {init_container[0]}"
     )
-    title = f"lower {whose} for {resource} from {present} to {left}"
+    title = f"lower {owner} for {resource} from {current} to {remaining}"
     yield Candidate(
-        f"set the pod's request for {resource} to {left}" if added else title,
+        f"set the pod's request for {resource} to {remaining}" if is_default else title,
         (problem.patch(*operations),),
         FixSlot(Topic.AMOUNT, resource),
         Preference.LESS,
-        effect=f"it names none, and a LimitRange makes that {amounts[index]}" if added else "",
+        effect=f"it names none, and a LimitRange makes that {amounts[index]}" if is_default else "",
     )
 
 
@@ -562,10 +594,10 @@ def _relax_pod_affinity(
         yield from _add_namespaces(problem, {str(name).partition("/")[0] for name in strangers})
     for kind in ("podAntiAffinity", "podAffinity"):
         if problem.pod is not None and kind in affinity:
-            removed = drop(problem.question.value, ("spec", "affinity", kind))
+            removal = drop(problem.question.value, ("spec", "affinity", kind))
             yield Candidate(
                 f"remove {kind} from the pod",
-                (problem.patch(removed),),
+                (problem.patch(removal),),
                 FixSlot(Topic.AFFINITY, "pods"),
                 Preference.RELAX,
                 effect="or prefer it instead of requiring it",
@@ -577,11 +609,11 @@ def _add_namespaces(problem: FixProblem, namespaces: set[str]) -> Iterator[Candi
     """A term of the required pod affinity with the namespaces of the pods that have its labels."""
     path = ("spec", "affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     for index, term in enumerate(maps_at(problem.question.value, *path)):
-        named = [*map(str, list_at(term, "namespaces"))]
-        added = sorted(namespaces - set(named))
-        operations = append(problem.question.value, (*path, index, "namespaces"), added)
+        term_namespaces = [*map(str, list_at(term, "namespaces"))]
+        missing = sorted(namespaces - set(term_namespaces))
+        operations = append(problem.question.value, (*path, index, "namespaces"), missing)
         yield Candidate(
-            f"add namespace {', '.join(added)} to the pod's podAffinity",
+            f"add namespace {', '.join(missing)} to the pod's podAffinity",
             (problem.patch(*operations),),
             FixSlot(Topic.AFFINITY, "namespaces"),
             Preference.CORRECT,
@@ -592,23 +624,25 @@ def _add_namespaces(problem: FixProblem, namespaces: set[str]) -> Iterator[Candi
 
 
 def _relax_spread(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
-    spread = maps_at(problem.question.value, *_SPREAD_CONSTRAINTS)
-    hard = [
+    constraints = maps_at(problem.question.value, *_SPREAD_CONSTRAINTS)
+    hard_indices = [
         i
-        for i, c in enumerate(spread)
-        if c.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
+        for i, constraint in enumerate(constraints)
+        if constraint.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
     ]
-    least = [i for i in hard if isinstance(spread[i].get("minDomains"), int)]
+    min_domains_indices = [
+        i for i in hard_indices if isinstance(constraints[i].get("minDomains"), int)
+    ]
     if problem.pod is not None:
-        yield from _lower_min_domains(problem, {i: spread[i] for i in least})
-    if problem.pod is not None and hard:
+        yield from _lower_min_domains(problem, {i: constraints[i] for i in min_domains_indices})
+    if problem.pod is not None and hard_indices:
         changes = (
             *(
                 replace((*_SPREAD_CONSTRAINTS, i, "whenUnsatisfiable"), "ScheduleAnyway")
-                for i in hard
+                for i in hard_indices
             ),
             *(
-                remove(*_SPREAD_CONSTRAINTS, i, "minDomains") for i in least
+                remove(*_SPREAD_CONSTRAINTS, i, "minDomains") for i in min_domains_indices
             ),  # it goes with DoNotSchedule alone
         )
         yield Candidate(
@@ -625,13 +659,13 @@ def _lower_min_domains(problem: FixProblem, constraints: Mapping[int, Raw]) -> I
         key, wanted = text_at(constraint, "topologyKey"), constraint["minDomains"]
         nodes = problem.state.objects("Node").values()
         domains = {map_at(node, "metadata", "labels").get(key) for node in nodes} - {None}
-        for left in range(min(wanted - 1, len(domains)), 0, -1):
+        for count in range(min(wanted - 1, len(domains)), 0, -1):
             yield Candidate(
-                f"lower minDomains of the pod's topologySpreadConstraint over {key} from {wanted} to {left}",
-                (problem.patch(replace((*_SPREAD_CONSTRAINTS, index, "minDomains"), left)),),
+                f"lower minDomains of the pod's topologySpreadConstraint over {key} from {wanted} to {count}",
+                (problem.patch(replace((*_SPREAD_CONSTRAINTS, index, "minDomains"), count)),),
                 FixSlot(Topic.SPREAD),
                 Preference.LESS,
-                degree=wanted - left,
+                degree=wanted - count,
             )
 
 
@@ -639,9 +673,9 @@ def _remove_node_name(
     problem: FixProblem, _verdict: NodeVerdict, _: Rejection
 ) -> Iterator[Candidate]:
     if problem.pod is not None:
-        removed = problem.patch(remove("spec", "nodeName"))
+        removal = problem.patch(remove("spec", "nodeName"))
         yield Candidate(
-            "remove nodeName from the pod", (removed,), FixSlot(Topic.NODE_NAME), Preference.RELAX
+            "remove nodeName from the pod", (removal,), FixSlot(Topic.NODE_NAME), Preference.RELAX
         )
 
 
@@ -668,12 +702,12 @@ def choose_node(problem: FixProblem, cause: PlacedByHand) -> Iterator[Candidate]
         return
     name = cause.nodes[0]
     hostname = text_at(problem.state.get("Node", ("", name)), "metadata", "labels", _HOSTNAME_LABEL)
-    removed = remove("spec", "nodeName")
+    removal = remove("spec", "nodeName")
     if hostname:
-        chosen = put(problem.question.value, ("spec", "nodeSelector", _HOSTNAME_LABEL), hostname)
+        selection = put(problem.question.value, ("spec", "nodeSelector", _HOSTNAME_LABEL), hostname)
         yield Candidate(
             f"choose node {name} by nodeSelector {_HOSTNAME_LABEL}={hostname} instead of nodeName",
-            (problem.patch(removed, chosen),),
+            (problem.patch(removal, selection),),
             FixSlot(Topic.NODE_NAME),
             Preference.CORRECT,
             effect="the scheduler allocates claims only of pods that it places",
@@ -681,7 +715,7 @@ def choose_node(problem: FixProblem, cause: PlacedByHand) -> Iterator[Candidate]
         )
     yield Candidate(
         f"remove nodeName {name} from the pod",
-        (problem.patch(removed),),
+        (problem.patch(removal),),
         FixSlot(Topic.NODE_NAME),
         Preference.RELAX,
         effect="the scheduler chooses the node",
@@ -694,16 +728,16 @@ def label_for_slices(problem: FixProblem, cause: SliceNodeMismatch) -> Iterator[
     if cause.slice is not None:
         value = problem.state.get("ResourceSlice", ("", cause.slice))
         terms = maps_at(value, "spec", "nodeSelector", "nodeSelectorTerms")
-        wanted = {
-            text_at(e, "key"): str(list_at(e, "values")[0])
-            for e in (maps_at(terms[0], "matchExpressions") if terms else [])
-            if e.get("operator") == "In" and list_at(e, "values")
+        labels = {
+            text_at(expression, "key"): str(list_at(expression, "values")[0])
+            for expression in (maps_at(terms[0], "matchExpressions") if terms else [])
+            if expression.get("operator") == "In" and list_at(expression, "values")
         }
         for verdict in problem.case.attempt.nodes[:_MAX_TRIALS]:
-            if wanted and verdict.name in cause.nodes and not any(map(_describes_node, wanted)):
+            if labels and verdict.name in cause.nodes and not any(map(_describes_node, labels)):
                 yield Candidate(
-                    f"label {verdict.name} with {', '.join(f'{k}={v}' for k, v in wanted.items())}",
-                    (label_node(verdict, wanted),),
+                    f"label {verdict.name} with {', '.join(f'{k}={v}' for k, v in labels.items())}",
+                    (label_node(verdict, labels),),
                     FixSlot(Topic.LABEL, "slice"),
                     Preference.RESTORE,
                     effect="if the device can be reached from there",
@@ -715,12 +749,12 @@ def add_node(problem: FixProblem) -> Iterator[Candidate]:
     """A node, where there is none; nothing of a cluster whose objects are not in the input."""
     if not any(map(problem.state.has, ("ResourceSlice", "DeviceClass", "Namespace"))):
         return
-    needs = pod_requests(map_at(problem.question.value, "spec"))
+    requests = pod_requests(map_at(problem.question.value, "spec"))
     allocatable = {
         "cpu": "4",
         "memory": "16Gi",
         "pods": "110",
-        **{n: str(a) for n, a in needs.items()},
+        **{n: str(a) for n, a in requests.items()},
     }
     node = {
         "apiVersion": "v1",

@@ -46,31 +46,42 @@ def fix_reference(
     problem: FixProblem, cause: ClaimMissing | TemplateMissing
 ) -> Iterator[Candidate]:
     """A claim or template that is missing: the right name, a copy from another namespace, a new one."""
-    kind, field, full = "ResourceClaim", "resourceClaimName", getattr(cause, "claim", None)
+    kind, field, full_name = "ResourceClaim", "resourceClaimName", getattr(cause, "claim", None)
     if isinstance(cause, TemplateMissing):
-        kind, field, full = "ResourceClaimTemplate", "resourceClaimTemplateName", cause.template
-    entry = problem.claim_reference(cause.pod_claim)
-    if full is None or cause.pod_claim is None or entry is None or field not in entry[1]:
+        kind, field, full_name = (
+            "ResourceClaimTemplate",
+            "resourceClaimTemplateName",
+            cause.template,
+        )
+    reference = problem.claim_reference(cause.pod_claim)
+    if (
+        full_name is None
+        or cause.pod_claim is None
+        or reference is None
+        or field not in reference[1]
+    ):
         return  # a generated claim: nobody names it
-    namespace, _, name = full.partition("/")
+    namespace, _, name = full_name.partition("/")
     if (
         cause.is_template if isinstance(cause, ClaimMissing) else cause.is_claim
     ) and problem.pod is not None:
-        meant = "resourceClaimTemplateName" if field == "resourceClaimName" else "resourceClaimName"
-        new = {**{k: v for k, v in entry[1].items() if k != field}, meant: name}
-        change = replace(("spec", "resourceClaims", entry[0]), new)
-        what = "ResourceClaimTemplate" if field == "resourceClaimName" else "ResourceClaim"
+        intended_field = (
+            "resourceClaimTemplateName" if field == "resourceClaimName" else "resourceClaimName"
+        )
+        entry = {**{k: v for k, v in reference[1].items() if k != field}, intended_field: name}
+        change = replace(("spec", "resourceClaims", reference[0]), entry)
+        intended_kind = "ResourceClaimTemplate" if field == "resourceClaimName" else "ResourceClaim"
         yield Candidate(
-            f"name {name} by {meant} instead of {field}",
+            f"name {name} by {intended_field} instead of {field}",
             (problem.patch(change),),
             FixSlot(Topic.NAME, name),
             Preference.CORRECT,
-            effect=f"{name} is a {what}",
+            effect=f"{name} is a {intended_kind}",
             corrects=True,
         )
         return
     if cause.nearest and problem.pod is not None:
-        path = pointer("spec", "resourceClaims", entry[0], field)
+        path = pointer("spec", "resourceClaims", reference[0], field)
         yield Candidate(
             f"change {field} {name} to {cause.nearest}",
             (problem.patch({"op": "replace", "path": path, "value": cause.nearest}),),
@@ -81,17 +92,17 @@ def fix_reference(
     if cause.nearest and not cause.elsewhere:
         return  # what was meant is there: nobody creates another one
     noun = "claim" if kind == "ResourceClaim" else "template"
-    for other in cause.elsewhere:
-        value = problem.state.get(kind, (other.partition("/")[0], name))
-        made = {
-            "apiVersion": (value or {}).get("apiVersion", _API_VERSION),
+    for full_name_elsewhere in cause.elsewhere:
+        model = problem.state.get(kind, (full_name_elsewhere.partition("/")[0], name))
+        manifest = {
+            "apiVersion": (model or {}).get("apiVersion", _API_VERSION),
             "kind": kind,
             "metadata": {"name": name, "namespace": namespace},
-            "spec": at(value, "spec"),
+            "spec": at(model, "spec"),
         }
         yield Candidate(
-            f"create {noun} {namespace}/{name} as a copy of {other}",
-            (Create(made),),
+            f"create {noun} {namespace}/{name} as a copy of {full_name_elsewhere}",
+            (Create(manifest),),
             FixSlot(Topic.CREATION, name),
             Preference.SUPPLY,
         )
@@ -103,16 +114,20 @@ def _create_for_class(
 ) -> Iterator[Candidate]:
     """A claim for one device of the class whose name resembles what the pod calls it."""
     words = [
-        w
-        for w in re.split(r"[^a-z0-9]+", f"{pod_claim} {name}".lower())
-        if len(w) > 1 and not w.isdigit()
+        word
+        for word in re.split(r"[^a-z0-9]+", f"{pod_claim} {name}".lower())
+        if len(word) > 1 and not word.isdigit()
     ]
-    names = sorted(n for _, n in problem.state.objects("DeviceClass"))
-    names.sort(key=lambda n: -max((len(w) for w in words if w in n.lower()), default=0))
+    names = sorted(class_name for _, class_name in problem.state.objects("DeviceClass"))
+    names.sort(
+        key=lambda class_name: (
+            -max((len(word) for word in words if word in class_name.lower()), default=0)
+        )
+    )
     for position, device_class in enumerate(names[:4]):
         exactly = {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": 1}
         spec: dict[str, Any] = {"devices": {"requests": [{"name": pod_claim, "exactly": exactly}]}}
-        made = {
+        manifest = {
             "apiVersion": _API_VERSION,
             "kind": kind,
             "metadata": {"name": name, "namespace": namespace},
@@ -121,7 +136,7 @@ def _create_for_class(
         noun = "claim" if kind == "ResourceClaim" else "template"
         yield Candidate(
             f"create {noun} {namespace}/{name}, for example for one {device_class}",
-            (Create(made),),
+            (Create(manifest),),
             FixSlot(Topic.CREATION, name),
             Preference.SUPPLY,
             effect="ask for what the pod really needs",
@@ -132,17 +147,19 @@ def _create_for_class(
 @fix_once_for(ClaimMissing, TemplateMissing)
 def create_all_references(problem: FixProblem) -> Iterator[Candidate]:
     """All references that are missing, created at once."""
-    missing = (c for c in problem.causes if isinstance(c, ClaimMissing | TemplateMissing))
-    makers = [
+    missing_references = (
+        c for c in problem.causes if isinstance(c, ClaimMissing | TemplateMissing)
+    )
+    creations = [
         c
-        for cause in missing
+        for cause in missing_references
         for c in fix_reference(problem, cause)
         if isinstance(c.changes[0], Create)
     ]
-    firsts = {c.slot: c for c in reversed(makers)}
-    if len(firsts) > 1:
-        changes: tuple[Change, ...] = tuple(c.changes[0] for c in firsts.values())
-        title = " and ".join(c.title for c in firsts.values())
+    creation_by_slot = {c.slot: c for c in reversed(creations)}
+    if len(creation_by_slot) > 1:
+        changes: tuple[Change, ...] = tuple(c.changes[0] for c in creation_by_slot.values())
+        title = " and ".join(c.title for c in creation_by_slot.values())
         yield Candidate(title, changes, FixSlot(Topic.CREATION), Preference.SUPPLY)
 
 
@@ -164,19 +181,25 @@ def create_class(problem: FixProblem, cause: ClassMissing) -> Iterator[Candidate
     if cause.driver:
         yield from _create_driver_class(problem, cause)
         return
-    for driver in sorted(d for d in problem.case.drivers if d in name or name in d)[:2]:
-        kind = name.partition(".")[0]
-        values = {
-            str(a.value)
-            for item in problem.scheduler.slices
-            if item.spec.driver == driver
-            for d in item.spec.devices
-            if (a := d.attributes.get("type") or d.attributes.get(f"{driver}/type")) is not None
+    for driver in sorted(
+        device for device in problem.case.drivers if device in name or name in device
+    )[:2]:
+        device_type = name.partition(".")[0]
+        published_types = {
+            str(attribute.value)
+            for resource_slice in problem.scheduler.slices
+            if resource_slice.spec.driver == driver
+            for device in resource_slice.spec.devices
+            if (
+                attribute := device.attributes.get("type")
+                or device.attributes.get(f"{driver}/type")
+            )
+            is not None
         }
         expression = f"device.driver == '{driver}'"
-        if kind in values:
-            expression += f" && device.attributes['{driver}'].type == '{kind}'"
-        made = {
+        if device_type in published_types:
+            expression += f" && device.attributes['{driver}'].type == '{device_type}'"
+        manifest = {
             "apiVersion": _API_VERSION,
             "kind": "DeviceClass",
             "metadata": {"name": name},
@@ -184,7 +207,7 @@ def create_class(problem: FixProblem, cause: ClassMissing) -> Iterator[Candidate
         }
         yield Candidate(
             f"create DeviceClass {name} for driver {driver}",
-            (Create(made),),
+            (Create(manifest),),
             FixSlot(Topic.CLASS, name),
             Preference.SUPPLY,
             effect="or install it with the driver's chart",
@@ -196,11 +219,13 @@ def _create_driver_class(problem: FixProblem, cause: ClassMissing) -> Iterator[C
     from dractl.drivers.classes import installed_by
     from dractl.model import Target
 
-    found = installed_by(cause.device_class or "", Target.of(problem.scheduler.features.release))
-    if found is not None and not cause.silent:
+    installed_class = installed_by(
+        cause.device_class or "", Target.of(problem.scheduler.features.release)
+    )
+    if installed_class is not None and not cause.silent:
         yield Candidate(
             f"create DeviceClass {cause.device_class} for driver {cause.driver}",
-            (Create(dict(found[1])),),
+            (Create(dict(installed_class[1])),),
             FixSlot(Topic.CLASS, cause.device_class or ""),
             Preference.SUPPLY,
             effect="or install it with the driver's chart",
@@ -214,32 +239,32 @@ def _create_driver_class(problem: FixProblem, cause: ClassMissing) -> Iterator[C
 def label_namespace(problem: FixProblem, cause: AdminAccessNamespace) -> Iterator[Candidate]:
     """The label for adminAccess."""
     value = problem.state.get("Namespace", ("", cause.namespace))
-    labelled = Patch(
+    labelling = Patch(
         f"Namespace/{cause.namespace}",
         (put(value, ("metadata", "labels", ADMIN_ACCESS_LABEL), "true"),),
     )
-    again = (
+    recreation = (
         recreate_subject(problem)
         if problem.pod is not None and text_at(problem.pod, "metadata", "uid")
         else ()
     )
-    old = map_at(value, "metadata", "labels").get(_OLD_ADMIN_LABEL)
+    has_old_label = map_at(value, "metadata", "labels").get(_OLD_ADMIN_LABEL)
     effects = (
         "if this namespace may use adminAccess",
         f"it has the label of Kubernetes 1.32, {_OLD_ADMIN_LABEL}, which is no longer read"
-        if old
+        if has_old_label
         else "",
         "the pod is recreated: the claim controller would try again with growing delays only"
-        if again
+        if recreation
         else "",
     )
     yield Candidate(
         f"label namespace {cause.namespace} with {ADMIN_ACCESS_LABEL}=true",
-        (labelled, *again),
+        (labelling, *recreation),
         FixSlot(Topic.NAMESPACE),
         Preference.POLICY,
         effect="; ".join(filter(None, effects)),
-        consequences=(labelled,) if again else (),
+        consequences=(labelling,) if recreation else (),
     )
 
 
@@ -332,8 +357,8 @@ def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
             return (
                 f"Kueue does, when LocalQueue {problem.question.key[0]}/{queue} admits its Workload"
             )
-    domains = dict.fromkeys(gate.partition("/")[0] for gate in gates if "/" in gate)
-    return f"the controller of {', '.join(domains)} does" if domains else ""
+    controllers = dict.fromkeys(gate.partition("/")[0] for gate in gates if "/" in gate)
+    return f"the controller of {', '.join(controllers)} does" if controllers else ""
 
 
 @fix_for(UnseenScheduler)
@@ -373,8 +398,8 @@ def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[
 @fix_once_for(Cause)
 def release_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
     """A claim that is allocated elsewhere, or used by too many pods: its users ended, or another claim."""
-    placed = text_at(problem.question.value, "spec", "nodeName")
-    if placed or any(isinstance(c, BindingPending) and c.driver for c in problem.causes):
+    node = text_at(problem.question.value, "spec", "nodeName")
+    if node or any(isinstance(c, BindingPending) and c.driver for c in problem.causes):
         return  # it is this pod's, and in the right place
     for claim in problem.claims:
         if not claim.allocated:
@@ -384,9 +409,11 @@ def release_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
             for c in maps_at(claim.value, "status", "reservedFor")
             if c.get("resource") == "pods"
         ]
-        others = [f"{claim.key[0]}/{u}" for u in users if u != problem.question.key[1]]
+        other_users = [
+            f"{claim.key[0]}/{user}" for user in users if user != problem.question.key[1]
+        ]
         if len(users) >= RESERVED_LIMIT:
-            endings = (problem.owners.plan_ending([u]) for u in others)
+            endings = (problem.owners.plan_ending([user]) for user in other_users)
             ending = next((e for e in endings if e is not None), None)
             if ending is not None:
                 slot, effect = FixSlot(Topic.CLAIM, "reserved"), ending.effect
@@ -401,8 +428,8 @@ def release_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
             yield from _replace_shared_claim(problem, claim.name, claim.key[1], claim.value)
             continue
         slot = FixSlot(Topic.CLAIM, "unpin")
-        if others:
-            ending = problem.owners.plan_ending(others)
+        if other_users:
+            ending = problem.owners.plan_ending(other_users)
             if ending is not None:
                 effect = "; ".join(
                     filter(None, (f"claim {claim.key[1]} is allocated again", ending.effect))
@@ -432,21 +459,21 @@ def _replace_shared_claim(
     problem: FixProblem, pod_claim: str, name: str, value: Mapping[str, Any] | None
 ) -> Iterator[Candidate]:
     """A claim of the pod's own, made from a template, instead of the shared one."""
-    entry = problem.claim_reference(pod_claim)
-    if entry is None or problem.pod is None:
+    reference = problem.claim_reference(pod_claim)
+    if reference is None or problem.pod is None:
         return
     template = f"own-{name}"
-    made = {
+    manifest = {
         "apiVersion": (value or {}).get("apiVersion", _API_VERSION),
         "kind": "ResourceClaimTemplate",
         "metadata": {"name": template, "namespace": problem.question.key[0]},
         "spec": {"spec": at(value, "spec")},
     }
-    written = {"name": pod_claim, "resourceClaimTemplateName": template}
-    change = replace(("spec", "resourceClaims", entry[0]), written)
+    new_entry = {"name": pod_claim, "resourceClaimTemplateName": template}
+    change = replace(("spec", "resourceClaims", reference[0]), new_entry)
     yield Candidate(
         f"give the pod its own claim instead of the shared claim {name}",
-        (Create(made), problem.patch(change)),
+        (Create(manifest), problem.patch(change)),
         FixSlot(Topic.CLAIM, "own"),
         Preference.ADAPT,
     )
@@ -455,7 +482,7 @@ def _replace_shared_claim(
 @fix_for(NoConsumer)
 def create_consumer(problem: FixProblem, _: NoConsumer) -> Iterator[Candidate]:
     """A pod for a claim that no pod uses."""
-    where, name = problem.question.key
+    namespace, name = problem.question.key
     container = {
         "name": "main",
         "image": "registry.k8s.io/pause:3.10",
@@ -464,7 +491,7 @@ def create_consumer(problem: FixProblem, _: NoConsumer) -> Iterator[Candidate]:
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": f"use-{name}", "namespace": where},
+        "metadata": {"name": f"use-{name}", "namespace": namespace},
         "spec": {
             "containers": [container],
             "resourceClaims": [{"name": "claim", "resourceClaimName": name}],

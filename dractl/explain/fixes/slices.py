@@ -51,11 +51,13 @@ def repair_pool(problem: FixProblem, cause: OfPool) -> Iterator[Candidate]:
     )
     if isinstance(cause, PoolIncomplete) and slices:
         # Where the counts disagree (kubernetes#141117), those of the whole cluster count.
-        missing = max(
+        missing_count = max(
             int(cause.want or 0) - max(int(cause.have or 0), len(_newest_slices(slices))), 1
         )
-        if missing <= _MAX_CREATED_SLICES:
-            yield replace(_publish_missing_slices(cause, pool, slices, missing), corrects=corrects)
+        if missing_count <= _MAX_CREATED_SLICES:
+            yield replace(
+                _publish_missing_slices(cause, pool, slices, missing_count), corrects=corrects
+            )
     elif isinstance(cause, PoolObsolete) and slices:
         yield replace(_publish_in_one_generation(cause, slices), corrects=corrects)
     elif isinstance(cause, PoolInvalid):
@@ -71,27 +73,31 @@ def delete_stale_slices(problem: FixProblem, cause: PublishedTwice) -> Iterator[
     (kubernetes pkg/scheduler/framework/plugins/dynamicresources, EventsToRegister): a slice that stays is annotated.
     """
     newest_name, newest_time = cause.slices[-1]
-    kept = problem.state.get("ResourceSlice", ("", newest_name))
-    if kept is None or slice_of(kept).announced >= len(cause.slices):
+    newest_slice = problem.state.get("ResourceSlice", ("", newest_name))
+    if newest_slice is None or slice_of(newest_slice).announced >= len(cause.slices):
         return
-    stale = cause.slices[: -max(slice_of(kept).announced, 1)]
+    stale = cause.slices[: -max(slice_of(newest_slice).announced, 1)]
     names = [name for name, _ in stale]
     noun = "ResourceSlices" if len(names) > 1 else "ResourceSlice"
-    when = stale[-1][1]
-    if when and when == newest_time:
-        title = f"delete {noun} {', '.join(names)}, unless {newest_name} is the stale one: both were created at {when}"
+    created_at = stale[-1][1]
+    if created_at and created_at == newest_time:
+        title = f"delete {noun} {', '.join(names)}, unless {newest_name} is the stale one: both were created at {created_at}"
     else:
-        title = f"delete the older {noun} {', '.join(names)}" + (f", of {when}" if when else "")
-    deleted = tuple(Delete(f"ResourceSlice/{name}") for name in names)
-    mark = put(kept, ("metadata", "annotations", _DELETED_ANNOTATION), ",".join(names))
+        title = f"delete the older {noun} {', '.join(names)}" + (
+            f", of {created_at}" if created_at else ""
+        )
+    deletions = tuple(Delete(f"ResourceSlice/{name}") for name in names)
+    annotation = put(
+        newest_slice, ("metadata", "annotations", _DELETED_ANNOTATION), ",".join(names)
+    )
     yield Candidate(
         title,
-        (*deleted, Patch(f"ResourceSlice/{newest_name}", (mark,))),
+        (*deletions, Patch(f"ResourceSlice/{newest_name}", (annotation,))),
         FixSlot(Topic.POOL, cause.pool),
         Preference.RESTORE,
         effect=f"if the driver that published it is gone; {newest_name} is annotated: the scheduler notices an update "
         "at once, a deletion only after up to five minutes",
-        consequences=deleted,
+        consequences=deletions,
         corrects=True,
     )
 
@@ -113,16 +119,16 @@ def _newest_slices(slices: list[tuple[Any, Mapping[str, Any]]]) -> Sequence[Mapp
 
 
 def _publish_missing_slices(
-    cause: OfPool, pool: str, slices: list[tuple[Any, Mapping[str, Any]]], missing: int
+    cause: OfPool, pool: str, slices: list[tuple[Any, Mapping[str, Any]]], missing_count: int
 ) -> Candidate:
     model = _newest_slices(slices)[0]
     announced = int(cause.want or 0)
-    creates = []
-    for number in range(missing):
+    creations = []
+    for number in range(missing_count):
         spec = {
             k: v for k, v in map_at(model, "spec").items() if k not in ("devices", "sharedCounters")
         }
-        creates.append(
+        creations.append(
             Create(
                 {
                     "apiVersion": model.get("apiVersion"),
@@ -136,33 +142,35 @@ def _publish_missing_slices(
                 }
             )
         )
-    plural = "s" if len(creates) > 1 else ""
+    plural = "s" if len(creations) > 1 else ""
     return Candidate(
         f"restart driver {cause.driver}, so that it publishes the missing slice{plural} of pool {pool}",
         (),
         FixSlot(Topic.POOL, str(cause.pool)),
         Preference.RESTORE,
         effect="tried with an empty slice in its place",
-        consequences=tuple(creates),
+        consequences=tuple(creations),
     )
 
 
 def _publish_in_one_generation(
     cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]]
 ) -> Candidate:
-    latest = max(slice_of(value).generation for _, value in slices)
+    newest_generation = max(slice_of(value).generation for _, value in slices)
     changes = []
     for (_, name), value in slices:
         operations: list[Mapping[str, Any]] = []
-        if slice_of(value).generation != latest:
-            operations.append({"op": "replace", "path": "/spec/pool/generation", "value": latest})
+        if slice_of(value).generation != newest_generation:
+            operations.append(
+                {"op": "replace", "path": "/spec/pool/generation", "value": newest_generation}
+            )
         if slice_of(value).announced != len(slices):
             operations.append(
                 {"op": "replace", "path": "/spec/pool/resourceSliceCount", "value": len(slices)}
             )
         if operations:
             changes.append(Patch(f"ResourceSlice/{name}", tuple(operations)))
-    title = f"restart driver {cause.driver}, so that it publishes all slices of pool {cause.pool} in generation {latest}"
+    title = f"restart driver {cause.driver}, so that it publishes all slices of pool {cause.pool} in generation {newest_generation}"
     return Candidate(
         title,
         (),
@@ -217,11 +225,11 @@ def _remove_fault(
 
 
 def _driver_candidate(
-    cause: OfPool, what: str, slice_name: str, change: Mapping[str, Any]
+    cause: OfPool, correction: str, slice_name: str, change: Mapping[str, Any]
 ) -> Candidate:
     """Corrections that the driver would have to publish in a slice."""
     return Candidate(
-        f"fix driver {cause.driver}, which must publish {what}",
+        f"fix driver {cause.driver}, which must publish {correction}",
         (),
         FixSlot(Topic.POOL, str(cause.pool)),
         Preference.RESTORE,
@@ -241,8 +249,8 @@ def _add_counter_set(
         if text_at(use, "counterSet") == name
     ]
     counters = {
-        c: {"value": _total_consumption(slices, c)}
-        for c in dict.fromkeys(c for u in uses for c in map_at(u, "counters"))
+        counter: {"value": _total_consumption(slices, counter)}
+        for counter in dict.fromkeys(counter for use in uses for counter in map_at(use, "counters"))
     }
     for (_, slice_name), value in slices:
         if counters and list_at(value, "spec", "sharedCounters"):
@@ -269,7 +277,7 @@ def _total_consumption(slices: list[tuple[Any, Mapping[str, Any]]], counter: str
 @fix_for(NoSlicesForDriver)
 def publish_devices(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
     """A driver that publishes nothing in the whole cluster, with devices that match the class and the selectors."""
-    wanted = _find_request(problem, cause)
+    request = _find_request(problem, cause)
     node = next(
         (v.name for v in problem.case.attempt.nodes if v.passes_filters and v.name in cause.nodes),
         None,
@@ -277,7 +285,7 @@ def publish_devices(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[C
     if (
         isinstance(problem.headline_cause, NoSlicesForDriver)
         and cause.driver
-        and wanted is not None
+        and request is not None
         and node is not None
     ):
         yield Candidate(
@@ -287,7 +295,7 @@ def publish_devices(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[C
             Preference.CLUSTER if cause.nearest else Preference.RESTORE,
             superseded_by=(Topic.SELECTOR,),
             effect="is it installed and running? devices were tried on one node, whether or not it has the hardware",
-            consequences=(_create_slice(problem, wanted, cause.driver, node),),
+            consequences=(_create_slice(problem, request, cause.driver, node),),
         )
 
 
@@ -295,7 +303,9 @@ def publish_devices(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[C
 def publish_on_similar_nodes(problem: FixProblem, cause: DriverAbsent) -> Iterator[Candidate]:
     """A driver on nodes that publish nothing, although they look like nodes that do."""
     nodes = [
-        v.name for v in problem.case.attempt.nodes if v.name in cause.nodes and v.rejection is None
+        verdict.name
+        for verdict in problem.case.attempt.nodes
+        if verdict.name in cause.nodes and verdict.rejection is None
     ]
     have = "it has" if len(nodes) == 1 else "they have"
     effect = f"like {cause.like[0]} {have} {cause.label}; " if cause.like else ""
@@ -309,11 +319,13 @@ def _label_for_daemon_set(
     problem: FixProblem, cause: DriverAbsent, nodes: list[str]
 ) -> Iterator[Candidate]:
     """The label by which the driver's DaemonSet selects its nodes."""
-    key, _, text = cause.selector.partition("=")
+    key, _, label_value = cause.selector.partition("=")
     patches = []
     for name in nodes:
-        value = problem.state.get("Node", ("", name))
-        patches.append(Patch(f"Node/{name}", (put(value, ("metadata", "labels", key), text),)))
+        node = problem.state.get("Node", ("", name))
+        patches.append(
+            Patch(f"Node/{name}", (put(node, ("metadata", "labels", key), label_value),))
+        )
     for candidate in _publish_on_nodes(problem, cause.driver, nodes, ""):
         yield Candidate(
             f"label {', '.join(nodes[:_MAX_NAMED_NODES])} with {cause.selector}",
@@ -340,12 +352,12 @@ def _publish_on_nodes(
     problem: FixProblem, driver: str, nodes: list[str], effect: str
 ) -> Iterator[Candidate]:
     causes = (c for c in problem.causes if isinstance(c, NoSlicesOnNode) and c.driver == driver)
-    wanted = next((w for w in (_find_request(problem, c) for c in causes) if w is not None), None)
+    request = next((w for w in (_find_request(problem, c) for c in causes) if w is not None), None)
     misnamed = any(
         isinstance(c, UnknownNodes) and c.driver == driver and c.nearest in nodes
         for c in problem.causes
     )
-    if wanted is None or not nodes or misnamed:
+    if request is None or not nodes or misnamed:
         return
     names = ", ".join(nodes[:_MAX_NAMED_NODES]) + (
         f" +{len(nodes) - _MAX_NAMED_NODES}" if len(nodes) > _MAX_NAMED_NODES else ""
@@ -356,7 +368,7 @@ def _publish_on_nodes(
         FixSlot(Topic.POOL, f"{driver} siblings"),
         Preference.RESTORE,
         effect=f"{effect}is the driver's DaemonSet running there?",
-        consequences=tuple(_create_slice(problem, wanted, driver, name) for name in nodes),
+        consequences=tuple(_create_slice(problem, request, driver, name) for name in nodes),
     )
 
 
@@ -366,14 +378,15 @@ def rename_node(problem: FixProblem, cause: UnknownNodes) -> Iterator[Candidate]
     nodes = [name for _, name in problem.state.objects("Node")]
     changes = tuple(
         Patch(
-            f"ResourceSlice/{name}", ({"op": "replace", "path": "/spec/nodeName", "value": right},)
+            f"ResourceSlice/{name}",
+            ({"op": "replace", "path": "/spec/nodeName", "value": node_name},),
         )
         for (_, name), value in problem.state.objects("ResourceSlice").items()
         if text_at(value, "spec", "driver") == cause.driver
-        for written in [text_at(value, "spec", "nodeName")]
-        if written in cause.places
-        for right in [next((n for n in nodes if written.startswith(f"{n}.")), cause.nearest)]
-        if right is not None
+        for slice_node in [text_at(value, "spec", "nodeName")]
+        if slice_node in cause.places
+        for node_name in [next((n for n in nodes if slice_node.startswith(f"{n}.")), cause.nearest)]
+        if node_name is not None
     )
     if changes and cause.nearest is not None:
         yield Candidate(
@@ -394,17 +407,17 @@ def _find_request(
     return next((r for _, r in problem.requests() if r.ref == cause.request), None)
 
 
-def _create_slice(problem: FixProblem, wanted: RequestSurvey, driver: str, node: str) -> Create:
+def _create_slice(problem: FixProblem, request: RequestSurvey, driver: str, node: str) -> Create:
     """A slice with the devices that a request wants."""
     attributes: dict[str, Any] = {}
-    for expression in (s.expression or "" for s in wanted.stages):
+    for expression in (s.expression or "" for s in request.stages):
         attributes |= _attributes_that_match(expression)
     for selector in list_at(
-        problem.state.get("DeviceClass", ("", wanted.device_class)), "spec", "selectors"
+        problem.state.get("DeviceClass", ("", request.device_class)), "spec", "selectors"
     ):
         attributes |= _attributes_that_match(text_at(selector, "cel", "expression"))
     devices = [
-        {"name": f"device-{i}", "attributes": attributes} for i in range(max(wanted.wanted, 1))
+        {"name": f"device-{i}", "attributes": attributes} for i in range(max(request.wanted, 1))
     ]
     return Create(
         {
@@ -424,12 +437,12 @@ def _create_slice(problem: FixProblem, wanted: RequestSurvey, driver: str, node:
 def _attributes_that_match(expression: str) -> dict[str, Any]:
     """The strings that an expression compares attributes with, as attributes that satisfy it."""
     return {
-        found.lookup.full_name: {"string": literal.value}
-        for found in reading(expression).comparisons
-        if found.lookup
-        and found.lookup.kind == "attributes"
-        and found.operator == "=="
-        and not found.negated
-        for literal in found.literals
+        comparison.lookup.full_name: {"string": literal.value}
+        for comparison in reading(expression).comparisons
+        if comparison.lookup
+        and comparison.lookup.kind == "attributes"
+        and comparison.operator == "=="
+        and not comparison.negated
+        for literal in comparison.literals
         if literal.kind == "string"
     }

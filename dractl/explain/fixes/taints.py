@@ -1,4 +1,4 @@
-"""Fixes for tainted devices: a toleration, no DeviceTaintRule, the repair of a device that is reported broken."""
+"""Fix tainted devices: a toleration, no DeviceTaintRule, the repair of a broken device."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,6 +8,7 @@ from dractl.cluster.changes import Delete, Patch
 from dractl.cluster.state import maps_at, text_at
 from dractl.explain.fixes.candidates import (
     Candidate,
+    EditablePart,
     FixProblem,
     FixSlot,
     Topic,
@@ -20,82 +21,96 @@ from dractl.explain.fixes.tolerations import (
     correct_toleration,
     is_near_miss,
     narrowest_toleration,
-    parse,
+    parse_taint,
     reports_damage,
 )
 from dractl.explain.reasons.devices import Tainted
 from dractl.model.names import RequestRef
+from dractl.objects import Request
 
-_MAX_RULES = 12  # rules
-_MAX_TAINTS_PER_REQUEST = 4  # of one request
+_MAX_RULES = 12  # DeviceTaintRules whose deletion is tried
+_MAX_TAINTS_PER_REQUEST = 4
 
 
 @fix_once_for(Tainted)
 def tolerate_taints(problem: FixProblem) -> Iterator[Candidate]:
-    """A toleration in the request, for one taint at a time."""
-    for ref, taints in _devices_by_taint(problem).items():
-        written = problem.editable_request(ref)
-        if written is None:
+    """Add a toleration to the request, for one taint at a time."""
+    for ref, devices_by_taint in _devices_by_taint(problem).items():
+        editable = problem.editable_request(ref)
+        if editable is None:
             continue
-        for taint in sorted(taints, key=lambda t: -len(taints[t]))[:_MAX_TAINTS_PER_REQUEST]:
-            key, value, effect = parse(taint)
-            tolerated = narrowest_toleration(key, value, effect)
-            if written.part.tolerations:
-                patch = written.add("tolerations", "-", value=tolerated)
-            else:
-                patch = written.add("tolerations", value=[tolerated])
-            damaged = reports_damage(key, value)
-            for index, own in enumerate(written.part.tolerations):
-                if is_near_miss(own, key, value):
-                    new = correct_toleration(own, tolerated)
-                    yield Candidate(
-                        f"change the toleration of {_toleration_name(own)} in {problem.request_name(ref)} to {_toleration_name(new)}",
-                        (written.put("tolerations", index, value=new),),
-                        FixSlot(Topic.TOLERATION, f"{ref!r} {taint}"),
-                        Preference.CORRECT,
-                        corrects=True,
-                    )
+        by_device_count = sorted(devices_by_taint, key=lambda name: -len(devices_by_taint[name]))
+        for taint_name in by_device_count[:_MAX_TAINTS_PER_REQUEST]:
+            yield from _tolerate_taint(problem, ref, editable, taint_name)
+
+
+def _tolerate_taint(
+    problem: FixProblem, ref: RequestRef, editable: EditablePart[Request], taint_name: str
+) -> Iterator[Candidate]:
+    """Correct the toleration that was meant for a taint, or add one."""
+    taint = parse_taint(taint_name)
+    toleration = narrowest_toleration(taint.key, taint.value, taint.effect)
+    request, slot = problem.request_name(ref), FixSlot(Topic.TOLERATION, f"{ref!r} {taint_name}")
+    for index, misspelt in enumerate(editable.part.tolerations):
+        if is_near_miss(misspelt, taint.key, taint.value):
+            corrected = correct_toleration(misspelt, toleration)
             yield Candidate(
-                f"add a toleration for {taint} to {problem.request_name(ref)}",
-                (patch,),
-                FixSlot(Topic.TOLERATION, f"{ref!r} {taint}"),
-                Preference.ADMIT,
-                effect="the taint says that the device is broken"
-                if damaged
-                else "if the device may be used",
-                reluctant=damaged or effect == "NoExecute",
+                f"change the toleration of {_toleration_name(misspelt)} in {request} "
+                f"to {_toleration_name(corrected)}",
+                (editable.put("tolerations", index, value=corrected),),
+                slot,
+                Preference.CORRECT,
+                corrects=True,
             )
+    if editable.part.tolerations:
+        patch = editable.add("tolerations", "-", value=toleration)
+    else:
+        patch = editable.add("tolerations", value=[toleration])
+    is_broken = reports_damage(taint.key, taint.value)
+    yield Candidate(
+        f"add a toleration for {taint_name} to {request}",
+        (patch,),
+        slot,
+        Preference.ADMIT,
+        effect="the taint says that the device is broken"
+        if is_broken
+        else "if the device may be used",
+        reluctant=is_broken or taint.effect == "NoExecute",
+    )
 
 
 @fix_once_for(Tainted)
 def repair_devices(problem: FixProblem) -> Iterator[Candidate]:
-    """Devices that their driver reports as broken, repaired."""
+    """Repair devices that their driver reports as broken."""
     seen: set[DeviceID] = set()
-    for taints in _devices_by_taint(problem).values():
-        for taint, devices in taints.items():
-            key, value, _ = parse(taint)
-            if not reports_damage(key, value):
+    for devices_by_taint in _devices_by_taint(problem).values():
+        for taint_name, devices in devices_by_taint.items():
+            taint = parse_taint(taint_name)
+            if not reports_damage(taint.key, taint.value):
                 continue
             for device in devices:
-                patch = None if device in seen else _remove_taint(problem, device, key)
+                patch = None if device in seen else _remove_taint(problem, device, taint.key)
                 seen.add(device)
-                if patch is None:
-                    continue
-                yield Candidate(
-                    f"repair device {device.device} of pool {device.pool}, which driver {device.driver} reports with "
-                    f"{taint}",
-                    (),
-                    FixSlot(Topic.DEVICE, str(device)),
-                    Preference.RESTORE,
-                    effect="drain the node, then reset or replace the device; the driver removes the taint",
-                    consequences=(patch,),
-                    corrects=True,
-                )
+                if patch is not None:
+                    yield _repair_device(device, taint_name, patch)
+
+
+def _repair_device(device: DeviceID, taint_name: str, patch: Patch) -> Candidate:
+    return Candidate(
+        f"repair device {device.device} of pool {device.pool}, which driver {device.driver} "
+        f"reports with {taint_name}",
+        (),
+        FixSlot(Topic.DEVICE, str(device)),
+        Preference.RESTORE,
+        effect="drain the node, then reset or replace the device; the driver removes the taint",
+        consequences=(patch,),
+        corrects=True,
+    )
 
 
 @fix_for(Tainted)
 def delete_rules(_: FixProblem, cause: Tainted) -> Iterator[Candidate]:
-    """The DeviceTaintRules that taint the devices, deleted."""
+    """Delete the DeviceTaintRules that taint the devices."""
     for name in cause.rules[:_MAX_RULES]:
         yield Candidate(
             f"delete DeviceTaintRule {name}",
@@ -107,40 +122,35 @@ def delete_rules(_: FixProblem, cause: Tainted) -> Iterator[Candidate]:
 
 
 def _toleration_name(toleration: Mapping[str, Any]) -> str:
-    """``key=value``, or the key where any value is tolerated."""
+    """Return ``key=value``, or the key where any value is tolerated."""
     return "=".join(filter(None, (text_at(toleration, "key"), text_at(toleration, "value"))))
 
 
 def _devices_by_taint(problem: FixProblem) -> dict[RequestRef, dict[str, list[DeviceID]]]:
-    """The devices that each untolerated taint keeps from each request."""
-    found: dict[RequestRef, dict[str, list[DeviceID]]] = {}
+    """Return the devices that each untolerated taint keeps from each request."""
+    devices_by_taint: dict[RequestRef, dict[str, list[DeviceID]]] = {}
     for _, survey in problem.requests():
         for stage in survey.stages:
             for loss in stage.lost:
                 if loss.taint:
-                    devices = found.setdefault(survey.ref, {}).setdefault(loss.taint, [])
+                    devices = devices_by_taint.setdefault(survey.ref, {}).setdefault(loss.taint, [])
                     devices.append(loss.device)
-    return found
+    return devices_by_taint
 
 
 def _remove_taint(problem: FixProblem, device: DeviceID, key: str) -> Patch | None:
-    """A patch of the device's slice that removes a taint; None where no slice has the taint: a rule put it there."""
+    """Return a patch of the device's slice without a taint; None if a rule put the taint there."""
     for (_, name), value in problem.state.objects("ResourceSlice").items():
         pool = text_at(value, "spec", "driver"), text_at(value, "spec", "pool", "name")
         if pool != (device.driver, device.pool):
             continue
-        for index, item in enumerate(maps_at(value, "spec", "devices")):
-            for number, taint in enumerate(
-                maps_at(item, "taints") or maps_at(item, "basic", "taints")
-            ):
-                if text_at(item, "name") == device.device and text_at(taint, "key") == key:
-                    path = (
-                        "spec",
-                        "devices",
-                        index,
-                        *(("basic",) if "basic" in item else ()),
-                        "taints",
-                        number,
-                    )
+        for index, published in enumerate(maps_at(value, "spec", "devices")):
+            if text_at(published, "name") != device.device:
+                continue
+            basic = ("basic",) if "basic" in published else ()
+            taints = maps_at(published, "taints") or maps_at(published, "basic", "taints")
+            for number, taint in enumerate(taints):
+                if text_at(taint, "key") == key:
+                    path = ("spec", "devices", index, *basic, "taints", number)
                     return Patch(f"ResourceSlice/{name}", (remove(*path),))
     return None

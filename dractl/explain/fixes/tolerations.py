@@ -1,133 +1,168 @@
-"""Tolerations that are worth offering: for one taint as it is, with key, value and effect.
+"""Offer tolerations that are worth it: for one taint as it is, with key, value and effect.
 
-The device taint eviction controller ends a pod whose device has a NoExecute taint unless a toleration names that effect
-(kubernetes pkg/controller/devicetainteviction); the scheduler asks less. Taints by which a driver reports a broken
-device are tolerated by nobody who wants to use it.
+The device taint eviction controller ends a pod whose device has a NoExecute taint unless a
+toleration names that effect (kubernetes pkg/controller/devicetainteviction); the scheduler asks
+less. Nobody who wants to use a device tolerates the taints by which its driver reports it as
+broken.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from dractl.allocation import Allocated, DeviceID, Verdict
 from dractl.model import DeviceTaint, ResourceSlice
 from dractl.model.nearest import nearest
 
-# What drivers taint broken devices with: gpu.nvidia.com/xid and gpu.nvidia.com/gpu-lost (k8s-dra-driver-gpu
-# cmd/gpu-kubelet-plugin/device_health.go), HealthIssues-* (intel-resource-drivers-for-kubernetes pkg/gpu/device),
-# gpu.amd.com/memory-partition-conflict (k8s-gpu-dra-driver), and words that others use for the same.
+# Words in taints of broken devices: gpu.nvidia.com/xid and gpu.nvidia.com/gpu-lost
+# (k8s-dra-driver-gpu cmd/gpu-kubelet-plugin/device_health.go), HealthIssues-*
+# (intel-resource-drivers-for-kubernetes pkg/gpu/device), gpu.amd.com/memory-partition-conflict
+# (k8s-gpu-dra-driver), and what others call the same.
 _DAMAGE_WORDS = re.compile(
-    r"(^|[/._-])(xid|gpu-lost|lost|fallen-off|unhealthy|healthissues|health|degraded|failed|failing|failure|broken"
-    r"|faulty|ecc|memory-partition-conflict)([._-]|$)",
+    r"(^|[/._-])(xid|gpu-lost|lost|fallen-off|unhealthy|healthissues|health|degraded"
+    r"|failed|failing|failure|broken|faulty|ecc|memory-partition-conflict)([._-]|$)",
     re.IGNORECASE,
 )
 _EVICTING_EFFECT = "NoExecute"
 
 
 def narrowest_toleration(key: str, value: str, effect: str) -> dict[str, str]:
-    """The narrowest toleration of a taint."""
-    exact = {"operator": "Equal", "value": value} if value else {"operator": "Exists"}
-    return {"key": key, **exact, **({"effect": effect} if effect else {})}
+    """Return the narrowest toleration of a taint."""
+    operator = {"operator": "Equal", "value": value} if value else {"operator": "Exists"}
+    return {"key": key, **operator, **({"effect": effect} if effect else {})}
 
 
-def parse(taint: str) -> tuple[str, str, str]:
-    """``key=value:Effect`` or ``key:Effect`` as key, value and effect."""
-    name, _, effect = taint.rpartition(":")
+class Taint(Struct, frozen=True):
+    """A taint of a device, as reasons name it."""
+
+    key: str
+    """The key."""
+
+    value: str
+    """The value; empty if the taint has none."""
+
+    effect: str
+    """``NoSchedule``, ``NoExecute`` or ``None``."""
+
+
+def parse_taint(text: str) -> Taint:
+    """Parse ``key=value:Effect`` or ``key:Effect``."""
+    name, _, effect = text.rpartition(":")
     key, _, value = name.partition("=")
-    return key, value, effect
+    return Taint(key, value, effect)
 
 
 def reports_damage(key: str, value: str) -> bool:
+    """Return whether a taint says that its device is broken."""
     return bool(_DAMAGE_WORDS.search(key) or _DAMAGE_WORDS.search(value))
 
 
 def evicting_taints(slices: Iterable[ResourceSlice]) -> dict[DeviceID, tuple[DeviceTaint, ...]]:
-    """The devices with a taint that evicts pods, and those taints."""
-    found: dict[DeviceID, tuple[DeviceTaint, ...]] = {}
-    tainted = [
-        (item.spec, device)
-        for item in slices
-        for device in item.spec.devices
-        if device.mapping.get("taints")
-    ]
-    for spec, device in tainted:
-        taints = tuple(taint for taint in device.taints if taint.effect == _EVICTING_EFFECT)
-        if taints:
-            found[DeviceID(spec.driver, spec.pool.name, device.name)] = taints
-    return found
+    """Return the taints that evict pods, by device."""
+    taints_by_device: dict[DeviceID, tuple[DeviceTaint, ...]] = {}
+    for resource_slice in slices:
+        spec = resource_slice.spec
+        for device in spec.devices:
+            if not device.mapping.get("taints"):  # decoding the devices of a large cluster is slow
+                continue
+            taints = tuple(taint for taint in device.taints if taint.effect == _EVICTING_EFFECT)
+            if taints:
+                device_id = DeviceID(spec.driver, spec.pool.name, device.name)
+                taints_by_device[device_id] = taints
+    return taints_by_device
 
 
 def find_evicting_taint(
     outcome: Verdict | None, taints: Mapping[DeviceID, tuple[DeviceTaint, ...]]
 ) -> DeviceTaint | None:
-    """The taint of :func:`evicting` for which the pod would be evicted right after it is scheduled, if any."""
+    """Find the taint of :func:`evicting_taints` that would evict the pod right after it is
+    scheduled.
+    """
     for result in outcome.results if taints and isinstance(outcome, Allocated) else ():
-        for given in result.devices.results:
-            for taint in taints.get(DeviceID(given.driver, given.pool, given.device), ()):
-                if not is_tolerated(given.tolerations, taint):
+        for allocated in result.devices.results:
+            for taint in taints.get(
+                DeviceID(allocated.driver, allocated.pool, allocated.device), ()
+            ):
+                if not is_tolerated(allocated.tolerations, taint):
                     return taint
     return None
 
 
 def is_tolerated(tolerations: Iterable[Any], taint: DeviceTaint) -> bool:
-    return any(_tolerates_forever(tolerated, taint) for tolerated in tolerations)
+    """Return whether pods with these tolerations keep running in spite of a taint."""
+    return any(_tolerates_forever(toleration, taint) for toleration in tolerations)
 
 
 def eviction_delay(tolerations: Iterable[Any], taint: DeviceTaint) -> int | None:
-    """The seconds after which a taint that pods do not survive ends them; None if no toleration names its effect
-    (device_taint_eviction.go claimEvictionTime)."""
+    """Return the seconds after which a taint that is not tolerated for good evicts a pod.
+
+    None if no toleration names its effect (device_taint_eviction.go claimEvictionTime).
+    """
     limits = [
-        t.toleration_seconds
-        for t in tolerations
-        if _tolerates(t, taint) and t.toleration_seconds is not None
+        toleration.toleration_seconds
+        for toleration in tolerations
+        if _tolerates(toleration, taint) and toleration.toleration_seconds is not None
     ]
     return max(0, min(limits)) if limits else None
 
 
-def _tolerates_forever(tolerated: Any, taint: DeviceTaint) -> bool:
-    """True if a toleration names the effect, the taint, and no limit of time."""
-    return tolerated.toleration_seconds is None and _tolerates(tolerated, taint)
+def _tolerates_forever(toleration: Any, taint: DeviceTaint) -> bool:
+    """Return whether a toleration names the effect, the taint, and no limit of time."""
+    return toleration.toleration_seconds is None and _tolerates(toleration, taint)
 
 
-def _tolerates(tolerated: Any, taint: DeviceTaint) -> bool:
-    """True if a toleration names the effect and the taint."""
-    if tolerated.effect != _EVICTING_EFFECT:
+def _tolerates(toleration: Any, taint: DeviceTaint) -> bool:
+    """Return whether a toleration names the effect and the taint."""
+    if toleration.effect != _EVICTING_EFFECT:
         return False
-    if tolerated.operator == "Exists":
-        return tolerated.key in (None, "", taint.key)
-    return tolerated.key == taint.key and (tolerated.value or "") == taint.value
+    if toleration.operator == "Exists":
+        return toleration.key in (None, "", taint.key)
+    return toleration.key == taint.key and (toleration.value or "") == taint.value
 
 
 def toleration_for(taint: Mapping[str, Any]) -> dict[str, str]:
-    """The narrowest toleration of a node's taint."""
+    """Return the narrowest toleration of a node's taint."""
     return narrowest_toleration(
         str(taint.get("key") or ""), str(taint.get("value") or ""), str(taint.get("effect") or "")
     )
 
 
 def format_taint(taint: Mapping[str, Any]) -> str:
-    """A taint as kubectl writes it: ``key=value:Effect``."""
+    """Format a taint as kubectl does: ``key=value:Effect``."""
     value = str(taint.get("value") or "")
     return f"{taint.get('key')}{'=' + value if value else ''}:{taint.get('effect')}"
 
 
-def is_near_miss(written: Mapping[str, Any], key: str, value: str) -> bool:
-    """True if a toleration was meant for a taint: its key or its value differs by case or a letter."""
-    named, meant = str(written.get("key") or ""), str(written.get("value") or "")
-    if not named or (named != key and nearest(named, [key], 0.9) is None):
+def is_near_miss(toleration: Mapping[str, Any], key: str, value: str) -> bool:
+    """Return whether a toleration was meant for a taint: key or value differ by case or a
+    letter.
+    """
+    toleration_key, toleration_value = (
+        str(toleration.get("key") or ""),
+        str(toleration.get("value") or ""),
+    )
+    if not toleration_key or (
+        toleration_key != key and nearest(toleration_key, [key], 0.9) is None
+    ):
         return False
-    if written.get("operator") == "Exists":
-        return named != key
-    near = meant == value or (bool(meant) and nearest(meant, [value], 0.8) is not None)
-    return near and (named, meant) != (key, value)
+    if toleration.get("operator") == "Exists":
+        return toleration_key != key
+    is_near = toleration_value == value or (
+        bool(toleration_value) and nearest(toleration_value, [value], 0.8) is not None
+    )
+    return is_near and (toleration_key, toleration_value) != (key, value)
 
 
-def correct_toleration(written: Mapping[str, Any], tolerated: Mapping[str, str]) -> dict[str, Any]:
-    """A toleration that was meant for a taint, made to tolerate it as ``tolerated`` does."""
-    if written.get("operator") == "Exists":
+def correct_toleration(
+    toleration: Mapping[str, Any], narrowest: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return a toleration that was meant for a taint, corrected after ``narrowest``."""
+    if toleration.get("operator") == "Exists":
         return {
-            **written,
-            "key": tolerated["key"],
-            **({"effect": tolerated["effect"]} if "effect" in written else {}),
+            **toleration,
+            "key": narrowest["key"],
+            **({"effect": narrowest["effect"]} if "effect" in toleration else {}),
         }
-    return {**written, **tolerated}
+    return {**toleration, **narrowest}
