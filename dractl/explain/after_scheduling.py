@@ -16,7 +16,7 @@ from dractl.cluster.devices import allocated_device_id
 from dractl.cluster.kubelet import ContainerStatus, Event, KubeletReport
 from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice
-from dractl.explain.fixes.tolerations import evicting_taints, eviction_delay, is_tolerated
+from dractl.explain.fixes.tolerations import eviction_delay, is_tolerated, list_evicting_taints
 from dractl.explain.reasons import running
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.refusals import taint_text
@@ -526,7 +526,7 @@ def note_evicting_taints(
     claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]
 ) -> Iterator[str]:
     """Yield a note on a device whose taint makes the eviction controller end the placed pod."""
-    taints = evicting_taints(slices)
+    taints = list_evicting_taints(slices)
     for claim in claims if taints else ():
         allocation = claim.claim.status.allocation if claim.claim is not None else None
         if allocation is None:

@@ -25,9 +25,7 @@ _MIG_PROFILE = re.compile(r"(\d+)g\.(\d+)gb")
 _DEFAULT_LITERALS = {"int": "-1", "bool": "false", "string": "''", "version": "semver('0.0.0')"}
 _LIST_TYPES = ("bools", "ints", "strings", "versions")
 _MAX_SUBSTITUTES = 3  # other values that are tried for one literal
-_MAX_AMBIGUOUS_LENGTH = (
-    3  # letters and digits of a value that is too short to be the beginning of another
-)
+_MAX_AMBIGUOUS_LENGTH = 3  # letters and digits: shorter values begin too many others
 
 
 class Rewrite(Struct, frozen=True):
@@ -166,7 +164,7 @@ def _correct_case(text: str, present: Sequence[str]) -> Iterator[Rewrite]:
     for call in _string_calls(text):
         is_pattern = call.function == "matches" and not call.content.startswith("(?")
         if call.function in ("contains", "startsWith", "endsWith"):
-            for content in _other_cases(call.content, present):
+            for content in _find_cases(call.content, present):
                 yield Rewrite(
                     f"use {call.function}('{content}') instead of "
                     f"{call.function}('{call.content}')",
@@ -181,7 +179,7 @@ def _correct_case(text: str, present: Sequence[str]) -> Iterator[Rewrite]:
             )
 
 
-def _other_cases(content: str, present: Sequence[str]) -> Iterator[str]:
+def _find_cases(content: str, present: Sequence[str]) -> Iterator[str]:
     """Yield a substring as each of the values has it, where their case differs."""
     for value in present:
         start = value.lower().find(content.lower())
@@ -243,7 +241,9 @@ def _correct_driver(
     """Yield the text with the name of a driver that resembles the one in it."""
     drivers = {device.driver for device in lost}
     for literal in comparison.literals[:1]:
-        for driver in _intended_values(str(literal.value), sorted(drivers - {literal.value}), ""):
+        for driver in _find_intended_values(
+            str(literal.value), sorted(drivers - {literal.value}), ""
+        ):
             new_text = text[: literal.start] + _quote(driver, literal) + text[literal.end :]
             yield Rewrite(f"change driver {literal.value} to {driver}", new_text, corrects=True)
 
@@ -399,7 +399,7 @@ def _correct_equality(
         new_text = f"{text[: comparison.start]}{literal.text} in {text[lookup.start : lookup.end]}{text[comparison.end :]}"
         yield Rewrite(f"look for {literal.text} in the list {lookup.name}", new_text, corrects=True)
         return
-    intended = _intended_values(str(literal.value), list(dict.fromkeys(present)), kind)
+    intended = _find_intended_values(str(literal.value), list(dict.fromkeys(present)), kind)
     substitutes = _substitutes(str(literal.value), present)
     nearest_value = nearest(str(literal.value), present, 0.8)
     for position, value in enumerate(
@@ -452,7 +452,7 @@ def _correct_list(
     intended = dict.fromkeys(
         value
         for literal in comparison.literals
-        for value in _intended_values(str(literal.value), distinct_values, kind)
+        for value in _find_intended_values(str(literal.value), distinct_values, kind)
     )
     if intended:
         values = [_format_literal(value, kind, comparison.literals[0]) for value in intended]
@@ -490,7 +490,7 @@ def _inclusive(operator: str) -> str:
     return ">=" if ">" in operator else "<="
 
 
-def _intended_values(literal: str, values: Sequence[str], kind: str | None) -> list[str]:
+def _find_intended_values(literal: str, values: Sequence[str], kind: str | None) -> list[str]:
     """Return the values that a literal was meant to be.
 
     They are alike but for case and punctuation, made of the same words, contain the literal, or are

@@ -1,8 +1,10 @@
-"""Fixes outside DRA: the node that a filter refuses, and the pod's wishes about nodes."""
+"""Fixes outside DRA: nodes that a filter refuses, and what the pod wants of nodes."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
+
+from msgspec import Struct
 
 from dractl.cluster.changes import Create, Patch, parse_target, pointer
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
@@ -17,7 +19,7 @@ from dractl.explain.fixes.candidates import (
     fix_once_for,
     order_parts,
 )
-from dractl.explain.fixes.edits import Operation, append, drop, put, remove, replace
+from dractl.explain.fixes.edits import Operation, Path, append, drop, put, remove, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.tolerations import (
     correct_toleration,
@@ -31,6 +33,7 @@ from dractl.explain.reasons.nodes import NoNodes
 from dractl.explain.reasons.passing_taints import passing
 from dractl.explain.reasons.pools import SliceNodeMismatch
 from dractl.explain.reasons.scheduling import PlacedByHand
+from dractl.model import Quantity
 from dractl.model.nearest import nearest
 from dractl.objects import Raw
 from dractl.scheduler.node_constraints import is_tolerated
@@ -39,8 +42,8 @@ from dractl.scheduler.verdict import NodeVerdict
 from dractl.views import Node, Pod
 from dractl.views.amounts import init_container_request, pod_requests, quantity
 
-_MAX_TRIALS = 6
-_MAX_NAMED_NODES = 3  # nodes
+_MAX_TRIALS = 6  # rejected nodes, and pods on one of them, for which fixes are made
+_MAX_NAMED_NODES = 3  # in an effect
 _NODE_LABEL_DOMAINS = (
     "kubernetes.io",
     "topology.kubernetes.io",
@@ -64,36 +67,43 @@ _SPREAD_CONSTRAINTS = ("spec", "topologySpreadConstraints")
 
 @fix_once_for(Cause)
 def open_refused_nodes(problem: FixProblem) -> Iterator[Candidate]:
-    """Changes that make a refused node acceptable; nodes where DRA would fit come first."""
+    """Make nodes accept the pod that a filter refuses; nodes whose devices would do come first."""
     refused = [(v, v.rejection) for v in problem.case.attempt.nodes if v.rejection is not None]
-    refused.sort(key=lambda item: (not item[0].allocates, bool(item[0].unusable_claims)))
-    for verdict, rejection in refused[:_MAX_TRIALS]:
-        every = (
-            problem.scheduler.find_rejections(problem.case.pod, verdict.name)
-            if problem.pod is not None
-            else ()
-        )
-        # Uncordoning removes the taint of a cordon, too.
-        alone = any(each.plugin == "NodeUnschedulable" for each in every) and all(
-            text_at(taint, "key") == _CORDON_TAINT for taint in _blocking_taints(problem, verdict)
-        )
-        needed = [each for each in every if not (alone and each.plugin == "TaintToleration")]
-        found = [_make_candidates(problem, verdict, each) for each in needed or (rejection,)]
-        if len(found) == 1:
-            yield from found[0]
-        elif all(found):
-            yield combine(order_parts(min(those, key=lambda c: c.size) for those in found))
+    refused.sort(key=lambda pair: (not pair[0].allocates, bool(pair[0].unusable_claims)))
+    for verdict, first_rejection in refused[:_MAX_TRIALS]:
+        rejections = _rejections_to_fix(problem, verdict) or [first_rejection]
+        choices = [_make_candidates(problem, verdict, each) for each in rejections]
+        if len(choices) == 1:
+            yield from choices[0]
+        elif all(choices):
+            smallest = (min(candidates, key=lambda c: c.size) for candidates in choices)
+            yield combine(order_parts(smallest))
+
+
+def _rejections_to_fix(problem: FixProblem, verdict: NodeVerdict) -> list[Rejection]:
+    """Return all rejections of a node, of which each needs a fix of its own."""
+    if problem.pod is None:
+        return []
+    rejections = problem.scheduler.find_rejections(problem.case.pod, verdict.name)
+    # Uncordoning removes the taint of a cordon, too.
+    is_cordoned = any(each.plugin == "NodeUnschedulable" for each in rejections)
+    if is_cordoned and all(
+        text_at(taint, "key") == _CORDON_TAINT for taint in _list_blocking_taints(problem, verdict)
+    ):
+        return [each for each in rejections if each.plugin != "TaintToleration"]
+    return list(rejections)
 
 
 def _make_candidates(
     problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
 ) -> list[Candidate]:
+    """Return the candidates of the maker for the filter that rejected the node."""
     maker = _MAKERS.get(rejection.plugin)
     return list(maker(problem, verdict, rejection)) if maker is not None else []
 
 
-def _blocking_taints(problem: FixProblem, verdict: NodeVerdict) -> list[Raw]:
-    """The taints of a node that keep the pod away."""
+def _list_blocking_taints(problem: FixProblem, verdict: NodeVerdict) -> list[Raw]:
+    """Return the taints of a node that keep the pod away."""
     tolerations = Pod(problem.question.value).tolerations
     taints = zip(maps_at(verdict.node.spec, "taints"), verdict.node.taints, strict=True)
     return [
@@ -108,6 +118,7 @@ def _node_patch(verdict: NodeVerdict, *operations: Operation) -> Patch:
 
 
 def _uncordon(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+    """Uncordon a node, with the taint of its cordon."""
     operations = [remove("spec", "unschedulable")]
     taints = maps_at(verdict.node.spec, "taints")
     remaining = [t for t in taints if text_at(t, "key") != _CORDON_TAINT]
@@ -125,7 +136,9 @@ def _uncordon(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterat
 
 
 def _name_similar_nodes(problem: FixProblem, verdict: NodeVerdict) -> str:
-    """The other nodes on which DRA would fit, and which the same filter refuses with the same words."""
+    """Name the other nodes whose devices would do and that the same filter rejects in the same
+    words.
+    """
     similar_nodes = [
         other.name
         for other in problem.case.attempt.nodes
@@ -150,70 +163,110 @@ def _set_taints(remaining: list[Raw]) -> Operation:
 
 
 def _untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
-    taints = maps_at(verdict.node.spec, "taints")
-    cordoned = bool(at(verdict.node.spec, "unschedulable"))
-    bad = [
-        t
-        for t in _blocking_taints(problem, verdict)
-        if not (cordoned and text_at(t, "key") == _CORDON_TAINT)
+    """Tolerate the taints of a node, or remove them: a controller's when their cause is gone."""
+    is_cordoned = bool(at(verdict.node.spec, "unschedulable"))
+    taints = [
+        taint
+        for taint in _list_blocking_taints(problem, verdict)
+        if not (is_cordoned and text_at(taint, "key") == _CORDON_TAINT)
     ]
-    found = [passing(text_at(t, "key")) for t in bad]
-    if any(controller is not None and controller.leaving for controller in found):
+    controllers = [passing(text_at(taint, "key")) for taint in taints]
+    if any(controller is not None and controller.leaving for controller in controllers):
         return  # the node goes away
-    own = [t for t, controller in zip(bad, found, strict=True) if controller is None]
-    names = ", ".join(map(format_taint, bad))
-    if problem.pod is not None and own and len(own) == len(bad):
-        keys = ", ".join(text_at(t, "key") for t in own)
-        for index, written in enumerate(maps_at(problem.question.value, "spec", "tolerations")):
-            if len(own) == 1 and is_near_miss(
-                written, text_at(own[0], "key"), text_at(own[0], "value")
-            ):
-                change = replace(
-                    ("spec", "tolerations", index),
-                    correct_toleration(written, toleration_for(own[0])),
-                )
-                meant = "=".join(filter(None, (text_at(written, "key"), text_at(written, "value"))))
-                yield Candidate(
-                    f"change the pod's toleration of {meant} to {names}",
-                    (problem.patch(change),),
-                    FixSlot(Topic.TOLERATION, keys),
-                    Preference.CORRECT,
-                )
-        operations = append(
-            problem.question.value, ("spec", "tolerations"), [toleration_for(t) for t in own]
-        )
-        machine = verdict.node.labels.get(_ARCH_LABEL)
-        foreign = machine is not None and any(text_at(t, "key") == _ARCH_LABEL for t in own)
-        yield Candidate(
-            f"tolerate taint {names}" if foreign else f"add a toleration for {names} to the pod",
-            (problem.patch(*operations),),
-            FixSlot(Topic.TOLERATION, keys),
-            Preference.CLUSTER if foreign else Preference.ADMIT,
-            effect=_IMAGE_EFFECT.format(machine) if foreign else "",
-        )
-        if foreign:
-            return  # nobody takes from a node what keeps images for other machines away
-    left = [t for t in taints if t not in bad]
-    untainted = (_node_patch(verdict, _set_taints(left)),)
-    slot = FixSlot(Topic.NODE, f"taint {names}")
-    also = _name_similar_nodes(problem, verdict)
-    if len(own) < len(bad):  # controllers remove their own taints when the cause is gone
-        dead = any(text_at(t, "key") in _NOT_READY_TAINTS for t in bad)
-        title = f"wait until {verdict.name} is {'back' if dead else 'ready'}: {names} goes away"
-        said = _kubelet_message(verdict.node)
-        look = f"see kubectl describe node {verdict.name}, and its kubelet" + (
-            f", which says: {said}" if said else ""
-        )
-        effect = "; ".join(filter(None, (look, also)))
-        yield Candidate(title, (), slot, Preference.RESTORE, effect=effect, consequences=untainted)
+    is_lasting = all(controller is None for controller in controllers)
+    if problem.pod is not None and taints and is_lasting:
+        yield from _tolerate_node_taints(problem, verdict, taints)
+        if _is_for_other_architecture(verdict, taints):
+            return  # nobody takes from a node what keeps images for other architectures away
+    remaining = [taint for taint in maps_at(verdict.node.spec, "taints") if taint not in taints]
+    untainted = (_node_patch(verdict, _set_taints(remaining)),)
+    if is_lasting:
+        yield _remove_taints(problem, verdict, taints, untainted)
     else:
-        title = f"remove taint {names} from {verdict.name}"
-        effect = "; ".join(filter(None, ("for every pod", also)))
-        yield Candidate(title, untainted, slot, Preference.POLICY, effect=effect)
+        yield _await_node(problem, verdict, taints, untainted)
+
+
+def _is_for_other_architecture(verdict: NodeVerdict, taints: Sequence[Raw]) -> bool:
+    return verdict.node.labels.get(_ARCH_LABEL) is not None and any(
+        text_at(taint, "key") == _ARCH_LABEL for taint in taints
+    )
+
+
+def _tolerate_node_taints(
+    problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Raw]
+) -> Iterator[Candidate]:
+    """Correct the pod's toleration that was meant for the only taint, or tolerate all of them."""
+    names = ", ".join(map(format_taint, taints))
+    slot = FixSlot(Topic.TOLERATION, ", ".join(text_at(taint, "key") for taint in taints))
+    tolerations = maps_at(problem.question.value, "spec", "tolerations")
+    for index, toleration in enumerate(tolerations if len(taints) == 1 else ()):
+        (taint,) = taints
+        key, value = text_at(toleration, "key"), text_at(toleration, "value")
+        if is_near_miss(toleration, text_at(taint, "key"), text_at(taint, "value")):
+            corrected = correct_toleration(toleration, toleration_for(taint))
+            yield Candidate(
+                f"change the pod's toleration of {'='.join(filter(None, (key, value)))} to {names}",
+                (problem.patch(replace(("spec", "tolerations", index), corrected)),),
+                slot,
+                Preference.CORRECT,
+            )
+    operations = append(
+        problem.question.value, ("spec", "tolerations"), list(map(toleration_for, taints))
+    )
+    if _is_for_other_architecture(verdict, taints):
+        yield Candidate(
+            f"tolerate taint {names}",
+            (problem.patch(*operations),),
+            slot,
+            Preference.CLUSTER,
+            effect=_IMAGE_EFFECT.format(verdict.node.labels[_ARCH_LABEL]),
+        )
+    else:
+        yield Candidate(
+            f"add a toleration for {names} to the pod",
+            (problem.patch(*operations),),
+            slot,
+            Preference.ADMIT,
+        )
+
+
+def _remove_taints(
+    problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Raw], untainted: tuple[Patch, ...]
+) -> Candidate:
+    names = ", ".join(map(format_taint, taints))
+    return Candidate(
+        f"remove taint {names} from {verdict.name}",
+        untainted,
+        FixSlot(Topic.NODE, f"taint {names}"),
+        Preference.POLICY,
+        effect="; ".join(filter(None, ("for every pod", _name_similar_nodes(problem, verdict)))),
+    )
+
+
+def _await_node(
+    problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Raw], untainted: tuple[Patch, ...]
+) -> Candidate:
+    """Wait for a node whose taints a controller removes when their cause is gone."""
+    names = ", ".join(map(format_taint, taints))
+    is_dead = any(text_at(taint, "key") in _NOT_READY_TAINTS for taint in taints)
+    hint = f"see kubectl describe node {verdict.name}, and its kubelet"
+    message = _kubelet_message(verdict.node)
+    if message:
+        hint += f", which says: {message}"
+    return Candidate(
+        f"wait until {verdict.name} is {'back' if is_dead else 'ready'}: {names} goes away",
+        (),
+        FixSlot(Topic.NODE, f"taint {names}"),
+        Preference.RESTORE,
+        effect="; ".join(filter(None, (hint, _name_similar_nodes(problem, verdict)))),
+        consequences=untainted,
+    )
 
 
 def _kubelet_message(node: Node) -> str:
-    """The message of the condition that a node is not ready; empty for nodes that are, and from other controllers."""
+    """Return the message of a node's condition that it is not ready; empty if it is ready, or
+    unknown.
+    """
     ready = node.condition("Ready")
     return ready.message if ready.status == "False" else ""
 
@@ -221,34 +274,26 @@ def _kubelet_message(node: Node) -> str:
 def _fix_node_affinity(
     problem: FixProblem, verdict: NodeVerdict, _: Rejection
 ) -> Iterator[Candidate]:
+    """Correct or remove what the pod wants of a node's labels, or label the node."""
     labels = verdict.node.labels
-    spec = map_at(problem.question.value, "spec")
-    unmet_labels = {k: v for k, v in map_at(spec, "nodeSelector").items() if labels.get(k) != v}
+    selector = map_at(problem.question.value, "spec", "nodeSelector")
+    unmet_labels = {key: value for key, value in selector.items() if labels.get(key) != value}
     terms = maps_at(problem.question.value, *_REQUIRED_AFFINITY, "nodeSelectorTerms")
     required = Pod(problem.question.value).node_affinity
     affinity_fails = bool(terms) and required is not None and not verdict.node.matches(required)
-    runtime_class = (
-        text_at(spec, "runtimeClassName")
-        if unmet_labels and _comes_from_runtime_class(problem, unmet_labels)
-        else ""
-    )
+    failing_terms = terms if affinity_fails else []
+    runtime_class = _runtime_class_that_adds(problem, unmet_labels)
     if problem.pod is not None and not runtime_class:
-        yield from _correct_labels(problem, verdict, unmet_labels, terms if affinity_fails else [])
-        yield from _remove_node_affinity(
-            problem, unmet_labels, affinity_fails, str(labels.get(_ARCH_LABEL) or "")
-        )
+        yield from _correct_labels(problem, verdict, unmet_labels, failing_terms)
+        architecture = str(labels.get(_ARCH_LABEL) or "")
+        yield from _remove_node_affinity(problem, unmet_labels, affinity_fails, architecture)
     elif problem.pod is not None:
         yield from _remove_runtime_class(problem, unmet_labels)
-    missing_labels = dict(unmet_labels)
-    if affinity_fails and terms:
-        for expression in maps_at(terms[0], "matchExpressions"):
-            values = list_at(expression, "values")
-            if expression.get("operator") in ("In", "Exists"):
-                missing_labels[text_at(expression, "key")] = str(values[0]) if values else ""
+    missing_labels = {**unmet_labels, **_labels_that_match(failing_terms)}
     # A label that the node has with another value says what the node is: nobody relabels it.
     if missing_labels and not any(_describes_node(k) or k in labels for k in missing_labels):
         yield Candidate(
-            f"label {verdict.name} with {', '.join(f'{k}={v}' for k, v in missing_labels.items())}",
+            f"label {verdict.name} with {_format_labels(missing_labels)}",
             (label_node(verdict, missing_labels),),
             FixSlot(Topic.LABEL),
             Preference.ADMIT if runtime_class else Preference.POLICY,
@@ -258,28 +303,51 @@ def _fix_node_affinity(
         )
 
 
-def _comes_from_runtime_class(problem: FixProblem, unmet_labels: Mapping[str, Any]) -> bool:
-    """True if the pod's RuntimeClass may have added a nodeSelector (kubernetes plugin/pkg/admission/runtimeclass): what
-    the user wrote, where that is known, lacks it."""
-    spec = map_at(problem.question.value, "spec")
-    if not text_at(spec, "runtimeClassName"):
-        return False
-    last_applied = text_at(problem.question.value, "metadata", "annotations", _LAST_APPLIED)
+def _labels_that_match(terms: Sequence[Raw]) -> dict[str, str]:
+    """Return labels for which the first of the terms is true, as far as it wants labels."""
+    labels = {}
+    for expression in maps_at(terms[0], "matchExpressions") if terms else ():
+        values = list_at(expression, "values")
+        if expression.get("operator") in ("In", "Exists"):
+            labels[text_at(expression, "key")] = str(values[0]) if values else ""
+    return labels
+
+
+def _format_labels(labels: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in labels.items())
+
+
+def _runtime_class_that_adds(problem: FixProblem, unmet_labels: Mapping[str, Any]) -> str:
+    """Return the pod's RuntimeClass if it may have added the labels to the pod's nodeSelector.
+
+    It did if the manifest that the user wrote lacks them, or is not known (kubernetes
+    plugin/pkg/admission/runtimeclass). Empty if it did not.
+    """
+    runtime_class = text_at(problem.question.value, "spec", "runtimeClassName")
+    if not runtime_class or not unmet_labels:
+        return ""
+    authored_selector = _find_authored_selector(problem)
+    is_authored = any(key in authored_selector for key in unmet_labels)
+    return "" if is_authored else runtime_class
+
+
+def _find_authored_selector(problem: FixProblem) -> Mapping[str, Any]:
+    """Return the nodeSelector of the workload, or of the manifest that ``kubectl apply`` kept."""
     owner = workload_target(problem.pod, problem.question.key[0])
-    template = problem.state.get(*parse_target(owner)) if owner is not None else None
-    authored_selector = map_at(template, "spec", "template", "spec", "nodeSelector")
-    if template is None and last_applied:
-        try:
-            authored_selector = map_at(json.loads(last_applied), "spec", "nodeSelector")
-        except ValueError:
-            return True
-    return not any(key in authored_selector for key in unmet_labels)
+    workload = problem.state.get(*parse_target(owner)) if owner is not None else None
+    if workload is not None:
+        return map_at(workload, "spec", "template", "spec", "nodeSelector")
+    last_applied = text_at(problem.question.value, "metadata", "annotations", _LAST_APPLIED)
+    try:
+        return map_at(json.loads(last_applied or "{}"), "spec", "nodeSelector")
+    except ValueError:
+        return {}
 
 
 def _remove_runtime_class(
     problem: FixProblem, unmet_labels: Mapping[str, Any]
 ) -> Iterator[Candidate]:
-    """The pod without its RuntimeClass and the nodeSelector that this has added to it."""
+    """Remove the pod's RuntimeClass, and the nodeSelector that this has added to it."""
     class_removal = remove("spec", "runtimeClassName")
     removal = problem.patch(
         class_removal, *(remove("spec", "nodeSelector", key) for key in unmet_labels)
@@ -297,68 +365,105 @@ def _remove_runtime_class(
 
 
 def _correct_labels(
-    problem: FixProblem, verdict: NodeVerdict, wrong: Mapping[str, Any], terms: list[Raw]
+    problem: FixProblem, verdict: NodeVerdict, unmet_labels: Mapping[str, Any], terms: list[Raw]
 ) -> Iterator[Candidate]:
-    """The value, or the key, that nodes have, where a nodeSelector or a node affinity has a typing error: what no node
-    has."""
-    labels = verdict.node.labels
-    there = {
-        entry
-        for node in problem.state.objects("Node").values()
-        for key, text in map_at(node, "metadata", "labels").items()
-        for entry in (key, (key, text))
-    }
-    for key, value in wrong.items():
-        if (key, value) in there:
-            continue
-        path = ("spec", "nodeSelector")
-        right = nearest(str(value), [str(labels[key])], 0.75) if key in labels else None
-        other = _find_intended_key(key, [str(value)], labels) if key not in there else None
-        if (
-            right is not None
-            and not _differs_in_digits(str(value), right)
-            and not _differs_in_zone(key, str(value), right)
-        ):
-            changed = problem.patch(replace((*path, key), right))
-            yield _label_correction(f"change nodeSelector {key}={value} to {right}", changed, key)
-        elif other is not None:
-            renamed = problem.patch(
-                remove(*path, key), {"op": "add", "path": pointer(*path, other), "value": value}
-            )
-            yield _label_correction(f"change nodeSelector {key} to {other}", renamed, key)
+    """Correct keys and values of a nodeSelector or node affinity that no node has."""
+    labels = _ClusterLabels.from_cluster(problem, verdict)
+    for key, value in unmet_labels.items():
+        yield from _correct_selector(problem, labels, key, value)
     for t, term in enumerate(terms):
         for e, expression in enumerate(maps_at(term, "matchExpressions")):
-            key, values = (
-                text_at(expression, "key"),
-                [str(v) for v in list_at(expression, "values")],
-            )
-            if expression.get("operator") != "In" or labels.get(key) in values:
-                continue
-            where = (*_REQUIRED_AFFINITY, "nodeSelectorTerms", t, "matchExpressions", e)
-            other = _find_intended_key(key, values, labels) if key not in there else None
-            if other is not None:
-                renamed = problem.patch(replace((*where, "key"), other))
-                yield _label_correction(f"change node affinity {key} to {other}", renamed, key)
-            if key not in labels:
-                continue
-            here = str(labels[key])
-            typed = [v for v in values if (key, v) not in there and not _differs_in_digits(v, here)]
-            typed = [v for v in typed if not _differs_in_zone(key, v, here)]
-            near = [v for v in typed if nearest(v, [here], 0.75)]
-            if near:
-                replaced = replace(
-                    (*where, "values"), [labels[key] if v in near else v for v in values]
-                )
-                yield _label_correction(
-                    f"change node affinity {key}={near[0]} to {labels[key]}",
-                    problem.patch(replaced),
-                    key,
-                )
+            path = (*_REQUIRED_AFFINITY, "nodeSelectorTerms", t, "matchExpressions", e)
+            yield from _correct_expression(problem, labels, expression, path)
+
+
+class _ClusterLabels(Struct, frozen=True):
+    """The labels of one node, beside the labels of all nodes."""
+
+    of_node: Mapping[str, Any]
+    """The labels of the node that is to accept the pod."""
+
+    keys: frozenset[str]
+    """The keys that some node has."""
+
+    entries: frozenset[tuple[str, Any]]
+    """The keys and values that some node has."""
+
+    @classmethod
+    def from_cluster(cls, problem: FixProblem, verdict: NodeVerdict) -> Self:
+        """Collect the labels of a node and of all nodes of the cluster."""
+        entries = frozenset(
+            label
+            for node in problem.state.objects("Node").values()
+            for label in map_at(node, "metadata", "labels").items()
+        )
+        return cls(verdict.node.labels, frozenset(key for key, _ in entries), entries)
+
+    def correct_value(self, key: str, value: str) -> str | None:
+        """Return the node's value of a label, if ``value`` is a typing error for it."""
+        if key not in self.of_node:
+            return None
+        node_value = str(self.of_node[key])
+        differs = _differs_in_digits(value, node_value) or _differs_in_zone(key, value, node_value)
+        return None if differs else nearest(value, [node_value], 0.75)
+
+    def correct_key(self, key: str, values: Sequence[str]) -> str | None:
+        """Return the node's label for which a key stands that no node has."""
+        return None if key in self.keys else _find_intended_key(key, values, self.of_node)
+
+
+def _correct_selector(
+    problem: FixProblem, labels: _ClusterLabels, key: str, value: Any
+) -> Iterator[Candidate]:
+    """Correct one label of the nodeSelector that no node has."""
+    if (key, value) in labels.entries:
+        return
+    path = ("spec", "nodeSelector")
+    correct_value = labels.correct_value(key, str(value))
+    correct_key = labels.correct_key(key, [str(value)])
+    if correct_value is not None:
+        patch = problem.patch(replace((*path, key), correct_value))
+        title = f"change nodeSelector {key}={value} to {correct_value}"
+        yield _label_correction(title, patch, key)
+    elif correct_key is not None:
+        addition = {"op": "add", "path": pointer(*path, correct_key), "value": value}
+        patch = problem.patch(remove(*path, key), addition)
+        yield _label_correction(f"change nodeSelector {key} to {correct_key}", patch, key)
+
+
+def _correct_expression(
+    problem: FixProblem, labels: _ClusterLabels, expression: Raw, path: Path
+) -> Iterator[Candidate]:
+    """Correct the key, or the values, of one expression of the node affinity."""
+    key = text_at(expression, "key")
+    values = [str(value) for value in list_at(expression, "values")]
+    node_value = labels.of_node.get(key)
+    if expression.get("operator") != "In" or node_value in values:
+        return
+    correct_key = labels.correct_key(key, values)
+    if correct_key is not None:
+        patch = problem.patch(replace((*path, "key"), correct_key))
+        yield _label_correction(f"change node affinity {key} to {correct_key}", patch, key)
+    misspelt = [
+        value
+        for value in values
+        if (key, value) not in labels.entries and labels.correct_value(key, value) is not None
+    ]
+    if misspelt:
+        corrected = [node_value if value in misspelt else value for value in values]
+        yield _label_correction(
+            f"change node affinity {key}={misspelt[0]} to {node_value}",
+            problem.patch(replace((*path, "values"), corrected)),
+            key,
+        )
 
 
 def _find_intended_key(key: str, values: Sequence[str], labels: Mapping[str, Any]) -> str | None:
-    """The label of a node that a key stands for which no node has: a typing error, the same name in another domain
-    (``failure-domain.beta.kubernetes.io/zone``), or the only label with such a value."""
+    """Return the label of a node for which a key stands that no node has.
+
+    It is a typing error, the same name in another domain
+    (``failure-domain.beta.kubernetes.io/zone``), or the only label with such a value.
+    """
     candidates = [
         label for label, value in labels.items() if value in values and label != _HOSTNAME_LABEL
     ]
@@ -373,8 +478,10 @@ def _find_intended_key(key: str, values: Sequence[str], labels: Mapping[str, Any
 
 
 def _differs_in_zone(key: str, value: str, other: str) -> bool:
-    """True for zones and regions that differ in their last letter: ``us-east-1a`` is not a typing error for
-    ``us-east-1c``."""
+    """Return whether zones or regions differ in their last letter.
+
+    ``us-east-1a`` is not a typing error for ``us-east-1c``.
+    """
     differs_at_end = (
         value[:-1].lower() == other[:-1].lower() and value[-1:].lower() != other[-1:].lower()
     )
@@ -382,7 +489,9 @@ def _differs_in_zone(key: str, value: str, other: str) -> bool:
 
 
 def _differs_in_digits(value: str, other: object) -> bool:
-    """True if two names differ in digits only: ``gpu-1`` is not a typing error for ``gpu-2``."""
+    """Return whether two names differ in digits only: ``gpu-1`` is not a typing error for
+    ``gpu-2``.
+    """
     digits = str.maketrans("0123456789", "0000000000")
     return value.translate(digits) == str(other).translate(digits)
 
@@ -396,6 +505,10 @@ def _label_correction(title: str, patch: Patch, key: str) -> Candidate:
 def _remove_node_affinity(
     problem: FixProblem, unmet_labels: Mapping[str, Any], affinity_fails: bool, architecture: str
 ) -> Iterator[Candidate]:
+    """Remove the part of nodeSelector and node affinity that the node does not satisfy.
+
+    An architecture is changed instead: images are built for one.
+    """
     selector = map_at(problem.question.value, "spec", "nodeSelector")
     if (
         _ARCH_LABEL in unmet_labels
@@ -433,8 +546,11 @@ def _remove_node_affinity(
 
 
 def _describes_node(key: str) -> bool:
-    """True if a label is set by the kubelet or the cloud and describes the node: nobody changes it
-    (k8s.io/api core/v1 well_known_labels.go)."""
+    """Return whether a label is set by the kubelet or the cloud and describes the node: nobody
+    changes it.
+
+    The labels are in k8s.io/api core/v1 well_known_labels.go.
+    """
     domain, _, name = key.rpartition("/")
     return domain in _NODE_LABEL_DOMAINS or (
         domain.endswith("kubernetes.io") and name in ("os", "arch", "instance-type")
@@ -442,7 +558,7 @@ def _describes_node(key: str) -> bool:
 
 
 def label_node(verdict: NodeVerdict, labels: Mapping[str, str]) -> Patch:
-    """A patch that sets labels of a node."""
+    """Return a patch that sets labels of a node."""
     return _node_patch(
         verdict, *(put(verdict.node.raw, ("metadata", "labels", k), v) for k, v in labels.items())
     )
@@ -451,6 +567,7 @@ def label_node(verdict: NodeVerdict, labels: Mapping[str, str]) -> Patch:
 def _free_host_ports(
     problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
 ) -> Iterator[Candidate]:
+    """Remove the pod's host ports, or end the pods that use them."""
     operations = [
         drop(problem.question.value, ("spec", "containers", c, "ports", p, "hostPort"))
         for c, container in enumerate(maps_at(problem.question.value, "spec", "containers"))
@@ -475,6 +592,7 @@ def _free_host_ports(
 def _end_pods(
     problem: FixProblem, verdict: NodeVerdict, pods: tuple[str, ...]
 ) -> Iterator[Candidate]:
+    """End one of the pods that keep the pod from a node."""
     for position, pod in enumerate(pods[:_MAX_TRIALS]):
         ending = problem.owners.plan_ending([pod])
         if ending is not None:
@@ -492,6 +610,7 @@ def _end_pods(
 def _free_resource(
     problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
 ) -> Iterator[Candidate]:
+    """Lower the pod's request for a resource, or end the pods on the node that use most of it."""
     neighbours = [
         pod
         for pod in problem.state.objects("Pod").values()
@@ -510,7 +629,9 @@ def _free_resource(
 
 
 def _remove_hugepages(problem: FixProblem, resource: str) -> Candidate:
-    """The containers without huge pages, which no pod needs to run and the node has not set aside."""
+    """Remove huge pages from the containers: no pod needs them to run, and the node has none set
+    aside.
+    """
     operations = tuple(
         drop(problem.question.value, ("spec", "containers", c, "resources", field, resource))
         for c, container in enumerate(maps_at(problem.question.value, "spec", "containers"))
@@ -529,28 +650,14 @@ def _remove_hugepages(problem: FixProblem, resource: str) -> Candidate:
 def _lower_request(
     problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
 ) -> Iterator[Candidate]:
-    """The largest request of a container cut to what is free on the node."""
+    """Lower the largest request of a container to what is free on the node."""
     resource = rejection.resource or ""
-    if problem.pod is None or rejection.free is None or rejection.want is None:
+    request = _find_deciding_request(problem, resource)
+    if problem.pod is None or rejection.free is None or rejection.want is None or request is None:
         return
-    spec = map_at(problem.question.value, "spec")
-    init_container = init_container_request(spec, resource)
-    kind = "containers" if init_container is None else "initContainers"
-    containers = maps_at(spec, kind)
-    amounts = [
-        quantity(at(container, "resources", "requests", resource) or 0) for container in containers
-    ]
-    if not amounts:
-        return
-    index = max(range(len(amounts)), key=lambda i: amounts[i].milli_value())
-    path: tuple[str | int, ...] = ("spec", kind, index, "resources")
-    current, pod_amount = amounts[index], at(spec, "resources", "requests", resource)
-    if (
-        pod_amount is not None
-    ):  # what the pod asks for as a whole counts, whatever its containers ask for
-        path, current, init_container = ("spec", "resources"), quantity(pod_amount), None
     try:
-        remaining = current - (quantity(rejection.want) - quantity(rejection.free))
+        excess = quantity(rejection.want) - quantity(rejection.free)
+        remaining = request.amount - excess
     except OverflowError:  # amounts too far apart for one number, 1e9999 and 1n
         return
     allocatable = map_at(verdict.node.status, "allocatable").get(resource)
@@ -559,31 +666,69 @@ def _lower_request(
     if remaining.sign() <= 0:
         return
     fields = ["requests"]
-    if at(problem.question.value, *path, "limits", resource) is not None and "/" in resource:
-        fields.append("limits")
-    operations = tuple(replace((*path, field, resource), str(remaining)) for field in fields)
+    if at(problem.question.value, *request.path, "limits", resource) is not None:
+        fields += ["limits"] if "/" in resource else []
+    operations = (replace((*request.path, f, resource), str(remaining)) for f in fields)
     is_default = any(
-        isinstance(container, AddedByAdmission) and container.what.startswith(f"{resource} ")
-        for container in problem.causes
+        isinstance(cause, AddedByAdmission) and cause.what.startswith(f"{resource} ")
+        for cause in problem.causes
     )
-    owner = (
-        "the pod's request"
-        if init_container is None
-        else f"the request of init container {init_container[0]}"
-    )
-    title = f"lower {owner} for {resource} from {current} to {remaining}"
+    title = f"lower {request.owner} for {resource} from {request.amount} to {remaining}"
     yield Candidate(
         f"set the pod's request for {resource} to {remaining}" if is_default else title,
         (problem.patch(*operations),),
         FixSlot(Topic.AMOUNT, resource),
         Preference.LESS,
-        effect=f"it names none, and a LimitRange makes that {amounts[index]}" if is_default else "",
+        effect=f"it names none, and a LimitRange makes that {request.container_amount}"
+        if is_default
+        else "",
     )
+
+
+class _DecidingRequest(Struct, frozen=True):
+    """The request that decides how much of a resource a pod needs."""
+
+    owner: str
+    """Whose request it is, in words."""
+
+    path: Path
+    """The ``resources`` that contain it."""
+
+    amount: Quantity
+    """The amount that it asks for."""
+
+    container_amount: Quantity
+    """The largest amount of a container."""
+
+
+def _find_deciding_request(problem: FixProblem, resource: str) -> _DecidingRequest | None:
+    """Return the request of the pod, of an init container, or of its most demanding container.
+
+    The request of the pod as a whole counts, whatever its containers ask for.
+    """
+    spec = map_at(problem.question.value, "spec")
+    init_container = init_container_request(spec, resource)
+    kind = "containers" if init_container is None else "initContainers"
+    containers = maps_at(spec, kind)
+    amounts = [quantity(at(c, "resources", "requests", resource) or 0) for c in containers]
+    if not amounts:
+        return None
+    index = max(range(len(amounts)), key=lambda i: amounts[i].milli_value())
+    pod_amount = at(spec, "resources", "requests", resource)
+    if pod_amount is not None:
+        path: Path = ("spec", "resources")
+        return _DecidingRequest("the pod's request", path, quantity(pod_amount), amounts[index])
+    owner = "the pod's request"
+    if init_container is not None:
+        owner = f"the request of init container {init_container[0]}"
+    path = ("spec", kind, index, "resources")
+    return _DecidingRequest(owner, path, amounts[index], amounts[index])
 
 
 def _relax_pod_affinity(
     problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
 ) -> Iterator[Candidate]:
+    """Correct or remove the pod's affinity to pods, or end the pods that it keeps away from."""
     affinity = map_at(problem.question.value, "spec", "affinity")
     strangers = {
         unmet.match_in_other_namespace
@@ -606,7 +751,7 @@ def _relax_pod_affinity(
 
 
 def _add_namespaces(problem: FixProblem, namespaces: set[str]) -> Iterator[Candidate]:
-    """A term of the required pod affinity with the namespaces of the pods that have its labels."""
+    """Add the namespaces of the pods with the labels of a required pod affinity to its terms."""
     path = ("spec", "affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     for index, term in enumerate(maps_at(problem.question.value, *path)):
         term_namespaces = [*map(str, list_at(term, "namespaces"))]
@@ -624,6 +769,7 @@ def _add_namespaces(problem: FixProblem, namespaces: set[str]) -> Iterator[Candi
 
 
 def _relax_spread(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+    """Lower the domains of the pod's topologySpreadConstraints, or make these a preference."""
     constraints = maps_at(problem.question.value, *_SPREAD_CONSTRAINTS)
     hard_indices = [
         i
@@ -654,14 +800,15 @@ def _relax_spread(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> I
 
 
 def _lower_min_domains(problem: FixProblem, constraints: Mapping[int, Raw]) -> Iterator[Candidate]:
-    """As many domains as there are, where a constraint wants more."""
+    """Lower ``minDomains`` to the number of domains that exist."""
     for index, constraint in constraints.items():
         key, wanted = text_at(constraint, "topologyKey"), constraint["minDomains"]
         nodes = problem.state.objects("Node").values()
         domains = {map_at(node, "metadata", "labels").get(key) for node in nodes} - {None}
         for count in range(min(wanted - 1, len(domains)), 0, -1):
             yield Candidate(
-                f"lower minDomains of the pod's topologySpreadConstraint over {key} from {wanted} to {count}",
+                f"lower minDomains of the pod's topologySpreadConstraint over {key} "
+                f"from {wanted} to {count}",
                 (problem.patch(replace((*_SPREAD_CONSTRAINTS, index, "minDomains"), count)),),
                 FixSlot(Topic.SPREAD),
                 Preference.LESS,
@@ -672,6 +819,7 @@ def _lower_min_domains(problem: FixProblem, constraints: Mapping[int, Raw]) -> I
 def _remove_node_name(
     problem: FixProblem, _verdict: NodeVerdict, _: Rejection
 ) -> Iterator[Candidate]:
+    """Remove ``nodeName``, and let the scheduler choose the node."""
     if problem.pod is not None:
         removal = problem.patch(remove("spec", "nodeName"))
         yield Candidate(
@@ -696,8 +844,10 @@ _MAKERS: dict[str, Callable[[FixProblem, NodeVerdict, Rejection], Iterator[Candi
 
 @fix_for(PlacedByHand)
 def choose_node(problem: FixProblem, cause: PlacedByHand) -> Iterator[Candidate]:
-    """The same node by a node selector instead of spec.nodeName, with which the scheduler does not see the pod; or any
-    node. Of a pod whose scheduler put it there neither helps."""
+    """Replace spec.nodeName, which bypasses the scheduler, by a node selector, or remove it.
+
+    Neither helps a pod whose own scheduler has chosen its node.
+    """
     if cause.scheduler:
         return
     name = cause.nodes[0]
@@ -724,7 +874,7 @@ def choose_node(problem: FixProblem, cause: PlacedByHand) -> Iterator[Candidate]
 
 @fix_for(SliceNodeMismatch)
 def label_for_slices(problem: FixProblem, cause: SliceNodeMismatch) -> Iterator[Candidate]:
-    """Labels that a slice's node selector wants."""
+    """Label nodes as a slice's node selector wants."""
     if cause.slice is not None:
         value = problem.state.get("ResourceSlice", ("", cause.slice))
         terms = maps_at(value, "spec", "nodeSelector", "nodeSelectorTerms")
@@ -746,7 +896,7 @@ def label_for_slices(problem: FixProblem, cause: SliceNodeMismatch) -> Iterator[
 
 @fix_once_for(NoNodes)
 def add_node(problem: FixProblem) -> Iterator[Candidate]:
-    """A node, where there is none; nothing of a cluster whose objects are not in the input."""
+    """Add a node to a cluster that has none, unless its objects are not in the input."""
     if not any(map(problem.state.has, ("ResourceSlice", "DeviceClass", "Namespace"))):
         return
     requests = pod_requests(map_at(problem.question.value, "spec"))

@@ -32,7 +32,7 @@ from dractl.explain.fixes.edits import remove
 from dractl.explain.fixes.outlook import Outlook, predict_outlook
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.steps import find_manual_edit, steps
-from dractl.explain.fixes.tolerations import evicting_taints, find_evicting_taint
+from dractl.explain.fixes.tolerations import find_evicting_taint, list_evicting_taints
 from dractl.explain.reasons.gangs import PodGroupMissing
 from dractl.explain.reasons.limits import ClassMissing
 from dractl.explain.reasons.scheduling import NoConsumer, PodDeleting, WouldFitNow
@@ -451,7 +451,7 @@ def _evictors(scheduler: Scheduler) -> Mapping[DeviceID, tuple[DeviceTaint, ...]
     """The devices that evict pods; looked for once in clusters with the same slices."""
     slices = scheduler.slices
     return scheduler.state.cache.from_sources(
-        "evicting", (slices,), lambda _: evicting_taints(slices)
+        "evicting", (slices,), lambda _: list_evicting_taints(slices)
     )
 
 

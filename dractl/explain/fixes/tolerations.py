@@ -59,7 +59,9 @@ def reports_damage(key: str, value: str) -> bool:
     return bool(_DAMAGE_WORDS.search(key) or _DAMAGE_WORDS.search(value))
 
 
-def evicting_taints(slices: Iterable[ResourceSlice]) -> dict[DeviceID, tuple[DeviceTaint, ...]]:
+def list_evicting_taints(
+    slices: Iterable[ResourceSlice],
+) -> dict[DeviceID, tuple[DeviceTaint, ...]]:
     """Return the taints that evict pods, by device."""
     taints_by_device: dict[DeviceID, tuple[DeviceTaint, ...]] = {}
     for resource_slice in slices:
@@ -77,7 +79,7 @@ def evicting_taints(slices: Iterable[ResourceSlice]) -> dict[DeviceID, tuple[Dev
 def find_evicting_taint(
     outcome: Verdict | None, taints: Mapping[DeviceID, tuple[DeviceTaint, ...]]
 ) -> DeviceTaint | None:
-    """Find the taint of :func:`evicting_taints` that would evict the pod right after it is
+    """Find the taint of :func:`list_evicting_taints` that would evict the pod right after it is
     scheduled.
     """
     for result in outcome.results if taints and isinstance(outcome, Allocated) else ():
