@@ -149,6 +149,7 @@ def mentions(node: ast.AST, names: set[str]) -> bool:
 
 
 def test_a_question_seldom_returns_to_a_file_that_it_has_left() -> None:
+    """Measures the way of the question itself: not that of the causes through explain/fixes."""
     start = module("dractl.explain.explain")
     assert start is not None
     found = stays(start, "Explainer.explain", "question")

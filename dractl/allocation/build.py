@@ -298,7 +298,7 @@ class Builder:
         request: DeviceRequest,
         alternative: DeviceSubRequest | None,
     ) -> Asked:
-        """The request with its class. Raises RequestFault."""
+        """The request with its class. Raises AttemptFailed."""
         spec = alternative if alternative is not None else request.exactly
         ref = RequestRef(
             claim.metadata.full_name,

@@ -135,7 +135,7 @@ def _reason_page(reason: ReasonPage) -> str:
     for heading, body in (
         ("What it means", reason.means),
         ("How to see it", reason.see),
-        ("How to fix it", reason.mend),
+        ("How to fix it", reason.fix),
     ):
         wrapped = textwrap.wrap(spell(body), width - 2, break_on_hyphens=False)
         lines += [
@@ -166,5 +166,6 @@ def _reason_json(reason: ReasonPage) -> dict[str, Any]:
         "title": reason.title,
         "means": spell(reason.means),
         "see": spell(reason.see),
-        "mend": spell(reason.mend),
+        "fix": spell(reason.fix),
+        "mend": spell(reason.fix),  # the former name of fix, for this release
     }

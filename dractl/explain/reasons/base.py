@@ -29,7 +29,8 @@ class ReasonPage(Struct, frozen=True):
     title: str
     means: str
     see: str
-    mend: str  # how to fix it; the name is that of the JSON key
+    fix: str
+    """How to fix it."""
     reach: float
 
 
