@@ -222,7 +222,7 @@ def test_a_cluster_that_has_no_storage_class() -> None:
     """Recorded with 1.37: the claim names a class that does not exist, and the cluster has none at all."""
     asking = pod("p", spec={"volumes": USES})
     read = state_of(asking, A, B, claim())
-    state = read.only({"StorageClass": {}, "PersistentVolume": {}})
+    state = read.with_kinds({"StorageClass": {}, "PersistentVolume": {}})
     message = Scheduler(state, Features.for_release("1.37")).attempt_pod(asking).message
     assert (
         message
