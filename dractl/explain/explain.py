@@ -69,7 +69,6 @@ class Explainer:
         self.options = options or Options()
         self.scheduler = Scheduler(state, features)
         self.devices = Devices(state, self.scheduler.slices)
-        self.groups: dict[str, GangDiagnosis] = {}
 
     @cached_property
     def aligner(self) -> Aligner:
@@ -201,9 +200,11 @@ class Explainer:
         group = None if member is None else find_pod_group(self.state, member)
         if member is None or group is None:
             return NO_GANG
-        if group.name not in self.groups:
-            self.groups[group.name] = self._diagnose_gang(member, group)
-        return self.groups[group.name]
+        return self.state.cache.from_sources(
+            ("gang", self.features, group.name),
+            (self.state,),
+            lambda _: self._diagnose_gang(member, group),
+        )
 
     def _diagnose_gang(self, member: Raw, group: GangGroup) -> GangDiagnosis:
         wait = waiting(self.state, member, group, self.features)

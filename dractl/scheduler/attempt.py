@@ -1,7 +1,6 @@
 """kube-scheduler's attempts to place a pod or a claim in a cluster."""
 
 from collections.abc import Collection, Hashable
-from functools import cached_property
 
 from dractl.allocation import Verdict
 from dractl.cluster.state import ClusterState
@@ -20,12 +19,14 @@ from dractl.views import Node, Pod
 class Scheduler(SchedulerCache):
     """kube-scheduler of one release, in one cluster. Attempts do not change the cluster."""
 
-    @cached_property
+    @property
     def simulated_placements(self) -> dict[Hashable, NodeVerdict | None]:
-        """The nodes that pods got in simulations of this cluster, by what had changed it until
-        then.
-        """
-        return {}
+        """The nodes that pods got in simulations of this cluster, by what had changed it by then."""
+        return self.state.cache.from_sources(
+            ("simulated-placements", self.features),
+            (self.state,),
+            lambda _: dict[Hashable, NodeVerdict | None](),
+        )
 
     def with_state(self, state: ClusterState) -> "Scheduler":
         """Return the scheduler of the same release in a changed cluster."""
