@@ -14,12 +14,13 @@ from dractl.cluster.podgroups import claims_of_group
 from dractl.cluster.pods import event_about, is_new
 from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key
 from dractl.model import PodResourceClaim, ResourceClaim
-from dractl.model.paths import at, map_at, maps_at, text_at
+from dractl.model.paths import at, maps_at, text_at
 from dractl.objects import Raw
 from dractl.scheduler.admission import find_refusals
 from dractl.scheduler.claims import EditableSpec, PodClaim
 from dractl.scheduler.stops import Stop
 from dractl.views import Pod
+from dractl.views.claim_template import ClaimTemplate
 
 
 class SchedulingGated(Stop, frozen=True):
@@ -188,7 +189,7 @@ class _PreEnqueue:
             return _Resolution(stops=(ClaimMissing(name, key, template),))
         claim = cast("ResourceClaim", self.state.decode(value))
         editable = EditableSpec("/".join(("ResourceClaim", *key)), ("spec",))
-        if template is not None and self._template(template) is not None:
+        if template is not None and self._template(template).exists:
             editable = self._template_spec(template)
         pod_claim = PodClaim(name, key, value, claim, template, editable)
         if not claim.metadata.deletion_timestamp:
@@ -205,30 +206,29 @@ class _PreEnqueue:
     def _explain_missing_claim(self, name: str, template: str) -> Stop:
         """Return why the claim controller has not made the claim of a template."""
         key = (self.namespace, template)
-        value = self._template(template)
-        if value is None:
+        claim_template = self._template(template)
+        if not claim_template.exists:
             return TemplateMissing(name, key)
-        claim = self._instantiate(value, self._claim_name(name))
+        claim = self._instantiate(claim_template, self._claim_name(name))
         refusals = find_refusals(self.state, self._decode(claim), self.namespace, name)
         if refusals:
             return refusals[0]
         event = event_about(
             self.state, self.raw, "FailedResourceClaimCreation", f"PodResourceClaim {name}:"
         )
-        template_created = text_at(value, "metadata", "creationTimestamp")
         pod_created = self.pod.metadata.creation_timestamp or ""
-        is_younger = template_created > pod_created
+        is_younger = claim_template.creation_timestamp > pod_created
         return ClaimNotCreated(name, key, event, is_younger, is_new(self.state, self.raw))
 
     # -- claims that are to be created -----------------------------------------------------------
 
     def _create(self, name: str, template: str) -> _Resolution:
         """Make the claim of a template."""
-        value = self._template(template)
-        if value is None:
+        claim_template = self._template(template)
+        if not claim_template.exists:
             return _Resolution(stops=(TemplateMissing(name, (self.namespace, template)),))
         key = (self.namespace, self._claim_name(name))
-        raw = self._instantiate(value, key[1])
+        raw = self._instantiate(claim_template, key[1])
         claim = self._decode(raw)
         refusals = find_refusals(self.state, claim, self.namespace, name, replaces=key)
         pod_claim = PodClaim(name, key, raw, claim, template, self._template_spec(template))
@@ -240,10 +240,10 @@ class _PreEnqueue:
         """
         if self.state.get("ResourceClaim", (self.namespace, claim_name)) is not None:
             return self._look_up(name, claim_name)
-        value = self._template(template)
-        if value is None:
+        claim_template = self._template(template)
+        if not claim_template.exists:
             return _Resolution(stops=(TemplateMissing(name, (self.namespace, template)),))
-        raw = self._instantiate(value, claim_name)
+        raw = self._instantiate(claim_template, claim_name)
         owner = {"apiVersion": group.get("apiVersion"), "kind": "PodGroup", "controller": True}
         identity = {
             key: at(group, "metadata", key) for key in ("name", "uid") if at(group, "metadata", key)
@@ -253,21 +253,22 @@ class _PreEnqueue:
         spec = self._template_spec(template)
         return _Resolution(PodClaim(name, key, raw, self._decode(raw), None, spec))
 
-    def _template(self, name: str) -> Raw | None:
-        return self.state.get("ResourceClaimTemplate", (self.namespace, name))
+    def _template(self, name: str) -> ClaimTemplate:
+        key = (self.namespace, name)
+        return ClaimTemplate(self.state.get("ResourceClaimTemplate", key), key)
 
     def _template_spec(self, name: str) -> EditableSpec:
         target = f"ResourceClaimTemplate/{self.namespace}/{name}"
         return EditableSpec(target, ("spec", "spec"))
 
-    def _instantiate(self, template: Raw, name: str) -> dict[str, Any]:
+    def _instantiate(self, template: ClaimTemplate, name: str) -> dict[str, Any]:
         """Return the claim that the controller makes from a template."""
-        metadata = map_at(template, "spec", "metadata")
+        metadata = {**template.claim_metadata, "name": name, "namespace": self.namespace}
         return {
-            "apiVersion": template.get("apiVersion"),
+            "apiVersion": template.raw.get("apiVersion"),
             "kind": "ResourceClaim",
-            "metadata": {**metadata, "name": name, "namespace": self.namespace},
-            "spec": at(template, "spec", "spec"),
+            "metadata": metadata,
+            "spec": template.claim_spec,
         }
 
     def _claim_name(self, name: str) -> str:

@@ -16,9 +16,10 @@ from dractl.cluster.state import ClusterState
 from dractl.scheduler import condition
 from dractl.scheduler.node_filters import NodeFilters
 from dractl.scheduler.rejection import Rejection
-from dractl.scheduler.snapshot import Budget, NodeInfo
+from dractl.scheduler.snapshot import NodeInfo
 from dractl.scheduler.verdict import NodeVerdict
 from dractl.views import Pod
+from dractl.views.quota import DisruptionBudget
 
 # DefaultPreemptionArgs: the nodes that are tried at most, as a number and as a share of all nodes.
 _MIN_CANDIDATE_NODES, _MIN_CANDIDATE_SHARE = 100, 0.1
@@ -125,12 +126,12 @@ def _first_rejection_without(
     return filters.first_rejection(filters.snapshot.nodes[node.name])
 
 
-def _budget_violations(budgets: Sequence[Budget], pods: Sequence[Pod]) -> list[Pod]:
+def _budget_violations(budgets: Sequence[DisruptionBudget], pods: Sequence[Pod]) -> list[Pod]:
     """Return the pods whose eviction, one after the other, violates a budget.
 
     filterPodsWithPDBViolation.
     """
-    allowed = [budget.allowed for budget in budgets]
+    allowed = [budget.allowed_disruptions for budget in budgets]
     violations = []
     for pod in pods:
         violates = False

@@ -12,7 +12,7 @@ from msgspec import Struct
 from dractl.allocation import Features
 from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key
 from dractl.model import Quantity, RequestRef, ResourceClaim
-from dractl.model.paths import list_at, map_at, maps_at, text_at
+from dractl.model.paths import map_at, text_at
 from dractl.objects import Raw
 from dractl.scheduler.charges import (
     DEVICES_SUFFIX,
@@ -25,7 +25,8 @@ from dractl.scheduler.charges import (
 )
 from dractl.scheduler.stops import Stop
 from dractl.views import Pod
-from dractl.views.amounts import pod_limits, pod_requests, quantity
+from dractl.views.amounts import pod_limits, pod_requests
+from dractl.views.quota import QuotaScope, ResourceQuota
 
 _REQUIRED_IF_LIMITED = frozenset(
     f"{prefix}{name}" for prefix in ("", "requests.", "limits.") for name in ("cpu", "memory")
@@ -75,10 +76,10 @@ def find_exceeded_quotas(
     """
     charge = claim_charge(claim)
     limits = [
-        (key, resource, limit)
-        for key, quota in _quotas(state, namespace)
-        if not _has_scopes(quota)
-        for resource, limit in _limits(quota)
+        (quota.key, resource, limit)
+        for quota in _quotas(state, namespace)
+        if not quota.has_scopes
+        for resource, limit in quota.hard.items()
         if resource in charge
     ]
     used = _claims_usage(state, namespace, replaces) if limits else {}
@@ -109,24 +110,24 @@ def find_quota_room(
     claims_charge = add_up(map(charges.claim_charge, claims))
     claims_used = add_up(map(charges.claim_charge, _claims_in(state, namespace)))
     rooms: list[QuotaRoom] = []
-    for key, quota in quotas:
-        counts_claims = not _has_scopes(quota)
+    for quota in quotas:
+        counts_claims = not quota.has_scopes
         charges_of_copy = [claims_charge] if counts_claims else []
         charges_in_use = [claims_used] if counts_claims else []
         charges_of_copy += [pod_charge(view)] if _is_in_scopes(quota, view) else []
         charges_in_use += [pod_charge(other) for other in pods if _is_in_scopes(quota, other)]
-        rooms += _rooms(key, quota, add_up(charges_of_copy), add_up(charges_in_use))
+        rooms += _rooms(quota, add_up(charges_of_copy), add_up(charges_in_use))
     return min(rooms, key=lambda room: room.copies, default=None)
 
 
-def _rooms(key: Key, quota: Raw, charge: Usage, used: Usage) -> Iterator[QuotaRoom]:
+def _rooms(quota: ResourceQuota, charge: Usage, used: Usage) -> Iterator[QuotaRoom]:
     """Yield the room that one quota has for each resource that a pod is charged for."""
-    for resource, limit in _limits(quota):
+    for resource, limit in quota.hard.items():
         need, in_use = charge.get(resource, Quantity()), used.get(resource, Quantity())
         if need.sign() > 0:
             copies = max(0, (limit - in_use).milli_value() // need.milli_value())
             at_end = in_use + Quantity(need.milli_value() * copies, -3)
-            yield QuotaRoom(copies, QuotaExceeded("", key, resource, limit, at_end, need))
+            yield QuotaRoom(copies, QuotaExceeded("", quota.key, resource, limit, at_end, need))
 
 
 def find_missing_requests(state: ClusterState, pod: Raw) -> PodsNotCreated | None:
@@ -142,20 +143,19 @@ def find_missing_requests(state: ClusterState, pod: Raw) -> PodsNotCreated | Non
         k[0] == namespace for k in state.objects("LimitRange")
     ):
         return None
-    containers = [*maps_at(view.spec, "containers"), *maps_at(view.spec, "initContainers")]
-    for key, quota in _quotas(state, namespace):
+    for quota in _quotas(state, namespace):
         if not _is_in_scopes(quota, view):
             continue
-        required = sorted(_REQUIRED_IF_LIMITED.intersection(map_at(quota, "spec", "hard")))
+        required = sorted(_REQUIRED_IF_LIMITED.intersection(quota.hard))
         missing: dict[str, list[str]] = {}
-        for container in containers:
+        for container in view.containers:
             charge = pod_charge(Pod({"spec": {"containers": [container]}}))
             for resource in required:
                 if resource not in charge:
                     missing.setdefault(resource, []).append(text_at(container, "name"))
         if missing:
             texts = (f"{name} for: {','.join(sorted(names))}" for name, names in missing.items())
-            message = f"failed quota: {key[1]}: must specify {'; '.join(texts)}"
+            message = f"failed quota: {quota.key[1]}: must specify {'; '.join(texts)}"
             return PodsNotCreated(view.name, message)
     return None
 
@@ -163,15 +163,10 @@ def find_missing_requests(state: ClusterState, pod: Raw) -> PodsNotCreated | Non
 # -- quotas and what they limit ------------------------------------------------------------------
 
 
-def _quotas(state: ClusterState, namespace: str) -> Iterator[tuple[Key, Raw]]:
-    for key, quota in state.objects("ResourceQuota").items():
+def _quotas(state: ClusterState, namespace: str) -> Iterator[ResourceQuota]:
+    for key, raw in state.objects("ResourceQuota").items():
         if key[0] == namespace:
-            yield key, quota
-
-
-def _limits(quota: Raw) -> Iterator[tuple[str, Quantity]]:
-    for resource, limit in map_at(quota, "spec", "hard").items():
-        yield resource, quantity(limit)
+            yield ResourceQuota(raw, key)
 
 
 def _claims_usage(state: ClusterState, namespace: str, excluded: Key | None) -> Usage:
@@ -199,24 +194,13 @@ def _request_for(claim: ResourceClaim, resource: str) -> RequestRef | None:
 # -- scopes --------------------------------------------------------------------------------------
 
 
-def _has_scopes(quota: Raw) -> bool:
-    """Decide whether a quota has scopes. Claims are in no scope, so that such a quota does not
-    count them.
-    """
-    return bool(list_at(quota, "spec", "scopes") or map_at(quota, "spec", "scopeSelector"))
-
-
-def _is_in_scopes(quota: Raw, pod: Pod) -> bool:
+def _is_in_scopes(quota: ResourceQuota, pod: Pod) -> bool:
     """Decide whether a pod is in all scopes of a quota (podMatchesScopeFunc)."""
-    scopes: list[Raw] = [
-        {"scopeName": name, "operator": "Exists"} for name in list_at(quota, "spec", "scopes")
-    ]
-    scopes += maps_at(quota, "spec", "scopeSelector", "matchExpressions")
-    return all(_is_in_scope(scope, pod) for scope in scopes)
+    return all(_is_in_scope(scope, pod) for scope in quota.scopes)
 
 
-def _is_in_scope(scope: Raw, pod: Pod) -> bool:
-    match scope.get("scopeName"):
+def _is_in_scope(scope: QuotaScope, pod: Pod) -> bool:
+    match scope.name:
         case "Terminating":
             return "activeDeadlineSeconds" in pod.spec
         case "NotTerminating":
@@ -226,7 +210,7 @@ def _is_in_scope(scope: Raw, pod: Pod) -> bool:
         case "NotBestEffort":
             return not _is_best_effort(pod)
         case "PriorityClass":
-            return _has_priority_class(scope, text_at(pod.spec, "priorityClassName"))
+            return _has_priority_class(scope, pod.priority_class_name)
         case _:
             return False
 
@@ -236,16 +220,15 @@ def _is_best_effort(pod: Pod) -> bool:
     return not any(amounts[name].sign() for name in ("cpu", "memory") if name in amounts)
 
 
-def _has_priority_class(scope: Raw, name: str) -> bool:
-    values = list_at(scope, "values")
-    match scope.get("operator"):
+def _has_priority_class(scope: QuotaScope, name: str) -> bool:
+    match scope.operator:
         case "Exists":
             return bool(name)
         case "DoesNotExist":
             return not name
         case "In":
-            return name in values
+            return name in scope.values
         case "NotIn":
-            return name not in values
+            return name not in scope.values
         case _:
             return False

@@ -6,7 +6,7 @@ backend/cache Snapshot).
 """
 
 from collections import ChainMap
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import compress, count
 from operator import is_not
@@ -18,10 +18,9 @@ from msgspec.structs import replace
 from dractl.cluster.derived import update_from
 from dractl.cluster.state import ClusterState, Key
 from dractl.model import Quantity
-from dractl.model.paths import at, integer_at, map_at
 from dractl.objects import Raw
 from dractl.views import Node, Pod
-from dractl.views.selectors import LabelSelector, label_selector
+from dractl.views.quota import DisruptionBudget
 
 T = TypeVar("T")
 
@@ -63,30 +62,6 @@ class NodeInfo(Node):
         return total
 
 
-class Budget(Struct, frozen=True):
-    """A PodDisruptionBudget."""
-
-    namespace: str
-    selector: LabelSelector | None
-    """The pods that it protects."""
-    allowed: int
-    """The number of them that may be evicted."""
-    disrupted: Container[str]
-    """The names of pods that have been evicted and are not gone yet."""
-
-    def protects(self, pod: Pod) -> bool:
-        """Decide whether an eviction of the pod counts (filterPodsWithPDBViolation).
-
-        A selector without requirements matches nothing.
-        """
-        selector = self.selector
-        if selector is None or not (selector.match_labels or selector.match_expressions):
-            return False
-        if self.namespace != pod.namespace or not pod.labels or not selector.matches(pod.labels):
-            return False
-        return pod.name not in self.disrupted
-
-
 class Snapshot(Struct, frozen=True, dict=True):
     """The pods and nodes of a cluster at one time."""
 
@@ -96,7 +71,7 @@ class Snapshot(Struct, frozen=True, dict=True):
     nodes: Mapping[str, NodeInfo]
     has_anti_affinity: bool
     """True if the anti-affinity of some pod may keep others away."""
-    budgets: tuple[Budget, ...]
+    budgets: tuple[DisruptionBudget, ...]
 
     def pod(self, raw: Raw) -> Pod:
         """Return the view of a pod of the cluster, or of one that is not in it."""
@@ -134,7 +109,9 @@ def snapshot_of(state: ClusterState, previous: Snapshot | None) -> Snapshot:
         state.pods,
         _update_nodes(state, previous, {pod.node_name for pod in (*removed, *added)}),
         has_anti_affinity=any(pod.pod_anti_affinity for pod in suspects),
-        budgets=tuple(_budget(k, raw) for k, raw in state.objects("PodDisruptionBudget").items()),
+        budgets=tuple(
+            DisruptionBudget(raw, key) for key, raw in state.objects("PodDisruptionBudget").items()
+        ),
     )
 
 
@@ -159,15 +136,6 @@ def _update_nodes(
     if same_nodes:
         return {**previous.nodes, **changed}
     return {name: changed.get(name) or previous.nodes[name] for _, name in nodes}
-
-
-def _budget(key: Key, raw: Raw) -> Budget:
-    return Budget(
-        key[0],
-        label_selector(at(raw, "spec", "selector")),
-        integer_at(raw, "status", "disruptionsAllowed") or 0,
-        map_at(raw, "status", "disruptedPods"),
-    )
 
 
 def diff_objects(before: Mapping[Key, T], after: Mapping[Key, T]) -> tuple[list[T], list[T]]:

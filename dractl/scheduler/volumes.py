@@ -16,7 +16,7 @@ from dractl.allocation.nodes import some_term_matches
 from dractl.cluster.derived import derive_from
 from dractl.cluster.state import ClusterState, Key
 from dractl.model import NodeSelector
-from dractl.model.paths import list_at, map_at, maps_at, text_at
+from dractl.model.paths import map_at
 from dractl.objects import Raw
 from dractl.scheduler.rejection import (
     MissingVolume,
@@ -34,13 +34,13 @@ from dractl.scheduler.snapshot import NodeInfo, Snapshot
 from dractl.scheduler.stops import Stop
 from dractl.views import Pod
 from dractl.views.pod import VolumeClaimReference
-from dractl.views.volumes import READ_WRITE_ONCE_POD, PersistentVolume, PersistentVolumeClaim
-
-_DEFAULT_CLASS_ANNOTATIONS = (
-    "storageclass.kubernetes.io/is-default-class",
-    "storageclass.beta.kubernetes.io/is-default-class",
+from dractl.views.volumes import (
+    READ_WRITE_ONCE_POD,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
 )
-_NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
 _AVAILABLE_PHASES = ("Available", "")
 """A manifest has no phase yet."""
 _TOPOLOGY_LABELS = {
@@ -177,7 +177,7 @@ class Volumes:
             self.are_known = self.are_known and self.state.covers("PersistentVolume")
         elif self._is_delayed(claim):
             self.delayed.append(claim)
-        elif is_created and self.state.get("StorageClass", ("", claim.class_name)) is not None:
+        elif is_created and self._storage_class(claim).exists:
             self.are_known = False  # it is bound at once, and nobody knows yet where its volume is
         else:
             return False
@@ -190,11 +190,15 @@ class Volumes:
         """
         if claim.volume_name:
             return False
-        storage_class = self.state.get("StorageClass", ("", claim.class_name))
-        if storage_class is None and claim.class_name and not self.state.covers("StorageClass"):
+        storage_class = self._storage_class(claim)
+        has_classes = self.state.covers("StorageClass")
+        if claim.class_name and not storage_class.exists and not has_classes:
             self.are_known = False
             return True
-        return text_at(storage_class, "volumeBindingMode") == "WaitForFirstConsumer"
+        return storage_class.waits_for_consumer
+
+    def _storage_class(self, claim: PersistentVolumeClaim) -> StorageClass:
+        return StorageClass(self.state.get("StorageClass", ("", claim.class_name)))
 
     # -- VolumeRestrictions ----------------------------------------------------------------------
 
@@ -288,12 +292,12 @@ class Volumes:
             else:
                 chosen.add(volume.name)
         for claim in to_provision:
-            storage_class = self.state.get("StorageClass", ("", claim.class_name))
-            if text_at(storage_class, "provisioner") in ("", _NO_PROVISIONER):
+            storage_class = self._storage_class(claim)
+            if not storage_class.provisions:
                 elsewhere = self._match(claim, None, chosen)
                 affinity = None if elsewhere is None else elsewhere.node_affinity or NodeSelector()
                 return NoMatchingVolume(claim.name, claim.class_name, affinity)
-            if not _is_provisionable(storage_class, node):
+            if not storage_class.allows(node.labels):
                 return UnsupportedTopology(claim.name, claim.class_name)
         return None
 
@@ -353,17 +357,12 @@ def _volumes(state: ClusterState) -> Sequence[PersistentVolume]:
 
 
 def _default_class(state: ClusterState) -> str:
-    """Return the name of the newest default StorageClass; "" without one (pkg/volume/util
-    GetDefaultClass).
+    """Return the name of the newest default StorageClass; "" without one.
+
+    pkg/volume/util GetDefaultClass.
     """
-    defaults = [
-        (text_at(raw, "metadata", "creationTimestamp"), key[1])
-        for key, raw in state.objects("StorageClass").items()
-        if any(
-            map_at(raw, "metadata", "annotations").get(name) == "true"
-            for name in _DEFAULT_CLASS_ANNOTATIONS
-        )
-    ]
+    classes = (StorageClass(raw, key) for key, raw in state.objects("StorageClass").items())
+    defaults = [(each.creation_timestamp, each.key[1]) for each in classes if each.is_default]
     newest = max((created for created, _ in defaults), default="")
     return min((name for created, name in defaults if created == newest), default="")
 
@@ -395,15 +394,3 @@ def _is_reachable(volume: PersistentVolume, node: NodeInfo) -> bool:
     """
     affinity = volume.node_affinity
     return affinity is None or some_term_matches(affinity, "", node.labels)
-
-
-def _is_provisionable(storage_class: Raw | None, node: NodeInfo) -> bool:
-    """Decide whether a class makes volumes for the node's topology (MatchTopologySelectorTerms)."""
-    terms = maps_at(storage_class, "allowedTopologies")
-    return not terms or any(
-        all(
-            node.labels.get(text_at(expression, "key")) in list_at(expression, "values")
-            for expression in maps_at(term, "matchLabelExpressions")
-        )
-        for term in terms
-    )

@@ -135,9 +135,14 @@ class Pod(View):
         priority = at(self.spec, "priority")
         if isinstance(priority, int):
             return priority
-        priority_class = self.priority_classes.get(("", text_at(self.spec, "priorityClassName")))
+        priority_class = self.priority_classes.get(("", self.priority_class_name))
         value = at(priority_class, "value")
         return value if isinstance(value, int) else 0
+
+    @property
+    def priority_class_name(self) -> str:
+        """``spec.priorityClassName``, "" if none."""
+        return text_at(self.spec, "priorityClassName")
 
     @property
     def may_preempt(self) -> bool:

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from dractl.model import NodeSelector
-from dractl.model.paths import at, list_at, text_at
+from dractl.model.paths import at, list_at, maps_at, text_at
 from dractl.views.amounts import quantity
 from dractl.views.base import View
 from dractl.views.selectors import LabelSelector, label_selector, node_selector
@@ -13,6 +13,11 @@ from dractl.views.selectors import LabelSelector, label_selector, node_selector
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 _BOUND_ANNOTATION = "pv.kubernetes.io/bind-completed"
 _NODE_ANNOTATION = "volume.kubernetes.io/selected-node"
+_DEFAULT_CLASS_ANNOTATIONS = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
+_NO_PROVISIONER = "kubernetes.io/no-provisioner"
 READ_WRITE_ONCE_POD = "ReadWriteOncePod"
 """The access mode of a claim that only one pod may use."""
 
@@ -105,4 +110,37 @@ class PersistentVolume(_Storage):
             and text_at(reference, "name") == claim.name
             and text_at(reference, "namespace") == claim.namespace
             and text_at(reference, "uid") in ("", claim.uid)
+        )
+
+
+class StorageClass(View):
+    """A StorageClass."""
+
+    @property
+    def provisions(self) -> bool:
+        """True if it makes volumes for claims."""
+        return text_at(self.raw, "provisioner") not in ("", _NO_PROVISIONER)
+
+    @property
+    def waits_for_consumer(self) -> bool:
+        """True if its claims are bound when a pod that uses them is scheduled."""
+        return text_at(self.raw, "volumeBindingMode") == "WaitForFirstConsumer"
+
+    @property
+    def is_default(self) -> bool:
+        """True if it is marked as the default of claims that name no class."""
+        return any(self.annotations.get(name) == "true" for name in _DEFAULT_CLASS_ANNOTATIONS)
+
+    def allows(self, labels: Mapping[str, Any]) -> bool:
+        """Decide whether it makes volumes for a node with these labels.
+
+        MatchTopologySelectorTerms.
+        """
+        terms = maps_at(self.raw, "allowedTopologies")
+        return not terms or any(
+            all(
+                labels.get(text_at(expression, "key")) in list_at(expression, "values")
+                for expression in maps_at(term, "matchLabelExpressions")
+            )
+            for term in terms
         )

@@ -1,0 +1,21 @@
+"""ResourceClaimTemplates."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dractl.model.paths import at, map_at
+from dractl.views.base import View
+
+
+class ClaimTemplate(View):
+    """A ResourceClaimTemplate."""
+
+    @property
+    def claim_metadata(self) -> Mapping[str, Any]:
+        """``spec.metadata``: labels and annotations of the claims."""
+        return map_at(self.spec, "metadata")
+
+    @property
+    def claim_spec(self) -> Any:
+        """``spec.spec``: the spec of the claims."""
+        return at(self.spec, "spec")

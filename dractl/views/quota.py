@@ -1,0 +1,81 @@
+"""ResourceQuotas and PodDisruptionBudgets."""
+
+from collections.abc import Container, Mapping
+from functools import cached_property
+
+from msgspec import Struct
+
+from dractl.model import Quantity
+from dractl.model.paths import at, integer_at, list_at, map_at, maps_at, text_at
+from dractl.views.amounts import quantity
+from dractl.views.base import View
+from dractl.views.pod import Pod
+from dractl.views.selectors import LabelSelector, label_selector
+
+
+class QuotaScope(Struct, frozen=True):
+    """A scope of a quota: the pods that it counts."""
+
+    name: str
+    operator: str = "Exists"
+    values: tuple[str, ...] = ()
+
+
+class ResourceQuota(View):
+    """A ResourceQuota."""
+
+    @cached_property
+    def hard(self) -> Mapping[str, Quantity]:
+        """``spec.hard``: the limits, by the name of the resource."""
+        return {name: quantity(limit) for name, limit in map_at(self.spec, "hard").items()}
+
+    @cached_property
+    def scopes(self) -> tuple[QuotaScope, ...]:
+        """``spec.scopes`` and ``spec.scopeSelector``."""
+        return (
+            *(QuotaScope(str(name)) for name in list_at(self.spec, "scopes")),
+            *(
+                QuotaScope(
+                    text_at(scope, "scopeName"),
+                    text_at(scope, "operator"),
+                    tuple(v for v in list_at(scope, "values") if isinstance(v, str)),
+                )
+                for scope in maps_at(self.spec, "scopeSelector", "matchExpressions")
+            ),
+        )
+
+    @property
+    def has_scopes(self) -> bool:
+        """True if it counts some pods only. Claims are in no scope, so that it counts none."""
+        return bool(self.scopes or map_at(self.spec, "scopeSelector"))
+
+
+class DisruptionBudget(View):
+    """A PodDisruptionBudget."""
+
+    @cached_property
+    def selector(self) -> LabelSelector | None:
+        """The pods that it protects."""
+        return label_selector(at(self.spec, "selector"))
+
+    @cached_property
+    def allowed_disruptions(self) -> int:
+        """The number of them that may be evicted."""
+        return integer_at(self.status, "disruptionsAllowed") or 0
+
+    @property
+    def disrupted_pods(self) -> Container[str]:
+        """The names of pods that have been evicted and are not gone yet."""
+        return map_at(self.status, "disruptedPods")
+
+    def protects(self, pod: Pod) -> bool:
+        """Decide whether an eviction of the pod counts (filterPodsWithPDBViolation).
+
+        A selector without requirements matches nothing.
+        """
+        selector = self.selector
+        if selector is None or not (selector.match_labels or selector.match_expressions):
+            return False
+        if self.key[0] != pod.namespace or not pod.labels or not selector.matches(pod.labels):
+            return False
+        return pod.name not in self.disrupted_pods
