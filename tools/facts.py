@@ -1,6 +1,6 @@
 """Keeps the pack of facts.
 
-tools/facts.py format                     one row a line, in every file of dractl/facts/data
+tools/facts.py format [FOLDER]            one row a line, in every file of the folder; by default dractl/facts/data
 tools/facts.py old [DAY]                  what was read more than 90 days before the day (default: today), and previews of
                                           Kubernetes whose release was due before it; exit code 1 if there is any
 tools/facts.py propose DRIVER CHECKOUT    rows that a git checkout of the driver's repository suggests
@@ -147,8 +147,8 @@ def list_stale_facts(today: date) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     match arguments:
-        case ["format"]:
-            for path in sorted(DATA.rglob("*.json")):
+        case ["format", *folder]:
+            for path in sorted((Path(folder[0]) if folder else DATA).rglob("*.json")):
                 path.write_text(
                     written(json.loads(path.read_text(encoding="utf-8"))) + "\n", encoding="utf-8"
                 )
