@@ -73,7 +73,7 @@ def subcommand(name: str) -> TyperCommand:
 
 
 def _assume_newest(value: bool) -> None:
-    from dractl.cli.common import assume_newest  # it comes with the subcommand
+    from dractl.cli.options.release import assume_newest  # it comes with the subcommand
 
     assume_newest(value)
 
@@ -160,9 +160,11 @@ class _Grouped(TyperCommand):
                     f"{option.opts[0]} is given {len(given):,} times, and at most {MOST:,} are taken"
                 )
         if shows:
-            from dractl.cli.common import settings_of  # it comes with the subcommand
+            from dractl.cli.common import describe_settings  # it comes with the subcommand
 
-            typer.echo(settings_of(ctx.params.get("config"), bool(ctx.params.get("isolated"))))
+            typer.echo(
+                describe_settings(ctx.params.get("config"), bool(ctx.params.get("isolated")))
+            )
             ctx.exit()
         return rest
 

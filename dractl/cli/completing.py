@@ -5,12 +5,17 @@ A source that cannot be read offers nothing, without an error among the keys; a 
 ``PATIENCE`` seconds.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from dractl.errors import DractlError
+
+if TYPE_CHECKING:
+    from dractl.cluster import ClusterState
 
 Candidate = str | tuple[str, str]
 """A value, or one and what it is."""
@@ -144,7 +149,12 @@ def namespaces(context: typer.Context, incomplete: str) -> list[str]:  # noqa: A
     if files:
         kinds = ("Pod", "ResourceClaim", "ResourceClaimTemplate", "Deployment")
         return sorted(
-            {namespace for kind in kinds for namespace, _ in _state(files).all(kind) if namespace}
+            {
+                namespace
+                for kind in kinds
+                for namespace, _ in _state(files).objects(kind)
+                if namespace
+            }
         )
     return _names(_asked(context, "get", "namespaces", "-o", "name", everywhere=True))
 
@@ -153,7 +163,7 @@ def nodes(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG001
     """Nodes of the files of ``-f``, else of the cluster."""
     files = _files(context)
     if files:
-        return sorted(name for _, name in _state(files).all("Node"))
+        return sorted(name for _, name in _state(files).objects("Node"))
     return _names(_asked(context, "get", "nodes", "-o", "name", everywhere=True))
 
 
@@ -198,7 +208,7 @@ def _files(context: typer.Context) -> list[str]:
     return list(context.params.get("files") or ())
 
 
-def _state(files: list[str]) -> Any:
+def _state(files: list[str]) -> ClusterState:
     """The objects of files; none where they cannot be read."""
     from dractl.cluster.sources import Sources, from_objects, read_state
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from dractl.cli import published
+from dractl.cli import virtual_nodes
 from dractl.cli.main import main
 from dractl.resources import data_dir
 
@@ -190,7 +190,7 @@ def test_described_machines(capsys: pytest.CaptureFixture[str]) -> None:
 def test_parts_between_commas_belong_to_the_machine_before_them(
     values: list[str], machines: list[str]
 ) -> None:
-    assert published.machines(values) == machines
+    assert virtual_nodes.machines(values) == machines
 
 
 def test_a_driver_alone_means_every_machine_known_by_name(

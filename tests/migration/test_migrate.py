@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dractl.allocation import Features
-from dractl.cli import published
+from dractl.cli import virtual_nodes
 from dractl.cli.main import main
 from dractl.manifests import Document, read_text
 from dractl.migration import Migrated, Migration
@@ -229,7 +229,7 @@ def test_before_and_after_fit_on_the_same_machine() -> None:
     plugin["status"]["allocatable"] = {**plugin["status"]["allocatable"], "nvidia.com/gpu": "8"}
     assert Scheduler(state_of(before, plugin), features).attempt_pod(before).fits
 
-    fleet = published.described("dgx-h100", target, ("gpu.nvidia.com",))
+    fleet = virtual_nodes.described("dgx-h100", target, ("gpu.nvidia.com",))
     parts = [
         item
         for kind in ("ResourceSlice", "DeviceClass", "Node")
@@ -264,7 +264,7 @@ def test_before_and_after_fit_on_the_same_machine() -> None:
             {"name": name, "resourceClaimName": made} for name, made in names.items()
         ]
     }
-    nodes = [] if fleet.all("Node") else [node("dgx-h100")]
+    nodes = [] if fleet.objects("Node") else [node("dgx-h100")]
     attempt = Scheduler(state_of(after, template, *claims, *parts, *nodes), features).attempt_pod(
         after
     )

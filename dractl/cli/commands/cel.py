@@ -9,8 +9,11 @@ from typer import Argument, Exit, Option
 
 from dractl.cel import environment, require
 from dractl.cel.trials import ReleaseVerdict, TriedDevice, tried
-from dractl.cli import common, completing, driver_options, terminal
+from dractl.cli import common, completing, terminal
 from dractl.cli.headings import AGAINST
+from dractl.cli.options import driver_options
+from dractl.cli.options.printing import Printing, output_option
+from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.cluster import ClusterState
 from dractl.errors import UsageError
 from dractl.lint import lint
@@ -68,7 +71,7 @@ Driver = Annotated[
         rich_help_panel=AGAINST,
     ),
 ]
-Output = Annotated[str, common.output_option(FORMATS)]
+Output = Annotated[str, output_option(FORMATS)]
 
 
 def command(
@@ -79,9 +82,9 @@ def command(
     driver_version: driver_options.DriverVersion = None,
     driver_option: driver_options.DriverOption = None,
     driver: Driver = None,
-    against: common.Against = common.Against(),
+    against: ReleaseOptions = ReleaseOptions(),
     output: Output = "text",
-    printing: common.Printing = common.Printing(),
+    printing: Printing = Printing(),
 ) -> None:
     """Compile a device selector, estimate its cost, and try it on devices.
 
@@ -95,7 +98,7 @@ def command(
     printing.settle()
     common.choose_output(output, FORMATS)
     settings, variables = against.settings()
-    target = common.target(*against.asked(settings, variables))
+    target = choose_target(*against.asked(settings, variables))
     text = _read(expression)
     drivers = driver_options.names(driver)
     named = driver if drivers != ("all",) else None
@@ -103,8 +106,8 @@ def command(
     answer = _answer(
         text, target, [*(devices or ()), *(files or ())], hardware or (), drivers, configured
     )
-    if common.kind_of(output) == "json":
-        common.write_answer(cel_json.render(answer), output, printing.output_file)
+    if common.base_format(output) == "json":
+        common.write_output(cel_json.render(answer), output, printing.output_file)
     else:
         canvas = Canvas(
             terminal.width(sys.stdout),
@@ -138,19 +141,19 @@ def _answer(
     drivers: Sequence[str],
     configured: driver_options.Configured,
 ) -> ReleaseVerdict:
-    from dractl.cli import published
+    from dractl.cli import virtual_nodes
 
     require("cel")
     program = environment(target, "new").compile(text)
     stored = environment(target, "stored").compile(text)
     wanted = [] if list(drivers) == ["all"] else list(drivers)
-    states = [published.read(source, target) for source in devices]
+    states = [virtual_nodes.read(source, target) for source in devices]
     states += [
-        published.described(spec, target, wanted, configured)
-        for spec in published.machines(hardware)
+        virtual_nodes.described(spec, target, wanted, configured)
+        for spec in virtual_nodes.machines(hardware)
     ]
     if not states and drivers:
-        states = published.every_machine(target, wanted)
+        states = virtual_nodes.every_machine(target, wanted)
     if program.admission == "tooComplex":  # nobody asks for its results, and they can take long
         return ReleaseVerdict(
             target.release,
@@ -165,10 +168,10 @@ def _answer(
         wanted = sorted({device.driver for device in found} & named)
     chosen = [device for device in found if not wanted or device.driver in wanted]
     remarks = _remarks(text, target)
-    missing = published.unknown(
+    missing = virtual_nodes.unknown(
         value for state in states for value in state.objects("ResourceSlice").values()
     )
-    error = published.undecided(
+    error = virtual_nodes.undecided(
         stored, {name for driver in wanted or missing for name in missing.get(driver, ())}
     )
     if error is not None:

@@ -23,9 +23,12 @@ from dractl.capacity import (
 from dractl.capacity.placing import BUDGET
 from dractl.capacity.problems import Problem
 from dractl.cel import environment
-from dractl.cli import common, completing, driver_options, published, source, terminal, watching
+from dractl.cli import common, completing, terminal, virtual_nodes, watching
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT
-from dractl.cli.source import Cluster
+from dractl.cli.options import cluster_input, driver_options
+from dractl.cli.options.cluster_input import Cluster
+from dractl.cli.options.printing import Printing, output_option
+from dractl.cli.options.release import ReleaseOptions
 from dractl.cluster import shell
 from dractl.cluster.devices import Devices
 from dractl.cluster.kubelet import newest_of
@@ -144,7 +147,7 @@ By = Annotated[
         rich_help_panel=ACTIONS,
     ),
 ]
-Output = Annotated[str, common.output_option(FORMATS)]
+Output = Annotated[str, output_option(FORMATS)]
 ByAlignment = Annotated[
     bool,
     Option(
@@ -163,9 +166,9 @@ Watch = Annotated[
 
 def command(
     arguments: Arguments = None,
-    files: source.Files = None,
-    devices: source.Devices = None,
-    hardware: source.Hardware = None,
+    files: cluster_input.Files = None,
+    devices: cluster_input.Devices = None,
+    hardware: cluster_input.Hardware = None,
     driver_version: driver_options.DriverVersion = None,
     driver_option: driver_options.DriverOption = None,
     namespace: Namespace = None,
@@ -182,10 +185,10 @@ def command(
     sort_by: SortBy = None,
     no_headers: NoHeaders = False,
     watch: Watch = False,
-    access: source.Access = source.Access(),
-    against: common.Against = common.Against(),
+    access: cluster_input.Access = cluster_input.Access(),
+    against: ReleaseOptions = ReleaseOptions(),
     output: Output = "table",
-    printing: common.Printing = common.Printing(),
+    printing: Printing = Printing(),
 ) -> None:
     """List the devices of the cluster: which are free, who holds the others, and what needs cleaning up.
 
@@ -216,7 +219,7 @@ def command(
     where = namespace.removeprefix("=") if namespace else None  # -n=ml
     wanted = parse_labels(labels) if labels is not None else None
     configured = driver_options.configured(driver, driver_version, driver_option, hardware)
-    described = published.additions("--hardware", hardware or ())
+    described = virtual_nodes.additions("--hardware", hardware or ())
     names = classify_arguments(arguments or [], (), ()).names
     if names:
         raise InputError(
@@ -225,7 +228,7 @@ def command(
         )
 
     def once() -> str:
-        cluster = source.read(
+        cluster = cluster_input.read(
             arguments or [],
             files or [],
             devices or [],
@@ -236,7 +239,7 @@ def command(
             vital=frozenset({"ResourceSlice"}),
             described=bool(hardware),
         )
-        grown = published.grown(
+        grown = virtual_nodes.grown(
             cluster.state, described, Target.of(cluster.features.release), configured
         )
         cluster = replace(cluster, state=grown)
@@ -248,7 +251,7 @@ def command(
         canvas = replace(canvas, sort_by=sort_by, headers=not no_headers)
         if alignment and output in ("table", "wide", "svg"):
             return _alignment(_uses(cluster, node), output, printing.output_file)
-        shown = common.kind_of(output)
+        shown = common.base_format(output)
         held = (
             None
             if where is None and wanted is None
@@ -273,7 +276,7 @@ def command(
 
         watching.repeat(watching.tolerant(once))
         return
-    common.write_answer(once(), output, printing.output_file)
+    common.write_output(once(), output, printing.output_file)
 
 
 def _report(

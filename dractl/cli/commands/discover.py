@@ -16,7 +16,9 @@ from typer import Argument, Exit, Option
 from dractl.capacity.suggest import largest, silent_drivers, suggest
 from dractl.cli import common, completing, terminal
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT
-from dractl.cli.node import From, SysfsRoot, read_node
+from dractl.cli.options.machine_input import From, SysfsRoot, read_node
+from dractl.cli.options.printing import Printing, output_option
+from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.cluster.state import text_at
 from dractl.errors import InputError, Unsupported, UsageError
 from dractl.model.shapes import MIG, Shape, parse, split
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
 FORMATS = ("tree", "matrix", "table", "json", "yaml", "svg", "html")
 _UNLIMITED = 10_000
 
-Output = Annotated[str, common.output_option(FORMATS)]
+Output = Annotated[str, output_option(FORMATS)]
 File = Annotated[
     Path | None,
     Argument(
@@ -131,8 +133,8 @@ def command(
     diff: Diff = None,
     check: Check = False,
     cluster: Cluster = False,
-    against: common.Against = common.Against(),
-    printing: common.Printing = common.Printing(),
+    against: ReleaseOptions = ReleaseOptions(),
+    printing: Printing = Printing(),
 ) -> None:
     """Show this node's NUMA nodes, PCIe roots, switches and devices, and how far apart they are."""
     printing.settle()
@@ -160,7 +162,7 @@ def command(
     if check:
         raise Exit(_check(sysfs_root, snapshot, cluster, output, printing.output_file))
     settings, variables = against.settings()
-    target = common.target(*against.asked(settings, variables))
+    target = choose_target(*against.asked(settings, variables))
     if hardware and (sysfs_root is not None or snapshot is not None):
         raise UsageError(
             "--hardware names a machine, as --root and --from do: give only one of them"
@@ -350,9 +352,9 @@ _USUAL = "gpu=1; gpu=1,nic=1; gpu=2; gpu=2,nic=2; gpu=4; gpu=4,nic=4; gpu=8; gpu
 
 def _single(hardware: Iterable[str]) -> str:
     """Return the machine that is shown. Raises UsageError for several."""
-    from dractl.cli import published
+    from dractl.cli import virtual_nodes
 
-    return published.single_machine(hardware, "discover shows how one is wired")
+    return virtual_nodes.single_machine(hardware, "discover shows how one is wired")
 
 
 def _described(spec: str) -> Machine:

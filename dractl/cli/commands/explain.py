@@ -7,10 +7,13 @@ from typing import Annotated
 from msgspec.structs import replace
 from typer import Argument, Exit, Option
 
-from dractl.cli import common, completing, driver_options, source, terminal, watching
+from dractl.cli import common, completing, terminal, watching
 from dractl.cli.app import MOST
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT, TOOLS
-from dractl.cli.source import Cluster
+from dractl.cli.options import cluster_input, driver_options
+from dractl.cli.options.cluster_input import Cluster
+from dractl.cli.options.printing import Printing, output_option
+from dractl.cli.options.release import ReleaseOptions
 from dractl.cluster import ClusterState
 from dractl.cluster.kinds import check_namespace
 from dractl.cluster.kubelet import newest_of
@@ -100,12 +103,12 @@ Patch = Annotated[
     Option(
         "--patch",
         metavar="[N]",
-        parser=common.number("--patch"),
+        parser=common.number_parser("--patch"),
         help="Print the first fix, or fix N, as a shell script of kubectl commands.",
         rich_help_panel=ACTIONS,
     ),
 ]
-Output = Annotated[str, common.output_option(FORMATS)]
+Output = Annotated[str, output_option(FORMATS)]
 Watch = Annotated[
     bool,
     Option(
@@ -121,24 +124,24 @@ ExitZero = Annotated[
 
 def command(
     names: Names = None,
-    files: source.Files = None,
-    devices: source.Devices = None,
+    files: cluster_input.Files = None,
+    devices: cluster_input.Devices = None,
     hardware: Hardware = None,
     driver: driver_options.Driver = None,
     driver_version: driver_options.DriverVersion = None,
     driver_option: driver_options.DriverOption = None,
     network_devices: NetworkDevices = None,
-    namespace: source.Namespace = None,
-    all_namespaces: source.AllNamespaces = False,
+    namespace: cluster_input.Namespace = None,
+    all_namespaces: cluster_input.AllNamespaces = False,
     selector: Selector = None,
     node: Node = None,
     patch: Patch = 0,
-    access: source.Access = source.Access(),
-    against: common.Against = common.Against(),
+    access: cluster_input.Access = cluster_input.Access(),
+    against: ReleaseOptions = ReleaseOptions(),
     exit_zero: ExitZero = False,
     watch: Watch = False,
     output: Output = "text",
-    printing: common.Printing = common.Printing(),
+    printing: Printing = Printing(),
 ) -> None:
     """Explain why a claim or pod is not allocated, node by node, and show the smallest change that makes it fit.
 
@@ -169,12 +172,14 @@ def command(
         )
     configured = driver_options.configured(driver, driver_version, driver_option, hardware)
     if hardware:
-        from dractl.cli import described
+        from dractl.cli import machine_comparison
 
-        described.refuse(output, patch=bool(patch), node=node is not None, devices=bool(devices))
+        machine_comparison.refuse(
+            output, patch=bool(patch), node=node is not None, devices=bool(devices)
+        )
 
     def once(*, aged: bool = True) -> tuple[str, bool]:
-        cluster = source.read(
+        cluster = cluster_input.read(
             names or [],
             files or [],
             devices or [],
@@ -183,24 +188,24 @@ def command(
             namespace=namespace,
             everywhere=all_namespaces,
             partly=True,
-            described=bool(hardware) and not source.subjects(names or []),
+            described=bool(hardware) and not cluster_input.subjects(names or []),
         )
         if not hardware:
             cluster = replace(cluster, state=filter_drivers(cluster.state, configured.drivers))
         if hardware or network_devices:
-            from dractl.cli import described
+            from dractl.cli import machine_comparison
 
             gates = replace(against, kubernetes_version=None).asked(*against.settings())[1]
             target = Target.of(cluster.features.release, gates)
-            cluster = described.with_network(cluster, network_devices or [], target)
+            cluster = machine_comparison.with_network(cluster, network_devices or [], target)
             if hardware:
                 verbose, to_file = printing.verbose, printing.to_file
-                shown = common.kind_of(output)
-                return described.compare(
+                shown = common.base_format(output)
+                return machine_comparison.compare(
                     cluster, hardware, configured, target, shown, verbose, to_file=to_file
                 )
         verbose, to_file = printing.verbose, printing.to_file
-        shown = common.kind_of(output)
+        shown = common.base_format(output)
         return _answer(
             cluster,
             selector,
@@ -220,7 +225,7 @@ def command(
         watching.repeat(watching.tolerant(lambda: once(aged=sys.stdout.isatty())[0]))
         return
     text, fits = once()
-    common.write_answer(text, output, printing.output_file)
+    common.write_output(text, output, printing.output_file)
     if not exit_zero and not fits:
         raise Exit(1)
 

@@ -11,7 +11,8 @@ from typer import Argument, Option
 from dractl import facts
 from dractl.cli import common, terminal
 from dractl.cli.headings import ACTIONS, AGAINST
-from dractl.cli.source import Context, Kubeconfig
+from dractl.cli.options.cluster_input import Context, Kubeconfig
+from dractl.cli.options.printing import Printing, output_option
 from dractl.cluster.state import ClusterState
 from dractl.errors import UsageError
 from dractl.facts.summary import summary
@@ -46,7 +47,7 @@ AsOf = Annotated[
         rich_help_panel=AGAINST,
     ),
 ]
-Output = Annotated[str, common.output_option(FORMATS)]
+Output = Annotated[str, output_option(FORMATS)]
 
 
 def command(
@@ -56,7 +57,7 @@ def command(
     kubeconfig: Kubeconfig = None,
     as_of: AsOf = None,
     output: Output = "text",
-    printing: common.Printing = common.Printing(),
+    printing: Printing = Printing(),
 ) -> None:
     """List what dractl knows of drivers, releases and hardware: to which version, and when it was read.
 
@@ -77,11 +78,11 @@ def command(
         objects += [value for kind in live.kinds for value in live.objects(kind).values()]
         release, unread = live.release, live.rights.as_json()
     said = summary(facts.current(), _day(as_of), objects, release, caveat(release), unread)
-    if common.kind_of(output) == "json":
+    if common.base_format(output) == "json":
         text = json.dumps(said.to_json(), indent=1, ensure_ascii=False)
     else:
         text = facts_text.render(said, terminal.canvas(), every=printing.verbose > 0)
-    common.write_answer(text, output, printing.output_file)
+    common.write_output(text, output, printing.output_file)
 
 
 def _live(context: str | None, kubeconfig: str | None) -> ClusterState:

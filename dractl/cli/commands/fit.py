@@ -14,9 +14,12 @@ from dractl.capacity.candidates import ATTRIBUTES
 from dractl.capacity.placing import without_handed_out
 from dractl.capacity.plugins import handed_out
 from dractl.capacity.shapes import is_shape, place_closest, shape_copies
-from dractl.cli import common, completing, driver_options, published, source, terminal
+from dractl.cli import common, completing, terminal, virtual_nodes
 from dractl.cli.headings import ACTIONS, AGAINST
-from dractl.cli.source import Cluster
+from dractl.cli.options import cluster_input, driver_options
+from dractl.cli.options.cluster_input import Cluster
+from dractl.cli.options.printing import Printing, output_option
+from dractl.cli.options.release import ReleaseOptions
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.podgroups import group_object
 from dractl.cluster.pods import scheduler_name
@@ -64,7 +67,7 @@ Replicas = Annotated[
     Option(
         "--replicas",
         metavar="N",
-        parser=common.number("--replicas"),
+        parser=common.number_parser("--replicas"),
         help="Exit with 1 if fewer than N fit. Default: 1.",
         rich_help_panel=ACTIONS,
     ),
@@ -138,31 +141,31 @@ Shapes = Annotated[
         rich_help_panel=ACTIONS,
     ),
 ]
-Output = Annotated[str, common.output_option(FORMATS)]
+Output = Annotated[str, output_option(FORMATS)]
 
 
 def command(
     name: Name = None,
     more: More = None,
-    files: source.Files = None,
-    devices: source.Devices = None,
-    namespace: source.Namespace = None,
+    files: cluster_input.Files = None,
+    devices: cluster_input.Devices = None,
+    namespace: cluster_input.Namespace = None,
     replicas: Replicas = None,
     pack: Pack = False,
     aligned: AlignedOnly = False,
     trust_slices: TrustSlices = False,
     without: Without = None,
     add: Add = None,
-    hardware: source.Hardware = None,
+    hardware: cluster_input.Hardware = None,
     driver: driver_options.Driver = None,
     driver_version: driver_options.DriverVersion = None,
     driver_option: driver_options.DriverOption = None,
     shapes: Shapes = None,
     node: Node = None,
-    access: source.Access = source.Access(),
-    against: common.Against = common.Against(),
+    access: cluster_input.Access = cluster_input.Access(),
+    against: ReleaseOptions = ReleaseOptions(),
     output: Output = "text",
-    printing: common.Printing = common.Printing(),
+    printing: Printing = Printing(),
 ) -> None:
     """Count how many more copies fit, placed one after the other as kube-scheduler would.
 
@@ -181,16 +184,18 @@ def command(
     namespace = namespace and namespace.removeprefix("=")  # -n=ml
     own = [name] if name and os.path.exists(name) else []
     with without_collecting():
-        written = source.of_files(sources.Sources((), tuple(own)), namespace) if own else None
+        written = (
+            cluster_input.of_files(sources.Sources((), tuple(own)), namespace) if own else None
+        )
     cluster_too = written is not None and any(map(written.has, ("Node", "ResourceSlice")))
     added = [
-        *published.additions("--add", add or ()),
-        *published.additions("--hardware", hardware or ()),
+        *virtual_nodes.additions("--add", add or ()),
+        *virtual_nodes.additions("--hardware", hardware or ()),
     ]
     files = [*(files or []), *(more or [])]
     configured = driver_options.configured(driver, driver_version, driver_option, added)
     paths = [*files, *own] if files or devices or hardware or cluster_too else files
-    cluster = source.read(
+    cluster = cluster_input.read(
         [],
         paths,
         devices or [],
@@ -215,7 +220,7 @@ def command(
     near = [_aligned(cluster, fit) if aligned else None for fit in placed]
     handed = () if trust_slices else handed_out(state)
     found = [without_handed_out(fit, handed, cluster.features) for fit in placed]
-    if common.kind_of(output) == "json":
+    if common.base_format(output) == "json":
         text = _json(cluster, found, near, pack, replicas)
     elif output == "html":
         text = _html(cluster, found, near, pack)
@@ -229,7 +234,7 @@ def command(
             to_file=printing.to_file,
             every=printing.verbose > 0,
         )
-    common.write_answer(text, output, printing.output_file)
+    common.write_output(text, output, printing.output_file)
     if any(
         (fit.fits if one is None else min(fit.fits, one.first)) < (replicas or 1)
         for fit, one in zip(found, near, strict=True)
@@ -350,7 +355,7 @@ def _placed(cluster: Cluster, subject: Subject) -> Fit:
 def _changed(
     cluster: Cluster,
     without: list[str],
-    add: list[published.Added],
+    add: list[virtual_nodes.Added],
     node: str | None,
     configured: driver_options.Configured,
 ) -> ClusterState:
@@ -363,7 +368,7 @@ def _changed(
         if state.objects("ResourceSlice")
         else state
     )
-    state = published.grown(state, add, Target.of(cluster.features.release), configured)
+    state = virtual_nodes.grown(state, add, Target.of(cluster.features.release), configured)
     return state if node is None else changes.only_node(state, node)
 
 

@@ -15,9 +15,12 @@ from msgspec.structs import replace
 from typer import Argument, Exit, Option
 
 from dractl.cel_library import why_not
-from dractl.cli import common, completing, driver_options, fixing, terminal, watching
+from dractl.cli import common, completing, fixing, terminal, watching
 from dractl.cli.app import MOST
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT, TOOLS
+from dractl.cli.options import driver_options
+from dractl.cli.options.printing import Printing
+from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.cli.rendering import kustomized, renderer
 from dractl.cli.terminal import notice
 from dractl.errors import InputError, Unsupported, UsageError
@@ -249,7 +252,7 @@ Jobs = Annotated[
     Option(
         "--jobs",
         "-j",
-        parser=common.number("--jobs"),
+        parser=common.number_parser("--jobs"),
         metavar="N",
         help="Processes for many files; default: one for each CPU.",
         rich_help_panel=TOOLS,
@@ -305,9 +308,9 @@ def command(
     exit_zero: ExitZero = False,
     jobs: Jobs = None,
     no_cache: NoCache = False,
-    against: common.Against = common.Against(),
+    against: ReleaseOptions = ReleaseOptions(),
     output: Output = None,
-    printing: common.Printing = common.Printing(),
+    printing: Printing = Printing(),
 ) -> None:
     """Report what an API server would reject in manifests, and what it accepts although it can never work.
 
@@ -346,7 +349,7 @@ def command(
     )
     asked = against.asked(settings, environment)
     targets = [
-        common.target(release, asked[1]) for release in (_split([asked[0]]) if asked[0] else [None])
+        choose_target(release, asked[1]) for release in (_split([asked[0]]) if asked[0] else [None])
     ]
     target = targets[-1]
     if len(targets) > 1 and (watch or edits.asked):
@@ -607,14 +610,14 @@ class _Output(Struct, frozen=True):
     def write(self, report: Report, *, to_stderr: bool = False) -> None:
         text = _render(report, self)
         if to_stderr and self.file is None:
-            text = harmless(common.encoded(text, self.format))
+            text = harmless(common.encode(text, self.format))
             sys.stderr.write(text if text.endswith("\n") or not text else text + "\n")
         else:
-            common.write_answer(text, self.format, self.file)
+            common.write_output(text, self.format, self.file)
 
 
 def _outputs(
-    origin: str, named: list[str], printing: common.Printing, *, statistics: bool
+    origin: str, named: list[str], printing: Printing, *, statistics: bool
 ) -> list[_Output]:
     """The destinations of reports: ``FORMAT`` to standard output or ``--output-file``, ``FORMAT=FILE`` to a file."""
     found: list[_Output] = []
@@ -730,7 +733,7 @@ def _inventory(
     """The devices that ``--devices`` and ``--hardware`` name, with the classes that came with the former."""
     if not sources and not hardware:
         return None
-    from dractl.cli import machines as machines_of, published
+    from dractl.cli import satisfiability, virtual_nodes
     from dractl.cluster.sources import filter_drivers
     from dractl.lint.inventory import TriedDevices
 
@@ -740,20 +743,20 @@ def _inventory(
             f"{option} needs Kubernetes 1.34 or later, not {target.release}", hint="remove it"
         )
     states = [
-        filter_drivers(published.read(source, target), configured.drivers) for source in sources
+        filter_drivers(virtual_nodes.read(source, target), configured.drivers) for source in sources
     ]
-    machines = published.machines(hardware)
-    described = [published.described(spec, target, configured=configured) for spec in machines]
+    machines = virtual_nodes.machines(hardware)
+    described = [virtual_nodes.described(spec, target, configured=configured) for spec in machines]
     known = (*states, *described)
     slices = [value for state in known for value in state.objects("ResourceSlice").values()]
     decoded = [item for state in known for item in state.slices]
     classes = {
         name: value for state in states for (_, name), value in state.objects("DeviceClass").items()
     }
-    assumed = {} if classes else published.installed(slices, target)
-    refuses = machines_of.refusal(decoded, classes or assumed, target)
+    assumed = {} if classes else virtual_nodes.installed(slices, target)
+    refuses = satisfiability.refusal(decoded, classes or assumed, target)
     return TriedDevices(
-        decoded, classes, assumed=assumed, refuses=refuses, unknown=published.unknown(slices)
+        decoded, classes, assumed=assumed, refuses=refuses, unknown=virtual_nodes.unknown(slices)
     )
 
 
@@ -802,7 +805,7 @@ def selection(
     of_select = common.origin("--select", select, environment, settings, "lint.")
     of_ignore = common.origin("--ignore", ignore, environment, settings, "lint.")
     codes = registry.expand(chosen, of_select) if chosen else frozenset(registry.rules())
-    with common.blaming(common.origin("--baseline", baseline, environment, settings, "lint.")):
+    with common.error_origin(common.origin("--baseline", baseline, environment, settings, "lint.")):
         accepted = fingerprints(path) if path else {}
     return Selection(
         codes - registry.expand(left_out, of_ignore),
@@ -826,7 +829,7 @@ def _severities(settings: Config) -> dict[str, Severity]:
 
 
 def _render(report: Report, output: _Output) -> str:
-    module = import_module(f"dractl.report.lint.{common.kind_of(output.format)}")
+    module = import_module(f"dractl.report.lint.{common.base_format(output.format)}")
     if output.format not in ("full", "concise"):
         return str(module.render(report))
 

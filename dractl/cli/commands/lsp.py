@@ -12,9 +12,10 @@ from typer import Option
 
 from dractl import __version__, editing
 from dractl.cel_library import why_not
-from dractl.cli import common
 from dractl.cli.commands.lint import cache_folder, selection
 from dractl.cli.headings import ACTIONS, OUTPUT
+from dractl.cli.options.printing import Printing
+from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.cli.rendering import kustomized
 from dractl.editing import Range
 from dractl.editing.places import split_lines
@@ -50,7 +51,7 @@ Color = Annotated[str, Option("--color", hidden=True, rich_help_panel=OUTPUT)]
 
 def command(
     unsafe_fixes: UnsafeFixes = False,
-    against: common.Against = common.Against(),
+    against: ReleaseOptions = ReleaseOptions(),
     quiet: Quiet = False,
     verbose: Verbose = 0,  # noqa: ARG001 - what editors pass to every subcommand
     color: Color = "auto",
@@ -62,7 +63,7 @@ def command(
 
     Examples: `dractl lsp`, `dractl lsp --kubernetes-version 1.36`
     """
-    common.Printing(quiet=quiet, color=color).settle()
+    Printing(quiet=quiet, color=color).settle()
 
     def editor() -> Editor:
         """An editor with the configuration of the working directory."""
@@ -70,7 +71,7 @@ def command(
         asked = against.asked(settings, environment)
         cache = None if against.isolated else cache_folder()
         return Editor(
-            common.target(*asked),
+            choose_target(*asked),
             selection(settings, environment),
             settings.exclude,
             assumed=asked[0] is None,

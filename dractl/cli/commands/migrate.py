@@ -11,6 +11,8 @@ from typer import Argument, Exit, Option
 from dractl.cli import common, fixing, terminal
 from dractl.cli.fixing import FileChange
 from dractl.cli.headings import ACTIONS, INPUT
+from dractl.cli.options.printing import Printing, output_option
+from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.errors import InputError, UsageError
 from dractl.facts import current
 from dractl.garbage import without_collecting
@@ -62,7 +64,7 @@ Exclude = Annotated[
         rich_help_panel=INPUT,
     ),
 ]
-Output = Annotated[str, common.output_option(FORMATS)]
+Output = Annotated[str, output_option(FORMATS)]
 
 
 def command(
@@ -71,9 +73,9 @@ def command(
     keep_requests: KeepRequests = False,
     tolerate: Tolerate = False,
     exclude: Exclude = None,
-    against: common.Against = common.Against(),
+    against: ReleaseOptions = ReleaseOptions(),
     output: Output = "text",
-    printing: common.Printing = common.Printing(),
+    printing: Printing = Printing(),
 ) -> None:
     """Convert device-plugin requests in manifests to ResourceClaimTemplates, and show the diff.
 
@@ -92,7 +94,7 @@ def command(
             hint="the classes go to standard output",
         )
     settings, variables = against.settings()
-    target = common.target(*against.asked(settings, variables))
+    target = choose_target(*against.asked(settings, variables))
     if not target.has("served-by-default"):
         raise UsageError(
             "claims are written as resource.k8s.io/v1, which Kubernetes serves since 1.34"
@@ -187,7 +189,7 @@ def _report(
     remarks = [] if keep else [remark for item in migrated for remark in item.remarks]
     skipped = [item for item in inputs.skipped if not item.unread and _mentions(item.file)]
     diffs = {change.name: fixing.diff(change) for change in changes}
-    if common.kind_of(output) == "json":
+    if common.base_format(output) == "json":
         report = {
             "schema": "dractl/migrate/v1",
             "facts": current().to_json(),
@@ -207,7 +209,7 @@ def _report(
             "classes": list(classes),
             "notes": list(notes),
         }
-        common.write_answer(json.dumps(report, indent=2, ensure_ascii=False), output, file)
+        common.write_output(json.dumps(report, indent=2, ensure_ascii=False), output, file)
         return
     terminal.write_utf8()
     if keep:

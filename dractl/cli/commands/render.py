@@ -12,9 +12,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from typer import Exit, Option
 
-from dractl.cli import common, completing, driver_options, published, terminal
+from dractl.cli import common, completing, terminal, virtual_nodes
 from dractl.cli.headings import ACTIONS, AGAINST
-from dractl.cli.node import From, SysfsRoot, read_node
+from dractl.cli.options import driver_options
+from dractl.cli.options.machine_input import From, SysfsRoot, read_node
+from dractl.cli.options.printing import Printing, output_option
+from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.drivers import Options, Rendering, by_default, compare, render
 from dractl.drivers.registry import ONLY_NAMED
 from dractl.errors import InputError, UsageError
@@ -32,7 +35,7 @@ FORMATS = ("yaml", "json")
 _EXAMPLE = ".example.com"
 MAX_NODES = 10_000  # of --nodes
 
-Output = Annotated[str, common.output_option(FORMATS)]
+Output = Annotated[str, output_option(FORMATS)]
 Driver = Annotated[
     list[str] | None,
     Option(
@@ -87,7 +90,7 @@ Nodes = Annotated[
     Option(
         "--nodes",
         metavar="N",
-        parser=common.number("--nodes", 1, MAX_NODES),
+        parser=common.number_parser("--nodes", 1, MAX_NODES),
         help="Render N nodes of this hardware: NAME-1 to NAME-N.",
         rich_help_panel=AGAINST,
     ),
@@ -121,12 +124,12 @@ def command(
     list_hardware: ListHardware = False,
     network_devices: NetworkDevices = None,
     nodes: Nodes = 1,
-    against: common.Against = common.Against(),
+    against: ReleaseOptions = ReleaseOptions(),
     driver_version: driver_options.DriverVersion = None,
     driver_option: driver_options.DriverOption = None,
     device_classes: DeviceClasses = False,
     diff: Diff = None,
-    printing: common.Printing = common.Printing(),
+    printing: Printing = Printing(),
 ) -> None:
     """Print the ResourceSlices that DRA drivers would publish for this node or for a described machine."""
     printing.settle()
@@ -135,7 +138,7 @@ def command(
         common.write_report(_known_hardware(output), printing.output_file)
         return
     settings, variables = against.settings()
-    target = common.target(*against.asked(settings, variables))
+    target = choose_target(*against.asked(settings, variables))
     drivers = list(driver_options.names(driver))
     live = sysfs_root is None and snapshot is None and not hardware
     if network_devices:
@@ -190,7 +193,7 @@ def _write(rendering: Rendering, output: str, output_file: Path | None) -> None:
 def _of_network(files: list[str], target: Target) -> Rendering:
     """The slices of ``--network-devices`` files, with notices of the fields that the release drops."""
     return Rendering(
-        tuple(map(dict, published.network(files, target).objects("ResourceSlice").values()))
+        tuple(map(dict, virtual_nodes.network(files, target).objects("ResourceSlice").values()))
     )
 
 
@@ -236,7 +239,7 @@ def _nodes(
     for group in groups:
         machine = _machine(sysfs_root, snapshot, group.machine)
         number = max(count, group.count)
-        name = _node_name(node_name or published.node_name(group.machine), machine, live=False)
+        name = _node_name(node_name or virtual_nodes.node_name(group.machine), machine, live=False)
         names = _number(name, range(used[name], used[name] + number))
         nodes.append(_EqualNodes(as_node(machine, names[0]), names))
         used[name] += number

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from typer import Argument
 
 from dractl.cli import common, completing, terminal
+from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.subcommands import spell
 from dractl.errors import UsageError
 from dractl.explain.reasons.base import ReasonPage
@@ -29,12 +30,10 @@ Name = Annotated[
         autocompletion=completing.known(completing.pages),
     ),
 ]
-Output = Annotated[str, common.output_option(FORMATS)]
+Output = Annotated[str, output_option(FORMATS)]
 
 
-def command(
-    name: Name = None, output: Output = "text", printing: common.Printing = common.Printing()
-) -> None:
+def command(name: Name = None, output: Output = "text", printing: Printing = Printing()) -> None:
     """Explain a rule of `dractl lint` (what it finds, why that is bad, what to write instead), a reason of
     `dractl explain` (what it means, how to see it, how to fix it), or the attributes that a driver's devices have.
 
@@ -45,12 +44,12 @@ def command(
     printing.settle()
     common.choose_output(output, FORMATS)
     if name is not None and "." in name:  # no rule has a dot, and every driver's name has
-        common.write_answer(_driver(name, common.kind_of(output)), output, printing.output_file)
+        common.write_output(_driver(name, common.base_format(output)), output, printing.output_file)
         return
 
     reasons = list(REASONS.values()) if name is None else [REASONS[name]] if name in REASONS else []
     rules = [] if name in REASONS else _chosen(name)
-    if common.kind_of(output) == "json":
+    if common.base_format(output) == "json":
         pages = {
             "rules": [_json(rule) for rule in rules],
             "reasons": [_reason_json(reason) for reason in reasons],
@@ -60,7 +59,7 @@ def command(
         text = _page(rules[0]) if rules else _reason_page(reasons[0])
     else:
         text = _list(rules, reasons)
-    common.write_answer(text, output, printing.output_file)
+    common.write_output(text, output, printing.output_file)
 
 
 def _driver(name: str, output: str) -> str:

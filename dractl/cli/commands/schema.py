@@ -6,6 +6,7 @@ from typer import Argument, Option
 
 from dractl.cli import common, completing, terminal
 from dractl.cli.headings import AGAINST
+from dractl.cli.options.printing import Printing
 from dractl.errors import UsageError
 from dractl.model.nearest import nearest
 from dractl.model.releases import NEWEST, RELEASES
@@ -34,9 +35,7 @@ Release = Annotated[
 
 
 def command(
-    name: Name = None,
-    kubernetes_version: Release = NEWEST,
-    printing: common.Printing = common.Printing(),
+    name: Name = None, kubernetes_version: Release = NEWEST, printing: Printing = Printing()
 ) -> None:
     """Print the JSON Schema of what `-o json` of a subcommand prints, of dractl.toml (`config`), or of an API kind.
 

@@ -9,8 +9,17 @@ from msgspec.structs import replace
 from typer import Argument, Exit, Option
 
 from dractl.cel import require
-from dractl.cli import common, completing, driver_options, source, terminal
+from dractl.cli import common, completing, terminal
 from dractl.cli.headings import ACTIONS, AGAINST, OUTPUT
+from dractl.cli.options import cluster_input, driver_options
+from dractl.cli.options.printing import Printing
+from dractl.cli.options.release import (
+    Config,
+    FeatureGates,
+    Isolated,
+    ReleaseOptions,
+    warn_about_gates,
+)
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import text_at
 from dractl.errors import InputError, UsageError
@@ -108,20 +117,20 @@ Output = Annotated[
 
 def command(
     paths: Paths = None,
-    files: source.Files = None,
+    files: cluster_input.Files = None,
     to: To = NEWEST,
     start: From = None,
     driver_version: DriverVersion = None,
     hardware: Hardware = None,
     fix: SafeFixes = False,
     unsafe_fixes: UnsafeFixes = False,
-    namespace: source.Namespace = None,
-    access: source.Access = source.Access(),
-    feature_gates: common.FeatureGates = None,
-    config: common.Config = None,
-    isolated: common.Isolated = False,
+    namespace: cluster_input.Namespace = None,
+    access: cluster_input.Access = cluster_input.Access(),
+    feature_gates: FeatureGates = None,
+    config: Config = None,
+    isolated: Isolated = False,
     output: Output = "text",
-    printing: common.Printing = common.Printing(),
+    printing: Printing = Printing(),
 ) -> None:
     """Tell what an upgrade breaks or changes, release by release, for the objects of a cluster and for manifests.
 
@@ -137,7 +146,7 @@ def command(
     require("this command")
     path_of(start or to, to)
     _check_fix(paths or [], fix=fix, unsafe=unsafe_fixes)
-    against = common.Against(None, feature_gates, config, isolated)
+    against = ReleaseOptions(None, feature_gates, config, isolated)
     _, gates = against.asked(*against.settings())
     wanted = driver_options.versions(driver_version or ())
     stdin = sys.stdin.buffer.read() if "-" in (*(paths or ()), *(files or ())) else None
@@ -162,7 +171,7 @@ def command(
         )
     last = path_of(first, to)[-1]
     refuse_unknown_gates(last, gates)
-    common.warn_of_gates(last, gates)
+    warn_about_gates(last, gates)
     if fix:
         errors = _fix(
             paths or [],
@@ -175,8 +184,10 @@ def command(
     )
     found = plan(Compared(manifests, state, gates, wanted, machines, settings), first, to)
     found = _with_fixes(found, paths or [], gates)
-    report = _report(found, common.kind_of(output), printing.verbose > 0, to_file=printing.to_file)
-    common.write_answer(report, output, printing.output_file)
+    report = _report(
+        found, common.base_format(output), printing.verbose > 0, to_file=printing.to_file
+    )
+    common.write_output(report, output, printing.output_file)
     if errors:
         raise Exit(InputError.exit_code)
     if found.count("breaks"):
@@ -249,16 +260,16 @@ def _with_machines(
     state: ClusterState, specs: list[str], target: Target, wanted: Mapping[str, str]
 ) -> tuple[ClusterState, tuple[DescribedNode, ...]]:
     """The cluster with the nodes whose machines are described; those that it has keep their slices."""
-    from dractl.cli import published
+    from dractl.cli import virtual_nodes
 
     present = {name: text.rpartition("..")[0] for name, text in wanted.items() if ".." in text}
     found = []
-    for spec, described in published.describe_nodes(specs):
+    for spec, described in virtual_nodes.describe_nodes(specs):
         found.append(described)
         if described.node not in {
             text_at(value, "spec", "nodeName") for value in state.objects("ResourceSlice").values()
         }:
-            state = published.of_described(described, spec, target, present).merge(state)
+            state = virtual_nodes.of_described(described, spec, target, present).merge(state)
     return state, tuple(found)
 
 
@@ -303,7 +314,7 @@ def _documents(files: list[str], stdin: bytes | None) -> Sequence[Document]:
         return sources.read_files(files, stdin=stdin).documents
 
 
-def _live(access: source.Access) -> ClusterState:
+def _live(access: cluster_input.Access) -> ClusterState:
     from dractl.cluster import live
 
     with terminal.progress() as tell:

@@ -1,13 +1,13 @@
-"""``dractl explain --hardware`` and ``--network-devices``: devices that no cluster has published."""
+"""``dractl explain --hardware`` and ``--network-devices``: devices that no cluster has virtual_nodes."""
 
 import sys
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from dractl.cli import published, terminal
-from dractl.cli.driver_options import Configured
-from dractl.cli.source import Cluster
+from dractl.cli import terminal, virtual_nodes
+from dractl.cli.options.cluster_input import Cluster
+from dractl.cli.options.driver_options import Configured
 from dractl.cluster import ClusterState
 from dractl.errors import InputError, UsageError
 from dractl.explain import Options, Question, find_all_waiting, find_subjects
@@ -30,7 +30,7 @@ def refuse(output: str, *, patch: bool, node: bool, devices: bool) -> None:
 def with_network(cluster: Cluster, files: Sequence[str], target: Target) -> Cluster:
     """The cluster and the devices of ``--network-devices``."""
     return (
-        replace(cluster, state=published.network(files, target).merge(cluster.state))
+        replace(cluster, state=virtual_nodes.network(files, target).merge(cluster.state))
         if files
         else cluster
     )
@@ -47,8 +47,8 @@ def compare(
     to_file: bool,
 ) -> tuple[str, bool]:
     """The machines that serve each subject, as a report; and whether each subject is served by one."""
-    specs = published.machines(hardware)
-    classes = published.known_classes(target)
+    specs = virtual_nodes.machines(hardware)
+    classes = virtual_nodes.known_classes(target)
     there = {spec: _described(spec, classes, target, configured) for spec in specs}
 
     def questions(state: ClusterState) -> list[Question]:
@@ -70,7 +70,7 @@ def _described(
 
     known = labels_of(spec)
     setters = {key: name for key in known if (name := setter(key)) is not None}
-    there = published.described(spec, target, configured=configured)
+    there = virtual_nodes.described(spec, target, configured=configured)
     return DescribedMachine(classes.merge(there), known, room_of(spec), setters)
 
 

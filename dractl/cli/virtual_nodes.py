@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from dractl.capacity import changes
 from dractl.cel import Program, environment
 from dractl.cli import terminal
-from dractl.cli.driver_options import Configured
-from dractl.cli.node import read_node
+from dractl.cli.options.driver_options import Configured
+from dractl.cli.options.machine_input import read_node
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import list_at, text_at
 from dractl.drivers import Options, find, names, render

@@ -10,8 +10,9 @@ from typer import Option
 
 from dractl.allocation import Features
 from dractl.cel import require
-from dractl.cli import common, completing, terminal
+from dractl.cli import completing, terminal
 from dractl.cli.headings import AGAINST, INPUT
+from dractl.cli.options.release import ReleaseOptions, print_caveat, refuse_newer, warn_about_gates
 from dractl.cluster import sources as origins
 from dractl.cluster.kinds import KINDS_BY_WORD, workload_words
 from dractl.cluster.kubelet import newest_of
@@ -163,7 +164,7 @@ def read(
     files: Sequence[str],
     devices: Sequence[str],
     access: Access,
-    against: common.Against,
+    against: ReleaseOptions,
     *,
     namespace: str | None,
     everywhere: bool,
@@ -202,15 +203,15 @@ def read(
                 everywhere or sources.files
             ):  # the kubeconfig's namespace does not apply to files
                 where = namespace or cluster.namespace
-    common.refuse_newer(release)
+    refuse_newer(release)
     known = release or state.release
-    common.tell_if_newer(known)
+    print_caveat(known)
     if sources.live and known is None:
         terminal.notice(
             f"the cluster's version cannot be read: the rules of {NEWEST} are used; --kubernetes-version names another"
         )
     features = Features.for_release(release or state.release or NEWEST, gates)
-    common.warn_of_gates(features.release, gates)
+    warn_about_gates(features.release, gates)
     named = files_alone if sources.files and sources.live else None
     assumed = release is None and (not sources.live or known is None or is_newer(known))
     origin = against.release_from(settings, variables)
@@ -281,9 +282,9 @@ def of_files(
                 tell(f"reading {source}")
                 state = _beside(state, _published(source, release or state.release)).merge(state)
     if sources.devices:
-        from dractl.cli import published
+        from dractl.cli import virtual_nodes
 
-        published.refuse_undecided(state, Target.of(release or state.release or NEWEST))
+        virtual_nodes.refuse_undecided(state, Target.of(release or state.release or NEWEST))
     return state
 
 
@@ -301,7 +302,9 @@ def _beside(real: ClusterState, described: ClusterState) -> ClusterState:
 
 def _published(source: str, release: str | None) -> ClusterState:
     """Published slices, or those that the drivers of a machine would publish."""
-    from dractl.cli import published
+    from dractl.cli import virtual_nodes
 
     found = origins.read_published(source) if source != "local" else None
-    return found if found is not None else published.rendered(source, Target.of(release or NEWEST))
+    return (
+        found if found is not None else virtual_nodes.rendered(source, Target.of(release or NEWEST))
+    )

@@ -1,0 +1,79 @@
+"""The options of where and how a subcommand prints."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from msgspec import Struct
+from typer import Option
+
+from dractl.cli import completing, terminal
+from dractl.cli.headings import OUTPUT
+from dractl.errors import UsageError
+
+Quiet = Annotated[
+    bool,
+    Option(
+        "--quiet",
+        "-q",
+        help="Print no notices and no progress on standard error.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Verbose = Annotated[
+    int,
+    Option("--verbose", "-v", count=True, help="Show more; repeatable.", rich_help_panel=OUTPUT),
+]
+COLORS = ("auto", "always", "never")
+Color = Annotated[
+    str,
+    Option(
+        "--color",
+        metavar="WHEN",
+        help="auto, always or never. NO_COLOR and FORCE_COLOR are honoured.",
+        autocompletion=completing.one_of(*COLORS),
+        rich_help_panel=OUTPUT,
+    ),
+]
+OutputFile = Annotated[
+    Path | None,
+    Option(
+        "--output-file",
+        metavar="FILE",
+        help="Write the report to FILE instead of standard output.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
+class Printing(Struct, frozen=True):
+    """The options that say where and how a subcommand prints; each takes all, even if it has no more to show."""
+
+    output_file: OutputFile = None
+    quiet: Quiet = False
+    verbose: Verbose = 0
+    color: Color = "auto"
+
+    @property
+    def to_file(self) -> bool:
+        """True if the report goes to a file."""
+        return self.output_file is not None
+
+    def settle(self) -> None:
+        """Applies ``--color`` and ``--quiet`` to this run."""
+        if self.color not in COLORS:
+            raise UsageError(f"--color must be auto, always or never, not {self.color!r}")
+        terminal.choose_color(self.color)  # type: ignore[arg-type]
+        terminal.be_quiet(self.quiet)
+
+
+def output_option(formats: tuple[str, ...]) -> Any:
+    """``--output`` of a subcommand that prints one of ``formats``."""
+    offer = completing.one_of(*formats)
+    return Option(
+        "--output",
+        "-o",
+        metavar="FORMAT",
+        help=f"{', '.join(formats)}.",
+        autocompletion=offer,
+        rich_help_panel=OUTPUT,
+    )

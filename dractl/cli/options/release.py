@@ -1,0 +1,136 @@
+"""The options of the Kubernetes release whose rules apply."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Struct
+from typer import Option
+
+from dractl.cli import completing, terminal
+from dractl.cli.common import configuration, environment, error_origin, origin
+from dractl.cli.headings import AGAINST, TOOLS
+from dractl.errors import UsageError
+from dractl.lint.config import Config as Configuration
+from dractl.model import Target
+from dractl.model.releases import (
+    NEWEST,
+    RELEASES,
+    caveat,
+    gate_remarks,
+    is_newer,
+    parse_gates,
+    release_of,
+)
+
+Config = Annotated[
+    Path | None,
+    Option(
+        "--config", metavar="FILE", help="Use only this configuration file.", rich_help_panel=TOOLS
+    ),
+]
+Isolated = Annotated[
+    bool,
+    Option(
+        "--isolated",
+        help="Ignore configuration files and DRACTL_* variables.",
+        rich_help_panel=TOOLS,
+    ),
+]
+KubernetesVersion = Annotated[
+    str | None,
+    Option(
+        "--kubernetes-version",
+        metavar="1.NN",
+        help="Kubernetes release whose behavior applies.",
+        autocompletion=completing.comma_list(completing.releases),
+        rich_help_panel=AGAINST,
+    ),
+]
+FeatureGates = Annotated[
+    str | None,
+    Option(
+        "--feature-gates",
+        metavar="NAME=BOOL,...",
+        help="Feature gates that differ from the release's defaults.",
+        autocompletion=completing.comma_list(completing.gates),
+        rich_help_panel=AGAINST,
+    ),
+]
+
+
+class _Choices:
+    newest = False
+
+
+def assume_newest(value: bool) -> None:
+    """``--assume-newest``, for this run."""
+    _Choices.newest = value
+
+
+class ReleaseOptions(Struct, frozen=True):
+    """The options that say which release and gates apply, and which settings complete them."""
+
+    kubernetes_version: KubernetesVersion = None
+    feature_gates: FeatureGates = None
+    config: Config = None
+    isolated: Isolated = False
+
+    def settings(self) -> tuple[Configuration, dict[str, str]]:
+        """The configuration file, and the ``DRACTL_*`` variables without their prefix."""
+        return configuration(self.config, self.isolated), environment(self.isolated)
+
+    def asked(
+        self, settings: Configuration, variables: Mapping[str, str]
+    ) -> tuple[str | None, dict[str, bool]]:
+        """Release (None: not named) and gates that differ from its defaults: options before environment before file."""
+        release = (
+            self.kubernetes_version
+            or variables.get("KUBERNETES_VERSION")
+            or settings.kubernetes_version
+        )
+        if release and not self.kubernetes_version:
+            with error_origin(origin("--kubernetes-version", None, variables, settings)):
+                release_of(release)
+        with error_origin(origin("--feature-gates", self.feature_gates, variables, settings)):
+            switched = parse_gates(self.feature_gates or variables.get("FEATURE_GATES", ""))
+        return release, {**settings.feature_gates, **switched}
+
+    def release_from(self, settings: Configuration, variables: Mapping[str, str]) -> str:
+        """Who named the release: nothing to say of the option, the variable, the file, or ``default``."""
+        if self.kubernetes_version:
+            return ""
+        if variables.get("KUBERNETES_VERSION"):
+            return "DRACTL_KUBERNETES_VERSION"
+        return settings.file.name if settings.kubernetes_version and settings.file else "default"
+
+
+def choose_target(release: str | None, gates: dict[str, bool]) -> Target:
+    """The target of ``--kubernetes-version`` and ``--feature-gates``. Raises UsageError for a release newer than dractl
+    knows, unless ``--assume-newest`` is given."""
+    refuse_newer(release)
+    print_caveat(release)
+    chosen = Target.of(release or NEWEST, gates)
+    warn_about_gates(chosen.release, gates)
+    return chosen
+
+
+def warn_about_gates(release: str, gates: Mapping[str, bool]) -> None:
+    """Warn of gates that are not known of a preview, or that it does not have yet."""
+    for remark in gate_remarks(release, gates):
+        terminal.warn(remark)
+
+
+def refuse_newer(release: str | None) -> None:
+    """Raises UsageError for a requested release that is newer than dractl knows, unless with ``--assume-newest``."""
+    if release and is_newer(release) and not _Choices.newest:
+        raise UsageError(
+            f"Kubernetes {release} is newer than dractl knows",
+            hint=f"newest known release: {RELEASES[-1]}; --assume-newest applies its rules",
+        )
+
+
+def print_caveat(release: str | None) -> None:
+    """A notice if the rules of another release than the requested one are used."""
+    if said := caveat(release):
+        terminal.notice(said)
