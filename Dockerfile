@@ -3,7 +3,8 @@ FROM registry.k8s.io/kubectl:v1.37.1 AS kubectl
 
 FROM registry.k8s.io/kustomize/kustomize:v5.8.1 AS kustomize
 
-# Debian, not Alpine: cel-expr-python has wheels for glibc only, and lint would not check selectors without it.
+# Debian, not Alpine: cel-expr-python has wheels for glibc only, and lint would not check selectors
+# without it.
 FROM python:3.13-slim-trixie AS build
 COPY . /src
 RUN python -m venv /opt/dractl && /opt/dractl/bin/pip install --no-cache-dir /src

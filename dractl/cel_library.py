@@ -1,5 +1,8 @@
-"""Whether selectors can be compiled here: cel-expr-python and google-re2 have no builds for musl, for Windows on ARM
-(cel-expr-python), and for a new Python until they are released for it."""
+"""Whether selectors can be compiled here.
+
+cel-expr-python and google-re2 have no builds for musl, for Windows on ARM (cel-expr-python), and
+for a new Python until they are released for it.
+"""
 
 from functools import cache
 from importlib import import_module
@@ -26,7 +29,7 @@ class _Loading:
 
 @cache
 def missing() -> tuple[str, ...]:
-    """The packages needed for compiling and evaluating selectors that are not installed, by their names on PyPI."""
+    """Return the packages that selectors need and that are not installed, by their names on PyPI."""
     return tuple(package for module, package in _PACKAGES.items() if not _installed(module))
 
 
@@ -38,7 +41,7 @@ def _installed(module: str) -> bool:
 
 
 def why_not() -> str | None:
-    """Return the reason why selectors cannot be compiled, as far as is known before :func:`load`."""
+    """Return the reason why selectors cannot be compiled, as far as known before :func:`load`."""
     *others, last = missing() or ("",)
     if last:
         return f"{', '.join(others)}{' and ' if others else ''}{last} not installed"
@@ -46,9 +49,10 @@ def why_not() -> str | None:
 
 
 def load() -> str | None:
-    """Load the packages (20 ms), and return the reason why selectors cannot be compiled; None if they can.
+    """Load the packages, and return the reason why selectors cannot be compiled; None if they can.
 
-    A package that is installed need not load: a wheel for glibc on musl, or a container without libstdc++.
+    It takes 20 ms. A package that is installed need not load: a wheel for glibc on musl, or a
+    container without libstdc++.
     """
     if not _Loading.tried and not missing():
         _Loading.tried = True
@@ -67,6 +71,6 @@ def require(what: str) -> None:
     if reason is not None:
         raise Unsupported(
             f"{what} needs selectors, which cannot be compiled here: {reason}",
-            hint="install dractl on glibc Linux, macOS or Windows on x86-64 with CPython 3.11 to 3.14; "
-            "discover, render, and lint without selectors run everywhere",
+            hint="install dractl on glibc Linux, macOS or Windows on x86-64 with CPython 3.11 to "
+            "3.14; discover, render, and lint without selectors run everywhere",
         )

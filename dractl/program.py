@@ -1,7 +1,8 @@
 """The name by which the user calls the program, for every text with a command to type.
 
-It is ``dractl``, and ``kubectl dra`` where kubectl runs it as a plug-in: krew installs no program ``dractl``. The
-command line sets the name before anything is printed; a library's user keeps ``dractl``.
+It is ``dractl``, and ``kubectl dra`` where kubectl runs it as a plug-in: krew installs no program
+``dractl``. The command line sets the name before anything is printed; a library's user keeps
+``dractl``.
 """
 
 import shlex

@@ -1,4 +1,4 @@
-"""The image: base images are pinned by the digests that a registry gives, or not at all; and what is in it."""
+"""The image: what is in it, and that base images are pinned by a registry's digests or not at all."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_image_has_the_programs_that_lint_and_explain_run() -> None:
 
 
 def test_a_runner_can_start_a_shell_in_the_image() -> None:
-    """GitLab starts ``sh -c`` as the command of the image, which an ENTRYPOINT would take for arguments."""
+    """GitLab starts ``sh -c`` in the image, which an ENTRYPOINT would take for arguments."""
     text = (ROOT / "Dockerfile").read_text()
     assert "\nENTRYPOINT" not in text
     assert text.endswith('CMD ["dractl"]\n')

@@ -1,6 +1,8 @@
-"""Puts helm into the image: ``python tools/fetch_helm.py FILE`` downloads the archive of this machine's architecture,
-compares its SHA-256, and writes the program. Helm's project publishes archives only; kubectl and kustomize are copied from
-images of their projects (Dockerfile).
+"""Puts helm into the image: ``python tools/fetch_helm.py FILE``.
+
+Downloads the archive of this machine's architecture, compares its SHA-256, and writes the program.
+Helm's project publishes archives only; the Dockerfile copies kubectl and kustomize from images of
+their projects.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ def address(architecture: str) -> str:
 
 
 def unpack(archive: bytes, architecture: str, checksum: str) -> bytes:
-    """Return the program in an archive. Raises ValueError if it is not the archive with this checksum."""
+    """Return the program in an archive. Raises ValueError if it has another checksum."""
     actual = hashlib.sha256(archive).hexdigest()
     if actual != checksum:
         raise ValueError(f"{address(architecture)} has SHA-256 {actual}, not {checksum}")

@@ -1,6 +1,6 @@
-"""Writes ``docs/man/``, the man pages, from the command line itself: ``dractl.1`` and one for each subcommand.
+"""Writes ``docs/man/``, the man pages, from the command line itself.
 
-``--check`` says whether they are up to date.
+There is ``dractl.1``, and a page for each subcommand. ``--check`` says whether they are up to date.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ SUMMARY = "hardware, ResourceSlices, manifests and pending claims of Dynamic Res
 
 
 def roff(text: str) -> str:
-    """Text with roff's own characters escaped, in lines of a width to be compared; `code` is bold."""
+    """Text with roff's own characters escaped, in lines to be compared; `code` is bold."""
     escaped = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")
     escaped = re.sub(r"`([^`]*)`", r"\\fB\1\\fR", escaped)
     lines = textwrap.wrap(escaped, 98, break_long_words=False, break_on_hyphens=False)

@@ -179,7 +179,7 @@ class _Grouped(TyperCommand):
                 formatter.write_dl(rows)
 
     def sections(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
-        """Return arguments and options with their help and defaults, by the titles of their groups."""
+        """Return arguments and options with help and defaults, by the titles of their groups."""
         rows: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", *HEADINGS)}
         for parameter in self.get_params(ctx):
             row = parameter.get_help_record(ctx)

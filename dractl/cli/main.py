@@ -27,7 +27,7 @@ _NEW_OBJECTS = 2_000_000  # before garbage is collected: lint of 8,000 findings 
 
 
 def _name_of_call() -> str:
-    """Return the command as typed: ``dractl``, or ``kubectl dra`` if kubectl runs it as a plug-in."""
+    """Return the command as typed: ``dractl``, or ``kubectl dra`` as a plug-in of kubectl."""
     script = os.path.basename(sys.argv[0])
     return KUBECTL_DRA if script.startswith(("kubectl-dra", "kubectl_complete-dra")) else DRACTL
 

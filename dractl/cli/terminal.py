@@ -191,8 +191,11 @@ _ASIDES: dict[str, None] = {}
 
 
 class _Progress:
-    """The line that shows the current step. A timer makes it appear once the run has taken a second in total: the long
-    step may be a single one. Later steps of such a run appear at once, but for those of a tenth of a second."""
+    """The line that shows the current step.
+
+    A timer makes it appear once the run has taken a second in total: the long step may be a single
+    one. Later steps of such a run appear at once, but for those of a tenth of a second.
+    """
 
     def __init__(self) -> None:
         self.message = ""
@@ -261,7 +264,7 @@ _PROGRESS = _Progress()
 
 
 def renew_patience() -> None:
-    """Count the second until progress appears from the next step on: another run begins, or a round of ``--watch``."""
+    """Count the second until progress appears anew: another run, or round of ``--watch``, begins."""
     _PROGRESS.began = None
 
 

@@ -284,7 +284,8 @@ def undecided(program: Program, names: Iterable[str]) -> InputError | None:
         return None
     return InputError(
         f"unknown: the snapshot lacks {', '.join(read)}, which a selector reads: {program.text}",
-        hint=f"take it on the node, where the driver's library answers: {program_name()} discover --save FILE",
+        hint="take it on the node, where the driver's library answers: "
+        f"{program_name()} discover --save FILE",
     )
 
 

@@ -149,7 +149,8 @@ def read_published(source: str) -> ClusterState | None:
         raise InputError(
             "it has no ResourceSlice, and it is not a machine snapshot",
             place=source,
-            hint=f"`kubectl get resourceslices,deviceclasses -o yaml` and `{program_name()} render` write them, "
+            hint="`kubectl get resourceslices,deviceclasses -o yaml` and "
+            f"`{program_name()} render` write them, "
             f"`{program_name()} discover --save` a snapshot",
         )
     return None

@@ -437,7 +437,8 @@ class Read(Struct, frozen=True):
 
     def advice(self, message: str, help: str | None = None, **others: Any) -> Advice:  # noqa: A002
         """Advice on it, placed at its name unless ``others`` have a ``span``."""
-        help = help or f"`{program_name()} rule {self.driver.name}` lists what its devices have"  # noqa: A001
+        lists = f"`{program_name()} rule {self.driver.name}` lists what its devices have"
+        help = help or lists  # noqa: A001
         others = {"span": self.lookup.name_span, "confidence": "likely", **others}
         return Advice(self.selection.subject, self.expression.path, message, help, **others)
 

@@ -239,7 +239,8 @@ def suggest(text: str, further: Sequence[str] = ()) -> str:
     upper = text.strip().upper()
     series = sorted(code for code in rules() if code.startswith(upper[:4]))
     if upper.startswith("DRA") and upper[3:].isdigit() and series:
-        return f"{upper[:4]} has {series[0]} to {series[-1]}; `{program_name()} rule {upper[:4]}` lists them"
+        command = f"`{program_name()} rule {upper[:4]}`"
+        return f"{upper[:4]} has {series[0]} to {series[-1]}; {command} lists them"
     known = [name for rule in rules().values() for name in (rule.code, rule.name)] + list(further)
     near = nearest(text, known)
     return f"did you mean {near}?" if near else f"`{program_name()} rule` lists every code and name"

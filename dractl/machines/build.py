@@ -159,7 +159,8 @@ def _check(layout: Layout, given: Mapping[str, int]) -> None:
         )
         raise UsageError(
             f"--hardware: mig={said}, but the MIG profiles of {drawn or 'a machine without a GPU'} are not known",
-            hint=f"they are known of {', '.join(mig_layouts())}; `{program_name()} discover --save` keeps a real machine's",
+            hint=f"they are known of {', '.join(mig_layouts())}; "
+            f"`{program_name()} discover --save` keeps a real machine's",
         )
     if sum(1 + given.get("vfs", 0) * product.virtual_functions for product in held) > MAX_DEVICES:
         raise UsageError(f"--hardware: at most {MAX_DEVICES} devices, virtual functions included")

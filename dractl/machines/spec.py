@@ -145,7 +145,8 @@ def _named(named: list[str], products: list[str], settings: dict[str, Any]) -> L
     if products:
         raise UsageError(
             f"--hardware: {named[0]} is a whole machine: {products[0]} cannot be added to it",
-            hint=f"copy its file (`{program_name()} render --list-hardware` says where it is) and add devices there",
+            hint=f"copy its file (`{program_name()} render --list-hardware` says where it is) "
+            "and add devices there",
         )
     fixed = [key for key in settings if key in ("roots", "numa")]
     if fixed:

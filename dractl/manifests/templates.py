@@ -109,5 +109,8 @@ def inserted_values(line: str) -> list[tuple[str, ...]]:
 def rendering_hint(chart: str | None) -> str:
     """A hint on how to lint a template."""
     if chart is None:
-        return f"render it first and lint the output; a Helm chart: helm template CHART | {program_name()} lint -"
+        return (
+            "render it first and lint the output; "
+            f"a Helm chart: helm template CHART | {program_name()} lint -"
+        )
     return f"helm template {chart} | {program_name()} lint -"

@@ -186,7 +186,8 @@ def _collect(members: Iterator[tuple[str, bytes | str | None]]) -> Files:
     if not tops:
         raise InputError(
             "has no sys/ folder of a node",
-            hint=f"hwloc-gather-topology writes such archives; `{program_name()} discover --save` writes a smaller file that "
+            hint="hwloc-gather-topology writes such archives; "
+            f"`{program_name()} discover --save` writes a smaller file that "
             "contains more",
         )
     top = min(tops)[1]

@@ -1,4 +1,4 @@
-"""Under ``kubectl dra`` there may be no program ``dractl``: every command that a text tells to run begins as the user's did."""
+"""Under ``kubectl dra`` there may be no program ``dractl``: printed commands begin as the user's did."""
 
 import re
 import shlex

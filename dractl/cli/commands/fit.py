@@ -320,8 +320,8 @@ def _tell_of_group(subject: Copies) -> None:
     if found is not None:
         kind, (_, name) = found
         terminal.notice(
-            f"copies are placed one by one, without the rules of {kind} {name}: {program_name()} explain {kind.lower()}/{name} "
-            "counts how many of its pods fit"
+            f"copies are placed one by one, without the rules of {kind} {name}: "
+            f"{program_name()} explain {kind.lower()}/{name} counts how many of its pods fit"
         )
 
 

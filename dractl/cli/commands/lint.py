@@ -775,13 +775,13 @@ def _split(values: list[str] | None) -> list[str]:
 def baseline_of(
     option: Path | None, environment: Mapping[str, str], settings: Config
 ) -> Path | None:
-    """Return the report whose findings are hidden: that of the option, else of the variable, else of the file."""
+    """Return the baseline of the option, else of the variable, else of the configuration."""
     path = option or environment.get("BASELINE") or settings.baseline
     return Path(path) if path else None
 
 
 def _pattern_of(file: Path | None) -> tuple[str, ...]:
-    """Return the pattern that excludes a file below the working directory from folders: a baseline is no manifest."""
+    """Return the pattern that leaves a file below the working directory out of folders."""
     if file is None or (file.is_absolute() and not file.is_relative_to(Path.cwd())):
         return ()
     below = Path(os.path.relpath(file)).as_posix()

@@ -79,7 +79,8 @@ def check(run: Run) -> Found:
                 selection.subject,
                 path,
                 f"no device satisfies this: {_why(known.name, key, row, meant, selection.types)}",
-                help=f"`{program_name()} rule {known.name}` lists what its devices have ({known.known_to})",
+                help=f"`{program_name()} rule {known.name}` lists what its devices have "
+                f"({known.known_to})",
                 key=True,
                 confidence="likely",
                 fix=Replacement(path, meant, key=True) if meant else None,

@@ -193,7 +193,8 @@ def _cards(
     cards = "".join(_card(names, nodes[names[0]], fits.get(names[0], ()), taken) for names in shown)
     left = len(nodes) - sum(map(len, shown))
     more = (
-        f"<p>and {left} more nodes, none like another: {program_name()} devices -o wide lists them all</p>"
+        f"<p>and {left} more nodes, none like another: "
+        f"{program_name()} devices -o wide lists them all</p>"
         if left
         else ""
     )

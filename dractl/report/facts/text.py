@@ -35,7 +35,10 @@ def render(said: Summary, canvas: Canvas, *, every: bool) -> str:
     lines += ["", *said.seen] if said.seen else []
     lines += [
         "",
-        f"{said.products} products, {said.machines} machines: `{program_name()} render --list-hardware`",
+        (
+            f"{said.products} products, {said.machines} machines: "
+            f"`{program_name()} render --list-hardware`"
+        ),
     ]
     if said.old:
         lines += [

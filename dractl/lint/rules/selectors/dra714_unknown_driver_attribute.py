@@ -65,7 +65,8 @@ def check(run: Run) -> Found:
                 message += f": the selector {'never matches' if read.guarded else 'fails on each of its devices'}"
             added = driver.fact.extension and lookup.kind == "attributes"
             message += f", unless {driver.fact.extension} adds it" if added else ""
-            help_ = f"{_have(read)} ({driver.known_to}); `{program_name()} rule {driver.name}` describes them"
+            command = f"`{program_name()} rule {driver.name}`"
+            help_ = f"{_have(read)} ({driver.known_to}); {command} describes them"
             yield driver.soften(
                 read.advice(message, help_, severity="info" if added and read.guarded else None)
             )
