@@ -53,7 +53,7 @@ FIRST = pod(
 )
 
 
-# Recorded with kube-scheduler 1.36.3 and 1.37.1; 1.34 and 1.35 do the same where the alpha gate is on.
+# Recorded with kube-scheduler 1.36.3 and 1.37.1; so do 1.34 and 1.35 with the alpha gate.
 @pytest.mark.parametrize(
     ("release", "gates", "joins"),
     [
@@ -78,7 +78,7 @@ def test_a_claim_allocated_without_a_time_cannot_be_joined(
         assert any("delete pod ml/first" in fix.title for fix in answer.fixes)
 
 
-def test_a_claim_with_a_time_can_be_joined_and_one_that_is_reserved_needs_no_joining() -> None:
+def test_a_claim_with_a_time_or_a_reservation_of_the_pod_can_be_joined() -> None:
     assert explain(*CLUSTER, FIRST, shared(WHEN), joining()).fits
     assert explain(*CLUSTER, shared(None, user="p"), joining()).fits
 
@@ -119,7 +119,7 @@ def test_conditions_are_not_read_while_the_gate_is_off() -> None:
     ).fits
 
 
-def test_a_device_that_failed_is_given_back() -> None:
+def test_a_failed_device_is_deallocated() -> None:
     failed = {"type": "Failed", "status": "True", "reason": "NoFabric", "message": "cable"}
     answer = explain(*CLUSTER, attached(failed), joining())
     assert answer.verdict == "allocatable"
@@ -127,7 +127,7 @@ def test_a_device_that_failed_is_given_back() -> None:
     assert "NoFabric: cable" in answer.notes[0]
 
 
-def test_a_failed_device_that_another_pod_uses_stays() -> None:
+def test_a_failed_device_of_another_pod_stays_allocated() -> None:
     failed = {"type": "Failed", "status": "True", "reason": "NoFabric"}
     answer = explain(*CLUSTER, FIRST, attached(failed, user="first"), joining())
     assert (answer.verdict, answer.reasons[0].code) == ("unallocatable", "binding-pending")
@@ -141,7 +141,7 @@ ONLY_2: dict[str, Any] = {"nodeSelector": {"kubernetes.io/hostname": "node-2"}}
 
 
 @pytest.mark.parametrize("user", [None, "p"])
-def test_an_allocation_in_the_way_that_no_other_pod_uses_is_released(user: str | None) -> None:
+def test_an_allocation_on_another_node_without_other_users_is_released(user: str | None) -> None:
     answer = explain(*BOTH, shared(WHEN, user), joining(spec=ONLY_2))
     assert answer.verdict == "allocatable"
     assert [
@@ -151,7 +151,7 @@ def test_an_allocation_in_the_way_that_no_other_pod_uses_is_released(user: str |
     assert "released and allocated again" in answer.notes[0]
 
 
-def test_an_allocation_that_another_pod_uses_is_not_released() -> None:
+def test_an_allocation_with_another_user_is_not_released() -> None:
     answer = explain(*BOTH, FIRST, shared(WHEN), joining(spec=ONLY_2))
     assert answer.verdict == "unallocatable"
     assert [r.code for n in answer.nodes if n.name == "node-2" for r in n.reasons] == [
@@ -159,7 +159,7 @@ def test_an_allocation_that_another_pod_uses_is_not_released() -> None:
     ]
 
 
-def test_what_is_released_may_still_not_fit() -> None:
+def test_a_pod_may_not_fit_after_its_claim_is_released() -> None:
     full = claim(
         "full",
         request("r", "gpu"),
@@ -176,7 +176,7 @@ def test_what_is_released_may_still_not_fit() -> None:
 # -- devices of the same pod --
 
 
-def test_a_device_that_the_pods_other_claim_holds() -> None:
+def test_a_claim_cannot_take_a_device_of_the_pods_other_claim() -> None:
     other = claim("d", request("r", "gpu"), metadata={"uid": "uid-d"})
     both = pod(
         "p",
@@ -189,7 +189,7 @@ def test_a_device_that_the_pods_other_claim_holds() -> None:
     assert answer.reasons[0].holders[0].claim == "ml/c"
 
 
-def test_two_requests_that_only_one_device_would_do_for() -> None:
+def test_two_requests_cannot_share_the_only_matching_device() -> None:
     devices = slice_of(
         "gpu.example.com", "node-1", device("gpu-0", big=True), device("gpu-1"), device("gpu-2")
     )

@@ -19,20 +19,20 @@ def gpu_class(**spec: Any) -> dict[str, Any]:
 
 
 def claims(resource: str, release: str, **spec: Any) -> tuple[bool, list[str]]:
-    """Whether a pod with the resource fits, and the names of the claims that the scheduler makes for it."""
-    asking = pod("a", requests={resource: "1"})
+    """Return whether a pod with the resource fits, and the scheduler's claims for it."""
+    subject = pod("a", requests={resource: "1"})
     state = state_of(
-        asking,
+        subject,
         gpu_class(**spec),
         node("node-1"),
         slice_of("gpu.example.com", "node-1", device("gpu-0")),
     )
-    attempt = Scheduler(state, Features.for_release(release, GATE)).attempt_pod(asking)
+    attempt = Scheduler(state, Features.for_release(release, GATE)).attempt_pod(subject)
     return attempt.fits, [c.key[1] for n in attempt.nodes for c in n.claims]
 
 
 @pytest.mark.parametrize("release", ["1.34", "1.35", "1.36", "1.37"])
-def test_a_resource_that_a_class_names(release: str) -> None:
+def test_a_class_provides_the_resource_that_it_names(release: str) -> None:
     assert claims("x.io/gpu", release, extendedResourceName="x.io/gpu") == (
         True,
         ["<extended-resources>"],
@@ -40,7 +40,7 @@ def test_a_resource_that_a_class_names(release: str) -> None:
 
 
 @pytest.mark.parametrize("release", ["1.35", "1.36", "1.37"])
-def test_the_implicit_name_of_a_class(release: str) -> None:
+def test_a_class_provides_its_implicit_resource(release: str) -> None:
     assert claims("deviceclass.resource.kubernetes.io/gpu", release) == (
         True,
         ["<extended-resources>"],
@@ -48,14 +48,15 @@ def test_the_implicit_name_of_a_class(release: str) -> None:
 
 
 def test_1_34_schedules_a_pod_with_an_implicit_name_without_a_claim() -> None:
-    """dynamicresources/extended/util.go knows the name, and dynamicresources.go hasDeviceClassMappedExtendedResource
-    leaves out what is no extended resource name."""
+    """dynamicresources/extended/util.go knows the name, and hasDeviceClassMappedExtendedResource of
+    dynamicresources.go leaves out what is no extended resource name.
+    """
     assert claims("deviceclass.resource.kubernetes.io/gpu", "1.34") == (True, [])
 
 
 @pytest.mark.parametrize("release", ["1.34", "1.37"])
-def test_a_domain_that_holds_kubernetes_io_is_no_extended_resource(release: str) -> None:
-    """v1helper.IsExtendedResourceName leaves out every name that contains kubernetes.io/: a class cannot provide it."""
+def test_a_class_cannot_provide_a_resource_of_kubernetes_io(release: str) -> None:
+    """v1helper.IsExtendedResourceName leaves out every name that contains kubernetes.io/."""
     fits, made = claims(
         "notkubernetes.io/gpu", release, extendedResourceName="notkubernetes.io/gpu"
     )

@@ -1,5 +1,4 @@
-"""Which pods the scheduler evicts for another (defaultpreemption SelectVictimsOnNode), and that it does so for CPU and
-the like, never for devices."""
+"""Victims of preemption (defaultpreemption SelectVictimsOnNode): never for devices."""
 
 from __future__ import annotations
 
@@ -29,35 +28,35 @@ def running(name: str, priority: int, cpu: str, **more: Any) -> dict[str, Any]:
     return pod(name, spec=spec, status=status, requests={"cpu": cpu}, **more)
 
 
-def attempt(asking: dict[str, Any], *objects: dict[str, Any]) -> Attempt:
-    return Scheduler(state_of(asking, *objects), Features.for_release("1.37")).attempt_pod(asking)
+def attempt(subject: dict[str, Any], *objects: dict[str, Any]) -> Attempt:
+    return Scheduler(state_of(subject, *objects), Features.for_release("1.37")).attempt_pod(subject)
 
 
 def victims(*objects: dict[str, Any], cpu: str = "4", priority: int = 10) -> list[str]:
-    """The victims of a pod on node-1, which has 8 CPUs."""
-    asking = pod("p", requests={"cpu": cpu}, spec={"priority": priority})
-    (found,) = attempt(asking, node("node-1"), *objects).nodes
-    return [name.partition("/")[2] for name in found.victims]
+    """Return the victims of a pod on node-1, which has 8 CPUs."""
+    subject = pod("p", requests={"cpu": cpu}, spec={"priority": priority})
+    (result,) = attempt(subject, node("node-1"), *objects).nodes
+    return [name.partition("/")[2] for name in result.victims]
 
 
-def test_only_as_many_pods_go_as_have_to_the_least_important_ones() -> None:
+def test_only_the_least_important_pods_are_evicted() -> None:
     assert victims(running("a", 5, "4"), running("b", 1, "4")) == ["b"]
-    # a may stay; c may not beside it; b may, although it is less important than c.
+    # Beside a, b fits and c does not, although b is less important than c.
     assert victims(running("a", 5, "2"), running("b", 1, "2"), running("c", 5, "4")) == ["c"]
 
 
-def test_of_equal_priority_the_one_that_runs_longer_stays() -> None:
+def test_the_older_of_two_equally_important_pods_stays() -> None:
     old, young = running("old", 1, "4"), running("young", 1, "4", start="2026-02-01T00:00:00Z")
     assert victims(young, old) == ["young"]
 
 
-def test_pods_of_the_same_priority_stay() -> None:
-    found = attempt(
+def test_pods_of_the_same_priority_are_not_evicted() -> None:
+    result = attempt(
         pod("p", requests={"cpu": "4"}, spec={"priority": 1}), node("node-1"), running("a", 1, "8")
     )
-    assert not found.fits
-    assert found.message is not None
-    assert "No preemption victims found for incoming pod" in found.message
+    assert not result.fits
+    assert result.message is not None
+    assert "No preemption victims found for incoming pod" in result.message
 
 
 def test_a_disruption_budget_protects_a_less_important_pod() -> None:
@@ -83,12 +82,14 @@ def test_no_pod_is_evicted_for_its_devices() -> None:
     low = running(
         "low", 1, "1", spec={"resourceClaims": [{"name": "g", "resourceClaimName": "held"}]}
     )
-    asking = pod("p", {"name": "g", "resourceClaimName": "c"}, spec={"priority": 10})
+    subject = pod("p", {"name": "g", "resourceClaimName": "c"}, spec={"priority": 10})
     slices = slice_of("gpu.example.com", "node-1", device("gpu-0"))
-    found = attempt(asking, node("node-1"), gpu, slices, held, low, claim("c", request("r", "gpu")))
-    assert not found.fits
-    assert not found.nodes[0].victims
-    assert found.message == (
-        "0/1 nodes are available: 1 cannot allocate all claims. preemption: 0/1 nodes are available: "
-        "1 Preemption is not helpful for scheduling."
+    result = attempt(
+        subject, node("node-1"), gpu, slices, held, low, claim("c", request("r", "gpu"))
+    )
+    assert not result.fits
+    assert not result.nodes[0].victims
+    assert result.message == (
+        "0/1 nodes are available: 1 cannot allocate all claims. preemption: 0/1 nodes are "
+        "available: 1 Preemption is not helpful for scheduling."
     )

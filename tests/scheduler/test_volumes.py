@@ -1,5 +1,7 @@
-"""Volumes of a pod, as VolumeRestrictions, VolumeBinding and VolumeZone see them; messages as real schedulers wrote
-them into the conditions of pods."""
+"""Volumes of a pod, as VolumeRestrictions, VolumeBinding and VolumeZone see them.
+
+Messages are those that real schedulers wrote into the conditions of pods.
+"""
 
 from __future__ import annotations
 
@@ -77,39 +79,37 @@ def storage_class(
 
 
 def attempt(*objects: dict[str, Any], **more: Any) -> Attempt:
-    asking = pod("p", spec={"volumes": USES}, **more)
-    state: ClusterState = state_of(asking, A, B, *objects)
-    return Scheduler(state, Features.for_release("1.37")).attempt_pod(asking)
+    subject = pod("p", spec={"volumes": USES}, **more)
+    state: ClusterState = state_of(subject, A, B, *objects)
+    return Scheduler(state, Features.for_release("1.37")).attempt_pod(subject)
 
 
 def fits(*objects: dict[str, Any]) -> list[str]:
     return [n.name for n in attempt(*objects).nodes if n.fits]
 
 
-def test_a_volume_in_another_zone() -> None:
-    found = attempt(claim(volume="pv"), volume("pv", "a", phase="Bound"), storage_class())
-    assert [n.name for n in found.nodes if n.fits] == ["a-1"]
-    (refused,) = [n.rejection for n in found.nodes if n.rejection is not None]
+def test_a_volume_of_another_zone_rejects_the_node() -> None:
+    result = attempt(claim(volume="pv"), volume("pv", "a", phase="Bound"), storage_class())
+    assert [n.name for n in result.nodes if n.fits] == ["a-1"]
+    (refused,) = [n.rejection for n in result.nodes if n.rejection is not None]
     assert refused.plugin == "VolumeBinding"
     assert refused.texts == ("node(s) didn't match PersistentVolume's node affinity",)
     assert refused.unresolvable
 
 
-def test_a_claim_that_nobody_binds_stops_the_pod_everywhere() -> None:
-    found = attempt(claim(), storage_class("Immediate"))
-    assert (
-        found.message
-        == (
-            "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"  # recorded with 1.37
-        )
+def test_an_unbound_immediate_claim_stops_the_pod_on_all_nodes() -> None:
+    result = attempt(claim(), storage_class("Immediate"))
+    # Recorded with 1.37.
+    assert result.message == (
+        "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"
     )
-    assert not found.fits
+    assert not result.fits
 
 
-def test_a_claim_that_is_not_there() -> None:
-    found = attempt(claim("other"), storage_class())
+def test_a_missing_volume_claim_stops_the_pod() -> None:
+    result = attempt(claim("other"), storage_class())
     assert (
-        found.message
+        result.message
         == '0/2 nodes are available: persistentvolumeclaim "data" not found. not found'
     )
 
@@ -121,25 +121,26 @@ def test_a_claim_that_is_not_there() -> None:
         ([{"matchLabelExpressions": [{"key": ZONE, "values": ["b"]}]}], ["b-1"]),
     ],
 )
-def test_a_volume_is_made_where_the_class_may(allowed: list[Any], expected: list[str]) -> None:
+def test_a_volume_is_provisioned_in_the_topology_of_its_class(
+    allowed: list[Any], expected: list[str]
+) -> None:
     assert fits(claim(), storage_class(allowedTopologies=allowed)) == expected
 
 
-def test_a_class_without_provisioner_needs_a_volume() -> None:
+def test_a_class_without_a_provisioner_needs_a_volume() -> None:
     local = storage_class(provisioner="kubernetes.io/no-provisioner")
     assert fits(claim(), local, volume("pv", "b")) == ["b-1"]
-    assert fits(claim(), local, volume("pv", "b", phase="")) == [
-        "b-1"
-    ]  # a manifest: it is Available once it is there
+    # A manifest has no phase: the volume is Available once it is created.
+    assert fits(claim(), local, volume("pv", "b", phase="")) == ["b-1"]
     assert not fits(claim(), local, volume("pv", "b", phase="Released"))
-    found = attempt(claim(), local)
-    assert found.message is not None
-    assert found.message.startswith(
+    result = attempt(claim(), local)
+    assert result.message is not None
+    assert result.message.startswith(
         "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind."
     )
 
 
-def test_a_volume_that_would_do_on_other_nodes_is_told() -> None:
+def test_a_rejection_names_the_nodes_of_a_volume_that_matches() -> None:
     local = storage_class(provisioner="kubernetes.io/no-provisioner")
     refused = {n.name: n.rejection for n in attempt(claim(), local, volume("pv", "b")).nodes}
     assert refused["b-1"] is None
@@ -168,62 +169,62 @@ def test_a_volume_that_would_do_on_other_nodes_is_told() -> None:
         {**volume("pv"), "metadata": {"name": "pv", "deletionTimestamp": "2026-01-01T00:00:00Z"}},
     ],
 )
-def test_volumes_that_cannot_be_bound(unfit: dict[str, Any]) -> None:
+def test_a_volume_that_differs_from_the_claim_is_not_bound(unfit: dict[str, Any]) -> None:
     assert fits(claim(), storage_class(provisioner="kubernetes.io/no-provisioner"), unfit) == []
 
 
-def test_a_volume_meant_for_the_claim_comes_before_a_smaller_one() -> None:
-    """FindMatchingVolume: a prebound volume that the node cannot reach is no match, whatever else there is."""
+def test_a_volume_with_a_claim_reference_comes_before_a_smaller_one() -> None:
+    """FindMatchingVolume: a prebound volume that the node cannot reach hides all others."""
     local = storage_class(provisioner="kubernetes.io/no-provisioner")
     meant = volume("pv", "a", size="20Gi", claimRef={"name": "data", "namespace": "ml"})
     assert fits(claim(), local, meant, volume("pv-2")) == ["a-1"]
 
 
-def test_a_claim_that_is_being_provisioned_for_a_node() -> None:
+def test_a_claim_provisioned_for_a_node_rejects_the_others() -> None:
     assert fits(claim(notes={"volume.kubernetes.io/selected-node": "b-1"}), storage_class()) == [
         "b-1"
     ]
 
 
-def test_a_claim_for_one_pod_only() -> None:
+def test_a_claim_for_one_pod_rejects_every_node_while_another_uses_it() -> None:
     spec = {"nodeName": "a-1", "volumes": USES}
     user = pod("user", spec=spec, status={"phase": "Running"})
-    found = attempt(
+    result = attempt(
         claim(volume="pv", modes=("ReadWriteOncePod",)),
         volume("pv", phase="Bound"),
         storage_class(),
         user,
     )
-    rejections = [n.rejection for n in found.nodes if n.rejection is not None]
+    rejections = [n.rejection for n in result.nodes if n.rejection is not None]
     assert [r.plugin for r in rejections] == ["VolumeRestrictions"] * 2
     assert rejections[0].pods == ("ml/user",)
 
 
-def test_labels_of_a_volume_against_those_of_the_node() -> None:
+def test_zone_labels_of_a_volume_must_equal_those_of_the_node() -> None:
     labelled = volume(
         "pv", phase="Bound", labels={"failure-domain.beta.kubernetes.io/zone": "b__c"}
     )
-    found = attempt(claim(volume="pv"), labelled, storage_class())
-    assert [n.name for n in found.nodes if n.fits] == ["b-1"]
-    (refused,) = [n.rejection for n in found.nodes if n.rejection is not None]
+    result = attempt(claim(volume="pv"), labelled, storage_class())
+    assert [n.name for n in result.nodes if n.fits] == ["b-1"]
+    (refused,) = [n.rejection for n in result.nodes if n.rejection is not None]
     assert refused.texts == ("node(s) had no available volume zone",)
 
 
-def test_a_bound_volume_that_is_gone() -> None:
-    found = attempt(claim(volume="pv"), volume("other"), storage_class())
-    assert found.message is not None
+def test_a_claim_bound_to_a_missing_volume_rejects_the_node() -> None:
+    result = attempt(claim(volume="pv"), volume("other"), storage_class())
+    assert result.message is not None
     assert (
         "2 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
-        in found.message
+        in result.message
     )
 
 
-def test_a_cluster_that_has_no_storage_class() -> None:
-    """Recorded with 1.37: the claim names a class that does not exist, and the cluster has none at all."""
-    asking = pod("p", spec={"volumes": USES})
-    read = state_of(asking, A, B, claim())
+def test_a_claim_waits_in_a_cluster_without_storage_classes() -> None:
+    """Recorded with 1.37: the claim names a class that does not exist, and the cluster has none."""
+    subject = pod("p", spec={"volumes": USES})
+    read = state_of(subject, A, B, claim())
     state = read.with_kinds({"StorageClass": {}, "PersistentVolume": {}})
-    message = Scheduler(state, Features.for_release("1.37")).attempt_pod(asking).message
+    message = Scheduler(state, Features.for_release("1.37")).attempt_pod(subject).message
     assert (
         message
         == "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"
@@ -231,19 +232,17 @@ def test_a_cluster_that_has_no_storage_class() -> None:
 
 
 @pytest.mark.parametrize("objects", [(), (claim(volume="pv"), storage_class()), (claim(),)])
-def test_without_the_objects_nothing_is_said_of_volumes(
-    objects: tuple[dict[str, Any], ...],
-) -> None:
-    asking = pod("p", spec={"volumes": USES})
-    scheduler = Scheduler(state_of(asking, A, *objects), Features.for_release("1.37"))
-    assert not scheduler.volumes_of(scheduler.snapshot.pod(asking)).are_known
-    assert scheduler.attempt_pod(asking).fits
+def test_volumes_are_unknown_without_their_objects(objects: tuple[dict[str, Any], ...]) -> None:
+    subject = pod("p", spec={"volumes": USES})
+    scheduler = Scheduler(state_of(subject, A, *objects), Features.for_release("1.37"))
+    assert not scheduler.volumes_of(scheduler.snapshot.pod(subject)).are_known
+    assert scheduler.attempt_pod(subject).fits
 
 
-def test_a_claim_of_an_ephemeral_volume_belongs_to_its_pod() -> None:
+def test_an_ephemeral_volumes_claim_must_be_owned_by_the_pod() -> None:
     """component-helpers/storage/ephemeral/ephemeral.go VolumeIsForPod."""
     ephemeral = [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]
-    asking = pod(
+    subject = pod(
         "p",
         spec={"volumes": ephemeral},
         metadata={"uid": "ours", "creationTimestamp": "2026-01-01T00:00:00Z"},
@@ -254,8 +253,8 @@ def test_a_claim_of_an_ephemeral_volume_belongs_to_its_pod() -> None:
         made["metadata"]["ownerReferences"] = [
             {"kind": "Pod", "name": "p", "uid": owner, "controller": True}
         ]
-        state = state_of(asking, A, B, made, storage_class())
-        return Scheduler(state, Features.for_release("1.37")).attempt_pod(asking).message
+        state = state_of(subject, A, B, made, storage_class())
+        return Scheduler(state, Features.for_release("1.37")).attempt_pod(subject).message
 
     refused = "PVC ml/p-v was not created for pod ml/p (pod is not owner)"
     assert refused in (message("another") or "")
@@ -265,23 +264,25 @@ def test_a_claim_of_an_ephemeral_volume_belongs_to_its_pod() -> None:
 ZONE_A = [{"matchLabelExpressions": [{"key": ZONE, "values": ["a"]}]}]
 
 
-def asked_for(spec: dict[str, Any], *objects: dict[str, Any], **metadata: Any) -> Attempt:
-    """A pod with an ephemeral volume of a claim with ``spec``, in a cluster that has claims of others."""
+def attempt_ephemeral(spec: dict[str, Any], *objects: dict[str, Any], **metadata: Any) -> Attempt:
+    """Attempt a pod with an ephemeral volume of a claim with ``spec``, beside claims of others."""
     ephemeral = [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}]
-    asking = pod("p", spec={"volumes": ephemeral}, metadata=metadata)
-    state = state_of(asking, A, B, claim("other"), *objects)
-    return Scheduler(state, Features.for_release("1.37")).attempt_pod(asking)
+    subject = pod("p", spec={"volumes": ephemeral}, metadata=metadata)
+    state = state_of(subject, A, B, claim("other"), *objects)
+    return Scheduler(state, Features.for_release("1.37")).attempt_pod(subject)
 
 
-def test_a_pod_that_is_still_to_be_made_gets_the_claims_of_its_ephemeral_volumes() -> None:
-    """The ephemeral volume controller makes them when the pod is there (pkg/controller/volume/ephemeral)."""
+def test_a_new_pod_gets_the_claims_of_its_ephemeral_volumes() -> None:
+    """The volume controller creates them after the pod (pkg/controller/volume/ephemeral)."""
     named = {"storageClassName": "fast"}
-    assert asked_for(named, storage_class()).fits
+    assert attempt_ephemeral(named, storage_class()).fits
     assert [
-        n.name for n in asked_for(named, storage_class(allowedTopologies=ZONE_A)).nodes if n.fits
+        n.name
+        for n in attempt_ephemeral(named, storage_class(allowedTopologies=ZONE_A)).nodes
+        if n.fits
     ] == ["a-1"]
-    assert asked_for(named, storage_class("Immediate")).fits
-    created = asked_for(
+    assert attempt_ephemeral(named, storage_class("Immediate")).fits
+    created = attempt_ephemeral(
         named, storage_class(), uid="ours", creationTimestamp="2026-01-01T00:00:00Z"
     )
     assert 'waiting for ephemeral volume controller to create the persistentvolumeclaim "p-v"' in (
@@ -289,13 +290,13 @@ def test_a_pod_that_is_still_to_be_made_gets_the_claims_of_its_ephemeral_volumes
     )
 
 
-def test_a_claim_to_be_made_of_a_class_that_is_not_there_is_never_bound() -> None:
-    found = asked_for({"storageClassName": "slow"}, storage_class())
-    assert "pod has unbound immediate PersistentVolumeClaims" in (found.message or "")
+def test_a_new_claim_of_a_missing_class_is_never_bound() -> None:
+    result = attempt_ephemeral({"storageClassName": "slow"}, storage_class())
+    assert "pod has unbound immediate PersistentVolumeClaims" in (result.message or "")
 
 
-def test_a_claim_to_be_made_without_a_class_gets_the_newest_default() -> None:
-    """pkg/volume/util/storageclass.go GetDefaultClass: the newest, of equally old ones the first by name."""
+def test_a_new_claim_without_a_class_gets_the_newest_default() -> None:
+    """storageclass.go GetDefaultClass: the newest, of equally old ones the first by name."""
     marked = {"storageclass.kubernetes.io/is-default-class": "true"}
 
     def default(name: str, created: str, **more: Any) -> dict[str, Any]:
@@ -309,5 +310,5 @@ def test_a_claim_to_be_made_without_a_class_gets_the_newest_default() -> None:
         default("a", "2026-01-02T00:00:00Z", allowedTopologies=ZONE_A),
         default("z", "2026-01-01T00:00:00Z"),
     ]
-    assert [n.name for n in asked_for({}, *classes).nodes if n.fits] == ["a-1"]
-    assert not asked_for({"storageClassName": ""}, *classes).fits
+    assert [n.name for n in attempt_ephemeral({}, *classes).nodes if n.fits] == ["a-1"]
+    assert not attempt_ephemeral({"storageClassName": ""}, *classes).fits
