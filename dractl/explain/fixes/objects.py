@@ -1,11 +1,13 @@
-"""Fixes by creating or correcting what stops the pod before any node is looked at."""
+"""Create or correct the objects that stop a pod before any node is looked at."""
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self
 
-from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, pointer
-from dractl.cluster.state import at, map_at, maps_at, text_at
+from msgspec import Struct
+
+from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target
+from dractl.cluster.state import Key, at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import (
     Candidate,
@@ -15,7 +17,8 @@ from dractl.explain.fixes.candidates import (
     fix_for,
     fix_once_for,
 )
-from dractl.explain.fixes.edits import put, remove, replace
+from dractl.explain.fixes.edits import Path, put, remove, replace
+from dractl.explain.fixes.owners import Ending
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.settings import recreate_subject
 from dractl.explain.reasons.base import Cause
@@ -29,13 +32,25 @@ from dractl.explain.reasons.claims import (
 from dractl.explain.reasons.limits import AdminAccessNamespace, ClassMissing, QuotaExceeded
 from dractl.explain.reasons.schedulers import UnseenScheduler
 from dractl.explain.reasons.scheduling import NoConsumer
+from dractl.objects import Raw
 from dractl.scheduler.charges import CLAIM_COUNT
+from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.pre_bind import RESERVED_LIMIT
 from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
 _API_VERSION = "resource.k8s.io/v1"
 _KUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 _OLD_ADMIN_LABEL = "resource.k8s.io/admin-access"
+_MAX_CLASSES = 4  # for which a claim is created
+_MAX_DRIVERS = 2  # for which a class is created
+_RECREATION_EFFECT = (
+    "the pod is recreated: the claim controller would try again with growing delays only"
+)
+_FIELD_BY_KIND = {
+    "ResourceClaim": "resourceClaimName",
+    "ResourceClaimTemplate": "resourceClaimTemplateName",
+}
+"""Fields of a pod's ``spec.resourceClaims``, by the kind of the object that they name."""
 
 
 # -- references --
@@ -45,99 +60,138 @@ _OLD_ADMIN_LABEL = "resource.k8s.io/admin-access"
 def fix_reference(
     problem: FixProblem, cause: ClaimMissing | TemplateMissing
 ) -> Iterator[Candidate]:
-    """A claim or template that is missing: the right name, a copy from another namespace, a new one."""
-    kind, field, full_name = "ResourceClaim", "resourceClaimName", getattr(cause, "claim", None)
-    if isinstance(cause, TemplateMissing):
-        kind, field, full_name = (
-            "ResourceClaimTemplate",
-            "resourceClaimTemplateName",
-            cause.template,
-        )
-    reference = problem.claim_reference(cause.pod_claim)
-    if (
-        full_name is None
-        or cause.pod_claim is None
-        or reference is None
-        or field not in reference[1]
-    ):
-        return  # a generated claim: nobody names it
-    namespace, _, name = full_name.partition("/")
-    if (
-        cause.is_template if isinstance(cause, ClaimMissing) else cause.is_claim
-    ) and problem.pod is not None:
-        intended_field = (
-            "resourceClaimTemplateName" if field == "resourceClaimName" else "resourceClaimName"
-        )
-        entry = {**{k: v for k, v in reference[1].items() if k != field}, intended_field: name}
-        change = replace(("spec", "resourceClaims", reference[0]), entry)
-        intended_kind = "ResourceClaimTemplate" if field == "resourceClaimName" else "ResourceClaim"
-        yield Candidate(
-            f"name {name} by {intended_field} instead of {field}",
-            (problem.patch(change),),
-            FixSlot(Topic.NAME, name),
-            Preference.CORRECT,
-            effect=f"{name} is a {intended_kind}",
-            corrects=True,
-        )
+    """Name the right claim or template, or create it: a copy from another namespace, a new one."""
+    missing = _MissingReference.find(problem, cause)
+    if missing is None:
+        return
+    is_other_kind = cause.is_template if isinstance(cause, ClaimMissing) else cause.is_claim
+    if is_other_kind and problem.pod is not None:
+        yield _rename_field(problem, missing)
         return
     if cause.nearest and problem.pod is not None:
-        path = pointer("spec", "resourceClaims", reference[0], field)
+        change = replace((*missing.path, missing.field), cause.nearest)
         yield Candidate(
-            f"change {field} {name} to {cause.nearest}",
-            (problem.patch({"op": "replace", "path": path, "value": cause.nearest}),),
-            FixSlot(Topic.NAME, name),
+            f"change {missing.field} {missing.name} to {cause.nearest}",
+            (problem.patch(change),),
+            FixSlot(Topic.NAME, missing.name),
             Preference.CORRECT,
             corrects=True,
         )
     if cause.nearest and not cause.elsewhere:
-        return  # what was meant is there: nobody creates another one
-    noun = "claim" if kind == "ResourceClaim" else "template"
-    for full_name_elsewhere in cause.elsewhere:
-        model = problem.state.get(kind, (full_name_elsewhere.partition("/")[0], name))
-        manifest = {
-            "apiVersion": (model or {}).get("apiVersion", _API_VERSION),
-            "kind": kind,
-            "metadata": {"name": name, "namespace": namespace},
-            "spec": at(model, "spec"),
+        return  # the object that was meant exists: nobody creates another one
+    for model_name in cause.elsewhere:
+        yield _copy_object(problem, missing, model_name)
+    yield from _create_for_class(problem, missing)
+
+
+class _MissingReference(Struct, frozen=True):
+    """A reference of a pod to a claim or template that does not exist."""
+
+    kind: str
+    """The kind of the object."""
+
+    namespace: str
+    """The namespace of the object, and of the pod."""
+
+    name: str
+    """The name of the object."""
+
+    pod_claim: str
+    """The name of the entry in ``spec.resourceClaims``."""
+
+    entry: Mapping[str, Any]
+    """The entry."""
+
+    path: Path
+    """The path of the entry."""
+
+    @classmethod
+    def find(cls, problem: FixProblem, cause: ClaimMissing | TemplateMissing) -> Self | None:
+        """Return the reference of a cause; None for a generated claim, which nobody names."""
+        is_template = isinstance(cause, TemplateMissing)
+        kind = "ResourceClaimTemplate" if is_template else "ResourceClaim"
+        full_name = cause.template if isinstance(cause, TemplateMissing) else cause.claim
+        reference = problem.claim_reference(cause.pod_claim)
+        if full_name is None or cause.pod_claim is None or reference is None:
+            return None
+        index, entry = reference
+        namespace, _, name = full_name.partition("/")
+        path = ("spec", "resourceClaims", index)
+        missing = cls(kind, namespace, name, cause.pod_claim, entry, path)
+        return missing if missing.field in entry else None
+
+    @property
+    def field(self) -> str:
+        """The field that names the object."""
+        return _FIELD_BY_KIND[self.kind]
+
+    @property
+    def noun(self) -> str:
+        """The word for the object in titles."""
+        return "claim" if self.kind == "ResourceClaim" else "template"
+
+    def manifest(self, api_version: str, spec: Any) -> dict[str, Any]:
+        """Return a manifest of the object with a spec."""
+        return {
+            "apiVersion": api_version,
+            "kind": self.kind,
+            "metadata": {"name": self.name, "namespace": self.namespace},
+            "spec": spec,
         }
-        yield Candidate(
-            f"create {noun} {namespace}/{name} as a copy of {full_name_elsewhere}",
-            (Create(manifest),),
-            FixSlot(Topic.CREATION, name),
-            Preference.SUPPLY,
-        )
-    yield from _create_for_class(problem, kind, namespace, name, cause.pod_claim)
 
 
-def _create_for_class(
-    problem: FixProblem, kind: str, namespace: str, name: str, pod_claim: str
-) -> Iterator[Candidate]:
-    """A claim for one device of the class whose name resembles what the pod calls it."""
+def _rename_field(problem: FixProblem, missing: _MissingReference) -> Candidate:
+    """Name a template that is referred to as a claim, or the other way round."""
+    kind = next(kind for kind in _FIELD_BY_KIND if kind != missing.kind)
+    field = _FIELD_BY_KIND[kind]
+    kept = {key: value for key, value in missing.entry.items() if key != missing.field}
+    return Candidate(
+        f"name {missing.name} by {field} instead of {missing.field}",
+        (problem.patch(replace(missing.path, {**kept, field: missing.name})),),
+        FixSlot(Topic.NAME, missing.name),
+        Preference.CORRECT,
+        effect=f"{missing.name} is a {kind}",
+        corrects=True,
+    )
+
+
+def _copy_object(problem: FixProblem, missing: _MissingReference, model_name: str) -> Candidate:
+    """Copy an object of the same name from another namespace."""
+    key = (model_name.partition("/")[0], missing.name)
+    model = problem.state.get(missing.kind, key)
+    api_version = (model or {}).get("apiVersion", _API_VERSION)
+    return Candidate(
+        f"create {missing.noun} {missing.namespace}/{missing.name} as a copy of {model_name}",
+        (Create(missing.manifest(api_version, at(model, "spec"))),),
+        FixSlot(Topic.CREATION, missing.name),
+        Preference.SUPPLY,
+    )
+
+
+def _create_for_class(problem: FixProblem, missing: _MissingReference) -> Iterator[Candidate]:
+    """Create a claim for one device of a class whose name resembles that of the claim."""
     words = [
         word
-        for word in re.split(r"[^a-z0-9]+", f"{pod_claim} {name}".lower())
+        for word in re.split(r"[^a-z0-9]+", f"{missing.pod_claim} {missing.name}".lower())
         if len(word) > 1 and not word.isdigit()
     ]
-    names = sorted(class_name for _, class_name in problem.state.objects("DeviceClass"))
-    names.sort(
-        key=lambda class_name: (
-            -max((len(word) for word in words if word in class_name.lower()), default=0)
-        )
-    )
-    for position, device_class in enumerate(names[:4]):
+
+    def similarity(device_class: str) -> int:
+        return max((len(word) for word in words if word in device_class.lower()), default=0)
+
+    names = sorted(name for _, name in problem.state.objects("DeviceClass"))
+    names.sort(key=similarity, reverse=True)
+    for position, device_class in enumerate(names[:_MAX_CLASSES]):
         exactly = {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": 1}
-        spec: dict[str, Any] = {"devices": {"requests": [{"name": pod_claim, "exactly": exactly}]}}
-        manifest = {
-            "apiVersion": _API_VERSION,
-            "kind": kind,
-            "metadata": {"name": name, "namespace": namespace},
-            "spec": spec if kind == "ResourceClaim" else {"spec": spec},
-        }
-        noun = "claim" if kind == "ResourceClaim" else "template"
+        request = {"name": missing.pod_claim, "exactly": exactly}
+        spec: dict[str, Any] = {"devices": {"requests": [request]}}
+        if missing.kind == "ResourceClaimTemplate":
+            spec = {"spec": spec}
         yield Candidate(
-            f"create {noun} {namespace}/{name}, for example for one {device_class}",
-            (Create(manifest),),
-            FixSlot(Topic.CREATION, name),
+            f"create {missing.noun} {missing.namespace}/{missing.name}, "
+            f"for example for one {device_class}",
+            (Create(missing.manifest(_API_VERSION, spec)),),
+            FixSlot(Topic.CREATION, missing.name),
             Preference.SUPPLY,
             effect="ask for what the pod really needs",
             degree=position + 1,
@@ -146,26 +200,27 @@ def _create_for_class(
 
 @fix_once_for(ClaimMissing, TemplateMissing)
 def create_all_references(problem: FixProblem) -> Iterator[Candidate]:
-    """All references that are missing, created at once."""
-    missing_references = (
-        c for c in problem.causes if isinstance(c, ClaimMissing | TemplateMissing)
-    )
+    """Create all missing claims and templates at once: the first candidate for each."""
     creations = [
-        c
-        for cause in missing_references
-        for c in fix_reference(problem, cause)
-        if isinstance(c.changes[0], Create)
+        candidate
+        for cause in problem.causes
+        if isinstance(cause, ClaimMissing | TemplateMissing)
+        for candidate in fix_reference(problem, cause)
+        if isinstance(candidate.changes[0], Create)
     ]
-    creation_by_slot = {c.slot: c for c in reversed(creations)}
-    if len(creation_by_slot) > 1:
-        changes: tuple[Change, ...] = tuple(c.changes[0] for c in creation_by_slot.values())
-        title = " and ".join(c.title for c in creation_by_slot.values())
-        yield Candidate(title, changes, FixSlot(Topic.CREATION), Preference.SUPPLY)
+    first_by_slot = {candidate.slot: candidate for candidate in reversed(creations)}
+    if len(first_by_slot) > 1:
+        yield Candidate(
+            " and ".join(candidate.title for candidate in first_by_slot.values()),
+            tuple(candidate.changes[0] for candidate in first_by_slot.values()),
+            FixSlot(Topic.CREATION),
+            Preference.SUPPLY,
+        )
 
 
 @fix_for(ClaimNotOwned)
 def delete_old_claim(_: FixProblem, cause: ClaimNotOwned) -> Iterator[Candidate]:
-    """A claim of an earlier pod of the same name deleted, so that this pod gets its own."""
+    """Delete the claim of an earlier pod of the same name, so that this pod gets its own."""
     if cause.claim:
         title = f"delete claim {cause.claim} of the earlier pod"
         change = Delete(f"ResourceClaim/{cause.claim}")
@@ -174,30 +229,18 @@ def delete_old_claim(_: FixProblem, cause: ClaimNotOwned) -> Iterator[Candidate]
 
 @fix_for(ClassMissing)
 def create_class(problem: FixProblem, cause: ClassMissing) -> Iterator[Candidate]:
-    """A class that was not installed: for the driver that it is named after."""
+    """Create a class that was not installed, for the driver that it is named after."""
     name = cause.device_class
     if name is None or cause.nearest:
         return
     if cause.driver:
         yield from _create_driver_class(problem, cause)
         return
-    for driver in sorted(
-        device for device in problem.case.drivers if device in name or name in device
-    )[:2]:
-        device_type = name.partition(".")[0]
-        published_types = {
-            str(attribute.value)
-            for resource_slice in problem.scheduler.slices
-            if resource_slice.spec.driver == driver
-            for device in resource_slice.spec.devices
-            if (
-                attribute := device.attributes.get("type")
-                or device.attributes.get(f"{driver}/type")
-            )
-            is not None
-        }
+    drivers = sorted(driver for driver in problem.case.drivers if driver in name or name in driver)
+    for driver in drivers[:_MAX_DRIVERS]:
         expression = f"device.driver == '{driver}'"
-        if device_type in published_types:
+        device_type = name.partition(".")[0]
+        if device_type in _find_device_types(problem, driver):
             expression += f" && device.attributes['{driver}'].type == '{device_type}'"
         manifest = {
             "apiVersion": _API_VERSION,
@@ -205,31 +248,39 @@ def create_class(problem: FixProblem, cause: ClassMissing) -> Iterator[Candidate
             "metadata": {"name": name},
             "spec": {"selectors": [{"cel": {"expression": expression}}]},
         }
-        yield Candidate(
-            f"create DeviceClass {name} for driver {driver}",
-            (Create(manifest),),
-            FixSlot(Topic.CLASS, name),
-            Preference.SUPPLY,
-            effect="or install it with the driver's chart",
-        )
+        yield _class_creation(name, driver, manifest)
+
+
+def _find_device_types(problem: FixProblem, driver: str) -> set[str]:
+    """Return the values of the attribute ``type`` of a driver's devices."""
+    attributes = (
+        device.attributes.get("type") or device.attributes.get(f"{driver}/type")
+        for resource_slice in problem.scheduler.slices
+        if resource_slice.spec.driver == driver
+        for device in resource_slice.spec.devices
+    )
+    return {str(attribute.value) for attribute in attributes if attribute is not None}
+
+
+def _class_creation(name: str, driver: str, manifest: Mapping[str, Any]) -> Candidate:
+    return Candidate(
+        f"create DeviceClass {name} for driver {driver}",
+        (Create(manifest),),
+        FixSlot(Topic.CLASS, name),
+        Preference.SUPPLY,
+        effect="or install it with the driver's chart",
+    )
 
 
 def _create_driver_class(problem: FixProblem, cause: ClassMissing) -> Iterator[Candidate]:
-    """The class as its driver installs it, if the driver publishes devices."""
+    """Create the class as its driver installs it, if the driver publishes devices."""
     from dractl.drivers.classes import installed_by
     from dractl.model import Target
 
-    installed_class = installed_by(
-        cause.device_class or "", Target.of(problem.scheduler.features.release)
-    )
+    name = cause.device_class or ""
+    installed_class = installed_by(name, Target.of(problem.scheduler.features.release))
     if installed_class is not None and not cause.silent:
-        yield Candidate(
-            f"create DeviceClass {cause.device_class} for driver {cause.driver}",
-            (Create(dict(installed_class[1])),),
-            FixSlot(Topic.CLASS, cause.device_class or ""),
-            Preference.SUPPLY,
-            effect="or install it with the driver's chart",
-        )
+        yield _class_creation(name, cause.driver or "", dict(installed_class[1]))
 
 
 # -- admission and gates --
@@ -237,102 +288,90 @@ def _create_driver_class(problem: FixProblem, cause: ClassMissing) -> Iterator[C
 
 @fix_for(AdminAccessNamespace)
 def label_namespace(problem: FixProblem, cause: AdminAccessNamespace) -> Iterator[Candidate]:
-    """The label for adminAccess."""
+    """Label a namespace for adminAccess."""
     value = problem.state.get("Namespace", ("", cause.namespace))
-    labelling = Patch(
-        f"Namespace/{cause.namespace}",
-        (put(value, ("metadata", "labels", ADMIN_ACCESS_LABEL), "true"),),
-    )
-    recreation = (
-        recreate_subject(problem)
-        if problem.pod is not None and text_at(problem.pod, "metadata", "uid")
-        else ()
-    )
-    has_old_label = map_at(value, "metadata", "labels").get(_OLD_ADMIN_LABEL)
-    effects = (
-        "if this namespace may use adminAccess",
-        f"it has the label of Kubernetes 1.32, {_OLD_ADMIN_LABEL}, which is no longer read"
-        if has_old_label
-        else "",
-        "the pod is recreated: the claim controller would try again with growing delays only"
-        if recreation
-        else "",
-    )
+    path = ("metadata", "labels", ADMIN_ACCESS_LABEL)
+    labelling = Patch(f"Namespace/{cause.namespace}", (put(value, path, "true"),))
+    effects = ["if this namespace may use adminAccess"]
+    if map_at(value, "metadata", "labels").get(_OLD_ADMIN_LABEL):
+        effects.append(
+            f"it has the label of Kubernetes 1.32, {_OLD_ADMIN_LABEL}, which is no longer read"
+        )
+    recreation: tuple[Change, ...] = ()
+    if text_at(problem.pod, "metadata", "uid"):
+        recreation = recreate_subject(problem)
+        effects.append(_RECREATION_EFFECT)
     yield Candidate(
         f"label namespace {cause.namespace} with {ADMIN_ACCESS_LABEL}=true",
         (labelling, *recreation),
         FixSlot(Topic.NAMESPACE),
         Preference.POLICY,
-        effect="; ".join(filter(None, effects)),
+        effect="; ".join(effects),
         consequences=(labelling,) if recreation else (),
     )
 
 
 @fix_for(QuotaExceeded)
 def fix_quota(problem: FixProblem, cause: QuotaExceeded) -> Iterator[Candidate]:
-    """A larger quota, or one claim less in the namespace."""
+    """Raise a quota, or remove a claim from the namespace."""
     if cause.resource is None or not cause.quotas:
         return
+    # kube-scheduler retries the claim of extended resources, which is none of the pod's claims.
+    waits_for_controller = problem.pod is not None and cause.pod_claim is not None
+    recreation = recreate_subject(problem) if waits_for_controller else ()
+    effect = _RECREATION_EFFECT if recreation else ""
     change = replace(("spec", "hard", cause.resource), str(cause.want))
-    raised = Patch(f"ResourceQuota/{cause.quotas[0]}", (change,))
-    counted = (
-        "devices"
-        if cause.device_class
-        else "claims"
-        if cause.resource == CLAIM_COUNT
-        else cause.resource
-    )
-    # The scheduler itself tries again to create the claim for extended resources, which is none of the pod's claims.
-    again = (
-        recreate_subject(problem) if problem.pod is not None and cause.pod_claim is not None else ()
-    )
-    delays = (
-        "the pod is recreated: the claim controller would try again with growing delays only"
-        if again
-        else ""
-    )
+    raised_quota = Patch(f"ResourceQuota/{cause.quotas[0]}", (change,))
+    noun = "claims" if cause.resource == CLAIM_COUNT else cause.resource
+    if cause.device_class:
+        noun = "devices"
     yield Candidate(
-        f"raise quota {cause.quotas[0]} from {cause.have} to {cause.want} {counted}",
-        (raised, *again),
+        f"raise quota {cause.quotas[0]} from {cause.have} to {cause.want} {noun}",
+        (raised_quota, *recreation),
         FixSlot(Topic.QUOTA),
         Preference.POLICY,
-        effect=delays,
-        consequences=(raised,),
+        effect=effect,
+        consequences=(raised_quota,),
     )
-    where = problem.question.key[0]
-    slot = FixSlot(Topic.QUOTA, "end")
+    namespace = problem.question.key[0]
     for key, claim in problem.state.objects("ResourceClaim").items():
-        if key[0] != where:
-            continue
-        users = [text_at(c, "name") for c in maps_at(claim, "status", "reservedFor")]
-        owned = maps_at(claim, "metadata", "ownerReferences")
-        ending = problem.owners.plan_ending([f"{where}/{users[0]}"]) if users and owned else None
-        if ending is not None:
-            effect = "; ".join(filter(None, (ending.effect, delays)))
-            yield Candidate(
-                ending.title,
-                (*ending.changes, *again),
-                slot,
-                ending.preference,
-                effect=effect,
-                consequences=ending.deletions,
-            )
-        elif not users:
-            deleted = Delete("ResourceClaim/" + "/".join(key))
-            title = f"delete claim {'/'.join(key)}, which nobody uses"
-            yield Candidate(
-                title,
-                (deleted, *again),
-                slot,
-                Preference.IDLE,
-                effect=delays,
-                consequences=(deleted,),
-            )
+        if key[0] == namespace:
+            yield from _remove_claim(problem, key, claim, recreation)
+
+
+def _remove_claim(
+    problem: FixProblem, key: Key, claim: Raw, recreation: tuple[Change, ...]
+) -> Iterator[Candidate]:
+    """Remove a claim from the namespace: end the pod that owns it, or delete an unused claim."""
+    effect = _RECREATION_EFFECT if recreation else ""
+    slot = FixSlot(Topic.QUOTA, "end")
+    users = [text_at(consumer, "name") for consumer in maps_at(claim, "status", "reservedFor")]
+    is_owned = bool(maps_at(claim, "metadata", "ownerReferences"))
+    ending = problem.owners.plan_ending([f"{key[0]}/{users[0]}"]) if users and is_owned else None
+    if ending is not None:
+        yield Candidate(
+            ending.title,
+            (*ending.changes, *recreation),
+            slot,
+            ending.preference,
+            effect="; ".join(filter(None, (ending.effect, effect))),
+            consequences=ending.deletions,
+        )
+    elif not users:
+        deletion = Delete(f"ResourceClaim/{'/'.join(key)}")
+        yield Candidate(
+            f"delete claim {'/'.join(key)}, which nobody uses",
+            (deletion, *recreation),
+            slot,
+            Preference.IDLE,
+            effect=effect,
+            consequences=(deletion,),
+        )
 
 
 @fix_for(SchedulingGated)
 def await_gate_removal(problem: FixProblem, cause: SchedulingGated) -> Iterator[Candidate]:
-    """The end of a pod's scheduling gates: whoever set them removes them, when it is this pod's turn."""
+    """Wait for the owner of the scheduling gates, who removes them when it is this pod's turn."""
     if problem.pod is not None:
         yield Candidate(
             "wait until the owner of the scheduling gates removes them",
@@ -346,7 +385,10 @@ def await_gate_removal(problem: FixProblem, cause: SchedulingGated) -> Iterator[
 
 
 def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
-    """Who removes scheduling gates, if the pod or its workload says so: for Kueue its queue, for others the domain."""
+    """Return who removes scheduling gates, if the pod or its workload says so.
+
+    For Kueue that is its queue, for others the domain of the gate.
+    """
     owner = workload_target(problem.pod, problem.question.key[0])
     workload = problem.state.get(*parse_target(owner)) if owner is not None else None
     for value in (problem.pod, workload):
@@ -363,9 +405,11 @@ def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
 
 @fix_for(UnseenScheduler)
 def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[Candidate]:
-    """The name that a misspelt one stands for; the default scheduler in place of one that is
-    unknown and does not run; a known one, started. A pod of a scheduler that is known, or may run,
-    is not moved to another one: that would take it out of its gang and its queue."""
+    """Start a known scheduler, correct a misspelt name, or use the default scheduler.
+
+    The default scheduler replaces only one that is unknown and does not run. A pod of a scheduler
+    that is known, or may run, is not moved: that would take it out of its gang and its queue.
+    """
     slot = FixSlot(Topic.SCHEDULER)
     if cause.title:
         if cause.takes_claims:
@@ -374,11 +418,10 @@ def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[
         return
     if problem.pod is None or "schedulerName" not in map_at(problem.pod, "spec"):
         return
-    path = pointer("spec", "schedulerName")
     if cause.nearest and cause.nearest_runs:
         yield Candidate(
             f"change schedulerName {cause.plugin} to {cause.nearest}",
-            (problem.patch({"op": "replace", "path": path, "value": cause.nearest}),),
+            (problem.patch(replace(("spec", "schedulerName"), cause.nearest)),),
             slot,
             Preference.CORRECT,
             corrects=True,
@@ -397,68 +440,75 @@ def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[
 
 @fix_once_for(Cause)
 def release_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
-    """A claim that is allocated elsewhere, or used by too many pods: its users ended, or another claim."""
+    """Release a claim that is allocated elsewhere, or used by too many pods, or use another one."""
     node = text_at(problem.question.value, "spec", "nodeName")
     if node or any(isinstance(c, BindingPending) and c.driver for c in problem.causes):
-        return  # it is this pod's, and in the right place
+        return  # the claim is this pod's, and in the right place
     for claim in problem.claims:
         if not claim.allocated:
             continue
         users = [
-            text_at(c, "name")
-            for c in maps_at(claim.value, "status", "reservedFor")
-            if c.get("resource") == "pods"
+            text_at(consumer, "name")
+            for consumer in maps_at(claim.value, "status", "reservedFor")
+            if consumer.get("resource") == "pods"
         ]
         other_users = [
             f"{claim.key[0]}/{user}" for user in users if user != problem.question.key[1]
         ]
         if len(users) >= RESERVED_LIMIT:
-            endings = (problem.owners.plan_ending([user]) for user in other_users)
-            ending = next((e for e in endings if e is not None), None)
-            if ending is not None:
-                slot, effect = FixSlot(Topic.CLAIM, "reserved"), ending.effect
-                yield Candidate(
-                    ending.title,
-                    ending.changes,
-                    slot,
-                    ending.preference,
-                    effect=effect,
-                    consequences=ending.deletions,
-                )
-            yield from _replace_shared_claim(problem, claim.name, claim.key[1], claim.value)
-            continue
-        slot = FixSlot(Topic.CLAIM, "unpin")
-        if other_users:
-            ending = problem.owners.plan_ending(other_users)
-            if ending is not None:
-                effect = "; ".join(
-                    filter(None, (f"claim {claim.key[1]} is allocated again", ending.effect))
-                )
-                yield Candidate(
-                    ending.title,
-                    ending.changes,
-                    slot,
-                    ending.preference,
-                    effect=effect,
-                    consequences=ending.deletions,
-                )
+            yield from _end_one_user(problem, other_users)
+        elif other_users:
+            yield from _end_all_users(problem, claim, other_users)
         else:
-            why = "only this pod is to use it" if users else "no pod uses it"
-            deallocate = (remove("status", "allocation"),)
-            yield Candidate(
-                f"deallocate claim {claim.full_name}",
-                (Patch(f"ResourceClaim/{claim.full_name}", deallocate),),
-                slot,
-                Preference.RESTORE,
-                effect=f"{why}; it is allocated again",
-            )
+            yield _deallocate(claim, is_reserved=bool(users))
         yield from _replace_shared_claim(problem, claim.name, claim.key[1], claim.value)
+
+
+def _make_ending(ending: Ending, slot: FixSlot, effect: str) -> Candidate:
+    return Candidate(
+        ending.title,
+        ending.changes,
+        slot,
+        ending.preference,
+        effect=effect,
+        consequences=ending.deletions,
+    )
+
+
+def _end_one_user(problem: FixProblem, users: Sequence[str]) -> Iterator[Candidate]:
+    """End the first pod that can end, where a claim is reserved for as many as it can be."""
+    endings = (problem.owners.plan_ending([user]) for user in users)
+    ending = next((ending for ending in endings if ending is not None), None)
+    if ending is not None:
+        yield _make_ending(ending, FixSlot(Topic.CLAIM, "reserved"), ending.effect)
+
+
+def _end_all_users(
+    problem: FixProblem, claim: PodClaim, users: Sequence[str]
+) -> Iterator[Candidate]:
+    ending = problem.owners.plan_ending(users)
+    if ending is not None:
+        effects = (f"claim {claim.key[1]} is allocated again", ending.effect)
+        effect = "; ".join(filter(None, effects))
+        yield _make_ending(ending, FixSlot(Topic.CLAIM, "unpin"), effect)
+
+
+def _deallocate(claim: PodClaim, *, is_reserved: bool) -> Candidate:
+    reason = "only this pod is to use it" if is_reserved else "no pod uses it"
+    deallocation = Patch(f"ResourceClaim/{claim.full_name}", (remove("status", "allocation"),))
+    return Candidate(
+        f"deallocate claim {claim.full_name}",
+        (deallocation,),
+        FixSlot(Topic.CLAIM, "unpin"),
+        Preference.RESTORE,
+        effect=f"{reason}; it is allocated again",
+    )
 
 
 def _replace_shared_claim(
     problem: FixProblem, pod_claim: str, name: str, value: Mapping[str, Any] | None
 ) -> Iterator[Candidate]:
-    """A claim of the pod's own, made from a template, instead of the shared one."""
+    """Give the pod a claim of its own, made from a template, instead of the shared one."""
     reference = problem.claim_reference(pod_claim)
     if reference is None or problem.pod is None:
         return
@@ -481,7 +531,7 @@ def _replace_shared_claim(
 
 @fix_for(NoConsumer)
 def create_consumer(problem: FixProblem, _: NoConsumer) -> Iterator[Candidate]:
-    """A pod for a claim that no pod uses."""
+    """Create a pod for a claim that no pod uses."""
     namespace, name = problem.question.key
     container = {
         "name": "main",
