@@ -11,7 +11,7 @@ from dractl.cluster.schedulers import as_default, scheduler_of
 from dractl.cluster.state import Key, text_at
 from dractl.cluster.workloads import WORKLOAD_KINDS, leader_group, workload_target
 from dractl.explain.fixes.candidates import Candidate, FixProblem
-from dractl.explain.fixes.owners import pods_to_recreate
+from dractl.explain.fixes.pod_templates import pods_to_recreate
 from dractl.explain.fixes.rollouts import END_FIRST_STRATEGY, set_strategy
 from dractl.explain.fixes.steps import find_manual_edit
 from dractl.explain.reasons.phrases import first, plural

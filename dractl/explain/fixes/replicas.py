@@ -15,7 +15,7 @@ from dractl.explain.fixes.candidates import (
     fix_once_for,
 )
 from dractl.explain.fixes.holders import holders_of
-from dractl.explain.fixes.owners import pods_of_template
+from dractl.explain.fixes.pod_templates import pods_of_template
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.requests import shared_count_slot
 from dractl.explain.reasons.amounts import NotEnoughTogether, SearchConflict

@@ -17,7 +17,7 @@ from dractl.cluster.shell import NextStep
 from dractl.cluster.state import API_GROUPS, ClusterState
 from dractl.explain.answer import Explanation, Fix
 from dractl.explain.ask import Question, claim_question, pods_from_templates
-from dractl.explain.fixes import holders, owners
+from dractl.explain.fixes import holders, pod_templates
 from dractl.explain.fixes.candidates import (
     SUBSTITUTE_EFFECT,
     Candidate,
@@ -195,7 +195,7 @@ def _fix(problem: FixProblem, candidate: Candidate, nodes: tuple[str, ...], rank
         *(parse_target(c.target)[1] for c in changes if isinstance(c, Delete)),
     }
     concerned = dict.fromkeys(
-        owners.describe_affected_pods(problem.state, restarted, c)
+        pod_templates.describe_affected_pods(problem.state, restarted, c)
         for c in changes
         if isinstance(c, Patch)
     )
@@ -238,7 +238,7 @@ def authored_changes(problem: FixProblem, candidate: Candidate) -> tuple[Change,
     for change in candidate.changes:
         moved = change
         if isinstance(change, Patch) and change.target == problem.target:
-            placed = owners.move_to_template(problem.state, problem.question.key, change)
+            placed = pod_templates.move_to_template(problem.state, problem.question.key, change)
             if placed is None:
                 return None
             moved = placed

@@ -26,7 +26,7 @@ from dractl.cluster.changes import (
 from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
 from dractl.cluster.workloads import WORKLOAD_KINDS, controller_of, workload_target
 from dractl.explain.ask import Question
-from dractl.explain.fixes.owners import pods_to_recreate
+from dractl.explain.fixes.pod_templates import pods_to_recreate
 from dractl.explain.fixes.tolerations import format_taint
 from dractl.manifests.dumping import dump
 from dractl.objects import Raw

@@ -1,0 +1,115 @@
+"""Change pods where people write them: in pod templates of workloads, or in claim templates."""
+
+from collections.abc import Collection, Iterator
+
+from dractl.cluster.changes import Patch, parse_pointer, parse_target
+from dractl.cluster.pods import ended, is_pending
+from dractl.cluster.state import ClusterState, Key, at, map_at, maps_at, text_at
+from dractl.cluster.workloads import WORKLOAD_KINDS, workload_target
+from dractl.explain.ask import Question
+from dractl.explain.fixes.edits import move_operation
+from dractl.objects import Raw
+
+_TEMPLATE_POINTER = "/spec/template"
+_TEMPLATE_PATH = ("spec", "template")
+# Kinds that replace their pods, the broken ones first, when the pod template changes.
+_ROLLOUT_KINDS = ("Deployment", "DaemonSet")
+
+
+def describe_affected_pods(state: ClusterState, restarted: Collection[Key], patch: Patch) -> str:
+    """Describe the other pods that a change of a template affects, besides those ``restarted``.
+
+    Empty if there are none.
+    """
+    kind, key = parse_target(patch.target)
+    if any(str(o["path"]).startswith(_TEMPLATE_POINTER) for o in patch.operations):
+        return f"for every pod of {kind} {'/'.join(key)}"
+    if kind != "ResourceClaimTemplate":
+        return ""
+    count = sum(
+        pod_key not in restarted and not ended(pod) for pod_key, pod in pods_of_template(state, key)
+    )
+    return f"{count} more pod{'s use' if count > 1 else ' uses'} the template" if count else ""
+
+
+def pods_to_recreate(state: ClusterState, question: Question, change: Patch) -> list[Key]:
+    """Return the waiting pods that have to be recreated so that a change reaches them.
+
+    A claim keeps the spec that its template had, and only Deployments and DaemonSets replace pods
+    whose template changes.
+    """
+    kind, key = parse_target(change.target)
+    if question.kind != "Pod":
+        return []
+    owner = workload_target(state.get("Pod", question.key), question.key[0])
+    if kind == "ResourceClaimTemplate":
+        replicas = [
+            pod_key
+            for pod_key, pod in pods_of_template(state, key)
+            if owner is not None and is_pending(pod) and workload_target(pod, key[0]) == owner
+        ]
+        return replicas or [question.key]
+    is_replaced = kind in _ROLLOUT_KINDS or kind == "Job" or "replicas" in str(change)
+    return [question.key] if change.target == owner and not is_replaced else []
+
+
+def pods_of_template(state: ClusterState, template: Key) -> Iterator[tuple[Key, Raw]]:
+    """Yield the pods whose claims a ResourceClaimTemplate makes."""
+    for key, pod in state.objects("Pod").items():
+        references = maps_at(pod, "spec", "resourceClaims") if key[0] == template[0] else ()
+        if any(text_at(r, "resourceClaimTemplateName") == template[1] for r in references):
+            yield key, pod
+
+
+def move_to_template(state: ClusterState, key: Key, patch: Patch) -> Patch | None:
+    """Return a patch of a pod as a patch of the object in which a person writes the pod.
+
+    That is the pod template of its workload, or the pod itself. None where the template lacks what
+    the patch changes: a controller or admission put it into the pod, and would do so again (the
+    DaemonSet controller's affinity, a RuntimeClass's nodeSelector).
+    """
+    pod = state.get("Pod", key)
+    target = workload_target(pod, key[0])
+    if target is None or target.partition("/")[0] not in WORKLOAD_KINDS:
+        return patch
+    workload = state.get(*parse_target(target)) or _stand_in_workload(pod)
+    operations: list[Raw] = []
+    for operation in patch.operations:
+        if _is_copied_limit(operation, workload):
+            continue
+        moved_operation = move_operation(operation, pod, workload, _TEMPLATE_PATH)
+        if moved_operation is None:
+            return None
+        operations.append(moved_operation)
+    return Patch(target, tuple(operations)) if operations else None
+
+
+def _stand_in_workload(pod: Raw | None) -> Raw:
+    """Return a stand-in for a workload that the input lacks, made from its pod.
+
+    It is without the tolerations that admission adds (kubernetes
+    plugin/pkg/admission/defaulttolerationseconds).
+    """
+    spec = dict(map_at(pod, "spec"))
+    authored_tolerations = [
+        toleration
+        for toleration in maps_at(spec, "tolerations")
+        if not text_at(toleration, "key").startswith("node.kubernetes.io/")
+    ]
+    spec.pop("tolerations", None)
+    if authored_tolerations:
+        spec["tolerations"] = authored_tolerations
+    return {"spec": {"template": {"spec": spec}}}
+
+
+def _is_copied_limit(operation: Raw, workload: Raw) -> bool:
+    """Return whether an operation concerns a request that the API server copied from a limit.
+
+    It does so for extended resources.
+    """
+    match parse_pointer(str(operation.get("from") or operation["path"])):
+        case ["spec", "containers", index, "resources", "requests", resource] if "/" in resource:
+            container = at(workload, *_TEMPLATE_PATH, "spec", "containers", int(index))
+            requests = map_at(container, "resources", "requests")
+            return resource not in requests and resource in map_at(container, "resources", "limits")
+    return False
