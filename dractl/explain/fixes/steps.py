@@ -1,9 +1,9 @@
-"""How a fix is applied: kubectl commands that say what they do (``uncordon``, ``scale``, ``label``), JSON patches where
-there are none.
+"""Apply a fix by kubectl commands that say what they do, or by JSON patches.
 
-The specs of claims, templates and pods cannot be changed in place: they are replaced, and so is a pod whose template
-changed; a controller recreates its own pods (kubernetes pkg/apis/resource/validation, pkg/registry/core/pod). Before
-anything is deleted the API server is asked, by a dry run, whether it takes what comes after.
+The specs of claims, templates and pods cannot be changed in place: they are replaced, and so is a
+pod whose template changed; a controller recreates its own pods (kubernetes
+pkg/apis/resource/validation, pkg/registry/core/pod). Before anything is deleted, a dry run shows
+whether the API server accepts what comes after.
 """
 
 import json
@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dractl.cluster.changes import (
@@ -31,29 +31,27 @@ from dractl.explain.fixes.tolerations import format_taint
 from dractl.manifests.dumping import dump
 from dractl.objects import Raw
 
-_IMMUTABLE_KINDS = (
-    "ResourceClaim",
-    "ResourceClaimTemplate",
-    "Pod",
-)  # their specs cannot be changed in place
-_ADMISSION_KINDS = (
-    "Namespace",
-    "ResourceQuota",
-    "LimitRange",
-)  # by them the API server takes an object, in a dry run, too
+# Kinds whose specs cannot be changed in place.
+_IMMUTABLE_KINDS = ("ResourceClaim", "ResourceClaimTemplate", "Pod")
+# Kinds by which the API server accepts or refuses other objects, in a dry run, too.
+_ADMISSION_KINDS = ("Namespace", "ResourceQuota", "LimitRange")
 _RESTARTABLE_KINDS = ("Deployment", "StatefulSet", "DaemonSet")
-_MAX_DELETED_BY_NAME = (
-    5  # pods that are deleted by name; more of them by a restart of their workload
-)
+_MAX_DELETED_BY_NAME = 5  # more pods are deleted by a restart of their workload
+_MAX_ARGUMENT_LENGTH = 120  # characters of a patch in a command line
+_DRY_RUN = "--dry-run=server"
 
 
 class Command(Struct, frozen=True):
-    """One shell command. ``stdin`` is the text that it reads; ``destroys``: it deletes something, if only to create it
-    again."""
+    """One shell command."""
 
     command: str
+    """The command line."""
+
     stdin: str = ""
+    """The text that it reads."""
+
     destroys: bool = False
+    """Whether it deletes something, if only to create it again."""
 
     def __str__(self) -> str:
         return f"{self.command} <<'EOF'\n{self.stdin}EOF" if self.stdin else self.command
@@ -62,273 +60,335 @@ class Command(Struct, frozen=True):
 def steps(
     state: ClusterState, question: Question, changes: Iterable[Change]
 ) -> tuple[Command, ...]:
-    """The commands that apply ``changes`` one after the other; empty where one is :func:`by_hand`."""
-    checks: list[Command] = []
-    allows: list[Command] = []
-    acts: list[Command] = []
+    """Return the commands that apply changes one after the other.
+
+    Empty where somebody has to edit a manifest (:func:`find_manual_edit`).
+    """
     changes = tuple(changes)
-    siblings = _deleted_siblings(state, question, changes)
+    if find_manual_edit(state, question, changes) is not None:
+        return ()
+    script = _Script(state, question, _find_deleted_siblings(state, question, changes))
     for change in _merge_patches(changes):
+        script.add(change)
+    return script.commands()
+
+
+class _Script(Struct):
+    """The commands for some changes, in the order in which they are safe."""
+
+    state: ClusterState
+    """The cluster as it is."""
+
+    question: Question
+    """The question about the waiting pod."""
+
+    siblings: Sequence[Key]
+    """Pods of the waiting pod's workload that are deleted together with it."""
+
+    checks: list[Command] = field(default_factory=list)
+    """Commands that prepare and check the actions."""
+
+    permissions: list[Command] = field(default_factory=list)
+    """Commands after which the API server accepts more: a dry run, too, depends on them."""
+
+    actions: list[Command] = field(default_factory=list)
+    """The commands that change everything else."""
+
+    def add(self, change: Change) -> None:
+        """Add the commands for a change."""
         match change:
-            case Patch(target) if _manifest_owner(state, question, target) is not None:
-                return ()
-            case Patch(target):
-                before, acting = _patch_commands(state, change)
-                if target.partition("/")[0] in _ADMISSION_KINDS:
-                    allows += acting
-                else:
-                    checks += before
-                    acts += acting
-                acts += _propagate(state, question, change, siblings)
-            case Create(value) if (again := _merge_with_deletion(state, acts, value)) is not None:
-                acts.remove(again[0])
-                acts.append(again[1])
+            case Patch():
+                self._patch(change)
             case Create(value):
-                create = f"kubectl create -f - {_DRY_RUN}"
-                checks.append(Command(create, dump(value)))
-                acts.append(Command(create.removesuffix(f" {_DRY_RUN}"), dump(value)))
-            case Delete(target) if parse_target(target) in [("Pod", key) for key in siblings]:
+                self._create(value)
+            case Delete(target) if parse_target(target) in [("Pod", key) for key in self.siblings]:
                 pass  # ends with the pods that the change is for
             case Delete(target):
-                acts.append(Command(f"kubectl delete {kubectl_arguments(target)}", destroys=True))
-    acts = list(dict.fromkeys(_merge_pod_deletions(acts)))
-    prepared = [c for c in checks if _DRY_RUN not in c.command]
-    asked = [c for c in checks if _DRY_RUN in c.command] if any(s.destroys for s in acts) else []
-    return (*prepared, *allows, *asked, *acts)
+                self.actions.append(_delete_command(target))
+
+    def _patch(self, patch: Patch) -> None:
+        commands = _patch_commands(self.state, patch)
+        if patch.target.partition("/")[0] in _ADMISSION_KINDS:
+            self.permissions += commands.actions
+        else:
+            self.checks += commands.checks
+            self.actions += commands.actions
+        self.actions += _propagate(self.state, self.question, patch, self.siblings)
+
+    def _create(self, value: Raw) -> None:
+        """Create an object, or recreate it where it has just been deleted."""
+        metadata = value["metadata"]
+        names = (value["kind"], metadata.get("namespace"), metadata["name"])
+        target = "/".join(filter(None, names))
+        deletion = _delete_command(target)
+        if deletion in self.actions:
+            self.actions.remove(deletion)
+            self.actions.append(_recreate_command(self.state, target))
+        else:
+            create = "kubectl create -f -"
+            self.checks.append(Command(f"{create} {_DRY_RUN}", dump(value)))
+            self.actions.append(Command(create, dump(value)))
+
+    def commands(self) -> tuple[Command, ...]:
+        """Return all commands; dry runs only where something is deleted afterwards."""
+        actions = list(dict.fromkeys(_merge_pod_deletions(self.actions)))
+        destroys = any(command.destroys for command in actions)
+        preparations = [check for check in self.checks if _DRY_RUN not in check.command]
+        dry_runs = [check for check in self.checks if _DRY_RUN in check.command]
+        return (*preparations, *self.permissions, *(dry_runs if destroys else ()), *actions)
 
 
-def _merge_with_deletion(
-    state: ClusterState, acts: Iterable[Command], value: Raw
-) -> tuple[Command, Command] | None:
-    """The step that deletes what is created next, and the one that does both: the same object, recreated."""
-    metadata = value["metadata"]
-    target = "/".join(filter(None, (value["kind"], metadata.get("namespace"), metadata["name"])))
-    deleted = Command(f"kubectl delete {kubectl_arguments(target)}", destroys=True)
-    if deleted not in acts:
-        return None
-    return deleted, _recreate_command(state, target)
+def _delete_command(target: str) -> Command:
+    return Command(f"kubectl delete {kubectl_arguments(target)}", destroys=True)
 
 
 def _recreate_command(state: ClusterState, target: str) -> Command:
-    """The step that recreates an object as it is; a pod without the node that the scheduler has given it: with it the
-    scheduler would not see the new one."""
-    without = ""
+    """Recreate an object as it is; a pod without the node that the scheduler has given it.
+
+    With its node the scheduler would not see the new pod.
+    """
+    arguments, removal = kubectl_arguments(target), ""
     if text_at(state.get(*parse_target(target)), "spec", "nodeName"):
-        removed = _quote_json([{"op": "remove", "path": "/spec/nodeName"}])
-        without = f" | kubectl patch --local --type=json -o yaml -f - -p {removed}"
+        operations = _quote_json([{"op": "remove", "path": "/spec/nodeName"}])
+        removal = f" | kubectl patch --local --type=json -o yaml -f - -p {operations}"
     return Command(
-        f"kubectl get {kubectl_arguments(target)} -o yaml{without} | kubectl replace --force -f -",
-        destroys=True,
+        f"kubectl get {arguments} -o yaml{removal} | kubectl replace --force -f -", destroys=True
     )
 
 
 def _merge_patches(changes: Iterable[Change]) -> Iterator[Change]:
-    """The changes, with all patches of an object in one."""
-    patches: dict[str, Patch] = {}
-    others: list[Change] = []
-    for change in changes:
-        if isinstance(change, Patch):
-            before = patches.get(change.target)
-            patches[change.target] = Patch(
-                change.target, (*(before.operations if before else ()), *change.operations)
-            )
-            if before is None:
-                others.append(change)
-        else:
-            others.append(change)
-    yield from (patches[c.target] if isinstance(c, Patch) else c for c in others)
-
-
-_DRY_RUN = "--dry-run=server"
+    """Yield the changes, with all patches of an object in the first of them."""
+    merged: dict[object, Change] = {}
+    for number, change in enumerate(changes):
+        if not isinstance(change, Patch):
+            merged[number] = change
+            continue
+        earlier = merged.get(change.target)
+        operations = earlier.operations if isinstance(earlier, Patch) else ()
+        merged[change.target] = Patch(change.target, (*operations, *change.operations))
+    yield from merged.values()
 
 
 def find_manual_edit(
     state: ClusterState, question: Question, changes: Iterable[Change]
 ) -> str | None:
-    """The object whose manifest somebody has to change and recreate, ``Kind namespace/name``; None where commands can
-    apply the changes."""
-    makers = (_manifest_owner(state, question, c.target) for c in changes if isinstance(c, Patch))
-    found = next((m for m in makers if m is not None), None)
-    return None if found is None else found.replace("/", " ", 1)
+    """Return the object whose manifest somebody has to change and recreate.
+
+    It is ``Kind namespace/name``; None where commands can apply the changes.
+    """
+    owners = (
+        _manifest_owner(state, question, change.target)
+        for change in changes
+        if isinstance(change, Patch)
+    )
+    owner = next((owner for owner in owners if owner is not None), None)
+    return None if owner is None else owner.replace("/", " ", 1)
 
 
 def _manifest_owner(state: ClusterState, question: Question, target: str) -> str | None:
-    """The owner of the asked pod, if ``target`` is the pod or its Job: their specs cannot be changed in place, and
-    how a custom kind writes its pods is not known. The owner of any workload that another controller writes: it would
-    write it again as it was (a LeaderWorkerSet its StatefulSets, a JobSet its Jobs; a CronJob leaves its Jobs alone).
+    """Return the object in whose manifest a person writes ``target``; None if that is itself.
+
+    It is the owner of the waiting pod, if ``target`` is the pod or its Job: their specs cannot be
+    changed in place, and nobody knows how a custom kind writes its pods. It is the owner of any
+    workload that another controller writes, and would write again as it was (a LeaderWorkerSet its
+    StatefulSets, a JobSet its Jobs; a CronJob leaves its Jobs alone).
     """
     kind, key = parse_target(target)
     owner = workload_target(state.get("Pod", question.key), question.key[0])
-    if kind in (*WORKLOAD_KINDS, "JobSet"):
-        asked = kind == "Job" and target == owner
-        references = maps_at(state.get(kind, key), "metadata", "ownerReferences")
-        above = (
-            o
-            for o in references
-            if o.get("controller") is True and (asked or o.get("kind") != "CronJob")
-        )
-        owned = next(
-            (f"{text_at(o, 'kind')}/{key[0]}/{text_at(o, 'name')}" for o in above),
-            target if asked else None,
-        )
-        if owned is None or not owned.startswith("Pod/"):
-            return owned
-        leader = workload_target(
-            state.get(*parse_target(owned)), key[0]
-        )  # of a LeaderWorkerSet's group
-        return owned if leader is None else _manifest_owner(state, question, leader) or leader
-    return owner if target == "/".join(("Pod", *question.key)) else None
-
-
-def _patch_commands(state: ClusterState, change: Patch) -> tuple[list[Command], list[Command]]:
-    """The steps that prepare and check a patch, and those that apply it."""
-    kind, key = parse_target(change.target)
-    before = state.get(kind, key)
-    after = _patched_object(before, change)
-    status = all(str(o["path"]).startswith("/status/") for o in change.operations)
-    if (
-        kind in _IMMUTABLE_KINDS
-        and not status
-        and (after is None or _changed_keys(before, after) - {"metadata"})
-    ):
-        return _replacement_commands(change, lost=_has_no_kubelet(state, change.target))
-    command = (
-        _scale_command(change)
-        or _short_command(change.target, before, after)
-        or _json_patch_command(change, status)
+    if target == "/".join(("Pod", *question.key)):
+        return owner
+    if kind not in (*WORKLOAD_KINDS, "JobSet"):
+        return None
+    is_own_job = kind == "Job" and target == owner
+    controllers = (
+        f"{text_at(reference, 'kind')}/{key[0]}/{text_at(reference, 'name')}"
+        for reference in maps_at(state.get(kind, key), "metadata", "ownerReferences")
+        if reference.get("controller") is True
+        and (is_own_job or reference.get("kind") != "CronJob")
     )
-    check = replace(command, command=f"{command.command} {_DRY_RUN}")
-    return [check], [command]
+    controller = next(controllers, target if is_own_job else None)
+    if controller is None or not controller.startswith("Pod/"):
+        return controller
+    # The controller is the leader of a LeaderWorkerSet's group.
+    leader_owner = workload_target(state.get(*parse_target(controller)), key[0])
+    if leader_owner is None:
+        return controller
+    return _manifest_owner(state, question, leader_owner) or leader_owner
 
 
-def _patched_object(before: Raw | None, change: Patch) -> Raw | None:
+class _PatchCommands(Struct, frozen=True):
+    """The commands for a patch."""
+
+    checks: Sequence[Command]
+    """Commands that prepare and check it."""
+
+    actions: Sequence[Command]
+    """Commands that apply it."""
+
+
+def _patch_commands(state: ClusterState, patch: Patch) -> _PatchCommands:
+    """Return the shortest commands for a patch; objects whose spec cannot change are replaced."""
+    kind, key = parse_target(patch.target)
+    before = state.get(kind, key)
+    after = _patch_object(before, patch)
+    is_status = all(str(o["path"]).startswith("/status/") for o in patch.operations)
+    changes_spec = after is None or _find_changed_keys(before, after) - {"metadata"}
+    if kind in _IMMUTABLE_KINDS and not is_status and changes_spec:
+        return _replacement_commands(patch, is_lost=_has_no_kubelet(state, patch.target))
+    command = (
+        _scale_command(patch)
+        or _short_command(patch.target, before, after)
+        or _json_patch_command(patch, is_status=is_status)
+    )
+    dry_run = replace(command, command=f"{command.command} {_DRY_RUN}")
+    return _PatchCommands([dry_run], [command])
+
+
+def _patch_object(before: Raw | None, patch: Patch) -> Raw | None:
+    """Return an object after a patch; None if the patch does not apply."""
     try:
-        return None if before is None else apply_patch(before, change.operations)
+        return None if before is None else apply_patch(before, patch.operations)
     except PatchError:
         return None
 
 
 def _has_no_kubelet(state: ClusterState, target: str) -> bool:
-    """True for a pod on a node that does not exist: no kubelet ends it."""
+    """Return whether a pod is on a node that does not exist: no kubelet ends it."""
     kind, key = parse_target(target)
     node = text_at(state.get(kind, key), "spec", "nodeName") if kind == "Pod" else ""
     return bool(node) and state.has("Node") and state.get("Node", ("", node)) is None
 
 
-def _replacement_commands(change: Patch, *, lost: bool) -> tuple[list[Command], list[Command]]:
-    """An object that is deleted and created again with other contents: its new manifest is written to a file, and
-    created under another name in a dry run. For a ``lost`` pod ``kubectl replace --force`` would wait, whatever grace
-    period it is given (tried with 1.37)."""
-    kind, name = change.target.partition("/")[0].lower(), change.target.rpartition("/")[2]
-    old, new = shlex.quote(f"{kind}-{name}.before.yaml"), shlex.quote(f"{kind}-{name}.yaml")
-    local = "kubectl patch --local --type=json -o yaml"
-    fresh = [
+def _replacement_commands(patch: Patch, *, is_lost: bool) -> _PatchCommands:
+    """Delete an object and create it again with other contents.
+
+    Its new manifest is written to a file, and created under another name in a dry run. For a pod
+    that is lost with its node ``kubectl replace --force`` would wait, whatever grace period it is
+    given (tried with 1.37).
+    """
+    kind, name = patch.target.partition("/")[0].lower(), patch.target.rpartition("/")[2]
+    old_file = shlex.quote(f"{kind}-{name}.before.yaml")
+    new_file = shlex.quote(f"{kind}-{name}.yaml")
+    arguments = kubectl_arguments(patch.target)
+    local_patch = "kubectl patch --local --type=json -o yaml"
+    trial_identity = [
         {"op": "remove", "path": "/metadata/uid"},
         {"op": "remove", "path": "/metadata/resourceVersion"},
         {"op": "replace", "path": "/metadata/name", "value": f"{name}-dry-run"},
     ]
-    prepare = [
-        Command(f"kubectl get {kubectl_arguments(change.target)} -o yaml > {old}"),
+    checks = [
+        Command(f"kubectl get {arguments} -o yaml > {old_file}"),
         Command(
-            f"{local} -f {old} --patch-file=/dev/stdin > {new}",
-            _format_operations(change.operations),
+            f"{local_patch} -f {old_file} --patch-file=/dev/stdin > {new_file}",
+            _format_operations(patch.operations),
+        ),
+        Command(
+            f"{local_patch} -f {new_file} -p {_quote_json(trial_identity)} "
+            f"| kubectl create -f - {_DRY_RUN}"
         ),
     ]
-    asked = Command(f"{local} -f {new} -p {_quote_json(fresh)} | kubectl create -f - {_DRY_RUN}")
-    if not lost:
-        return [*prepare, asked], [Command(f"kubectl replace --force -f {new}", destroys=True)]
-    gone = f"kubectl delete {kubectl_arguments(change.target)} --force --grace-period=0"
-    return [*prepare, asked], [Command(f"{gone} && kubectl create -f {new}", destroys=True)]
+    action = f"kubectl replace --force -f {new_file}"
+    if is_lost:
+        deletion = f"kubectl delete {arguments} --force --grace-period=0"
+        action = f"{deletion} && kubectl create -f {new_file}"
+    return _PatchCommands(checks, [Command(action, destroys=True)])
 
 
-def _json_patch_command(change: Patch, status: bool) -> Command:
-    where = f"kubectl patch {kubectl_arguments(change.target)} --type=json" + (
-        " --subresource=status" if status else ""
-    )
-    text = json.dumps(list(map(dict, change.operations)))
-    if "'" in text or len(text) > 120:
-        return Command(f"{where} --patch-file=/dev/stdin", _format_operations(change.operations))
-    return Command(f"{where} -p {_quote_json(change.operations)}")
+def _json_patch_command(patch: Patch, *, is_status: bool) -> Command:
+    """Return a JSON patch, on standard input where it is long or contains quotes."""
+    command = f"kubectl patch {kubectl_arguments(patch.target)} --type=json"
+    command += " --subresource=status" if is_status else ""
+    text = json.dumps(list(map(dict, patch.operations)))
+    if "'" in text or len(text) > _MAX_ARGUMENT_LENGTH:
+        return Command(f"{command} --patch-file=/dev/stdin", _format_operations(patch.operations))
+    return Command(f"{command} -p {_quote_json(patch.operations)}")
 
 
-def _scale_command(change: Patch) -> Command | None:
-    kind, _, rest = kubectl_arguments(change.target).partition(" ")
-    match change.operations:
-        case [{"path": "/spec/replicas", "value": replicas}] if (
-            change.target.partition("/")[0] in WORKLOAD_KINDS
-        ):
-            return Command(f"kubectl scale {kind}/{rest} --replicas={replicas}")
+def _scale_command(patch: Patch) -> Command | None:
+    """Return ``kubectl scale`` for a change of replicas alone."""
+    if patch.target.partition("/")[0] not in WORKLOAD_KINDS:
+        return None
+    match patch.operations:
+        case [{"path": "/spec/replicas", "value": replicas}]:
+            return Command(f"kubectl scale {_slash_arguments(patch.target)} --replicas={replicas}")
     return None
 
 
 def _short_command(target: str, before: Raw | None, after: Raw | None) -> Command | None:
-    """The kubectl command for what a person would not write a patch for; None where there is none."""
+    """Return the kubectl command for a change that a person would not write a patch for, if any."""
     if before is None or after is None:
         return None
-    kind, name = target.partition("/")[0], kubectl_arguments(target)
     changed = {
-        f"{top}.{k}"
-        for top in _changed_keys(before, after)
-        for k in _changed_keys(before.get(top), after.get(top))
+        f"{top}.{key}"
+        for top in _find_changed_keys(before, after)
+        for key in _find_changed_keys(before.get(top), after.get(top))
     }
-    if kind == "Node" and changed and changed <= {"spec.unschedulable", "spec.taints"}:
+    if target.startswith("Node/") and changed and changed <= {"spec.unschedulable", "spec.taints"}:
         return _node_command(target.rpartition("/")[2], before, after)
-    for field, command in (("labels", "label"), ("annotations", "annotate")):
-        if changed == {f"metadata.{field}"}:
-            old, new = map_at(before, "metadata", field), map_at(after, "metadata", field)
-            keys = [k for k in {**old, **new} if old.get(k) != new.get(k)]
-            if any(k.startswith("-") for k in keys):
-                return None
-            values = " ".join(shlex.quote(f"{k}={new[k]}" if k in new else f"{k}-") for k in keys)
-            over = " --overwrite" if any(k in old and k in new for k in keys) else ""
-            return Command(f"kubectl {command} {name} {values}{over}")
+    for metadata_field, command in (("labels", "label"), ("annotations", "annotate")):
+        if changed == {f"metadata.{metadata_field}"}:
+            old = map_at(before, "metadata", metadata_field)
+            new = map_at(after, "metadata", metadata_field)
+            return _label_command(f"kubectl {command} {kubectl_arguments(target)}", old, new)
     return None
 
 
-def _node_command(name: str, before: Raw, after: Raw) -> Command | None:
-    """Cordon and taints of a node. Uncordoning removes the taint of a cordon, too."""
-    old, new = maps_at(before, "spec", "taints"), maps_at(after, "spec", "taints")
-    gone = [t for t in old if t not in new]
-    if map_at(before, "spec").get("unschedulable") and not map_at(after, "spec").get(
-        "unschedulable"
-    ):
-        others = [t for t in gone if text_at(t, "key") != "node.kubernetes.io/unschedulable"]
-        return None if others else Command(f"kubectl uncordon {shlex.quote(name)}")
-    if not gone or any(t not in old for t in new):
+def _label_command(command: str, old: Raw, new: Raw) -> Command | None:
+    """Return a command that changes labels or annotations; None if a key would be read as an
+    option.
+    """
+    keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+    if any(key.startswith("-") for key in keys):
         return None
-    return Command(
-        f"kubectl taint node {shlex.quote(name)} {' '.join(shlex.quote(f'{format_taint(t)}-') for t in gone)}"
-    )
+    arguments = (f"{key}={new[key]}" if key in new else f"{key}-" for key in keys)
+    overwrites = any(key in old and key in new for key in keys)
+    suffix = " --overwrite" if overwrites else ""
+    return Command(f"{command} {' '.join(map(shlex.quote, arguments))}{suffix}")
 
 
-def _changed_keys(before: Any, after: Any) -> set[str]:
+def _node_command(name: str, before: Raw, after: Raw) -> Command | None:
+    """Uncordon a node, or remove taints. Uncordoning removes the taint of a cordon, too."""
+    old, new = maps_at(before, "spec", "taints"), maps_at(after, "spec", "taints")
+    removed_taints = [taint for taint in old if taint not in new]
+    was_cordoned = map_at(before, "spec").get("unschedulable")
+    if was_cordoned and not map_at(after, "spec").get("unschedulable"):
+        has_others = any(
+            text_at(taint, "key") != "node.kubernetes.io/unschedulable" for taint in removed_taints
+        )
+        return None if has_others else Command(f"kubectl uncordon {shlex.quote(name)}")
+    if not removed_taints or any(taint not in old for taint in new):
+        return None
+    arguments = " ".join(shlex.quote(f"{format_taint(taint)}-") for taint in removed_taints)
+    return Command(f"kubectl taint node {shlex.quote(name)} {arguments}")
+
+
+def _find_changed_keys(before: Any, after: Any) -> set[str]:
+    """Return the keys of two maps whose values differ."""
     old, new = map_at(before), map_at(after)
     return {key for key in {**old, **new} if old.get(key) != new.get(key)}
 
 
-def _deleted_siblings(
-    state: ClusterState, question: Question, changes: Iterable[Change]
+def _find_deleted_siblings(
+    state: ClusterState, question: Question, changes: Sequence[Change]
 ) -> list[Key]:
-    """The pods of the asked pod's workload that are deleted together with it."""
-    changes = tuple(changes)
+    """Return the pods of the waiting pod's workload that are deleted together with it."""
     owner = workload_target(state.get("Pod", question.key), question.key[0])
-    if owner is None or not any(
-        pods_to_recreate(state, question, c) for c in changes if isinstance(c, Patch)
-    ):
+    patches = (change for change in changes if isinstance(change, Patch))
+    if owner is None or not any(pods_to_recreate(state, question, patch) for patch in patches):
         return []
-    deleted = [parse_target(c.target) for c in changes if isinstance(c, Delete)]
+    deletions = (parse_target(c.target) for c in changes if isinstance(c, Delete))
     return [
-        k
-        for kind, k in deleted
-        if kind == "Pod" and workload_target(state.get("Pod", k), k[0]) == owner
+        key
+        for kind, key in deletions
+        if kind == "Pod" and workload_target(state.get("Pod", key), key[0]) == owner
     ]
 
 
 def _propagate(
-    state: ClusterState, question: Question, change: Patch, siblings: Sequence[Key]
+    state: ClusterState, question: Question, patch: Patch, siblings: Sequence[Key]
 ) -> Iterator[Command]:
-    """Commands that bring a change to the waiting pods: pods of a controller are deleted, others replaced."""
-    pods = pods_to_recreate(state, question, change)
+    """Bring a change to the waiting pods: pods of a controller are deleted, others replaced."""
+    pods = pods_to_recreate(state, question, patch)
     owner = workload_target(state.get("Pod", question.key), question.key[0])
     if pods and owner is None:
         yield _recreate_command(state, "/".join(("Pod", *question.key)))
@@ -337,56 +397,72 @@ def _propagate(
 
 
 def recreate_pods(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[Command]:
-    """The steps after which the pods of a workload are new ones. A Job counts pods that are deleted as failures, and
-    does not count those of its suspension (kubernetes pkg/controller/job), which whoever owns it would end."""
+    """Recreate pods of a workload.
+
+    A Job counts deleted pods as failures, but not those of its suspension (kubernetes
+    pkg/controller/job), which whoever owns it would end.
+    """
     kind = owner.partition("/")[0]
-    named, _, rest = kubectl_arguments(owner).partition(" ")
-    value = state.get(*parse_target(owner))
-    alone = kind == "Job" and value is not None and controller_of(value) is None
-    if alone and all(
-        k in pods for k, pod in state.objects("Pod").items() if workload_target(pod, k[0]) == owner
+    workload = state.get(*parse_target(owner))
+    is_free_job = kind == "Job" and workload is not None and controller_of(workload) is None
+    if is_free_job and all(
+        key in pods
+        for key, pod in state.objects("Pod").items()
+        if workload_target(pod, key[0]) == owner
     ):
-        suspend = f"kubectl patch {named} {rest} -p"
+        arguments = kubectl_arguments(owner)
+        suspend = f"kubectl patch {arguments} -p"
         yield Command(f"""{suspend} '{{"spec":{{"suspend":true}}}}'""", destroys=True)
-        yield Command(f"kubectl wait --for=condition=Suspended {named} {rest} --timeout=60s")
+        yield Command(f"kubectl wait --for=condition=Suspended {arguments} --timeout=60s")
         yield Command(f"""{suspend} '{{"spec":{{"suspend":false}}}}'""")
     elif len(pods) > _MAX_DELETED_BY_NAME and kind in _RESTARTABLE_KINDS:
-        yield Command(f"kubectl rollout restart {named}/{rest}", destroys=True)
+        yield Command(f"kubectl rollout restart {_slash_arguments(owner)}", destroys=True)
     else:
         names = " ".join(shlex.quote(name) for _, name in pods)
         yield Command(f"kubectl delete pod {names} -n {pods[0][0]}", destroys=True)
 
 
-def _merge_pod_deletions(found: Sequence[Command]) -> Iterator[Command]:
-    """The steps, of which those that end pods come last, and each pod is named once."""
+def _merge_pod_deletions(commands: Sequence[Command]) -> Iterator[Command]:
+    """Yield the commands; those that end pods come last, and each pod is named once."""
     delete = "kubectl delete pod "
-    deleted: dict[str, dict[str, None]] = {}
+    pods_by_namespace: dict[str, dict[str, None]] = {}
     restarts = []
-    for step in found:
+    for step in commands:
         if step.command.startswith(delete):
             names, _, namespace = step.command.removeprefix(delete).partition(" -n ")
-            deleted.setdefault(namespace, {}).update(dict.fromkeys(names.split()))
+            pods_by_namespace.setdefault(namespace, {}).update(dict.fromkeys(names.split()))
         elif step.command.startswith("kubectl rollout restart"):
             restarts.append(step)
         else:
             yield step
     yield from restarts
-    for namespace, pods in deleted.items():
+    for namespace, pods in pods_by_namespace.items():
         yield Command(f"kubectl delete pod {' '.join(pods)} -n {namespace}", destroys=True)
 
 
 def kubectl_arguments(target: str) -> str:
-    """``Kind/namespace/name`` as kubectl's arguments."""
-    kind, *rest = target.split("/")
-    if len(rest) == 2:
-        return f"{kind.lower()} {shlex.quote(rest[1])} -n {shlex.quote(rest[0])}"
-    return f"{kind.lower()} {shlex.quote(rest[0])}"
+    """Return ``Kind/namespace/name`` as arguments of kubectl: ``kind name -n namespace``."""
+    kind, _, _ = target.partition("/")
+    return f"{kind.lower()} {_name_arguments(target)}"
+
+
+def _slash_arguments(target: str) -> str:
+    """Return ``Kind/namespace/name`` as arguments of kubectl: ``kind/name -n namespace``."""
+    kind, _, _ = target.partition("/")
+    return f"{kind.lower()}/{_name_arguments(target)}"
+
+
+def _name_arguments(target: str) -> str:
+    *namespace, name = target.split("/")[1:]
+    option = f" -n {shlex.quote(namespace[0])}" if namespace else ""
+    return f"{shlex.quote(name)}{option}"
 
 
 def _quote_json(operations: Iterable[Raw]) -> str:
+    """Format operations as JSON, quoted for a shell."""
     return shlex.quote(json.dumps([dict(o) for o in operations]))
 
 
 def _format_operations(operations: Iterable[Raw]) -> str:
-    """JSON with one operation a line."""
+    """Format operations as JSON, one a line."""
     return "[" + ",\n ".join(json.dumps(dict(o), ensure_ascii=False) for o in operations) + "]\n"
