@@ -153,7 +153,7 @@ def test_a_kubectl_that_prints_a_list_without_items(
 def test_a_node_without_allocatable_is_filled_to_a_stated_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(placing, "COPIES", 30)
+    monkeypatch.setattr(placing, "MAX_COPIES_PER_NODE", 30)
     text = (HERE / "fit-admin-access-add-valid.yaml").read_text()
     (tmp_path / "a.yaml").write_text(
         "\n".join(line for line in text.splitlines() if not line.startswith("status:"))
@@ -390,7 +390,9 @@ def test_many_devices_of_many_nodes_end_undecided(
 ) -> None:
     monkeypatch.setattr(placing, "BUDGET", 100)
     monkeypatch.setattr(
-        placing.place, "__kwdefaults__", {**(placing.place.__kwdefaults__ or {}), "budget": 100}
+        placing.place_copies,
+        "__kwdefaults__",
+        {**(placing.place_copies.__kwdefaults__ or {}), "budget": 100},
     )
     devices = [{"name": f"d{number}", "allNodes": True} for number in range(128)]
     template = described(
@@ -429,7 +431,9 @@ def test_shared_devices_of_which_a_share_takes_nothing(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(placing, "COPIES", 40 if not allocatable else placing.COPIES)
+    monkeypatch.setattr(
+        placing, "MAX_COPIES_PER_NODE", 40 if not allocatable else placing.MAX_COPIES_PER_NODE
+    )
     policy = {"default": "0", "validRange": {"min": "0"}}
     capacity = {"memory": {"value": "80Gi", "requestPolicy": policy}}
     node = worker("n1")

@@ -1,39 +1,40 @@
-"""The contents of a cluster and how many more fit, from many runs of the allocator and the scheduler.
+"""The devices of a cluster, and the number of further copies that fit.
 
-from dractl.capacity import inventory, place, subject
-inventory(state, features)                                        # every pool and device, its state, its holders
-place(subject(state, "template/gpu-pair", "ml"), features)        # copies, until one stays pending
+from dractl.capacity import find_subject, place_copies, take_inventory
+take_inventory(state, features)                               # every pool and device
+subject = find_subject(state, "template/gpu-pair", "ml")
+place_copies(subject, features)                               # until one stays pending
 """
 
-from dractl.capacity.copies import Copies, subject
-from dractl.capacity.inventory import DeviceRow, PoolRow, Stock, inventory
-from dractl.capacity.packing import Most, most
-from dractl.capacity.placing import Fit, NodeFit, left, place
-from dractl.capacity.plugins import PluginRow, plugins
-from dractl.capacity.problems import Problem, problems
-from dractl.capacity.replicas import Choice, Together, together
-from dractl.capacity.stranded import Stranded, stranded
+from dractl.capacity.copies import Copies, find_subject
+from dractl.capacity.device_plugins import PluginRow, list_device_plugins
+from dractl.capacity.inventory import DeviceRow, Inventory, PoolRow, take_inventory
+from dractl.capacity.packing import MaxCopies, max_copies
+from dractl.capacity.placing import Fit, NodeFit, place_copies, remaining_resources
+from dractl.capacity.problems import Problem, find_problems
+from dractl.capacity.replicas import AlternativeFit, Placement, place_replicas
+from dractl.capacity.stranded_devices import StrandedDevices, find_stranded_devices
 
 __all__ = [
-    "Choice",
+    "AlternativeFit",
     "Copies",
     "DeviceRow",
     "Fit",
-    "Most",
+    "Inventory",
+    "MaxCopies",
     "NodeFit",
+    "Placement",
     "PluginRow",
     "PoolRow",
     "Problem",
-    "Stock",
-    "Stranded",
-    "Together",
-    "inventory",
-    "left",
-    "most",
-    "place",
-    "plugins",
-    "problems",
-    "stranded",
-    "subject",
-    "together",
+    "StrandedDevices",
+    "find_problems",
+    "find_stranded_devices",
+    "find_subject",
+    "list_device_plugins",
+    "max_copies",
+    "place_copies",
+    "place_replicas",
+    "remaining_resources",
+    "take_inventory",
 ]

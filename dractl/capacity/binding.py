@@ -13,10 +13,10 @@ from dractl.scheduler.pre_enqueue import pre_enqueue
 from dractl.scheduler.verdict import NodeVerdict
 
 # The scheduler of a release with binding conditions writes it; what matters is that it is there.
-_ALLOCATED_AT = "2000-01-01T00:00:00Z"
+_ALLOCATION_TIMESTAMP = "2000-01-01T00:00:00Z"
 
 
-def bound(
+def bind_copy(
     scheduler: Scheduler, pod: dict[str, Any], node: NodeVerdict
 ) -> tuple[Raw, tuple[Raw, ...], ClusterState]:
     """The pod on the node that an attempt found, the claims allocated for it there, and the cluster with both."""
@@ -24,14 +24,16 @@ def bound(
     # Nodes that the allocator cannot tell apart share the outcome of one of them; its devices are that one's.
     outcome = scheduler.allocate(node.node, node.claims)
     results = outcome.results if isinstance(outcome, Allocated) else ()
-    placed = _on_node(pod, node.name)
+    placed = _assign_node(pod, node.name)
     claims = [
-        _allocated(claim, as_json(result), placed, _user(state, placed, claim.name))
+        _allocate_claim(
+            claim, as_json(result), placed, _consumer_reference(state, placed, claim.name)
+        )
         for claim, result in zip(node.claims, results, strict=True)
     ]
     joined = [
-        _reserved(claim.value, _user(state, placed, claim.name))
-        for claim in _used(state, pod, claims)
+        _reserve_claim(claim.value, _consumer_reference(state, placed, claim.name))
+        for claim in _list_joined_claims(state, pod, claims)
     ]
     after = state.with_objects(
         {
@@ -42,39 +44,41 @@ def bound(
     return placed, tuple(claims), after
 
 
-def moved(
+def move_copy(
     pod: dict[str, Any], claims: tuple[Raw, ...], node: str, pools: Mapping[tuple[str, str], str]
 ) -> tuple[Raw, tuple[Raw, ...]]:
     """The same copy on another node: a pod with its own name, whose claims have the devices of the same names there.
     ``pools`` names the pool of this node for a driver and a pool of the other."""
-    placed = _on_node(pod, node)
+    placed = _assign_node(pod, node)
     return placed, tuple(
-        _moved(claim, placed, node, pools, number) for number, claim in enumerate(claims)
+        _move_claim(claim, placed, node, pools, number) for number, claim in enumerate(claims)
     )
 
 
-def _moved(
+def _move_claim(
     claim: Raw, pod: Raw, node: str, pools: Mapping[tuple[str, str], str], number: int
 ) -> Raw:
     allocation = map_at(claim, "status", "allocation")
     devices = map_at(allocation, "devices")
-    results = [{**result, "pool": _pool(result, pools)} for result in list_at(devices, "results")]
+    results = [
+        {**result, "pool": _pool_on_node(result, pools)} for result in list_at(devices, "results")
+    ]
     changed = {**allocation, "devices": {**devices, "results": results}}
     if "nodeSelector" in allocation:
         field = {"key": "metadata.name", "operator": "In", "values": [node]}
         changed["nodeSelector"] = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     name = f"{pod['metadata']['name']}-{number}"
     metadata = {**map_at(claim, "metadata"), "name": name}
-    status = {"allocation": changed, "reservedFor": [_itself(pod)]}
+    status = {"allocation": changed, "reservedFor": [_pod_reference(pod)]}
     return {**claim, "metadata": metadata, "status": status}
 
 
-def _pool(result: Raw, pools: Mapping[tuple[str, str], str]) -> str:
+def _pool_on_node(result: Raw, pools: Mapping[tuple[str, str], str]) -> str:
     pool = text_at(result, "pool")  # absent where it is empty
     return pools.get((text_at(result, "driver"), pool), pool)
 
 
-def _on_node(pod: dict[str, Any], node: str) -> dict[str, Any]:
+def _assign_node(pod: dict[str, Any], node: str) -> dict[str, Any]:
     return {
         **pod,
         "spec": {**map_at(pod, "spec"), "nodeName": node},
@@ -82,7 +86,9 @@ def _on_node(pod: dict[str, Any], node: str) -> dict[str, Any]:
     }
 
 
-def _allocated(claim: PodClaim, allocation: dict[str, Any], pod: Raw, user: Raw) -> dict[str, Any]:
+def _allocate_claim(
+    claim: PodClaim, allocation: dict[str, Any], pod: Raw, user: Raw
+) -> dict[str, Any]:
     value = dict(claim.value or {})
     metadata = dict(map_at(value, "metadata"))
     if (
@@ -96,13 +102,15 @@ def _allocated(claim: PodClaim, allocation: dict[str, Any], pod: Raw, user: Raw)
             "uid": pod["metadata"]["uid"],
         }
         metadata["ownerReferences"] = [owner]
-    allocation = {**allocation, "allocationTimestamp": _ALLOCATED_AT}
+    allocation = {**allocation, "allocationTimestamp": _ALLOCATION_TIMESTAMP}
     value["metadata"] = metadata
     value["status"] = {"allocation": allocation, "reservedFor": [user]}
     return value
 
 
-def _used(state: ClusterState, pod: Raw, made: list[dict[str, Any]]) -> list[PodClaim]:
+def _list_joined_claims(
+    state: ClusterState, pod: Raw, made: list[dict[str, Any]]
+) -> list[PodClaim]:
     new = {_key(claim) for claim in made}
     return [
         claim
@@ -111,7 +119,7 @@ def _used(state: ClusterState, pod: Raw, made: list[dict[str, Any]]) -> list[Pod
     ]
 
 
-def _reserved(claim: Raw | None, user: Raw) -> dict[str, Any]:
+def _reserve_claim(claim: Raw | None, user: Raw) -> dict[str, Any]:
     value = dict(claim or {})
     status = dict(map_at(value, "status"))
     users = list_at(status, "reservedFor")
@@ -120,17 +128,17 @@ def _reserved(claim: Raw | None, user: Raw) -> dict[str, Any]:
     return value
 
 
-def _user(state: ClusterState, pod: Raw, pod_claim: str) -> dict[str, Any]:
+def _consumer_reference(state: ClusterState, pod: Raw, pod_claim: str) -> dict[str, Any]:
     """The consumer that a pod's claim is reserved for: its PodGroup if the group shares the claim, else the pod."""
     shared = claims_of_group(state, pod).get(pod_claim)
     if shared is None:
-        return _itself(pod)
+        return _pod_reference(pod)
     group = shared[1]["metadata"]
     reference = {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": group["name"]}
     return {**reference, **({"uid": group["uid"]} if "uid" in group else {})}
 
 
-def _itself(pod: Raw) -> dict[str, Any]:
+def _pod_reference(pod: Raw) -> dict[str, Any]:
     return {"resource": "pods", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
 
 

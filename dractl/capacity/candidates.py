@@ -26,8 +26,8 @@ _SELECTORS = {
     ): 'device.attributes["sriovnetwork.k8snetworkplumbingwg.io"].?rdmaCapable.orValue(false)',
 }
 """The devices of a kind among those of a driver that publishes others, too."""
-_ON_ROOT, _ON_NUMA_NODE = "all on one PCIe root", "all on one NUMA node"
-_PARENT = "gpu.nvidia.com/parentUUID"
+_SAME_ROOT, _SAME_NUMA_NODE = "all on one PCIe root", "all on one NUMA node"
+_PARENT_UUID = "gpu.nvidia.com/parentUUID"
 
 
 class DeviceKind(Struct, frozen=True):
@@ -51,7 +51,7 @@ class Candidate(Struct, frozen=True):
     claim: Mapping[str, Any]
 
 
-class _Grouped(Struct, frozen=True):
+class _RequestGroups(Struct, frozen=True):
     """Requests in groups that share a PCIe root each, and what is left over."""
 
     alignment: str
@@ -62,63 +62,68 @@ class _Grouped(Struct, frozen=True):
     """The names of all requests for a kind that alone is left over."""
 
 
-def candidates(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[Candidate]:
+def propose_claims(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[Candidate]:
     """Yield the claims that serve a shape: the one that it demands, or all that there are."""
     requests = [
-        _request(request_name(kind), count, kinds[kind]) for kind, count in shape.counts.items()
+        _build_request(request_name(kind), count, kinds[kind])
+        for kind, count in shape.counts.items()
     ]
     names = [request["name"] for request in requests]
-    root, node = _match(PCIE_ROOT, names), _match(NUMA_NODE, names)
+    root, node = _match_constraint(PCIE_ROOT, names), _match_constraint(NUMA_NODE, names)
     if shape.constraint == "pcieRoot":
-        yield _candidate(shape, _ON_ROOT, requests, [root])
+        yield _build_candidate(shape, _SAME_ROOT, requests, [root])
     elif shape.constraint == "numaNode":
-        yield _candidate(shape, _ON_NUMA_NODE, requests, [node])
+        yield _build_candidate(shape, _SAME_NUMA_NODE, requests, [node])
     elif shape.constraint == "none":
-        yield _candidate(shape, "", requests, [])
+        yield _build_candidate(shape, "", requests, [])
     elif shape.devices == 1:
-        yield _candidate(shape, "one device", requests, [])
+        yield _build_candidate(shape, "one device", requests, [])
     else:
         if all(kind.startswith(MIG) for kind in shape.counts):
-            yield _candidate(shape, "all on one GPU", requests, [_match(_PARENT, names)])
-        yield _candidate(shape, _ON_ROOT, requests, [root])
-        yield from _even(shape, kinds)
-        uneven = list(_uneven(shape, kinds)) if len(shape.counts) > 1 else []
+            yield _build_candidate(
+                shape, "all on one GPU", requests, [_match_constraint(_PARENT_UUID, names)]
+            )
+        yield _build_candidate(shape, _SAME_ROOT, requests, [root])
+        yield from _propose_equal_groups(shape, kinds)
+        uneven = list(_propose_unequal_groups(shape, kinds)) if len(shape.counts) > 1 else []
         for group in uneven:
             every = [request["name"] for request in group.requests]
             for same in (every, *group.leftover):
-                near = [*group.roots, _match(NUMA_NODE, same)]
+                near = [*group.roots, _match_constraint(NUMA_NODE, same)]
                 label = f"{group.alignment} on the same NUMA node"
-                yield _candidate(shape, label, group.requests, near)
-        yield _candidate(shape, _ON_NUMA_NODE, requests, [node])
+                yield _build_candidate(shape, label, group.requests, near)
+        yield _build_candidate(shape, _SAME_NUMA_NODE, requests, [node])
         for group in uneven:
             label = f"{group.alignment} anywhere"
-            yield _candidate(shape, label, group.requests, group.roots)
-        yield _candidate(shape, UNALIGNED, requests, [])
+            yield _build_candidate(shape, label, group.requests, group.roots)
+        yield _build_candidate(shape, UNALIGNED, requests, [])
 
 
-def _even(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[Candidate]:
+def _propose_equal_groups(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[Candidate]:
     """Yield claims of equal groups, each on one PCIe root: on one NUMA node, then anywhere."""
     whole = gcd(*shape.counts.values())
     for parts in (n for n in range(2, whole + 1) if whole % n == 0 and shape.devices > n):
         groups = [
             [
-                _request(f"{request_name(kind)}-{i}", count // parts, kinds[kind])
+                _build_request(f"{request_name(kind)}-{i}", count // parts, kinds[kind])
                 for kind, count in shape.counts.items()
             ]
             for i in range(parts)
         ]
         flat = [request for group in groups for request in group]
-        roots = [_match(PCIE_ROOT, [r["name"] for r in group]) for group in groups]
+        roots = [_match_constraint(PCIE_ROOT, [r["name"] for r in group]) for group in groups]
         each = _format_counts({kind: count // parts for kind, count in shape.counts.items()})
         label = f"{each} on one PCIe root, {parts} times"
         # Not every driver publishes the NUMA node; as roots are shared, that of one kind is enough.
         for same in ([r["name"] for r in flat], [group[0]["name"] for group in groups]):
-            near = [*roots, _match(NUMA_NODE, same)]
-            yield _candidate(shape, f"{label}, {_ON_NUMA_NODE}", flat, near)
-        yield _candidate(shape, label, flat, roots)
+            near = [*roots, _match_constraint(NUMA_NODE, same)]
+            yield _build_candidate(shape, f"{label}, {_SAME_NUMA_NODE}", flat, near)
+        yield _build_candidate(shape, label, flat, roots)
 
 
-def _uneven(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[_Grouped]:
+def _propose_unequal_groups(
+    shape: Shape, kinds: Mapping[str, DeviceKind]
+) -> Iterator[_RequestGroups]:
     """Yield groups on one root, as many as all kinds have devices for, the largest first."""
     times = min(shape.counts.values())
     for size in range(max(shape.counts.values()) // times, 0, -1):
@@ -132,7 +137,7 @@ def _uneven(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[_Grouped]
             continue
         groups = [
             {
-                kind: _request(
+                kind: _build_request(
                     request_name(kind) + (f"-{i}" if times > 1 else ""), count, kinds[kind]
                 )
                 for kind, count in group.items()
@@ -140,14 +145,14 @@ def _uneven(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[_Grouped]
             for i in range(times)
         ]
         others = {
-            kind: _request(f"other-{request_name(kind)}", count, kinds[kind])
+            kind: _build_request(f"other-{request_name(kind)}", count, kinds[kind])
             for kind, count in leftover.items()
         }
         repeated = f", {times} times" if times > 1 else ""
-        yield _Grouped(
+        yield _RequestGroups(
             f"{_format_counts(group)} on one PCIe root{repeated}, the other {_format_counts(leftover)}",
             [request for part in (*groups, others) for request in part.values()],
-            [_match(PCIE_ROOT, [r["name"] for r in part.values()]) for part in groups],
+            [_match_constraint(PCIE_ROOT, [r["name"] for r in part.values()]) for part in groups],
             [
                 [part[kind]["name"] for part in (*groups, others)]
                 for kind in leftover
@@ -160,7 +165,7 @@ def _format_counts(counts: Mapping[str, int]) -> str:
     return " + ".join(f"{count} {kind}" for kind, count in counts.items())
 
 
-def _request(name: str, count: int, kind: DeviceKind) -> dict[str, Any]:
+def _build_request(name: str, count: int, kind: DeviceKind) -> dict[str, Any]:
     exactly: dict[str, Any] = {"deviceClassName": kind.device_class}
     if count > 1:
         exactly["count"] = count
@@ -169,11 +174,11 @@ def _request(name: str, count: int, kind: DeviceKind) -> dict[str, Any]:
     return {"name": name, "exactly": exactly}
 
 
-def _match(attribute: str, requests: list[str]) -> dict[str, Any]:
+def _match_constraint(attribute: str, requests: list[str]) -> dict[str, Any]:
     return {"matchAttribute": attribute, "requests": requests}
 
 
-def _candidate(
+def _build_candidate(
     shape: Shape, alignment: str, requests: list[dict[str, Any]], constraints: list[dict[str, Any]]
 ) -> Candidate:
     devices: dict[str, Any] = {"requests": requests}

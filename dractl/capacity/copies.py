@@ -17,11 +17,11 @@ from dractl.model.shapes import Shape
 from dractl.objects import Raw
 from dractl.program import program_name
 
-NAMED = ("ResourceClaimTemplate", "ResourceClaim", "Pod")
+BARE_NAME_KINDS = ("ResourceClaimTemplate", "ResourceClaim", "Pod")
 """Kinds of what a name without a kind may mean, in the order in which they are looked for."""
-_KINDS = "fit takes template/NAME, claim/NAME, pod/NAME, deploy/NAME, job/NAME ..., or a shape such as gpu=2,nic=1"
+_ACCEPTED_KINDS = "fit takes template/NAME, claim/NAME, pod/NAME, deploy/NAME, job/NAME ..., or a shape such as gpu=2,nic=1"
 # Fields of a pod that belong to one pod, not to its copies.
-_OWN_METADATA = (
+_IDENTITY_FIELDS = (
     "uid",
     "resourceVersion",
     "creationTimestamp",
@@ -29,7 +29,7 @@ _OWN_METADATA = (
     "ownerReferences",
     "generateName",
 )
-_MADE = "copy"  # the template that stands for a claim of which there are to be more
+_TEMPLATE_NAME = "copy"  # the template that stands for a claim of which there are to be more
 
 
 class Copies(Struct, frozen=True):
@@ -40,7 +40,7 @@ class Copies(Struct, frozen=True):
     state: ClusterState
     pod: Raw
     """What all copies have in common."""
-    stand_in: bool = False
+    is_stand_in: bool = False
     """True if the pod stands for whoever would use a claim or template that is asked about."""
     shape: Shape | None = None
     """The shape that is asked about."""
@@ -54,7 +54,7 @@ class Copies(Struct, frozen=True):
         return {**self.pod, "metadata": {**metadata, "name": name, "uid": f"dractl-{name}"}}
 
 
-def subject(
+def find_subject(
     state: ClusterState, text: str, namespace: str | None, kinds: Mapping[str, str] | None = None
 ) -> Copies:
     """The subject that ``KIND/NAME`` or a bare ``NAME`` (a template, a claim, then a pod) means; ``kinds`` are further
@@ -64,9 +64,9 @@ def subject(
     """
     word, slash, name = text.partition("/")
     if slash:
-        wanted: tuple[str, ...] = (resolve_kind(state, word, kinds, _KINDS),)
+        wanted: tuple[str, ...] = (resolve_kind(state, word, kinds, _ACCEPTED_KINDS),)
     else:
-        name, wanted = text, NAMED
+        name, wanted = text, BARE_NAME_KINDS
     for kind in wanted:
         found = [
             key
@@ -80,13 +80,13 @@ def subject(
                 hint="choose one with -n",
             )
         if found:
-            return of_object(state, kind, found[0])
+            return copies_of_object(state, kind, found[0])
     raise missing_object_error(
-        state, wanted, name, namespace, None if slash else _instead(state, name)
+        state, wanted, name, namespace, None if slash else _suggest_shape(state, name)
     )
 
 
-def _instead(state: ClusterState, word: str) -> str:
+def _suggest_shape(state: ClusterState, word: str) -> str:
     """The nearest names to a word that names nothing."""
     classes = [name for _, name in state.objects("DeviceClass")]
     near = nearest(word, [*hardware(), *classes])
@@ -94,17 +94,17 @@ def _instead(state: ClusterState, word: str) -> str:
     return f"did you mean {near}=1?" if near else f"a shape is KIND=COUNT,...: {known}"
 
 
-def of_object(state: ClusterState, kind: str, key: Key) -> Copies:
+def copies_of_object(state: ClusterState, kind: str, key: Key) -> Copies:
     """Copies of one object of the cluster. Raises InputError for a kind without pods."""
     value = state.get(kind, key) or {}
     name = "/".join((kind, *filter(None, key)))
     namespace = key[0] or "default"
     if kind == "ResourceClaimTemplate":
-        return Copies(name, state, _user_of(namespace, key[1]), stand_in=True)
+        return Copies(name, state, _pod_of_template(namespace, key[1]), is_stand_in=True)
     if kind == "ResourceClaim":
-        return of_claim(state, name, namespace, value)
+        return copies_of_claim(state, name, namespace, value)
     if kind == "Pod":
-        return Copies(name, state, _fresh(value, namespace, key[1]))
+        return Copies(name, state, _strip_identity(value, namespace, key[1]))
     for path, spec in pod_templates(dict(value)):
         template: Any = value
         for part in path[:-1]:
@@ -112,7 +112,9 @@ def of_object(state: ClusterState, kind: str, key: Key) -> Copies:
         return Copies(
             name,
             state,
-            _fresh({"metadata": map_at(template, "metadata"), "spec": spec}, namespace, key[1]),
+            _strip_identity(
+                {"metadata": map_at(template, "metadata"), "spec": spec}, namespace, key[1]
+            ),
         )
     hint = "fit takes a template, a claim, a pod or a workload"
     if kind == "PodGroup":
@@ -120,23 +122,25 @@ def of_object(state: ClusterState, kind: str, key: Key) -> Copies:
     raise InputError(f"{kind.lower()} {key[1]} makes no pods", hint=hint)
 
 
-def of_claim(state: ClusterState, name: str, namespace: str, claim: Raw) -> Copies:
+def copies_of_claim(state: ClusterState, name: str, namespace: str, claim: Raw) -> Copies:
     """Copies of a claim: a template with its spec, and a pod that uses it and asks for nothing else."""
     changed = state.replace(
-        "ResourceClaimTemplate", (namespace, _MADE), _template(namespace, _MADE, claim)
+        "ResourceClaimTemplate",
+        (namespace, _TEMPLATE_NAME),
+        _template_of_claim(namespace, _TEMPLATE_NAME, claim),
     )
-    return Copies(name, changed, _user_of(namespace, _MADE), stand_in=True)
+    return Copies(name, changed, _pod_of_template(namespace, _TEMPLATE_NAME), is_stand_in=True)
 
 
-def candidate_copies(
+def copies_of_candidates(
     state: ClusterState, namespace: str, shape: Shape, claims: Iterable[Candidate]
 ) -> tuple[Copies, ...]:
     """Return the copies of each claim for a shape, in one cluster that has a template of each."""
-    named = {f"{_MADE}-{number}": claim for number, claim in enumerate(claims)}
+    named = {f"{_TEMPLATE_NAME}-{number}": claim for number, claim in enumerate(claims)}
     changed = state.with_objects(
         {
             "ResourceClaimTemplate": {
-                (namespace, name): _template(namespace, name, candidate.claim)
+                (namespace, name): _template_of_claim(namespace, name, candidate.claim)
                 for name, candidate in named.items()
             }
         }
@@ -145,8 +149,8 @@ def candidate_copies(
         Copies(
             shape.text,
             changed,
-            _user_of(namespace, name),
-            stand_in=True,
+            _pod_of_template(namespace, name),
+            is_stand_in=True,
             shape=shape,
             alignment=candidate.alignment,
         )
@@ -154,7 +158,7 @@ def candidate_copies(
     )
 
 
-def _template(namespace: str, name: str, claim: Raw) -> dict[str, Any]:
+def _template_of_claim(namespace: str, name: str, claim: Raw) -> dict[str, Any]:
     return {
         "apiVersion": claim.get("apiVersion"),
         "kind": "ResourceClaimTemplate",
@@ -163,7 +167,7 @@ def _template(namespace: str, name: str, claim: Raw) -> dict[str, Any]:
     }
 
 
-def _user_of(namespace: str, template: str) -> dict[str, Any]:
+def _pod_of_template(namespace: str, template: str) -> dict[str, Any]:
     """A pod with one container that uses the claim of a template and asks for nothing else."""
     return {
         "apiVersion": "v1",
@@ -182,10 +186,10 @@ def _user_of(namespace: str, template: str) -> dict[str, Any]:
     }
 
 
-def _fresh(pod: Raw, namespace: str, name: str) -> dict[str, Any]:
+def _strip_identity(pod: Raw, namespace: str, name: str) -> dict[str, Any]:
     """A pod as its owner would create it: without node, status and identity."""
     metadata = {
-        key: value for key, value in map_at(pod, "metadata").items() if key not in _OWN_METADATA
+        key: value for key, value in map_at(pod, "metadata").items() if key not in _IDENTITY_FIELDS
     }
     spec = {key: value for key, value in map_at(pod, "spec").items() if key != "nodeName"}
     return {

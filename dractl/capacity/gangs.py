@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from dractl.allocation import Features
-from dractl.capacity.replicas import Together, first_of
+from dractl.capacity.replicas import Placement, place_first
 from dractl.cluster.podgroups import GangGroup
 from dractl.cluster.pods import scheduler_name
 from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
@@ -20,12 +20,12 @@ from dractl.scheduler.pre_enqueue import pre_enqueue
 from dractl.scheduler.verdict import Attempt
 
 
-class NoGroup(Struct, frozen=True):
-    """The object that the pods name as their ``group`` (``Kind/namespace/name``) does not exist; ``unseen``: the input
+class GroupMissing(Struct, frozen=True):
+    """The object that the pods name as their ``group`` (``Kind/namespace/name``) does not exist; ``is_kind_unknown``: the input
     has none of its kind, and the scheduler has not tried the pod, as it does where there is none."""
 
     group: str
-    unseen: bool = False  # the input has no object of its kind
+    is_kind_unknown: bool = False  # the input has no object of its kind
 
 
 class TooFewPods(Struct, frozen=True):
@@ -36,7 +36,7 @@ class TooFewPods(Struct, frozen=True):
     pods: int
 
 
-class HeldBack(Struct, frozen=True):
+class MemberBlocked(Struct, frozen=True):
     """PreEnqueue holds back ``pod`` with the stops of ``attempt``, and the group waits for it."""
 
     group: str
@@ -45,14 +45,14 @@ class HeldBack(Struct, frozen=True):
     attempt: Attempt
 
 
-class Unequal(Struct, frozen=True):
+class UnequalPods(Struct, frozen=True):
     """Pods of the group differ in what must be the same; ``text`` is the scheduler's message."""
 
     group: str
     text: str
 
 
-class NoGroupDomain(Struct, frozen=True):
+class NoTopologyDomain(Struct, frozen=True):
     """No node has the label ``key`` of the group's topology constraint, or none with the value that pods of the group
     that are on nodes have."""
 
@@ -79,7 +79,7 @@ class TooFewFit(Struct, frozen=True):
     domain: str = ""
 
 
-class Undecided(Struct, frozen=True):
+class GangUndecided(Struct, frozen=True):
     """The budget ran out before it was clear whether ``minimum`` pods fit; ``fits`` do."""
 
     group: str
@@ -87,17 +87,17 @@ class Undecided(Struct, frozen=True):
     fits: int
 
 
-Waiting = NoGroup | TooFewPods | HeldBack | Unequal | NoGroupDomain | TooFewFit
+GangWait = GroupMissing | TooFewPods | MemberBlocked | UnequalPods | NoTopologyDomain | TooFewFit
 
 
-def waiting(
+def why_gang_waits(
     state: ClusterState,
     pod: Raw,
     group: GangGroup | None,
     features: Features,
     *,
     recreated: bool = False,
-) -> Waiting | Undecided | None:
+) -> GangWait | GangUndecided | None:
     """Why the ``group`` of a pod waits; None if kube-scheduler would start it now, if the pod is in none, or if the
     group's object is not in the input. With ``recreated`` its pods are created again, with new claims."""
     if group is None:
@@ -105,10 +105,12 @@ def waiting(
     name, value, least, topology = group.name, group.value, group.min_count, group.topology
     if value is None:
         if group.kind in state.kinds:
-            return NoGroup(name)
+            return GroupMissing(name)
         untried = text_at(pod, "metadata", "uid") and not maps_at(pod, "status", "conditions")
         return (
-            NoGroup(name, unseen=True) if untried and not text_at(pod, "spec", "nodeName") else None
+            GroupMissing(name, is_kind_unknown=True)
+            if untried and not text_at(pod, "spec", "nodeName")
+            else None
         )
     own = group.members(state)
     if least is not None and len(own) < least:
@@ -127,25 +129,25 @@ def waiting(
         features.has("groups-held-by-one") or len(placed) + len(tried) < (least or 0)
     ):
         member, entry = held
-        return HeldBack(
+        return MemberBlocked(
             name, least, member, Attempt(entry.claims, entry.stops, message=entry.condition)
         )
-    text = _unequal(value, [*queued, *placed]) if features.has("groups-checked") else ""
+    text = _inequality_message(value, [*queued, *placed]) if features.has("groups-checked") else ""
     if text:
-        return Unequal(name, text)
+        return UnequalPods(name, text)
     missing = max((least or 1) - len(placed), 1 if topology else 0)
     if not tried or missing <= 0 or (least is None and not topology):
         return None
-    places = domains(state, topology, placed)
+    places = split_by_topology(state, topology, placed)
     if not places:
-        return NoGroupDomain(name, topology)
-    best: tuple[Together, str] | None = None
+        return NoTopologyDomain(name, topology)
+    best: tuple[Placement, str] | None = None
     for domain, nodes in places.items():
-        reached = first_of(nodes, group.key[1], tried, features, missing)
+        reached = place_first(nodes, group.key[1], tried, features, missing)
         if reached.fits >= missing:
             return None
         if reached.undecided:
-            return Undecided(name, least or 1, len(placed) + reached.fits)
+            return GangUndecided(name, least or 1, len(placed) + reached.fits)
         if best is None or reached.fits > best[0].fits:
             best = reached, domain
     assert best is not None
@@ -168,7 +170,7 @@ def waiting(
     )
 
 
-def unchecked(group: GangGroup) -> Iterator[str]:
+def gang_remarks(group: GangGroup) -> Iterator[str]:
     """Sentences about what is not checked in the group of a pod that does not wait for it."""
     name = group.name.replace("/", " ", 1)
     if group.value is None:
@@ -182,11 +184,11 @@ def unchecked(group: GangGroup) -> Iterator[str]:
         )
 
 
-def _unequal(group: Raw, pods: Sequence[Raw]) -> str:
+def _inequality_message(group: Raw, pods: Sequence[Raw]) -> str:
     """What the scheduler says of pods that may not be in one group; empty if they may (validatePodGroup)."""
     first = scheduler_name(pods[0]) if pods else ""
-    never = text_at(pods[0], "spec", "preemptionPolicy") or _PREEMPTS if pods else ""
-    wanted = _number(at(group, "spec", "priority"))
+    never = text_at(pods[0], "spec", "preemptionPolicy") or _DEFAULT_PREEMPTION if pods else ""
+    wanted = _int_or_zero(at(group, "spec", "priority"))
     for pod in pods:
         scheduler = scheduler_name(pod)
         if scheduler != first:
@@ -194,7 +196,7 @@ def _unequal(group: Raw, pods: Sequence[Raw]) -> str:
                 "all pods in a single pod group should have the same .spec.schedulerName set, "
                 f'got: "{scheduler}" and "{first}"'
             )
-        priority = _number(at(pod, "spec", "priority"))
+        priority = _int_or_zero(at(pod, "spec", "priority"))
         if (
             priority != wanted
             and text_at(pod, "metadata", "uid")
@@ -204,20 +206,22 @@ def _unequal(group: Raw, pods: Sequence[Raw]) -> str:
                 "all pods in a single pod group should have the same priority as the pod group's priority, "
                 f"got {priority} and {wanted}"
             )
-        policy = text_at(pod, "spec", "preemptionPolicy") or _PREEMPTS
+        policy = text_at(pod, "spec", "preemptionPolicy") or _DEFAULT_PREEMPTION
         if policy != never:
             return f"all pods in a single pod group should have the same preemption policy, got {policy} and {never}"
     return ""
 
 
-_PREEMPTS = "PreemptLowerPriority"
+_DEFAULT_PREEMPTION = "PreemptLowerPriority"
 
 
-def _number(value: object) -> int:
+def _int_or_zero(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def domains(state: ClusterState, topology: str, placed: Sequence[Raw]) -> dict[str, ClusterState]:
+def split_by_topology(
+    state: ClusterState, topology: str, placed: Sequence[Raw]
+) -> dict[str, ClusterState]:
     """For each value of a node label (``key=value``) the cluster with its nodes alone; if pods of the group are
     ``placed``, for the value of their nodes. Without a label the whole cluster."""
     if not topology:

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from dractl.allocation import AllocatedState, DeviceID, Features
 from dractl.capacity.summaries import (
     Amount,
-    Partitions,
-    Shared,
-    consumes,
-    counters,
-    partitions,
-    shared,
+    PartitionCount,
+    ShareableDevices,
+    consumed_counters,
+    count_partitions,
+    count_shareable_devices,
+    sum_counters,
 )
 from dractl.cel import environment
 from dractl.cluster.devices import Devices, Holder, allocated_device_id, ready_devices
@@ -36,9 +36,9 @@ State = Literal[
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 NUMA_NODE = "resource.kubernetes.io/numaNode"
 # Attributes by which drivers name the model, the most telling first (their catalogues have the sources).
-_MODELS = ("productName", "model", "pciDevice", "chipType", "modelName", "type")
-_KINDS = 256  # of devices, whose attributes are remembered
-_OUT_OF_SERVICE = ("NoSchedule", "NoExecute")
+_MODEL_ATTRIBUTES = ("productName", "model", "pciDevice", "chipType", "modelName", "type")
+_CACHED_ATTRIBUTE_SETS = 256  # of devices, whose attributes are remembered
+_OUT_OF_SERVICE_EFFECTS = ("NoSchedule", "NoExecute")
 
 
 class DeviceRow(Struct, frozen=True):
@@ -75,9 +75,9 @@ class PoolRow(Struct, frozen=True):
     unavailable: int | None = None
 
     duplicates: tuple[str, ...] = ()  # device names that occur more than once
-    shared: Shared | None = None
+    shared: ShareableDevices | None = None
     counters: tuple[tuple[str, tuple[Amount, ...]], ...] = ()  # by counter set
-    partitions: tuple[Partitions, ...] = ()
+    partitions: tuple[PartitionCount, ...] = ()
 
     @property
     def usable(self) -> bool:
@@ -85,58 +85,58 @@ class PoolRow(Struct, frozen=True):
         return self.slices == self.expected and not self.duplicates
 
 
-class Stock(Struct, frozen=True):
+class Inventory(Struct, frozen=True):
     """All pools and devices, sorted by driver, pool and the order of publication."""
 
     pools: tuple[PoolRow, ...]
     devices: tuple[DeviceRow, ...]
 
 
-def inventory(
-    state: ClusterState, features: Features, tell: Callable[[str], None] = lambda _: None
-) -> Stock:
+def take_inventory(
+    state: ClusterState, features: Features, progress: Callable[[str], None] = lambda _: None
+) -> Inventory:
     """Takes stock of a cluster. Where not every claim may be read, a device that none of the others holds is
     ``unknown``, and pools have no count of what is allocated."""
     whole = not any(one.kind == "ResourceClaim" for one in state.rights.unread)
     slices = scheduler_slices(state, features)
     index = Devices(state, slices)
     held = collect_held_devices(state, features).devices
-    matching, amounts = _Classes(state.classes, features), _Amounts(held)
+    matching, amounts = _MatchingClasses(state.classes, features), _RemainingCapacity(held)
     pools: list[PoolRow] = []
     devices: list[DeviceRow] = []
     by_pool: dict[PoolID, list[ResourceSlice]] = {}
     for item in slices:
         by_pool.setdefault((item.spec.driver, item.spec.pool.name), []).append(item)
     allocated = {pool: frozenset(index.claims_by_device(pool)) for pool in index.claims_by_pool}
-    consumed, moved = _shares(state), ready_devices(state)
+    consumed, moved = _sum_consumed_capacity(state), ready_devices(state)
     for number, (key, found) in enumerate(sorted(by_pool.items())):
         if number % 500 == 499:
-            tell(f"taking stock ({number + 1} of {len(by_pool)} pools)")
+            progress(f"taking stock ({number + 1} of {len(by_pool)} pools)")
         newest = index.pool(*key)
         used = allocated.get(key, frozenset())
-        row = _pool(key, newest, used)
+        row = _count_pool(key, newest, used)
         if not whole:
             row = replace(row, allocated=None, available=None)
         elif row.total is not None:
             row = replace(
                 row,
-                shared=shared(newest, used, consumed.get(key, {})),
-                counters=counters(newest, used),
-                partitions=partitions(newest, used),
+                shared=count_shareable_devices(newest, used, consumed.get(key, {})),
+                counters=sum_counters(newest, used),
+                partitions=count_partitions(newest, used),
             )
         pools.append(row)
-        blocked = _blocked(key, newest, held)
+        blocked = _find_blocked_devices(key, newest, held)
         published = set()
         for item in newest:
             for device in item.spec.devices:
                 published.add(device.name)
                 identity = DeviceID(*key, device.name)
-                taken = _state(
+                taken = _device_state(
                     identity, device, held, usable=row.usable, blocked=device.name in blocked
                 )
                 if taken == "free" and not whole:
                     taken = "unknown"
-                devices.append(_device(identity, device, item, taken, index, amounts, matching))
+                devices.append(_build_row(identity, device, item, taken, index, amounts, matching))
         for item in found:
             if item not in newest:
                 for device in item.spec.devices:
@@ -144,43 +144,46 @@ def inventory(
                         published.add(device.name)
                         identity = DeviceID(*key, device.name)
                         devices.append(
-                            _device(identity, device, item, "stale", index, amounts, matching)
+                            _build_row(identity, device, item, "stale", index, amounts, matching)
                         )
         devices += [
             DeviceRow(
-                identity, row.node, _unpublished(identity, moved), holders=index.holders([identity])
+                identity,
+                row.node,
+                _state_without_slice(identity, moved),
+                holders=index.holders([identity]),
             )
             for identity in sorted(
                 DeviceID(*key, name) for name in allocated.get(key, frozenset()) - published
             )
         ]
-    homes = _homes(state) if allocated.keys() - by_pool.keys() else {}
+    homes = _nodes_of_allocations(state) if allocated.keys() - by_pool.keys() else {}
     for key in sorted(allocated.keys() - by_pool.keys()):  # no slice of the pool is left
         devices += [
             DeviceRow(
                 identity,
                 homes.get(identity),
-                _unpublished(identity, moved),
+                _state_without_slice(identity, moved),
                 holders=index.holders([identity]),
             )
             for identity in sorted(DeviceID(*key, name) for name in allocated[key])
         ]
-    requests = _requests(state)
+    requests = _requests_by_claim(state)
     rows = (
         replace(row, requests=tuple(requests.get((row.id, h.claim), "") for h in row.holders))
         if row.holders
         else row
         for row in devices
     )
-    return Stock(tuple(pools), tuple(rows))
+    return Inventory(tuple(pools), tuple(rows))
 
 
-def _unpublished(device: DeviceID, moved: frozenset[DeviceID]) -> State:
+def _state_without_slice(device: DeviceID, moved: frozenset[DeviceID]) -> State:
     """The state of an allocated device that no slice has."""
     return "held" if device in moved else "gone"
 
 
-def _requests(state: ClusterState) -> dict[tuple[DeviceID, str], str]:
+def _requests_by_claim(state: ClusterState) -> dict[tuple[DeviceID, str], str]:
     """For which request a claim (``namespace/name``) has a device."""
     return {
         (allocated_device_id(result), "/".join(key)): text_at(result, "request")
@@ -189,7 +192,7 @@ def _requests(state: ClusterState) -> dict[tuple[DeviceID, str], str]:
     }
 
 
-def _homes(state: ClusterState) -> dict[DeviceID, str]:
+def _nodes_of_allocations(state: ClusterState) -> dict[DeviceID, str]:
     """The node to which an allocation binds each device; without those that may be used on several."""
     found: dict[DeviceID, str] = {}
     for claim in state.objects("ResourceClaim").values():
@@ -209,7 +212,7 @@ def _homes(state: ClusterState) -> dict[DeviceID, str]:
     return found
 
 
-def _shares(state: ClusterState) -> dict[PoolID, dict[str, Quantity]]:
+def _sum_consumed_capacity(state: ClusterState) -> dict[PoolID, dict[str, Quantity]]:
     """Claims' shares of each capacity, by pool, except through adminAccess."""
     found: dict[PoolID, dict[str, Quantity]] = {}
     for value in state.objects("ResourceClaim").values():
@@ -229,7 +232,7 @@ def _shares(state: ClusterState) -> dict[PoolID, dict[str, Quantity]]:
     return found
 
 
-def _pool(key: PoolID, newest: list[ResourceSlice], allocated: frozenset[str]) -> PoolRow:
+def _count_pool(key: PoolID, newest: list[ResourceSlice], allocated: frozenset[str]) -> PoolRow:
     first = newest[0].spec
     nodes = {item.spec.node_name for item in newest}
     node = nodes.pop() if len(nodes) == 1 else None
@@ -248,14 +251,18 @@ def _pool(key: PoolID, newest: list[ResourceSlice], allocated: frozenset[str]) -
     if row.slices < row.expected:
         return row
     total = len(devices)
-    unavailable = sum(any(t.effect in _OUT_OF_SERVICE for t in device.taints) for device in devices)
+    unavailable = sum(
+        any(t.effect in _OUT_OF_SERVICE_EFFECTS for t in device.taints) for device in devices
+    )
     available = max(0, total - len(allocated) - unavailable)
     return replace(
         row, total=total, allocated=len(allocated), available=available, unavailable=unavailable
     )
 
 
-def _blocked(key: PoolID, newest: list[ResourceSlice], held: AllocatedState) -> frozenset[str]:
+def _find_blocked_devices(
+    key: PoolID, newest: list[ResourceSlice], held: AllocatedState
+) -> frozenset[str]:
     """Devices whose shared counters are used up by others."""
     left: dict[tuple[str, str], Quantity] = {
         (counters.name, name): value
@@ -274,17 +281,20 @@ def _blocked(key: PoolID, newest: list[ResourceSlice], held: AllocatedState) -> 
     for device in devices:
         identity = DeviceID(*key, device.name)
         if identity in held.devices or identity in held.shared or identity in held.capacity:
-            for counter, amount in consumes(device):
+            for counter, amount in consumed_counters(device):
                 if counter in left:
                     left[counter] = left[counter] - amount
     return frozenset(
         device.name
         for device in devices
-        if any(counter in left and amount > left[counter] for counter, amount in consumes(device))
+        if any(
+            counter in left and amount > left[counter]
+            for counter, amount in consumed_counters(device)
+        )
     )
 
 
-def _state(
+def _device_state(
     identity: DeviceID, device: Device, held: AllocatedState, *, usable: bool, blocked: bool
 ) -> State:
     if identity in held.devices:
@@ -293,21 +303,21 @@ def _state(
         return "shared"
     if not usable:
         return "incomplete"
-    if any(taint.effect in _OUT_OF_SERVICE for taint in device.taints):
+    if any(taint.effect in _OUT_OF_SERVICE_EFFECTS for taint in device.taints):
         return "tainted"
     return "blocked" if blocked else "free"
 
 
-def _device(
+def _build_row(
     identity: DeviceID,
     device: Device,
     item: ResourceSlice,
     state: State,
     index: Devices,
-    amounts: _Amounts,
-    matching: _Classes,
+    amounts: _RemainingCapacity,
+    matching: _MatchingClasses,
 ) -> DeviceRow:
-    root, numa = _attribute(device, PCIE_ROOT), _attribute(device, NUMA_NODE)
+    root, numa = _attribute_value(device, PCIE_ROOT), _attribute_value(device, NUMA_NODE)
     return DeviceRow(
         identity,
         item.spec.node_name or device.node_name,
@@ -324,25 +334,25 @@ def _device(
     )
 
 
-def _attribute(device: Device, name: str) -> object:
+def _attribute_value(device: Device, name: str) -> object:
     found = device.attributes.get(name)
     value = None if found is None else found.value
     return value[0] if isinstance(value, tuple) and value else value
 
 
 def _model(device: Device) -> str | None:
-    values = (device.attributes[name].value for name in _naming(tuple(device.attributes)))
+    values = (device.attributes[name].value for name in _model_attributes(tuple(device.attributes)))
     return next((value for value in values if isinstance(value, str) and value), None)
 
 
-@lru_cache(_KINDS)
-def _naming(attributes: tuple[str, ...]) -> tuple[str, ...]:
+@lru_cache(_CACHED_ATTRIBUTE_SETS)
+def _model_attributes(attributes: tuple[str, ...]) -> tuple[str, ...]:
     """Of the attributes of a device those that name its model, the most telling first."""
     named = {name.rpartition("/")[2]: name for name in attributes}
-    return tuple(named[name] for name in _MODELS if name in named)
+    return tuple(named[name] for name in _MODEL_ATTRIBUTES if name in named)
 
 
-class _Amounts:
+class _RemainingCapacity:
     """What is left of the capacities of devices; of those that are alike, and of which nothing is consumed, once."""
 
     def __init__(self, held: AllocatedState) -> None:
@@ -366,7 +376,7 @@ class _Amounts:
         )
 
 
-class _Classes:
+class _MatchingClasses:
     """The DeviceClasses that match a device; selectors are compiled once."""
 
     def __init__(self, classes: Iterable[DeviceClass], features: Features) -> None:

@@ -31,7 +31,7 @@ class Islands(Struct, frozen=True):
     @classmethod
     def of(cls, scheduler: Scheduler, pod: Raw, first: Attempt) -> Islands | None:
         """The islands of a cluster; None if copies of ``pod`` on one node matter for another."""
-        if _looks_around(scheduler, pod) or shares_claims(scheduler.state, pod):
+        if _depends_on_other_nodes(scheduler, pod) or shares_claims(scheduler.state, pod):
             return None
         slices: dict[str, dict[Key, Raw]] = {}
         homes: dict[tuple[str, str], str] = {}
@@ -39,7 +39,7 @@ class Islands(Struct, frozen=True):
             node = text_at(value, "spec", "nodeName")
             pool = (text_at(value, "spec", "driver"), text_at(value, "spec", "pool", "name"))
             if not node:
-                if _wanted(scheduler, first, pool[0]):
+                if _may_use_driver(scheduler, first, pool[0]):
                     return None
                 continue
             if homes.setdefault(pool, node) != node:
@@ -127,7 +127,7 @@ class Islands(Struct, frozen=True):
         )
 
 
-def _looks_around(scheduler: Scheduler, pod: Raw) -> bool:
+def _depends_on_other_nodes(scheduler: Scheduler, pod: Raw) -> bool:
     """True if the filters look at pods of other nodes, or a pod already there repels copies."""
     spec = map_at(pod, "spec")
     affinity = map_at(spec, "affinity")
@@ -137,7 +137,7 @@ def _looks_around(scheduler: Scheduler, pod: Raw) -> bool:
     return bool(filters.pod.spread_constraints or filters.pod_affinity.repelling_pods)
 
 
-def _wanted(scheduler: Scheduler, first: Attempt, driver: str) -> bool:
+def _may_use_driver(scheduler: Scheduler, first: Attempt, driver: str) -> bool:
     """True if a copy may get, or fail on, a device of this driver."""
     wanted = set()
     for claim in [*first.claims, *(claim for node in first.nodes[:1] for claim in node.claims)]:

@@ -10,16 +10,16 @@ from msgspec.structs import replace
 from dractl.allocation import Allocated, DeviceID, Exhausted, Features, RequestSurvey
 from dractl.capacity.copies import Copies
 from dractl.capacity.islands import Islands
-from dractl.capacity.placing import COPIES, Fit, admitted
+from dractl.capacity.placing import MAX_COPIES_PER_NODE, Fit, find_quota_limit
 from dractl.cluster.devices import Devices
 from dractl.model import ResourceClaim
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import NodeVerdict
 
-_NODES = 200  # that are surveyed where devices are not of one node each
+_MAX_SURVEYED_NODES = 200  # that are surveyed where devices are not of one node each
 
 
-class Most(Struct, frozen=True):
+class MaxCopies(Struct, frozen=True):
     """Copies that some order of placing reaches; ``proven`` if none reaches more. Else none reaches more than
     ``bound``, if that is known."""
 
@@ -28,7 +28,9 @@ class Most(Struct, frozen=True):
     bound: int | None = None
 
 
-def most(fit: Fit, features: Features, tell: Callable[[str], None] = lambda _: None) -> Most:
+def max_copies(
+    fit: Fit, features: Features, progress: Callable[[str], None] = lambda _: None
+) -> MaxCopies:
     """Packs every node by itself: as many copies at once as the allocator finds room for.
 
     Where copies on one node matter for another the number that fits stands, unproven, with a bound.
@@ -38,43 +40,45 @@ def most(fit: Fit, features: Features, tell: Callable[[str], None] = lambda _: N
     first = scheduler.attempt_pod(subject.copy(1), recreated=True)
     islands = Islands.of(scheduler, subject.copy(1), first) if fit.nodes else None
     if first.stops or first.fatal_node is not None:
-        return Most(0, proven=True)
-    limit = admitted(subject, features, first)
+        return MaxCopies(0, proven=True)
+    limit = find_quota_limit(subject, features, first)
     if islands is None:
-        bound = at_most(
+        bound = upper_bound(
             scheduler, first.nodes, None
         )  # a node that a filter refuses now may be free of it later
-        return _most(fit.fits, proven=False, bound=bound, limit=limit.copies)
+        return _cap_by_quota(fit.fits, proven=False, bound=bound, limit=limit.copies)
     if fit.fits >= limit.copies:
-        return Most(fit.fits, proven=True)
+        return MaxCopies(fit.fits, proven=True)
     reached = {node.name: node.fits for node in fit.nodes}
-    known: dict[Hashable, Most] = {}
+    known: dict[Hashable, MaxCopies] = {}
     total, proven = 0, not fit.undecided
     bounds: list[int | None] = []
     free = [node for node in first.nodes if node.fits and not node.victims]
     for done, verdict in enumerate(free):
         key = islands.key(verdict)
         if key not in known:
-            tell(f"packing copies ({done} of {len(free)} nodes)")
-            known[key] = _pack(subject, scheduler, islands, verdict, reached.get(verdict.name, 0))
+            progress(f"packing copies ({done} of {len(free)} nodes)")
+            known[key] = _pack_node(
+                subject, scheduler, islands, verdict, reached.get(verdict.name, 0)
+            )
         total += known[key].fits
         proven = proven and known[key].proven
         bounds.append(known[key].bound)
     bound = None if None in bounds else sum(one for one in bounds if one is not None)
-    return _most(total, proven=proven, bound=bound, limit=limit.copies)
+    return _cap_by_quota(total, proven=proven, bound=bound, limit=limit.copies)
 
 
-def _most(fits: int, *, proven: bool, bound: int | None, limit: int) -> Most:
+def _cap_by_quota(fits: int, *, proven: bool, bound: int | None, limit: int) -> MaxCopies:
     """The most under what quotas admit; what reaches its bound is proven."""
     highest = limit if bound is None else min(bound, limit)
     proven = proven or fits >= highest
     fits = min(fits, limit)
-    return Most(fits, proven, fits if proven else None if highest == sys.maxsize else highest)
+    return MaxCopies(fits, proven, fits if proven else None if highest == sys.maxsize else highest)
 
 
-def _pack(
+def _pack_node(
     subject: Copies, scheduler: Scheduler, islands: Islands, verdict: NodeVerdict, reached: int
-) -> Most:
+) -> MaxCopies:
     """The most copies on one node: one more for as long as the claims of all of them can be allocated at once."""
     here = scheduler.with_state(islands.alone(verdict.name))
     node: Any = here.state.decode(verdict.node.raw)
@@ -82,26 +86,26 @@ def _pack(
     fits = reached
     while room is None or fits < room:
         claims = [
-            _numbered(claim.claim, number)
+            _number_claim(claim.claim, number)
             for number in range(fits + 1)
             for claim in verdict.claims
             if claim.claim is not None
         ]
         if not claims:
-            return Most(fits, proven=room is not None, bound=room)
-        if fits >= COPIES:
-            return Most(fits, proven=False, bound=room)
+            return MaxCopies(fits, proven=room is not None, bound=room)
+        if fits >= MAX_COPIES_PER_NODE:
+            return MaxCopies(fits, proven=False, bound=room)
         outcome = here.allocator.allocate(node, claims)
         if not isinstance(outcome, Allocated):
             if not isinstance(outcome, Exhausted):
-                return Most(fits, proven=True, bound=fits)
-            bound = at_most(here, [verdict], room)
-            return Most(fits, proven=fits == bound, bound=bound)
+                return MaxCopies(fits, proven=True, bound=fits)
+            bound = upper_bound(here, [verdict], room)
+            return MaxCopies(fits, proven=fits == bound, bound=bound)
         fits += 1
-    return Most(fits, proven=True, bound=fits)
+    return MaxCopies(fits, proven=True, bound=fits)
 
 
-def _numbered(claim: Any, number: int) -> Any:
+def _number_claim(claim: Any, number: int) -> Any:
     """The claim of one more copy: another object with the same spec."""
     return replace(claim, metadata=replace(claim.metadata, name=f"{claim.metadata.name}-{number}"))
 
@@ -109,11 +113,11 @@ def _numbered(claim: Any, number: int) -> Any:
 # -- bounds: the devices of each request counted by themselves, whatever others take --
 
 
-def at_most(scheduler: Scheduler, nodes: Sequence[NodeVerdict], room: int | None) -> int | None:
+def upper_bound(scheduler: Scheduler, nodes: Sequence[NodeVerdict], room: int | None) -> int | None:
     """An upper bound of the copies that ``nodes`` take together; None if none is known. ``room`` is what they have CPU,
     memory and pods for."""
     found = [] if room is None else [room]
-    if len(nodes) > _NODES:
+    if len(nodes) > _MAX_SURVEYED_NODES:
         return min(found, default=None)
     index = Devices(scheduler.state, scheduler.slices)
     by_request: dict[tuple[int, str], list[RequestSurvey]] = {}
@@ -126,12 +130,12 @@ def at_most(scheduler: Scheduler, nodes: Sequence[NodeVerdict], room: int | None
         for request in survey.requests:
             by_request.setdefault((request.claim_index, request.ref.name), []).append(request)
     for (number, name), surveys in by_request.items():
-        bound = _of_request(index, claims[number], name, surveys)
+        bound = _bound_by_request(index, claims[number], name, surveys)
         found += [] if bound is None else [bound]
     return min(found, default=None)
 
 
-def _of_request(
+def _bound_by_request(
     index: Devices, claim: ResourceClaim, name: str, surveys: Iterable[RequestSurvey]
 ) -> int | None:
     """Copies that the devices of one request are enough for, whichever alternatives they take; None if each device
@@ -150,14 +154,14 @@ def _of_request(
             return None
         least = max(1, survey.wanted if least is None else min(least, survey.wanted))
         for candidate in survey.candidates:
-            shares = _shares(index, candidate, option)
+            shares = _max_claims(index, candidate, option)
             if shares is None:
                 return None
             uses[candidate] = max(uses.get(candidate, 0), shares)
     return None if least is None else sum(uses.values()) // least
 
 
-def _shares(index: Devices, identity: DeviceID, option: Any) -> int | None:
+def _max_claims(index: Devices, identity: DeviceID, option: Any) -> int | None:
     """Claims that a device serves at the very most; None if that is not known."""
     device = index.get(identity)
     if device is None:

@@ -16,11 +16,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import Features
-from dractl.capacity.binding import bound, moved
+from dractl.capacity.binding import bind_copy, move_copy
 from dractl.capacity.copies import Copies
-from dractl.capacity.inventory import inventory
+from dractl.capacity.device_plugins import PluginAllocation
+from dractl.capacity.inventory import take_inventory
 from dractl.capacity.islands import Islands
-from dractl.capacity.plugins import HandedOut
 from dractl.cluster.state import ClusterState, map_at, maps_at, text_at
 from dractl.model.order import natural
 from dractl.model.quantity import PLENTY
@@ -32,12 +32,12 @@ from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.views.amounts import pod_requests
 
-BUDGET = 100_000
+ATTEMPT_BUDGET = 100_000
 """Attempts on one node after which placing ends undecided; some tens of seconds."""
-COPIES = 600
+MAX_COPIES_PER_NODE = 600
 """Copies on one node after which placing ends undecided. Kubelets take 110 pods, and some hundred at most; without the
 node's own limit, claims that use up nothing (adminAccess) fit any number of times."""
-_DEVICES = 32  # devices of several nodes that take as long as the rest of an attempt
+_DEVICES_PER_ATTEMPT = 32  # devices of several nodes that take as long as the rest of an attempt
 _EASY = 250, 500  # copies on a node, and in turn, up to which an attempt costs about the same
 
 
@@ -60,29 +60,31 @@ class NodeFit(Struct, frozen=True):
 
 
 class Fit(Struct, frozen=True):
-    """Copies that fit: in all and by node. ``state`` is the cluster with them in it, ``stopped`` the attempt for the
-    next copy there; ``undecided`` if the budget ended first. ``trusting`` is what kube-scheduler places, where device
-    plugins have ``handed_out`` devices that it does not see, and this is a bound without them."""
+    """Copies that fit: in all and by node. ``state`` is the cluster with them in it, ``next_attempt`` the attempt for the
+    next copy there; ``undecided`` if the budget ended first. ``scheduler_fit`` is what kube-scheduler places, where device
+    plugins have ``plugin_allocations`` devices that it does not see, and this is a bound without them."""
 
     subject: Copies
     fits: int
     nodes: tuple[NodeFit, ...]
     state: ClusterState
-    stopped: Attempt
+    next_attempt: Attempt
     undecided: bool = False
-    handed_out: tuple[HandedOut, ...] = ()
-    trusting: Fit | None = None
+    plugin_allocations: tuple[PluginAllocation, ...] = ()
+    scheduler_fit: Fit | None = None
 
     @property
     def preempts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Nodes where kube-scheduler would end pods of lower priority (``namespace/name``) for the next copy. ``fits``
         counts no such copy."""
         return tuple(
-            (node.name, node.victims) for node in self.stopped.nodes if node.fits and node.victims
+            (node.name, node.victims)
+            for node in self.next_attempt.nodes
+            if node.fits and node.victims
         )
 
 
-def left(found: Fit) -> dict[str, dict[str, str]]:
+def remaining_resources(found: Fit) -> dict[str, dict[str, str]]:
     """By node what remains, as quantities, of the CPU and memory that a copy asks for, once all copies are there; of a
     described machine only what is known of it."""
     asked = {"cpu", "memory"} & pod_requests(map_at(found.subject.pod, "spec")).keys()
@@ -97,44 +99,44 @@ def left(found: Fit) -> dict[str, dict[str, str]]:
     }
 
 
-def place(
+def place_copies(
     subject: Copies,
     features: Features,
     *,
-    most: int | None = None,
-    budget: int = BUDGET,
-    tell: Callable[[str], None] = lambda _: None,
+    max_count: int | None = None,
+    budget: int = ATTEMPT_BUDGET,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Fit:
-    """Places copies of ``subject``, at most ``most``, until one stays pending. ``tell`` is called with the progress."""
+    """Places copies of ``subject``, at most ``max_count``, until one stays pending. ``progress`` is called with the progress."""
     scheduler = Scheduler(subject.state, features)
     first = scheduler.attempt_pod(subject.copy(1), recreated=True)
     if not free_nodes(first) or first.pre_bind_failure is not None:
-        return Fit(subject, 0, _counted(scheduler.nodes, {}), subject.state, first)
-    limit = admitted(subject, features, first)
-    if most is not None and most <= limit.copies:
-        limit = Limit(most)
+        return Fit(subject, 0, _count_by_node(scheduler.nodes, {}), subject.state, first)
+    limit = find_quota_limit(subject, features, first)
+    if max_count is not None and max_count <= limit.copies:
+        limit = QuotaLimit(max_count)
     islands = Islands.of(scheduler, subject.copy(1), first) if limit.copies else None
-    filled = _Filled({}, subject.state, 0, undecided=False)
+    filled = _FilledNodes({}, subject.state, 0, undecided=False)
     if islands is not None:
-        filled_alone = _fill_each(subject, scheduler, first, islands, limit, budget, tell)
+        filled_alone = _fill_nodes(subject, scheduler, first, islands, limit, budget, progress)
         if filled_alone is not None:
             filled = filled_alone
     scheduler = scheduler.with_state(filled.state)
-    return _in_turn(subject, scheduler, filled, limit, budget, tell)
+    return _place_in_turn(subject, scheduler, filled, limit, budget, progress)
 
 
-class Limit(Struct, frozen=True):
+class QuotaLimit(Struct, frozen=True):
     """Copies that quotas admit, and the refusal of the next one; None without a quota that matters."""
 
     copies: int = sys.maxsize
     refusal: Stop | None = None
 
 
-def admitted(subject: Copies, features: Features, first: Attempt) -> Limit:
+def find_quota_limit(subject: Copies, features: Features, first: Attempt) -> QuotaLimit:
     """The number that the quotas of the namespace admit; ``first`` is the attempt to place the first copy."""
-    refused = None if subject.stand_in else find_missing_requests(subject.state, subject.copy(1))
+    refused = None if subject.is_stand_in else find_missing_requests(subject.state, subject.copy(1))
     if refused is not None:
-        return Limit(0, refused)
+        return QuotaLimit(0, refused)
     made = next((node.claims for node in free_nodes(first)), first.claims)
     claims = [
         one.claim
@@ -142,10 +144,10 @@ def admitted(subject: Copies, features: Features, first: Attempt) -> Limit:
         if one.claim is not None and (one.template is not None or not one.name)
     ]
     found = find_quota_room(subject.state, features, subject.copy(1), claims)
-    return Limit() if found is None else Limit(found.copies, found.refusal)
+    return QuotaLimit() if found is None else QuotaLimit(found.copies, found.refusal)
 
 
-class _Filled(Struct, frozen=True):
+class _FilledNodes(Struct, frozen=True):
     """Devices of the copies on each node, the cluster with these copies, and their number."""
 
     nodes: dict[str, list[tuple[str, ...]]]
@@ -161,31 +163,31 @@ def free_nodes(attempt: Attempt) -> list[NodeVerdict]:
     return [node for node in attempt.nodes if node.fits and not node.victims]
 
 
-def _fill_each(
+def _fill_nodes(
     subject: Copies,
     scheduler: Scheduler,
     first: Attempt,
     islands: Islands,
-    limit: Limit,
+    limit: QuotaLimit,
     budget: int,
-    tell: Callable[[str], None],
-) -> _Filled | None:
+    progress: Callable[[str], None],
+) -> _FilledNodes | None:
     """Fills every node by itself; None if an attempt failed for all nodes, which only a walk in turn shows."""
-    known: dict[Hashable, tuple[str, list[_Copy]]] = {}
+    known: dict[Hashable, tuple[str, list[_PlacedCopy]]] = {}
     chosen: list[
-        tuple[int, str, str, _Copy]
+        tuple[int, str, str, _PlacedCopy]
     ] = []  # its number on the node, the node, the example, the copy
     attempts, full = 0, False
     free = free_nodes(first)
     for done, verdict in enumerate(free):
         key = islands.key(verdict)
         if key not in known:
-            tell(f"placing copies ({done} of {len(free)} nodes)")
-            filled = _fill(subject, scheduler, islands.alone(verdict.name), budget - attempts)
+            progress(f"placing copies ({done} of {len(free)} nodes)")
+            filled = _fill_node(subject, scheduler, islands.alone(verdict.name), budget - attempts)
             if filled is None:
                 return None
-            attempts += _spent(len(filled))
-            full = full or len(filled) == COPIES
+            attempts += _cost_of_filling(len(filled))
+            full = full or len(filled) == MAX_COPIES_PER_NODE
             known[key] = verdict.name, filled
         example, copies = known[key]
         chosen += [(number, verdict.name, example, copy) for number, copy in enumerate(copies)]
@@ -199,27 +201,27 @@ def _fill_each(
     nodes: dict[str, list[tuple[str, ...]]] = {}
     for _, node, example, copy in chosen:
         pools = islands.pools(example, node)
-        pod, claims = moved(subject.copy(len(placed) + 1), copy.claims, node, pools)
+        pod, claims = move_copy(subject.copy(len(placed) + 1), copy.claims, node, pools)
         placed.append((pod, claims))
-        nodes.setdefault(node, []).append(_devices(claims))
-    return _Filled(
-        nodes, _with(subject.state, placed), len(placed), undecided=full or attempts >= budget
+        nodes.setdefault(node, []).append(_device_names(claims))
+    return _FilledNodes(
+        nodes, _add_copies(subject.state, placed), len(placed), undecided=full or attempts >= budget
     )
 
 
-class _Copy(Struct, frozen=True):
+class _PlacedCopy(Struct, frozen=True):
     """A placed copy: its own claims as allocated."""
 
     claims: tuple[Raw, ...]
 
 
-def _fill(
+def _fill_node(
     subject: Copies, scheduler: Scheduler, alone: ClusterState, budget: int
-) -> list[_Copy] | None:
+) -> list[_PlacedCopy] | None:
     """Copies that a node takes that is a cluster by itself; None if an attempt fails for all nodes."""
-    copies: list[_Copy] = []
+    copies: list[_PlacedCopy] = []
     here = scheduler.with_state(alone)
-    while len(copies) < COPIES and _spent(len(copies)) <= budget:
+    while len(copies) < MAX_COPIES_PER_NODE and _cost_of_filling(len(copies)) <= budget:
         pod = subject.copy(len(copies) + 1)
         attempt = here.attempt_pod(pod, recreated=True)
         if attempt.fatal_node is not None:
@@ -227,18 +229,18 @@ def _fill(
         free = free_nodes(attempt)
         if not free or attempt.pre_bind_failure is not None:
             return copies
-        _, claims, state = bound(here, pod, free[0])
-        copies.append(_Copy(claims))
+        _, claims, state = bind_copy(here, pod, free[0])
+        copies.append(_PlacedCopy(claims))
         here = here.with_state(state)
     return copies
 
 
-def _spent(copies: int) -> int:
+def _cost_of_filling(copies: int) -> int:
     """What it took of the budget to fill a node: attempts, which take longer the more copies there are."""
     return copies + 1 + max(0, copies - _EASY[0]) ** 2
 
 
-def _weight(state: ClusterState) -> int:
+def _cost_of_attempt(state: ClusterState) -> int:
     """What an attempt on a node takes of the budget: more where many devices are none of a node alone, as all of them
     are looked at for every node."""
     shared = [
@@ -246,27 +248,27 @@ def _weight(state: ClusterState) -> int:
         for item in state.objects("ResourceSlice").values()
         if not text_at(item, "spec", "nodeName")
     ]
-    return 1 + sum(len(maps_at(item, "spec", "devices")) for item in shared) // _DEVICES
+    return 1 + sum(len(maps_at(item, "spec", "devices")) for item in shared) // _DEVICES_PER_ATTEMPT
 
 
-def _in_turn(
+def _place_in_turn(
     subject: Copies,
     scheduler: Scheduler,
-    filled: _Filled,
-    limit: Limit,
+    filled: _FilledNodes,
+    limit: QuotaLimit,
     budget: int,
-    tell: Callable[[str], None],
+    progress: Callable[[str], None],
 ) -> Fit:
     """Goes on with the whole cluster until a copy stays pending; after islands were filled that is at once."""
     copies, nodes = filled.copies, filled.nodes
-    attempts, each = 0, _weight(scheduler.state)
+    attempts, each = 0, _cost_of_attempt(scheduler.state)
     while True:
         if copies >= limit.copies:
             stops = () if limit.refusal is None else (limit.refusal,)
             return Fit(
                 subject,
                 copies,
-                _counted(scheduler.nodes, nodes),
+                _count_by_node(scheduler.nodes, nodes),
                 scheduler.state,
                 Attempt((), stops),
             )
@@ -284,21 +286,21 @@ def _in_turn(
             return Fit(
                 subject,
                 copies,
-                _counted(scheduler.nodes, nodes),
+                _count_by_node(scheduler.nodes, nodes),
                 scheduler.state,
                 attempt,
                 undecided,
             )
         chosen = min(free, key=lambda node: (len(nodes.get(node.name, ())), node.name))
-        _, claims, state = bound(scheduler, pod, chosen)
+        _, claims, state = bind_copy(scheduler, pod, chosen)
         copies += 1
-        nodes.setdefault(chosen.name, []).append(_devices(claims))
+        nodes.setdefault(chosen.name, []).append(_device_names(claims))
         if copies % 20 == 0:
-            tell(f"placing copies ({copies} so far)")
+            progress(f"placing copies ({copies} so far)")
         scheduler = scheduler.with_state(state)
 
 
-def _devices(claims: tuple[Raw, ...]) -> tuple[str, ...]:
+def _device_names(claims: tuple[Raw, ...]) -> tuple[str, ...]:
     return tuple(
         f"{text_at(result, 'driver')}/{text_at(result, 'pool')}/{text_at(result, 'device')}"
         for claim in claims
@@ -306,7 +308,7 @@ def _devices(claims: tuple[Raw, ...]) -> tuple[str, ...]:
     )
 
 
-def _counted(
+def _count_by_node(
     names: Iterable[str], nodes: Mapping[str, list[tuple[str, ...]]]
 ) -> tuple[NodeFit, ...]:
     """A line for each node of the cluster, with no copy too."""
@@ -320,7 +322,7 @@ def _counted(
     )
 
 
-def _with(state: ClusterState, copies: list[tuple[Raw, tuple[Raw, ...]]]) -> ClusterState:
+def _add_copies(state: ClusterState, copies: list[tuple[Raw, tuple[Raw, ...]]]) -> ClusterState:
     pods = {(p["metadata"]["namespace"], p["metadata"]["name"]): p for p, _ in copies}
     claims = {
         (c["metadata"]["namespace"], c["metadata"]["name"]): c for _, cs in copies for c in cs
@@ -328,7 +330,9 @@ def _with(state: ClusterState, copies: list[tuple[Raw, tuple[Raw, ...]]]) -> Clu
     return state.with_objects({"Pod": pods, "ResourceClaim": claims})
 
 
-def without_handed_out(found: Fit, handed: Sequence[HandedOut], features: Features) -> Fit:
+def subtract_plugin_allocations(
+    found: Fit, handed: Sequence[PluginAllocation], features: Features
+) -> Fit:
     """At most so many of the copies that fit get devices that nobody has, however the devices that were handed out lie:
     on each node the free devices less those, divided by what a copy takes.
 
@@ -342,18 +346,18 @@ def without_handed_out(found: Fit, handed: Sequence[HandedOut], features: Featur
     if not handed:
         return found
     free: Counter[tuple[str | None, str]] = Counter()
-    for row in inventory(found.subject.state, features).devices:
+    for row in take_inventory(found.subject.state, features).devices:
         free[row.node, row.id.driver] += row.state in ("free", "shared")
     nodes = tuple(
-        _bounded(node, [one for one in handed if one.node == node.name], free)
+        _bound_node(node, [one for one in handed if one.node == node.name], free)
         for node in found.nodes
     )
     fits = sum(node.fits for node in nodes)
-    return replace(found, fits=fits, nodes=nodes, handed_out=handed, trusting=found)
+    return replace(found, fits=fits, nodes=nodes, plugin_allocations=handed, scheduler_fit=found)
 
 
-def _bounded(
-    node: NodeFit, handed: Sequence[HandedOut], free: Mapping[tuple[str | None, str], int]
+def _bound_node(
+    node: NodeFit, handed: Sequence[PluginAllocation], free: Mapping[tuple[str | None, str], int]
 ) -> NodeFit:
     fits = node.fits
     for one in handed:

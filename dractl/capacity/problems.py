@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from dractl.capacity.inventory import PoolRow, Stock
-from dractl.capacity.plugins import PluginRow
+from dractl.capacity.device_plugins import PluginRow
+from dractl.capacity.inventory import Inventory, PoolRow
 from dractl.cluster.kubelet import unhealthy
 from dractl.cluster.podgroups import group_reference
 from dractl.cluster.pods import consumers, ended, reserved_for
@@ -26,21 +26,21 @@ class Problem(Struct, frozen=True):
     next: tuple[NextStep, ...] = ()
 
 
-def problems(
-    state: ClusterState, stock: Stock, plugins: tuple[PluginRow, ...]
+def find_problems(
+    state: ClusterState, stock: Inventory, plugins: tuple[PluginRow, ...]
 ) -> tuple[Problem, ...]:
     """Everything to clean up, the claims first."""
     return (
-        *_claims(state),
-        *_unhealthy(state),
-        *_given_twice(stock),
-        *_gone(stock),
-        *_pools(state, stock),
-        *_offered_twice(stock, plugins),
+        *_check_claims(state),
+        *_check_health(state),
+        *_check_double_allocations(stock),
+        *_check_unpublished_devices(stock),
+        *_check_pools(state, stock),
+        *_check_device_plugins(stock, plugins),
     )
 
 
-def _claims(state: ClusterState) -> Iterator[Problem]:
+def _check_claims(state: ClusterState) -> Iterator[Problem]:
     for key, claim in sorted(state.objects("ResourceClaim").items()):
         results = maps_at(claim, "status", "allocation", "devices", "results")
         held = sum(result.get("adminAccess") is not True for result in results)
@@ -49,7 +49,7 @@ def _claims(state: ClusterState) -> Iterator[Problem]:
         name, devices = "/".join(key), f"{held} {'device' if held == 1 else 'devices'}"
         users = maps_at(claim, "status", "reservedFor")
         if text_at(claim, "metadata", "deletionTimestamp"):
-            yield _deleting(key, claim, devices)
+            yield _stuck_deletion(key, claim, devices)
         elif not state.rights.can_read("Pod", key[0]):
             continue  # whether a pod uses it, or has ended, is not known
         elif not users and not consumers(state, key):
@@ -57,18 +57,18 @@ def _claims(state: ClusterState) -> Iterator[Problem]:
                 "claim-unused",
                 f"claim {name} holds {devices}, and no pod uses it",
                 (f"ResourceClaim/{name}",),
-                (NextStep("delete the claim if nobody needs it", _delete(key)),),
+                (NextStep("delete the claim if nobody needs it", _delete_command(key)),),
             )
         else:
-            yield from _ended_users(state, key, users, devices)
-            yield from _ended_groups(state, key, users, devices)
+            yield from _check_ended_pods(state, key, users, devices)
+            yield from _check_ended_groups(state, key, users, devices)
 
 
-def _delete(key: Key) -> str:
+def _delete_command(key: Key) -> str:
     return quote_command("kubectl delete resourceclaim {} -n {}", key[1], key[0])
 
 
-def _deleting(key: Key, claim: Raw, devices: str) -> Problem:
+def _stuck_deletion(key: Key, claim: Raw, devices: str) -> Problem:
     name = "/".join(key)
     users = reserved_for(claim)
     finalizers = [str(f) for f in list_at(claim, "metadata", "finalizers")]
@@ -84,7 +84,7 @@ def _deleting(key: Key, claim: Raw, devices: str) -> Problem:
     )
 
 
-def _ended_users(
+def _check_ended_pods(
     state: ClusterState, key: Key, users: list[Raw], devices: str
 ) -> Iterator[Problem]:
     """A claim all of whose pods have ended or are gone; while one pod runs, it holds the devices rightly."""
@@ -101,7 +101,7 @@ def _ended_users(
     who += [f"pod {', '.join(gone)}, which does not exist"] if gone else []
     step = NextStep(
         "kube-controller-manager releases it in time; if it does not, delete the claim",
-        _delete(key),
+        _delete_command(key),
     )
     yield Problem(
         "pod-finished",
@@ -111,7 +111,7 @@ def _ended_users(
     )
 
 
-def _ended_groups(
+def _check_ended_groups(
     state: ClusterState, key: Key, users: list[Raw], devices: str
 ) -> Iterator[Problem]:
     """A claim of a PodGroup without pods that run or wait: kube-controller-manager keeps the reservation for as long as
@@ -142,11 +142,11 @@ def _ended_groups(
     )
 
 
-def _unhealthy(state: ClusterState) -> Iterator[Problem]:
+def _check_health(state: ClusterState) -> Iterator[Problem]:
     """The devices that kubelet reports as unhealthy in the status of the pods that have them (KEP-4680)."""
     for key, pod in sorted(state.objects("Pod").items()):
         for health in () if ended(pod) else dict.fromkeys(unhealthy(pod)):
-            claim = _claim_called(state, pod, health.claim)
+            claim = _find_pod_claim(state, pod, health.claim)
             results = maps_at(claim, "status", "allocation", "devices", "results")
             names = {
                 f"{r.get('driver')}/{r.get('pool')}/{r.get('device')}": str(r.get("device"))
@@ -168,7 +168,7 @@ def _unhealthy(state: ClusterState) -> Iterator[Problem]:
             )
 
 
-def _claim_called(state: ClusterState, pod: Raw, name: str) -> Raw | None:
+def _find_pod_claim(state: ClusterState, pod: Raw, name: str) -> Raw | None:
     made = {
         text_at(s, "name"): text_at(s, "resourceClaimName")
         for s in maps_at(pod, "status", "resourceClaimStatuses")
@@ -183,7 +183,7 @@ def _claim_called(state: ClusterState, pod: Raw, name: str) -> Raw | None:
     )
 
 
-def _given_twice(stock: Stock) -> Iterator[Problem]:
+def _check_double_allocations(stock: Inventory) -> Iterator[Problem]:
     for row in stock.devices:
         claims = sorted({holder.claim for holder in row.holders})
         if (
@@ -199,7 +199,7 @@ def _given_twice(stock: Stock) -> Iterator[Problem]:
             )
 
 
-def _gone(stock: Stock) -> Iterator[Problem]:
+def _check_unpublished_devices(stock: Inventory) -> Iterator[Problem]:
     for row in stock.devices:
         if row.state in ("gone", "stale") and row.holders:
             claims = sorted({holder.claim for holder in row.holders})
@@ -216,7 +216,7 @@ def _gone(stock: Stock) -> Iterator[Problem]:
             )
 
 
-def _pools(state: ClusterState, stock: Stock) -> Iterator[Problem]:
+def _check_pools(state: ClusterState, stock: Inventory) -> Iterator[Problem]:
     nodes = {name for _, name in state.objects("Node")}
     for row in stock.pools:
         name = f"{row.driver}/{row.pool}"
@@ -228,7 +228,7 @@ def _pools(state: ClusterState, stock: Stock) -> Iterator[Problem]:
             message = (
                 f"pool {name} publishes {twice} more than once: the scheduler takes no device of it"
             )
-            yield Problem("pool-invalid", message, _slices(state, row), (logs,))
+            yield Problem("pool-invalid", message, _slice_names(state, row), (logs,))
         elif row.slices != row.expected:
             fault = (
                 "slices are missing" if row.slices < row.expected else "there are too many slices"
@@ -237,7 +237,7 @@ def _pools(state: ClusterState, stock: Stock) -> Iterator[Problem]:
                 f"pool {name} has {row.slices} of {row.expected} slices of generation {row.generation}: {fault}, and "
                 "the scheduler takes no device of it"
             )
-            yield Problem("pool-incomplete", message, _slices(state, row), (logs,))
+            yield Problem("pool-incomplete", message, _slice_names(state, row), (logs,))
         if row.node is not None and nodes and row.node not in nodes:
             step = NextStep(
                 "delete its slices if the node is gone for good",
@@ -246,10 +246,10 @@ def _pools(state: ClusterState, stock: Stock) -> Iterator[Problem]:
                 ),
             )
             message = f"pool {name} belongs to node {row.node}, which does not exist"
-            yield Problem("node-gone", message, _slices(state, row), (step,))
+            yield Problem("node-gone", message, _slice_names(state, row), (step,))
 
 
-def _slices(state: ClusterState, row: PoolRow) -> tuple[str, ...]:
+def _slice_names(state: ClusterState, row: PoolRow) -> tuple[str, ...]:
     slices = sorted(state.objects("ResourceSlice").items())
     pool = row.driver, row.pool
     return tuple(
@@ -257,7 +257,7 @@ def _slices(state: ClusterState, row: PoolRow) -> tuple[str, ...]:
     )
 
 
-def _offered_twice(stock: Stock, plugins: tuple[PluginRow, ...]) -> Iterator[Problem]:
+def _check_device_plugins(stock: Inventory, plugins: tuple[PluginRow, ...]) -> Iterator[Problem]:
     published = {(row.node, row.driver): row for row in stock.pools if row.node is not None}
     for plugin in plugins:
         drivers = [

@@ -12,19 +12,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import Features
-from dractl.capacity.binding import bound
+from dractl.capacity.binding import bind_copy
 from dractl.capacity.copies import Copies
-from dractl.capacity.packing import Most, most
-from dractl.capacity.placing import free_nodes, place
+from dractl.capacity.packing import MaxCopies, max_copies
+from dractl.capacity.placing import free_nodes, place_copies
 from dractl.cluster.state import ClusterState, map_at, maps_at, text_at
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import Attempt
 
-_ORDERS = 24  # of kinds of pods that are tried: all of four kinds
+_MAX_ORDERS = 24  # of kinds of pods that are tried: all of four kinds
 # Fields and labels that tell replicas of one workload apart and change nothing about where they can run.
-_OF_ONE = ("hostname", "nodeName")
-_LABELS = (
+_REPLICA_FIELDS = ("hostname", "nodeName")
+_REPLICA_LABELS = (
     "apps.kubernetes.io/pod-index",
     "batch.kubernetes.io/job-completion-index",
     "controller-revision-hash",
@@ -33,7 +33,7 @@ _LABELS = (
 )
 
 
-class Choice(Struct, frozen=True):
+class AlternativeFit(Struct, frozen=True):
     """Pods that fit if ``request`` of a template (``claim/request``) had its one ``alternative`` alone."""
 
     request: str
@@ -41,44 +41,46 @@ class Choice(Struct, frozen=True):
     fits: int
 
 
-class Together(Struct, frozen=True):
+class Placement(Struct, frozen=True):
     """Pods of a group that fit: ``fits`` in their order. The first of the others is ``pending``; ``attempt`` is
     kube-scheduler's for it, in ``state``, the cluster with those that fit.
 
-    ``most`` is what the best order of equal pods reaches, ``order`` an order of the kinds of unequal ones in which all
-    fit, by the name of one of each, and ``choices`` what equal pods reach with one alternative alone.
+    ``max_copies`` is what the best order of equal pods reaches, ``order`` an order of the kinds of unequal ones in which all
+    fit, by the name of one of each, and ``by_alternative`` what equal pods reach with one alternative alone.
     """
 
     fits: int
     state: ClusterState
     pending: Raw | None = None
     attempt: Attempt | None = None
-    most: Most | None = None
+    max_copies: MaxCopies | None = None
     order: tuple[str, ...] = ()
-    choices: tuple[Choice, ...] = ()
+    by_alternative: tuple[AlternativeFit, ...] = ()
     undecided: bool = False
 
 
-def together(
+def place_replicas(
     state: ClusterState,
     name: str,
     pods: Sequence[Raw],
     features: Features,
-    tell: Callable[[str], None] = lambda _: None,
-) -> Together:
+    progress: Callable[[str], None] = lambda _: None,
+) -> Placement:
     """Places the ``pods`` of workload ``name``, which wait for a node or are to be created, in this order. If ``state``
     has them, they are removed first, with the claims that were made for them."""
-    base = _without(state, pods)
-    if len({kind_of(pod) for pod in pods}) == 1:
-        return _equal(base, name, pods, features, tell)
-    found = _in_order(base, pods, features, tell)
+    base = _remove_pods(state, pods)
+    if len({scheduling_key(pod) for pod in pods}) == 1:
+        return _place_equal_pods(base, name, pods, features, progress)
+    found = _place_in_order(base, pods, features, progress)
     if found.pending is None:
         return found
     kinds: dict[Hashable, list[Raw]] = {}
     for pod in pods:
-        kinds.setdefault(kind_of(pod), []).append(pod)
-    for order in islice(permutations(kinds.values()), 1, _ORDERS):
-        other = _in_order(base, [pod for members in order for pod in members], features, tell)
+        kinds.setdefault(scheduling_key(pod), []).append(pod)
+    for order in islice(permutations(kinds.values()), 1, _MAX_ORDERS):
+        other = _place_in_order(
+            base, [pod for members in order for pod in members], features, progress
+        )
         if other.pending is None:
             return replace(
                 found, order=tuple(text_at(members[0], "metadata", "name") for members in order)
@@ -86,30 +88,36 @@ def together(
     return found
 
 
-def first_of(
-    state: ClusterState, name: str, pods: Sequence[Raw], features: Features, most: int
-) -> Together:
-    """Places up to ``most`` of ``pods``, which wait for a node, each tried once: what one scheduling cycle of their
+def place_first(
+    state: ClusterState, name: str, pods: Sequence[Raw], features: Features, max_pods: int
+) -> Placement:
+    """Places up to ``max_copies`` of ``pods``, which wait for a node, each tried once: what one scheduling cycle of their
     group does."""
-    base = _without(state, pods)
-    if len({kind_of(pod) for pod in pods}) > 1:
+    base = _remove_pods(state, pods)
+    if len({scheduling_key(pod) for pod in pods}) > 1:
         again = not features.has("groups-in-one-cycle")
-        return _in_order(base, pods, features, lambda _: None, most=most, again=again)
-    found = place(_copies(base, name, pods), features, most=most)
-    pending = pods[found.fits] if found.fits < min(most, len(pods)) else None
-    return Together(found.fits, found.state, pending, found.stopped, undecided=found.undecided)
+        return _place_in_order(
+            base, pods, features, lambda _: None, max_pods=max_pods, is_retried=again
+        )
+    found = place_copies(_copies_of_equal_pods(base, name, pods), features, max_count=max_pods)
+    pending = pods[found.fits] if found.fits < min(max_pods, len(pods)) else None
+    return Placement(
+        found.fits, found.state, pending, found.next_attempt, undecided=found.undecided
+    )
 
 
-def kind_of(pod: Raw) -> Hashable:
+def scheduling_key(pod: Raw) -> Hashable:
     """Equal for pods that the scheduler cannot tell apart."""
-    spec = {key: value for key, value in map_at(pod, "spec").items() if key not in _OF_ONE}
+    spec = {key: value for key, value in map_at(pod, "spec").items() if key not in _REPLICA_FIELDS}
     labels = {
-        key: value for key, value in map_at(pod, "metadata", "labels").items() if key not in _LABELS
+        key: value
+        for key, value in map_at(pod, "metadata", "labels").items()
+        if key not in _REPLICA_LABELS
     }
     return repr(sorted(spec.items())), repr(sorted(labels.items()))
 
 
-def _without(state: ClusterState, pods: Sequence[Raw]) -> ClusterState:
+def _remove_pods(state: ClusterState, pods: Sequence[Raw]) -> ClusterState:
     """The cluster before the group: without its pods and the claims that were made for them."""
     where = {text_at(pod, "metadata", "namespace") for pod in pods}
     gone = {
@@ -121,7 +129,7 @@ def _without(state: ClusterState, pods: Sequence[Raw]) -> ClusterState:
         for status in maps_at(pod, "status", "resourceClaimStatuses")
     }
     claims = state.objects("ResourceClaim")
-    made -= {key for key in made if _of_group(claims.get(key))}
+    made -= {key for key in made if _belongs_to_group(claims.get(key))}
     if not where:
         return state
     return state.with_kinds(
@@ -132,13 +140,13 @@ def _without(state: ClusterState, pods: Sequence[Raw]) -> ClusterState:
     )
 
 
-def _of_group(claim: Raw | None) -> bool:
+def _belongs_to_group(claim: Raw | None) -> bool:
     return any(
         owner.get("kind") == "PodGroup" for owner in maps_at(claim, "metadata", "ownerReferences")
     )
 
 
-def _fresh(pod: Raw) -> dict[str, Any]:
+def _strip_pod(pod: Raw) -> dict[str, Any]:
     metadata = {
         k: v
         for k, v in map_at(pod, "metadata").items()
@@ -149,39 +157,39 @@ def _fresh(pod: Raw) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def _copies(base: ClusterState, name: str, pods: Sequence[Raw]) -> Copies:
+def _copies_of_equal_pods(base: ClusterState, name: str, pods: Sequence[Raw]) -> Copies:
     """Equal pods as copies of one, which are called NAME-1 and so on."""
-    pod = _fresh(pods[0])
+    pod = _strip_pod(pods[0])
     del pod["metadata"]["uid"]
     pod["metadata"]["name"] = name
     return Copies(name, base, pod)
 
 
-def _equal(
+def _place_equal_pods(
     base: ClusterState,
     name: str,
     pods: Sequence[Raw],
     features: Features,
-    tell: Callable[[str], None],
-) -> Together:
-    subject = _copies(base, name, pods)
-    found = place(subject, features, most=len(pods), tell=tell)
+    progress: Callable[[str], None],
+) -> Placement:
+    subject = _copies_of_equal_pods(base, name, pods)
+    found = place_copies(subject, features, max_count=len(pods), progress=progress)
     if found.fits >= len(pods):
-        return Together(found.fits, found.state)
-    return Together(
+        return Placement(found.fits, found.state)
+    return Placement(
         found.fits,
         found.state,
         pods[found.fits],
-        found.stopped,
-        most(found, features, tell),
-        choices=tuple(_choices(subject, len(pods), features, tell)),
+        found.next_attempt,
+        max_copies(found, features, progress),
+        by_alternative=tuple(_place_each_alternative(subject, len(pods), features, progress)),
         undecided=found.undecided,
     )
 
 
-def _choices(
-    subject: Copies, count: int, features: Features, tell: Callable[[str], None]
-) -> list[Choice]:
+def _place_each_alternative(
+    subject: Copies, count: int, features: Features, progress: Callable[[str], None]
+) -> list[AlternativeFit]:
     """The number reached with each alternative alone of each request of a template that has several."""
     found = []
     for reference in maps_at(subject.pod, "spec", "resourceClaims"):
@@ -207,24 +215,27 @@ def _choices(
                     "spec": {**map_at(template, "spec"), "spec": {**spec, "devices": devices}},
                 }
                 state = subject.state.replace("ResourceClaimTemplate", key, changed)
-                placed = place(
-                    Copies(subject.name, state, subject.pod), features, most=count, tell=tell
+                placed = place_copies(
+                    Copies(subject.name, state, subject.pod),
+                    features,
+                    max_count=count,
+                    progress=progress,
                 )
                 name = f"{text_at(reference, 'name')}/{text_at(request, 'name')}"
-                found.append(Choice(name, text_at(alternative, "name"), placed.fits))
+                found.append(AlternativeFit(name, text_at(alternative, "name"), placed.fits))
     return found
 
 
-def _in_order(
+def _place_in_order(
     base: ClusterState,
     pods: Sequence[Raw],
     features: Features,
-    tell: Callable[[str], None],
+    progress: Callable[[str], None],
     *,
-    most: int | None = None,
-    again: bool = True,
-) -> Together:
-    """Each pod in turn, until ``most`` have a node; what was refused is tried ``again`` after others were placed, as
+    max_pods: int | None = None,
+    is_retried: bool = True,
+) -> Placement:
+    """Each pod in turn, until ``max_copies`` have a node; what was refused is tried ``is_retried`` after others were placed, as
     the scheduler's queue does."""
     scheduler = Scheduler(base, features)
     waiting, placed = list(pods), 0
@@ -233,24 +244,24 @@ def _in_order(
         left: list[Raw] = []
         failed: dict[Hashable, Attempt] = {}
         for pod in waiting:
-            if most is not None and placed >= most:
-                return Together(placed, scheduler.state)
-            if kind_of(pod) in failed:
+            if max_pods is not None and placed >= max_pods:
+                return Placement(placed, scheduler.state)
+            if scheduling_key(pod) in failed:
                 left.append(pod)
                 continue
-            fresh = _fresh(pod)
+            fresh = _strip_pod(pod)
             attempt = scheduler.attempt_pod(fresh, recreated=True)
             free = free_nodes(attempt)
             if not free or attempt.pre_bind_failure is not None:
-                failed[kind_of(pod)] = attempt
+                failed[scheduling_key(pod)] = attempt
                 left.append(pod)
                 continue
             chosen = min(free, key=lambda node: (on.get(node.name, 0), node.name))
             on[chosen.name] = on.get(chosen.name, 0) + 1
-            scheduler = scheduler.with_state(bound(scheduler, fresh, chosen)[2])
+            scheduler = scheduler.with_state(bind_copy(scheduler, fresh, chosen)[2])
             placed += 1
-            tell(f"placing pods ({placed} of {len(pods)})")
-        if left and (len(left) == len(waiting) or not again):
-            return Together(placed, scheduler.state, left[0], failed[kind_of(left[0])])
+            progress(f"placing pods ({placed} of {len(pods)})")
+        if left and (len(left) == len(waiting) or not is_retried):
+            return Placement(placed, scheduler.state, left[0], failed[scheduling_key(left[0])])
         waiting = left
-    return Together(placed, scheduler.state)
+    return Placement(placed, scheduler.state)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from dractl.allocation import Features
-from dractl.capacity.candidates import DeviceKind, candidates, selector_of
-from dractl.capacity.copies import NAMED, Copies, candidate_copies
-from dractl.capacity.inventory import DeviceRow, Stock, inventory
-from dractl.capacity.placing import AlignedCopies, Fit, NodeFit, place
+from dractl.capacity.candidates import DeviceKind, propose_claims, selector_of
+from dractl.capacity.copies import BARE_NAME_KINDS, Copies, copies_of_candidates
+from dractl.capacity.inventory import DeviceRow, Inventory, take_inventory
+from dractl.capacity.placing import AlignedCopies, Fit, NodeFit, place_copies
 from dractl.cluster.state import ClusterState
 from dractl.errors import InputError
 from dractl.facts.resources import hardware
@@ -27,9 +27,9 @@ def shape_copies(
     no shape, InputError for a kind that nothing in the cluster is of.
     """
     shape = parse(text, classes=[name for _, name in state.objects("DeviceClass")])
-    stock = inventory(state, features)
-    kinds = {kind: _kind(state, stock, kind) for kind in shape.counts}
-    return candidate_copies(state, namespace, shape, candidates(shape, kinds))
+    stock = take_inventory(state, features)
+    kinds = {kind: _find_device_kind(state, stock, kind) for kind in shape.counts}
+    return copies_of_candidates(state, namespace, shape, propose_claims(shape, kinds))
 
 
 def is_shape(state: ClusterState, text: str) -> bool:
@@ -43,13 +43,13 @@ def is_shape(state: ClusterState, text: str) -> bool:
         return False
     if not text or "," in text:
         return True
-    if any(key[1] == text for kind in NAMED for key in state.objects(kind)):
+    if any(key[1] == text for kind in BARE_NAME_KINDS for key in state.objects(kind)):
         return False
     return text in hardware() or ("", text) in state.objects("DeviceClass")
 
 
 def place_closest(
-    subjects: Sequence[Copies], features: Features, tell: Callable[[str], None] = lambda _: None
+    subjects: Sequence[Copies], features: Features, progress: Callable[[str], None] = lambda _: None
 ) -> Fit:
     """Place copies of a shape, each with the closest alignment that is left on its node.
 
@@ -59,7 +59,7 @@ def place_closest(
     state = subjects[0].state
     filled: list[Fit] = []
     for subject in subjects:
-        filled.append(place(replace(subject, state=state), features, tell=tell))
+        filled.append(place_copies(replace(subject, state=state), features, progress=progress))
         state = filled[-1].state
         if filled[-1].undecided:
             break
@@ -69,12 +69,13 @@ def place_closest(
         subject=replace(last.subject, state=subjects[0].state),
         fits=sum(fit.fits for fit in filled),
         nodes=tuple(
-            _join(subjects, parts) for parts in zip(*(fit.nodes for fit in filled), strict=True)
+            _merge_node_fits(subjects, parts)
+            for parts in zip(*(fit.nodes for fit in filled), strict=True)
         ),
     )
 
 
-def _join(subjects: Sequence[Copies], parts: Sequence[NodeFit]) -> NodeFit:
+def _merge_node_fits(subjects: Sequence[Copies], parts: Sequence[NodeFit]) -> NodeFit:
     """Return the copies of all subjects on a node; several may have the same alignment."""
     copies: Counter[str] = Counter()
     for subject, part in zip(subjects, parts, strict=False):
@@ -88,7 +89,7 @@ def _join(subjects: Sequence[Copies], parts: Sequence[NodeFit]) -> NodeFit:
     )
 
 
-def _kind(state: ClusterState, stock: Stock, kind: str) -> DeviceKind:
+def _find_device_kind(state: ClusterState, stock: Inventory, kind: str) -> DeviceKind:
     """Return the DeviceClass of a kind, and the selector of its devices among those of the class.
 
     The class is the one of that name, else the one named after the driver, else the one that
@@ -111,11 +112,11 @@ def _kind(state: ClusterState, stock: Stock, kind: str) -> DeviceKind:
     drivers = {row.id.driver for row in rows}
     classes = sorted(matched, key=lambda name: (name not in drivers, -len(matched[name]), name))
     if not classes:
-        raise _absent(stock, kind, len(rows))
+        raise _missing_kind_error(stock, kind, len(rows))
     return DeviceKind(classes[0], selector_of(kind, matched[classes[0]][0].id.driver))
 
 
-def _absent(stock: Stock, kind: str, published: int) -> InputError:
+def _missing_kind_error(stock: Inventory, kind: str, published: int) -> InputError:
     """Return the error for a kind that no class has a device of."""
     drivers = sorted({row.id.driver for row in stock.devices})
     return InputError(

@@ -12,7 +12,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import Allocated, AllocatedState, Allocator, DeviceID, Features
-from dractl.capacity.candidates import ATTRIBUTES, UNALIGNED, DeviceKind, candidates, selector_of
+from dractl.capacity.candidates import (
+    ATTRIBUTES,
+    UNALIGNED,
+    DeviceKind,
+    propose_claims,
+    selector_of,
+)
 from dractl.capacity.placing import AlignedCopies
 from dractl.drivers.rendering import Rendering
 from dractl.errors import InputError
@@ -22,7 +28,7 @@ from dractl.model.releases import Target
 from dractl.model.shapes import MAX_DEVICES, MIG, Shape
 from dractl.program import program_name
 
-_CLASSES = {"dra.net": "dranet"}  # of drivers whose class is not named after them
+_CLASS_BY_DRIVER = {"dra.net": "dranet"}  # of drivers whose class is not named after them
 _MIG_CLASS, _MIG_DRIVER = "mig.nvidia.com", "gpu.nvidia.com"
 
 
@@ -62,7 +68,7 @@ class _Node:
         verdict = self.allocator.replace(state=state).allocate(self.node, [wanted])
         if not isinstance(verdict, Allocated):
             return None
-        self.taken |= _identities(verdict)
+        self.taken |= _device_ids(verdict)
         return verdict
 
     def fill(self, claim: Mapping[str, Any]) -> int:
@@ -81,7 +87,7 @@ def suggest(shape: Shape, rendering: Rendering, target: Target) -> Suggestion | 
     node = _Node(rendering, target)
     suggestion: Suggestion | None = None
     further: Counter[str] = Counter()
-    for candidate in candidates(shape, _kinds(shape, rendering)):
+    for candidate in propose_claims(shape, _find_device_kinds(shape, rendering)):
         if suggestion is not None:
             further[candidate.alignment] += node.fill(candidate.claim)
             continue
@@ -93,7 +99,7 @@ def suggest(shape: Shape, rendering: Rendering, target: Target) -> Suggestion | 
             shape,
             candidate.claim,
             candidate.alignment,
-            _names(first),
+            _device_names(first),
             copies=1 + node.fill(candidate.claim),
             further=(),
             leftover={name: n for name, n in leftover.items() if name in _hardware_drivers()},
@@ -104,7 +110,7 @@ def suggest(shape: Shape, rendering: Rendering, target: Target) -> Suggestion | 
     return replace(suggestion, further=more)
 
 
-def largest(rendering: Rendering, target: Target) -> Shape | None:
+def find_largest_shape(rendering: Rendering, target: Target) -> Shape | None:
     """Return the largest shape of accelerators with a NIC each whose pairs can be aligned.
 
     Without NICs these are all accelerators; return None without any.
@@ -128,7 +134,7 @@ def largest(rendering: Rendering, target: Target) -> Shape | None:
     return Shape(f"{kind}={number}", {kind: number})
 
 
-def silent_drivers(shape: Shape, rendering: Rendering) -> tuple[str, ...]:
+def drivers_without_attribute(shape: Shape, rendering: Rendering) -> tuple[str, ...]:
     """Return the drivers of a shape's kinds that do not publish the attribute that it demands."""
     attribute = ATTRIBUTES.get(shape.constraint)
     drivers = {name for kind in shape.counts for name in hardware().get(kind, ())}
@@ -147,17 +153,17 @@ def _hardware_drivers() -> set[str]:
     return set().union(*hardware().values())
 
 
-def _identities(verdict: Allocated) -> set[DeviceID]:
+def _device_ids(verdict: Allocated) -> set[DeviceID]:
     results = (result for allocation in verdict.results for result in allocation.devices.results)
     return {DeviceID(result.driver, result.pool, result.device) for result in results}
 
 
-def _names(verdict: Allocated) -> tuple[str, ...]:
+def _device_names(verdict: Allocated) -> tuple[str, ...]:
     results = (result for allocation in verdict.results for result in allocation.devices.results)
     return tuple(f"{result.request}: {result.driver}/{result.device}" for result in results)
 
 
-def _kinds(shape: Shape, rendering: Rendering) -> dict[str, DeviceKind]:
+def _find_device_kinds(shape: Shape, rendering: Rendering) -> dict[str, DeviceKind]:
     """Return the class and the selector of each kind: those of the drivers with devices here."""
     publishing = {item["spec"]["driver"] for item in rendering.slices}
     classes = {item["metadata"]["name"] for item in rendering.device_classes}
@@ -168,7 +174,7 @@ def _kinds(shape: Shape, rendering: Rendering) -> dict[str, DeviceKind]:
             continue
         drivers = (_MIG_DRIVER,) if kind.startswith(MIG) else hardware().get(kind, ())
         driver = next((name for name in drivers if name in publishing), "")
-        name = _MIG_CLASS if kind.startswith(MIG) else _CLASSES.get(driver, driver)
+        name = _MIG_CLASS if kind.startswith(MIG) else _CLASS_BY_DRIVER.get(driver, driver)
         if not driver or name not in classes:
             raise InputError(
                 f"no driver known to dractl would publish a {kind} on this node",

@@ -21,7 +21,7 @@ class Amount(Struct, frozen=True):
     name: str
     total: str
     consumed: str
-    left: str
+    remaining: str
 
     @classmethod
     def of(cls, name: str, total: Quantity, consumed: Quantity) -> Amount:
@@ -30,7 +30,7 @@ class Amount(Struct, frozen=True):
         return cls(name, str(total), str(consumed), str(left if left.sign() > 0 else Quantity()))
 
 
-class Shared(Struct, frozen=True):
+class ShareableDevices(Struct, frozen=True):
     """Devices that several claims may share: ``full`` are in no claim, ``partial`` are in one or more."""
 
     full: int
@@ -38,7 +38,7 @@ class Shared(Struct, frozen=True):
     capacity: tuple[Amount, ...]
 
 
-class Partitions(Struct, frozen=True):
+class PartitionCount(Struct, frozen=True):
     """Partitions of one type: how many there are, and how many more the counters that are left allow."""
 
     attribute: str
@@ -47,9 +47,9 @@ class Partitions(Struct, frozen=True):
     allocatable: int
 
 
-def shared(
+def count_shareable_devices(
     slices: Iterable[ResourceSlice], used: frozenset[str], consumed: Mapping[str, Quantity]
-) -> Shared | None:
+) -> ShareableDevices | None:
     """The devices of a pool that may be shared, None if it has none; ``used`` are names of devices in claims, and
     ``consumed`` is what claims have of each capacity of the pool."""
     devices = [
@@ -68,17 +68,17 @@ def shared(
     amounts = tuple(
         Amount.of(name, totals[name], consumed.get(name, Quantity())) for name in sorted(totals)
     )
-    return Shared(len(devices) - partial, partial, amounts)
+    return ShareableDevices(len(devices) - partial, partial, amounts)
 
 
-def counters(
+def sum_counters(
     slices: Sequence[ResourceSlice], used: frozenset[str]
 ) -> tuple[tuple[str, tuple[Amount, ...]], ...]:
     """The counters of a pool by counter set, and what the devices in claims take of them."""
     taken: dict[CounterName, Quantity] = {}
-    for device in _partitions(slices):
+    for device in _list_partitions(slices):
         if device.name in used:
-            for name, amount in consumes(device):
+            for name, amount in consumed_counters(device):
                 taken[name] = taken.get(name, Quantity()) + amount
     return tuple(
         (
@@ -93,7 +93,7 @@ def counters(
     )
 
 
-def consumes(device: Device) -> list[tuple[CounterName, Quantity]]:
+def consumed_counters(device: Device) -> list[tuple[CounterName, Quantity]]:
     """A device's consumption of its counters."""
     return [
         ((c.counter_set, name), value)
@@ -102,12 +102,14 @@ def consumes(device: Device) -> list[tuple[CounterName, Quantity]]:
     ]
 
 
-def partitions(slices: Sequence[ResourceSlice], used: frozenset[str]) -> tuple[Partitions, ...]:
+def count_partitions(
+    slices: Sequence[ResourceSlice], used: frozenset[str]
+) -> tuple[PartitionCount, ...]:
     """Partitions by the attribute that their slice names for their type; nothing for a pool where a partition lacks the
     attribute, or two of one type consume different counters."""
     left = {
-        (name, a.name): Quantity.parse(a.left)
-        for name, amounts in counters(slices, used)
+        (name, a.name): Quantity.parse(a.remaining)
+        for name, amounts in sum_counters(slices, used)
         for a in amounts
     }
     types: dict[tuple[str, str], list[Device]] = {}
@@ -122,17 +124,25 @@ def partitions(slices: Sequence[ResourceSlice], used: frozenset[str]) -> tuple[P
             types.setdefault((attribute, found.value), []).append(device)
     rows = []
     for (attribute, name), devices in sorted(types.items()):
-        if len({repr(sorted((n, str(v)) for n, v in consumes(device))) for device in devices}) > 1:
+        if (
+            len(
+                {
+                    repr(sorted((n, str(v)) for n, v in consumed_counters(device)))
+                    for device in devices
+                }
+            )
+            > 1
+        ):
             return ()
         fresh = [device for device in devices if device.name not in used]
-        rows.append(Partitions(attribute, name, len(devices), _fitting(fresh, left)))
+        rows.append(PartitionCount(attribute, name, len(devices), _count_fitting(fresh, left)))
     return tuple(rows)
 
 
-def _fitting(devices: Iterable[Device], left: Mapping[CounterName, Quantity]) -> int:
+def _count_fitting(devices: Iterable[Device], left: Mapping[CounterName, Quantity]) -> int:
     free, number = dict(left), 0
     for device in devices:
-        needs = consumes(device)
+        needs = consumed_counters(device)
         if all(name in free and not free[name] < amount for name, amount in needs):
             number += 1
             for name, amount in needs:
@@ -140,7 +150,7 @@ def _fitting(devices: Iterable[Device], left: Mapping[CounterName, Quantity]) ->
     return number
 
 
-def _partitions(slices: Iterable[ResourceSlice]) -> Iterable[Device]:
+def _list_partitions(slices: Iterable[ResourceSlice]) -> Iterable[Device]:
     return (
         device
         for item in slices

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.capacity import changes
+from dractl.capacity import what_if
 from dractl.cel import Program, environment
 from dractl.cli import terminal
 from dractl.cli.options.driver_options import Configured
@@ -351,7 +351,7 @@ def grown(
         if devices > _ADDED:
             hint = f"at most {_ADDED:,} can be added; try fewer nodes"
             raise UsageError(f"{one} makes {devices:,} devices", hint=hint)
-        state = changes.added(state, found, one.count, node_name(one.source))
+        state = what_if.add_nodes(state, found, one.count, node_name(one.source))
     return state
 
 

@@ -10,8 +10,14 @@ from msgspec.structs import replace
 
 from dractl.alignment import Aligner
 from dractl.allocation import Features
-from dractl.capacity.gangs import HeldBack, TooFewFit, Undecided, unchecked, waiting
-from dractl.capacity.plugins import handed_out
+from dractl.capacity.device_plugins import device_plugin_allocations
+from dractl.capacity.gangs import (
+    GangUndecided,
+    MemberBlocked,
+    TooFewFit,
+    gang_remarks,
+    why_gang_waits,
+)
 from dractl.cluster.devices import Devices
 from dractl.cluster.podgroups import GangGroup, find_pod_group, group_object
 from dractl.cluster.pods import ended
@@ -134,7 +140,7 @@ class Explainer:
             return []
         notes = [
             f"{allocation}, which kube-scheduler does not see"
-            for allocation in handed_out(self.state)
+            for allocation in device_plugin_allocations(self.state)
             if allocation.node in fitting
         ]
         return notes[:MAX_DEVICE_PLUGIN_NOTES]
@@ -207,16 +213,16 @@ class Explainer:
         )
 
     def _diagnose_gang(self, member: Raw, group: GangGroup) -> GangDiagnosis:
-        wait = waiting(self.state, member, group, self.features)
+        wait = why_gang_waits(self.state, member, group, self.features)
         if wait is None:
-            return GangDiagnosis(notes=tuple(unchecked(group)))
-        if isinstance(wait, Undecided):
+            return GangDiagnosis(notes=tuple(gang_remarks(group)))
+        if isinstance(wait, GangUndecided):
             name = wait.group.replace("/", " ", 1)
             started = f"{wait.fits} of the {wait.minimum} pods with which {name} starts fit"
             return GangDiagnosis(
                 notes=(f"{started}; whether all do was not decided, as placing them took too long",)
             )
-        if not isinstance(wait, HeldBack | TooFewFit):
+        if not isinstance(wait, MemberBlocked | TooFewFit):
             return diagnose_gang(wait, self.state)
         pod = wait.pod
         explainer = Explainer(
@@ -284,7 +290,9 @@ class Explainer:
                 return True
             member = _add_namespace(pod, question.key)
             return (
-                waiting(state, member, find_pod_group(state, member), features, recreated=True)
+                why_gang_waits(
+                    state, member, find_pod_group(state, member), features, recreated=True
+                )
                 is None
             )
 

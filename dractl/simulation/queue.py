@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from dractl.capacity.binding import bound
-from dractl.capacity.gangs import waiting
-from dractl.capacity.replicas import kind_of
+from dractl.capacity.binding import bind_copy
+from dractl.capacity.gangs import why_gang_waits
+from dractl.capacity.replicas import scheduling_key
 from dractl.cluster.changes import Delete, apply
 from dractl.cluster.podgroups import find_pod_group, group_object
 from dractl.cluster.state import ClusterState, Key, at
@@ -93,7 +93,7 @@ def schedule_pods(
     unschedulable: set[Hashable] = set()
     pods_per_node: Counter[str] = Counter()
     for entry in queue:
-        pod_class = (entry.pod.key[0], entry.nodes, kind_of(entry.pod.raw))
+        pod_class = (entry.pod.key[0], entry.nodes, scheduling_key(entry.pod.raw))
         if pod_class in unschedulable:
             continue
         attempt = history, tuple(placements), entry.pod.key, entry.generates_claims, entry.nodes
@@ -132,7 +132,7 @@ def _bind(scheduler: Scheduler, entry: QueuedPod, node: NodeVerdict) -> Schedule
     if node.victims:
         evictions = [Delete(f"Pod/{victim}") for victim in node.victims]
         scheduler = scheduler.with_state(apply(scheduler.state, evictions))
-    state = bound(scheduler, _with_server_metadata(entry.pod), node)[2]
+    state = bind_copy(scheduler, _with_server_metadata(entry.pod), node)[2]
     return scheduler.with_state(_remove_unallocated_claims(state, entry.pod))
 
 
@@ -148,7 +148,7 @@ def _gang_starts(scheduler: Scheduler, pod: Pod) -> bool:
         is_other = member.name != pod.key[1]
         if is_other and member.is_pending and _has_outdated_claim(state, pod.key[0], member):
             return False
-    return waiting(state, new_pod, group, scheduler.features) is None
+    return why_gang_waits(state, new_pod, group, scheduler.features) is None
 
 
 def _has_outdated_claim(state: ClusterState, namespace: str, pod: Pod) -> bool:

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from dractl.allocation import Allocated, Exhausted, Fatal, Features
 from dractl.capacity import copies
-from dractl.capacity.gangs import waiting
-from dractl.capacity.replicas import kind_of
+from dractl.capacity.gangs import why_gang_waits
+from dractl.capacity.replicas import scheduling_key
 from dractl.cluster import ClusterState
 from dractl.cluster.podgroups import find_pod_group
 from dractl.cluster.pods import claims_named, ended, is_pending, scheduler_name
@@ -144,14 +144,14 @@ def _kind(state: ClusterState, namespace: str, pod: Raw) -> Hashable:
         for claim in claims
     ]
     spec = {name: value for name, value in map_at(pod, "spec").items() if name != "resourceClaims"}
-    return tuple(wants), kind_of({**pod, "spec": spec})
+    return tuple(wants), scheduling_key({**pod, "spec": spec})
 
 
 def _made(state: ClusterState, kind: str, key: Key, used: frozenset[str]) -> Raw | None:
     """A pod of a workload; of a template that no workload or pod among the manifests uses, one that uses it alone."""
     if kind in API_GROUPS and (kind != "ResourceClaimTemplate" or key[1] in used):
         return None
-    pod = copies.of_object(state, kind, key).pod
+    pod = copies.copies_of_object(state, kind, key).pod
     return pod if _wants(pod) else None
 
 
@@ -197,7 +197,8 @@ def outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
         )
         alone = group is None or not attempt.fits
         starts = (
-            alone or waiting(state, pod, group, scheduler.features, recreated=subject.runs) is None
+            alone
+            or why_gang_waits(state, pod, group, scheduler.features, recreated=subject.runs) is None
         )
     nodes = {node.name: node for node in attempt.nodes if node.fits} if attempt.fits else {}
     open_ = tuple(

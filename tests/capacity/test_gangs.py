@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.capacity import place, subject
+from dractl.capacity import find_subject, place_copies
 from dractl.capacity.gangs import (
-    HeldBack,
-    NoGroup,
-    NoGroupDomain,
+    GroupMissing,
+    MemberBlocked,
+    NoTopologyDomain,
     TooFewFit,
     TooFewPods,
-    Unequal,
-    waiting,
+    UnequalPods,
+    why_gang_waits,
 )
 from dractl.cluster import podgroups
 from tests.capacity.test_placing import GPU, gpus, template
 from tests.explain.cluster import node, pod, request, state_of
 
 if TYPE_CHECKING:
-    from dractl.capacity.gangs import Waiting
+    from dractl.capacity.gangs import GangWait
     from dractl.cluster.state import ClusterState
 
 ONE = template("one", request("gpu", "gpu"))
@@ -65,10 +65,10 @@ def made(pods: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def asked(state: ClusterState, release: str = "1.37", name: str = "ring-0") -> Waiting | None:
+def asked(state: ClusterState, release: str = "1.37", name: str = "ring-0") -> GangWait | None:
     found = state.get("Pod", ("ml", name))
     assert found is not None
-    return waiting(
+    return why_gang_waits(
         state, found, podgroups.find_pod_group(state, found), Features.for_release(release)
     )
 
@@ -110,13 +110,13 @@ def test_a_pod_that_is_held_back_holds_back_its_group(
 ) -> None:
     gated = ring(1, 2, schedulingGates=[{"name": "g"}])
     found = asked(state_of(GPU, ONE, *NODES, podgroup(policy), *ring(2), *gated), release)
-    assert isinstance(found, HeldBack) == held
-    assert not isinstance(found, HeldBack) or found.pod["metadata"]["name"] == "ring-2"
+    assert isinstance(found, MemberBlocked) == held
+    assert not isinstance(found, MemberBlocked) or found.pod["metadata"]["name"] == "ring-2"
 
 
 def test_a_group_that_does_not_exist_keeps_its_pods() -> None:
     pods = ring(2, group="rnig")
-    assert asked(state_of(GPU, ONE, *NODES, podgroup(gang(2)), *pods)) == NoGroup(
+    assert asked(state_of(GPU, ONE, *NODES, podgroup(gang(2)), *pods)) == GroupMissing(
         "PodGroup/ml/rnig"
     )
     assert asked(state_of(GPU, ONE, *NODES, *pods)) is None  # the input may just lack PodGroups
@@ -134,14 +134,14 @@ def test_pods_of_other_priority_are_refused_from_1_37_on() -> None:
     )
     text = "all pods in a single pod group should have the same priority as the pod group's priority, got 2000000000"
     pod = state.objects("Pod")["ml", "ring-0"]
-    found = waiting(
+    found = why_gang_waits(
         state,
         pod,
         podgroups.find_pod_group(state, pod),
         Features.for_release("1.37"),
         recreated=True,
     )
-    assert isinstance(found, Unequal)
+    assert isinstance(found, UnequalPods)
     assert found.text == f"{text} and 0"
 
 
@@ -161,7 +161,7 @@ def test_a_topology_constraint_keeps_pods_on_nodes_of_one_domain() -> None:
     assert (found.fits, found.domain) == (3, "zone=za")
     by_rack = {"topology": [{"key": "rack"}]}
     state = state_of(GPU, ONE, *NODES, podgroup(gang(1), schedulingConstraints=by_rack), *ring(1))
-    assert asked(state) == NoGroupDomain("PodGroup/ml/ring", "rack")
+    assert asked(state) == NoTopologyDomain("PodGroup/ml/ring", "rack")
 
 
 def test_pods_of_a_group_share_its_claim() -> None:
@@ -171,7 +171,9 @@ def test_pods_of_a_group_share_its_claim() -> None:
     state = state_of(GPU, ONE, *nodes, shared, *ring(4))
     assert asked(state) is None
     assert isinstance(asked(state_of(GPU, ONE, *nodes, podgroup(gang(4)), *ring(4))), TooFewFit)
-    copies = place(subject(state, "pod/ring-0", "ml"), Features.for_release("1.37"), most=4)
+    copies = place_copies(
+        find_subject(state, "pod/ring-0", "ml"), Features.for_release("1.37"), max_count=4
+    )
     assert (copies.fits, [n.fits for n in copies.nodes if n.fits]) == (4, [4])
     (claim,) = copies.state.objects("ResourceClaim").values()
     users = [(user["resource"], user["name"]) for user in claim["status"]["reservedFor"]]

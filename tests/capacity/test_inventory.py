@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.capacity import inventory, plugins, problems
-from dractl.capacity.plugins import handed_out
+from dractl.capacity import find_problems, list_device_plugins, take_inventory
+from dractl.capacity.device_plugins import device_plugin_allocations
 from dractl.report.canvas import Canvas
 from dractl.report.capacity import text as capacity_text
 from tests.explain.cluster import (
@@ -43,8 +43,8 @@ def held(
 
 def taken(*objects: dict[str, Any]) -> tuple[Any, dict[str, str], list[str]]:
     state = state_of(GPU, *objects)
-    stock = inventory(state, FEATURES)
-    found = problems(state, stock, plugins(state))
+    stock = take_inventory(state, FEATURES)
+    found = find_problems(state, stock, list_device_plugins(state))
     return stock, {row.id.device: row.state for row in stock.devices}, [p.code for p in found]
 
 
@@ -112,7 +112,7 @@ def test_a_device_that_is_unhealthy() -> None:
         status={"phase": "Running", "containerStatuses": [status]},
     )
     state = state_of(GPU, node("a"), gpus("a", device("gpu-0")), user, held("c", "gpu-0", "p"))
-    (problem,) = problems(state, inventory(state, FEATURES), plugins(state))
+    (problem,) = find_problems(state, take_inventory(state, FEATURES), list_device_plugins(state))
     assert (problem.code, problem.objects) == (
         "device-unhealthy",
         ("gpu.nvidia.com/a/gpu-0", "Pod/ml/p"),
@@ -158,9 +158,9 @@ def test_a_device_plugin_that_offers_the_same_hardware() -> None:
         "p", requests={"nvidia.com/gpu": "1"}, spec={"nodeName": "a"}, status={"phase": "Running"}
     )
     state = state_of(GPU, worker, gpus("a", device("gpu-0")), user)
-    (row,) = plugins(state)
+    (row,) = list_device_plugins(state)
     assert (row.resource, row.allocatable, row.requested) == ("nvidia.com/gpu", 1, 1)
-    assert [p.code for p in problems(state, inventory(state, FEATURES), (row,))] == [
+    assert [p.code for p in find_problems(state, take_inventory(state, FEATURES), (row,))] == [
         "offered-twice"
     ]
 
@@ -179,21 +179,23 @@ def test_a_device_plugin_that_offers_the_same_hardware() -> None:
 def test_what_a_device_plugin_offers_is_said(resource: str, offered: int, said: str) -> None:
     worker = node("a", allocatable={resource: str(offered)})
     user = pod("p", requests={resource: "1"}, spec={"nodeName": "a"}, status={"phase": "Running"})
-    (found,) = handed_out(state_of(worker, slice_of("gpu.nvidia.com", "a", device("gpu-0")), user))
+    (found,) = device_plugin_allocations(
+        state_of(worker, slice_of("gpu.nvidia.com", "a", device("gpu-0")), user)
+    )
     assert str(found) == f"node a: {said}"
 
 
 def test_a_node_with_a_device_plugin_only_is_no_problem() -> None:
     state = state_of(node("a", allocatable={"amd.com/gpu": "8"}))
-    assert [row.resource for row in plugins(state)] == ["amd.com/gpu"]
-    assert problems(state, inventory(state, FEATURES), plugins(state)) == ()
+    assert [row.resource for row in list_device_plugins(state)] == ["amd.com/gpu"]
+    assert find_problems(state, take_inventory(state, FEATURES), list_device_plugins(state)) == ()
 
 
 def test_devices_of_a_pool_that_is_gone_are_of_the_node_of_their_claim() -> None:
     held = claim(
         "c", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p")
     )
-    (row,) = inventory(state_of(GPU, node("a"), held), Features.for_release("1.37")).devices
+    (row,) = take_inventory(state_of(GPU, node("a"), held), Features.for_release("1.37")).devices
     assert (row.state, row.node) == ("gone", "a")
 
 
@@ -206,8 +208,8 @@ def test_a_claim_that_a_pod_group_keeps(phase: str, codes: list[str]) -> None:
     state = state_of(
         GPU, node("a"), slice_of("gpu.example.com", "a", device("gpu-0")), held, member
     )
-    stock = inventory(state, Features.for_release("1.37"))
-    found = problems(state, stock, plugins(state))
+    stock = take_inventory(state, Features.for_release("1.37"))
+    found = find_problems(state, stock, list_device_plugins(state))
     assert [one.code for one in found] == codes
     assert all("for PodGroup ring, whose pods have all ended" in one.message for one in found)
 
@@ -261,11 +263,11 @@ def test_what_a_pool_has_besides_whole_devices() -> None:
     shares = pools["nic.example.com"].shared
     assert shares is not None
     assert (shares.full, shares.partial) == (1, 1)
-    assert [(a.name, a.total, a.consumed, a.left) for a in shares.capacity] == [
+    assert [(a.name, a.total, a.consumed, a.remaining) for a in shares.capacity] == [
         ("bandwidth", "200G", "30G", "170G")
     ]
     ((name, (amount,)),) = pools["gpu.nvidia.com"].counters
-    assert (name, amount.name, amount.left) == ("gpu-0", "slices", "4")
+    assert (name, amount.name, amount.remaining) == ("gpu-0", "slices", "4")
     rows = [(row.type, row.total, row.allocatable) for row in pools["gpu.nvidia.com"].partitions]
     assert rows == [("1g", 1, 1), ("3g", 3, 1)]
     assert states["p1"] == "free"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from dractl.allocation import Features
-from dractl.capacity import Most, most, place, stranded, subject
-from dractl.capacity.changes import added, only_node, without
-from dractl.capacity.placing import left
+from dractl.capacity import MaxCopies, find_stranded_devices, find_subject, max_copies, place_copies
+from dractl.capacity.placing import remaining_resources
+from dractl.capacity.what_if import add_nodes, keep_node, remove_object
 from dractl.errors import InputError, UsageError
 from dractl.model.quantity import PLENTY
 from dractl.scheduler.attempt import Scheduler
@@ -70,9 +70,9 @@ PAIR = template(
 
 def test_devices_without_a_partner_on_their_root_are_stranded() -> None:
     state = state_of(GPU, NIC, PAIR, node("a"), gpus("a", "r1", "r1", "r2"), nics("a", "r1", "r3"))
-    found = place(subject(state, "template/pair", "ml"), FEATURES)
+    found = place_copies(find_subject(state, "template/pair", "ml"), FEATURES)
     assert found.fits == 1
-    left = stranded(found, Scheduler(found.state, FEATURES), lambda _: "")
+    left = find_stranded_devices(found, Scheduler(found.state, FEATURES), lambda _: "")
     assert {(one.pcie_root, one.devices) for one in left} == {
         ("r1", ("gpu.example.com/a/gpu-1",)),
         ("r2", ("gpu.example.com/a/gpu-2",)),
@@ -89,15 +89,15 @@ def test_a_claim_held_by_another_pod_is_not_given_again() -> None:
     state = state_of(
         GPU, template("one", request("gpu", "gpu")), node("a"), gpus("a", "r1", "r1"), held
     )
-    found = place(subject(state, "template/one", "ml"), FEATURES)
+    found = place_copies(find_subject(state, "template/one", "ml"), FEATURES)
     assert [one.devices for one in found.nodes] == [("gpu.example.com/a/gpu-1",)]
 
 
 def test_a_missing_class_is_nought_with_the_cause() -> None:
     state = state_of(template("one", request("gpu", "gpux")), GPU, node("a"), gpus("a", "r1"))
-    found = place(subject(state, "template/one", "ml"), FEATURES)
+    found = place_copies(find_subject(state, "template/one", "ml"), FEATURES)
     assert found.fits == 0
-    assert found.stopped.stops
+    assert found.next_attempt.stops
 
 
 def test_copies_of_one_claim_share_its_device() -> None:
@@ -106,7 +106,7 @@ def test_copies_of_one_claim_share_its_device() -> None:
     small = {"pods": "5"}
     nodes = [node("a", allocatable=small), node("b", allocatable=small)]
     state = state_of(GPU, shared, user, *nodes, gpus("a", "r1"), gpus("b", "r1"))
-    found = place(subject(state, "pod/user", "ml"), FEATURES)
+    found = place_copies(find_subject(state, "pod/user", "ml"), FEATURES)
     assert found.fits == 5  # all on the node that the first one took
     assert sorted(fits(found).values()) == [0, 5]
 
@@ -121,7 +121,7 @@ def test_copies_beside_the_pod_that_is_asked_about_have_its_cpu_request() -> Non
         small,
         gpus("a", "r", "r", "r", "r"),
     ]
-    assert place(subject(state_of(*objects), "pod/user", "ml"), FEATURES).fits == 2
+    assert place_copies(find_subject(state_of(*objects), "pod/user", "ml"), FEATURES).fits == 2
 
 
 def test_what_copies_leave_is_of_what_they_ask_for() -> None:
@@ -136,9 +136,9 @@ def test_what_copies_leave_is_of_what_they_ask_for() -> None:
         gpus("b", "r"),
         asking,
     )
-    found = place(subject(state, "pod/user", "ml"), FEATURES)
+    found = place_copies(find_subject(state, "pod/user", "ml"), FEATURES)
     assert found.fits == 3
-    assert {name: dict(amounts) for name, amounts in left(found).items()} == {
+    assert {name: dict(amounts) for name, amounts in remaining_resources(found).items()} == {
         "a": {"cpu": "2"},
         "b": {},
     }
@@ -158,11 +158,11 @@ def test_a_node_whose_devices_make_a_selector_fail_stops_all() -> None:
         node("b"),
         *fleets,
     )
-    found = place(subject(state, "template/one", "ml"), FEATURES)
+    found = place_copies(find_subject(state, "template/one", "ml"), FEATURES)
     assert found.fits == 0
     assert (
         "claim ml/one-1-claim: selector #0 on device gpu.example.com/b/d: CEL runtime error"
-        in str(found.stopped.message)
+        in str(found.next_attempt.message)
     )
 
 
@@ -172,20 +172,20 @@ def test_what_is_not_proven_has_a_bound() -> None:
     del far["spec"]["nodeName"]
     far["spec"]["allNodes"] = True
     state = state_of(GPU, template("two", request("gpu", "gpu", 2)), far, node("a"), node("b"))
-    found = place(subject(state, "template/two", "ml"), FEATURES)
-    assert (found.fits, most(found, FEATURES)) == (2, Most(2, proven=True, bound=2))
+    found = place_copies(find_subject(state, "template/two", "ml"), FEATURES)
+    assert (found.fits, max_copies(found, FEATURES)) == (2, MaxCopies(2, proven=True, bound=2))
     sized = request("gpu", "gpu", 2)
     either = {
         "name": "gpu",
         "firstAvailable": [{"name": f"n{n}", **sized["exactly"], "count": n} for n in (2, 1)],
     }
     state = state_of(GPU, template("either", either), far, node("a"), node("b"))
-    found = place(subject(state, "template/either", "ml"), FEATURES)
-    assert (found.fits, most(found, FEATURES)) == (3, Most(3, proven=False, bound=5))
+    found = place_copies(find_subject(state, "template/either", "ml"), FEATURES)
+    assert (found.fits, max_copies(found, FEATURES)) == (3, MaxCopies(3, proven=False, bound=5))
     shared = pod("user", {"name": "gpu", "resourceClaimName": "one"})
     state = state_of(GPU, claim("one", request("gpu", "gpu")), shared, far, node("a"), node("b"))
-    found = place(subject(state, "pod/user", "ml"), FEATURES, most=9)
-    assert (found.fits, most(found, FEATURES)) == (9, Most(9, proven=False, bound=None))
+    found = place_copies(find_subject(state, "pod/user", "ml"), FEATURES, max_count=9)
+    assert (found.fits, max_copies(found, FEATURES)) == (9, MaxCopies(9, proven=False, bound=None))
 
 
 def test_the_budget_ends_what_nodes_would_still_take() -> None:
@@ -195,9 +195,9 @@ def test_the_budget_ends_what_nodes_would_still_take() -> None:
         *(node(name) for name in "abc"),
         *(gpus(name, *["r"] * count) for name, count in (("a", 2), ("b", 3), ("c", 4))),
     )
-    whole = place(subject(state, "template/one", "ml"), FEATURES)
+    whole = place_copies(find_subject(state, "template/one", "ml"), FEATURES)
     assert (fits(whole), whole.undecided) == ({"a": 2, "b": 3, "c": 4}, False)
-    found = place(subject(state, "template/one", "ml"), FEATURES, budget=3)
+    found = place_copies(find_subject(state, "template/one", "ml"), FEATURES, budget=3)
     assert (fits(found), found.undecided) == ({"a": 2, "b": 0, "c": 0}, True)
 
 
@@ -215,7 +215,7 @@ def test_copies_that_keep_away_from_each_other_are_placed_in_turn() -> None:
     ]
     slices = [gpus(name, "r", "r") for name in "abc"]
     state = state_of(GPU, template("one", request("gpu", "gpu")), user, *nodes, *slices)
-    found = place(subject(state, "pod/user", "ml"), FEATURES)
+    found = place_copies(find_subject(state, "pod/user", "ml"), FEATURES)
     assert sorted(fits(found).values()) == [0, 1, 1]
 
 
@@ -225,7 +225,7 @@ def test_an_extended_resource_that_a_class_provides_is_not_what_the_node_lacks()
     user["spec"]["containers"][0]["resources"]["limits"] = {"example.com/gpu": "1"}
     user["spec"].pop("resourceClaims", None)
     state = state_of(provider, user, node("a"), node("b"), gpus("a", "r", "r", "r"), gpus("b", "r"))
-    assert fits(place(subject(state, "pod/user", "ml"), FEATURES)) == {"a": 3, "b": 1}
+    assert fits(place_copies(find_subject(state, "pod/user", "ml"), FEATURES)) == {"a": 3, "b": 1}
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_the_most_is_what_the_rest_of_the_node_has_room_for(
     other = pod("busy", requests={"cpu": busy}, spec={"nodeName": "a"}, status={"phase": "Running"})
     one = template("one", request("gpu", "gpu"))
     state = state_of(GPU, one, node("a"), gpus("a", *["r"] * 4), own, *([other] if busy else []))
-    found = most(place(subject(state, "pod/p", "ml"), FEATURES), FEATURES)
+    found = max_copies(place_copies(find_subject(state, "pod/p", "ml"), FEATURES), FEATURES)
     assert (found.fits, found.proven) == (fits, True)
 
 
@@ -258,7 +258,7 @@ def test_the_most_of_an_extended_resource_is_what_its_class_provides() -> None:
     user["spec"]["containers"][0]["resources"]["limits"] = {"example.com/gpu": "1"}
     user["spec"].pop("resourceClaims", None)
     state = state_of(provider, user, node("a"), gpus("a", "r", "r", "r"))
-    found = most(place(subject(state, "pod/user", "ml"), FEATURES), FEATURES)
+    found = max_copies(place_copies(find_subject(state, "pod/user", "ml"), FEATURES), FEATURES)
     assert (found.fits, found.proven) == (3, True)
 
 
@@ -269,15 +269,15 @@ def test_what_if_without_node_objects() -> None:
     )
 
     def counted(changed: Any) -> dict[str, int]:
-        return fits(place(subject(changed, "template/one", "ml"), FEATURES))
+        return fits(place_copies(find_subject(changed, "template/one", "ml"), FEATURES))
 
     assert counted(state) == {"a": 2, "b": 1}
-    assert counted(only_node(state, "b")) == {"b": 1}
-    assert counted(without(state, "node/b", None)) == {"a": 2}
+    assert counted(keep_node(state, "b")) == {"b": 1}
+    assert counted(remove_object(state, "node/b", None)) == {"a": 2}
     near, far = gpus("x", "r", "r"), gpus("x", "r")
     near["spec"]["pool"]["name"], far["spec"]["pool"]["name"] = "x-near", "far"
     far["metadata"]["name"] = "other"
-    assert counted(added(state, state_of(near, far), 2, "h")) == {
+    assert counted(add_nodes(state, state_of(near, far), 2, "h")) == {
         "a": 2,
         "b": 1,
         "h-1": 3,
@@ -294,29 +294,31 @@ def test_without_and_with_more_nodes() -> None:
         node("b"),
         gpus("b", "r"),
     )
-    asked = subject(state, "template/one", "ml")
-    assert place(asked, FEATURES).fits == 2
-    smaller = without(state, "node/b", None)
-    assert place(subject(smaller, "template/one", "ml"), FEATURES).fits == 1
-    larger = added(state, state_of(gpus("x", "r", "r", "r")), 2, "h")
-    assert fits(place(subject(larger, "template/one", "ml"), FEATURES)) == {
+    asked = find_subject(state, "template/one", "ml")
+    assert place_copies(asked, FEATURES).fits == 2
+    smaller = remove_object(state, "node/b", None)
+    assert place_copies(find_subject(smaller, "template/one", "ml"), FEATURES).fits == 1
+    larger = add_nodes(state, state_of(gpus("x", "r", "r", "r")), 2, "h")
+    assert fits(place_copies(find_subject(larger, "template/one", "ml"), FEATURES)) == {
         "a": 1,
         "b": 1,
         "h-1": 3,
         "h-2": 3,
     }
-    assert fits(place(subject(only_node(state, "b"), "template/one", "ml"), FEATURES)) == {"b": 1}
+    assert fits(
+        place_copies(find_subject(keep_node(state, "b"), "template/one", "ml"), FEATURES)
+    ) == {"b": 1}
 
 
 def test_unknown_names_get_the_nearest() -> None:
     state = state_of(GPU, PAIR, node("gpu-1"), gpus("gpu-1", "r"))
     with pytest.raises(InputError) as raised:
-        subject(state, "template/pairs", "ml")
+        find_subject(state, "template/pairs", "ml")
     assert "pair" in (raised.value.hint or "")
     with pytest.raises(UsageError, match="did you mean"):
-        subject(state, "tempalte/pair", "ml")
+        find_subject(state, "tempalte/pair", "ml")
     with pytest.raises(InputError) as gone:
-        without(state, "node/gpu-2", None)
+        remove_object(state, "node/gpu-2", None)
     assert "gpu-1" in (gone.value.hint or "")
 
 
@@ -338,10 +340,10 @@ def test_what_takes_longer_than_the_budget_is_undecided_with_its_count() -> None
     user["spec"]["topologySpreadConstraints"] = spread
     slices = [gpus(f"n{i}", *["r"] * 6) for i in range(4)]
     state = state_of(GPU, template("one", request("gpu", "gpu")), user, *shared, *slices)
-    found = place(subject(state, "pod/user", "ml"), FEATURES, budget=20)
+    found = place_copies(find_subject(state, "pod/user", "ml"), FEATURES, budget=20)
     assert found.undecided
     assert 0 < found.fits < 24
-    assert place(subject(state, "pod/user", "ml"), FEATURES).fits == 24
+    assert place_copies(find_subject(state, "pod/user", "ml"), FEATURES).fits == 24
 
 
 @settings(max_examples=60, deadline=None)
@@ -358,8 +360,8 @@ def test_the_most_that_fit_is_what_trying_everything_finds(
     state = state_of(
         GPU, template("t", *requests, constraints=constraints), node("a"), gpus("a", *roots)
     )
-    found = place(subject(state, "template/t", "ml"), FEATURES)
-    packed = most(found, FEATURES)
+    found = place_copies(find_subject(state, "template/t", "ml"), FEATURES)
+    packed = max_copies(found, FEATURES)
     assert packed.proven
     assert packed.fits == exhaustive(roots, sum(sizes), same)
     assert found.fits <= packed.fits
@@ -399,7 +401,7 @@ def test_copies_that_would_end_other_pods_are_not_counted() -> None:
         low,
         user,
     ]
-    found = place(subject(state_of(*objects), "pod/user", "ml"), FEATURES)
+    found = place_copies(find_subject(state_of(*objects), "pod/user", "ml"), FEATURES)
     assert found.fits == 0
     assert found.preempts == (("a", ("ml/low",)),)
     held = claim(
@@ -410,7 +412,7 @@ def test_copies_that_would_end_other_pods_are_not_counted() -> None:
         request("r", "gpu"),
         status=allocation("a", ("gpu.example.com", "gpu-1"), pod="low"),
     )
-    found = place(subject(state_of(*objects, held, other), "pod/user", "ml"), FEATURES)
+    found = place_copies(find_subject(state_of(*objects, held, other), "pod/user", "ml"), FEATURES)
     assert (found.fits, found.preempts) == (0, ())
 
 
@@ -426,9 +428,9 @@ def test_what_is_left_of_shared_devices_is_stranded() -> None:
     asks = request("gpu", "gpu", capacity={"requests": {"memory": "30Gi"}})
     fleet = slice_of("gpu.example.com", "a", shared("gpu-0", "40Gi"), shared("gpu-1", "60Gi"))
     state = state_of(GPU, template("part", asks), node("a"), fleet)
-    found = place(subject(state, "template/part", "ml"), FEATURES)
+    found = place_copies(find_subject(state, "template/part", "ml"), FEATURES)
     assert found.fits == 3
-    left = stranded(found, Scheduler(found.state, FEATURES), lambda _: "")
+    left = find_stranded_devices(found, Scheduler(found.state, FEATURES), lambda _: "")
     assert [(one.devices, one.why) for one in left] == [
         (("gpu.example.com/a/gpu-0",), "capacity memory: wants 30Gi, 10Gi of 40Gi is free")
     ]
@@ -460,8 +462,8 @@ def test_the_most_partitions_that_fit_are_what_trying_everything_finds(
         made["spec"]["pool"]["resourceSliceCount"] = 2
     del counters["spec"]["devices"]
     state = state_of(GPU, template("t", request("gpu", "gpu", wants)), node("a"), parts, counters)
-    found = place(subject(state, "template/t", "ml"), FEATURES)
-    packed = most(found, FEATURES)
+    found = place_copies(find_subject(state, "template/t", "ml"), FEATURES)
+    packed = max_copies(found, FEATURES)
     chosen = [c for n in range(len(sizes) + 1) for c in combinations(sizes, n) if sum(c) <= total]
     assert packed.proven
     assert packed.fits == max(len(c) // wants for c in chosen)
@@ -484,8 +486,8 @@ def test_the_most_shares_that_fit_are_what_trying_everything_finds(
         "gpu.example.com", "a", *(shared(f"d{i}", f"{size}Gi") for i, size in enumerate(devices))
     )
     state = state_of(GPU, template("t", *asks), node("a"), fleet)
-    found = place(subject(state, "template/t", "ml"), FEATURES)
-    packed = most(found, FEATURES)
+    found = place_copies(find_subject(state, "template/t", "ml"), FEATURES)
+    packed = max_copies(found, FEATURES)
     assert packed.proven
     assert packed.fits == shares(tuple(devices), wants)
     assert found.fits <= packed.fits
@@ -522,8 +524,8 @@ def anywhere(driver: str, *names: str) -> dict[str, Any]:
 def test_devices_that_every_node_reaches_are_given_once() -> None:
     one = template("one", request("nic", "nic"))
     shared = anywhere("nic.example.com", "n-0", "n-1", "n-2")
-    found = place(
-        subject(state_of(NIC, GPU, one, node("a"), node("b"), shared), "template/one", "ml"),
+    found = place_copies(
+        find_subject(state_of(NIC, GPU, one, node("a"), node("b"), shared), "template/one", "ml"),
         FEATURES,
     )
     assert found.fits == 3
@@ -537,7 +539,10 @@ def test_devices_that_every_node_reaches_are_given_once() -> None:
         node("b"),
         shared,
     )
-    assert fits(place(subject(state, "template/two", "ml"), FEATURES)) == {"a": 2, "b": 0}
+    assert fits(place_copies(find_subject(state, "template/two", "ml"), FEATURES)) == {
+        "a": 2,
+        "b": 0,
+    }
 
 
 def test_copies_of_a_workload_have_the_labels_of_its_template() -> None:
@@ -561,4 +566,4 @@ def test_copies_of_a_workload_have_the_labels_of_its_template() -> None:
     }
     nodes = [item for name in ("a", "b") for item in (node(name), gpus(name, "r", "r", "r"))]
     state = state_of(GPU, template("one", request("gpu", "gpu")), deployment, *nodes)
-    assert fits(place(subject(state, "deploy/web", "ml"), FEATURES)) == {"a": 1, "b": 1}
+    assert fits(place_copies(find_subject(state, "deploy/web", "ml"), FEATURES)) == {"a": 1, "b": 1}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.capacity import most, place, subject
+from dractl.capacity import find_subject, max_copies, place_copies
 from dractl.scheduler.quota import PodsNotCreated, QuotaExceeded
 from tests.capacity.test_placing import GPU, gpus, template
 from tests.explain.cluster import claim, node, pod, request, state_of
@@ -49,12 +49,12 @@ def test_copies_stop_at_the_quota(hard: dict[str, str], fits: int) -> None:
     ]
     state = fleet(EXTENDED, ONE, quota({"hard": hard}), *there)
     features = Features.for_release("1.37")
-    found = place(subject(state, "template/one", "ml"), features)
+    found = place_copies(find_subject(state, "template/one", "ml"), features)
     assert found.fits == fits
     assert sum(one.fits for one in found.nodes) == fits
-    assert most(found, features).fits == fits
+    assert max_copies(found, features).fits == fits
     if fits < 8:
-        (stop,) = found.stopped.stops
+        (stop,) = found.next_attempt.stops
         assert isinstance(stop, QuotaExceeded)
         assert stop.resource in hard
 
@@ -62,16 +62,16 @@ def test_copies_stop_at_the_quota(hard: dict[str, str], fits: int) -> None:
 def test_the_copies_that_a_quota_admits_are_on_different_nodes() -> None:
     """kube-scheduler scores the node higher that is less allocated (NodeResourcesFit, LeastAllocated)."""
     state = fleet(GPU, ONE, quota({"hard": {"count/resourceclaims.resource.k8s.io": "4"}}))
-    found = place(subject(state, "template/one", "ml"), Features.for_release("1.37"))
+    found = place_copies(find_subject(state, "template/one", "ml"), Features.for_release("1.37"))
     assert {one.name: one.fits for one in found.nodes} == {"a": 2, "b": 2}
 
 
 def test_claims_count_as_extended_resources_from_1_35_on() -> None:
     state = fleet(EXTENDED, ONE, quota({"hard": {"requests.example.com/gpu": "3"}}))
     gates = {"DRAExtendedResource": True}
-    asked = subject(state, "template/one", "ml")
-    assert place(asked, Features.for_release("1.34", gates)).fits == 8
-    assert place(asked, Features.for_release("1.35", gates)).fits == 3
+    asked = find_subject(state, "template/one", "ml")
+    assert place_copies(asked, Features.for_release("1.34", gates)).fits == 8
+    assert place_copies(asked, Features.for_release("1.35", gates)).fits == 3
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,10 @@ def test_a_quota_with_scopes_counts_pods_in_them_alone(scope: dict[str, Any], fi
     user["spec"]["nodeName"] = "elsewhere"
     user["status"] = {"phase": "Succeeded"}
     state = fleet(GPU, ONE, user, quota({"hard": hard, **scope}))
-    assert place(subject(state, "pod/user", "ml"), Features.for_release("1.37")).fits == fits
+    assert (
+        place_copies(find_subject(state, "pod/user", "ml"), Features.for_release("1.37")).fits
+        == fits
+    )
 
 
 def test_a_pod_that_does_not_say_what_a_quota_limits_is_refused() -> None:
@@ -100,14 +103,14 @@ def test_a_pod_that_does_not_say_what_a_quota_limits_is_refused() -> None:
     user["spec"]["nodeName"] = "elsewhere"
     state = fleet(GPU, ONE, user, quota({"hard": {"requests.cpu": "5"}}))
     features = Features.for_release("1.37")
-    found = place(subject(state, "pod/user", "ml"), features)
+    found = place_copies(find_subject(state, "pod/user", "ml"), features)
     assert found.fits == 0
-    (stop,) = found.stopped.stops
+    (stop,) = found.next_attempt.stops
     assert isinstance(stop, PodsNotCreated)
     assert stop.message == "failed quota: q: must specify requests.cpu for: main"
-    assert place(subject(state, "template/one", "ml"), features).fits == 8
+    assert place_copies(find_subject(state, "template/one", "ml"), features).fits == 8
     ranged = state.replace("LimitRange", ("ml", "defaults"), {"kind": "LimitRange"})
-    assert place(subject(ranged, "pod/user", "ml"), features).fits == 8
+    assert place_copies(find_subject(ranged, "pod/user", "ml"), features).fits == 8
 
 
 def test_the_claims_that_a_copy_brings_along_are_charged() -> None:
@@ -117,9 +120,15 @@ def test_the_claims_that_a_copy_brings_along_are_charged() -> None:
     extended = pod("user", requests={"example.com/gpu": "1"})
     there = claim("old", request("gpu", "gpu")), claim("older", request("gpu", "gpu"))
     features = Features.for_release("1.37")
-    found = place(subject(fleet(GPU, counted, *there, shared), "pod/user", "ml"), features, most=3)
+    found = place_copies(
+        find_subject(fleet(GPU, counted, *there, shared), "pod/user", "ml"), features, max_count=3
+    )
     assert found.fits == 3
     assert (
-        place(subject(fleet(EXTENDED, counted, extended), "pod/user", "ml"), features, most=3).fits
+        place_copies(
+            find_subject(fleet(EXTENDED, counted, extended), "pod/user", "ml"),
+            features,
+            max_count=3,
+        ).fits
         == 2
     )

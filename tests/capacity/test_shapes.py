@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.capacity import most
+from dractl.capacity import max_copies
 from dractl.capacity.shapes import place_closest, shape_copies
 from dractl.capacity.suggest import suggest
 from dractl.cluster import ClusterState
@@ -109,7 +109,7 @@ def test_a_quota_counts_the_copies_of_all_alignments() -> None:
 
 def test_the_most_that_fit_is_counted_without_a_constraint() -> None:
     fit = place_closest(shape_copies(cluster("dgx-h100"), FEATURES, "gpu=3,nic=1", "ml"), FEATURES)
-    packed = most(fit, FEATURES)
+    packed = max_copies(fit, FEATURES)
     assert (fit.fits, packed.fits, packed.proven) == (2, 2, True)
 
 

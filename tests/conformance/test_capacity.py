@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.capacity import inventory, place, subject
+from dractl.capacity import find_subject, place_copies, take_inventory
 from dractl.cluster import ClusterState
 from dractl.manifests import load
 from tests.conftest import shared_dir
@@ -53,7 +53,7 @@ def test_as_many_fit_as_a_real_scheduler_placed(
     kind, namespace, name = ["template", *question["template"].split("/")] if "template" in question else (
         question["workload"].split("/")
     )  # fmt: skip
-    found = place(subject(state, f"{kind.lower()}/{name}", namespace), features)
+    found = place_copies(find_subject(state, f"{kind.lower()}/{name}", namespace), features)
     assert found.fits in (question["seen"] if question.get("depends") else [question["fits"]])
     assert sum(node.fits for node in found.nodes) == found.fits
     if not question.get("perNodeDepends"):
@@ -70,7 +70,7 @@ def test_pools_are_counted_as_a_real_controller_counts_them(
     expected, state, features = read(folder)
     counts = ("total", "allocated", "available", "unavailable")
     want = {(p["driver"], p["pool"]): [p[c] for c in counts] for p in expected["pools"]}
-    stock = inventory(state, features)
+    stock = take_inventory(state, features)
     assert {
         (p.driver, p.pool): [p.total, p.allocated, p.available, p.unavailable] for p in stock.pools
     } == want

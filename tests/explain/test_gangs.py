@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Features
-from dractl.capacity import Together, gangs
+from dractl.capacity import Placement, gangs
 from dractl.cluster.changes import apply
 from dractl.explain import Explainer, Question, explain_each
 from dractl.explain.fleet.batch import drop_repeated_step
@@ -163,7 +163,7 @@ def test_a_gang_that_takes_too_long_to_place_is_not_said_to_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     state = state_of(GPU, ONE, *NODES, podgroup(gang(5)), *ring(5))
-    monkeypatch.setattr(gangs, "first_of", lambda *_: Together(2, state, undecided=True))
+    monkeypatch.setattr(gangs, "place_first", lambda *_: Placement(2, state, undecided=True))
     (note,) = asked(state).notes
     assert note.startswith(
         "2 of the 5 pods with which PodGroup ml/ring starts fit; whether all do was not decided"

@@ -12,15 +12,15 @@ from dractl.alignment import Alignment, Use, list_uses
 from dractl.capacity import (
     DeviceRow,
     Fit,
+    Inventory,
     PluginRow,
-    Stock,
     copies,
-    inventory,
-    place,
-    plugins,
-    problems,
+    find_problems,
+    list_device_plugins,
+    place_copies,
+    take_inventory,
 )
-from dractl.capacity.placing import BUDGET
+from dractl.capacity.placing import ATTEMPT_BUDGET
 from dractl.capacity.problems import Problem
 from dractl.cel import environment
 from dractl.cli import common, completing, terminal, virtual_nodes, watching
@@ -293,12 +293,12 @@ def _report(
     canvas: Canvas,
 ) -> str:
     with terminal.progress() as tell:
-        stock = inventory(cluster.state, cluster.features, tell)
+        stock = take_inventory(cluster.state, cluster.features, tell)
     unread = cluster.state.rights.unread
-    offered = plugins(cluster.state)
+    offered = list_device_plugins(cluster.state)
     faults = (
         *(_hanging(cluster, node) if node is not None else ()),
-        *problems(cluster.state, stock, offered),
+        *find_problems(cluster.state, stock, offered),
     )
     chosen = [
         row
@@ -433,7 +433,7 @@ def _uses(cluster: Cluster, node: str | None) -> tuple[Use, ...]:
 
 def _check_names(
     cluster: Cluster,
-    stock: Stock,
+    stock: Inventory,
     offered: tuple[PluginRow, ...],
     *,
     node: str | None,
@@ -501,8 +501,10 @@ def _templates(cluster: Cluster) -> list[Fit]:
         ]:
             tell(f"placing copies of {key[1]}")
             try:
-                subject = copies.of_object(cluster.state, "ResourceClaimTemplate", key)
-                found.append(place(subject, cluster.features, budget=BUDGET // _TEMPLATES))
+                subject = copies.copies_of_object(cluster.state, "ResourceClaimTemplate", key)
+                found.append(
+                    place_copies(subject, cluster.features, budget=ATTEMPT_BUDGET // _TEMPLATES)
+                )
             except DractlError:
                 continue  # a template that no server would have accepted is left out of the page
     return found

@@ -13,7 +13,7 @@ import yaml
 from msgspec import structs
 from typer import Argument, Exit, Option
 
-from dractl.capacity.suggest import largest, silent_drivers, suggest
+from dractl.capacity.suggest import drivers_without_attribute, find_largest_shape, suggest
 from dractl.cli import common, completing, terminal
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT
 from dractl.cli.options.machine_input import From, SysfsRoot, read_node
@@ -408,7 +408,7 @@ def _shapes(words: Iterable[str], rendering: Rendering, target: Target) -> list[
     classes = [item["metadata"]["name"] for item in rendering.device_classes]
     shapes: list[Shape] = []
     for word in words:
-        shape = largest(rendering, target) if word == "largest" else parse(word, classes)
+        shape = find_largest_shape(rendering, target) if word == "largest" else parse(word, classes)
         known = [(other.counts, other.constraint) for other in shapes]
         if shape is not None and (shape.counts, shape.constraint) not in known:
             shapes.append(shape)
@@ -425,7 +425,7 @@ def _complain_of_missing(
         if loose is None:
             short.append(shape.text)
         else:
-            silent = silent_drivers(shape, rendering)
+            silent = drivers_without_attribute(shape, rendering)
             terminal.complain(
                 f"{shape.text}: {' and '.join(silent)} would not publish {shape.constraint} here"
                 if silent

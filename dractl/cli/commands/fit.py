@@ -8,11 +8,21 @@ from typing import Annotated, Any
 from msgspec import Struct
 from typer import Argument, Exit, Option
 
-from dractl.capacity import Copies, Fit, Most, Stranded, changes, copies, inventory, most, stranded
-from dractl.capacity.aligned import Aligned, aligned as aligned_of
+from dractl.capacity import (
+    Copies,
+    Fit,
+    MaxCopies,
+    StrandedDevices,
+    copies,
+    find_stranded_devices,
+    max_copies,
+    take_inventory,
+    what_if,
+)
+from dractl.capacity.aligned_counts import AlignedCounts, count_aligned_copies as aligned_of
 from dractl.capacity.candidates import ATTRIBUTES
-from dractl.capacity.placing import without_handed_out
-from dractl.capacity.plugins import handed_out
+from dractl.capacity.device_plugins import device_plugin_allocations
+from dractl.capacity.placing import subtract_plugin_allocations
 from dractl.capacity.shapes import is_shape, place_closest, shape_copies
 from dractl.cli import common, completing, terminal, virtual_nodes
 from dractl.cli.headings import ACTIONS, AGAINST
@@ -47,8 +57,8 @@ class _Rest(Struct, frozen=True):
     not requested)."""
 
     stops: tuple[Reason, ...]
-    left: tuple[Stranded, ...]
-    most: Most | None
+    left: tuple[StrandedDevices, ...]
+    most: MaxCopies | None
     by_node: Mapping[str, Sequence[Reason]]
 
 
@@ -218,8 +228,8 @@ def command(
         _tell_of_scheduler(state, subject[0])
     placed = [_placed(cluster, subject) for subject in subjects]
     near = [_aligned(cluster, fit) if aligned else None for fit in placed]
-    handed = () if trust_slices else handed_out(state)
-    found = [without_handed_out(fit, handed, cluster.features) for fit in placed]
+    handed = () if trust_slices else device_plugin_allocations(state)
+    found = [subtract_plugin_allocations(fit, handed, cluster.features) for fit in placed]
     if common.base_format(output) == "json":
         text = _json(cluster, found, near, pack, replicas)
     elif output == "html":
@@ -263,7 +273,7 @@ def _shapes(name: str) -> list[str]:
     return (split(name) if {"=", "@"} & set(name) else []) or [name]
 
 
-def _aligned(cluster: Cluster, found: Fit) -> Aligned:
+def _aligned(cluster: Cluster, found: Fit) -> AlignedCounts:
     """The alignment of the copies that fit."""
     with terminal.progress() as tell:
         return aligned_of(found, cluster.features, tell)
@@ -273,7 +283,7 @@ def _subject(cluster: Cluster, state: ClusterState, name: str) -> Subject:
     shape = spread(name)
     if is_shape(state, shape):
         return shape_copies(state, cluster.features, shape, cluster.namespace or "default")
-    return (copies.subject(state, name, cluster.namespace, cluster.kinds),)
+    return (copies.find_subject(state, name, cluster.namespace, cluster.kinds),)
 
 
 _ORDER = ("ResourceClaimTemplate", "ResourceClaim")
@@ -306,7 +316,7 @@ def _of_file(state: ClusterState, path: str, written: ClusterState) -> Copies:
             f"{path} has several objects to place", hint=f"name one, with -f {path}: {there}"
         )
     for kind, key in found[:1]:
-        return copies.of_object(state.merge(written), kind, key)
+        return copies.copies_of_object(state.merge(written), kind, key)
     raise InputError(
         "nothing in it can be placed",
         place=path,
@@ -362,19 +372,19 @@ def _changed(
     """The cluster after `--without`, `--add` and `--node`. Raises InputError for an object that does not exist."""
     state = cluster.state
     for target in without:
-        state = changes.without(state, target, cluster.namespace)
+        state = what_if.remove_object(state, target, cluster.namespace)
     state = (
         sources.filter_drivers(state, configured.drivers)
         if state.objects("ResourceSlice")
         else state
     )
     state = virtual_nodes.grown(state, add, Target.of(cluster.features.release), configured)
-    return state if node is None else changes.only_node(state, node)
+    return state if node is None else what_if.keep_node(state, node)
 
 
 def _explained(cluster: Cluster, found: Fit) -> Explanation | None:
     """The reason why the next copy stays pending, as explain reports it; None if it does not."""
-    if found.stopped.fits and not found.undecided:
+    if found.next_attempt.fits and not found.undecided:
         return None
 
     pod = found.subject.copy(found.fits + 1)
@@ -382,7 +392,7 @@ def _explained(cluster: Cluster, found: Fit) -> Explanation | None:
     pod["spec"] = {k: v for k, v in pod["spec"].items() if k != "schedulerName"}  # told already
     key = (pod["metadata"]["namespace"], pod["metadata"]["name"])
     explainer = Explainer(found.state, cluster.features, Options(fixes=0))
-    return explainer.explain(Question("Pod", key, pod), found.stopped)
+    return explainer.explain(Question("Pod", key, pod), found.next_attempt)
 
 
 def _stops(cluster: Cluster, found: Fit) -> tuple[Reason, ...]:
@@ -398,9 +408,9 @@ def _stops(cluster: Cluster, found: Fit) -> tuple[Reason, ...]:
 
 def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:
     """The parts that every format shows besides the number, as kube-scheduler sees them."""
-    found = found.trusting or found
+    found = found.scheduler_fit or found
     with terminal.progress() as tell:
-        packed = most(found, cluster.features, tell) if pack else None
+        packed = max_copies(found, cluster.features, tell) if pack else None
         tell("looking for stranded devices")
         answer = _explained(cluster, found)
         nodes = answer.nodes if answer is not None else ()
@@ -409,12 +419,16 @@ def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:
         def say(node: str) -> str:
             return "; ".join(dict.fromkeys(reason.short for reason in by_node.get(node, ())[:3]))
 
-        left = stranded(found, Scheduler(found.state, cluster.features), say)
+        left = find_stranded_devices(found, Scheduler(found.state, cluster.features), say)
         return _Rest(answer.reasons if answer is not None else (), left, packed, by_node)
 
 
 def _json(
-    cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: bool, replicas: int | None
+    cluster: Cluster,
+    found: list[Fit],
+    near: list[AlignedCounts | None],
+    pack: bool,
+    replicas: int | None,
 ) -> str:
     release = cluster.features.release
     values = []
@@ -445,15 +459,15 @@ def _json(
     return json.dumps(whole, indent=1, ensure_ascii=False)
 
 
-def _html(cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: bool) -> str:
+def _html(cluster: Cluster, found: list[Fit], near: list[AlignedCounts | None], pack: bool) -> str:
     from dractl.report.capacity import html as capacity_html
 
     if len(found) > 1:
         return capacity_html.shapes(
-            found, inventory(cluster.state, cluster.features), cluster.origin.title
+            found, take_inventory(cluster.state, cluster.features), cluster.origin.title
         )
     rest = _rest(cluster, found[0], pack)
-    stock = inventory(found[0].state, cluster.features)
+    stock = take_inventory(found[0].state, cluster.features)
     stops = capacity_text.stopped(rest.stops)
     stops += [
         f"kube-scheduler ends {', '.join(pods)} on {node} for it"
@@ -467,7 +481,7 @@ def _html(cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: 
 def _text(
     cluster: Cluster,
     found: list[Fit],
-    near: list[Aligned | None],
+    near: list[AlignedCounts | None],
     pack: bool,
     replicas: int | None,
     *,

@@ -4,7 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.capacity import gangs
-from dractl.capacity.gangs import Waiting
+from dractl.capacity.gangs import GangWait
 from dractl.cluster.state import ClusterState, parse_key, text_at
 from dractl.explain.context import Case
 from dractl.explain.reasons.base import Cause
@@ -35,7 +35,7 @@ NO_GANG = GangDiagnosis()
 
 
 def diagnose_gang(
-    waiting: Waiting,
+    waiting: GangWait,
     state: ClusterState,
     case: Case | None = None,
     causes: tuple[Cause, ...] = (),
@@ -66,31 +66,31 @@ def _drop_assumed_holders(cause: Cause, state: ClusterState) -> Cause:
     return replace(cause, **changes)
 
 
-def _cause_of_wait(waiting: Waiting, state: ClusterState, why: Headline, called: Names) -> Cause:
+def _cause_of_wait(waiting: GangWait, state: ClusterState, why: Headline, called: Names) -> Cause:
     """Return the cause for a waiting group. ``why`` and ``called`` are the headline and the names
     of the pod at which it stops.
     """
     kind, _, name = waiting.group.partition("/")
     group = f"{kind} {name}"
     match waiting:
-        case gangs.NoGroup():
+        case gangs.GroupMissing():
             namespace, _, group_name = name.partition("/")
             group_names = sorted(
                 other for where, other in state.objects(kind) if where == namespace
             )
             near = nearest(group_name, group_names)
             return PodGroupMissing(
-                group=group, nearest=near, known=tuple(group_names), unseen=waiting.unseen
+                group=group, nearest=near, known=tuple(group_names), unseen=waiting.is_kind_unknown
             )
         case gangs.TooFewPods():
             return GangIncomplete(group=group, want=waiting.minimum, have=waiting.pods)
-        case gangs.HeldBack():
+        case gangs.MemberBlocked():
             return GangHeldBack(
                 group=group, pod=text_at(waiting.pod, "metadata", "name"), why=why, called=called
             )
-        case gangs.Unequal():
+        case gangs.UnequalPods():
             return PodGroupRefused(group=group, text=waiting.text)
-        case gangs.NoGroupDomain():
+        case gangs.NoTopologyDomain():
             return PodGroupRefused(
                 group=group, text=f"no node for them has the label {waiting.key}"
             )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from dractl.capacity.binding import bound
+from dractl.capacity.binding import bind_copy
 from dractl.cluster.changes import Change, Delete, Patch, apply, parse_target
 from dractl.cluster.state import Key, at, map_at, parse_key
 from dractl.cluster.workloads import workload_target
@@ -133,5 +133,5 @@ def _all_fit(problem: FixProblem, changes: Sequence[Change], pods: Sequence[Key]
         node = next((n for n in attempt.nodes if n.fits), None) if attempt.fits else None
         if node is None:
             return False
-        state = bound(scheduler, fresh, node)[2]
+        state = bind_copy(scheduler, fresh, node)[2]
     return True

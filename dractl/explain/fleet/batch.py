@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from dractl.capacity.replicas import first_of
+from dractl.capacity.replicas import place_first
 from dractl.cluster.changes import Delete, PatchError, apply, parse_target
 from dractl.cluster.podgroups import group_object
 from dractl.cluster.pods import is_pending
@@ -104,7 +104,9 @@ def _split_by_fit(explainer: Explainer, answer: Explanation) -> list[Explanation
     pods = [
         explainer.state.get("Pod", (namespace, name)) or {} for name in names[:MAX_REPLICAS_PLACED]
     ]
-    placement = first_of(explainer.state, answer.subject.name, pods, explainer.features, len(pods))
+    placement = place_first(
+        explainer.state, answer.subject.name, pods, explainer.features, len(pods)
+    )
     if placement.pending is None or placement.undecided or not placement.fits:
         return [answer]
     metadata = {
@@ -332,7 +334,7 @@ def _count_fitting(explainer: Explainer, waiting: Sequence[tuple[Explanation, Fi
         return None
     for answer, _ in waiting:
         pods = _pods_after_fix(explainer.state, state, answer)[:MAX_REPLICAS_PLACED]
-        placement = first_of(state, answer.subject.name, pods, explainer.features, len(pods))
+        placement = place_first(state, answer.subject.name, pods, explainer.features, len(pods))
         if placement.undecided:
             return None
         fits, state = fits + placement.fits, placement.state

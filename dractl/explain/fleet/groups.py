@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from dractl.alignment import GangAlignment, align_gang
-from dractl.capacity import Choice, Together, together
-from dractl.capacity.gangs import domains
+from dractl.capacity import AlternativeFit, Placement, place_replicas
+from dractl.capacity.gangs import split_by_topology
 from dractl.cluster.kinds import resolve_kind
 from dractl.cluster.podgroups import find_pod_group, group_reference, min_count
 from dractl.cluster.pods import ended, is_pending
@@ -49,7 +49,7 @@ class Group(Struct, frozen=True):
     """True if no order reaches more than ``most``."""
     order: tuple[str, ...] = ()
     """An order in which all pods fit, named by one pod of each kind."""
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[AlternativeFit, ...] = ()
     """The number of pods that fit with each alternative of ``firstAvailable`` alone."""
     minimum: int | None = None
     """The number of pods of a gang that start together or not at all."""
@@ -214,9 +214,9 @@ def _explain_group(
     pod_group = find_pod_group(explainer.state, pending[0])
     topology = pod_group.topology if pod_group is not None else ""
     workload_name = name.rpartition("/")[2]
-    states = domains(explainer.state, topology, on_nodes) or {"": explainer.state}
+    states = split_by_topology(explainer.state, topology, on_nodes) or {"": explainer.state}
     placements = {
-        domain: together(nodes, workload_name, pending, explainer.features, progress)
+        domain: place_replicas(nodes, workload_name, pending, explainer.features, progress)
         for domain, nodes in states.items()
     }
     domain, placement = max(placements.items(), key=lambda item: item[1].fits)
@@ -228,11 +228,13 @@ def _explain_group(
         "" if placement.pending is None else text_at(placement.pending, "metadata", "name"),
         _reasons_for_next_pod(explainer, placement),
         None if placement.attempt is None else placement.attempt.message,
-        None if placement.most is None else placed + min(placement.most.fits, len(pending)),
-        placement.most is not None
-        and (placement.most.proven or placement.most.fits >= len(pending)),
+        None
+        if placement.max_copies is None
+        else placed + min(placement.max_copies.fits, len(pending)),
+        placement.max_copies is not None
+        and (placement.max_copies.proven or placement.max_copies.fits >= len(pending)),
         placement.order,
-        placement.choices,
+        placement.by_alternative,
         minimum_pods,
         placement.undecided,
         domain,
@@ -250,7 +252,7 @@ def _gang_cause(explainer: Explainer, pod: Raw, namespace: str) -> str:
     return causes[0].said(Names()) if causes and not isinstance(causes[0], GangTooSmall) else ""
 
 
-def _reasons_for_next_pod(explainer: Explainer, placement: Together) -> tuple[Reason, ...]:
+def _reasons_for_next_pod(explainer: Explainer, placement: Placement) -> tuple[Reason, ...]:
     """Return why the next pod stays pending, in the cluster with the pods that fit."""
     if placement.pending is None:
         return ()

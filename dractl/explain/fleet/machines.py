@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from dractl.allocation import Features
 from dractl.allocation.nodes import label_matches
-from dractl.capacity.changes import unknown
+from dractl.capacity.what_if import list_unknown_resources
 from dractl.cluster import ClusterState
 from dractl.cluster.state import Key, at, map_at, maps_at, text_at
 from dractl.explain.answer import Explanation
@@ -160,7 +160,9 @@ class _MachineCluster:
             return MachineAnswer(self.name, explanation, needs)
         question, unjudged = _drop_rules_about_others(question)
         unjudged = (
-            *unknown(question.value, self.described.room, classes_by_resource(self.state.classes)),
+            *list_unknown_resources(
+                question.value, self.described.room, classes_by_resource(self.state.classes)
+            ),
             *unjudged,
         )
         explanation, needs = self._explain_with_labels(

@@ -10,8 +10,16 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from html import escape
 
 from dractl.alignment import Use
-from dractl.capacity import DeviceRow, Fit, Most, PluginRow, Problem, Stock, Stranded
-from dractl.capacity.aligned import Aligned
+from dractl.capacity import (
+    DeviceRow,
+    Fit,
+    Inventory,
+    MaxCopies,
+    PluginRow,
+    Problem,
+    StrandedDevices,
+)
+from dractl.capacity.aligned_counts import AlignedCounts
 from dractl.facts.resources import word_of
 from dractl.program import program_name
 from dractl.report.alignment.html import STYLE, fleet_section
@@ -37,7 +45,7 @@ _LETTERS = {
 
 
 def devices(
-    stock: Stock,
+    stock: Inventory,
     plugins: Sequence[PluginRow],
     problems: Sequence[Problem],
     fits: Sequence[Fit] = (),
@@ -70,11 +78,11 @@ def devices(
 
 def fit(
     found: Fit,
-    stock: Stock,
+    stock: Inventory,
     stops: Sequence[str],
-    stranded: Sequence[Stranded],
-    most: Most | None,
-    aligned: Aligned | None = None,
+    stranded: Sequence[StrandedDevices],
+    most: MaxCopies | None,
+    aligned: AlignedCounts | None = None,
     about: str = "",
 ) -> str:
     """The places of the copies; ``stock`` is the cluster with the copies in it."""
@@ -111,7 +119,7 @@ def fit(
     )
 
 
-def shapes(fits: Sequence[Fit], stock: Stock, about: str = "") -> str:
+def shapes(fits: Sequence[Fit], stock: Inventory, about: str = "") -> str:
     """How many copies of each shape fit, and where; ``stock`` is the cluster without any."""
     title = f"{len(fits)} shapes: how many more copies of each fit alone"
     return _page(
@@ -309,7 +317,7 @@ def _square(row: DeviceRow, taken: frozenset[str], *, first: bool) -> str:
     held = row.holders if state != "copy" else ()
     holders = ", ".join(dict.fromkeys(holder.pod or holder.claim for holder in held))
     left = ", ".join(
-        f"{a.name} {a.left} of {a.total} left" for a in row.capacity if a.consumed != "0"
+        f"{a.name} {a.remaining} of {a.total} left" for a in row.capacity if a.consumed != "0"
     )
     facts = [
         str(row.id),
@@ -331,7 +339,7 @@ def _page(
     kind: str,
     title: str,
     parts: Iterable[str],
-    stock: Stock,
+    stock: Inventory,
     about: str,
     taken: frozenset[str] = frozenset(),
 ) -> str:

@@ -5,10 +5,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dractl.alignment import Use
-from dractl.capacity import DeviceRow, Fit, Most, PluginRow, PoolRow, Problem, Stock, Stranded
-from dractl.capacity.aligned import Aligned
-from dractl.capacity.changes import unjudged
-from dractl.capacity.summaries import Amount, Partitions, Shared
+from dractl.capacity import (
+    DeviceRow,
+    Fit,
+    Inventory,
+    MaxCopies,
+    PluginRow,
+    PoolRow,
+    Problem,
+    StrandedDevices,
+)
+from dractl.capacity.aligned_counts import AlignedCounts
+from dractl.capacity.summaries import Amount, PartitionCount, ShareableDevices
+from dractl.capacity.what_if import list_unjudged_resources
 from dractl.cluster.devices import Holder
 from dractl.cluster.origin import NO_ORIGIN, Origin
 from dractl.cluster.rights import FULL_RIGHTS, Rights
@@ -18,7 +27,7 @@ from dractl.report.alignment.json import constraint_json, use_json
 
 
 def devices(
-    stock: Stock,
+    stock: Inventory,
     plugins: Sequence[PluginRow],
     problems: Sequence[Problem],
     release: str,
@@ -81,10 +90,10 @@ def _list(values: Iterable[Any]) -> str:
 def fit_value(
     found: Fit,
     stops: Sequence[Reason],
-    stranded: Sequence[Stranded],
-    most: Most | None,
+    stranded: Sequence[StrandedDevices],
+    most: MaxCopies | None,
     *,
-    aligned: Aligned | None = None,
+    aligned: AlignedCounts | None = None,
     by_node: Mapping[str, Sequence[Reason]],
     replicas: int | None,
     release: str,
@@ -98,7 +107,7 @@ def fit_value(
         "kubernetesVersion": release,
         "fits": found.fits if aligned is None else min(found.fits, aligned.first),
         **({} if aligned is None else {"aligned": _aligned(found, aligned)}),
-        **({"handedOut": _handed_out(found)} if found.handed_out else {}),
+        **({"handedOut": _handed_out(found)} if found.plugin_allocations else {}),
         "replicas": replicas,
         "undecided": found.undecided,
         "nodes": [
@@ -124,7 +133,7 @@ def fit_value(
             for n in found.nodes
         ],
         "stops": plain(tuple(stops)),
-        "schedulerMessage": found.stopped.message,
+        "schedulerMessage": found.next_attempt.message,
         **(
             {"preempts": [{"node": n, "pods": list(pods)} for n, pods in found.preempts]}
             if found.preempts
@@ -142,7 +151,7 @@ def fit_value(
         ],
         **(
             {"unjudged": list(out)}
-            if (out := unjudged(found.subject.state, found.subject.pod))
+            if (out := list_unjudged_resources(found.subject.state, found.subject.pod))
             else {}
         ),
         "most": None
@@ -160,11 +169,11 @@ def _handed_out(found: Fit) -> list[dict[str, Any]]:
             "offered": one.offered,
             "inUse": one.used,
         }
-        for one in found.handed_out
+        for one in found.plugin_allocations
     ]
 
 
-def _aligned(found: Fit, aligned: Aligned) -> dict[str, Any]:
+def _aligned(found: Fit, aligned: AlignedCounts) -> dict[str, Any]:
     with_ = None if aligned.constraint is None else constraint_json(aligned.constraint)
     return {
         "firstFit": aligned.first,
@@ -172,7 +181,7 @@ def _aligned(found: Fit, aligned: Aligned) -> dict[str, Any]:
         "unknown": aligned.unknown,
         "possible": aligned.possible,
         "with": with_,
-        "fitsWith": aligned.constrained if with_ is not None else None,
+        "fitsWith": aligned.fits_with_constraint if with_ is not None else None,
     }
 
 
@@ -201,17 +210,18 @@ def _pool(row: PoolRow) -> dict[str, Any]:
     }
 
 
-def _shared(found: Shared) -> dict[str, Any]:
+def _shared(found: ShareableDevices) -> dict[str, Any]:
     return {"full": found.full, "partial": found.partial, "capacity": _amounts(found.capacity)}
 
 
 def _amounts(amounts: Sequence[Amount]) -> dict[str, Any]:
     return {
-        a.name: {"total": a.total, "consumed": a.consumed, "available": a.left} for a in amounts
+        a.name: {"total": a.total, "consumed": a.consumed, "available": a.remaining}
+        for a in amounts
     }
 
 
-def _partitions(row: Partitions) -> dict[str, Any]:
+def _partitions(row: PartitionCount) -> dict[str, Any]:
     return {
         "attribute": row.attribute,
         "type": row.type,

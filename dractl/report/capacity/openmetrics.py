@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from dractl.alignment import Alignment, Use
-from dractl.capacity import PluginRow, Stock
+from dractl.capacity import Inventory, PluginRow
 
 
-def render(stock: Stock, plugins: Sequence[PluginRow], uses: Sequence[Use] = ()) -> str:
+def render(stock: Inventory, plugins: Sequence[PluginRow], uses: Sequence[Use] = ()) -> str:
     """The OpenMetrics text format, version 1.0."""
     counts = Counter(
         (row.id.driver, row.node or "", row.model or "", row.state) for row in stock.devices

@@ -7,10 +7,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.alignment import Use
-from dractl.capacity import DeviceRow, Fit, Most, PluginRow, PoolRow, Problem, Stock, Stranded, left
-from dractl.capacity.aligned import Aligned
-from dractl.capacity.changes import unjudged
+from dractl.capacity import (
+    DeviceRow,
+    Fit,
+    Inventory,
+    MaxCopies,
+    PluginRow,
+    PoolRow,
+    Problem,
+    StrandedDevices,
+    remaining_resources,
+)
+from dractl.capacity.aligned_counts import AlignedCounts
 from dractl.capacity.placing import AlignedCopies, NodeFit
+from dractl.capacity.what_if import list_unjudged_resources
 from dractl.explain.answer import Reason
 from dractl.explain.reasons.phrases import age
 from dractl.model.order import natural
@@ -30,7 +40,7 @@ _HOLDERS = 20  # columns that holders get before models do
 
 
 def devices(
-    stock: Stock,
+    stock: Inventory,
     plugins: Sequence[PluginRow],
     problems: Sequence[Problem],
     canvas: Canvas,
@@ -246,7 +256,7 @@ def _problems(problems: Sequence[Problem], canvas: Canvas) -> str:
 
 
 def wide(
-    stock: Stock,
+    stock: Inventory,
     problems: Sequence[Problem],
     canvas: Canvas,
     hidden: str = "",
@@ -272,7 +282,7 @@ def wide(
     lines = []
     for row in stock.devices:
         left = ", ".join(
-            f"{a.name} {a.left} of {a.total}" for a in row.capacity if a.consumed != "0"
+            f"{a.name} {a.remaining} of {a.total}" for a in row.capacity if a.consumed != "0"
         )
         state = row.state + (f" ({', '.join(row.taints)})" if row.taints else "")
         lines.append(
@@ -305,11 +315,11 @@ def wide(
 def fit(
     found: Fit,
     stops: Sequence[Reason],
-    stranded: Sequence[Stranded],
-    most: Most | None,
+    stranded: Sequence[StrandedDevices],
+    most: MaxCopies | None,
     canvas: Canvas,
     *,
-    aligned: Aligned | None = None,
+    aligned: AlignedCounts | None = None,
     replicas: int | None,
     release: str,
     every: bool = False,
@@ -325,16 +335,16 @@ def fit(
         number = f"at least {number}: the search ended undecided"
     if aligned is not None:
         number += f", {aligned.first} of them with the best alignment"
-    left_out = unjudged(found.subject.state, found.subject.pod)
-    if found.trusting is not None and replicas is None:
+    left_out = list_unjudged_resources(found.subject.state, found.subject.pod)
+    if found.scheduler_fit is not None and replicas is None:
         number = f"at most {more}" if found.fits else more
     if left_out:
         number += f", by devices: {', '.join(left_out)} not judged"
     lines = [f"{asked(found)}{'':4}Kubernetes {release}", canvas.paint(f"{mark} {number}", "1")]
-    if found.trusting is not None:
-        lines += [f"  {one}" for one in found.handed_out[:_SHOWN]]
+    if found.scheduler_fit is not None:
+        lines += [f"  {one}" for one in found.plugin_allocations[:_SHOWN]]
         lines.append(
-            f"  kube-scheduler does not see it, and places {found.trusting.fits} (--trust-slices)"
+            f"  kube-scheduler does not see it, and places {found.scheduler_fit.fits} (--trust-slices)"
         )
     if aligned is not None:
         lines += aligned_lines(aligned)
@@ -353,8 +363,8 @@ def fit(
             "",
             f"For the next copy kube-scheduler ends pods of lower priority: {_some(pods, 4)} on {node}{others}",
         ]
-    elif found.stopped.message:
-        lines += ["", f"The next copy stays pending: {printable(found.stopped.message)}"]
+    elif found.next_attempt.message:
+        lines += ["", f"The next copy stays pending: {printable(found.next_attempt.message)}"]
     if stranded:
         lines += ["", "Free, but unusable for this shape:", *map(printable, _stranded(stranded))]
     return (
@@ -374,8 +384,8 @@ def _wrap(line: str, width: int) -> list[str]:
     return wrap(line, width, " " * (len(line) - len(line.lstrip()) + 2))
 
 
-def _most(found: Fit, most: Most) -> str:
-    found = found.trusting or found
+def _most(found: Fit, most: MaxCopies) -> str:
+    found = found.scheduler_fit or found
     if most.fits > found.fits:
         proof = "no order reaches more" if most.proven else _open(most, "others may reach more")
         return f"  {most.fits} in the best order of placing ({proof}): fragmentation costs {most.fits - found.fits}"
@@ -384,22 +394,22 @@ def _most(found: Fit, most: Most) -> str:
     return f"  no order of placing is known that reaches more ({_open(most, 'not proven')})"
 
 
-def _open(most: Most, unbounded: str) -> str:
+def _open(most: MaxCopies, unbounded: str) -> str:
     """The proven bound, where the most is not proven."""
     return unbounded if most.bound is None else f"none reaches more than {most.bound}"
 
 
-def aligned_lines(aligned: Aligned) -> Iterator[str]:
+def aligned_lines(aligned: AlignedCounts) -> Iterator[str]:
     """What first-fit misses, and what to ask for instead."""
     if aligned.unknown:
         yield f"  of {aligned.unknown} the alignment is not known: their slices tell neither PCIe root nor NUMA node"
-    if aligned.possible is not None and aligned.missed:
+    if aligned.possible is not None and aligned.is_choice_missed:
         yield (
             f"  at least {aligned.possible} could have it: kube-scheduler takes the first devices that fit, in the "
             "order of the slices"
         )
     if aligned.constraint is not None:
-        yield f"  with {aligned.constraint.text}: {aligned.constrained} fit, all of them aligned"
+        yield f"  with {aligned.constraint.text}: {aligned.fits_with_constraint} fit, all of them aligned"
 
 
 def asked(found: Fit) -> str:
@@ -431,7 +441,7 @@ def _nodes(found: Fit, *, every: bool) -> list[str]:
 
     Nodes without a copy are left out unless all are, or with ``every``.
     """
-    amounts = left(found)
+    amounts = remaining_resources(found)
     alike: dict[_NodeLine, list[str]] = {}
     for node in found.nodes:
         if every or node.fits or not found.fits:
@@ -463,9 +473,9 @@ def _shown_alignments(found: Fit, node: NodeFit) -> tuple[AlignedCopies, ...]:
     return node.alignments if chosen else ()
 
 
-def _stranded(rows: Sequence[Stranded]) -> list[str]:
+def _stranded(rows: Sequence[StrandedDevices]) -> list[str]:
     """Stranded devices by reason, the most first."""
-    groups: dict[tuple[str, str], list[Stranded]] = {}
+    groups: dict[tuple[str, str], list[StrandedDevices]] = {}
     for row in rows:
         why = (
             row.why.replace(f"with {row.pcie_root}", "with its root") if row.pcie_root else row.why
@@ -484,14 +494,14 @@ def _stranded(rows: Sequence[Stranded]) -> list[str]:
     return lines
 
 
-def _count(rows: Sequence[Stranded], number: Callable[[Stranded], int]) -> int:
+def _count(rows: Sequence[StrandedDevices], number: Callable[[StrandedDevices], int]) -> int:
     return sum(number(row) for row in rows)
 
 
 def shapes(
     fits: Sequence[Fit],
     canvas: Canvas,
-    aligned: Sequence[Aligned | None],
+    aligned: Sequence[AlignedCounts | None],
     stops: Sequence[Sequence[Reason]],
 ) -> str:
     """Return a table of several shapes by node, in which equal nodes share a line.
@@ -518,7 +528,7 @@ def shapes(
     return table(head, lines, canvas, numbers=range(1, len(head))) + canvas.plain(below)
 
 
-def _below(found: Fit, aligned: Aligned | None, stops: Sequence[Reason]) -> list[str]:
+def _below(found: Fit, aligned: AlignedCounts | None, stops: Sequence[Reason]) -> list[str]:
     """Return what the table of shapes does not say of one of them, after an empty line."""
     lines = [f"  {line}" for line in alignments(found)]
     if aligned is not None:

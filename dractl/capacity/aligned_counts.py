@@ -12,34 +12,34 @@ from dractl.alignment.improvement import propose_constraints
 from dractl.alignment.quality import Improvement
 from dractl.allocation import DeviceID, Features
 from dractl.allocation.faults import AttemptFailed
-from dractl.capacity.copies import of_claim
-from dractl.capacity.placing import COPIES, Fit, place
+from dractl.capacity.copies import copies_of_claim
+from dractl.capacity.placing import MAX_COPIES_PER_NODE, Fit, place_copies
 from dractl.cluster.state import text_at
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 
 
-class Aligned(Struct, frozen=True):
+class AlignedCounts(Struct, frozen=True):
     """Of the copies that fit, ``first`` get devices that are aligned as well as their node can, and of ``unknown`` that
     cannot be told. ``possible``: copies that could, if the scheduler chose them, each found beside those before
     it, so that there may be more; None where it was not counted.
-    ``constraint``: with it ``constrained`` copies fit, all of them aligned."""
+    ``constraint``: with it ``fits_with_constraint`` copies fit, all of them aligned."""
 
     first: int
     unknown: int = 0
     possible: int | None = None
     constraint: Improvement | None = None
-    constrained: int = 0
+    fits_with_constraint: int = 0
 
     @property
-    def missed(self) -> bool:
+    def is_choice_missed(self) -> bool:
         """True if there is an aligned choice that the scheduler does not take."""
         return self.possible is not None and self.possible > self.first
 
 
-def aligned(
-    found: Fit, features: Features, tell: Callable[[str], None] = lambda _: None
-) -> Aligned:
+def count_aligned_copies(
+    found: Fit, features: Features, progress: Callable[[str], None] = lambda _: None
+) -> AlignedCounts:
     """The alignment of the copies that fit. Copies that ask for no two devices that belong together are all aligned."""
     after = Aligner(Scheduler(found.state, features))
     made = [
@@ -48,33 +48,39 @@ def aligned(
     first = unknown = 0
     for number, key in enumerate(made):
         if number % 100 == 99:
-            tell(f"comparing copies ({number + 1} of {len(made)})")
+            progress(f"comparing copies ({number + 1} of {len(made)})")
         pod = found.state.objects("Pod")[key]
-        alignments = after.align_claims(_claims(found, key), text_at(pod, "spec", "nodeName"))
+        alignments = after.align_claims(
+            _list_pod_claims(found, key), text_at(pod, "spec", "nodeName")
+        )
         first += all(a.is_best for a in alignments)
         unknown += any(a.share is None for a in alignments)
     if not made or unknown:
-        return Aligned(first, unknown)
-    example = _claims(found, made[0])
+        return AlignedCounts(first, unknown)
+    example = _list_pod_claims(found, made[0])
     alignments = after.align_claims(
         example, text_at(found.state.objects("Pod")[made[0]], "spec", "nodeName")
     )
     if not alignments:
-        return Aligned(first, possible=first)
-    tell("looking for aligned choices")
-    result = Aligned(first, possible=_possible(found, features, example, alignments))
-    if not result.missed or len(example) != 1:
+        return AlignedCounts(first, possible=first)
+    progress("looking for aligned choices")
+    result = AlignedCounts(
+        first, possible=_count_possible_copies(found, features, example, alignments)
+    )
+    if not result.is_choice_missed or len(example) != 1:
         return result
     requests = find_requests(alignments[-1], example)
     for constraint, claim in propose_constraints(example[0], requests.names):
-        changed = of_claim(found.subject.state, "", text_at(claim, "metadata", "namespace"), claim)
-        more = place(changed, features)
-        if more.fits > first and aligned_only(more, features):
-            return replace(result, constraint=constraint, constrained=more.fits)
+        changed = copies_of_claim(
+            found.subject.state, "", text_at(claim, "metadata", "namespace"), claim
+        )
+        more = place_copies(changed, features)
+        if more.fits > first and are_all_copies_aligned(more, features):
+            return replace(result, constraint=constraint, fits_with_constraint=more.fits)
     return result
 
 
-def aligned_only(found: Fit, features: Features) -> bool:
+def are_all_copies_aligned(found: Fit, features: Features) -> bool:
     """True if every copy gets devices that are aligned as well as its node can."""
     aligner = Aligner(Scheduler(found.state, features))
     made = [
@@ -84,16 +90,18 @@ def aligned_only(found: Fit, features: Features) -> bool:
     return all(
         a.is_best
         for key in made
-        for a in aligner.align_claims(_claims(found, key), text_at(pods[key], "spec", "nodeName"))
+        for a in aligner.align_claims(
+            _list_pod_claims(found, key), text_at(pods[key], "spec", "nodeName")
+        )
     )
 
 
-def _claims(found: Fit, pod: tuple[str, str]) -> list[Raw]:
+def _list_pod_claims(found: Fit, pod: tuple[str, str]) -> list[Raw]:
     claims = found.state.objects("ResourceClaim")
     return [claims[key] for key in found.state.claims_of_pod(pod) if key in claims]
 
 
-def _possible(
+def _count_possible_copies(
     found: Fit, features: Features, example: Sequence[Raw], alignments: Sequence[Alignment]
 ) -> int | None:
     """How many copies get the best devices if each takes them, node by node; None if that cannot be counted."""
@@ -102,7 +110,7 @@ def _possible(
     total = 0
     for node in found.nodes:
         taken: set[DeviceID] = set()
-        while len(taken) <= COPIES:
+        while len(taken) <= MAX_COPIES_PER_NODE:
             try:
                 chosen = aligner.choose_devices(node.name, claims, alignments, frozenset(taken))
             except (TooManyAllocations, AttemptFailed):

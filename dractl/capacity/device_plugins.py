@@ -17,7 +17,7 @@ class PluginRow(Struct, frozen=True):
     requested: int
 
 
-def plugins(state: ClusterState) -> tuple[PluginRow, ...]:
+def list_device_plugins(state: ClusterState) -> tuple[PluginRow, ...]:
     """The accelerators that device plugins offer, by node and resource."""
     requested: dict[str, dict[str, int]] = {}
     for pod in state.objects("Pod").values():
@@ -38,7 +38,7 @@ def plugins(state: ClusterState) -> tuple[PluginRow, ...]:
     return tuple(found)
 
 
-class HandedOut(Struct, frozen=True):
+class PluginAllocation(Struct, frozen=True):
     """Units of ``resource`` that the device plugin of ``node`` offers, and that containers use; ``driver`` has the
     same hardware. Which of its devices they are is not known."""
 
@@ -55,15 +55,15 @@ class HandedOut(Struct, frozen=True):
         return f"node {self.node}: {self.offered} {are} also offered as {self.resource}, {self.used} of them in use"
 
 
-def handed_out(state: ClusterState) -> tuple[HandedOut, ...]:
+def device_plugin_allocations(state: ClusterState) -> tuple[PluginAllocation, ...]:
     """What device plugins have handed out beside a driver, by node and resource."""
-    offered = [row for row in plugins(state) if row.requested]
+    offered = [row for row in list_device_plugins(state) if row.requested]
     if not offered:
         return ()
     specs = [item.get("spec") for item in state.objects("ResourceSlice").values()]
     published = {(text_at(spec, "nodeName"), text_at(spec, "driver")) for spec in specs}
     return tuple(
-        HandedOut(
+        PluginAllocation(
             row.node, row.resource, driver, row.allocatable, min(row.requested, row.allocatable)
         )
         for row in offered

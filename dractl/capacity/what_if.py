@@ -20,7 +20,7 @@ from dractl.views.amounts import pod_requests
 _KINDS = ("Pod", "Node", "ResourceClaim")
 
 
-def without(state: ClusterState, target: str, namespace: str | None) -> ClusterState:
+def remove_object(state: ClusterState, target: str, namespace: str | None) -> ClusterState:
     """The cluster after ``pod/[NS/]NAME``, ``node/NAME`` or ``claim/[NS/]NAME`` is gone, and what goes with it: a pod's
     generated claims, a node's slices and pods. Raises UsageError or InputError if there is no such object."""
     word, _, rest = target.partition("/")
@@ -37,8 +37,8 @@ def without(state: ClusterState, target: str, namespace: str | None) -> ClusterS
             f"--without takes pod/NAME, node/NAME or claim/NAME, not {target!r}",
             hint=f"did you mean {near}/{rest}?" if near and near != word else None,
         )
-    state = _with_nodes(state) if kind == "Node" else state
-    key = _key(state, kind, rest, namespace)
+    state = _add_nodes_of_slices(state) if kind == "Node" else state
+    key = _find_key(state, kind, rest, namespace)
     state = apply(state, [Delete("/".join((kind, *filter(None, key))))])
     if kind != "Node":
         return state
@@ -55,7 +55,7 @@ def without(state: ClusterState, target: str, namespace: str | None) -> ClusterS
     )
 
 
-def _key(state: ClusterState, kind: str, name: str, namespace: str | None) -> Key:
+def _find_key(state: ClusterState, kind: str, name: str, namespace: str | None) -> Key:
     where, slash, last = name.rpartition("/")
     found = [
         key
@@ -73,10 +73,10 @@ def _key(state: ClusterState, kind: str, name: str, namespace: str | None) -> Ke
     raise InputError(f"no {kind.lower()} {name}", hint=f"there is {near}" if near else None)
 
 
-def added(state: ClusterState, nodes: ClusterState, count: int, name: str) -> ClusterState:
+def add_nodes(state: ClusterState, nodes: ClusterState, count: int, name: str) -> ClusterState:
     """The cluster with ``count`` more nodes like those of ``nodes``, its slices and classes included. The new nodes are
     called ``NAME-1`` and so on, from the first number that no node has."""
-    state = _with_nodes(state)
+    state = _add_nodes_of_slices(state)
     slices: dict[Key, Raw] = {}
     objects: dict[Key, Raw] = {}
     names = dict.fromkeys(
@@ -111,7 +111,7 @@ def added(state: ClusterState, nodes: ClusterState, count: int, name: str) -> Cl
                 if spec.get("nodeName") == old:
                     pool = {
                         **map_at(spec, "pool"),
-                        "name": _renamed(text_at(spec, "pool", "name"), old, new),
+                        "name": _rename_pool(text_at(spec, "pool", "name"), old, new),
                     }
                     metadata = {"name": f"{slice_name}-{new}"}
                     slices["", metadata["name"]] = {
@@ -129,7 +129,9 @@ def added(state: ClusterState, nodes: ClusterState, count: int, name: str) -> Cl
     return state.with_objects({"Node": objects, "ResourceSlice": slices, "DeviceClass": classes})
 
 
-def unknown(pod: Raw, room: Mapping[str, Any], provided: Container[str]) -> list[str]:
+def list_unknown_resources(
+    pod: Raw, room: Mapping[str, Any], provided: Container[str]
+) -> list[str]:
     """The resources that a pod asks for of which a described node's amount is not known: it has no ``room`` at all, or
     plenty. Those that classes provide are devices."""
     asked = (name for name in pod_requests(map_at(pod, "spec")) if name not in provided)
@@ -140,22 +142,24 @@ def unknown(pod: Raw, room: Mapping[str, Any], provided: Container[str]) -> list
     )
 
 
-def unjudged(state: ClusterState, pod: Raw) -> tuple[str, ...]:
+def list_unjudged_resources(state: ClusterState, pod: Raw) -> tuple[str, ...]:
     """:func:`unknown` of the nodes that nobody has seen: they have no uid."""
     devices = classes_by_resource(state.classes)
     nodes = (
         node for node in state.objects("Node").values() if not text_at(node, "metadata", "uid")
     )
     rooms = (map_at(node, "status", "allocatable") for node in nodes)
-    return tuple(sorted({name for room in rooms for name in unknown(pod, room, devices)}))
+    return tuple(
+        sorted({name for room in rooms for name in list_unknown_resources(pod, room, devices)})
+    )
 
 
-def _renamed(pool: str, old: str, new: str) -> str:
+def _rename_pool(pool: str, old: str, new: str) -> str:
     """The name of a node's pool on another node: pools that differ stay different."""
     return pool.replace(old, new) if old in pool else f"{pool}-{new}"
 
 
-def _with_nodes(state: ClusterState) -> ClusterState:
+def _add_nodes_of_slices(state: ClusterState) -> ClusterState:
     """The cluster with the nodes that its slices name, if the input has no Node objects."""
     if state.has("Node"):
         return state
@@ -164,9 +168,9 @@ def _with_nodes(state: ClusterState) -> ClusterState:
     )
 
 
-def only_node(state: ClusterState, name: str) -> ClusterState:
+def keep_node(state: ClusterState, name: str) -> ClusterState:
     """The cluster with one node alone. Raises InputError for an unknown node."""
-    state = _with_nodes(state)
+    state = _add_nodes_of_slices(state)
     nodes = state.objects("Node")
     if ("", name) not in nodes:
         near = nearest(name, {key[1] for key in nodes})

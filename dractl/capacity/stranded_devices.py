@@ -13,7 +13,7 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import NodeVerdict
 
 
-class Stranded(Struct, frozen=True):
+class StrandedDevices(Struct, frozen=True):
     """Free devices of one driver on one PCIe root of a node (None: the devices name no root)."""
 
     driver: str
@@ -23,15 +23,17 @@ class Stranded(Struct, frozen=True):
     why: str
 
 
-def stranded(fit: Fit, scheduler: Scheduler, say: Callable[[str], str]) -> tuple[Stranded, ...]:
+def find_stranded_devices(
+    fit: Fit, scheduler: Scheduler, explain_node: Callable[[str], str]
+) -> tuple[StrandedDevices, ...]:
     """Devices that pass every stage for some request of the next copy but make no copy. ``scheduler`` is that of
-    ``fit.state``; ``say`` words what stops the next copy on a node. Empty if the next copy stops before any node."""
-    if fit.stopped.stops or fit.stopped.fatal_node is not None:
+    ``fit.state``; ``explain_node`` words what stops the next copy on a node. Empty if the next copy stops before any node."""
+    if fit.next_attempt.stops or fit.next_attempt.fatal_node is not None:
         return ()
     index, groups = Devices(fit.state, scheduler.slices), scheduler.groups
     known: dict[Hashable, tuple[str, Survey]] = {}  # of a node for all that cannot be told from it
-    found: list[Stranded] = []
-    for verdict in fit.stopped.nodes:
+    found: list[StrandedDevices] = []
+    for verdict in fit.next_attempt.nodes:
         claims = [claim.claim for claim in verdict.claims if claim.claim is not None]
         if not claims or verdict.fits:
             continue
@@ -41,35 +43,41 @@ def stranded(fit: Fit, scheduler: Scheduler, say: Callable[[str], str]) -> tuple
         example, survey = known[verdict.group]
         pools = dict(zip(groups.pools(example), groups.pools(verdict.name), strict=True))
         free = {
-            _moved(device, pools): device
+            _corresponding_device(device, pools): device
             for request in survey.requests
             for device in request.candidates
         }
         roots: dict[tuple[str, str | None], list[DeviceID]] = {}
         for device in sorted(free):
-            roots.setdefault((device.driver, _root(index, device)), []).append(device)
+            roots.setdefault((device.driver, _pcie_root(index, device)), []).append(device)
         for (driver, root), devices in roots.items():
             names = tuple(str(device) for device in devices)
-            why = _why(verdict, survey, [free[device] for device in devices], say)
-            found.append(Stranded(driver, verdict.name, root, names, why))
-        for lost, short in _too_little(survey).items():
-            device = _moved(lost, pools)
+            why = _explain_stranding(
+                verdict, survey, [free[device] for device in devices], explain_node
+            )
+            found.append(StrandedDevices(driver, verdict.name, root, names, why))
+        for lost, short in _devices_short_of_capacity(survey).items():
+            device = _corresponding_device(lost, pools)
             if device not in free:
                 found.append(
-                    Stranded(
-                        device.driver, verdict.name, _root(index, device), (str(device),), short
+                    StrandedDevices(
+                        device.driver,
+                        verdict.name,
+                        _pcie_root(index, device),
+                        (str(device),),
+                        short,
                     )
                 )
     return tuple(found)
 
 
-def _moved(device: DeviceID, pools: Mapping[PoolName, PoolName]) -> DeviceID:
+def _corresponding_device(device: DeviceID, pools: Mapping[PoolName, PoolName]) -> DeviceID:
     """The device of another node that corresponds to one."""
     driver, pool = pools.get((device.driver, device.pool), (device.driver, device.pool))
     return DeviceID(driver, pool, device.device)
 
 
-def _too_little(survey: Survey) -> dict[DeviceID, str]:
+def _devices_short_of_capacity(survey: Survey) -> dict[DeviceID, str]:
     """Shared devices of whose capacity something is left, and less than a request wants."""
     return {
         loss.device: loss.message
@@ -80,7 +88,7 @@ def _too_little(survey: Survey) -> dict[DeviceID, str]:
     }
 
 
-def _root(index: Devices, device: DeviceID) -> str | None:
+def _pcie_root(index: Devices, device: DeviceID) -> str | None:
     attribute = index.attribute(device, PCIE_ROOT)
     value = None if attribute is None else attribute.value
     if isinstance(value, tuple):
@@ -88,14 +96,17 @@ def _root(index: Devices, device: DeviceID) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _why(
-    verdict: NodeVerdict, survey: Survey, devices: Sequence[DeviceID], say: Callable[[str], str]
+def _explain_stranding(
+    verdict: NodeVerdict,
+    survey: Survey,
+    devices: Sequence[DeviceID],
+    explain_node: Callable[[str], str],
 ) -> str:
     if verdict.rejection is not None:
-        return f"the node takes no further copy: {say(verdict.name)}"
+        return f"the node takes no further copy: {explain_node(verdict.name)}"
     for request in survey.requests:
         if request.ref.alternative is None and not request.enough:
-            return f"{_wants(request.wanted, request.request)}; {len(request.candidates)} free on the node"
+            return f"{_want_phrase(request.wanted, request.request)}; {len(request.candidates)} free on the node"
     for constraint in survey.constraints:
         if constraint.kind != "matchAttribute":
             continue
@@ -111,9 +122,9 @@ def _why(
                 count = len(here.get(request_name, ()))
                 want = wanted.get(request_name, 1)
                 if count < want:
-                    return f"{_wants(want, request_name)} with one {name}; {count} free with {group.value}"
-    return say(verdict.name) or "the free devices cannot be allocated together"
+                    return f"{_want_phrase(want, request_name)} with one {name}; {count} free with {group.value}"
+    return explain_node(verdict.name) or "the free devices cannot be allocated together"
 
 
-def _wants(count: int, request: str) -> str:
+def _want_phrase(count: int, request: str) -> str:
     return f"a copy wants {count} {request}"

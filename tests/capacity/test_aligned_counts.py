@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.capacity.aligned import aligned
+from dractl.capacity.aligned_counts import count_aligned_copies
 from dractl.capacity.shapes import place_closest, shape_copies
 from dractl.cli.main import main
 from tests.alignment.machines import allocated_claim, cluster
@@ -16,32 +16,32 @@ from tests.alignment.machines import allocated_claim, cluster
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dractl.capacity.aligned import Aligned
+    from dractl.capacity.aligned_counts import AlignedCounts
 
 FEATURES = Features.for_release("1.37")
 FIRST_NIC = "pci-0000-18-00-0"  # of dgx-h100, beside gpu-0
 OTHER_NICS = [f"pci-0000-{bus}-00-0" for bus in ("5e", "9a", "c0", "ce", "dc")]  # gpu-3 to gpu-7
 
 
-def counted(shape: str, *objects: dict[str, Any]) -> tuple[int, Aligned]:
+def counted(shape: str, *objects: dict[str, Any]) -> tuple[int, AlignedCounts]:
     state = cluster("dgx-h100", *objects)
     found = place_closest(shape_copies(state, FEATURES, shape, "ml"), FEATURES)
-    return found.fits, aligned(found, FEATURES)
+    return found.fits, count_aligned_copies(found, FEATURES)
 
 
 def test_first_fit_is_aligned_while_the_orders_of_gpus_and_nics_agree() -> None:
     fits, near = counted("gpu=1,nic=1@none")
-    assert (fits, near.first, near.possible, near.missed) == (8, 8, 8, False)
+    assert (fits, near.first, near.possible, near.is_choice_missed) == (8, 8, 8, False)
     assert near.constraint is None
 
 
 def test_one_nic_in_use_puts_every_pair_of_first_fit_apart() -> None:
     """gpu-0 gets the second NIC, gpu-1 the third, and so on; seven GPUs still have their own."""
     fits, near = counted("gpu=1,nic=1@none", allocated_claim("c", "n", nic=[FIRST_NIC]))
-    assert (fits, near.first, near.possible, near.missed) == (7, 0, 7, True)
+    assert (fits, near.first, near.possible, near.is_choice_missed) == (7, 0, 7, True)
     assert near.constraint is not None
     assert near.constraint.match_attribute == "resource.kubernetes.io/pcieRoot"
-    assert near.constrained == 7
+    assert near.fits_with_constraint == 7
 
 
 def test_pairs_are_on_one_socket_where_they_can_be() -> None:
@@ -49,19 +49,19 @@ def test_pairs_are_on_one_socket_where_they_can_be() -> None:
     fits, near = counted("gpu=2,nic=2@none", allocated_claim("c", "n", nic=[FIRST_NIC]))
     assert (fits, near.first, near.possible) == (3, 0, 3)
     assert near.constraint is not None
-    assert (near.constraint.parts, near.constrained) == (2, 3)
+    assert (near.constraint.parts, near.fits_with_constraint) == (2, 3)
 
 
 @pytest.mark.parametrize(("shape", "copies"), [("gpu=1,nic=1", 7), ("gpu=2,nic=2", 3)])
 def test_a_shape_without_a_constraint_takes_the_aligned_choices(shape: str, copies: int) -> None:
     """The same nodes as above: what first fit misses, the claim with the closest alignment gets."""
     fits, near = counted(shape, allocated_claim("c", "n", nic=[FIRST_NIC]))
-    assert (fits, near.first, near.missed) == (copies, copies, False)
+    assert (fits, near.first, near.is_choice_missed) == (copies, copies, False)
 
 
 def test_copies_of_one_kind_and_of_one_device() -> None:
     fits, near = counted("gpu=1")
-    assert (fits, near.first, near.missed) == (8, 8, False)
+    assert (fits, near.first, near.is_choice_missed) == (8, 8, False)
     # Three of the first socket; then one of it with two of the other.
     fits, near = counted("gpu=3@none")
     assert (fits, near.first, near.possible) == (2, 1, 2)
