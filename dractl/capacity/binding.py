@@ -11,6 +11,7 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.pre_enqueue import pre_enqueue
 from dractl.scheduler.verdict import NodeVerdict
+from dractl.views import Pod
 
 # The scheduler of a release with binding conditions writes it; what matters is that it is there.
 _ALLOCATION_TIMESTAMP = "2000-01-01T00:00:00Z"
@@ -130,10 +131,10 @@ def _reserve_claim(claim: Raw | None, user: Raw) -> dict[str, Any]:
 
 def _consumer_reference(state: ClusterState, pod: Raw, pod_claim: str) -> dict[str, Any]:
     """The consumer that a pod's claim is reserved for: its PodGroup if the group shares the claim, else the pod."""
-    shared = claims_of_group(state, pod).get(pod_claim)
+    shared = claims_of_group(state, Pod(pod)).get(pod_claim)
     if shared is None:
         return _pod_reference(pod)
-    group = shared[1]["metadata"]
+    group = shared.group.metadata
     reference = {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": group["name"]}
     return {**reference, **({"uid": group["uid"]} if "uid" in group else {})}
 

@@ -16,6 +16,7 @@ from dractl.model.nearest import nearest
 from dractl.model.shapes import Shape
 from dractl.objects import Raw
 from dractl.program import program_name
+from dractl.views import Pod
 
 BARE_NAME_KINDS = ("ResourceClaimTemplate", "ResourceClaim", "Pod")
 """Kinds of what a name without a kind may mean, in the order in which they are looked for."""
@@ -203,4 +204,4 @@ def _strip_identity(pod: Raw, namespace: str, name: str) -> dict[str, Any]:
 def shares_claims(state: ClusterState, pod: Raw) -> bool:
     """True if all copies share a claim: one that the pod names, or one of its PodGroup."""
     named = any(entry.get("resourceClaimName") for entry in maps_at(pod, "spec", "resourceClaims"))
-    return named or bool(claims_of_group(state, pod))
+    return named or bool(claims_of_group(state, Pod(pod)))

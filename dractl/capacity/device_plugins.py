@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
-from dractl.cluster.pods import ended
 from dractl.cluster.state import ClusterState, map_at, text_at
 from dractl.facts.resources import by_name, drivers_of
+from dractl.views import Pod
 from dractl.views.amounts import pod_requests, quantity
 
 
@@ -22,7 +22,7 @@ def list_device_plugins(state: ClusterState) -> tuple[PluginRow, ...]:
     requested: dict[str, dict[str, int]] = {}
     for pod in state.objects("Pod").values():
         place = text_at(pod, "spec", "nodeName")
-        if place and not ended(pod):
+        if place and not Pod(pod).has_ended:
             of_node = requested.setdefault(place, {})
             for resource, amount in pod_requests(map_at(pod, "spec")).items():
                 if "/" in resource:

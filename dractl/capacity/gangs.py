@@ -12,12 +12,12 @@ from msgspec import Struct
 from dractl.allocation import Features
 from dractl.capacity.replicas import Placement, place_first
 from dractl.cluster.podgroups import GangGroup
-from dractl.cluster.pods import scheduler_name
 from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.pre_enqueue import pre_enqueue
 from dractl.scheduler.verdict import Attempt
+from dractl.views import Pod
 
 
 class GroupMissing(Struct, frozen=True):
@@ -186,11 +186,11 @@ def gang_remarks(group: GangGroup) -> Iterator[str]:
 
 def _inequality_message(group: Raw, pods: Sequence[Raw]) -> str:
     """What the scheduler says of pods that may not be in one group; empty if they may (validatePodGroup)."""
-    first = scheduler_name(pods[0]) if pods else ""
+    first = Pod(pods[0]).scheduler_name if pods else ""
     never = text_at(pods[0], "spec", "preemptionPolicy") or _DEFAULT_PREEMPTION if pods else ""
     wanted = _int_or_zero(at(group, "spec", "priority"))
     for pod in pods:
-        scheduler = scheduler_name(pod)
+        scheduler = Pod(pod).scheduler_name
         if scheduler != first:
             return (
                 "all pods in a single pod group should have the same .spec.schedulerName set, "

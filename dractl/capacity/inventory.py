@@ -20,8 +20,8 @@ from dractl.capacity.summaries import (
     sum_counters,
 )
 from dractl.cel import environment
-from dractl.cluster.devices import Devices, Holder, allocated_device_id, ready_devices
-from dractl.cluster.state import ClusterState, list_at, map_at, maps_at, text_at
+from dractl.cluster.devices import Devices, Holder, ready_devices
+from dractl.cluster.state import ClusterState, list_at, maps_at
 from dractl.model import Device, DeviceClass, Quantity, ResourceClaim, ResourceSlice, Target
 from dractl.scheduler.cache import scheduler_slices
 from dractl.scheduler.holdings import collect_held_devices
@@ -186,29 +186,25 @@ def _state_without_slice(device: DeviceID, moved: frozenset[DeviceID]) -> State:
 def _requests_by_claim(state: ClusterState) -> dict[tuple[DeviceID, str], str]:
     """For which request a claim (``namespace/name``) has a device."""
     return {
-        (allocated_device_id(result), "/".join(key)): text_at(result, "request")
-        for key, claim in state.objects("ResourceClaim").items()
-        for result in maps_at(claim, "status", "allocation", "devices", "results")
+        (device.id, "/".join(key)): device.request
+        for key, claim in state.claims.items()
+        for device in claim.allocated_devices
     }
 
 
 def _nodes_of_allocations(state: ClusterState) -> dict[DeviceID, str]:
     """The node to which an allocation binds each device; without those that may be used on several."""
     found: dict[DeviceID, str] = {}
-    for claim in state.objects("ResourceClaim").values():
-        allocation = map_at(claim, "status", "allocation")
+    for claim in state.claims.values():
         names = [
             str(value)
-            for term in maps_at(allocation, "nodeSelector", "nodeSelectorTerms")
+            for term in maps_at(claim.allocation, "nodeSelector", "nodeSelectorTerms")
             for field in maps_at(term, "matchFields")
             if field.get("key") == "metadata.name"
             for value in list_at(field, "values")
         ]
         if len(names) == 1:
-            found |= {
-                allocated_device_id(result): names[0]
-                for result in maps_at(allocation, "devices", "results")
-            }
+            found |= {device.id: names[0] for device in claim.allocated_devices}
     return found
 
 

@@ -7,7 +7,6 @@ from collections.abc import Hashable, Mapping
 from msgspec import Struct
 
 from dractl.capacity.copies import shares_claims
-from dractl.cluster.pods import ended
 from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
 from dractl.model import Quantity
 from dractl.objects import Raw
@@ -15,6 +14,7 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.node_filters import NodeFilters
 from dractl.scheduler.snapshot import NodeInfo, Snapshot
 from dractl.scheduler.verdict import Attempt, NodeVerdict
+from dractl.views import Pod
 from dractl.views.amounts import scheduler_units
 
 
@@ -48,7 +48,7 @@ class Islands(Struct, frozen=True):
         pods: dict[str, dict[Key, Raw]] = {}
         for key, value in scheduler.state.objects("Pod").items():
             node = text_at(value, "spec", "nodeName")
-            if node and not ended(value):
+            if node and not Pod(value).has_ended:
                 pods.setdefault(node, {})[key] = value
         claims: dict[tuple[str, str], dict[Key, Raw]] = {}
         for key, value in scheduler.state.objects("ResourceClaim").items():

@@ -8,13 +8,13 @@ from msgspec import Struct
 
 from dractl.capacity.device_plugins import PluginRow
 from dractl.capacity.inventory import Inventory, PoolRow
-from dractl.cluster.kubelet import unhealthy
 from dractl.cluster.podgroups import group_reference
-from dractl.cluster.pods import consumers, ended, reserved_for
+from dractl.cluster.pods import describe_consumers, pods_using_claim
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import ClusterState, Key, list_at, maps_at, text_at
 from dractl.facts.resources import drivers_of
 from dractl.objects import Raw, slice_of
+from dractl.views import Claim, Pod
 
 
 class Problem(Struct, frozen=True):
@@ -52,7 +52,7 @@ def _check_claims(state: ClusterState) -> Iterator[Problem]:
             yield _stuck_deletion(key, claim, devices)
         elif not state.rights.can_read("Pod", key[0]):
             continue  # whether a pod uses it, or has ended, is not known
-        elif not users and not consumers(state, key):
+        elif not users and not pods_using_claim(state, key):
             yield Problem(
                 "claim-unused",
                 f"claim {name} holds {devices}, and no pod uses it",
@@ -70,7 +70,7 @@ def _delete_command(key: Key) -> str:
 
 def _stuck_deletion(key: Key, claim: Raw, devices: str) -> Problem:
     name = "/".join(key)
-    users = reserved_for(claim)
+    users = describe_consumers(Claim(claim))
     finalizers = [str(f) for f in list_at(claim, "metadata", "finalizers")]
     waits = users or (f"finalizer {', '.join(finalizers)}" if finalizers else "nobody")
     step = NextStep(
@@ -92,7 +92,7 @@ def _check_ended_pods(
     if not pods or len(pods) < len(users) or not state.has("Pod"):
         return
     found = {name: state.get("Pod", (key[0], name)) for name in pods}
-    if any(pod is not None and not ended(pod) for pod in found.values()):
+    if any(pod is not None and not Pod(pod).has_ended for pod in found.values()):
         return
     name = "/".join(key)
     finished = [pod for pod, value in found.items() if value is not None]
@@ -120,9 +120,9 @@ def _check_ended_groups(
     if not groups or len(groups) < len(users) or not state.has("Pod"):
         return
     alive = {
-        group_reference(pod)
+        group_reference(Pod(pod))
         for other, pod in state.objects("Pod").items()
-        if other[0] == key[0] and not ended(pod)
+        if other[0] == key[0] and not Pod(pod).has_ended
     }
     if any((group,) in alive for group in groups):
         return
@@ -145,14 +145,14 @@ def _check_ended_groups(
 def _check_health(state: ClusterState) -> Iterator[Problem]:
     """The devices that kubelet reports as unhealthy in the status of the pods that have them (KEP-4680)."""
     for key, pod in sorted(state.objects("Pod").items()):
-        for health in () if ended(pod) else dict.fromkeys(unhealthy(pod)):
+        for health in () if Pod(pod).has_ended else dict.fromkeys(Pod(pod).unhealthy_devices):
             claim = _find_pod_claim(state, pod, health.claim)
             results = maps_at(claim, "status", "allocation", "devices", "results")
             names = {
                 f"{r.get('driver')}/{r.get('pool')}/{r.get('device')}": str(r.get("device"))
                 for r in results
             }
-            one = health.of(list(names.values()))
+            one = health.match_device(list(names.values()))
             device = next((full for full, name in names.items() if name == one), health.device)
             why = f": {health.message}" if health.message else ""
             yield Problem(

@@ -11,7 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from dractl.cluster.state import CLUSTER_SCOPED, ClusterState, Key, map_at, maps_at, owning_pods
+from dractl.cluster.state import CLUSTER_SCOPED, ClusterState, Key, map_at, maps_at
+from dractl.views import Claim
 
 
 class Patch(Struct, frozen=True):
@@ -155,7 +156,7 @@ def _release_claims(state: ClusterState, pod: Key, claims: Iterable[Key]) -> Clu
         claim = state.get("ResourceClaim", key)
         if claim is None or key[0] != namespace:
             continue
-        if name in owning_pods(claim):
+        if name in Claim(claim).owner_pods:
             state = state.replace("ResourceClaim", key, None)
             continue
         consumers = maps_at(claim, "status", "reservedFor")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from dractl.cluster.kubelet import last_of
+from dractl.cluster.events import last_event_of_pod
 from dractl.cluster.state import API_GROUPS, ClusterState
 from dractl.cluster.workloads import WORKLOAD_KINDS, pods_of_workload, topmost
 from dractl.errors import InputError, UsageError
@@ -76,9 +76,9 @@ def missing_object_error(
             f"no {noun} {name}{scope} can be seen: {resources} may not be read",
             hint=f"an administrator can allow it: {state.rights.grant_commands(*kinds)}",
         )
-    last = last_of(state, (namespace, name)) if namespace and "Pod" in kinds else None
+    last = last_event_of_pod(state, (namespace, name)) if namespace and "Pod" in kinds else None
     departure = (
-        f"; it is gone, and its events say {last.reason}: {last.message} ({last.when})"
+        f"; it is gone, and its events say {last.reason}: {last.message} ({last.last_seen})"
         if last is not None
         else ""
     )

@@ -16,12 +16,12 @@ from dractl.cluster import kubectl
 from dractl.cluster.kinds import KINDS_BY_WORD
 from dractl.cluster.kubectl import KubectlResult, Login
 from dractl.cluster.podgroups import group_resource
-from dractl.cluster.pods import DEFAULT_SCHEDULER, is_pending, scheduler_name
 from dractl.cluster.rights import Rights, Unread
 from dractl.cluster.schedulers import config_maps, group_name, identify
 from dractl.cluster.shell import is_safe_name
 from dractl.cluster.state import ClusterState, Key, add_object, at, maps_at, text_at
 from dractl.errors import InputError
+from dractl.views import DEFAULT_SCHEDULER, Pod
 
 __all__ = ["Live", "Login", "read"]
 
@@ -219,7 +219,7 @@ def read(
         named |= {word.lower(): text_at(item, "kind") for item in found[:1]}
     reading.read_owners(scope, progress)
     for resource in dict.fromkeys(
-        filter(None, map(group_resource, reading.kinds.get("Pod", {}).values()))
+        filter(None, map(group_resource, map(Pod, reading.kinds.get("Pod", {}).values())))
     ):
         reading.read_optional(
             resource, scope, "Workload" if resource.startswith("workloads") else "PodGroup"
@@ -365,7 +365,7 @@ class _Reading(Struct, frozen=True):
         return [
             (namespace, name)
             for (namespace, name), pod in self.kinds.get("Pod", {}).items()
-            if is_pending(pod)
+            if Pod(pod).is_pending
             and any(
                 (namespace, claim) not in claims
                 or at(claims[namespace, claim], "metadata", "deletionTimestamp")
@@ -457,14 +457,14 @@ class _Reading(Struct, frozen=True):
     def read_schedulers(self, scope: str | None) -> None:
         """Read the groups that pending pods of other schedulers name, and the configuration of
         second kube-schedulers where a pod names a scheduler that nobody knows."""
-        pods = [pod for pod in self.kinds.get("Pod", {}).values() if is_pending(pod)]
+        pods = [pod for pod in self.kinds.get("Pod", {}).values() if Pod(pod).is_pending]
         state = ClusterState(self.kinds)
-        names = {scheduler_name(pod) for pod in pods} - {DEFAULT_SCHEDULER}
+        names = {Pod(pod).scheduler_name for pod in pods} - {DEFAULT_SCHEDULER}
         schedulers = {name: identify(state, name).facts for name in names}
         groups = {
             facts.group.resource
             for pod in pods
-            if (facts := schedulers.get(scheduler_name(pod))) is not None
+            if (facts := schedulers.get(Pod(pod).scheduler_name)) is not None
             and facts.group is not None
             and group_name(pod, facts)
         }

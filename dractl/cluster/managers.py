@@ -1,8 +1,9 @@
-"""Who writes an object: a change of it by hand is undone, or lost with the next release.
+"""Tools that own an object and would overwrite a manual change, and people who own one.
 
-Argo CD marks by ``argocd.argoproj.io/tracking-id`` or its instance label, Flux by labels of its kustomize and helm
-controllers, Helm by ``app.kubernetes.io/managed-by`` and the annotation of the release; a HorizontalPodAutoscaler (KEDA
-makes one, too) writes the replicas of its target. Of what nobody manages, labels and annotations often say whose it is.
+Argo CD marks objects by ``argocd.argoproj.io/tracking-id`` or its instance label, Flux by labels of
+its kustomize and helm controllers, Helm by ``app.kubernetes.io/managed-by`` and the annotation of
+the release; a HorizontalPodAutoscaler (KEDA makes one, too) writes the replicas of its target. If no
+tool owns an object, labels and annotations often name a person.
 """
 
 from collections.abc import Iterable
@@ -10,15 +11,15 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from dractl.cluster.changes import Change, Patch, parse_target
-from dractl.cluster.state import ClusterState, Key, at, map_at, maps_at, text_at
-from dractl.cluster.workloads import controller_of
+from dractl.cluster.state import ClusterState, Key
+from dractl.model.paths import at, map_at, maps_at, text_at
 from dractl.objects import Raw
+from dractl.views import View
 
 _FLUX_CONTROLLERS = (
     ("kustomize.toolkit.fluxcd.io/", "Flux Kustomization", "in git"),
     ("helm.toolkit.fluxcd.io/", "Flux HelmRelease", "in its values"),
 )
-# Last parts of the keys with which people and tools (JupyterHub, CI systems) say whose a pod is, and how long it stays.
 _OWNER_KEYS = (
     "owner",
     "username",
@@ -31,17 +32,22 @@ _OWNER_KEYS = (
     "team",
     "managed-by",
 )
+"""The last parts of keys with which people and tools (JupyterHub, CI systems) name an owner."""
 _PURPOSE_KEYS = ("keep", "keep-until", "purpose", "note", "description", "reason", "ticket")
-_TOLD, _LONG = 2, 60  # such keys, characters of a value
+"""The last parts of keys that say how long an object stays, and what for."""
+MAX_OWNERSHIP_NOTES = 2
+MAX_NOTE_CHARS = 60
 _SYSTEM_CLIENTS = ("kubelet", "kube-scheduler", "kube-controller-manager")
 
 
 class Manager(Struct, frozen=True):
-    """Who manages an object, and where a change of it belongs; ``reverts``: a change by hand is undone at once."""
+    """A tool that owns an object."""
 
     name: str
     change_location: str
+    """Where a change belongs, such as ``in git``."""
     reverts: bool = True
+    """True if the tool undoes a manual change at once."""
 
     @property
     def advice(self) -> str:
@@ -53,28 +59,22 @@ class Manager(Struct, frozen=True):
 
 
 def find_manager(state: ClusterState, changes: Iterable[Change]) -> Manager | None:
-    """The manager of the first object that changes patch and somebody manages; None if nobody does."""
+    """Return the manager of the first patched object that has one; None if none has."""
     for change in changes:
         if not isinstance(change, Patch):
             continue
         kind, key = parse_target(change.target)
-        changes_replicas = any(str(o["path"]) == "/spec/replicas" for o in change.operations)
-        manager = (find_autoscaler(state, kind, key) if changes_replicas else None) or manager_of(
-            state.get(kind, key)
-        )
-        if manager is not None and not all(
-            str(o["path"]).startswith("/metadata/") for o in change.operations
-        ):
+        paths = [str(operation["path"]) for operation in change.operations]
+        autoscaler = find_autoscaler(state, kind, key) if "/spec/replicas" in paths else None
+        manager = autoscaler or manager_of(state.get(kind, key))
+        if manager is not None and not all(path.startswith("/metadata/") for path in paths):
             return manager
     return None
 
 
 def manager_of(value: Raw | None) -> Manager | None:
-    """The tool that applies an object; None if nobody does."""
-    labels, annotations = (
-        map_at(value, "metadata", "labels"),
-        map_at(value, "metadata", "annotations"),
-    )
+    """Return the tool that applies an object; None if none does."""
+    labels, annotations = View(value).labels, View(value).annotations
     tracked_application = str(annotations.get("argocd.argoproj.io/tracking-id") or "").partition(
         ":"
     )[0]
@@ -96,46 +96,50 @@ def manager_of(value: Raw | None) -> Manager | None:
 
 
 def find_autoscaler(state: ClusterState, kind: str, key: Key) -> Manager | None:
-    """The HorizontalPodAutoscaler that writes the replicas of a workload; None if none does."""
+    """Return the HorizontalPodAutoscaler that writes the replicas of a workload; None if none
+    does.
+    """
     for autoscaler_key, value in state.objects("HorizontalPodAutoscaler").items():
         target = map_at(value, "spec", "scaleTargetRef")
         if autoscaler_key[0] == key[0] and (text_at(target, "kind"), text_at(target, "name")) == (
             kind,
             key[1],
         ):
-            least, most = at(value, "spec", "minReplicas") or 1, at(value, "spec", "maxReplicas")
-            name = f"HorizontalPodAutoscaler {'/'.join(autoscaler_key)} (minReplicas {least}, maxReplicas {most})"
-            scaled_object = controller_of(
-                value
-            )  # kedacore/keda controllers/keda/hpa.go newHPAForScaledObject
-            if scaled_object is not None and text_at(scaled_object, "kind") == "ScaledObject":
-                name = f"KEDA ScaledObject {autoscaler_key[0]}/{text_at(scaled_object, 'name')} (of {name})"
+            minimum = at(value, "spec", "minReplicas") or 1
+            maximum = at(value, "spec", "maxReplicas")
+            name = (
+                f"HorizontalPodAutoscaler {'/'.join(autoscaler_key)} "
+                f"(minReplicas {minimum}, maxReplicas {maximum})"
+            )
+            # kedacore/keda controllers/keda/hpa.go newHPAForScaledObject
+            owner = View(value).controller
+            if owner is not None and owner.kind == "ScaledObject":
+                name = f"KEDA ScaledObject {autoscaler_key[0]}/{owner.name} (of {name})"
                 return Manager(name, "in minReplicaCount and maxReplicaCount")
             return Manager(name, "in minReplicas and maxReplicas")
     return None
 
 
 def describe_ownership(value: Raw | None) -> str:
-    """What an object says of whose it is, for one that no controller makes: its labels and annotations, an owner that
-    does not control it, else the first client that wrote it. Empty where nothing does."""
+    """Return what an object that no controller makes says about its owner, "" if nothing.
+
+    Its labels and annotations say it, an owner that does not control it, or else the first client
+    that wrote it.
+    """
+    view = View(value)
     notes: dict[str, str] = {}
-    for words in (_OWNER_KEYS, _PURPOSE_KEYS):
-        for noun, field in (("annotation", "annotations"), ("label", "labels")):
-            for key, text in map_at(value, "metadata", field).items():
-                if (
-                    key.rpartition("/")[2].lower() in words
-                    and isinstance(text, str)
-                    and text.strip()
-                ):
-                    notes.setdefault(key, f"{noun} {key}: {' '.join(text.split())[:_LONG]}")
-    parts = list(notes.values())[:_TOLD]
-    parts += [
-        f"owner {text_at(o, 'kind')} {text_at(o, 'name')}"
-        for o in maps_at(value, "metadata", "ownerReferences")
-    ]
+    for names in (_OWNER_KEYS, _PURPOSE_KEYS):
+        for noun, texts in (("annotation", view.annotations), ("label", view.labels)):
+            for key, text in texts.items():
+                is_note = key.rpartition("/")[2].lower() in names
+                if is_note and isinstance(text, str) and text.strip():
+                    line = " ".join(text.split())[:MAX_NOTE_CHARS]
+                    notes.setdefault(key, f"{noun} {key}: {line}")
+    parts = list(notes.values())[:MAX_OWNERSHIP_NOTES]
+    parts += [f"owner {owner.kind} {owner.name}" for owner in view.owners]
     clients = [
         (text_at(entry, "time"), text_at(entry, "manager"))
-        for entry in maps_at(value, "metadata", "managedFields")
+        for entry in maps_at(view.metadata, "managedFields")
         if not text_at(entry, "subresource") and text_at(entry, "manager") not in _SYSTEM_CLIENTS
     ]
     return ", ".join(parts) or (f"written by {min(clients)[1]}" if clients else "")

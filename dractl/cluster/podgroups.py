@@ -1,65 +1,76 @@
-"""Pods that are scheduled together: PodGroups and Workloads of Kubernetes, and PodGroups of scheduler-plugins.
+"""Pods that are scheduled together: PodGroups and Workloads of Kubernetes, and PodGroups of
+scheduler-plugins.
 
-kubernetes staging/src/k8s.io/api/scheduling (v1alpha1 of 1.35, v1alpha2 of 1.36, v1alpha3 and v1beta1 of 1.37; gate
-GenericWorkload) and pkg/scheduler/framework/plugins/gangscheduling; kubernetes-sigs/scheduler-plugins
-apis/scheduling/v1alpha1/types.go.
+kubernetes staging/src/k8s.io/api/scheduling (v1alpha1 of 1.35, v1alpha2 of 1.36, v1alpha3 and
+v1beta1 of 1.37; gate GenericWorkload) and pkg/scheduler/framework/plugins/gangscheduling;
+kubernetes-sigs/scheduler-plugins apis/scheduling/v1alpha1/types.go.
 """
+
+from typing import Final
 
 from msgspec import Struct
 
-from dractl.cluster.pods import ended
-from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key, at, map_at, maps_at, text_at
+from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key
+from dractl.model.paths import at, map_at, maps_at, text_at
 from dractl.objects import Raw
+from dractl.views import ClaimReference, Pod, PodGroup
 
-# scheduler-plugins' label, and what it was before v0.22.
+GroupReference = tuple[str, ...]
+"""The group that a pod names: ``(PodGroup,)`` or, in 1.35, ``(Workload, pod group, replica)``."""
+NO_GROUP: Final[GroupReference] = ()
 _LABELS = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
+"""The label of scheduler-plugins, and its name before v0.22."""
 
 
-def group_reference(pod: Raw) -> tuple[str, ...]:
-    """What a pod says of its group: ``(PodGroup)``; in 1.35 ``(Workload, pod group, replica)``; empty without one."""
-    name = text_at(pod, "spec", "schedulingGroup", "podGroupName")
-    if name:
-        return (name,)
-    reference = map_at(pod, "spec", "workloadRef")
+def group_reference(pod: Pod) -> GroupReference:
+    """Return the group that a pod names, empty if it names none."""
+    if pod.pod_group_name:
+        return (pod.pod_group_name,)
+    reference = map_at(pod.spec, "workloadRef")
     if reference:
         return tuple(text_at(reference, key) for key in ("name", "podGroup", "podGroupReplicaKey"))
-    labels = map_at(pod, "metadata", "labels")
-    return next(((str(labels[key]),) for key in _LABELS if labels.get(key)), ())
+    names = (pod.labels.get(label) for label in _LABELS)
+    return next(((str(name),) for name in names if name), NO_GROUP)
 
 
-def group_resource(pod: Raw) -> str:
-    """The resource that has the object of a pod's group; empty without one."""
-    group = group_reference(pod)
-    if len(group) > 1:
+def group_resource(pod: Pod) -> str:
+    """Return the resource that has the object of a pod's group, "" if it is in no group."""
+    reference = group_reference(pod)
+    if len(reference) > 1:
         return "workloads.scheduling.k8s.io"
-    if text_at(pod, "spec", "schedulingGroup", "podGroupName"):
+    if pod.pod_group_name:
         return "podgroups.scheduling.k8s.io"
-    return "podgroups.scheduling.x-k8s.io" if group else ""
+    return "podgroups.scheduling.x-k8s.io" if reference else ""
 
 
-def group_object(pod: Raw) -> tuple[str, Key] | None:
-    """Kind and key of the object that kube-scheduler reads for a pod's group; None for a pod without a group, and for
-    groups of other schedulers."""
-    group = group_reference(pod)
-    if not group or not (
-        map_at(pod, "spec", "schedulingGroup") or map_at(pod, "spec", "workloadRef")
+def group_object(pod: Pod) -> tuple[str, Key] | None:
+    """Return kind and key of the object that kube-scheduler reads for a pod's group.
+
+    None for a pod without a group, and for groups of other schedulers.
+    """
+    reference = group_reference(pod)
+    if not reference or not (
+        map_at(pod.spec, "schedulingGroup") or map_at(pod.spec, "workloadRef")
     ):
         return None
-    kind = "Workload" if len(group) > 1 else "PodGroup"
-    return kind, (text_at(pod, "metadata", "namespace") or DEFAULT_NAMESPACE, group[0])
+    kind = "Workload" if len(reference) > 1 else "PodGroup"
+    return kind, (pod.namespace or DEFAULT_NAMESPACE, reference[0])
 
 
 class GangGroup(Struct, frozen=True):
-    """The group that kube-scheduler places a pod with: kind and key of its object, and the object, None where the input
-    lacks it. ``own`` is what the pod says of it, ``min_count`` how many pods start together (None: it is no gang),
-    ``topology`` the node label of which its pods must have one value (empty: none)."""
+    """The group that kube-scheduler places a pod with."""
 
     kind: str
+    """PodGroup or, in 1.35, Workload."""
     key: Key
     value: Raw | None
-    own: tuple[str, ...]
+    """Its object; None if the input lacks it."""
+    reference: GroupReference
+    """The group as its pods name it."""
     min_count: int | None
+    """The pods that start together or not at all; None if the group is no gang."""
     topology: str
+    """The node label of which all pods of the group must have one value, "" if none."""
 
     @property
     def name(self) -> str:
@@ -68,79 +79,89 @@ class GangGroup(Struct, frozen=True):
 
     @property
     def parent(self) -> str:
-        """The CompositePodGroup that it is part of; empty without one."""
-        return text_at(self.value, "spec", "parentCompositePodGroupName")
+        """The CompositePodGroup that the group is part of, "" if none."""
+        return PodGroup(self.value).composite_group_name
 
     def members(self, state: ClusterState) -> list[Raw]:
-        """Its pods that have not ended, the oldest first; each with its namespace."""
+        """Return its pods that have not ended, the oldest first, each with its namespace."""
         namespace = self.key[0]
-        found = [
-            (text_at(other, "metadata", "creationTimestamp"), key, other)
-            for key, other in state.objects("Pod").items()
-            if key[0] == namespace and group_reference(other) == self.own and not ended(other)
+        members = [
+            pod
+            for key, pod in state.pods.items()
+            if key[0] == namespace and group_reference(pod) == self.reference and not pod.has_ended
         ]
         return [
-            {**other, "metadata": {**map_at(other, "metadata"), "namespace": namespace}}
-            for _, _, other in sorted(found, key=lambda item: item[:2])
+            {**pod.raw, "metadata": {**pod.metadata, "namespace": namespace}}
+            for pod in sorted(members, key=lambda pod: (pod.creation_timestamp, pod.key))
         ]
 
 
-def find_pod_group(state: ClusterState, pod: Raw) -> GangGroup | None:
-    """The group that kube-scheduler places a pod with; None as :func:`object_of` says."""
-    found = group_object(pod)
-    if found is None:
+def find_pod_group(state: ClusterState, pod: Pod) -> GangGroup | None:
+    """Return the group that kube-scheduler places a pod with; None as for :func:`group_object`."""
+    target = group_object(pod)
+    if target is None:
         return None
-    (kind, key), own, value = found, group_reference(pod), state.get(*found)
-    topology = next(iter(maps_at(value, "spec", "schedulingConstraints", "topology")), {})
-    return GangGroup(kind, key, value, own, min_count(state, key[0], own), text_at(topology, "key"))
+    (kind, key), reference, value = target, group_reference(pod), state.get(*target)
+    count = min_count(state, key[0], reference)
+    return GangGroup(kind, key, value, reference, count, PodGroup(value).topology_key)
 
 
-def claims_of_group(state: ClusterState, pod: Raw) -> dict[str, tuple[str, Raw]]:
-    """By the pod's name for a claim that all pods of its PodGroup share in place of one each, the name of the claim and
-    the PodGroup. An entry of ``spec.resourceClaims`` is the group's if name and template are the same (gate
-    DRAWorkloadResourceClaims; dynamic-resource-allocation/resourceclaim BindTo)."""
-    found = group_object(pod)
-    group = state.get(*found) if found is not None else None
-    if group is None:
-        return {}
-    own = ("name", "resourceClaimName", "resourceClaimTemplateName")
-    entries = [
-        tuple(entry.get(key) for key in own) for entry in maps_at(pod, "spec", "resourceClaims")
-    ]
-    statuses = maps_at(group, "status", "resourceClaimStatuses")
-    made = {text_at(status, "name"): text_at(status, "resourceClaimName") for status in statuses}
-    shared: dict[str, tuple[str, Raw]] = {}
-    for claim in maps_at(group, "spec", "resourceClaims"):
-        if tuple(claim.get(key) for key in own) in entries:
-            name = text_at(claim, "name")
-            named = text_at(claim, "resourceClaimName") or made.get(name)
-            shared.setdefault(
-                name, (named or f"{text_at(group, 'metadata', 'name')}-{name}", group)
-            )
-    return shared
+class GroupClaim(Struct, frozen=True):
+    """A claim that all pods of a PodGroup share, in place of one each."""
+
+    name: str
+    """The name of the ResourceClaim."""
+    group: PodGroup
 
 
-def is_member(state: ClusterState, pod: Raw, kind: str, name: str) -> bool:
-    """True if a pod is of the PodGroup or Workload ``name`` of its namespace."""
-    group = group_reference(pod)
-    if not group or kind not in ("PodGroup", "Workload"):
+def claims_of_group(state: ClusterState, pod: Pod) -> dict[str, GroupClaim]:
+    """Return the claims that a pod shares with its PodGroup, by the pod's name for each.
+
+    An entry of ``spec.resourceClaims`` is the group's if name and template are the same (gate
+    DRAWorkloadResourceClaims; dynamic-resource-allocation/resourceclaim BindTo).
+    """
+    target = group_object(pod)
+    group = PodGroup(None if target is None else state.get(*target))
+    pod_entries = _claim_entries(pod.raw)
+    claims: dict[str, GroupClaim] = {}
+    for entry, reference in zip(_claim_entries(group.raw), group.claim_references, strict=True):
+        if entry in pod_entries:
+            claims.setdefault(reference.name, GroupClaim(_claim_name(group, reference), group))
+    return claims
+
+
+def _claim_entries(value: Raw) -> list[tuple[object, ...]]:
+    """Return the fields by which two entries of ``spec.resourceClaims`` are the same."""
+    fields = ("name", "resourceClaimName", "resourceClaimTemplateName")
+    entries = maps_at(value, "spec", "resourceClaims")
+    return [tuple(entry.get(field) for field in fields) for entry in entries]
+
+
+def _claim_name(group: PodGroup, reference: ClaimReference) -> str:
+    created = group.claim_statuses.get(reference.name)
+    return reference.claim_name or created or f"{group.name}-{reference.name}"
+
+
+def is_member(state: ClusterState, pod: Pod, kind: str, name: str) -> bool:
+    """Return True if a pod is of the PodGroup or Workload ``name`` of its namespace."""
+    reference = group_reference(pod)
+    if not reference or kind not in ("PodGroup", "Workload"):
         return False
-    if len(group) > 1:
-        return kind == "Workload" and group[0] == name
+    if len(reference) > 1:
+        return kind == "Workload" and reference[0] == name
     if kind == "PodGroup":
-        return group[0] == name
-    spec = at(state.get("PodGroup", (text_at(pod, "metadata", "namespace"), group[0])), "spec")
-    of_1_36 = text_at(spec, "podGroupTemplateRef", "workload", "workloadName")
-    return name in (text_at(spec, "workloadRef", "workloadName"), of_1_36)
+        return reference[0] == name
+    return name in state.pod_group((pod.namespace, reference[0])).workload_names
 
 
-def min_count(state: ClusterState, namespace: str, group: tuple[str, ...]) -> int | None:
-    """Pods of a gang that start together or not at all; None if the group is no gang, or not in the input."""
-    if len(group) > 1:
-        groups = maps_at(state.get("Workload", (namespace, group[0])), "spec", "podGroups")
-        policy = next((map_at(one, "policy") for one in groups if one.get("name") == group[1]), {})
-        found = at(policy, "gang", "minCount")
-    else:
-        spec = map_at(state.get("PodGroup", (namespace, group[0])), "spec") if group else {}
-        found = at(spec, "schedulingPolicy", "gang", "minCount") or spec.get("minMember")
-    return found if isinstance(found, int) and found > 0 else None
+def min_count(state: ClusterState, namespace: str, reference: GroupReference) -> int | None:
+    """Return the pods of a gang that start together or not at all.
+
+    None if the group is no gang, or not in the input.
+    """
+    if len(reference) <= 1:
+        return state.pod_group((namespace, reference[0])).min_count if reference else None
+    groups = maps_at(state.get("Workload", (namespace, reference[0])), "spec", "podGroups")
+    group = next((group for group in groups if group.get("name") == reference[1]), None)
+    count = at(group, "policy", "gang", "minCount")
+    return count if isinstance(count, int) and count > 0 else None

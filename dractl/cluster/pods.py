@@ -1,129 +1,67 @@
-"""The state of a pod object: whether it has ended or still waits, and the claims that it refers to."""
+"""Pods of a cluster: those that are new, those that use a claim, those that do nothing."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
-from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
-from dractl.objects import Raw
+from dractl.cluster.state import ClusterState, Key
+from dractl.views import Claim, Pod, parse_timestamp
 
-_NEW = 10.0  # seconds
-ENDED = ("Succeeded", "Failed")
-DEFAULT_SCHEDULER = "default-scheduler"  # k8s.io/api core/v1 DefaultSchedulerName
-
-
-def ended(pod: Raw) -> bool:
-    return text_at(pod, "status", "phase") in ENDED
-
-
-def is_pending(pod: Raw) -> bool:
-    """True if a pod still waits for a node."""
-    return not text_at(pod, "spec", "nodeName") and text_at(pod, "status", "phase") not in ENDED
-
-
-# Why a container waits and will not run soon (kubernetes pkg/kubelet/images/types.go, pkg/kubelet/container).
-_STUCK = (
-    *(
-        "CrashLoopBackOff",
-        "ImagePullBackOff",
-        "ErrImagePull",
-        "InvalidImageName",
-        "ErrImageNeverPull",
-    ),
-    *("CreateContainerConfigError", "CreateContainerError", "RunContainerError"),
+NEW_POD_SECONDS = 10.0
+"""The age up to which controllers and the scheduler may not have looked at a pod yet."""
+MAX_NAMED_PODS = 3
+_CONSUMER_KINDS = {"podgroups": "PodGroup"}
+_STUCK_REASONS = (
+    "CrashLoopBackOff",
+    "ImagePullBackOff",
+    "ErrImagePull",
+    "InvalidImageName",
+    "ErrImageNeverPull",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "RunContainerError",
 )
+"""Why a container waits and will not run soon (kubernetes pkg/kubelet/images/types.go,
+pkg/kubelet/container)."""
 
 
-def stuck(pod: Raw | None) -> str:
-    """``is in CrashLoopBackOff (57 restarts)``: why a pod on a node does nothing there; empty for others."""
-    for kind in ("initContainerStatuses", "containerStatuses"):
-        for status in maps_at(pod, "status", kind):
-            reason = text_at(status, "state", "waiting", "reason")
-            if reason in _STUCK:
-                restarts = status.get("restartCount")
-                return f"is in {reason}" + (f" ({restarts} restarts)" if restarts else "")
+def is_new(state: ClusterState, pod: Pod) -> bool:
+    """Return True if a pod was created moments before the cluster was read."""
+    created = parse_timestamp(pod.creation_timestamp)
+    if state.read_at is None or created is None:
+        return False
+    return state.read_at - created < NEW_POD_SECONDS
+
+
+def describe_stuck_container(pod: Pod) -> str:
+    """Return why a pod on a node does nothing there, such as ``is in CrashLoopBackOff (57 restarts)``.
+
+    Empty if no container of it is stuck.
+    """
+    for container in pod.container_statuses:
+        if container.state == "waiting" and container.reason in _STUCK_REASONS:
+            restarts = f" ({container.restarts} restarts)" if container.restarts else ""
+            return f"is in {container.reason}{restarts}"
     return ""
 
 
-def is_new(state: ClusterState, pod: Raw) -> bool:
-    """True if a pod was created moments before the cluster was read: controllers and the scheduler may be about to look
-    at it."""
-    created = text_at(pod, "metadata", "creationTimestamp")
-    if state.read_at is None or not created:
-        return False
-    try:
-        return state.read_at - datetime.fromisoformat(created).timestamp() < _NEW
-    except ValueError:
-        return False
-
-
-def scheduler_name(pod: Raw) -> str:
-    """The scheduler that a pod names, or the one that the API server fills in."""
-    return text_at(pod, "spec", "schedulerName") or DEFAULT_SCHEDULER
-
-
-def claims_named(namespace: str, pod: Raw) -> set[Key]:
-    """The claims that a pod refers to, by name or through its status."""
-    named = (
-        *(text_at(entry, "resourceClaimName") for entry in maps_at(pod, "spec", "resourceClaims")),
-        *(
-            text_at(entry, "resourceClaimName")
-            for entry in maps_at(pod, "status", "resourceClaimStatuses")
-        ),
-        text_at(pod, "status", "extendedResourceClaimStatus", "resourceClaimName"),
-    )
-    return {(namespace, name) for name in named if name}
-
-
-def consumers(state: ClusterState, claim: Key) -> Sequence[Raw]:
-    """The pods that refer to a claim, by name or through their status."""
+def pods_using_claim(state: ClusterState, claim: Key) -> Sequence[Pod]:
+    """Return the pods that refer to a claim, in their spec or through their status."""
+    namespace, name = claim
     return [
-        pod
-        for key, pod in state.objects("Pod").items()
-        if key[0] == claim[0] and claim in claims_named(key[0], pod)
+        pod for key, pod in state.pods.items() if key[0] == namespace and name in pod.claim_names
     ]
 
 
-def reserved_for(claim: Raw | None) -> str:
-    """The consumers that a claim is reserved for: ``pod a, b and 2 more``, ``PodGroup ring``; empty for none."""
-    entries = maps_at(claim, "status", "reservedFor")
-    pods = [text_at(entry, "name") for entry in entries if text_at(entry, "resource") == "pods"]
-    more = f" and {len(pods) - 3} more" if len(pods) > 3 else ""
-    said = [f"pod {', '.join(pods[:3])}{more}"] if pods else []
-    others = [entry for entry in entries if text_at(entry, "resource") != "pods"]
-    said += [
-        f"{_KINDS.get(text_at(e, 'resource'), text_at(e, 'resource'))} {text_at(e, 'name')}"
-        for e in others
+def describe_consumers(claim: Claim) -> str:
+    """Return what a claim is reserved for, such as ``pod a, b and 2 more, PodGroup ring``.
+
+    Empty if it is reserved for nothing.
+    """
+    pods = claim.consumer_pods
+    more = f" and {len(pods) - MAX_NAMED_PODS} more" if len(pods) > MAX_NAMED_PODS else ""
+    parts = [f"pod {', '.join(pods[:MAX_NAMED_PODS])}{more}"] if pods else []
+    parts += [
+        f"{_CONSUMER_KINDS.get(consumer.resource, consumer.resource)} {consumer.name}"
+        for consumer in claim.consumers
+        if consumer.resource != "pods"
     ]
-    return ", ".join(said)
-
-
-_KINDS = {"podgroups": "PodGroup"}
-_COMBINED = "(combined from similar events): "  # client-go tools/record/events_cache.go
-
-
-def strip_combined(message: str) -> str:
-    """Return the message of an event without the prefix for many of one kind."""
-    return message.removeprefix(_COMBINED)
-
-
-def event_about(state: ClusterState, pod: Raw, reason: str, mention: str = "") -> str:
-    """The newest event with ``reason`` about a pod that mentions a text; empty if the input has none."""
-    uid, name = text_at(pod, "metadata", "uid"), text_at(pod, "metadata", "name")
-    best = ("", "")
-    for event in state.objects("Event").values():
-        about = map_at(event, "involvedObject") or map_at(event, "regarding")
-        if (
-            event.get("reason") != reason
-            or about.get("name") != name
-            or about.get("uid") not in (uid, None)
-        ):
-            continue
-        message = strip_combined(text_at(event, "message") or text_at(event, "note"))
-        when = (
-            text_at(event, "lastTimestamp")
-            or text_at(event, "eventTime")
-            or text_at(event, "metadata", "creationTimestamp")
-        )
-        if mention in message:
-            best = max(best, (when, message))
-    return best[1]
+    return ", ".join(parts)

@@ -7,7 +7,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.derived import derive_from
-from dractl.cluster.pods import DEFAULT_SCHEDULER, ENDED, scheduler_name, strip_combined
 from dractl.cluster.shell import is_safe_name
 from dractl.cluster.state import (
     API_GROUPS,
@@ -32,6 +31,7 @@ from dractl.model import pod_templates
 from dractl.model.nearest import nearest
 from dractl.model.reader import Path
 from dractl.objects import Raw
+from dractl.views import DEFAULT_SCHEDULER, Pod
 
 _WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 _PLUGIN = "DynamicResources"
@@ -214,7 +214,7 @@ def identify(state: ClusterState, name: str) -> PodScheduler:
 
 def scheduler_of(state: ClusterState, pod: Raw, key: Key) -> PodScheduler:
     """Return the scheduler that a pod names, with its own words about the pod."""
-    scheduler = identify(state, scheduler_name(pod))
+    scheduler = identify(state, Pod(pod).scheduler_name)
     if scheduler.is_default:
         return scheduler
     words = tuple(_words(state, pod, key, scheduler.name, scheduler.facts))
@@ -287,10 +287,9 @@ def _workloads(state: ClusterState, profiles: Iterable[Profile]) -> Iterator[Wor
             if at(value, "spec", "replicas") != 0:
                 spec = map_at(value, "spec", "template", "spec")
                 yield from _workload(kind, key, spec, by_map, ready=_available(kind, value))
-    for key, pod in state.objects("Pod").items():
-        phase = text_at(pod, "status", "phase")
-        if phase not in ENDED:
-            yield from _workload("Pod", key, map_at(pod, "spec"), by_map, ready=phase != "Pending")
+    for key, pod in state.pods.items():
+        if not pod.has_ended:
+            yield from _workload("Pod", key, pod.spec, by_map, ready=pod.phase != "Pending")
 
 
 def _available(kind: str, value: Raw) -> bool:
@@ -475,20 +474,9 @@ def _events(state: ClusterState, pod: Raw, key: Key, reporters: set[str]) -> Ite
     """Yield the events about a pod that these reporters wrote."""
     uid = text_at(pod, "metadata", "uid")
     for event in state.events_of(key):
-        about = map_at(event, "involvedObject") or map_at(event, "regarding")
-        by = {
-            text_at(event, "source", "component"),
-            text_at(event, "reportingComponent"),
-            text_at(event, "reportingController"),
-        }
-        if not by & reporters or about.get("uid") not in (uid, None):
-            continue
-        if about.get("kind") not in ("Pod", None):
-            continue
-        message = strip_combined(text_at(event, "message") or text_at(event, "note"))
-        time = text_at(event, "lastTimestamp") or text_at(event, "series", "lastObservedTime")
-        time = time or text_at(event, "eventTime") or text_at(event, "firstTimestamp")
-        yield Utterance(_EVENT, text_at(event, "reason"), message, time)
+        about = event.regarding
+        if event.reporters & reporters and about.uid in ("", uid) and about.kind in ("", "Pod"):
+            yield Utterance(_EVENT, event.reason, event.message, event.last_seen)
 
 
 def _group_words(

@@ -170,7 +170,7 @@ class ClusterState:
         """Return the claims that were generated for a pod or are reserved for it."""
         return _claims_by_pod(self).get(pod, ())
 
-    def events_of(self, about: Key) -> Sequence[Raw]:
+    def events_of(self, about: Key) -> Sequence[Event]:
         """Return the events about objects of this namespace and name, whatever their kind."""
         return _events_by_object(self).get(about, ())
 
@@ -369,16 +369,11 @@ def _claims_by_pod(state: ClusterState) -> Mapping[Key, Sequence[Key]]:
 
 
 @derive_from("Event")
-def _events_by_object(state: ClusterState) -> Mapping[Key, Sequence[Raw]]:
-    events: dict[Key, list[Raw]] = {}
+def _events_by_object(state: ClusterState) -> Mapping[Key, Sequence[Event]]:
+    events: dict[Key, list[Event]] = {}
     for (namespace, _), event in state.events.items():
-        events.setdefault((namespace, event.regarding.name), []).append(event.raw)
+        events.setdefault((namespace, event.regarding.name), []).append(event)
     return events
-
-
-def owning_pods(claim: Raw) -> tuple[str, ...]:
-    """Return the names of the pods for which a claim was generated."""
-    return Claim(claim).owner_pods
 
 
 def add_object(kinds: dict[str, dict[Key, Raw]], value: dict[str, Any], namespace: str) -> bool:

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from dractl.allocation import DeviceID
 from dractl.cluster import kubelet
-from dractl.cluster.devices import allocated_device_id
-from dractl.cluster.kubelet import ContainerStatus, Event, KubeletReport
+from dractl.cluster.clock import read_time
+from dractl.cluster.events import END_REASONS, TIMESTAMP_SECONDS, events_about, newest_event
 from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice
 from dractl.explain.fixes.tolerations import eviction_delay, is_tolerated, list_evicting_taints
@@ -24,6 +24,7 @@ from dractl.facts.parameters import kind_for, kind_of, sharing_gate
 from dractl.model import ResourceSlice
 from dractl.objects import Raw
 from dractl.scheduler.claims import PodClaim
+from dractl.views import Claim, ContainerStatus, Event, Pod, parse_timestamp
 
 if TYPE_CHECKING:
     from dractl.drivers.opaque import OpaqueFault  # the drivers' schemas need jsonschema
@@ -70,7 +71,9 @@ class PlacedPod(Struct, frozen=True):
     """A pod that has its node or has ended, with its claims and their devices."""
 
     state: ClusterState
-    pod: KubeletReport
+    pod: Pod
+    events: tuple[Event, ...]
+    """The events about the pod, oldest first."""
     claims: Sequence[PodClaim]
     """Its claims, with the claim for extended resources."""
     allocated: Sequence[AllocatedDevice]
@@ -80,7 +83,7 @@ class PlacedPod(Struct, frozen=True):
     @property
     def nodes(self) -> tuple[str]:
         """The pod's node, as causes have it."""
-        return (self.pod.node,)
+        return (self.pod.node_name,)
 
     @property
     def drivers(self) -> tuple[str, ...]:
@@ -98,17 +101,17 @@ class PlacedPod(Struct, frozen=True):
         publishing = {
             item.spec.driver
             for item in self.slices
-            if item.spec.node_name in (None, "", self.pod.node)
+            if item.spec.node_name in (None, "", self.pod.node_name)
         }
         return tuple(driver for driver in self.drivers if driver not in publishing)
 
 
-def headline_of(pod: KubeletReport) -> str:
+def headline_of(pod: Pod) -> str:
     """Return where a pod is and how far it got, if nothing is known to be wrong."""
-    node = pod.node
-    if pod.ended:
+    node = pod.node_name
+    if pod.has_ended:
         return f"ended on {node}" if node else "ended"
-    waiting = next((c for c in pod.containers if not _is_healthy(pod, c)), None)
+    waiting = next((c for c in pod.container_statuses if not _is_healthy(pod, c)), None)
     if pod.phase == "Running":
         if waiting is None:
             gate = pod.condition("Ready")
@@ -124,27 +127,30 @@ def headline_of(pod: KubeletReport) -> str:
     return f"scheduled on {node}, whose kubelet has said nothing about the pod yet"
 
 
-def _is_healthy(pod: KubeletReport, container: ContainerStatus) -> bool:
+def _is_healthy(pod: Pod, container: ContainerStatus) -> bool:
     """Return True if a container does what it should in a pod that runs."""
-    if container.init:
-        return container.state == "terminated" and not container.failed
+    if container.is_init:
+        return container.state == "terminated" and not container.has_failed
     if container.state == "terminated":
-        return not container.failed and pod.restarts in ("Never", "OnFailure")
-    return container.state == "running" and container.ready
+        return not container.has_failed and pod.restart_policy in ("Never", "OnFailure")
+    return container.state == "running" and container.is_ready
 
 
 def find_cause(placed: PlacedPod) -> Cause | None:
     """Return what keeps a pod from running on its node, or why it ended; None if nothing is
     wrong.
     """
-    if placed.pod.ended:
-        return _termination_cause(placed.pod)
-    silence = kubelet.silence(placed.state, placed.pod.node)
+    if placed.pod.has_ended:
+        return _termination_cause(placed)
+    silence = kubelet.node_silence(placed.state, placed.pod.node_name)
     if silence is not None:
         return running.NodeSilent(
-            nodes=placed.nodes, why=silence.message, since=silence.since, leaving=placed.pod.until
+            nodes=placed.nodes,
+            why=silence.message,
+            since=silence.since,
+            leaving=placed.pod.deletion_timestamp,
         )
-    if placed.pod.until:
+    if placed.pod.deletion_timestamp:
         return _deletion_cause(placed)
     return (
         _health_cause(placed)
@@ -155,36 +161,38 @@ def find_cause(placed: PlacedPod) -> Cause | None:
     )
 
 
-def _termination_cause(pod: KubeletReport) -> Cause | None:
+def _termination_cause(placed: PlacedPod) -> Cause | None:
     """Return why a pod has ended, unless it ended well."""
-    nodes = (pod.node,) if pod.node else ()
+    pod = placed.pod
+    nodes = (pod.node_name,) if pod.node_name else ()
     target = pod.condition("DisruptionTarget")
-    eviction = kubelet.newest(pod.events, kubelet.ENDS)
+    eviction = newest_event(placed.events, END_REASONS)
     if target.status == "True" or eviction is not None or pod.reason == "Evicted":
         messages = (target.message, eviction.message if eviction is not None else "", pod.message)
         parts = dict.fromkeys(part.strip().rstrip(".") for part in messages if part)
         return running.Evicted(nodes=nodes, why="; ".join(parts) or pod.reason or target.reason)
     if pod.phase != "Failed":
         return None
-    failed_container = next((c for c in pod.containers if c.failed), None)
+    failed_container = next((c for c in pod.container_statuses if c.has_failed), None)
     why = ": ".join(filter(None, (pod.reason, pod.message)))
     if failed_container is not None:
         return running.ContainerFailed(
-            nodes=(pod.node,), container=failed_container, over=True, why=why
+            nodes=(pod.node_name,), container=failed_container, over=True, why=why
         )
     return running.Failed(nodes=nodes, why=why)
 
 
 def _deletion_cause(placed: PlacedPod) -> Cause:
     """Return what a pod that is Terminating still waits for."""
-    pod, now = placed.pod, kubelet.now_of(placed.state)
-    failure = kubelet.newest(pod.events, ("FailedKillPod", "FailedUnMount", "FailedUnmount"))
+    pod, now = placed.pod, read_time(placed.state)
+    deadline = parse_timestamp(pod.deletion_timestamp)
+    failure = newest_event(placed.events, ("FailedKillPod", "FailedUnMount", "FailedUnmount"))
     return running.Stuck(
         nodes=placed.nodes,
-        until=pod.until,
-        late=now is not None and pod.due is not None and now > pod.due,
-        running=tuple(c.name for c in pod.containers if c.state == "running"),
-        known=bool(pod.containers),
+        until=pod.deletion_timestamp,
+        late=now is not None and deadline is not None and now > deadline,
+        running=tuple(c.name for c in pod.container_statuses if c.state == "running"),
+        known=bool(pod.container_statuses),
         drivers=placed.drivers,
         lost=placed.silent_drivers,
         finalizers=pod.finalizers,
@@ -194,15 +202,18 @@ def _deletion_cause(placed: PlacedPod) -> Cause:
 
 def _health_cause(placed: PlacedPod) -> Cause | None:
     pod = placed.pod
-    if not pod.unhealthy:
+    if not pod.unhealthy_devices:
         return None
     names = [device.device for device in placed.allocated]
     devices = dict.fromkeys(
-        name for health in pod.unhealthy if (name := health.of(names)) is not None
+        name for health in pod.unhealthy_devices if (name := health.match_device(names)) is not None
     )
-    stopped_container = next((c for c in pod.containers if not _is_healthy(pod, c)), None)
+    stopped_container = next((c for c in pod.container_statuses if not _is_healthy(pod, c)), None)
     return running.DeviceUnhealthy(
-        nodes=placed.nodes, health=pod.unhealthy, devices=tuple(devices), stopped=stopped_container
+        nodes=placed.nodes,
+        health=pod.unhealthy_devices,
+        devices=tuple(devices),
+        stopped=stopped_container,
     )
 
 
@@ -211,13 +222,21 @@ def _start_cause(placed: PlacedPod) -> Cause | None:
     newest event.
     """
     pod = placed.pod
-    has_begun = pod.phase == "Running" or any(container.begun for container in pod.containers)
-    for container in pod.containers:
+    has_begun = pod.phase == "Running" or any(
+        container.has_started for container in pod.container_statuses
+    )
+    for container in pod.container_statuses:
         if container.state == "waiting" and container.reason not in _HARMLESS_WAITS:
-            cdi_device = container.uninjected if placed.allocated else None
+            cdi_device = (
+                kubelet.parse_missing_cdi_device(container.message or container.reason)
+                if placed.allocated
+                else None
+            )
             if cdi_device is not None:
                 why = f"{container.reason} ({container.message or container.reason})"
-                return _injection_cause(placed, container.name, why, container.begun, cdi_device)
+                return _injection_cause(
+                    placed, container.name, why, container.has_started, cdi_device
+                )
             if container.reason in _FAILED_WAITS or "image" in container.reason.lower():
                 action = _FAILED_WAITS.get(container.reason, "pull the image of container")
                 why = (
@@ -235,15 +254,15 @@ def _start_cause(placed: PlacedPod) -> Cause | None:
             return _container_cause(placed, container)
     if has_begun and pod.condition("PodReadyToStartContainers").status != "False":
         return None
-    step = _newest_start_event(pod.events)
+    step = _newest_start_event(placed.events)
     if step is None:
         return _driver_refusal(placed)
     why = step.message
     for prefix in _EVENT_PREFIXES:
         why = why.removeprefix(prefix)
     if step.reason == "FailedPrepareDynamicResources":
-        return _preparation_cause(placed, step.prepare)
-    cdi_device = step.uninjected if placed.allocated else None
+        return _preparation_cause(placed, kubelet.parse_prepare_failure(step.message))
+    cdi_device = kubelet.parse_missing_cdi_device(step.message) if placed.allocated else None
     if cdi_device is not None:
         return _injection_cause(placed, "", why, has_begun, cdi_device)
     return running.NotStarted(nodes=placed.nodes, what=_START_STEPS[step.reason], why=why)
@@ -255,7 +274,11 @@ def _newest_start_event(events: Sequence[Event]) -> Event | None:
     """
     order = list(_START_STEPS)
     steps = [event for event in events if event.reason in _START_STEPS]
-    return max(steps, key=lambda event: (event.when[:19], order.index(event.reason)), default=None)
+    return max(
+        steps,
+        key=lambda event: (event.last_seen[:TIMESTAMP_SECONDS], order.index(event.reason)),
+        default=None,
+    )
 
 
 def _is_crash_looping(state: ClusterState, container: ContainerStatus) -> bool:
@@ -265,12 +288,12 @@ def _is_crash_looping(state: ClusterState, container: ContainerStatus) -> bool:
     if (
         container.state != "running"
         or container.last is None
-        or not container.last.failed
+        or not container.last.has_failed
         or container.restarts < 2
     ):
         return False
-    now, started = kubelet.now_of(state), container.began
-    return not container.ready or (
+    now, started = read_time(state), parse_timestamp(container.started_at)
+    return not container.is_ready or (
         now is not None and started is not None and now - started < _LOOP_S
     )
 
@@ -310,19 +333,19 @@ def _driver_refusal(placed: PlacedPod) -> Cause | None:
     That is its event about a claim (dra.net writes ClaimPrepareFailed).
     """
     for claim in placed.claims if placed.pod.phase == "Pending" else ():
-        events = kubelet.events_about(placed.state, claim.value or {})
-        refusal = kubelet.newest(events, ("ClaimPrepareFailed",))
+        events = events_about(placed.state, Claim(claim.value))
+        refusal = newest_event(events, ("ClaimPrepareFailed",))
         if refusal is not None:
             return running.NotPrepared(
                 nodes=placed.nodes,
-                prepare=kubelet.Prepare("refused", refusal.message),
+                prepare=kubelet.PrepareFailure("refused", refusal.message),
                 faults=_configuration_faults(placed.claims)[0],
                 drivers=placed.drivers,
             )
     return None
 
 
-def _preparation_cause(placed: PlacedPod, failure: kubelet.Prepare) -> Cause:
+def _preparation_cause(placed: PlacedPod, failure: kubelet.PrepareFailure) -> Cause:
     configured_drivers = {
         text_at(entry, "opaque", "driver")
         for claim in placed.claims
@@ -330,7 +353,7 @@ def _preparation_cause(placed: PlacedPod, failure: kubelet.Prepare) -> Cause:
         for entry in maps_at(claim.value, *path)
     }
     named_devices = tuple(
-        device.device for device in placed.allocated if device.device in failure.mentioned
+        device.device for device in placed.allocated if device.device in failure.mentioned_names
     )
     faults, gates = _configuration_faults(placed.claims)
     if faults and failure.answer == "unasked":
@@ -381,37 +404,34 @@ def _configurations_of_other_types(
     """
     types: dict[DeviceID, object] = {}
     for item in slices:
-        for device in item.spec.devices:
-            attribute = device.attribute(f"{item.spec.driver}/type", item.spec.driver)
+        for published in item.spec.devices:
+            attribute = published.attribute(f"{item.spec.driver}/type", item.spec.driver)
             if attribute is not None:
-                types[DeviceID(item.spec.driver, item.spec.pool.name, device.name)] = (
+                types[DeviceID(item.spec.driver, item.spec.pool.name, published.name)] = (
                     attribute.value
                 )
     for claim in claims:
         for entry in maps_at(claim.value, "status", "allocation", "devices", "config"):
             driver = text_at(entry, "opaque", "driver")
             configuration_kind = kind_of(driver, map_at(entry, "opaque", "parameters"))
-            for result in (
-                maps_at(claim.value, "status", "allocation", "devices", "results")
-                if configuration_kind
-                else ()
-            ):
-                request, type_ = text_at(result, "request"), types.get(allocated_device_id(result))
+            allocated_devices = Claim(claim.value).allocated_devices
+            for device in allocated_devices if configuration_kind else ():
+                type_ = types.get(device.id)
                 is_named = any(
-                    name in (request, request.partition("/")[0])
+                    name in (device.request, device.request.partition("/")[0])
                     for name in at(entry, "requests") or ()
                 )
                 if (
                     configuration_kind
                     and is_named
                     and isinstance(type_, str)
-                    and result.get("driver") == driver
+                    and device.driver == driver
                     and type_ != configuration_kind[1]
                 ):
                     fitting_kind = kind_for(driver, type_)
                     why = (
                         f"{configuration_kind[0]} is for devices of type {configuration_kind[1]},"
-                        f" and {text_at(result, 'device')} is a {type_}"
+                        f" and {device.device} is a {type_}"
                     )
                     yield (
                         claim.name,
@@ -438,12 +458,12 @@ def _readiness_cause(placed: PlacedPod) -> Cause | None:
                         driver=text_at(device, "driver"),
                         why=text_at(condition, "message") or text_at(condition, "reason"),
                     )
-    probe = kubelet.newest(placed.pod.events, ("Unhealthy",))
-    for container in placed.pod.containers:
+    probe = newest_event(placed.events, ("Unhealthy",))
+    for container in placed.pod.container_statuses:
         if (
             container.state == "running"
-            and not container.ready
-            and not container.init
+            and not container.is_ready
+            and not container.is_init
             and probe is not None
         ):
             return running.ProbeFails(
@@ -453,7 +473,7 @@ def _readiness_cause(placed: PlacedPod) -> Cause | None:
 
 
 def _node_readiness_cause(placed: PlacedPod) -> Cause | None:
-    why = kubelet.unready(placed.state, placed.pod.node)
+    why = kubelet.unready_reason(placed.state, placed.pod.node_name)
     return (
         running.NodeUnready(nodes=placed.nodes, why=why, state=headline_of(placed.pod))
         if why
@@ -465,17 +485,20 @@ def _kubelet_silence_cause(placed: PlacedPod) -> Cause | None:
     """Return the cause for a kubelet that has been silent about a pod for longer than the step
     takes.
     """
-    pod, now = placed.pod, kubelet.now_of(placed.state)
-    if pod.phase != "Pending" or now is None or pod.placed is None:
+    pod, now = placed.pod, read_time(placed.state)
+    scheduled = parse_timestamp(
+        pod.condition("PodScheduled").last_transition or pod.creation_timestamp
+    )
+    if pod.phase != "Pending" or now is None or scheduled is None:
         return None
-    seconds = now - pod.placed
-    if not pod.heard and not pod.containers:
+    seconds = now - scheduled
+    if not pod.start_time and not pod.container_statuses:
         return (
             running.KubeletSilent(nodes=placed.nodes, seconds=int(seconds))
             if seconds > _SILENT_S
             else None
         )
-    creating = next((c for c in pod.containers if c.reason == "ContainerCreating"), None)
+    creating = next((c for c in pod.container_statuses if c.reason == "ContainerCreating"), None)
     if creating is None or seconds <= _SLOW_S:
         return None
     why = (
@@ -493,16 +516,16 @@ def make_notes(placed: PlacedPod, cause: Cause | None) -> Iterator[str]:
     """
     pod = placed.pod
     if cause is None and pod.phase == "Running":
-        for container in pod.containers:
+        for container in pod.container_statuses:
             if (
                 container.state == "running"
                 and container.last is not None
-                and container.last.failed
+                and container.last.has_failed
             ):
                 plural = "" if container.restarts == 1 else "s"
                 yield (
                     f"container {container.name} was restarted {container.restarts or 1}"
-                    f" time{plural}; the last one ended with exit code {container.last.code}"
+                    f" time{plural}; the last one ended with exit code {container.last.exit_code}"
                     + (
                         f" ({container.last.reason})"
                         if container.last.reason not in ("", "Error")
@@ -511,10 +534,10 @@ def make_notes(placed: PlacedPod, cause: Cause | None) -> Iterator[str]:
                 )
         for driver in placed.silent_drivers:
             yield (
-                f"driver {driver} publishes nothing on {pod.node} now: what runs goes on, but"
+                f"driver {driver} publishes nothing on {pod.node_name} now: what runs goes on, but"
                 " nothing new is prepared and nothing unprepared until it does"
             )
-    creating = any(container.reason == "ContainerCreating" for container in pod.containers)
+    creating = any(container.reason == "ContainerCreating" for container in pod.container_statuses)
     if cause is None and creating and placed.drivers:
         yield (
             f"the kubelet may be waiting for driver {' or '.join(placed.drivers)} to prepare the"

@@ -12,17 +12,8 @@ from msgspec.structs import replace
 from dractl.allocation import IMPLICIT_PREFIX
 from dractl.cluster.kinds import KINDS_BY_WORD, missing_object_error, resolve_kind
 from dractl.cluster.labels import LabelQuery
-from dractl.cluster.pods import consumers, is_pending
-from dractl.cluster.state import (
-    API_GROUPS,
-    ClusterState,
-    Key,
-    at,
-    map_at,
-    maps_at,
-    owning_pods,
-    text_at,
-)
+from dractl.cluster.pods import pods_using_claim
+from dractl.cluster.state import API_GROUPS, ClusterState, Key, at, map_at, maps_at, text_at
 from dractl.cluster.workloads import (
     count_missing_pods,
     pods_of_workload,
@@ -37,7 +28,7 @@ from dractl.objects import Raw
 from dractl.program import program_name
 from dractl.scheduler.claims import EditableSpec, PodClaim
 from dractl.scheduler.extended import classes_by_resource
-from dractl.views import Pod
+from dractl.views import Claim, Pod
 
 CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 _KINDS_HINT = "kinds: pod, claim, template, deploy, sts, ds, rs, job, cronjob, node"
@@ -176,7 +167,7 @@ def _labels_hint(state: ClusterState, kinds: Iterable[str]) -> str:
 
 def _is_pending(question: Question) -> bool:
     if question.kind == "Pod":
-        return is_pending(question.value)
+        return Pod(question.value).is_pending
     return not map_at(question.value, "status", "allocation")
 
 
@@ -194,14 +185,14 @@ def _pods_of(state: ClusterState, workload: Question) -> Iterator[Question]:
     If it has no pods, or some cannot be created, the pod of its template comes first.
     """
     owned = _prefer_pending(_pods_of_owner(state, workload.kind, workload.key))
-    if count_missing_pods(state, workload.kind, workload.key, workload.value) or not owned:
+    if count_missing_pods(state, workload.kind, workload.key) or not owned:
         yield from (replace(made, kind=workload.kind) for made in pods_from_templates(workload))
     yield from owned
 
 
 def _prefer_pending(pods: list[Question]) -> list[Question]:
     """Return the pods that are pending, or all of them if none is."""
-    return [pod for pod in pods if is_pending(pod.value)] or pods
+    return [pod for pod in pods if Pod(pod.value).is_pending] or pods
 
 
 def _pods_of_owner(state: ClusterState, kind: str, key: Key) -> list[Question]:
@@ -259,7 +250,7 @@ def _pods_that_wait(
         text_at(value, "spec", "driver") for value in state.objects("ResourceSlice").values()
     }
     for key, pod in files.objects("Pod").items():
-        is_waiting = is_pending(pod) or text_at(pod, "status", "phase") == "Pending"
+        is_waiting = Pod(pod).is_pending or text_at(pod, "status", "phase") == "Pending"
         if (
             is_waiting
             and _is_in_namespace(namespace, key)
@@ -280,7 +271,7 @@ def _workloads_without_pods(
                 continue
             if text_at(value, "metadata", "uid"):
                 # An object of a cluster has its pods there, unless they are refused.
-                if (kind, key) not in refused or not count_missing_pods(state, kind, key, value):
+                if (kind, key) not in refused or not count_missing_pods(state, kind, key):
                     continue
             elif any(pods_of_workload(state, kind, key)):
                 continue
@@ -303,7 +294,7 @@ def _claims_that_wait(
             or map_at(claim, "status", "allocation")
         ):
             continue
-        if not (owning_pods(claim) and state.rights.can_read("Pod", key[0])):
+        if not (Claim(claim).owner_pods and state.rights.can_read("Pod", key[0])):
             yield Question("ResourceClaim", key, claim)
 
 
@@ -362,6 +353,5 @@ def claim_question(state: ClusterState, question: Question) -> PodClaim:
 
 def pods_using(state: ClusterState, claim: Key) -> list[Question]:
     return [
-        Question("Pod", (claim[0], text_at(pod, "metadata", "name")), pod)
-        for pod in consumers(state, claim)
+        Question("Pod", (claim[0], pod.name), pod.raw) for pod in pods_using_claim(state, claim)
     ]

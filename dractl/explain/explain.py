@@ -20,7 +20,6 @@ from dractl.capacity.gangs import (
 )
 from dractl.cluster.devices import Devices
 from dractl.cluster.podgroups import GangGroup, find_pod_group, group_object
-from dractl.cluster.pods import ended
 from dractl.cluster.state import ClusterState, Key, text_at
 from dractl.explain import inquire, not_pending
 from dractl.explain.answer import Explanation
@@ -44,6 +43,7 @@ from dractl.explain.reasons.scheduling import PlacedByHand
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import Attempt
+from dractl.views import Pod
 
 MAX_DEVICE_PLUGIN_NOTES = 4
 MAX_CORRECTIONS = 4  # of one fix
@@ -154,7 +154,7 @@ class Explainer:
             inquiry.entry.claims if inquiry.entry is not None else (),
         )
         conclusion, parts = not_pending.conclude_placed_pod(self.scheduler, question, claims)
-        if not ended(question.value):
+        if not Pod(question.value).has_ended:
             node = text_at(question.value, "spec", "nodeName")
             values = [claim.value for claim in claims if claim.allocated and claim.value]
             parts = replace(parts, alignment=self.aligner.align_claims(values, node))
@@ -203,7 +203,7 @@ class Explainer:
         """Diagnose the group with which kube-scheduler places a pod, once for all its pods."""
         pod = self.state.get("Pod", question.key)
         member = None if pod is None else _add_namespace(pod, question.key)
-        group = None if member is None else find_pod_group(self.state, member)
+        group = None if member is None else find_pod_group(self.state, Pod(member))
         if member is None or group is None:
             return NO_GANG
         return self.state.cache.from_sources(
@@ -259,7 +259,7 @@ class Explainer:
             problem = FixProblem(case, causes, Owners(self.state, question.key, question.value))
             return FixResult(next=corrections(problem) if self.options.fixes else ())
         gang = None
-        if group_object(question.value) is not None and question.kind == "Pod":
+        if group_object(Pod(question.value)) is not None and question.kind == "Pod":
             gang = GangContext(self.state, question, self._starts(question))
         if group.case is not None and conclusion.causes[0] is group.causes[0]:
             case = group.case
@@ -291,7 +291,7 @@ class Explainer:
             member = _add_namespace(pod, question.key)
             return (
                 why_gang_waits(
-                    state, member, find_pod_group(state, member), features, recreated=True
+                    state, member, find_pod_group(state, Pod(member)), features, recreated=True
                 )
                 is None
             )

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.cluster.pods import is_pending
 from dractl.cluster.state import ClusterState, maps_at, text_at
 from dractl.explain.answer import Subject
 from dractl.explain.ask import CLAIMS, Question, claim_question, pods_using
@@ -48,7 +47,7 @@ class Inquiry(Struct, frozen=True):
         has its node.
         """
         if self.claim is None:
-            return is_pending(self.question.value)
+            return Pod(self.question.value).is_pending
         return not self.claim.allocated and not text_at(
             self.question.value, "metadata", "deletionTimestamp"
         )
@@ -89,7 +88,7 @@ def make_inquiry(
         return Inquiry(question, subject_of(question, claims), None, entry, attempt)
     subject, claim = Subject(question.kind, *question.key), claim_question(state, question)
     if question.kind == "ResourceClaim" and not claim.allocated:
-        user = next((q for q in pods_using(state, question.key) if is_pending(q.value)), None)
+        user = next((q for q in pods_using(state, question.key) if Pod(q.value).is_pending), None)
         if user is not None:
             note = f"seen from pod {'/'.join(user.key)}, which uses it"
             return Inquiry(user, subject, None, pre_enqueue(state, user.value), notes=(note,))

@@ -4,8 +4,8 @@ deleted claim.
 
 from collections.abc import Sequence
 
-from dractl.cluster.kubelet import report_of
-from dractl.cluster.pods import reserved_for
+from dractl.cluster.events import events_about
+from dractl.cluster.pods import describe_consumers
 from dractl.cluster.schedulers import scheduler_of
 from dractl.cluster.state import at, maps_at, text_at
 from dractl.explain import after_scheduling
@@ -21,34 +21,35 @@ from dractl.explain.reasons.scheduling import PlacedByHand
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import find_special_claim
-from dractl.views import Pod
+from dractl.views import Claim, Pod
 
 
 def conclude_placed_pod(
     scheduler: Scheduler, question: Question, claims: Sequence[PodClaim]
 ) -> tuple[Conclusion, Parts]:
     """Return the conclusion about a pod that has a node or has ended, and its devices."""
-    value = question.value
-    node = text_at(value, "spec", "nodeName")
-    extended = find_special_claim(scheduler.state, Pod(value))
+    value, pod = question.value, Pod(question.value)
+    node = pod.node_name
+    extended = find_special_claim(scheduler.state, pod)
     all_claims = claims if extended is None else (*claims, extended)
     allocated = tuple(a for c in all_claims for a in allocation_of(c.value, c.full_name))
     nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()
     unlisted = after_scheduling.find_unlisted_claims(value, claims)
     on_node = PlacedPod(
         scheduler.state,
-        report_of(scheduler.state, value),
+        pod,
+        events_about(scheduler.state, pod),
         all_claims,
         allocated,
         scheduler.slices,
         unlisted,
     )
-    manual = None if on_node.pod.ended else _cause_of_manual_placement(scheduler, question, claims)
+    manual = None if pod.has_ended else _cause_of_manual_placement(scheduler, question, claims)
     if manual is not None:
         return conclude_from_cause("blocked", manual), Parts(nodes=nodes, notes=unlisted.sentences)
     cause = after_scheduling.find_cause(on_node)
     notes: tuple[str, ...] = ()
-    if not on_node.pod.ended:
+    if not pod.has_ended:
         notes = (
             *after_scheduling.make_notes(on_node, cause),
             *after_scheduling.note_evicting_taints(all_claims, scheduler.slices),
@@ -95,7 +96,7 @@ def conclude_claim(claim: PodClaim) -> tuple[Conclusion, Parts]:
     ]
     node = names[0] if names else "any node"
     nodes = (NodeAnswer(node, "allocated", allocation=allocation_of(claim.value, claim.full_name)),)
-    users = reserved_for(claim.value)
+    users = describe_consumers(Claim(claim.value))
     return Conclusion(
         "allocated", Headline(f"allocated on {node}, used by {users or 'no pod'}")
     ), Parts(nodes=nodes)

@@ -10,8 +10,9 @@ from typing import Any, ClassVar, cast
 from msgspec import Struct
 
 from dractl import model
-from dractl.cluster.podgroups import claims_of_group
-from dractl.cluster.pods import event_about, is_new
+from dractl.cluster.events import newest_message
+from dractl.cluster.podgroups import GroupClaim, claims_of_group
+from dractl.cluster.pods import is_new
 from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key
 from dractl.model import PodResourceClaim, ResourceClaim
 from dractl.model.paths import at, maps_at, text_at
@@ -133,7 +134,7 @@ class _PreEnqueue:
         self.pod = cast("model.Pod", state.decode(raw))
         self.namespace = self.pod.metadata.namespace or _namespace_in(state, raw)
         self.creates_claims = recreated or not self.pod.metadata.uid
-        self.group_claims = claims_of_group(state, raw) if self.creates_claims else {}
+        self.group_claims = claims_of_group(state, Pod(raw)) if self.creates_claims else {}
 
     def run(self) -> PreEnqueueResult:
         """Return the claims and the stops."""
@@ -155,7 +156,7 @@ class _PreEnqueue:
             return _Resolution(stops=(ClaimUnsetSource(name, self._has_old_form(name)),))
         if self.creates_claims:
             if name in self.group_claims:
-                return self._share(name, template, *self.group_claims[name])
+                return self._share(name, template, self.group_claims[name])
             return self._create(name, template)
         return self._look_up_generated(name, template)
 
@@ -213,12 +214,12 @@ class _PreEnqueue:
         refusals = find_refusals(self.state, self._decode(claim), self.namespace, name)
         if refusals:
             return refusals[0]
-        event = event_about(
-            self.state, self.raw, "FailedResourceClaimCreation", f"PodResourceClaim {name}:"
+        event = newest_message(
+            self.state, Pod(self.raw), "FailedResourceClaimCreation", f"PodResourceClaim {name}:"
         )
         pod_created = self.pod.metadata.creation_timestamp or ""
         is_younger = claim_template.creation_timestamp > pod_created
-        return ClaimNotCreated(name, key, event, is_younger, is_new(self.state, self.raw))
+        return ClaimNotCreated(name, key, event, is_younger, is_new(self.state, Pod(self.raw)))
 
     # -- claims that are to be created -----------------------------------------------------------
 
@@ -234,10 +235,11 @@ class _PreEnqueue:
         pod_claim = PodClaim(name, key, raw, claim, template, self._template_spec(template))
         return _Resolution(pod_claim, tuple(refusals))
 
-    def _share(self, name: str, template: str, claim_name: str, group: Raw) -> _Resolution:
+    def _share(self, name: str, template: str, shared: GroupClaim) -> _Resolution:
         """Return the claim that all pods of a PodGroup share, as its controller has made it or
         would make it.
         """
+        claim_name, group = shared.name, shared.group.raw
         if self.state.get("ResourceClaim", (self.namespace, claim_name)) is not None:
             return self._look_up(name, claim_name)
         claim_template = self._template(template)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target
 from dractl.cluster.state import ClusterState, Key, text_at
-from dractl.cluster.workloads import WORKLOAD_KINDS, leader_group
+from dractl.cluster.workloads import WORKLOAD_KINDS
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation.workload_pods import (
     WorkloadKey,
@@ -12,7 +12,7 @@ from dractl.simulation.workload_pods import (
     pod_identity,
     workload_key,
 )
-from dractl.views import View
+from dractl.views import Pod, View
 
 _CLUSTER_WIDE_KINDS = ("DeviceClass", "DeviceTaintRule")
 _RECREATE_GROUP = "RecreateGroupOnPodRestart"
@@ -33,7 +33,7 @@ def delete_whole_groups(state: ClusterState, changes: Sequence[Change]) -> tuple
         (key[0], group)
         for kind, key in map(parse_target, targets)
         if kind == "Pod"
-        and (group := leader_group(state.get("Pod", key))) is not None
+        and (group := Pod(state.get("Pod", key)).leader_worker_group) is not None
         and _recreates_group(state, key[0], group[0])
     }
     if not groups:
@@ -41,7 +41,7 @@ def delete_whole_groups(state: ClusterState, changes: Sequence[Change]) -> tuple
     members = (
         "/".join(("Pod", *key))
         for key, pod in state.pods.items()
-        if (key[0], leader_group(pod.raw)) in groups
+        if (key[0], pod.leader_worker_group) in groups
     )
     return tuple(Delete(member) for member in members if member not in targets)
 

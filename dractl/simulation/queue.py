@@ -115,7 +115,7 @@ def _select_node(
     scheduler: Scheduler, entry: QueuedPod, pods_per_node: Counter[str]
 ) -> NodeVerdict | None:
     """Return the node that a pod gets: with few victims, then with few pods of this queue."""
-    if group_object(entry.pod.raw) is not None and not _gang_starts(scheduler, entry.pod):
+    if group_object(entry.pod) is not None and not _gang_starts(scheduler, entry.pod):
         return None
     attempt = scheduler.attempt_pod(
         entry.pod.raw, recreated=entry.generates_claims, node_names=entry.nodes
@@ -143,7 +143,7 @@ def _gang_starts(scheduler: Scheduler, pod: Pod) -> bool:
     not start while a pending member has an outdated claim.
     """
     state, new_pod = scheduler.state, _with_server_metadata(pod)
-    group = find_pod_group(state, new_pod)
+    group = find_pod_group(state, Pod(new_pod))
     for member in map(Pod, group.members(state) if group is not None else ()):
         is_other = member.name != pod.key[1]
         if is_other and member.is_pending and _has_outdated_claim(state, pod.key[0], member):

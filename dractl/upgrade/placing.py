@@ -11,9 +11,8 @@ from dractl.capacity.gangs import why_gang_waits
 from dractl.capacity.replicas import scheduling_key
 from dractl.cluster import ClusterState
 from dractl.cluster.podgroups import find_pod_group
-from dractl.cluster.pods import claims_named, ended, is_pending, scheduler_name
 from dractl.cluster.schedulers import identify
-from dractl.cluster.state import API_GROUPS, Key, map_at, maps_at, owning_pods, text_at
+from dractl.cluster.state import API_GROUPS, Key, map_at, maps_at, text_at
 from dractl.model import pod_templates
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
@@ -21,7 +20,7 @@ from dractl.scheduler.binding import deallocate
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.upgrade.finding import Finding, Level
-from dractl.views import Pod
+from dractl.views import Claim, Pod
 
 _LEADERS = 12  # nodes of different kinds whose devices are compared
 _NAMED = 3
@@ -61,19 +60,19 @@ class Outcome(Struct, frozen=True):
 def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, ...]:
     """The pods of a cluster that want devices, grouped, and its claims that no pod uses; and what manifests make."""
     groups: dict[Hashable, list[tuple[Key, Raw]]] = {}
-    schedulers = {scheduler_name(pod) for pod in state.objects("Pod").values()}
+    schedulers = {Pod(pod).scheduler_name for pod in state.objects("Pod").values()}
     compared = {name for name in schedulers if identify(state, name).is_kube_scheduler}
     for key, pod in state.objects("Pod").items():
-        if _wants(pod) and not ended(pod) and scheduler_name(pod) in compared:
-            groups.setdefault((key[0], is_pending(pod), _kind(state, key[0], pod)), []).append(
+        if _wants(pod) and not Pod(pod).has_ended and Pod(pod).scheduler_name in compared:
+            groups.setdefault((key[0], Pod(pod).is_pending, _kind(state, key[0], pod)), []).append(
                 (key, pod)
             )
     found = [
         Applicant(
             tuple(f"Pod/{'/'.join(key)}" for key, _ in pods),
             *pods[0],
-            runs=not is_pending(pods[0][1]),
-            about="" if is_pending(pods[0][1]) else "if it is recreated, it ",
+            runs=not Pod(pods[0][1]).is_pending,
+            about="" if Pod(pods[0][1]).is_pending else "if it is recreated, it ",
         )
         for pods in groups.values()
     ]
@@ -84,14 +83,14 @@ def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, .
             if made is not None:
                 found.append(Applicant(("/".join(filter(None, (kind, *key))),), key, made))
     named = {
-        claim
-        for (namespace, _), pod in state.objects("Pod").items()
-        for claim in claims_named(namespace, pod)
+        (namespace, claim)
+        for (namespace, _), pod in state.pods.items()
+        for claim in pod.claim_names
     }
     allocated: dict[tuple[str, str, bool, bool], list[Key]] = {}
     for key, value in state.objects("ResourceClaim").items():
         allocation = map_at(value, "status", "allocation")
-        if allocation and not owning_pods(value):
+        if allocation and not Claim(value).owner_pods:
             users = len(maps_at(value, "status", "reservedFor"))
             alike = (
                 key[0],
@@ -139,7 +138,7 @@ def _kind(state: ClusterState, namespace: str, pod: Raw) -> Hashable:
     wants = [
         (
             repr(claim.get("spec", claim)),
-            is_pending(pod) and bool(map_at(claim, "status").get("allocation")),
+            Pod(pod).is_pending and bool(map_at(claim, "status").get("allocation")),
         )
         for claim in claims
     ]
@@ -193,7 +192,7 @@ def outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
         state, pod, group = (
             scheduler.state,
             subject.pod,
-            find_pod_group(scheduler.state, subject.pod),
+            find_pod_group(scheduler.state, Pod(subject.pod)),
         )
         alone = group is None or not attempt.fits
         starts = (

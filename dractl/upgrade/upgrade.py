@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from dractl.allocation import Features
 from dractl.cluster import ClusterState, sources
-from dractl.cluster.pods import DEFAULT_SCHEDULER, is_pending, scheduler_name
 from dractl.cluster.schedulers import identify
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.errors import UsageError
@@ -42,6 +41,7 @@ from dractl.upgrade.finding import (
 from dractl.upgrade.gates import KUBELET, GateSetting, differences
 from dractl.upgrade.placing import Placing
 from dractl.upgrade.server import Input
+from dractl.views import DEFAULT_SCHEDULER, Pod
 
 _KNOWN = (*COMPARED, *PREVIEWS)
 _NO_DEVICES = ("what kube-scheduler does: the input has no ResourceSlice",)
@@ -190,7 +190,7 @@ def _assumed_gates(
 def _unseen(state: ClusterState) -> Iterator[str]:
     """What the scheduler part leaves out: pods of others, and what may not be read."""
     others = {
-        scheduler_name(pod)
+        Pod(pod).scheduler_name
         for pod in state.objects("Pod").values()
         if maps_at(pod, "spec", "resourceClaims")
     }
@@ -314,7 +314,7 @@ def stored(state: ClusterState) -> Iterator[Input]:
 
 
 def _makes_pods(value: Mapping[str, Any]) -> bool:
-    return value.get("kind") != "Pod" or is_pending(value)
+    return value.get("kind") != "Pod" or Pod(value).is_pending
 
 
 def _labels(inputs: Compared) -> dict[str, Mapping[str, str]]:

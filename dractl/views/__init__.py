@@ -7,21 +7,25 @@ is in no cluster. Verdicts about devices use :mod:`dractl.model`, whose objects 
 """
 
 from dractl.views.base import Condition, Key, OwnerReference, View, parse_timestamp
-from dractl.views.claim import AllocatedDevice, Claim, Consumer
+from dractl.views.claim import AllocatedDevice, Claim, Consumer, ReportedDevice
+from dractl.views.container import ContainerStatus, DeviceHealth
 from dractl.views.event import Event, ObjectReference
 from dractl.views.namespace import Namespace
 from dractl.views.node import Node
-from dractl.views.pod import ClaimReference, ContainerAmount, HostPort, Pod
+from dractl.views.pod import DEFAULT_SCHEDULER, ClaimReference, ContainerAmount, HostPort, Pod
 from dractl.views.pod_group import PodGroup
 from dractl.views.workload import Workload
 
 __all__ = [
+    "DEFAULT_SCHEDULER",
     "AllocatedDevice",
     "Claim",
     "ClaimReference",
     "Condition",
     "Consumer",
     "ContainerAmount",
+    "ContainerStatus",
+    "DeviceHealth",
     "Event",
     "HostPort",
     "Key",
@@ -31,6 +35,7 @@ __all__ = [
     "OwnerReference",
     "Pod",
     "PodGroup",
+    "ReportedDevice",
     "View",
     "Workload",
     "parse_timestamp",

@@ -25,6 +25,7 @@ class OwnerReference(Struct, frozen=True):
     uid: str
     is_controller: bool
     """True for the owner that creates the object again when it is deleted."""
+    api_version: str
 
 
 class Condition(Struct, frozen=True):
@@ -136,28 +137,20 @@ class View:
                 text_at(owner, "name"),
                 text_at(owner, "uid"),
                 owner.get("controller") is True,
+                text_at(owner, "apiVersion"),
             )
             for owner in maps_at(self.metadata, "ownerReferences")
         )
 
     @cached_property
     def controller(self) -> OwnerReference | None:
-        """The owner that creates the object again when it is deleted; None if it has none."""
+        """The owner that recreates the object when it is deleted; None if it has none."""
         return next((owner for owner in self.owners if owner.is_controller), None)
 
     @cached_property
     def conditions(self) -> Mapping[str, Condition]:
         """``status.conditions`` by type; of two with one type the first."""
-        return {
-            text_at(condition, "type"): Condition(
-                text_at(condition, "type"),
-                text_at(condition, "status"),
-                text_at(condition, "reason"),
-                text_at(condition, "message"),
-                text_at(condition, "lastTransitionTime"),
-            )
-            for condition in reversed(maps_at(self.status, "conditions"))
-        }
+        return conditions_by_type(self.status)
 
     @property
     def local_queue(self) -> str:
@@ -170,6 +163,20 @@ class View:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.full_name!r})"
+
+
+def conditions_by_type(status: Raw) -> dict[str, Condition]:
+    """Return the ``conditions`` of a status by type; of two with one type the first."""
+    return {
+        text_at(condition, "type"): Condition(
+            text_at(condition, "type"),
+            text_at(condition, "status"),
+            text_at(condition, "reason"),
+            text_at(condition, "message"),
+            text_at(condition, "lastTransitionTime"),
+        )
+        for condition in reversed(maps_at(status, "conditions"))
+    }
 
 
 def parse_timestamp(text: str) -> float | None:

@@ -6,9 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from dractl.allocation import DeviceID
 from dractl.model import NodeSelector
 from dractl.model.paths import at, map_at, maps_at, text_at
-from dractl.views.base import View
+from dractl.views.base import Condition, View, conditions_by_type
 from dractl.views.selectors import node_selector
 
 
@@ -23,6 +24,23 @@ class AllocatedDevice(Struct, frozen=True):
     share_id: str
     admin_access: bool
 
+    @property
+    def id(self) -> DeviceID:
+        """The device, as allocation identifies it."""
+        return DeviceID(self.driver, self.pool, self.device)
+
+
+class ReportedDevice(Struct, frozen=True):
+    """An entry of ``status.devices``: an allocated device as its driver reports it."""
+
+    id: DeviceID
+    conditions: Mapping[str, Condition]
+    """The conditions by type."""
+
+    def condition(self, kind: str) -> Condition:
+        """Return the condition of one type; one with empty fields if the driver reports none."""
+        return self.conditions.get(kind, Condition())
+
 
 class Consumer(Struct, frozen=True):
     """An entry of ``status.reservedFor``."""
@@ -31,6 +49,7 @@ class Consumer(Struct, frozen=True):
     """``pods``, ``podgroups`` or another resource in lower case."""
     name: str
     uid: str
+    api_group: str
 
 
 class Claim(View):
@@ -67,6 +86,24 @@ class Claim(View):
         )
 
     @property
+    def held_devices(self) -> tuple[AllocatedDevice, ...]:
+        """The allocated devices that the claim keeps from others: all but those for adminAccess."""
+        return tuple([device for device in self.allocated_devices if not device.admin_access])
+
+    @cached_property
+    def reported_devices(self) -> tuple[ReportedDevice, ...]:
+        """The devices on which drivers report in ``status.devices``."""
+        return tuple(
+            ReportedDevice(
+                DeviceID(
+                    text_at(entry, "driver"), text_at(entry, "pool"), text_at(entry, "device")
+                ),
+                conditions_by_type(entry),
+            )
+            for entry in maps_at(self.status, "devices")
+        )
+
+    @property
     def allocation_timestamp(self) -> str:
         """The time at which the claim was allocated (RFC 3339); "" if unknown."""
         return text_at(self.allocation, "allocationTimestamp")
@@ -81,7 +118,12 @@ class Claim(View):
     def consumers(self) -> tuple[Consumer, ...]:
         """The objects that the claim is reserved for."""
         return tuple(
-            Consumer(text_at(entry, "resource"), text_at(entry, "name"), text_at(entry, "uid"))
+            Consumer(
+                text_at(entry, "resource"),
+                text_at(entry, "name"),
+                text_at(entry, "uid"),
+                text_at(entry, "apiGroup"),
+            )
             for entry in maps_at(self.status, "reservedFor")
         )
 

@@ -42,6 +42,16 @@ class Event(View):
         )
 
     @cached_property
+    def reporters(self) -> frozenset[str]:
+        """The component that wrote the event, under the names of both API groups."""
+        names = (
+            text_at(self.raw, "source", "component"),
+            text_at(self.raw, "reportingComponent"),
+            text_at(self.raw, "reportingController"),
+        )
+        return frozenset(filter(None, names))
+
+    @cached_property
     def last_seen(self) -> str:
         """The time at which it was seen last (RFC 3339); "" if unknown."""
         return (

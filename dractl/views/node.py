@@ -41,6 +41,12 @@ class Node(View):
         )
 
     @property
+    def heartbeats(self) -> tuple[str, ...]:
+        """The times at which the kubelet last confirmed each condition (RFC 3339)."""
+        conditions = maps_at(self.status, "conditions")
+        return tuple(text_at(condition, "lastHeartbeatTime") for condition in conditions)
+
+    @property
     def is_registered(self) -> bool:
         """False for a manifest that no kubelet has filled in: nothing is known of its resources."""
         return bool(self.allocatable) or bool(self.uid)

@@ -13,6 +13,7 @@ from dractl.model.paths import at, map_at, maps_at, text_at
 from dractl.objects import Raw
 from dractl.views.amounts import container_requests, pod_requests, scheduler_units
 from dractl.views.base import Key, OwnerReference, View
+from dractl.views.container import ContainerStatus, DeviceHealth, container_status
 from dractl.views.selectors import (
     REQUIRED,
     AffinityTerm,
@@ -27,6 +28,7 @@ DEFAULT_SCHEDULER = "default-scheduler"
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104
 _END_PHASES = ("Succeeded", "Failed")
 _TEMPLATE_HASH_LABEL = "pod-template-hash"
+_STATUS_FIELDS = ("initContainerStatuses", "containerStatuses")
 
 
 class HostPort(Struct, frozen=True, order=True):
@@ -89,6 +91,21 @@ class Pod(View):
     def phase(self) -> str:
         """``status.phase``; "" for a manifest."""
         return text_at(self.status, "phase")
+
+    @property
+    def reason(self) -> str:
+        """``status.reason``, such as Evicted; "" if the kubelet gives none."""
+        return text_at(self.status, "reason")
+
+    @property
+    def message(self) -> str:
+        """``status.message``; "" if the kubelet gives none."""
+        return text_at(self.status, "message")
+
+    @property
+    def restart_policy(self) -> str:
+        """``spec.restartPolicy``; "" for a manifest that leaves it out."""
+        return text_at(self.spec, "restartPolicy")
 
     @property
     def has_ended(self) -> bool:
@@ -172,6 +189,17 @@ class Pod(View):
         ):
             return "Deployment", owner.name.removesuffix(f"-{template_hash}")
         return owner.kind, owner.name
+
+    @property
+    def leader_worker_group(self) -> tuple[str, str] | None:
+        """The LeaderWorkerSet of the pod and the index of its group in it; None if it has none.
+
+        sigs.k8s.io/lws api/leaderworkerset/v1.
+        """
+        name, index = (
+            self.labels.get(f"leaderworkerset.sigs.k8s.io/{key}") for key in ("name", "group-index")
+        )
+        return (name, index) if isinstance(name, str) and isinstance(index, str) else None
 
     @property
     def pod_group_name(self) -> str:
@@ -305,6 +333,49 @@ class Pod(View):
             for container in [*maps_at(self.spec, "containers"), *sidecars]
             for port in maps_at(container, "ports")
             if isinstance(port.get("hostPort"), int) and port["hostPort"] > 0
+        )
+
+    # -- containers on the node ------------------------------------------------------------------
+
+    @cached_property
+    def container_statuses(self) -> tuple[ContainerStatus, ...]:
+        """The containers as the kubelet reports them, init containers first.
+
+        Ephemeral containers are left out, since they keep nothing from running. Sidecars are init
+        containers that are always restarted: the pod does not wait for their end.
+        """
+        sidecars = {
+            text_at(container, "name")
+            for container in maps_at(self.spec, "initContainers")
+            if container.get("restartPolicy") == "Always"
+        }
+        return tuple(
+            container_status(
+                status,
+                is_init=field == "initContainerStatuses"
+                and text_at(status, "name") not in sidecars,
+            )
+            for field in _STATUS_FIELDS
+            for status in maps_at(self.status, field)
+        )
+
+    @cached_property
+    def unhealthy_devices(self) -> tuple[DeviceHealth, ...]:
+        """The devices that the kubelet reports as unhealthy, each once."""
+        return tuple(
+            dict.fromkeys(
+                DeviceHealth(
+                    text_at(entry, "name").removeprefix("claim:").partition("/")[0],
+                    text_at(resource, "resourceID"),
+                    text_at(resource, "message"),
+                )
+                for field in _STATUS_FIELDS
+                for status in maps_at(self.status, field)
+                for entry in maps_at(status, "allocatedResourcesStatus")
+                if text_at(entry, "name").startswith("claim:")
+                for resource in maps_at(entry, "resources")
+                if text_at(resource, "health") == "Unhealthy"
+            )
         )
 
     # -- constraints on nodes --------------------------------------------------------------------

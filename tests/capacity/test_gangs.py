@@ -18,6 +18,7 @@ from dractl.capacity.gangs import (
     why_gang_waits,
 )
 from dractl.cluster import podgroups
+from dractl.views import Pod
 from tests.capacity.test_placing import GPU, gpus, template
 from tests.explain.cluster import node, pod, request, state_of
 
@@ -137,7 +138,7 @@ def test_pods_of_other_priority_are_refused_from_1_37_on() -> None:
     found = why_gang_waits(
         state,
         pod,
-        podgroups.find_pod_group(state, pod),
+        podgroups.find_pod_group(state, Pod(pod)),
         Features.for_release("1.37"),
         recreated=True,
     )

@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from dractl.cluster.workloads import idle_state
+from dractl.views import Workload
 
 
 def of(kind: str, spec: dict[str, Any], uid: str = "u", **more: Any) -> tuple[str, str] | None:
-    found = idle_state(kind, ("ml", "x"), {"metadata": {"uid": uid}, "spec": spec, **more})
+    found = idle_state(
+        kind, Workload({"metadata": {"uid": uid}, "spec": spec, **more}, ("ml", "x"))
+    )
     return None if found is None else (found.why, found.resume)
 
 
@@ -72,4 +75,4 @@ def test_a_queue_resumes_its_jobs_itself() -> None:
 def test_a_workload_that_wants_pods_and_one_that_is_no_object_of_a_cluster() -> None:
     assert of("Deployment", {"replicas": 2}) is None
     assert of("Job", {"suspend": True}, uid="") is None
-    assert idle_state("Pod", ("ml", "x"), None) is None
+    assert idle_state("Pod", Workload(None, ("ml", "x"))) is None

@@ -1,13 +1,17 @@
-"""What kubelet and the container runtime say, read by what it tells. The messages are theirs, of Kubernetes 1.37."""
+"""Messages of the kubelet and the container runtime. They are those of Kubernetes 1.37."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from dractl.cluster.kubelet import Obstacle, newest, obstacle_of, prepare_of, unready
+from dractl.cluster.kubelet import (
+    MissingDependency,
+    parse_missing_dependency,
+    parse_prepare_failure,
+    unready_reason,
+)
 from tests.explain.cluster import node, state_of
 
 LEAD = "Failed to prepare dynamic resources: prepare dynamic resources: "
@@ -27,29 +31,33 @@ LEAD = "Failed to prepare dynamic resources: prepare dynamic resources: "
         (f"{LEAD}pod p is not allowed to use ResourceClaim c", "unasked", ""),
     ],
 )
-def test_who_refuses_to_prepare_a_claim(message: str, answer: str, driver: str) -> None:
-    found = prepare_of(message)
-    assert (found.answer, found.driver) == (answer, driver)
+def test_events_say_whether_a_driver_is_missing_silent_or_refuses(
+    message: str, answer: str, driver: str
+) -> None:
+    failure = parse_prepare_failure(message)
+    assert (failure.answer, failure.driver) == (answer, driver)
 
 
 @pytest.mark.parametrize(
-    ("words", "obstacle"),
+    ("message", "dependency"),
     [
         (
             'unable to get OCI runtime: no runtime for "kata" is configured',
-            Obstacle("handler", "kata"),
+            MissingDependency("handler", "kata"),
         ),
-        ('configmap "settings" not found', Obstacle("object", "settings", "configmap")),
-        ("write /var/lib/x: no space left on device", Obstacle("space")),
-        ("something else", Obstacle("unknown")),
+        ('configmap "settings" not found', MissingDependency("object", "settings", "configmap")),
+        ("write /var/lib/x: no space left on device", MissingDependency("space")),
+        ("something else", MissingDependency("unknown")),
     ],
 )
-def test_what_lacks_for_the_start_of_a_pod(words: str, obstacle: Obstacle) -> None:
-    assert obstacle_of(words) == obstacle
+def test_messages_name_the_dependency_that_a_pod_lacks(
+    message: str, dependency: MissingDependency
+) -> None:
+    assert parse_missing_dependency(message) == dependency
 
 
 @pytest.mark.parametrize(
-    ("condition", "said"),
+    ("condition", "reason"),
     [
         ({"status": "True", "message": "kubelet is posting ready status"}, ""),
         (
@@ -64,19 +72,11 @@ def test_what_lacks_for_the_start_of_a_pod(words: str, obstacle: Obstacle) -> No
         ({"status": "Unknown", "message": "Kubelet stopped posting node status."}, ""),
     ],
 )
-def test_what_is_not_ready_on_a_node(condition: dict[str, Any], said: str) -> None:
+def test_the_ready_condition_of_a_node_says_why_it_is_not_ready(
+    condition: dict[str, Any], reason: str
+) -> None:
     value = node("a")
     value["status"]["conditions"] = [{"type": "Ready", **condition}]
-    found = unready(state_of(value), "a")
-    assert found.startswith(said)
-    assert bool(found) == bool(said)
-
-
-def test_the_newest_event_with_one_of_the_reasons_counts() -> None:
-    """Events are in the order of their time."""
-    events: Any = [
-        SimpleNamespace(reason=reason) for reason in ("Killing", "Evicted", "Killing", "Pulled")
-    ]
-    assert newest(events, ("Killing", "Evicted")) is events[2]
-    assert newest(events, ("Evicted",)) is events[1]
-    assert newest(events, ("Failed",)) is None
+    text = unready_reason(state_of(value), "a")
+    assert text.startswith(reason)
+    assert bool(text) == bool(reason)

@@ -11,9 +11,9 @@ from dractl.cluster.workloads import (
     count_missing_pods,
     deletion_rank,
     pods_of_workload,
-    workload_of,
     workload_target,
 )
+from dractl.views import Pod
 from tests.explain.cluster import pod, state_of
 
 
@@ -28,9 +28,9 @@ def owned(name: str, kind: str, owner: str, **more: Any) -> dict[str, Any]:
 
 def test_a_pod_of_a_deployments_replicaset_belongs_to_the_deployment() -> None:
     made = owned("web-7d9-x", "ReplicaSet", "web-7d9", labels={"pod-template-hash": "7d9"})
-    assert workload_of(made) == ("Deployment", "web")
+    assert Pod(made).workload == ("Deployment", "web")
     assert workload_target(made, "ml") == "Deployment/ml/web"
-    assert workload_of(owned("web-x", "ReplicaSet", "web")) == (
+    assert Pod(owned("web-x", "ReplicaSet", "web")).workload == (
         "ReplicaSet",
         "web",
     )  # nobody's ReplicaSet
@@ -39,7 +39,7 @@ def test_a_pod_of_a_deployments_replicaset_belongs_to_the_deployment() -> None:
 def test_a_pod_that_has_ended_is_recreated_by_nobody() -> None:
     ended = owned("a", "Job", "train")
     ended["status"] = {"phase": "Failed"}
-    assert workload_of(ended) is None
+    assert Pod(ended).workload is None
     assert workload_target(pod("bare"), "ml") is None
 
 
@@ -96,8 +96,8 @@ def test_the_pods_that_a_job_lacks(spec: dict[str, Any], succeeded: int, missing
         "involvedObject": {"kind": "Job", "name": "train"},
         "message": "Error creating: pods is forbidden: exceeded quota: none",
     }
-    assert count_missing_pods(state_of(job, event), "Job", ("ml", "train"), job) == missing
-    assert count_missing_pods(state_of(job), "Job", ("ml", "train"), job) == 0
+    assert count_missing_pods(state_of(job, event), "Job", ("ml", "train")) == missing
+    assert count_missing_pods(state_of(job), "Job", ("ml", "train")) == 0
 
 
 def test_a_statefulset_ends_its_highest_ordinal_first() -> None:
@@ -132,7 +132,7 @@ def test_pods_that_are_terminating_are_not_active() -> None:
         owned("a", "StatefulSet", "db"),
         owned("b", "StatefulSet", "db", deletionTimestamp="2026-01-01T00:00:00Z"),
     )
-    active = ActivePods(state).of("StatefulSet", ("ml", "db"))
+    active = ActivePods(state).pods_of("StatefulSet", ("ml", "db"))
     assert [p["metadata"]["name"] for p in active] == ["a"]
 
 

@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from dractl.views import Pod
 from tests.conftest import ROOT, whole_dir
 
 if TYPE_CHECKING:
@@ -452,11 +453,16 @@ def until(done: Any, seconds: float) -> bool:
 
 def kin(pod: Raw, pods: Sequence[Raw]) -> Iterator[Raw]:
     """The pod with the same name, and those of the same workload."""
-    from dractl.cluster.workloads import workload_of
 
-    namespace, name, owner = pod["metadata"]["namespace"], pod["metadata"]["name"], workload_of(pod)
+    namespace, name, owner = (
+        pod["metadata"]["namespace"],
+        pod["metadata"]["name"],
+        Pod(pod).workload,
+    )
     for other in pods:
         if other["metadata"]["namespace"] != namespace or "deletionTimestamp" in other["metadata"]:
             continue
-        if other["metadata"]["name"] == name or (owner is not None and workload_of(other) == owner):
+        if other["metadata"]["name"] == name or (
+            owner is not None and Pod(other).workload == owner
+        ):
             yield other

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from dractl.cluster.workloads import workload_of
+from dractl.views import Pod
 from tests.conftest import shared_dir
 from tests.live.plane import kin, until
 
@@ -171,7 +171,7 @@ def ended(before: Sequence[Raw], now: Sequence[Raw], asked: Raw, said: str) -> t
         for p in gone
         if "deletionTimestamp" not in p["metadata"]
         and p["metadata"]["name"] not in said
-        and not any(name in said for _, name in [workload_of(p) or ("", "\0")])
+        and not any(name in said for _, name in [Pod(p).workload or ("", "\0")])
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Struct
 
-from dractl.cluster.kubelet import prepare_of
+from dractl.cluster.kubelet import parse_prepare_failure
 from tests.live.node import CDI, CNI, CONTAINERD, RELEASE, Node, claim, lacking, pod
 
 if TYPE_CHECKING:
@@ -434,7 +434,7 @@ OLDER = (
 def test_an_older_kubelet(node: Node, situation: Situation) -> None:
     events = play(node, situation)
     said = {
-        prepare_of(message).answer
+        parse_prepare_failure(message).answer
         for reason, message in events
         if reason == "FailedPrepareDynamicResources"
     }

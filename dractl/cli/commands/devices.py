@@ -30,8 +30,8 @@ from dractl.cli.options.cluster_input import Cluster
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
 from dractl.cluster import shell
+from dractl.cluster.clock import newest_time
 from dractl.cluster.devices import Devices
-from dractl.cluster.kubelet import newest_of
 from dractl.cluster.labels import LabelQuery, parse_labels
 from dractl.cluster.sources import classify_arguments, describe_unusable_input
 from dractl.cluster.state import ClusterState, map_at, maps_at, parse_key, text_at
@@ -355,7 +355,7 @@ def _report(
     if output == "name":
         return "\n".join(str(row.id) for row in stock.devices)
     if output == "wide":
-        now = newest_of(cluster.state)
+        now = newest_time(cluster.state)
         return capacity_text.wide(
             stock, faults, canvas, _hidden(cluster), _uses(cluster, node), now
         )

@@ -15,8 +15,8 @@ from dractl.cli.options.cluster_input import Cluster
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
 from dractl.cluster import ClusterState
+from dractl.cluster.clock import newest_time
 from dractl.cluster.kinds import check_namespace
-from dractl.cluster.kubelet import newest_of
 from dractl.cluster.labels import parse_labels
 from dractl.cluster.rights import Rights
 from dractl.cluster.sources import describe_unusable_input, filter_drivers
@@ -289,7 +289,7 @@ def _answer(
     several = len(explanations) > max(1, len(sources.names))  # several were named
     if verbose:
         terminal.notice(current().title)
-    now = newest_of(state) if aged else None
+    now = newest_time(state) if aged else None
     if patch:
         text = _patches(explanations, patch)
     elif output == "name":

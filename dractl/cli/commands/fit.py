@@ -32,7 +32,6 @@ from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.podgroups import group_object
-from dractl.cluster.pods import scheduler_name
 from dractl.cluster.schedulers import identify
 from dractl.cluster.state import API_GROUPS, at, maps_at, text_at
 from dractl.errors import InputError, UsageError
@@ -44,6 +43,7 @@ from dractl.model.shapes import split, split_list, spread
 from dractl.program import program_name
 from dractl.report.capacity import json as capacity_json, text as capacity_text
 from dractl.scheduler.attempt import Scheduler
+from dractl.views import Pod
 
 FORMATS = ("text", "json", "yaml", "html")
 
@@ -326,7 +326,7 @@ def _of_file(state: ClusterState, path: str, written: ClusterState) -> Copies:
 
 def _tell_of_group(subject: Copies) -> None:
     """A notice that copies of a pod in a group are placed by themselves."""
-    found = group_object(subject.pod)
+    found = group_object(Pod(subject.pod))
     if found is not None:
         kind, (_, name) = found
         terminal.notice(
@@ -337,7 +337,7 @@ def _tell_of_group(subject: Copies) -> None:
 
 def _tell_of_scheduler(state: ClusterState, subject: Copies) -> None:
     """Print a notice that another scheduler than kube-scheduler places the copies."""
-    scheduler = identify(state, scheduler_name(subject.pod))
+    scheduler = identify(state, Pod(subject.pod).scheduler_name)
     if not scheduler.is_kube_scheduler:
         terminal.notice(
             f"copies are counted as kube-scheduler would place them; the pod names scheduler {scheduler.name}"

@@ -14,8 +14,8 @@ from dractl.cli import completing, terminal
 from dractl.cli.headings import AGAINST, INPUT
 from dractl.cli.options.release import ReleaseOptions, print_caveat, refuse_newer, warn_about_gates
 from dractl.cluster import sources as origins
+from dractl.cluster.clock import newest_time
 from dractl.cluster.kinds import KINDS_BY_WORD, workload_words
-from dractl.cluster.kubelet import newest_of
 from dractl.cluster.origin import Origin
 from dractl.cluster.state import text_at
 from dractl.garbage import without_collecting
@@ -150,7 +150,7 @@ class Cluster(Struct, frozen=True):
         live = self.sources.live
         files = tuple("<stdin>" if path == "-" else path for path in self.sources.files)
         server = self.state.release or "" if live else ""
-        time = self.state.read_at if live else newest_of(self.state)
+        time = self.state.read_at if live else newest_time(self.state)
         return Origin(live, self.context, server, files, time)
 
     @property

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dractl.cluster.devices import Holder, outlives_pod
+from dractl.cluster.events import newest_message
 from dractl.cluster.managers import find_autoscaler
-from dractl.cluster.pods import DEFAULT_SCHEDULER, event_about, is_new, scheduler_name
+from dractl.cluster.pods import is_new
 from dractl.cluster.state import Key, at, list_at, map_at, maps_at, parse_key, text_at
-from dractl.cluster.workloads import controller_of, leader_group, workload_of
 from dractl.explain.context import Case
 from dractl.explain.diagnosis.nodes import NodeFindings
 from dractl.explain.reasons.amounts import AllNeedsFree
@@ -43,7 +43,7 @@ from dractl.model.nearest import nearest
 from dractl.objects import Raw
 from dractl.scheduler.pre_enqueue import pre_enqueue
 from dractl.scheduler.rejection import AntiAffinityConflict, HostPortConflict, LabelMismatch
-from dractl.views import Pod
+from dractl.views import DEFAULT_SCHEDULER, Pod
 
 _MACHINE_LABELS = (
     "instance-type",
@@ -122,7 +122,7 @@ def _find_terminating_holders(
             finalizers=tuple(
                 str(f) for f in list_at(first, "metadata", "finalizers") if f not in _JOB_FINALIZERS
             ),
-            event=event_about(case.state, first, "FailedKillPod"),
+            event=newest_message(case.state, Pod(first), "FailedKillPod"),
         )
 
 
@@ -158,7 +158,7 @@ def _find_replicas_in_the_way(
     if anti_affine:
         yield from anti_affine
         return
-    owner = workload_of(case.question.value)
+    owner = Pod(case.question.value).workload
     occupancy = [
         cause for cause in ranked if isinstance(cause, DeviceInUse | AllNeedsFree | CountersShort)
     ]
@@ -181,11 +181,11 @@ def _find_group_without_room(
     case: Case, occupancy: Sequence[Cause], holders: Sequence[tuple[str, Pod]]
 ) -> Cause | None:
     """Return the cause for a LeaderWorkerSet group whose own pods fill its topology domain."""
-    group = leader_group(case.question.value)
+    group = Pod(case.question.value).leader_worker_group
     if group is None:
         return None
     neighbours = _in_namespace(case, holders)
-    members = [name for name, pod in neighbours if leader_group(pod.raw) == group]
+    members = [name for name, pod in neighbours if pod.leader_worker_group == group]
     return _group_without_room(case, group, occupancy, members)
 
 
@@ -253,7 +253,7 @@ def _pods_with_node(case: Case, owner: tuple[str, str]) -> Iterator[tuple[Key, R
     for key, pod in case.state.objects("Pod").items():
         if (
             key[0] == case.question.key[0]
-            and workload_of(pod) == owner
+            and Pod(pod).workload == owner
             and text_at(pod, "spec", "nodeName")
         ):
             yield key, pod
@@ -267,7 +267,7 @@ def _find_anti_affine_replicas(
     The workload is rolled out, or has more replicas than there are nodes.
     """
     pod, namespace = case.question.value, case.question.key[0]
-    owner = workload_of(pod)
+    owner = Pod(pod).workload
     blockers = {unmet.pod for cause in ranked[:1] for unmet in _pods_that_block(cause)}
     if owner is None or not blockers:
         return
@@ -278,7 +278,7 @@ def _find_anti_affine_replicas(
     replicas = {
         name: p
         for name, p in pods
-        if p is not None and parse_key(name)[0] == namespace and workload_of(p) == owner
+        if p is not None and parse_key(name)[0] == namespace and Pod(p).workload == owner
     }
     if not blockers <= replicas.keys():
         return
@@ -358,7 +358,7 @@ def note_replicas_with_devices(case: Case) -> Iterator[str]:
     devices.
     """
     pod = case.question.value
-    owner = workload_of(pod)
+    owner = Pod(pod).workload
     if owner is None:
         return
     kind, name = owner
@@ -385,7 +385,8 @@ def note_replicas_with_devices(case: Case) -> Iterator[str]:
 
 def _controller_name(pod: Raw) -> str:
     """Return the name of the object that created a pod: its ReplicaSet, not its Deployment."""
-    return text_at(controller_of(pod), "name")
+    owner = Pod(pod).controller
+    return "" if owner is None else owner.name
 
 
 def _rollout_settings(case: Case, deployment: str) -> Raw:
@@ -438,7 +439,7 @@ def _find_eviction_loop(
     """Yield the cause for a workload whose pods the eviction controller ends one after the
     other.
     """
-    owner = workload_of(case.question.value)
+    owner = Pod(case.question.value).workload
     if owner is None:
         return
     kind, name = owner
@@ -712,10 +713,10 @@ def _requests_added_by_limit_range(case: Case, resource: str) -> Iterator[Cause]
 
 def _owner_template(case: Case) -> Raw | None:
     """Return the pod template of the pod's owner; None if the input does not have it."""
-    owner = controller_of(case.question.value)
+    owner = Pod(case.question.value).controller
     if owner is None:
         return None
-    value = case.state.get(text_at(owner, "kind"), (case.question.key[0], text_at(owner, "name")))
+    value = case.state.get(owner.kind, (case.question.key[0], owner.name))
     spec = at(value, "spec", "template", "spec")
     return spec if isinstance(spec, dict) else None
 
@@ -803,7 +804,7 @@ def find_pod_not_tried(case: Case) -> Iterator[Cause]:
     """
     pod, value = case.pod, case.question.value
     if (
-        scheduler_name(value) != DEFAULT_SCHEDULER
+        Pod(value).scheduler_name != DEFAULT_SCHEDULER
         or case.question.kind != "Pod"
         or not pod.uid
         or pod.has_ended
@@ -816,11 +817,11 @@ def find_pod_not_tried(case: Case) -> Iterator[Cause]:
     has_condition = any(
         c.get("type") == "PodScheduled" for c in maps_at(value, "status", "conditions")
     )
-    scheduler_event = event_about(case.state, value, "FailedScheduling") or event_about(
-        case.state, value, "Scheduled"
+    scheduler_event = newest_message(case.state, Pod(value), "FailedScheduling") or newest_message(
+        case.state, Pod(value), "Scheduled"
     )
     if not has_condition and not scheduler_event and pod.phase == "Pending":
-        yield NotTriedYet(since=pod.creation_timestamp, new=is_new(case.state, value))
+        yield NotTriedYet(since=pod.creation_timestamp, new=is_new(case.state, Pod(value)))
 
 
 def _may_lack_claims(case: Case, pod: Mapping[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from dractl.allocation import DeviceID, backing_classes
-from dractl.cluster.pods import ended, stuck
+from dractl.cluster.pods import describe_stuck_container
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import at, map_at, maps_at, parse_key, text_at
 from dractl.cluster.workloads import newest_refusal
@@ -22,6 +22,7 @@ from dractl.scheduler.binding import BindingFailure
 from dractl.scheduler.cycle import CANNOT_ALLOCATE
 from dractl.scheduler.known_bugs import find_decisive_bug
 from dractl.scheduler.node_filters import node_features_for
+from dractl.views import Pod
 from dractl.views.amounts import init_container_request
 
 
@@ -212,7 +213,9 @@ def volume_users(
     claim_names_of_pod = {name for name, _ in volumes_of(case)}
     pods = case.state.objects("Pod").items()
     placed = [
-        (key, pod) for key, pod in pods if text_at(pod, "spec", "nodeName") and not ended(pod)
+        (key, pod)
+        for key, pod in pods
+        if text_at(pod, "spec", "nodeName") and not Pod(pod).has_ended
     ]
     claims = {
         key: (
@@ -340,7 +343,8 @@ def note_stuck_holders(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
         if h.pod and not h.finished
     )
     reasons = {
-        name: stuck(case.state.get("Pod", parse_key(name))) for name in dict.fromkeys(holders)
+        name: describe_stuck_container(Pod(case.state.get("Pod", parse_key(name))))
+        for name in dict.fromkeys(holders)
     }
     descriptions = [f"{name} {why}" for name, why in reasons.items() if why]
     if descriptions:

@@ -6,10 +6,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.changes import Change, Create, Delete, Patch, PatchError, apply, parse_target
-from dractl.cluster.pods import DEFAULT_SCHEDULER
 from dractl.cluster.schedulers import as_default, scheduler_of
 from dractl.cluster.state import Key, text_at
-from dractl.cluster.workloads import WORKLOAD_KINDS, leader_group, workload_target
+from dractl.cluster.workloads import WORKLOAD_KINDS, workload_target
 from dractl.explain.fixes.candidates import Candidate, FixProblem
 from dractl.explain.fixes.pod_templates import pods_to_recreate
 from dractl.explain.fixes.rollouts import END_FIRST_STRATEGY, set_strategy
@@ -19,6 +18,7 @@ from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation import SimulationOptions, SimulationResult, simulate
 from dractl.simulation.queue import QueuedPod, list_pending_pods, schedule_pods
+from dractl.views import DEFAULT_SCHEDULER, Pod
 
 _MAX_RIVALS = 16  # pods that may take what another frees
 _RECONCILED_KINDS = ("Pod", *WORKLOAD_KINDS)  # kinds whose changes controllers answer
@@ -197,7 +197,7 @@ def _pods_ahead(problem: FixProblem, simulation: SimulationResult) -> tuple[str,
 
 def _is_unrelated(pod: Raw | None, key: Key, own: str) -> bool:
     """True for a pod of which nobody expects that it ends with those of the workload ``own``."""
-    return workload_target(pod, key[0]) != own or leader_group(pod) is not None
+    return workload_target(pod, key[0]) != own or Pod(pod).leader_worker_group is not None
 
 
 def _side_effects(

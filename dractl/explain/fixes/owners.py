@@ -10,24 +10,23 @@ from functools import cached_property
 from msgspec import Struct
 
 from dractl.cluster.changes import Change, Delete, Patch, parse_target, pointer
-from dractl.cluster.kubelet import newest_of
+from dractl.cluster.clock import newest_time
+from dractl.cluster.events import newest_message
 from dractl.cluster.managers import describe_ownership
-from dractl.cluster.pods import ended, event_about, stuck
+from dractl.cluster.pods import describe_stuck_container
 from dractl.cluster.state import ClusterState, Key, at, list_at, map_at, parse_key, text_at
 from dractl.cluster.workloads import (
     DELETION_COST,
     SCALABLE_KINDS,
     ActivePods,
-    controller_of,
     deletion_cost,
     deletion_rank,
-    leader_group,
     pods_of_workload,
-    workload_of,
 )
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.phrases import age
 from dractl.objects import Raw
+from dractl.views import Pod
 
 
 class Ending(Struct, frozen=True):
@@ -63,14 +62,14 @@ class Owners:
     def __init__(self, state: ClusterState, subject: Key, pod: Raw) -> None:
         self.state = state
         self.subject = subject
-        owner = workload_of(pod)
+        owner = Pod(pod).workload
         self.subject_owner = (owner[0], (subject[0], owner[1])) if owner is not None else None
-        self._leader_group = leader_group(pod)
+        self._leader_group = Pod(pod).leader_worker_group
         self._active_pods = ActivePods(state)
 
     @cached_property
     def _now(self) -> float | None:
-        return newest_of(self.state)
+        return newest_time(self.state)
 
     def plan_ending(self, pods: Iterable[str]) -> Ending | None:
         """Return how pods (``namespace/name``) end for good.
@@ -83,7 +82,7 @@ class Owners:
         for full_name in dict.fromkeys(pods):
             key = parse_key(full_name)
             pod = self.state.get("Pod", key)
-            owner = workload_of(pod)
+            owner = Pod(pod).workload
             if text_at(pod, "metadata", "deletionTimestamp"):
                 terminating.append(full_name)
             elif owner is None:
@@ -134,7 +133,7 @@ class Owners:
 
     def _explain_stuck_pods(self, keys: Sequence[Key]) -> str:
         """Return why pods do nothing with what they hold; empty unless all of them are stuck."""
-        reasons = [stuck(self.state.get("Pod", key)) for key in keys]
+        reasons = [describe_stuck_container(Pod(self.state.get("Pod", key))) for key in keys]
         if not reasons or not all(reasons):
             return ""
         if len(reasons) == 1:
@@ -168,7 +167,7 @@ class Owners:
             effect = (
                 f"finalizer {', '.join(finalizers)} keeps it: to delete it by force does nothing"
             )
-        if event_about(self.state, pod or {}, "FailedKillPod"):
+        if newest_message(self.state, Pod(pod or {}), "FailedKillPod"):
             effect = f"its kubelet cannot end it: is the DRA driver on {node} running?"
         title = f"wait for pod {full_name}, Terminating on {node} since {since}"
         return Ending(title, (), _delete_pods([full_name]), effect)
@@ -179,14 +178,14 @@ class Owners:
         None if the waiting pod is one of its own, or of the same group of a LeaderWorkerSet: it
         is of no use without its leader and the others of its group.
         """
-        active = self._active_pods.of(kind, key)
+        active = self._active_pods.pods_of(kind, key)
         keys = [(key[0], text_at(pod, "metadata", "name")) for pod in active]
         is_own = self.subject in keys or self.subject_owner == (kind, key)
         if is_own or not set(victims) <= set(keys) or self._shares_group(key[0], active):
             return None
         if kind == "Job":
             return self._suspend(key, keys)
-        controllers = {text_at(controller_of(pod), "name") for pod in active}
+        controllers = {Pod(pod).controller for pod in active}
         if kind not in SCALABLE_KINDS or len(controllers) > 1:
             return None  # a DaemonSet, somebody else's kind; or a rollout is under way
         return _scale_down(kind, key, active, {name for _, name in victims})
@@ -195,17 +194,17 @@ class Owners:
         """Return whether one of the pods is of the waiting pod's group of a LeaderWorkerSet."""
         if self._leader_group is None or namespace != self.subject[0]:
             return False
-        return any(leader_group(pod) == self._leader_group for pod in pods)
+        return any(Pod(pod).leader_worker_group == self._leader_group for pod in pods)
 
     def _suspend(self, job: Key, pods: Sequence[Key]) -> Ending | None:
         """Suspend a Job, or the JobSet that owns it; None if the waiting pod is one of its own."""
         kind, key = "Job", job
-        owner = controller_of(self.state.get("Job", job))
-        job_set = (job[0], text_at(owner, "name"))
-        if text_at(owner, "kind") == "JobSet" and self.state.get("JobSet", job_set) is not None:
+        owner = Pod(self.state.get("Job", job)).controller
+        job_set = None if owner is None or owner.kind != "JobSet" else (job[0], owner.name)
+        if job_set is not None and self.state.get("JobSet", job_set) is not None:
             kind, key = "JobSet", job_set
             members = pods_of_workload(self.state, kind, key)
-            pods = [pod_key for pod_key, pod in members if not ended(pod)]
+            pods = [pod_key for pod_key, pod in members if not Pod(pod).has_ended]
         if self.subject in pods:
             return None
         operation = {"op": "add", "path": "/spec/suspend", "value": True}

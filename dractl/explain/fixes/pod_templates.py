@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterator
 
 from dractl.cluster.changes import Patch, parse_pointer, parse_target
-from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import ClusterState, Key, at, map_at, maps_at, text_at
 from dractl.cluster.workloads import WORKLOAD_KINDS, workload_target
 from dractl.explain.ask import Question
 from dractl.explain.fixes.edits import move_operation
 from dractl.objects import Raw
+from dractl.views import Pod
 
 _TEMPLATE_POINTER = "/spec/template"
 _TEMPLATE_PATH = ("spec", "template")
@@ -27,7 +27,8 @@ def describe_affected_pods(state: ClusterState, restarted: Collection[Key], patc
     if kind != "ResourceClaimTemplate":
         return ""
     count = sum(
-        pod_key not in restarted and not ended(pod) for pod_key, pod in pods_of_template(state, key)
+        pod_key not in restarted and not Pod(pod).has_ended
+        for pod_key, pod in pods_of_template(state, key)
     )
     return f"{count} more pod{'s use' if count > 1 else ' uses'} the template" if count else ""
 
@@ -46,7 +47,7 @@ def pods_to_recreate(state: ClusterState, question: Question, change: Patch) -> 
         replicas = [
             pod_key
             for pod_key, pod in pods_of_template(state, key)
-            if owner is not None and is_pending(pod) and workload_target(pod, key[0]) == owner
+            if owner is not None and Pod(pod).is_pending and workload_target(pod, key[0]) == owner
         ]
         return replicas or [question.key]
     is_replaced = kind in _ROLLOUT_KINDS or kind == "Job" or "replicas" in str(change)

@@ -6,9 +6,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, pointer
-from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import at, map_at, maps_at, parse_key, text_at
-from dractl.cluster.workloads import controller_of, deletion_rank, pods_of_workload, workload_target
+from dractl.cluster.workloads import deletion_rank, pods_of_workload, workload_target
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.holders import holders_of
@@ -72,7 +71,7 @@ def _count_old_claims(problem: FixProblem, template: str) -> int:
     spec = at(problem.state.get("ResourceClaimTemplate", (namespace, template)), "spec", "spec")
     number = 0
     for key, pod in problem.state.objects("Pod").items():
-        if key[0] != namespace or key == problem.question.key or not is_pending(pod):
+        if key[0] != namespace or key == problem.question.key or not Pod(pod).is_pending:
             continue
         named = {
             text_at(r, "name")
@@ -165,9 +164,9 @@ def _mark_old_replicas(problem: FixProblem, deployment: str) -> dict[str, Patch]
     kind, key = parse_target(deployment)
     owned = (Pod(raw, pod_key) for pod_key, raw in pods_of_workload(problem.state, kind, key))
     pods = [pod.raw for pod in filter_active_pods(owned)]
-    newest = controller_of(problem.pod)
+    newest = Pod(problem.pod).controller
     rank = deletion_rank("ReplicaSet", pods)
-    old = sorted((pod for pod in pods if controller_of(pod) != newest), key=rank)
+    old = sorted((pod for pod in pods if Pod(pod).controller != newest), key=rank)
     equal = [pod for pod in old if rank(pod) == rank(old[0])]
     names = ["/".join((key[0], text_at(pod, "metadata", "name"))) for pod in equal]
     return (
@@ -191,9 +190,9 @@ def await_turn(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
         title = f"wait until another pod of {cause.owner} is done"
         effect = f"lower spec.parallelism of {cause.owner} to what fits, to have no pods waiting"
         kind, _, job_name = cause.owner.partition(" ")
-        made_by = controller_of(problem.state.get(kind, parse_key(job_name)))
+        made_by = Pod(problem.state.get(kind, parse_key(job_name))).controller
         if made_by is not None:
-            effect += f": in {text_at(made_by, 'kind')} {text_at(made_by, 'name')}, which makes it"
+            effect += f": in {made_by.kind} {made_by.name}, which makes it"
         gone = [name]
         if cause.earlier:
             job = f"{name.partition('/')[0]}/{cause.earlier}"
@@ -217,7 +216,9 @@ def await_turn(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
 def _active_pods(problem: FixProblem, job: str) -> list[str]:
     pods = problem.state.objects("Pod").items()
     return [
-        "/".join(key) for key, pod in pods if workload_target(pod, key[0]) == job and not ended(pod)
+        "/".join(key)
+        for key, pod in pods
+        if workload_target(pod, key[0]) == job and not Pod(pod).has_ended
     ]
 
 

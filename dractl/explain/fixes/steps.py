@@ -24,12 +24,13 @@ from dractl.cluster.changes import (
     parse_target,
 )
 from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
-from dractl.cluster.workloads import WORKLOAD_KINDS, controller_of, workload_target
+from dractl.cluster.workloads import WORKLOAD_KINDS, workload_target
 from dractl.explain.ask import Question
 from dractl.explain.fixes.pod_templates import pods_to_recreate
 from dractl.explain.fixes.tolerations import format_taint
 from dractl.manifests.dumping import dump
 from dractl.objects import Raw
+from dractl.views import Pod
 
 # Kinds whose specs cannot be changed in place.
 _IMMUTABLE_KINDS = ("ResourceClaim", "ResourceClaimTemplate", "Pod")
@@ -404,7 +405,7 @@ def recreate_pods(state: ClusterState, owner: str, pods: Sequence[Key]) -> Itera
     """
     kind = owner.partition("/")[0]
     workload = state.get(*parse_target(owner))
-    is_free_job = kind == "Job" and workload is not None and controller_of(workload) is None
+    is_free_job = kind == "Job" and workload is not None and Pod(workload).controller is None
     if is_free_job and all(
         key in pods
         for key, pod in state.objects("Pod").items()

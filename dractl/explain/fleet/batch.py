@@ -9,10 +9,9 @@ from msgspec.structs import replace
 from dractl.capacity.replicas import place_first
 from dractl.cluster.changes import Delete, PatchError, apply, parse_target
 from dractl.cluster.podgroups import group_object
-from dractl.cluster.pods import is_pending
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
-from dractl.cluster.workloads import topmost, workload_of
+from dractl.cluster.workloads import topmost
 from dractl.errors import DractlError
 from dractl.explain.answer import SEVERITY, Explanation, Fix, Relief, Subject
 from dractl.explain.ask import Question
@@ -20,6 +19,7 @@ from dractl.explain.explain import Explainer
 from dractl.explain.reasons.scheduling import NoConsumer, WouldFitNow
 from dractl.objects import Raw
 from dractl.program import program_name
+from dractl.views import Pod
 
 MAX_FIXES_COUNTED = 12  # fixes, those that most pods wait for first
 MAX_REPLICAS_PLACED = 1000  # of one answer that are placed together
@@ -97,7 +97,7 @@ def _split_by_fit(explainer: Explainer, answer: Explanation) -> list[Explanation
     )
     if (
         not (fits and answer.alike)
-        or group_object(explainer.state.get("Pod", key_of_subject) or {}) is not None
+        or group_object(Pod(explainer.state.get("Pod", key_of_subject) or {})) is not None
     ):
         return [answer]
     names = (answer.subject.name, *answer.alike)
@@ -163,7 +163,7 @@ def _subject_text(question: Question) -> str:
 
 def _top_owner(state: ClusterState, question: Question) -> tuple[str, str] | None:
     """Return kind and name of the topmost workload of a pod, or else of its PodGroup."""
-    owner, group = workload_of(question.value), group_object(question.value)
+    owner, group = Pod(question.value).workload, group_object(Pod(question.value))
     if owner is None:
         return None if group is None else (group[0], group[1][1])
     kind, (_, name) = topmost(state, owner[0], (question.key[0], owner[1]))
@@ -212,7 +212,7 @@ def _replica_key(state: ClusterState, question: Question) -> Hashable:
     """
     pod = question.value
     owner = _top_owner(state, question)
-    if question.kind != "Pod" or owner is None or not is_pending(pod):
+    if question.kind != "Pod" or owner is None or not Pod(pod).is_pending:
         return None
     claims = []
     claim_statuses = maps_at(pod, "status", "resourceClaimStatuses")
@@ -292,14 +292,14 @@ def _ends_replicas(state: ClusterState, answer: Explanation, fix: Fix) -> bool:
         for c in fix.tried
         if isinstance(c, Delete) and c.target.startswith("Pod/")
     )
-    owner = workload_of(state.get("Pod", (answer.subject.namespace, answer.subject.name)) or {})
+    owner = Pod(state.get("Pod", (answer.subject.namespace, answer.subject.name)) or {}).workload
     pods = (
         state.get("Pod", key)
         for key in victims
         if key != (answer.subject.namespace, answer.subject.name)
     )
     return owner is not None and any(
-        pod is not None and workload_of(pod) == owner and text_at(pod, "spec", "nodeName")
+        pod is not None and Pod(pod).workload == owner and text_at(pod, "spec", "nodeName")
         for pod in pods
     )
 
@@ -321,7 +321,7 @@ def _count_pods(waiting: Sequence[tuple[Explanation, Fix]]) -> int:
 def _is_single_pod(state: ClusterState, answer: Explanation) -> bool:
     """Return True for a pod that kube-scheduler places by itself."""
     pod = state.get("Pod", (answer.subject.namespace, answer.subject.name))
-    return answer.subject.kind == "Pod" and pod is not None and group_object(pod) is None
+    return answer.subject.kind == "Pod" and pod is not None and group_object(Pod(pod)) is None
 
 
 def _count_fitting(explainer: Explainer, waiting: Sequence[tuple[Explanation, Fix]]) -> int | None:

@@ -11,7 +11,6 @@ from dractl.capacity import AlternativeFit, Placement, place_replicas
 from dractl.capacity.gangs import split_by_topology
 from dractl.cluster.kinds import resolve_kind
 from dractl.cluster.podgroups import find_pod_group, group_reference, min_count
-from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import API_GROUPS, ClusterState, Key, at, map_at, text_at
 from dractl.cluster.workloads import newest_refusal, pods_of_workload, with_volumes
 from dractl.explain.answer import Reason
@@ -22,6 +21,7 @@ from dractl.explain.reasons.gangs import GangTooSmall
 from dractl.explain.reasons.phrases import Names
 from dractl.model import pod_templates
 from dractl.objects import Raw
+from dractl.views import Pod
 
 MAX_REPLICAS = 10_000  # replicas of one template that are placed
 _DAEMON_SET = "DaemonSet"  # one pod a node: not replicas of which some could fit
@@ -126,12 +126,14 @@ def _pods_by_gang(
     """
     value = state.get(kind, key)
     existing = [
-        (pod_key, pod) for pod_key, pod in pods_of_workload(state, kind, key) if not ended(pod)
+        (pod_key, pod)
+        for pod_key, pod in pods_of_workload(state, kind, key)
+        if not Pod(pod).has_ended
     ]
     by_gang: dict[tuple[str, ...], list[Raw]] = {}
     for _, pod in sorted(existing, key=lambda item: (*_queue_key(item[1]), item[0])):
         if not text_at(pod, "metadata", "deletionTimestamp"):
-            by_gang.setdefault(group_reference(pod), []).append(
+            by_gang.setdefault(group_reference(Pod(pod)), []).append(
                 {**pod, "metadata": {**pod["metadata"], "namespace": key[0]}}
             )
     refused = newest_refusal(state, *key) is not None
@@ -141,7 +143,7 @@ def _pods_by_gang(
         else _pods_to_create(Question(kind, key, value), sum(map(len, by_gang.values())))
     )
     if not by_gang and missing:
-        return [(group_reference(missing[0]), [], missing)]
+        return [(group_reference(Pod(missing[0])), [], missing)]
     return [(gang, pods, missing if len(by_gang) == 1 else []) for gang, pods in by_gang.items()]
 
 
@@ -204,14 +206,14 @@ def _explain_group(
     progress: Callable[[str], None],
 ) -> Group:
 
-    pending = [*(pod for pod in pods if is_pending(pod)), *missing]
+    pending = [*(pod for pod in pods if Pod(pod).is_pending), *missing]
     placed, replicas = len(pods) + len(missing) - len(pending), len(pods) + len(missing)
     minimum_pods = min_count(explainer.state, namespace, gang)
-    on_nodes = [pod for pod in pods if not is_pending(pod)]
+    on_nodes = [pod for pod in pods if not Pod(pod).is_pending]
     fabric = align_gang(explainer.aligner, on_nodes) if len(on_nodes) > 1 else None
     if not pending:
         return Group(name, replicas, placed, 0, minimum=minimum_pods, across=fabric)
-    pod_group = find_pod_group(explainer.state, pending[0])
+    pod_group = find_pod_group(explainer.state, Pod(pending[0]))
     topology = pod_group.topology if pod_group is not None else ""
     workload_name = name.rpartition("/")[2]
     states = split_by_topology(explainer.state, topology, on_nodes) or {"": explainer.state}

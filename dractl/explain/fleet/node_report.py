@@ -9,7 +9,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from dractl.allocation import DeviceID, PoolSurvey, Survey
-from dractl.cluster.devices import Devices, allocated_device_id, ready_devices
+from dractl.cluster.devices import Devices, ready_devices
 from dractl.cluster.rights import Rights
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import at, maps_at, parse_key, text_at
@@ -296,15 +296,12 @@ def _statuses_without_slice(
     """
     ready = ready_devices(scheduler.state)
     seen: set[DeviceID] = set()
-    for claim in scheduler.state.objects("ResourceClaim").values():
-        terms = maps_at(claim, "status", "allocation", "nodeSelector", "nodeSelectorTerms")
+    for claim in scheduler.state.claims.values():
+        terms = maps_at(claim.allocation, "nodeSelector", "nodeSelectorTerms")
         is_local = any(
             name in (e.get("values") or ()) for t in terms for e in maps_at(t, "matchFields")
         )
-        for result in (
-            maps_at(claim, "status", "allocation", "devices", "results") if is_local else ()
-        ):
-            identity = allocated_device_id(result)
+        for identity in (device.id for device in claim.allocated_devices if is_local):
             if devices.get(identity) is None and identity not in seen:
                 seen.add(identity)
                 holders = devices.holders([identity])

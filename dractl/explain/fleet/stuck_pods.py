@@ -5,7 +5,6 @@ itself.
 from collections.abc import Iterator
 
 from dractl.cluster import kubelet
-from dractl.cluster.pods import ended
 from dractl.cluster.state import ClusterState, text_at
 from dractl.explain import not_pending
 from dractl.explain.answer import FITS, Hanging
@@ -15,6 +14,7 @@ from dractl.explain.reasons.phrases import Names
 from dractl.explain.reasons.running import NodeSilent, NodeUnready
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.pre_enqueue import pre_enqueue
+from dractl.views import Pod
 
 
 def find_stuck_pods(scheduler: Scheduler, node: str) -> Iterator[Hanging]:
@@ -23,7 +23,7 @@ def find_stuck_pods(scheduler: Scheduler, node: str) -> Iterator[Hanging]:
     Pods that have ended are left out: they have no devices any more.
     """
     for key, pod in sorted(scheduler.state.objects("Pod").items()):
-        if text_at(pod, "spec", "nodeName") == node and not ended(pod):
+        if text_at(pod, "spec", "nodeName") == node and not Pod(pod).has_ended:
             claims = pre_enqueue(scheduler.state, pod).claims
             conclusion, _ = not_pending.conclude_placed_pod(
                 scheduler, Question("Pod", key, pod), claims
@@ -39,8 +39,8 @@ def find_stuck_pods(scheduler: Scheduler, node: str) -> Iterator[Hanging]:
 
 def node_condition(state: ClusterState, node: str) -> Cause | None:
     """Return the cause if a node does not answer, or its kubelet says that it is not ready."""
-    silent = kubelet.silence(state, node)
+    silent = kubelet.node_silence(state, node)
     if silent is not None:
         return NodeSilent(nodes=(node,), why=silent.message, since=silent.since)
-    why = kubelet.unready(state, node)
+    why = kubelet.unready_reason(state, node)
     return NodeUnready(nodes=(node,), why=why) if why else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from dractl.cluster.pods import event_about
+from dractl.cluster.events import newest_message
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import ClusterState, text_at
 from dractl.explain.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
@@ -28,6 +28,7 @@ from dractl.scheduler.rejection import (
     UntoleratedTaint,
     VolumeClaimFault,
 )
+from dractl.views import Pod
 
 
 class PinnedNode(OfClaim, frozen=True, kw_only=True):
@@ -315,7 +316,7 @@ def _why_unbound(state: ClusterState, stop: volumes.VolumeUnusable) -> str:
     if state.covers("StorageClass") and name not in known:
         near = nearest(name, known)
         return f"its StorageClass {name} does not exist" + (f"; there is {near}" if near else "")
-    said = event_about(state, value, "ProvisioningFailed")
+    said = newest_message(state, Pod(value), "ProvisioningFailed")
     provisioner = text_at(state.get("StorageClass", ("", name)), "provisioner")
     if said:
         return said

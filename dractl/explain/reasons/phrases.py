@@ -8,8 +8,8 @@ from msgspec import Struct, field
 
 from dractl.allocation import CLAIM_NAME
 from dractl.cluster.devices import Holder
-from dractl.cluster.kubelet import seconds
 from dractl.model.names import RequestRef
+from dractl.views import parse_timestamp
 
 MOST = 4  # values that a message names
 _SPECIAL = f"/{CLAIM_NAME}"  # the scheduler's own claim for extended resources
@@ -137,7 +137,7 @@ def plural(number: int, noun: str) -> str:
 def age(since: str | None, now: float | None) -> str:
     """How long ago a time (RFC 3339) is at ``now``, in seconds since 1970, as kubectl prints ages: ``5d``. Empty where
     one of them is not known."""
-    began = seconds(since or "")
+    began = parse_timestamp(since or "")
     if began is None or now is None:
         return ""
     for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dractl.cluster.kubelet import ContainerStatus, Health, Obstacle, Prepare, obstacle_of
+from dractl.cluster.kubelet import MissingDependency, PrepareFailure, parse_missing_dependency
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.reasons.base import STOPPED, Cause, ReasonPage
 from dractl.explain.reasons.next_step import (
@@ -14,6 +14,7 @@ from dractl.explain.reasons.next_step import (
 )
 from dractl.explain.reasons.phrases import Names, Scope, first
 from dractl.program import program_name
+from dractl.views import ContainerStatus, DeviceHealth
 
 # kubernetes-sigs/dra-driver-nvidia-gpu cmd/compute-domain-kubelet-plugin/device_state.go
 _DOMAIN_NOT_READY = "asserting ComputeDomain Ready"
@@ -65,7 +66,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     )
     beside_fixes = True
 
-    prepare: Prepare
+    prepare: PrepareFailure
     faults: tuple[tuple[str, str, str], ...] = ()
     drivers: tuple[str, ...] = ()
     configured: tuple[str, ...] = ()
@@ -114,7 +115,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         """What to do where the driver itself has answered: another start of it would answer the same."""
         if self.prepare.gate is not None:
             yield self._switch_on(self.prepare.gate, "the kubelet then tries again")
-        elif self.faults or (self.configured and not self.prepare.libraries):
+        elif self.faults or (self.configured and not self.prepare.lacks_libraries):
             yield NextStep(
                 "correct the parameters in the config of the claim or its template, and recreate the pod",
                 quote_command(
@@ -126,7 +127,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
                 yield self._switch_on(
                     gate, "off by default, it would refuse the corrected configuration as well"
                 )
-        elif self.prepare.libraries:
+        elif self.prepare.lacks_libraries:
             yield NextStep(
                 f"see whether the vendor's libraries and programs are complete under the driver root that "
                 f"{self.driver} has on {node} (Helm: nvidiaDriverRoot), and install what its words name",
@@ -235,7 +236,7 @@ class NotStarted(Cause, frozen=True, kw_only=True):
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0]
-        cure = _cure(obstacle_of(self.why), node, asked)
+        cure = _cure(parse_missing_dependency(self.why), node, asked)
         if cure is not None:
             yield cure
         elif "image" in self.what:
@@ -247,10 +248,10 @@ class NotStarted(Cause, frozen=True, kw_only=True):
         yield _describe(asked)
 
 
-def _cure(lacks: Obstacle, node: str, asked: AskedObject) -> NextStep | None:
+def _cure(lacks: MissingDependency, node: str, asked: AskedObject) -> NextStep | None:
     """What to do about what kubelet or the container runtime lacks."""
     name, namespace = lacks.name, asked.namespace
-    match lacks.lack:
+    match lacks.dependency:
         case "runtime":
             text = f"see whether the container runtime (containerd or CRI-O) runs on {node}, and start it"
             return NextStep(text, quote_command("kubectl describe node {}", node))
@@ -320,7 +321,7 @@ class ContainerFailed(Cause, frozen=True, kw_only=True):
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         container, node = self.container, self.nodes[0]
-        kind = "init container" if container.init else "container"
+        kind = "init container" if container.is_init else "container"
         if self.without:
             yield NextStep(
                 "list the pod's claim in resources.claims of the container that uses it, and recreate the pod",
@@ -347,12 +348,12 @@ def out_of_memory(container: ContainerStatus) -> bool:
 
 def ended(container: ContainerStatus) -> str:
     """``container main ended with exit code 1 (Error), restarts: 3: CrashLoopBackOff (back-off 40s …)``."""
-    kind = "init container" if container.init else "container"
+    kind = "init container" if container.is_init else "container"
     over = container if container.state == "terminated" else container.last
     said = f"{kind} {container.name}"
     if over is not None:
         reason = f" ({over.reason})" if over.reason not in ("", "Error") else ""
-        said += f" ended with exit code {over.code}{reason}"
+        said += f" ended with exit code {over.exit_code}{reason}"
         if over.message:
             said += f": {_line(over.message)}"
     if container.restarts:
@@ -365,7 +366,7 @@ def ended(container: ContainerStatus) -> str:
             else f" waits: {container.reason}{message}"
         )
     elif container.state == "running" and over is not None:
-        said += "; started again" + ("" if container.ready else ", not ready")
+        said += "; started again" + ("" if container.is_ready else ", not ready")
     return said
 
 
@@ -388,7 +389,7 @@ class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
     )
     beside_fixes = True
 
-    health: tuple[Health, ...]
+    health: tuple[DeviceHealth, ...]
     devices: tuple[str, ...] = ()
     stopped: ContainerStatus | None = None
 

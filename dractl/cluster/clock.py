@@ -1,0 +1,32 @@
+"""The time at which the objects of a cluster were true."""
+
+from dractl.cluster.state import ClusterState
+from dractl.model.paths import text_at
+from dractl.views import parse_timestamp
+
+
+def read_time(state: ClusterState) -> float | None:
+    """Return the time at which the cluster was read, in seconds since 1970.
+
+    For a dump it is the newest time in its leases, events and nodes; None if it has none of them.
+    """
+    if state.read_at is not None:
+        return state.read_at
+    times = {text_at(lease, "spec", "renewTime") for lease in state.objects("Lease").values()}
+    times.update(event.last_seen for event in state.events.values())
+    for node in state.nodes.values():
+        times.update(node.heartbeats)
+    return max(filter(None, map(parse_timestamp, times)), default=None)
+
+
+def newest_time(state: ClusterState) -> float | None:
+    """Return the time up to which ages are counted, in seconds since 1970.
+
+    It is when the cluster was read or, for a dump, its newest time, which may be the creation of
+    a pod or claim. None if the dump has no time.
+    """
+    created = {
+        view.creation_timestamp for views in (state.pods, state.claims) for view in views.values()
+    }
+    times = [read_time(state), *map(parse_timestamp, created)]
+    return max((time for time in times if time is not None), default=None)

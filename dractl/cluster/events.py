@@ -1,0 +1,65 @@
+"""Events about the objects of a cluster."""
+
+from collections.abc import Iterable
+
+from dractl.cluster.state import ClusterState, Key
+from dractl.views import Event, Pod, View
+
+TIMESTAMP_SECONDS = 19
+"""The length of a timestamp up to its seconds: only some events have fractions of them."""
+END_REASONS = ("Evicted", "TaintManagerEviction", "DeviceTaintManagerEviction", "Preempted")
+"""Reasons of events that say why others ended a pod."""
+
+
+def events_about(state: ClusterState, subject: View) -> tuple[Event, ...]:
+    """Return the events about an object, oldest first; none about an earlier one of its name."""
+    created = subject.creation_timestamp[:TIMESTAMP_SECONDS]
+
+    def is_about_subject(event: Event) -> bool:
+        if event.regarding.uid:
+            return event.regarding.uid == subject.uid
+        # Both times are written by the API server's clock; the kubelet's may differ.
+        event_created = event.creation_timestamp[:TIMESTAMP_SECONDS]
+        return not event_created or event_created >= created
+
+    events = state.events_of((subject.namespace, subject.name))
+    return tuple(
+        sorted(
+            filter(is_about_subject, events), key=lambda event: event.last_seen[:TIMESTAMP_SECONDS]
+        )
+    )
+
+
+def last_event_of_pod(state: ClusterState, pod: Key) -> Event | None:
+    """Return the event that explains best why a pod is gone: why others ended it, else the newest.
+
+    None if no event is about such a pod.
+    """
+    events = [event for event in state.events_of(pod) if event.regarding.kind == "Pod"]
+    return max(
+        events,
+        key=lambda event: (event.reason in END_REASONS, event.last_seen[:TIMESTAMP_SECONDS]),
+        default=None,
+    )
+
+
+def newest_event(events: Iterable[Event], reasons: Iterable[str]) -> Event | None:
+    """Return the newest of sorted events that have one of these reasons; None if none has."""
+    accepted = frozenset(reasons)
+    return next((event for event in reversed(tuple(events)) if event.reason in accepted), None)
+
+
+def newest_message(state: ClusterState, pod: Pod, reason: str, mention: str = "") -> str:
+    """Return the newest message with ``reason`` about a pod that mentions a text, "" if none does.
+
+    The pod may be of a manifest that leaves out its namespace.
+    """
+    messages = [
+        (event.last_seen, event.message)
+        for event in state.events.values()
+        if event.reason == reason
+        and event.regarding.name == pod.name
+        and event.regarding.uid in ("", pod.uid)
+        and mention in event.message
+    ]
+    return max(messages, default=("", ""))[1]

@@ -1,0 +1,95 @@
+"""Containers of a pod, as its kubelet reports them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from dractl.model.paths import at, text_at
+from dractl.objects import Raw
+
+
+class ContainerStatus(Struct, frozen=True):
+    """A container as its kubelet reports it."""
+
+    name: str
+    state: Literal["", "waiting", "running", "terminated"]
+    """Empty if the kubelet has not reported one."""
+    reason: str = ""
+    """The reason of the state, as ``message``, ``exit_code`` and ``started_at`` are of it."""
+    message: str = ""
+    exit_code: int = 0
+    started_at: str = ""
+    """When the container began to run (RFC 3339)."""
+    restarts: int = 0
+    """How often the kubelet has started it again."""
+    is_ready: bool = False
+    is_init: bool = False
+    """True if the pod waits for its end; False for sidecars."""
+    has_started: bool = False
+    """True if it has run at least once."""
+    last: ContainerStatus | None = None
+    """The state before this one."""
+
+    @property
+    def has_failed(self) -> bool:
+        """True if the container ended with an error."""
+        return self.state == "terminated" and (
+            self.exit_code != 0 or self.reason not in ("", "Completed")
+        )
+
+
+class DeviceHealth(Struct, frozen=True):
+    """The kubelet's report of an unhealthy device (KEP-4680)."""
+
+    claim: str
+    """The name that the pod gives the claim."""
+    device: str
+    """The CDI name of the device."""
+    message: str
+
+    def match_device(self, names: Sequence[str]) -> str | None:
+        """Return the one of a claim's devices that is meant; None if that is not clear.
+
+        A driver's CDI name ends with the device's own if it follows the examples of Kubernetes.
+        """
+        if len(names) == 1:
+            return names[0]
+        return next(
+            (name for name in names if self.device.endswith((f"-{name}", f"={name}"))), None
+        )
+
+
+def container_status(status: Raw, *, is_init: bool) -> ContainerStatus:
+    """Decode an entry of ``status.containerStatuses`` or ``status.initContainerStatuses``."""
+    state, previous = _decode_state(status, "state"), _decode_state(status, "lastState")
+    name, restarts = text_at(status, "name"), status.get("restartCount")
+    last = ContainerStatus(name, **previous) if previous["state"] else None
+    return ContainerStatus(
+        name,
+        **state,
+        restarts=restarts if isinstance(restarts, int) else 0,
+        is_ready=status.get("ready") is True,
+        is_init=is_init,
+        has_started=bool(
+            text_at(status, "containerID") or last or state["state"] in ("running", "terminated")
+        ),
+        last=last,
+    )
+
+
+def _decode_state(status: Raw, field: str) -> dict[str, Any]:
+    for name in ("waiting", "running", "terminated"):
+        state = at(status, field, name)
+        if isinstance(state, dict):
+            exit_code = state.get("exitCode")
+            return {
+                "state": name,
+                "reason": text_at(state, "reason"),
+                "message": text_at(state, "message"),
+                "exit_code": exit_code if isinstance(exit_code, int) else 0,
+                "started_at": text_at(state, "startedAt"),
+            }
+    return {"state": ""}
