@@ -84,9 +84,10 @@ def _cause_of_manual_placement(
 def conclude_claim(claim: PodClaim) -> tuple[Conclusion, Parts]:
     """Return the conclusion about a claim that is allocated or is being deleted."""
     if not claim.allocated:
-        return conclude_from_cause(
-            "blocked", ClaimDeleting(claim=claim.full_name, asked=True)
-        ), Parts()
+        return (
+            conclude_from_cause("blocked", ClaimDeleting(claim=claim.full_name, asked=True)),
+            Parts(),
+        )
     selector = at(claim.value, "status", "allocation", "nodeSelector")
     names = [
         str(name)

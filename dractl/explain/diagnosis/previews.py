@@ -1,4 +1,4 @@
-"""What the claims of a subject, and the classes that they name, have that is not known of a preview."""
+"""Names in the claims of a subject, and in their classes, that are not known of a preview."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,8 +16,9 @@ from dractl.validation.violation import dotted
 
 
 def find_doubts(case: Case) -> Iterator[str]:
-    """Yield a sentence for each field, value and name in a selector that the preview may have, and for each field of a
-    planned feature that is on: what kube-scheduler makes of it is not known."""
+    """Yield a sentence for each field, value and name in a selector that the preview may have, and
+    for each field of a planned feature that is on: what kube-scheduler makes of it is not known.
+    """
     features = case.scheduler.features
     target = Target(features.release, features.on)
     if preview_of(target) is None:
@@ -39,7 +40,9 @@ def find_doubts(case: Case) -> Iterator[str]:
 
 
 def _objects(case: Case) -> Iterator[Mapping[str, Any]]:
-    """Yield the claims that are not allocated, and each class that they name, as they are written."""
+    """Yield the claims that are not allocated, and each class that they name, as they are
+    written.
+    """
     classes: dict[str, None] = {}
     for item in case.claims.values():
         if item.value is None or item.claim is None or item.allocated:

@@ -1,4 +1,6 @@
-"""The scheduler that a pod names, if it is not the default: its cause, notes about it, and its part of the answer."""
+"""The scheduler that a pod names, if it is not the default: its cause, notes about it, and its part
+of the answer.
+"""
 
 from collections.abc import Iterator
 
@@ -23,7 +25,9 @@ def find_scheduler(case: Case) -> PodScheduler | None:
 
 
 def cause_of(case: Case, scheduler: PodScheduler) -> Cause:
-    """Return the cause that another scheduler than kube-scheduler schedules the pod, or none does."""
+    """Return the cause that another scheduler than kube-scheduler schedules the pod, or none
+    does.
+    """
     facts = scheduler.facts
     if scheduler.runs is not True:
         labels = facts.labels.items() if facts is not None else ()
@@ -93,7 +97,10 @@ def notes_of(case: Case, scheduler: PodScheduler) -> Iterator[str]:
     facts = scheduler.facts
     if facts is None:
         if scheduler.runs:
-            yield f"dractl knows nothing of scheduler {scheduler.name}, such as whether it allocates claims"
+            yield (
+                f"dractl knows nothing of scheduler {scheduler.name}, such as whether it allocates"
+                " claims"
+            )
     else:
         yield _claims_note(facts)
         pod = case.pod.spec
@@ -145,7 +152,9 @@ def _group_notes(case: Case, facts: SchedulerFacts) -> Iterator[str]:
 
 
 def _profile_notes(scheduler: PodScheduler) -> Iterator[str]:
-    """Yield who the second kube-scheduler is, and what of it the verdict does not take into account."""
+    """Yield who the second kube-scheduler is, and what of it the verdict does not take into
+    account.
+    """
     profile, targets = scheduler.profile, _targets(scheduler)
     of = f", a profile of {profile.config_map}," if profile is not None else ","
     by = f" ({targets[0]})" if targets else ""

@@ -230,9 +230,11 @@ def _explain_group(
         "" if placement.pending is None else text_at(placement.pending, "metadata", "name"),
         _reasons_for_next_pod(explainer, placement),
         None if placement.attempt is None else placement.attempt.message,
-        None
-        if placement.max_copies is None
-        else placed + min(placement.max_copies.fits, len(pending)),
+        (
+            None
+            if placement.max_copies is None
+            else placed + min(placement.max_copies.fits, len(pending))
+        ),
         placement.max_copies is not None
         and (placement.max_copies.proven or placement.max_copies.fits >= len(pending)),
         placement.order,
