@@ -38,85 +38,87 @@ class AlignedCounts(Struct, frozen=True):
 
 
 def count_aligned_copies(
-    found: Fit, features: Features, progress: Callable[[str], None] = lambda _: None
+    fit: Fit, features: Features, progress: Callable[[str], None] = lambda _: None
 ) -> AlignedCounts:
     """The alignment of the copies that fit. Copies that ask for no two devices that belong together are all aligned."""
-    after = Aligner(Scheduler(found.state, features))
-    made = [
-        key for key in found.state.objects("Pod") if found.subject.state.get("Pod", key) is None
+    aligner = Aligner(Scheduler(fit.state, features))
+    pod_keys = [
+        key for key in fit.state.objects("Pod") if fit.subject.state.get("Pod", key) is None
     ]
     first = unknown = 0
-    for number, key in enumerate(made):
+    for number, key in enumerate(pod_keys):
         if number % 100 == 99:
-            progress(f"comparing copies ({number + 1} of {len(made)})")
-        pod = found.state.objects("Pod")[key]
-        alignments = after.align_claims(
-            _list_pod_claims(found, key), text_at(pod, "spec", "nodeName")
+            progress(f"comparing copies ({number + 1} of {len(pod_keys)})")
+        pod = fit.state.objects("Pod")[key]
+        alignments = aligner.align_claims(
+            _list_pod_claims(fit, key), text_at(pod, "spec", "nodeName")
         )
         first += all(a.is_best for a in alignments)
         unknown += any(a.share is None for a in alignments)
-    if not made or unknown:
+    if not pod_keys or unknown:
         return AlignedCounts(first, unknown)
-    example = _list_pod_claims(found, made[0])
-    alignments = after.align_claims(
-        example, text_at(found.state.objects("Pod")[made[0]], "spec", "nodeName")
+    example = _list_pod_claims(fit, pod_keys[0])
+    alignments = aligner.align_claims(
+        example, text_at(fit.state.objects("Pod")[pod_keys[0]], "spec", "nodeName")
     )
     if not alignments:
         return AlignedCounts(first, possible=first)
     progress("looking for aligned choices")
-    result = AlignedCounts(
-        first, possible=_count_possible_copies(found, features, example, alignments)
+    counts = AlignedCounts(
+        first, possible=_count_possible_copies(fit, features, example, alignments)
     )
-    if not result.is_choice_missed or len(example) != 1:
-        return result
+    if not counts.is_choice_missed or len(example) != 1:
+        return counts
     requests = find_requests(alignments[-1], example)
     for constraint, claim in propose_constraints(example[0], requests.names):
         changed = copies_of_claim(
-            found.subject.state, "", text_at(claim, "metadata", "namespace"), claim
+            fit.subject.state, "", text_at(claim, "metadata", "namespace"), claim
         )
-        more = place_copies(changed, features)
-        if more.fits > first and are_all_copies_aligned(more, features):
-            return replace(result, constraint=constraint, fits_with_constraint=more.fits)
-    return result
+        constrained_fit = place_copies(changed, features)
+        if constrained_fit.fits > first and are_all_copies_aligned(constrained_fit, features):
+            return replace(counts, constraint=constraint, fits_with_constraint=constrained_fit.fits)
+    return counts
 
 
-def are_all_copies_aligned(found: Fit, features: Features) -> bool:
+def are_all_copies_aligned(fit: Fit, features: Features) -> bool:
     """True if every copy gets devices that are aligned as well as its node can."""
-    aligner = Aligner(Scheduler(found.state, features))
-    made = [
-        key for key in found.state.objects("Pod") if found.subject.state.get("Pod", key) is None
+    aligner = Aligner(Scheduler(fit.state, features))
+    pod_keys = [
+        key for key in fit.state.objects("Pod") if fit.subject.state.get("Pod", key) is None
     ]
-    pods = found.state.objects("Pod")
+    pods = fit.state.objects("Pod")
     return all(
         a.is_best
-        for key in made
+        for key in pod_keys
         for a in aligner.align_claims(
-            _list_pod_claims(found, key), text_at(pods[key], "spec", "nodeName")
+            _list_pod_claims(fit, key), text_at(pods[key], "spec", "nodeName")
         )
     )
 
 
-def _list_pod_claims(found: Fit, pod: tuple[str, str]) -> list[Raw]:
-    claims = found.state.objects("ResourceClaim")
-    return [claims[key] for key in found.state.claims_of_pod(pod) if key in claims]
+def _list_pod_claims(fit: Fit, pod: tuple[str, str]) -> list[Raw]:
+    claims = fit.state.objects("ResourceClaim")
+    return [claims[key] for key in fit.state.claims_of_pod(pod) if key in claims]
 
 
 def _count_possible_copies(
-    found: Fit, features: Features, example: Sequence[Raw], alignments: Sequence[Alignment]
+    fit: Fit, features: Features, example: Sequence[Raw], alignments: Sequence[Alignment]
 ) -> int | None:
     """How many copies get the best devices if each takes them, node by node; None if that cannot be counted."""
-    aligner = Aligner(Scheduler(found.subject.state, features))
-    claims = [found.state.decode(claim) for claim in example]
+    aligner = Aligner(Scheduler(fit.subject.state, features))
+    claims = [fit.state.decode(claim) for claim in example]
     total = 0
-    for node in found.nodes:
-        taken: set[DeviceID] = set()
-        while len(taken) <= MAX_COPIES_PER_NODE:
+    for node in fit.nodes:
+        taken_devices: set[DeviceID] = set()
+        while len(taken_devices) <= MAX_COPIES_PER_NODE:
             try:
-                chosen = aligner.choose_devices(node.name, claims, alignments, frozenset(taken))
+                chosen = aligner.choose_devices(
+                    node.name, claims, alignments, frozenset(taken_devices)
+                )
             except (TooManyAllocations, AttemptFailed):
                 return None
             if not chosen:
                 break
-            taken |= chosen
+            taken_devices |= chosen
             total += 1
     return total

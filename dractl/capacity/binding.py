@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from dractl.allocation import Allocated, as_json
 from dractl.cluster.podgroups import claims_of_group
 from dractl.cluster.state import ClusterState, list_at, map_at, text_at
@@ -13,46 +15,68 @@ from dractl.scheduler.pre_enqueue import pre_enqueue
 from dractl.scheduler.verdict import NodeVerdict
 from dractl.views import Pod
 
-# The scheduler of a release with binding conditions writes it; what matters is that it is there.
+# A scheduler with binding conditions writes the time; only its presence matters to dractl.
 _ALLOCATION_TIMESTAMP = "2000-01-01T00:00:00Z"
 
 
-def bind_copy(
-    scheduler: Scheduler, pod: dict[str, Any], node: NodeVerdict
-) -> tuple[Raw, tuple[Raw, ...], ClusterState]:
-    """The pod on the node that an attempt found, the claims allocated for it there, and the cluster with both."""
+class BoundCopy(Struct, frozen=True):
+    """A pod on a node, as the API server would hold it."""
+
+    pod: Raw
+    """The pod, which names its node."""
+
+    claims: tuple[Raw, ...]
+    """The claims that were allocated for the pod, without those that it joined."""
+
+
+class Binding(Struct, frozen=True):
+    """A bound copy and the cluster that contains it."""
+
+    copy: BoundCopy
+    state: ClusterState
+
+
+def bind_copy(scheduler: Scheduler, pod: dict[str, Any], node: NodeVerdict) -> Binding:
+    """Bind a pod to the node that an attempt chose, with its claims allocated there."""
     state = scheduler.state
-    # Nodes that the allocator cannot tell apart share the outcome of one of them; its devices are that one's.
+    # Nodes that the allocator cannot tell apart share the verdict of one of them, so the devices
+    # of this node are allocated anew.
     outcome = scheduler.allocate(node.node, node.claims)
     results = outcome.results if isinstance(outcome, Allocated) else ()
-    placed = _assign_node(pod, node.name)
+    bound_pod = _assign_node(pod, node.name)
     claims = [
         _allocate_claim(
-            claim, as_json(result), placed, _consumer_reference(state, placed, claim.name)
+            claim, as_json(result), bound_pod, _consumer_reference(state, bound_pod, claim.name)
         )
         for claim, result in zip(node.claims, results, strict=True)
     ]
-    joined = [
-        _reserve_claim(claim.value, _consumer_reference(state, placed, claim.name))
+    joined_claims = [
+        _reserve_claim(claim.value, _consumer_reference(state, bound_pod, claim.name))
         for claim in _list_joined_claims(state, pod, claims)
     ]
-    after = state.with_objects(
+    bound_state = state.with_objects(
         {
-            "Pod": {_key(placed): placed},
-            "ResourceClaim": {_key(claim): claim for claim in [*claims, *joined]},
+            "Pod": {_key(bound_pod): bound_pod},
+            "ResourceClaim": {_key(claim): claim for claim in [*claims, *joined_claims]},
         }
     )
-    return placed, tuple(claims), after
+    return Binding(BoundCopy(bound_pod, tuple(claims)), bound_state)
 
 
 def move_copy(
     pod: dict[str, Any], claims: tuple[Raw, ...], node: str, pools: Mapping[tuple[str, str], str]
-) -> tuple[Raw, tuple[Raw, ...]]:
-    """The same copy on another node: a pod with its own name, whose claims have the devices of the same names there.
-    ``pools`` names the pool of this node for a driver and a pool of the other."""
-    placed = _assign_node(pod, node)
-    return placed, tuple(
-        _move_claim(claim, placed, node, pools, number) for number, claim in enumerate(claims)
+) -> BoundCopy:
+    """Bind another pod to an equal node, with claims that have the devices of the same names.
+
+    ``pools`` names the pool of ``node`` for each driver and pool of the node that was filled.
+    """
+    bound_pod = _assign_node(pod, node)
+    return BoundCopy(
+        bound_pod,
+        tuple(
+            _move_claim(claim, bound_pod, node, pools, number)
+            for number, claim in enumerate(claims)
+        ),
     )
 
 
@@ -75,7 +99,7 @@ def _move_claim(
 
 
 def _pool_on_node(result: Raw, pools: Mapping[tuple[str, str], str]) -> str:
-    pool = text_at(result, "pool")  # absent where it is empty
+    pool = text_at(result, "pool")  # absent if it is empty
     return pools.get((text_at(result, "driver"), pool), pool)
 
 
@@ -92,9 +116,8 @@ def _allocate_claim(
 ) -> dict[str, Any]:
     value = dict(claim.value or {})
     metadata = dict(map_at(value, "metadata"))
-    if (
-        claim.template is not None or not claim.name
-    ):  # made for this pod: of a template, or of its extended resources
+    # The claim is generated for this pod: from a template, or for its extended resources.
+    if claim.template is not None or not claim.name:
         metadata["name"] = f"{pod['metadata']['name']}-{claim.name or 'extended-resources'}"
         owner = {
             "apiVersion": "v1",
@@ -110,13 +133,13 @@ def _allocate_claim(
 
 
 def _list_joined_claims(
-    state: ClusterState, pod: Raw, made: list[dict[str, Any]]
+    state: ClusterState, pod: Raw, new_claims: list[dict[str, Any]]
 ) -> list[PodClaim]:
-    new = {_key(claim) for claim in made}
+    new_keys = {_key(claim) for claim in new_claims}
     return [
         claim
         for claim in pre_enqueue(state, pod, recreated=True).claims
-        if claim.allocated and claim.key not in new
+        if claim.allocated and claim.key not in new_keys
     ]
 
 
@@ -131,10 +154,10 @@ def _reserve_claim(claim: Raw | None, user: Raw) -> dict[str, Any]:
 
 def _consumer_reference(state: ClusterState, pod: Raw, pod_claim: str) -> dict[str, Any]:
     """The consumer that a pod's claim is reserved for: its PodGroup if the group shares the claim, else the pod."""
-    shared = claims_of_group(state, Pod(pod)).get(pod_claim)
-    if shared is None:
+    group_claim = claims_of_group(state, Pod(pod)).get(pod_claim)
+    if group_claim is None:
         return _pod_reference(pod)
-    group = shared.group.metadata
+    group = group_claim.group.metadata
     reference = {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": group["name"]}
     return {**reference, **({"uid": group["uid"]} if "uid" in group else {})}
 

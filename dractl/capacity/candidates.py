@@ -85,15 +85,15 @@ def propose_claims(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[Ca
             )
         yield _build_candidate(shape, _SAME_ROOT, requests, [root])
         yield from _propose_equal_groups(shape, kinds)
-        uneven = list(_propose_unequal_groups(shape, kinds)) if len(shape.counts) > 1 else []
-        for group in uneven:
-            every = [request["name"] for request in group.requests]
-            for same in (every, *group.leftover):
-                near = [*group.roots, _match_constraint(NUMA_NODE, same)]
+        unequal = list(_propose_unequal_groups(shape, kinds)) if len(shape.counts) > 1 else []
+        for group in unequal:
+            request_names = [request["name"] for request in group.requests]
+            for near_requests in (request_names, *group.leftover):
+                constraints = [*group.roots, _match_constraint(NUMA_NODE, near_requests)]
                 label = f"{group.alignment} on the same NUMA node"
-                yield _build_candidate(shape, label, group.requests, near)
+                yield _build_candidate(shape, label, group.requests, constraints)
         yield _build_candidate(shape, _SAME_NUMA_NODE, requests, [node])
-        for group in uneven:
+        for group in unequal:
             label = f"{group.alignment} anywhere"
             yield _build_candidate(shape, label, group.requests, group.roots)
         yield _build_candidate(shape, UNALIGNED, requests, [])
@@ -110,15 +110,18 @@ def _propose_equal_groups(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iter
             ]
             for i in range(parts)
         ]
-        flat = [request for group in groups for request in group]
+        requests = [request for group in groups for request in group]
         roots = [_match_constraint(PCIE_ROOT, [r["name"] for r in group]) for group in groups]
-        each = _format_counts({kind: count // parts for kind, count in shape.counts.items()})
-        label = f"{each} on one PCIe root, {parts} times"
+        counts_text = _format_counts({kind: count // parts for kind, count in shape.counts.items()})
+        label = f"{counts_text} on one PCIe root, {parts} times"
         # Not every driver publishes the NUMA node; as roots are shared, that of one kind is enough.
-        for same in ([r["name"] for r in flat], [group[0]["name"] for group in groups]):
-            near = [*roots, _match_constraint(NUMA_NODE, same)]
-            yield _build_candidate(shape, f"{label}, {_SAME_NUMA_NODE}", flat, near)
-        yield _build_candidate(shape, label, flat, roots)
+        for near_requests in (
+            [r["name"] for r in requests],
+            [group[0]["name"] for group in groups],
+        ):
+            constraints = [*roots, _match_constraint(NUMA_NODE, near_requests)]
+            yield _build_candidate(shape, f"{label}, {_SAME_NUMA_NODE}", requests, constraints)
+        yield _build_candidate(shape, label, requests, roots)
 
 
 def _propose_unequal_groups(
@@ -144,17 +147,17 @@ def _propose_unequal_groups(
             }
             for i in range(times)
         ]
-        others = {
+        other_requests = {
             kind: _build_request(f"other-{request_name(kind)}", count, kinds[kind])
             for kind, count in leftover.items()
         }
         repeated = f", {times} times" if times > 1 else ""
         yield _RequestGroups(
             f"{_format_counts(group)} on one PCIe root{repeated}, the other {_format_counts(leftover)}",
-            [request for part in (*groups, others) for request in part.values()],
+            [request for part in (*groups, other_requests) for request in part.values()],
             [_match_constraint(PCIE_ROOT, [r["name"] for r in part.values()]) for part in groups],
             [
-                [part[kind]["name"] for part in (*groups, others)]
+                [part[kind]["name"] for part in (*groups, other_requests)]
                 for kind in leftover
                 if len(leftover) == 1
             ],

@@ -65,25 +65,25 @@ def find_subject(
     """
     word, slash, name = text.partition("/")
     if slash:
-        wanted: tuple[str, ...] = (resolve_kind(state, word, kinds, _ACCEPTED_KINDS),)
+        kinds_to_try: tuple[str, ...] = (resolve_kind(state, word, kinds, _ACCEPTED_KINDS),)
     else:
-        name, wanted = text, BARE_NAME_KINDS
-    for kind in wanted:
-        found = [
+        name, kinds_to_try = text, BARE_NAME_KINDS
+    for kind in kinds_to_try:
+        keys = [
             key
             for key in state.objects(kind)
             if key[1] == name and (namespace is None or key[0] in ("", namespace))
         ]
-        if len(found) > 1:
-            where = ", ".join(key[0] for key in found)
+        if len(keys) > 1:
+            namespaces = ", ".join(key[0] for key in keys)
             raise UsageError(
-                f"{kind.lower()} {name} exists in several namespaces: {where}",
+                f"{kind.lower()} {name} exists in several namespaces: {namespaces}",
                 hint="choose one with -n",
             )
-        if found:
-            return copies_of_object(state, kind, found[0])
+        if keys:
+            return copies_of_object(state, kind, keys[0])
     raise missing_object_error(
-        state, wanted, name, namespace, None if slash else _suggest_shape(state, name)
+        state, kinds_to_try, name, namespace, None if slash else _suggest_shape(state, name)
     )
 
 
@@ -91,8 +91,8 @@ def _suggest_shape(state: ClusterState, word: str) -> str:
     """The nearest names to a word that names nothing."""
     classes = [name for _, name in state.objects("DeviceClass")]
     near = nearest(word, [*hardware(), *classes])
-    known = f"{', '.join(hardware())}, or the name of a DeviceClass"
-    return f"did you mean {near}=1?" if near else f"a shape is KIND=COUNT,...: {known}"
+    words = f"{', '.join(hardware())}, or the name of a DeviceClass"
+    return f"did you mean {near}=1?" if near else f"a shape is KIND=COUNT,...: {words}"
 
 
 def copies_of_object(state: ClusterState, kind: str, key: Key) -> Copies:

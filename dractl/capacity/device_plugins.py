@@ -21,21 +21,21 @@ def list_device_plugins(state: ClusterState) -> tuple[PluginRow, ...]:
     """The accelerators that device plugins offer, by node and resource."""
     requested: dict[str, dict[str, int]] = {}
     for pod in state.objects("Pod").values():
-        place = text_at(pod, "spec", "nodeName")
-        if place and not Pod(pod).has_ended:
-            of_node = requested.setdefault(place, {})
+        node_name = text_at(pod, "spec", "nodeName")
+        if node_name and not Pod(pod).has_ended:
+            amounts = requested.setdefault(node_name, {})
             for resource, amount in pod_requests(map_at(pod, "spec")).items():
                 if "/" in resource:
-                    of_node[resource] = of_node.get(resource, 0) + amount.value()
-    found = []
+                    amounts[resource] = amounts.get(resource, 0) + amount.value()
+    rows = []
     for (_, name), node in sorted(state.objects("Node").items()):
         for resource, amount in sorted(map_at(node, "status", "allocatable").items()):
             units = quantity(amount).value() if drivers_of(resource) else 0
             if units:
-                found.append(
+                rows.append(
                     PluginRow(name, resource, units, requested.get(name, {}).get(resource, 0))
                 )
-    return tuple(found)
+    return tuple(rows)
 
 
 class PluginAllocation(Struct, frozen=True):

@@ -90,6 +90,25 @@ class GangUndecided(Struct, frozen=True):
 GangWait = GroupMissing | TooFewPods | MemberBlocked | UnequalPods | NoTopologyDomain | TooFewFit
 
 
+class _Members(Struct, frozen=True):
+    """The pods of a gang, by what the scheduler does with them."""
+
+    pods: list[Raw]
+    """All of them."""
+
+    placed: list[Raw]
+    """The pods that have a node."""
+
+    queued: list[Raw]
+    """The pods that wait for a node and are not being deleted."""
+
+    schedulable: list[Raw]
+    """The queued pods that pass PreEnqueue."""
+
+    blocked: MemberBlocked | None
+    """The first queued pod that PreEnqueue holds back."""
+
+
 def why_gang_waits(
     state: ClusterState,
     pod: Raw,
@@ -98,75 +117,108 @@ def why_gang_waits(
     *,
     recreated: bool = False,
 ) -> GangWait | GangUndecided | None:
-    """Why the ``group`` of a pod waits; None if kube-scheduler would start it now, if the pod is in none, or if the
-    group's object is not in the input. With ``recreated`` its pods are created again, with new claims."""
+    """Return why the ``group`` of a pod waits; None if kube-scheduler would start it now.
+
+    Return None, too, if the pod is in no group, or if the group's object is not in the input. With
+    ``recreated`` the pods are created again, with new claims.
+    """
     if group is None:
         return None
-    name, value, least, topology = group.name, group.value, group.min_count, group.topology
-    if value is None:
-        if group.kind in state.kinds:
-            return GroupMissing(name)
-        untried = text_at(pod, "metadata", "uid") and not maps_at(pod, "status", "conditions")
-        return (
-            GroupMissing(name, is_kind_unknown=True)
-            if untried and not text_at(pod, "spec", "nodeName")
-            else None
-        )
-    own = group.members(state)
-    if least is not None and len(own) < least:
-        return TooFewPods(name, least, len(own))
-    placed = [member for member in own if text_at(member, "spec", "nodeName")]
-    queued = [
-        member
-        for member in own
-        if not text_at(member, "spec", "nodeName")
-        and not text_at(member, "metadata", "deletionTimestamp")
-    ]
-    entries = [(member, pre_enqueue(state, member, recreated=recreated)) for member in queued]
-    held = next(((member, entry) for member, entry in entries if entry.stops), None)
-    tried = [member for member, entry in entries if not entry.stops]
-    if held is not None and (
-        features.has("groups-held-by-one") or len(placed) + len(tried) < (least or 0)
+    if group.value is None:
+        return _find_missing_group(state, pod, group)
+    minimum, topology = group.min_count, group.topology
+    members = _sort_members(state, group, recreated=recreated)
+    placed, schedulable = members.placed, members.schedulable
+    if minimum is not None and len(members.pods) < minimum:
+        return TooFewPods(group.name, minimum, len(members.pods))
+    if members.blocked is not None and (
+        features.has("groups-held-by-one") or len(placed) + len(schedulable) < (minimum or 0)
     ):
-        member, entry = held
-        return MemberBlocked(
-            name, least, member, Attempt(entry.claims, entry.stops, message=entry.condition)
-        )
-    text = _inequality_message(value, [*queued, *placed]) if features.has("groups-checked") else ""
-    if text:
-        return UnequalPods(name, text)
-    missing = max((least or 1) - len(placed), 1 if topology else 0)
-    if not tried or missing <= 0 or (least is None and not topology):
+        return members.blocked
+    if features.has("groups-checked"):
+        message = _inequality_message(group.value, [*members.queued, *placed])
+        if message:
+            return UnequalPods(group.name, message)
+    missing = max((minimum or 1) - len(placed), 1 if topology else 0)
+    if not schedulable or missing <= 0 or (minimum is None and not topology):
         return None
-    places = split_by_topology(state, topology, placed)
-    if not places:
-        return NoTopologyDomain(name, topology)
-    best: tuple[Placement, str] | None = None
-    for domain, nodes in places.items():
-        reached = place_first(nodes, group.key[1], tried, features, missing)
-        if reached.fits >= missing:
+    return _place_members(state, group, members, features, missing)
+
+
+def _find_missing_group(state: ClusterState, pod: Raw, group: GangGroup) -> GroupMissing | None:
+    """Return the cause if the cluster has no such group; None if that is not known."""
+    if group.kind in state.kinds:
+        return GroupMissing(group.name)
+    # The scheduler sets no condition on a pod whose group does not exist.
+    untried = text_at(pod, "metadata", "uid") and not maps_at(pod, "status", "conditions")
+    if untried and not text_at(pod, "spec", "nodeName"):
+        return GroupMissing(group.name, is_kind_unknown=True)
+    return None
+
+
+def _sort_members(state: ClusterState, group: GangGroup, *, recreated: bool) -> _Members:
+    pods = group.members(state)
+    placed = [pod for pod in pods if text_at(pod, "spec", "nodeName")]
+    queued = [
+        pod
+        for pod in pods
+        if not text_at(pod, "spec", "nodeName")
+        and not text_at(pod, "metadata", "deletionTimestamp")
+    ]
+    entries = [(pod, pre_enqueue(state, pod, recreated=recreated)) for pod in queued]
+    blocked = [
+        MemberBlocked(
+            group.name,
+            group.min_count,
+            pod,
+            Attempt(entry.claims, entry.stops, message=entry.condition),
+        )
+        for pod, entry in entries
+        if entry.stops
+    ]
+    return _Members(
+        pods,
+        placed,
+        queued,
+        [pod for pod, entry in entries if not entry.stops],
+        blocked[0] if blocked else None,
+    )
+
+
+def _place_members(
+    state: ClusterState, group: GangGroup, members: _Members, features: Features, missing: int
+) -> NoTopologyDomain | TooFewFit | GangUndecided | None:
+    """Place the schedulable members in one topology domain after the other.
+
+    Return None as soon as ``missing`` of them fit in a domain.
+    """
+    minimum, placed = group.min_count or 1, len(members.placed)
+    domains = split_by_topology(state, group.topology, members.placed)
+    if not domains:
+        return NoTopologyDomain(group.name, group.topology)
+    placements: list[tuple[str, Placement]] = []
+    for domain, nodes in domains.items():
+        placement = place_first(nodes, group.key[1], members.schedulable, features, missing)
+        if placement.fits >= missing:
             return None
-        if reached.undecided:
-            return GangUndecided(name, least or 1, len(placed) + reached.fits)
-        if best is None or reached.fits > best[0].fits:
-            best = reached, domain
-    assert best is not None
-    short, where = best
-    next_pod, attempt = short.pending, short.attempt
+        if placement.undecided:
+            return GangUndecided(group.name, minimum, placed + placement.fits)
+        placements.append((domain, placement))
+    best_domain, best = max(placements, key=lambda entry: entry[1].fits)
+    next_pod, attempt = best.pending, best.attempt
     if next_pod is None or attempt is None:
-        next_pod = tried[-1]
-        attempt = Scheduler(short.state, features).attempt_pod(next_pod, recreated=True)
-    started = len(placed) >= (least or 1)
+        next_pod = members.schedulable[-1]
+        attempt = Scheduler(best.state, features).attempt_pod(next_pod, recreated=True)
     return TooFewFit(
-        name,
-        1 if started else least or 1,
-        len(own),
-        len(placed),
-        short.fits,
-        next_pod,
-        attempt,
-        short.state,
-        where,
+        group=group.name,
+        minimum=1 if placed >= minimum else minimum,
+        pods=len(members.pods),
+        placed=placed,
+        fits=best.fits,
+        pod=next_pod,
+        attempt=attempt,
+        state=best.state,
+        domain=best_domain,
     )
 
 
@@ -185,34 +237,41 @@ def gang_remarks(group: GangGroup) -> Iterator[str]:
 
 
 def _inequality_message(group: Raw, pods: Sequence[Raw]) -> str:
-    """What the scheduler says of pods that may not be in one group; empty if they may (validatePodGroup)."""
-    first = Pod(pods[0]).scheduler_name if pods else ""
-    never = text_at(pods[0], "spec", "preemptionPolicy") or _DEFAULT_PREEMPTION if pods else ""
-    wanted = _int_or_zero(at(group, "spec", "priority"))
+    """Return the scheduler's message for pods that may not be in one group (validatePodGroup).
+
+    Empty if they may.
+    """
+    if not pods:
+        return ""
+    first_scheduler, first_policy = Pod(pods[0]).scheduler_name, _preemption_policy(pods[0])
+    group_priority = _int_or_zero(at(group, "spec", "priority"))
     for pod in pods:
         scheduler = Pod(pod).scheduler_name
-        if scheduler != first:
+        if scheduler != first_scheduler:
             return (
                 "all pods in a single pod group should have the same .spec.schedulerName set, "
-                f'got: "{scheduler}" and "{first}"'
+                f'got: "{scheduler}" and "{first_scheduler}"'
             )
         priority = _int_or_zero(at(pod, "spec", "priority"))
-        if (
-            priority != wanted
-            and text_at(pod, "metadata", "uid")
-            and text_at(group, "metadata", "uid")
-        ):
+        # Only the API server sets a priority: an object that it has not seen has none yet.
+        are_created = text_at(pod, "metadata", "uid") and text_at(group, "metadata", "uid")
+        if priority != group_priority and are_created:
             return (
-                "all pods in a single pod group should have the same priority as the pod group's priority, "
-                f"got {priority} and {wanted}"
+                "all pods in a single pod group should have the same priority as the pod group's "
+                f"priority, got {priority} and {group_priority}"
             )
-        policy = text_at(pod, "spec", "preemptionPolicy") or _DEFAULT_PREEMPTION
-        if policy != never:
-            return f"all pods in a single pod group should have the same preemption policy, got {policy} and {never}"
+        policy = _preemption_policy(pod)
+        if policy != first_policy:
+            return (
+                "all pods in a single pod group should have the same preemption policy, "
+                f"got {policy} and {first_policy}"
+            )
     return ""
 
 
-_DEFAULT_PREEMPTION = "PreemptLowerPriority"
+def _preemption_policy(pod: Raw) -> str:
+    """Return the preemption policy of a pod, or the default of the API server."""
+    return text_at(pod, "spec", "preemptionPolicy") or "PreemptLowerPriority"
 
 
 def _int_or_zero(value: object) -> int:
@@ -222,19 +281,21 @@ def _int_or_zero(value: object) -> int:
 def split_by_topology(
     state: ClusterState, topology: str, placed: Sequence[Raw]
 ) -> dict[str, ClusterState]:
-    """For each value of a node label (``key=value``) the cluster with its nodes alone; if pods of the group are
-    ``placed``, for the value of their nodes. Without a label the whole cluster."""
+    """Return the cluster with the nodes of one topology domain alone, by ``key=value``.
+
+    ``topology`` is the node label; without one there is one domain, the whole cluster. If pods of
+    the group are ``placed``, only the domain of their nodes is returned.
+    """
     if not topology:
         return {"": state}
-    nodes: dict[str, dict[tuple[str, str], Raw]] = {}
+    domains: dict[str, dict[tuple[str, str], Raw]] = {}
     for name, node in state.objects("Node").items():
         value = map_at(node, "metadata", "labels").get(topology)
         if value is not None:
-            nodes.setdefault(str(value), {})[name] = node
+            domains.setdefault(str(value), {})[name] = node
     hosts = {("", text_at(pod, "spec", "nodeName")) for pod in placed}
-    found = {
-        value: there for value, there in sorted(nodes.items()) if not hosts or hosts <= there.keys()
-    }
     return {
-        f"{topology}={value}": state.with_kinds({"Node": there}) for value, there in found.items()
+        f"{topology}={value}": state.with_kinds({"Node": nodes})
+        for value, nodes in sorted(domains.items())
+        if not hosts or hosts <= nodes.keys()
     }

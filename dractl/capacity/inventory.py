@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -95,79 +95,30 @@ class Inventory(Struct, frozen=True):
 def take_inventory(
     state: ClusterState, features: Features, progress: Callable[[str], None] = lambda _: None
 ) -> Inventory:
-    """Takes stock of a cluster. Where not every claim may be read, a device that none of the others holds is
-    ``unknown``, and pools have no count of what is allocated."""
-    whole = not any(one.kind == "ResourceClaim" for one in state.rights.unread)
+    """List the pools and devices of a cluster, with their states and holders.
+
+    Where not every claim may be read, a device that no other claim holds is ``unknown``, and pools
+    have no count of allocated devices.
+    """
     slices = scheduler_slices(state, features)
-    index = Devices(state, slices)
-    held = collect_held_devices(state, features).devices
-    matching, amounts = _MatchingClasses(state.classes, features), _RemainingCapacity(held)
+    survey = _Survey(state, features, slices)
+    slices_by_pool: dict[PoolID, list[ResourceSlice]] = {}
+    for resource_slice in slices:
+        key = resource_slice.spec.driver, resource_slice.spec.pool.name
+        slices_by_pool.setdefault(key, []).append(resource_slice)
     pools: list[PoolRow] = []
     devices: list[DeviceRow] = []
-    by_pool: dict[PoolID, list[ResourceSlice]] = {}
-    for item in slices:
-        by_pool.setdefault((item.spec.driver, item.spec.pool.name), []).append(item)
-    allocated = {pool: frozenset(index.claims_by_device(pool)) for pool in index.claims_by_pool}
-    consumed, moved = _sum_consumed_capacity(state), ready_devices(state)
-    for number, (key, found) in enumerate(sorted(by_pool.items())):
+    for number, (key, all_slices) in enumerate(sorted(slices_by_pool.items())):
         if number % 500 == 499:
-            progress(f"taking stock ({number + 1} of {len(by_pool)} pools)")
-        newest = index.pool(*key)
-        used = allocated.get(key, frozenset())
-        row = _count_pool(key, newest, used)
-        if not whole:
-            row = replace(row, allocated=None, available=None)
-        elif row.total is not None:
-            row = replace(
-                row,
-                shared=count_shareable_devices(newest, used, consumed.get(key, {})),
-                counters=sum_counters(newest, used),
-                partitions=count_partitions(newest, used),
-            )
-        pools.append(row)
-        blocked = _find_blocked_devices(key, newest, held)
-        published = set()
-        for item in newest:
-            for device in item.spec.devices:
-                published.add(device.name)
-                identity = DeviceID(*key, device.name)
-                taken = _device_state(
-                    identity, device, held, usable=row.usable, blocked=device.name in blocked
-                )
-                if taken == "free" and not whole:
-                    taken = "unknown"
-                devices.append(_build_row(identity, device, item, taken, index, amounts, matching))
-        for item in found:
-            if item not in newest:
-                for device in item.spec.devices:
-                    if device.name not in published:
-                        published.add(device.name)
-                        identity = DeviceID(*key, device.name)
-                        devices.append(
-                            _build_row(identity, device, item, "stale", index, amounts, matching)
-                        )
-        devices += [
-            DeviceRow(
-                identity,
-                row.node,
-                _state_without_slice(identity, moved),
-                holders=index.holders([identity]),
-            )
-            for identity in sorted(
-                DeviceID(*key, name) for name in allocated.get(key, frozenset()) - published
-            )
-        ]
-    homes = _nodes_of_allocations(state) if allocated.keys() - by_pool.keys() else {}
-    for key in sorted(allocated.keys() - by_pool.keys()):  # no slice of the pool is left
-        devices += [
-            DeviceRow(
-                identity,
-                homes.get(identity),
-                _state_without_slice(identity, moved),
-                holders=index.holders([identity]),
-            )
-            for identity in sorted(DeviceID(*key, name) for name in allocated[key])
-        ]
+            progress(f"taking stock ({number + 1} of {len(slices_by_pool)} pools)")
+        pool = survey.count_pool(key)
+        pools.append(pool)
+        devices += survey.list_devices(pool, all_slices)
+    vanished_pools = sorted(survey.allocated.keys() - slices_by_pool.keys())
+    nodes = _nodes_of_allocations(state) if vanished_pools else {}
+    for key in vanished_pools:
+        ids = sorted(DeviceID(*key, name) for name in survey.allocated[key])
+        devices += [survey.row_without_slice(identity, nodes.get(identity)) for identity in ids]
     requests = _requests_by_claim(state)
     rows = (
         replace(row, requests=tuple(requests.get((row.id, h.claim), "") for h in row.holders))
@@ -178,9 +129,98 @@ def take_inventory(
     return Inventory(tuple(pools), tuple(rows))
 
 
-def _state_without_slice(device: DeviceID, moved: frozenset[DeviceID]) -> State:
-    """The state of an allocated device that no slice has."""
-    return "held" if device in moved else "gone"
+class _Survey:
+    """A cluster's allocations, as far as its claims may be read, and what devices are made of."""
+
+    def __init__(
+        self, state: ClusterState, features: Features, slices: Sequence[ResourceSlice]
+    ) -> None:
+        self._are_claims_readable = not any(
+            unread.kind == "ResourceClaim" for unread in state.rights.unread
+        )
+        self._index = Devices(state, slices)
+        self._held = collect_held_devices(state, features).devices
+        self._classes = _MatchingClasses(state.classes, features)
+        self._capacity = _RemainingCapacity(self._held)
+        self._consumed = _sum_consumed_capacity(state)
+        self._ready = ready_devices(state)
+        self.allocated = {
+            pool: frozenset(self._index.claims_by_device(pool))
+            for pool in self._index.claims_by_pool
+        }
+        """Names of the devices in claims, by pool."""
+
+    def count_pool(self, key: PoolID) -> PoolRow:
+        """Count the devices of a pool's newest generation."""
+        newest = self._index.pool(*key)
+        allocated = self.allocated.get(key, frozenset())
+        row = _count_pool(key, newest, allocated)
+        if not self._are_claims_readable:
+            return replace(row, allocated=None, available=None)
+        if row.total is None:
+            return row
+        return replace(
+            row,
+            shared=count_shareable_devices(newest, allocated, self._consumed.get(key, {})),
+            counters=sum_counters(newest, allocated),
+            partitions=count_partitions(newest, allocated),
+        )
+
+    def list_devices(
+        self, pool: PoolRow, all_slices: Iterable[ResourceSlice]
+    ) -> Iterator[DeviceRow]:
+        """Yield the devices of a pool: the newest generation, older ones, then unpublished ones.
+
+        ``all_slices`` are the slices of every generation.
+        """
+        key = pool.driver, pool.pool
+        newest = self._index.pool(*key)
+        blocked = _find_blocked_devices(key, newest, self._held)
+        published = set()
+        for resource_slice in newest:
+            for device in resource_slice.spec.devices:
+                published.add(device.name)
+                identity = DeviceID(*key, device.name)
+                state = _device_state(
+                    identity, device, self._held, usable=pool.usable, blocked=device.name in blocked
+                )
+                if state == "free" and not self._are_claims_readable:
+                    state = "unknown"
+                yield self._build_row(identity, device, resource_slice, state)
+        for resource_slice in all_slices:
+            for device in resource_slice.spec.devices if resource_slice not in newest else ():
+                if device.name not in published:
+                    published.add(device.name)
+                    identity = DeviceID(*key, device.name)
+                    yield self._build_row(identity, device, resource_slice, "stale")
+        names = self.allocated.get(key, frozenset()) - published
+        for identity in sorted(DeviceID(*key, name) for name in names):
+            yield self.row_without_slice(identity, pool.node)
+
+    def row_without_slice(self, identity: DeviceID, node: str | None) -> DeviceRow:
+        """Return the row of an allocated device that no slice has."""
+        state: State = "held" if identity in self._ready else "gone"
+        return DeviceRow(identity, node, state, holders=self._index.holders([identity]))
+
+    def _build_row(
+        self, identity: DeviceID, device: Device, resource_slice: ResourceSlice, state: State
+    ) -> DeviceRow:
+        root, numa = _attribute_value(device, PCIE_ROOT), _attribute_value(device, NUMA_NODE)
+        has_holders = state in ("held", "shared", "stale")
+        return DeviceRow(
+            identity,
+            resource_slice.spec.node_name or device.node_name,
+            state,
+            self._classes.match(identity.driver, device),
+            _model(device),
+            root if isinstance(root, str) else None,
+            numa if isinstance(numa, int) else None,
+            self._capacity.amounts(identity, device),
+            self._index.holders([identity]) if has_holders else (),
+            taints=tuple(
+                f"{t.key}={t.value or ''}:{t.effect}".replace("=:", ":") for t in device.taints
+            ),
+        )
 
 
 def _requests_by_claim(state: ClusterState) -> dict[tuple[DeviceID, str], str]:
@@ -194,7 +234,7 @@ def _requests_by_claim(state: ClusterState) -> dict[tuple[DeviceID, str], str]:
 
 def _nodes_of_allocations(state: ClusterState) -> dict[DeviceID, str]:
     """The node to which an allocation binds each device; without those that may be used on several."""
-    found: dict[DeviceID, str] = {}
+    nodes: dict[DeviceID, str] = {}
     for claim in state.claims.values():
         names = [
             str(value)
@@ -204,13 +244,13 @@ def _nodes_of_allocations(state: ClusterState) -> dict[DeviceID, str]:
             for value in list_at(field, "values")
         ]
         if len(names) == 1:
-            found |= {device.id: names[0] for device in claim.allocated_devices}
-    return found
+            nodes |= {device.id: names[0] for device in claim.allocated_devices}
+    return nodes
 
 
 def _sum_consumed_capacity(state: ClusterState) -> dict[PoolID, dict[str, Quantity]]:
     """Claims' shares of each capacity, by pool, except through adminAccess."""
-    found: dict[PoolID, dict[str, Quantity]] = {}
+    consumed: dict[PoolID, dict[str, Quantity]] = {}
     for value in state.objects("ResourceClaim").values():
         if not any(
             r.get("consumedCapacity")
@@ -223,26 +263,26 @@ def _sum_consumed_capacity(state: ClusterState) -> dict[PoolID, dict[str, Quanti
             for name, amount in (
                 () if result.admin_access else (result.consumed_capacity or {}).items()
             ):
-                of_pool = found.setdefault((result.driver, result.pool), {})
-                of_pool[name] = of_pool[name] + amount if name in of_pool else amount
-    return found
+                amounts = consumed.setdefault((result.driver, result.pool), {})
+                amounts[name] = amounts[name] + amount if name in amounts else amount
+    return consumed
 
 
 def _count_pool(key: PoolID, newest: list[ResourceSlice], allocated: frozenset[str]) -> PoolRow:
     first = newest[0].spec
-    nodes = {item.spec.node_name for item in newest}
+    nodes = {resource_slice.spec.node_name for resource_slice in newest}
     node = nodes.pop() if len(nodes) == 1 else None
-    devices = [device for item in newest for device in item.spec.devices]
-    seen: dict[str, int] = {}
+    devices = [device for resource_slice in newest for device in resource_slice.spec.devices]
+    name_counts: dict[str, int] = {}
     for device in devices:
-        seen[device.name] = seen.get(device.name, 0) + 1
+        name_counts[device.name] = name_counts.get(device.name, 0) + 1
     row = PoolRow(
         *key,
         node,
         first.pool.generation,
         len(newest),
         first.pool.resource_slice_count,
-        duplicates=tuple(name for name, count in seen.items() if count > 1),
+        duplicates=tuple(name for name, count in name_counts.items() if count > 1),
     )
     if row.slices < row.expected:
         return row
@@ -260,31 +300,31 @@ def _find_blocked_devices(
     key: PoolID, newest: list[ResourceSlice], held: AllocatedState
 ) -> frozenset[str]:
     """Devices whose shared counters are used up by others."""
-    left: dict[tuple[str, str], Quantity] = {
-        (counters.name, name): value
-        for item in newest
-        for counters in item.spec.shared_counters
-        for name, value in counters.counters.items()
+    remaining: dict[tuple[str, str], Quantity] = {
+        (counter_set.name, name): value
+        for resource_slice in newest
+        for counter_set in resource_slice.spec.shared_counters
+        for name, value in counter_set.counters.items()
     }
-    if not left:
+    if not remaining:
         return frozenset()
     devices = [
         device
-        for item in newest
-        for device in item.spec.devices
+        for resource_slice in newest
+        for device in resource_slice.spec.devices
         if device.mapping.get("consumesCounters")
     ]
     for device in devices:
         identity = DeviceID(*key, device.name)
         if identity in held.devices or identity in held.shared or identity in held.capacity:
             for counter, amount in consumed_counters(device):
-                if counter in left:
-                    left[counter] = left[counter] - amount
+                if counter in remaining:
+                    remaining[counter] = remaining[counter] - amount
     return frozenset(
         device.name
         for device in devices
         if any(
-            counter in left and amount > left[counter]
+            counter in remaining and amount > remaining[counter]
             for counter, amount in consumed_counters(device)
         )
     )
@@ -304,35 +344,9 @@ def _device_state(
     return "blocked" if blocked else "free"
 
 
-def _build_row(
-    identity: DeviceID,
-    device: Device,
-    item: ResourceSlice,
-    state: State,
-    index: Devices,
-    amounts: _RemainingCapacity,
-    matching: _MatchingClasses,
-) -> DeviceRow:
-    root, numa = _attribute_value(device, PCIE_ROOT), _attribute_value(device, NUMA_NODE)
-    return DeviceRow(
-        identity,
-        item.spec.node_name or device.node_name,
-        state,
-        matching.of(identity.driver, device),
-        _model(device),
-        root if isinstance(root, str) else None,
-        numa if isinstance(numa, int) else None,
-        amounts.of(identity, device),
-        index.holders([identity]) if state in ("held", "shared", "stale") else (),
-        taints=tuple(
-            f"{t.key}={t.value or ''}:{t.effect}".replace("=:", ":") for t in device.taints
-        ),
-    )
-
-
 def _attribute_value(device: Device, name: str) -> object:
-    found = device.attributes.get(name)
-    value = None if found is None else found.value
+    attribute = device.attributes.get(name)
+    value = None if attribute is None else attribute.value
     return value[0] if isinstance(value, tuple) and value else value
 
 
@@ -349,44 +363,53 @@ def _model_attributes(attributes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class _RemainingCapacity:
-    """What is left of the capacities of devices; of those that are alike, and of which nothing is consumed, once."""
+    """The remaining capacities of devices.
+
+    Devices of equal capacity, of which nothing is consumed, are computed once.
+    """
 
     def __init__(self, held: AllocatedState) -> None:
-        self._held = held.capacity
+        self._consumed = held.capacity
         self._untouched: dict[str, tuple[Amount, ...]] = {}
 
-    def of(self, identity: DeviceID, device: Device) -> tuple[Amount, ...]:
-        consumed = self._held.get(identity)
+    def amounts(self, identity: DeviceID, device: Device) -> tuple[Amount, ...]:
+        """Return the amounts of each capacity of a device."""
+        consumed = self._consumed.get(identity)
         if consumed is not None:
-            return self._left(device, consumed)
+            return self._subtract(device, consumed)
         written = repr(device.mapping.get("capacity"))
         if written not in self._untouched:
-            self._untouched[written] = self._left(device, {})
+            self._untouched[written] = self._subtract(device, {})
         return self._untouched[written]
 
     @staticmethod
-    def _left(device: Device, consumed: Mapping[str, Quantity]) -> tuple[Amount, ...]:
+    def _subtract(device: Device, consumed: Mapping[str, Quantity]) -> tuple[Amount, ...]:
         return tuple(
-            Amount.of(name, capacity.value, consumed.get(name, Quantity()))
+            Amount.from_quantities(name, capacity.value, consumed.get(name, Quantity()))
             for name, capacity in device.capacity.items()
         )
 
 
 class _MatchingClasses:
-    """The DeviceClasses that match a device; selectors are compiled once."""
+    """The DeviceClasses of a cluster, with their selectors compiled once."""
 
     def __init__(self, classes: Iterable[DeviceClass], features: Features) -> None:
         gates = features.on if features.cel_on is None else features.cel_on
-        compiled = environment(Target(features.release, gates), "stored")
+        compiler = environment(Target(features.release, gates), "stored")
         self._programs = [
             (
-                item.metadata.name,
-                [compiled.compile(s.cel.expression) for s in item.spec.selectors if s.cel],
+                device_class.metadata.name,
+                [
+                    compiler.compile(selector.cel.expression)
+                    for selector in device_class.spec.selectors
+                    if selector.cel
+                ],
             )
-            for item in classes
+            for device_class in classes
         ]
 
-    def of(self, driver: str, device: Device) -> tuple[str, ...]:
+    def match(self, driver: str, device: Device) -> tuple[str, ...]:
+        """Return the names of the classes that match a device."""
         return tuple(
             name
             for name, programs in self._programs

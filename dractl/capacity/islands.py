@@ -29,7 +29,7 @@ class Islands(Struct, frozen=True):
     claims: Mapping[tuple[str, str], Mapping[Key, Raw]]  # by driver and pool
 
     @classmethod
-    def of(cls, scheduler: Scheduler, pod: Raw, first: Attempt) -> Islands | None:
+    def from_cluster(cls, scheduler: Scheduler, pod: Raw, first: Attempt) -> Islands | None:
         """The islands of a cluster; None if copies of ``pod`` on one node matter for another."""
         if _depends_on_other_nodes(scheduler, pod) or shares_claims(scheduler.state, pod):
             return None
@@ -59,26 +59,26 @@ class Islands(Struct, frozen=True):
         requests = tuple(sorted(scheduler.snapshot.pod(pod).requests))
         return cls(scheduler.state, scheduler.snapshot, requests, pods, slices, claims)
 
-    def key(self, verdict: NodeVerdict) -> Hashable:
+    def node_key(self, verdict: NodeVerdict) -> Hashable:
         """Equal for nodes that take the same copies, device for device."""
-        node = self._info(verdict)
-        free = tuple(self._free(node, resource) for resource in self.requests)
+        node = self._node_info(verdict)
+        free = tuple(self._free_units(node, resource) for resource in self.requests)
         room = node.allocatable.get("pods", Quantity()).value() - len(node.pods)
         ports = tuple(sorted(port for pod in node.pods for port in pod.host_ports))
         return verdict.group, free, room, ports, node.is_registered
 
-    def _info(self, verdict: NodeVerdict) -> NodeInfo:
+    def _node_info(self, verdict: NodeVerdict) -> NodeInfo:
         return self.snapshot.nodes.get(verdict.name) or NodeInfo(verdict.node.raw)
 
     @staticmethod
-    def _free(node: NodeInfo, resource: str) -> int:
+    def _free_units(node: NodeInfo, resource: str) -> int:
         """The remainder of a resource, in the scheduler's units."""
         total = node.allocatable.get(resource, Quantity())
         return scheduler_units(resource, total) - node.requested_units.get(resource, 0)
 
-    def room(self, verdict: NodeVerdict, pod: Raw) -> int | None:
+    def count_room(self, verdict: NodeVerdict, pod: Raw) -> int | None:
         """Copies that the node has CPU, memory, pods and ports for; None if it says nothing of these."""
-        node = self._info(verdict)
+        node = self._node_info(verdict)
         if not node.is_registered:
             return None
         provided = {
@@ -90,17 +90,17 @@ class Islands(Struct, frozen=True):
         }
         room = node.allocatable.get("pods", Quantity()).value() - len(node.pods)
         copy = self.snapshot.pod(pod)
-        for name, want in copy.request_units.items():
+        for name, amount in copy.request_units.items():
             if name in provided and node.allocatable.get(name, Quantity()).sign() == 0:
                 continue
-            room = min(room, max(self._free(node, name), 0) // want)
+            room = min(room, max(self._free_units(node, name), 0) // amount)
         return min(room, 1) if copy.host_ports else room
 
-    def alone(self, node: str) -> ClusterState:
+    def isolate_node(self, node: str) -> ClusterState:
         """The cluster as if it had this node only."""
         slices = self.slices.get(node, {})
         claims: dict[Key, Raw] = {}
-        for pool in self._pools(node):
+        for pool in self._list_pools(node):
             claims |= self.claims.get(pool, {})
         value = self.state.get("Node", ("", node))
         nodes = {("", node): value} if value is not None else {}
@@ -113,14 +113,16 @@ class Islands(Struct, frozen=True):
             }
         )
 
-    def pools(self, node: str, other: str) -> dict[tuple[str, str], str]:
+    def corresponding_pools(self, node: str, other: str) -> dict[tuple[str, str], str]:
         """The pool of ``other`` for each driver and pool of ``node``, a node that is its equal."""
         return {
-            ours: theirs[1]
-            for ours, theirs in zip(self._pools(node), self._pools(other), strict=True)
+            pool: other_pool[1]
+            for pool, other_pool in zip(
+                self._list_pools(node), self._list_pools(other), strict=True
+            )
         }
 
-    def _pools(self, node: str) -> list[tuple[str, str]]:
+    def _list_pools(self, node: str) -> list[tuple[str, str]]:
         slices = self.slices.get(node, {}).values()
         return sorted(
             {(text_at(s, "spec", "driver"), text_at(s, "spec", "pool", "name")) for s in slices}
@@ -139,20 +141,22 @@ def _depends_on_other_nodes(scheduler: Scheduler, pod: Raw) -> bool:
 
 def _may_use_driver(scheduler: Scheduler, first: Attempt, driver: str) -> bool:
     """True if a copy may get, or fail on, a device of this driver."""
-    wanted = set()
+    device_classes = set()
     for claim in [*first.claims, *(claim for node in first.nodes[:1] for claim in node.claims)]:
         if claim.claim is None:
             continue
         for request in claim.claim.spec.devices.requests:
             options = (request.exactly,) if request.exactly is not None else request.first_available
-            wanted |= {option.device_class_name for option in options if option is not None}
-    for name in wanted:
+            device_classes |= {option.device_class_name for option in options if option is not None}
+    for name in device_classes:
         value = scheduler.state.get("DeviceClass", ("", name))
         programs = [
             scheduler.compile_selector(text_at(s, "cel", "expression"))
             for s in maps_at(value, "spec", "selectors")
         ]
         drivers = [program.driver for program in programs if program.ok]
-        if not any(named is not None and named != driver for named in drivers):
+        if not any(
+            driver_of_class is not None and driver_of_class != driver for driver_of_class in drivers
+        ):
             return True
     return False

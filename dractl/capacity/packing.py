@@ -16,7 +16,8 @@ from dractl.model import ResourceClaim
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import NodeVerdict
 
-_MAX_SURVEYED_NODES = 200  # that are surveyed where devices are not of one node each
+# Where nodes share devices, each node is surveyed; above this number there is no bound.
+_MAX_SURVEYED_NODES = 200
 
 
 class MaxCopies(Struct, frozen=True):
@@ -38,33 +39,32 @@ def max_copies(
     subject = fit.subject
     scheduler = Scheduler(subject.state, features)
     first = scheduler.attempt_pod(subject.copy(1), recreated=True)
-    islands = Islands.of(scheduler, subject.copy(1), first) if fit.nodes else None
+    islands = Islands.from_cluster(scheduler, subject.copy(1), first) if fit.nodes else None
     if first.stops or first.fatal_node is not None:
         return MaxCopies(0, proven=True)
     limit = find_quota_limit(subject, features, first)
     if islands is None:
-        bound = upper_bound(
-            scheduler, first.nodes, None
-        )  # a node that a filter refuses now may be free of it later
+        # A node that a filter rejects now may pass it later, so all nodes count.
+        bound = upper_bound(scheduler, first.nodes, None)
         return _cap_by_quota(fit.fits, proven=False, bound=bound, limit=limit.copies)
     if fit.fits >= limit.copies:
         return MaxCopies(fit.fits, proven=True)
     reached = {node.name: node.fits for node in fit.nodes}
-    known: dict[Hashable, MaxCopies] = {}
+    by_key: dict[Hashable, MaxCopies] = {}
     total, proven = 0, not fit.undecided
     bounds: list[int | None] = []
     free = [node for node in first.nodes if node.fits and not node.victims]
     for done, verdict in enumerate(free):
-        key = islands.key(verdict)
-        if key not in known:
+        key = islands.node_key(verdict)
+        if key not in by_key:
             progress(f"packing copies ({done} of {len(free)} nodes)")
-            known[key] = _pack_node(
+            by_key[key] = _pack_node(
                 subject, scheduler, islands, verdict, reached.get(verdict.name, 0)
             )
-        total += known[key].fits
-        proven = proven and known[key].proven
-        bounds.append(known[key].bound)
-    bound = None if None in bounds else sum(one for one in bounds if one is not None)
+        total += by_key[key].fits
+        proven = proven and by_key[key].proven
+        bounds.append(by_key[key].bound)
+    bound = None if None in bounds else sum(filter(None, bounds))
     return _cap_by_quota(total, proven=proven, bound=bound, limit=limit.copies)
 
 
@@ -73,16 +73,18 @@ def _cap_by_quota(fits: int, *, proven: bool, bound: int | None, limit: int) -> 
     highest = limit if bound is None else min(bound, limit)
     proven = proven or fits >= highest
     fits = min(fits, limit)
-    return MaxCopies(fits, proven, fits if proven else None if highest == sys.maxsize else highest)
+    if proven:
+        return MaxCopies(fits, proven, fits)
+    return MaxCopies(fits, proven, None if highest == sys.maxsize else highest)
 
 
 def _pack_node(
     subject: Copies, scheduler: Scheduler, islands: Islands, verdict: NodeVerdict, reached: int
 ) -> MaxCopies:
     """The most copies on one node: one more for as long as the claims of all of them can be allocated at once."""
-    here = scheduler.with_state(islands.alone(verdict.name))
-    node: Any = here.state.decode(verdict.node.raw)
-    room = islands.room(verdict, subject.copy(1))
+    scheduler_of_node = scheduler.with_state(islands.isolate_node(verdict.name))
+    node: Any = scheduler_of_node.state.decode(verdict.node.raw)
+    room = islands.count_room(verdict, subject.copy(1))
     fits = reached
     while room is None or fits < room:
         claims = [
@@ -95,11 +97,11 @@ def _pack_node(
             return MaxCopies(fits, proven=room is not None, bound=room)
         if fits >= MAX_COPIES_PER_NODE:
             return MaxCopies(fits, proven=False, bound=room)
-        outcome = here.allocator.allocate(node, claims)
+        outcome = scheduler_of_node.allocator.allocate(node, claims)
         if not isinstance(outcome, Allocated):
             if not isinstance(outcome, Exhausted):
                 return MaxCopies(fits, proven=True, bound=fits)
-            bound = upper_bound(here, [verdict], room)
+            bound = upper_bound(scheduler_of_node, [verdict], room)
             return MaxCopies(fits, proven=fits == bound, bound=bound)
         fits += 1
     return MaxCopies(fits, proven=True, bound=fits)
@@ -110,29 +112,31 @@ def _number_claim(claim: Any, number: int) -> Any:
     return replace(claim, metadata=replace(claim.metadata, name=f"{claim.metadata.name}-{number}"))
 
 
-# -- bounds: the devices of each request counted by themselves, whatever others take --
+# -- bounds: the devices of each request, as if no other request took any --
 
 
 def upper_bound(scheduler: Scheduler, nodes: Sequence[NodeVerdict], room: int | None) -> int | None:
     """An upper bound of the copies that ``nodes`` take together; None if none is known. ``room`` is what they have CPU,
     memory and pods for."""
-    found = [] if room is None else [room]
+    bounds = [] if room is None else [room]
     if len(nodes) > _MAX_SURVEYED_NODES:
-        return min(found, default=None)
+        return min(bounds, default=None)
     index = Devices(scheduler.state, scheduler.slices)
     by_request: dict[tuple[int, str], list[RequestSurvey]] = {}
     claims: Sequence[ResourceClaim] = ()
     for verdict in nodes:
         # A claim that copies share is allocated once, however many there are.
-        made = [claim for claim in verdict.claims if claim.template is not None or not claim.name]
-        claims = [claim.claim for claim in made if claim.claim is not None]
+        new_claims = [
+            claim for claim in verdict.claims if claim.template is not None or not claim.name
+        ]
+        claims = [claim.claim for claim in new_claims if claim.claim is not None]
         survey = scheduler.allocator.survey(scheduler.state.decode(verdict.node.raw), claims)
         for request in survey.requests:
             by_request.setdefault((request.claim_index, request.ref.name), []).append(request)
     for (number, name), surveys in by_request.items():
         bound = _bound_by_request(index, claims[number], name, surveys)
-        found += [] if bound is None else [bound]
-    return min(found, default=None)
+        bounds += [] if bound is None else [bound]
+    return min(bounds, default=None)
 
 
 def _bound_by_request(
@@ -140,7 +144,7 @@ def _bound_by_request(
 ) -> int | None:
     """Copies that the devices of one request are enough for, whichever alternatives they take; None if each device
     serves any number."""
-    request = next(one for one in claim.spec.devices.requests if one.name == name)
+    request = next(r for r in claim.spec.devices.requests if r.name == name)
     options: dict[str | None, Any] = {option.name: option for option in request.first_available}
     if request.exactly is not None:
         options[None] = request.exactly
@@ -169,11 +173,11 @@ def _max_claims(index: Devices, identity: DeviceID, option: Any) -> int | None:
     if not device.allow_multiple_allocations:
         return 1
     amounts = {} if option.capacity is None else option.capacity.requests
-    found = []
+    counts = []
     for name, amount in amounts.items():
         capacity = device.capacity.get(name) or device.capacity.get(
             name.removeprefix(f"{identity.driver}/")
         )
         if capacity is not None and amount.sign() > 0:
-            found.append(capacity.value.value() // max(1, amount.value()))
-    return min(found, default=None)
+            counts.append(capacity.value.value() // max(1, amount.value()))
+    return min(counts, default=None)

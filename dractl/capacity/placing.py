@@ -16,12 +16,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import Features
-from dractl.capacity.binding import bind_copy, move_copy
+from dractl.capacity.binding import BoundCopy, bind_copy, move_copy
 from dractl.capacity.copies import Copies
 from dractl.capacity.device_plugins import PluginAllocation
 from dractl.capacity.inventory import take_inventory
 from dractl.capacity.islands import Islands
-from dractl.cluster.state import ClusterState, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
 from dractl.model.order import natural
 from dractl.model.quantity import PLENTY
 from dractl.objects import Raw
@@ -37,8 +37,11 @@ ATTEMPT_BUDGET = 100_000
 MAX_COPIES_PER_NODE = 600
 """Copies on one node after which placing ends undecided. Kubelets take 110 pods, and some hundred at most; without the
 node's own limit, claims that use up nothing (adminAccess) fit any number of times."""
-_DEVICES_PER_ATTEMPT = 32  # devices of several nodes that take as long as the rest of an attempt
-_EASY = 250, 500  # copies on a node, and in turn, up to which an attempt costs about the same
+# Devices of several nodes that take as long as all else in an attempt.
+_DEVICES_PER_ATTEMPT = 32
+# Up to so many copies an attempt costs about the same, however many there are already.
+_CHEAP_COPIES_ON_NODE = 250
+_CHEAP_COPIES_IN_TURN = 500
 
 
 class AlignedCopies(Struct, frozen=True):
@@ -84,16 +87,16 @@ class Fit(Struct, frozen=True):
         )
 
 
-def remaining_resources(found: Fit) -> dict[str, dict[str, str]]:
+def remaining_resources(fit: Fit) -> dict[str, dict[str, str]]:
     """By node what remains, as quantities, of the CPU and memory that a copy asks for, once all copies are there; of a
     described machine only what is known of it."""
-    asked = {"cpu", "memory"} & pod_requests(map_at(found.subject.pod, "spec")).keys()
-    nodes = snapshot_of(found.state).nodes if asked else {}
+    requested = {"cpu", "memory"} & pod_requests(map_at(fit.subject.pod, "spec")).keys()
+    nodes = snapshot_of(fit.state).nodes if requested else {}
     return {
         name: {
-            what: str(room - node.sum_requests(what))
-            for what, room in sorted(node.allocatable.items())
-            if what in asked and str(room) != PLENTY
+            resource: str(room - node.sum_requests(resource))
+            for resource, room in sorted(node.allocatable.items())
+            if resource in requested and str(room) != PLENTY
         }
         for name, node in nodes.items()
     }
@@ -115,7 +118,7 @@ def place_copies(
     limit = find_quota_limit(subject, features, first)
     if max_count is not None and max_count <= limit.copies:
         limit = QuotaLimit(max_count)
-    islands = Islands.of(scheduler, subject.copy(1), first) if limit.copies else None
+    islands = Islands.from_cluster(scheduler, subject.copy(1), first) if limit.copies else None
     filled = _FilledNodes({}, subject.state, 0, undecided=False)
     if islands is not None:
         filled_alone = _fill_nodes(subject, scheduler, first, islands, limit, budget, progress)
@@ -123,6 +126,21 @@ def place_copies(
             filled = filled_alone
     scheduler = scheduler.with_state(filled.state)
     return _place_in_turn(subject, scheduler, filled, limit, budget, progress)
+
+
+class _NodeCopy(Struct, frozen=True):
+    """A copy that a node takes, before it has its number in the cluster."""
+
+    number: int
+    """The number of the copy on its node."""
+
+    node: str
+
+    example: str
+    """The equal node on which the copy was placed."""
+
+    copy: BoundCopy
+    """The copy as it was bound to the example."""
 
 
 class QuotaLimit(Struct, frozen=True):
@@ -134,17 +152,17 @@ class QuotaLimit(Struct, frozen=True):
 
 def find_quota_limit(subject: Copies, features: Features, first: Attempt) -> QuotaLimit:
     """The number that the quotas of the namespace admit; ``first`` is the attempt to place the first copy."""
-    refused = None if subject.is_stand_in else find_missing_requests(subject.state, subject.copy(1))
-    if refused is not None:
-        return QuotaLimit(0, refused)
-    made = next((node.claims for node in free_nodes(first)), first.claims)
+    refusal = None if subject.is_stand_in else find_missing_requests(subject.state, subject.copy(1))
+    if refusal is not None:
+        return QuotaLimit(0, refusal)
+    claims_of_copy = next((node.claims for node in free_nodes(first)), first.claims)
     claims = [
-        one.claim
-        for one in made
-        if one.claim is not None and (one.template is not None or not one.name)
+        claim.claim
+        for claim in claims_of_copy
+        if claim.claim is not None and (claim.template is not None or not claim.name)
     ]
-    found = find_quota_room(subject.state, features, subject.copy(1), claims)
-    return QuotaLimit() if found is None else QuotaLimit(found.copies, found.refusal)
+    room = find_quota_room(subject.state, features, subject.copy(1), claims)
+    return QuotaLimit() if room is None else QuotaLimit(room.copies, room.refusal)
 
 
 class _FilledNodes(Struct, frozen=True):
@@ -173,82 +191,84 @@ def _fill_nodes(
     progress: Callable[[str], None],
 ) -> _FilledNodes | None:
     """Fills every node by itself; None if an attempt failed for all nodes, which only a walk in turn shows."""
-    known: dict[Hashable, tuple[str, list[_PlacedCopy]]] = {}
-    chosen: list[
-        tuple[int, str, str, _PlacedCopy]
-    ] = []  # its number on the node, the node, the example, the copy
-    attempts, full = 0, False
+    by_key: dict[Hashable, tuple[str, list[BoundCopy]]] = {}
+    chosen: list[_NodeCopy] = []
+    attempts, is_full = 0, False
     free = free_nodes(first)
     for done, verdict in enumerate(free):
-        key = islands.key(verdict)
-        if key not in known:
+        key = islands.node_key(verdict)
+        if key not in by_key:
             progress(f"placing copies ({done} of {len(free)} nodes)")
-            filled = _fill_node(subject, scheduler, islands.alone(verdict.name), budget - attempts)
+            filled = _fill_node(
+                subject, scheduler, islands.isolate_node(verdict.name), budget - attempts
+            )
             if filled is None:
                 return None
             attempts += _cost_of_filling(len(filled))
-            full = full or len(filled) == MAX_COPIES_PER_NODE
-            known[key] = verdict.name, filled
-        example, copies = known[key]
-        chosen += [(number, verdict.name, example, copy) for number, copy in enumerate(copies)]
+            is_full = is_full or len(filled) == MAX_COPIES_PER_NODE
+            by_key[key] = verdict.name, filled
+        example, copies = by_key[key]
+        chosen += [
+            _NodeCopy(number, verdict.name, example, copy) for number, copy in enumerate(copies)
+        ]
         if attempts >= budget:
             break
-    if (
-        len(chosen) > limit.copies
-    ):  # kube-scheduler spreads by score and chance; here the emptiest node is next
-        chosen = sorted(chosen, key=lambda item: item[0])[: limit.copies]
-    placed: list[tuple[Raw, tuple[Raw, ...]]] = []
+    # kube-scheduler spreads by score and chance; here the emptiest node is next.
+    if len(chosen) > limit.copies:
+        chosen = sorted(chosen, key=lambda copy: copy.number)[: limit.copies]
+    bound_copies: list[BoundCopy] = []
     nodes: dict[str, list[tuple[str, ...]]] = {}
-    for _, node, example, copy in chosen:
-        pools = islands.pools(example, node)
-        pod, claims = move_copy(subject.copy(len(placed) + 1), copy.claims, node, pools)
-        placed.append((pod, claims))
-        nodes.setdefault(node, []).append(_device_names(claims))
+    for entry in chosen:
+        pools = islands.corresponding_pools(entry.example, entry.node)
+        pod = subject.copy(len(bound_copies) + 1)
+        bound_copies.append(move_copy(pod, entry.copy.claims, entry.node, pools))
+        nodes.setdefault(entry.node, []).append(_device_names(bound_copies[-1].claims))
     return _FilledNodes(
-        nodes, _add_copies(subject.state, placed), len(placed), undecided=full or attempts >= budget
+        nodes,
+        _add_copies(subject.state, bound_copies),
+        len(bound_copies),
+        undecided=is_full or attempts >= budget,
     )
-
-
-class _PlacedCopy(Struct, frozen=True):
-    """A placed copy: its own claims as allocated."""
-
-    claims: tuple[Raw, ...]
 
 
 def _fill_node(
     subject: Copies, scheduler: Scheduler, alone: ClusterState, budget: int
-) -> list[_PlacedCopy] | None:
+) -> list[BoundCopy] | None:
     """Copies that a node takes that is a cluster by itself; None if an attempt fails for all nodes."""
-    copies: list[_PlacedCopy] = []
-    here = scheduler.with_state(alone)
+    copies: list[BoundCopy] = []
+    scheduler_of_node = scheduler.with_state(alone)
     while len(copies) < MAX_COPIES_PER_NODE and _cost_of_filling(len(copies)) <= budget:
         pod = subject.copy(len(copies) + 1)
-        attempt = here.attempt_pod(pod, recreated=True)
+        attempt = scheduler_of_node.attempt_pod(pod, recreated=True)
         if attempt.fatal_node is not None:
             return None
         free = free_nodes(attempt)
         if not free or attempt.pre_bind_failure is not None:
             return copies
-        _, claims, state = bind_copy(here, pod, free[0])
-        copies.append(_PlacedCopy(claims))
-        here = here.with_state(state)
+        binding = bind_copy(scheduler_of_node, pod, free[0])
+        copies.append(binding.copy)
+        scheduler_of_node = scheduler_of_node.with_state(binding.state)
     return copies
 
 
 def _cost_of_filling(copies: int) -> int:
     """What it took of the budget to fill a node: attempts, which take longer the more copies there are."""
-    return copies + 1 + max(0, copies - _EASY[0]) ** 2
+    return copies + 1 + max(0, copies - _CHEAP_COPIES_ON_NODE) ** 2
 
 
 def _cost_of_attempt(state: ClusterState) -> int:
     """What an attempt on a node takes of the budget: more where many devices are none of a node alone, as all of them
     are looked at for every node."""
-    shared = [
-        item
-        for item in state.objects("ResourceSlice").values()
-        if not text_at(item, "spec", "nodeName")
+    slices = [
+        resource_slice
+        for resource_slice in state.objects("ResourceSlice").values()
+        if not text_at(resource_slice, "spec", "nodeName")
     ]
-    return 1 + sum(len(maps_at(item, "spec", "devices")) for item in shared) // _DEVICES_PER_ATTEMPT
+    return (
+        1
+        + sum(len(maps_at(resource_slice, "spec", "devices")) for resource_slice in slices)
+        // _DEVICES_PER_ATTEMPT
+    )
 
 
 def _place_in_turn(
@@ -261,7 +281,7 @@ def _place_in_turn(
 ) -> Fit:
     """Goes on with the whole cluster until a copy stays pending; after islands were filled that is at once."""
     copies, nodes = filled.copies, filled.nodes
-    attempts, each = 0, _cost_of_attempt(scheduler.state)
+    attempts, cost = 0, _cost_of_attempt(scheduler.state)
     while True:
         if copies >= limit.copies:
             stops = () if limit.refusal is None else (limit.refusal,)
@@ -275,7 +295,9 @@ def _place_in_turn(
         pod = subject.copy(copies + 1)
         attempt = scheduler.attempt_pod(pod, recreated=True)
         free = free_nodes(attempt)
-        attempts += max(1, len(attempt.nodes)) * each + max(0, copies - filled.copies - _EASY[1])
+        attempts += max(1, len(attempt.nodes)) * cost + max(
+            0, copies - filled.copies - _CHEAP_COPIES_IN_TURN
+        )
         if (
             filled.undecided
             or not free
@@ -292,12 +314,12 @@ def _place_in_turn(
                 undecided,
             )
         chosen = min(free, key=lambda node: (len(nodes.get(node.name, ())), node.name))
-        _, claims, state = bind_copy(scheduler, pod, chosen)
+        binding = bind_copy(scheduler, pod, chosen)
         copies += 1
-        nodes.setdefault(chosen.name, []).append(_device_names(claims))
+        nodes.setdefault(chosen.name, []).append(_device_names(binding.copy.claims))
         if copies % 20 == 0:
             progress(f"placing copies ({copies} so far)")
-        scheduler = scheduler.with_state(state)
+        scheduler = scheduler.with_state(binding.state)
 
 
 def _device_names(claims: tuple[Raw, ...]) -> tuple[str, ...]:
@@ -322,16 +344,18 @@ def _count_by_node(
     )
 
 
-def _add_copies(state: ClusterState, copies: list[tuple[Raw, tuple[Raw, ...]]]) -> ClusterState:
-    pods = {(p["metadata"]["namespace"], p["metadata"]["name"]): p for p, _ in copies}
-    claims = {
-        (c["metadata"]["namespace"], c["metadata"]["name"]): c for _, cs in copies for c in cs
-    }
+def _add_copies(state: ClusterState, copies: Iterable[BoundCopy]) -> ClusterState:
+    pods = {_key(copy.pod): copy.pod for copy in copies}
+    claims = {_key(claim): claim for copy in copies for claim in copy.claims}
     return state.with_objects({"Pod": pods, "ResourceClaim": claims})
 
 
+def _key(value: Raw) -> Key:
+    return value["metadata"]["namespace"], value["metadata"]["name"]
+
+
 def subtract_plugin_allocations(
-    found: Fit, handed: Sequence[PluginAllocation], features: Features
+    fit: Fit, allocations: Sequence[PluginAllocation], features: Features
 ) -> Fit:
     """At most so many of the copies that fit get devices that nobody has, however the devices that were handed out lie:
     on each node the free devices less those, divided by what a copy takes.
@@ -339,31 +363,41 @@ def subtract_plugin_allocations(
     kube-scheduler counts the extended resource and the slices apart (pkg/scheduler/framework/plugins/noderesources/
     fit.go, plugins/dynamicresources/dynamicresources.go), so it may allocate a device that a container has already.
     """
-    taken = {
-        (node.name, device.partition("/")[0]) for node in found.nodes for device in node.devices
+    drivers_in_use = {
+        (node.name, device.partition("/")[0]) for node in fit.nodes for device in node.devices
     }
-    handed = tuple(one for one in handed if (one.node, one.driver) in taken)
-    if not handed:
-        return found
+    allocations = tuple(
+        allocation
+        for allocation in allocations
+        if (allocation.node, allocation.driver) in drivers_in_use
+    )
+    if not allocations:
+        return fit
     free: Counter[tuple[str | None, str]] = Counter()
-    for row in take_inventory(found.subject.state, features).devices:
+    for row in take_inventory(fit.subject.state, features).devices:
         free[row.node, row.id.driver] += row.state in ("free", "shared")
     nodes = tuple(
-        _bound_node(node, [one for one in handed if one.node == node.name], free)
-        for node in found.nodes
+        _bound_node(
+            node, [allocation for allocation in allocations if allocation.node == node.name], free
+        )
+        for node in fit.nodes
     )
     fits = sum(node.fits for node in nodes)
-    return replace(found, fits=fits, nodes=nodes, plugin_allocations=handed, scheduler_fit=found)
+    return replace(fit, fits=fits, nodes=nodes, plugin_allocations=allocations, scheduler_fit=fit)
 
 
 def _bound_node(
-    node: NodeFit, handed: Sequence[PluginAllocation], free: Mapping[tuple[str | None, str], int]
+    node: NodeFit,
+    allocations: Sequence[PluginAllocation],
+    free: Mapping[tuple[str | None, str], int],
 ) -> NodeFit:
     fits = node.fits
-    for one in handed:
-        left = max(0, free[node.name, one.driver] - one.used)
-        each = sum(device.startswith(f"{one.driver}/") for device in node.devices) // node.fits
+    for allocation in allocations:
+        remaining = max(0, free[node.name, allocation.driver] - allocation.used)
+        devices_per_copy = (
+            sum(device.startswith(f"{allocation.driver}/") for device in node.devices) // node.fits
+        )
         fits = min(
-            fits, left // each if each else node.fits * bool(left)
+            fits, remaining // devices_per_copy if devices_per_copy else node.fits * bool(remaining)
         )  # none each: copies share devices
     return node if fits == node.fits else replace(node, fits=fits, devices=())

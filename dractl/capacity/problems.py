@@ -27,16 +27,16 @@ class Problem(Struct, frozen=True):
 
 
 def find_problems(
-    state: ClusterState, stock: Inventory, plugins: tuple[PluginRow, ...]
+    state: ClusterState, inventory: Inventory, plugins: tuple[PluginRow, ...]
 ) -> tuple[Problem, ...]:
     """Everything to clean up, the claims first."""
     return (
         *_check_claims(state),
         *_check_health(state),
-        *_check_double_allocations(stock),
-        *_check_unpublished_devices(stock),
-        *_check_pools(state, stock),
-        *_check_device_plugins(stock, plugins),
+        *_check_double_allocations(inventory),
+        *_check_unpublished_devices(inventory),
+        *_check_pools(state, inventory),
+        *_check_device_plugins(inventory, plugins),
     )
 
 
@@ -91,21 +91,21 @@ def _check_ended_pods(
     pods = [text_at(user, "name") for user in users if text_at(user, "resource") == "pods"]
     if not pods or len(pods) < len(users) or not state.has("Pod"):
         return
-    found = {name: state.get("Pod", (key[0], name)) for name in pods}
-    if any(pod is not None and not Pod(pod).has_ended for pod in found.values()):
+    pods_by_name = {name: state.get("Pod", (key[0], name)) for name in pods}
+    if any(pod is not None and not Pod(pod).has_ended for pod in pods_by_name.values()):
         return
     name = "/".join(key)
-    finished = [pod for pod, value in found.items() if value is not None]
-    gone = [pod for pod, value in found.items() if value is None]
-    who = [f"pod {', '.join(finished)}, which has ended"] if finished else []
-    who += [f"pod {', '.join(gone)}, which does not exist"] if gone else []
+    finished = [pod for pod, value in pods_by_name.items() if value is not None]
+    gone = [pod for pod, value in pods_by_name.items() if value is None]
+    holders = [f"pod {', '.join(finished)}, which has ended"] if finished else []
+    holders += [f"pod {', '.join(gone)}, which does not exist"] if gone else []
     step = NextStep(
         "kube-controller-manager releases it in time; if it does not, delete the claim",
         _delete_command(key),
     )
     yield Problem(
         "pod-finished",
-        f"claim {name} holds {devices} for {' and '.join(who)}",
+        f"claim {name} holds {devices} for {' and '.join(holders)}",
         (f"ResourceClaim/{name}", *(f"Pod/{key[0]}/{pod}" for pod in pods)),
         (step,),
     )
@@ -152,12 +152,14 @@ def _check_health(state: ClusterState) -> Iterator[Problem]:
                 f"{r.get('driver')}/{r.get('pool')}/{r.get('device')}": str(r.get("device"))
                 for r in results
             }
-            one = health.match_device(list(names.values()))
-            device = next((full for full, name in names.items() if name == one), health.device)
-            why = f": {health.message}" if health.message else ""
+            device_name = health.match_device(list(names.values()))
+            device = next(
+                (full for full, name in names.items() if name == device_name), health.device
+            )
+            reason = f": {health.message}" if health.message else ""
             yield Problem(
                 "device-unhealthy",
-                f"device {device} is unhealthy and used by pod {'/'.join(key)}{why}",
+                f"device {device} is unhealthy and used by pod {'/'.join(key)}{reason}",
                 (device, f"Pod/{'/'.join(key)}"),
                 (
                     NextStep(
@@ -169,7 +171,7 @@ def _check_health(state: ClusterState) -> Iterator[Problem]:
 
 
 def _find_pod_claim(state: ClusterState, pod: Raw, name: str) -> Raw | None:
-    made = {
+    generated = {
         text_at(s, "name"): text_at(s, "resourceClaimName")
         for s in maps_at(pod, "status", "resourceClaimStatuses")
     }
@@ -179,12 +181,12 @@ def _find_pod_claim(state: ClusterState, pod: Raw, name: str) -> Raw | None:
     }
     return state.get(
         "ResourceClaim",
-        (text_at(pod, "metadata", "namespace"), made.get(name) or named.get(name) or ""),
+        (text_at(pod, "metadata", "namespace"), generated.get(name) or named.get(name) or ""),
     )
 
 
-def _check_double_allocations(stock: Inventory) -> Iterator[Problem]:
-    for row in stock.devices:
+def _check_double_allocations(inventory: Inventory) -> Iterator[Problem]:
+    for row in inventory.devices:
         claims = sorted({holder.claim for holder in row.holders})
         if (
             row.state == "held"
@@ -199,8 +201,8 @@ def _check_double_allocations(stock: Inventory) -> Iterator[Problem]:
             )
 
 
-def _check_unpublished_devices(stock: Inventory) -> Iterator[Problem]:
-    for row in stock.devices:
+def _check_unpublished_devices(inventory: Inventory) -> Iterator[Problem]:
+    for row in inventory.devices:
         if row.state in ("gone", "stale") and row.holders:
             claims = sorted({holder.claim for holder in row.holders})
             published = (
@@ -216,9 +218,9 @@ def _check_unpublished_devices(stock: Inventory) -> Iterator[Problem]:
             )
 
 
-def _check_pools(state: ClusterState, stock: Inventory) -> Iterator[Problem]:
+def _check_pools(state: ClusterState, inventory: Inventory) -> Iterator[Problem]:
     nodes = {name for _, name in state.objects("Node")}
-    for row in stock.pools:
+    for row in inventory.pools:
         name = f"{row.driver}/{row.pool}"
         logs = NextStep(
             f"look at driver {row.driver}" + (f" on node {row.node}" if row.node else "")
@@ -257,8 +259,10 @@ def _slice_names(state: ClusterState, row: PoolRow) -> tuple[str, ...]:
     )
 
 
-def _check_device_plugins(stock: Inventory, plugins: tuple[PluginRow, ...]) -> Iterator[Problem]:
-    published = {(row.node, row.driver): row for row in stock.pools if row.node is not None}
+def _check_device_plugins(
+    inventory: Inventory, plugins: tuple[PluginRow, ...]
+) -> Iterator[Problem]:
+    published = {(row.node, row.driver): row for row in inventory.pools if row.node is not None}
     for plugin in plugins:
         drivers = [
             driver for driver in drivers_of(plugin.resource) if (plugin.node, driver) in published

@@ -71,21 +71,21 @@ def place_replicas(
     base = _remove_pods(state, pods)
     if len({scheduling_key(pod) for pod in pods}) == 1:
         return _place_equal_pods(base, name, pods, features, progress)
-    found = _place_in_order(base, pods, features, progress)
-    if found.pending is None:
-        return found
+    placement = _place_in_order(base, pods, features, progress)
+    if placement.pending is None:
+        return placement
     kinds: dict[Hashable, list[Raw]] = {}
     for pod in pods:
         kinds.setdefault(scheduling_key(pod), []).append(pod)
     for order in islice(permutations(kinds.values()), 1, _MAX_ORDERS):
-        other = _place_in_order(
+        other_placement = _place_in_order(
             base, [pod for members in order for pod in members], features, progress
         )
-        if other.pending is None:
+        if other_placement.pending is None:
             return replace(
-                found, order=tuple(text_at(members[0], "metadata", "name") for members in order)
+                placement, order=tuple(text_at(members[0], "metadata", "name") for members in order)
             )
-    return found
+    return placement
 
 
 def place_first(
@@ -95,15 +95,13 @@ def place_first(
     group does."""
     base = _remove_pods(state, pods)
     if len({scheduling_key(pod) for pod in pods}) > 1:
-        again = not features.has("groups-in-one-cycle")
+        is_retried = not features.has("groups-in-one-cycle")
         return _place_in_order(
-            base, pods, features, lambda _: None, max_pods=max_pods, is_retried=again
+            base, pods, features, lambda _: None, max_pods=max_pods, is_retried=is_retried
         )
-    found = place_copies(_copies_of_equal_pods(base, name, pods), features, max_count=max_pods)
-    pending = pods[found.fits] if found.fits < min(max_pods, len(pods)) else None
-    return Placement(
-        found.fits, found.state, pending, found.next_attempt, undecided=found.undecided
-    )
+    fit = place_copies(_copies_of_equal_pods(base, name, pods), features, max_count=max_pods)
+    pending = pods[fit.fits] if fit.fits < min(max_pods, len(pods)) else None
+    return Placement(fit.fits, fit.state, pending, fit.next_attempt, undecided=fit.undecided)
 
 
 def scheduling_key(pod: Raw) -> Hashable:
@@ -119,23 +117,25 @@ def scheduling_key(pod: Raw) -> Hashable:
 
 def _remove_pods(state: ClusterState, pods: Sequence[Raw]) -> ClusterState:
     """The cluster before the group: without its pods and the claims that were made for them."""
-    where = {text_at(pod, "metadata", "namespace") for pod in pods}
-    gone = {
+    namespaces = {text_at(pod, "metadata", "namespace") for pod in pods}
+    pod_keys = {
         (text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")) for pod in pods
     }
-    made = {
+    claim_keys = {
         (text_at(pod, "metadata", "namespace"), text_at(status, "resourceClaimName"))
         for pod in pods
         for status in maps_at(pod, "status", "resourceClaimStatuses")
     }
     claims = state.objects("ResourceClaim")
-    made -= {key for key in made if _belongs_to_group(claims.get(key))}
-    if not where:
+    claim_keys -= {key for key in claim_keys if _belongs_to_group(claims.get(key))}
+    if not namespaces:
         return state
     return state.with_kinds(
         {
-            "Pod": {key: value for key, value in state.objects("Pod").items() if key not in gone},
-            "ResourceClaim": {key: value for key, value in claims.items() if key not in made},
+            "Pod": {
+                key: value for key, value in state.objects("Pod").items() if key not in pod_keys
+            },
+            "ResourceClaim": {key: value for key, value in claims.items() if key not in claim_keys},
         }
     )
 
@@ -173,17 +173,17 @@ def _place_equal_pods(
     progress: Callable[[str], None],
 ) -> Placement:
     subject = _copies_of_equal_pods(base, name, pods)
-    found = place_copies(subject, features, max_count=len(pods), progress=progress)
-    if found.fits >= len(pods):
-        return Placement(found.fits, found.state)
+    fit = place_copies(subject, features, max_count=len(pods), progress=progress)
+    if fit.fits >= len(pods):
+        return Placement(fit.fits, fit.state)
     return Placement(
-        found.fits,
-        found.state,
-        pods[found.fits],
-        found.next_attempt,
-        max_copies(found, features, progress),
+        fit.fits,
+        fit.state,
+        pods[fit.fits],
+        fit.next_attempt,
+        max_copies(fit, features, progress),
         by_alternative=tuple(_place_each_alternative(subject, len(pods), features, progress)),
-        undecided=found.undecided,
+        undecided=fit.undecided,
     )
 
 
@@ -191,7 +191,7 @@ def _place_each_alternative(
     subject: Copies, count: int, features: Features, progress: Callable[[str], None]
 ) -> list[AlternativeFit]:
     """The number reached with each alternative alone of each request of a template that has several."""
-    found = []
+    fits = []
     for reference in maps_at(subject.pod, "spec", "resourceClaims"):
         key = (
             text_at(subject.pod, "metadata", "namespace"),
@@ -203,27 +203,27 @@ def _place_each_alternative(
         requests = maps_at(template, "spec", "spec", "devices", "requests")
         for number, request in enumerate(requests):
             for alternative in maps_at(request, "firstAvailable"):
-                alone = [
+                changed_requests = [
                     *requests[:number],
                     {**request, "firstAvailable": [alternative]},
                     *requests[number + 1 :],
                 ]
                 spec = map_at(template, "spec", "spec")
-                devices = {**map_at(spec, "devices"), "requests": alone}
+                devices = {**map_at(spec, "devices"), "requests": changed_requests}
                 changed = {
                     **template,
                     "spec": {**map_at(template, "spec"), "spec": {**spec, "devices": devices}},
                 }
                 state = subject.state.replace("ResourceClaimTemplate", key, changed)
-                placed = place_copies(
+                fit = place_copies(
                     Copies(subject.name, state, subject.pod),
                     features,
                     max_count=count,
                     progress=progress,
                 )
                 name = f"{text_at(reference, 'name')}/{text_at(request, 'name')}"
-                found.append(AlternativeFit(name, text_at(alternative, "name"), placed.fits))
-    return found
+                fits.append(AlternativeFit(name, text_at(alternative, "name"), fit.fits))
+    return fits
 
 
 def _place_in_order(
@@ -238,30 +238,32 @@ def _place_in_order(
     """Each pod in turn, until ``max_copies`` have a node; what was refused is tried ``is_retried`` after others were placed, as
     the scheduler's queue does."""
     scheduler = Scheduler(base, features)
-    waiting, placed = list(pods), 0
-    on: dict[str, int] = {}
-    while waiting:
-        left: list[Raw] = []
-        failed: dict[Hashable, Attempt] = {}
-        for pod in waiting:
-            if max_pods is not None and placed >= max_pods:
-                return Placement(placed, scheduler.state)
-            if scheduling_key(pod) in failed:
-                left.append(pod)
+    queue, count = list(pods), 0
+    pods_per_node: dict[str, int] = {}
+    while queue:
+        refused: list[Raw] = []
+        attempts: dict[Hashable, Attempt] = {}
+        for pod in queue:
+            if max_pods is not None and count >= max_pods:
+                return Placement(count, scheduler.state)
+            if scheduling_key(pod) in attempts:
+                refused.append(pod)
                 continue
-            fresh = _strip_pod(pod)
-            attempt = scheduler.attempt_pod(fresh, recreated=True)
+            new_pod = _strip_pod(pod)
+            attempt = scheduler.attempt_pod(new_pod, recreated=True)
             free = free_nodes(attempt)
             if not free or attempt.pre_bind_failure is not None:
-                failed[scheduling_key(pod)] = attempt
-                left.append(pod)
+                attempts[scheduling_key(pod)] = attempt
+                refused.append(pod)
                 continue
-            chosen = min(free, key=lambda node: (on.get(node.name, 0), node.name))
-            on[chosen.name] = on.get(chosen.name, 0) + 1
-            scheduler = scheduler.with_state(bind_copy(scheduler, fresh, chosen)[2])
-            placed += 1
-            progress(f"placing pods ({placed} of {len(pods)})")
-        if left and (len(left) == len(waiting) or not is_retried):
-            return Placement(placed, scheduler.state, left[0], failed[scheduling_key(left[0])])
-        waiting = left
-    return Placement(placed, scheduler.state)
+            chosen = min(free, key=lambda node: (pods_per_node.get(node.name, 0), node.name))
+            pods_per_node[chosen.name] = pods_per_node.get(chosen.name, 0) + 1
+            scheduler = scheduler.with_state(bind_copy(scheduler, new_pod, chosen).state)
+            count += 1
+            progress(f"placing pods ({count} of {len(pods)})")
+        if refused and (len(refused) == len(queue) or not is_retried):
+            return Placement(
+                count, scheduler.state, refused[0], attempts[scheduling_key(refused[0])]
+            )
+        queue = refused
+    return Placement(count, scheduler.state)

@@ -27,8 +27,8 @@ def shape_copies(
     no shape, InputError for a kind that nothing in the cluster is of.
     """
     shape = parse(text, classes=[name for _, name in state.objects("DeviceClass")])
-    stock = take_inventory(state, features)
-    kinds = {kind: _find_device_kind(state, stock, kind) for kind in shape.counts}
+    inventory = take_inventory(state, features)
+    kinds = {kind: _find_device_kind(state, inventory, kind) for kind in shape.counts}
     return copies_of_candidates(state, namespace, shape, propose_claims(shape, kinds))
 
 
@@ -89,7 +89,7 @@ def _merge_node_fits(subjects: Sequence[Copies], parts: Sequence[NodeFit]) -> No
     )
 
 
-def _find_device_kind(state: ClusterState, stock: Inventory, kind: str) -> DeviceKind:
+def _find_device_kind(state: ClusterState, inventory: Inventory, kind: str) -> DeviceKind:
     """Return the DeviceClass of a kind, and the selector of its devices among those of the class.
 
     The class is the one of that name, else the one named after the driver, else the one that
@@ -98,13 +98,13 @@ def _find_device_kind(state: ClusterState, stock: Inventory, kind: str) -> Devic
     if ("", kind) in state.objects("DeviceClass"):
         return DeviceKind(kind)
     if kind.startswith(MIG):
-        if not any(_MIG_CLASS in row.classes for row in stock.devices):
+        if not any(_MIG_CLASS in row.classes for row in inventory.devices):
             raise InputError(
                 f"no MIG device in this cluster: no device is of class {_MIG_CLASS}",
                 hint="a described machine has them with mig=7x1g.10gb behind its name",
             )
         return DeviceKind(_MIG_CLASS, selector_of(kind, "gpu.nvidia.com"))
-    rows = [row for row in stock.devices if row.id.driver in hardware()[kind]]
+    rows = [row for row in inventory.devices if row.id.driver in hardware()[kind]]
     matched: dict[str, list[DeviceRow]] = {}
     for row in rows:
         for name in row.classes:
@@ -112,13 +112,13 @@ def _find_device_kind(state: ClusterState, stock: Inventory, kind: str) -> Devic
     drivers = {row.id.driver for row in rows}
     classes = sorted(matched, key=lambda name: (name not in drivers, -len(matched[name]), name))
     if not classes:
-        raise _missing_kind_error(stock, kind, len(rows))
+        raise _missing_kind_error(inventory, kind, len(rows))
     return DeviceKind(classes[0], selector_of(kind, matched[classes[0]][0].id.driver))
 
 
-def _missing_kind_error(stock: Inventory, kind: str, published: int) -> InputError:
+def _missing_kind_error(inventory: Inventory, kind: str, published: int) -> InputError:
     """Return the error for a kind that no class has a device of."""
-    drivers = sorted({row.id.driver for row in stock.devices})
+    drivers = sorted({row.id.driver for row in inventory.devices})
     return InputError(
         f"no {kind} in this cluster: "
         + (

@@ -31,44 +31,46 @@ def find_stranded_devices(
     if fit.next_attempt.stops or fit.next_attempt.fatal_node is not None:
         return ()
     index, groups = Devices(fit.state, scheduler.slices), scheduler.groups
-    known: dict[Hashable, tuple[str, Survey]] = {}  # of a node for all that cannot be told from it
-    found: list[StrandedDevices] = []
+    surveys: dict[
+        Hashable, tuple[str, Survey]
+    ] = {}  # of a node for all that cannot be told from it
+    stranded: list[StrandedDevices] = []
     for verdict in fit.next_attempt.nodes:
         claims = [claim.claim for claim in verdict.claims if claim.claim is not None]
         if not claims or verdict.fits:
             continue
-        if verdict.group not in known:
+        if verdict.group not in surveys:
             survey = scheduler.allocator.survey(scheduler.state.decode(verdict.node.raw), claims)
-            known[verdict.group] = verdict.name, survey
-        example, survey = known[verdict.group]
+            surveys[verdict.group] = verdict.name, survey
+        example, survey = surveys[verdict.group]
         pools = dict(zip(groups.pools(example), groups.pools(verdict.name), strict=True))
-        free = {
+        examples = {
             _corresponding_device(device, pools): device
             for request in survey.requests
             for device in request.candidates
         }
         roots: dict[tuple[str, str | None], list[DeviceID]] = {}
-        for device in sorted(free):
+        for device in sorted(examples):
             roots.setdefault((device.driver, _pcie_root(index, device)), []).append(device)
         for (driver, root), devices in roots.items():
             names = tuple(str(device) for device in devices)
-            why = _explain_stranding(
-                verdict, survey, [free[device] for device in devices], explain_node
+            reason = _explain_stranding(
+                verdict, survey, [examples[device] for device in devices], explain_node
             )
-            found.append(StrandedDevices(driver, verdict.name, root, names, why))
-        for lost, short in _devices_short_of_capacity(survey).items():
-            device = _corresponding_device(lost, pools)
-            if device not in free:
-                found.append(
+            stranded.append(StrandedDevices(driver, verdict.name, root, names, reason))
+        for short_device, message in _devices_short_of_capacity(survey).items():
+            device = _corresponding_device(short_device, pools)
+            if device not in examples:
+                stranded.append(
                     StrandedDevices(
                         device.driver,
                         verdict.name,
                         _pcie_root(index, device),
                         (str(device),),
-                        short,
+                        message,
                     )
                 )
-    return tuple(found)
+    return tuple(stranded)
 
 
 def _corresponding_device(device: DeviceID, pools: Mapping[PoolName, PoolName]) -> DeviceID:
@@ -110,17 +112,19 @@ def _explain_stranding(
     for constraint in survey.constraints:
         if constraint.kind != "matchAttribute":
             continue
-        wanted = {request.request: request.wanted for request in survey.requests}
+        counts = {request.request: request.wanted for request in survey.requests}
         for group in constraint.groups:
-            here = dict(group.candidates)
+            candidates = dict(group.candidates)
             if group.fits or not any(
-                device in found for found in here.values() for device in devices
+                device in group_devices
+                for group_devices in candidates.values()
+                for device in devices
             ):
                 continue
             name = constraint.attribute.rpartition("/")[2]
             for request_name in constraint.requests:
-                count = len(here.get(request_name, ()))
-                want = wanted.get(request_name, 1)
+                count = len(candidates.get(request_name, ()))
+                want = counts.get(request_name, 1)
                 if count < want:
                     return f"{_want_phrase(want, request_name)} with one {name}; {count} free with {group.value}"
     return explain_node(verdict.name) or "the free devices cannot be allocated together"

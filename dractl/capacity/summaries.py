@@ -24,10 +24,12 @@ class Amount(Struct, frozen=True):
     remaining: str
 
     @classmethod
-    def of(cls, name: str, total: Quantity, consumed: Quantity) -> Amount:
+    def from_quantities(cls, name: str, total: Quantity, consumed: Quantity) -> Amount:
         """The remainder is never negative."""
-        left = total - consumed
-        return cls(name, str(total), str(consumed), str(left if left.sign() > 0 else Quantity()))
+        remaining = total - consumed
+        return cls(
+            name, str(total), str(consumed), str(remaining if remaining.sign() > 0 else Quantity())
+        )
 
 
 class ShareableDevices(Struct, frozen=True):
@@ -54,8 +56,8 @@ def count_shareable_devices(
     ``consumed`` is what claims have of each capacity of the pool."""
     devices = [
         device
-        for item in slices
-        for device in item.spec.devices
+        for resource_slice in slices
+        for device in resource_slice.spec.devices
         if device.allow_multiple_allocations
     ]
     if not devices:
@@ -66,7 +68,8 @@ def count_shareable_devices(
             totals[name] = totals.get(name, Quantity()) + capacity.value
     partial = sum(device.name in used for device in devices)
     amounts = tuple(
-        Amount.of(name, totals[name], consumed.get(name, Quantity())) for name in sorted(totals)
+        Amount.from_quantities(name, totals[name], consumed.get(name, Quantity()))
+        for name in sorted(totals)
     )
     return ShareableDevices(len(devices) - partial, partial, amounts)
 
@@ -75,21 +78,21 @@ def sum_counters(
     slices: Sequence[ResourceSlice], used: frozenset[str]
 ) -> tuple[tuple[str, tuple[Amount, ...]], ...]:
     """The counters of a pool by counter set, and what the devices in claims take of them."""
-    taken: dict[CounterName, Quantity] = {}
+    consumed: dict[CounterName, Quantity] = {}
     for device in _list_partitions(slices):
         if device.name in used:
             for name, amount in consumed_counters(device):
-                taken[name] = taken.get(name, Quantity()) + amount
+                consumed[name] = consumed.get(name, Quantity()) + amount
     return tuple(
         (
-            each.name,
+            counter_set.name,
             tuple(
-                Amount.of(n, v, taken.get((each.name, n), Quantity()))
-                for n, v in each.counters.items()
+                Amount.from_quantities(n, v, consumed.get((counter_set.name, n), Quantity()))
+                for n, v in counter_set.counters.items()
             ),
         )
-        for item in slices
-        for each in item.spec.shared_counters
+        for resource_slice in slices
+        for counter_set in resource_slice.spec.shared_counters
     )
 
 
@@ -107,21 +110,21 @@ def count_partitions(
 ) -> tuple[PartitionCount, ...]:
     """Partitions by the attribute that their slice names for their type; nothing for a pool where a partition lacks the
     attribute, or two of one type consume different counters."""
-    left = {
+    remaining = {
         (name, a.name): Quantity.parse(a.remaining)
         for name, amounts in sum_counters(slices, used)
         for a in amounts
     }
     types: dict[tuple[str, str], list[Device]] = {}
-    for item in slices:
-        attribute = item.spec.partition_type_attribute
-        for device in item.spec.devices if attribute else ():
+    for resource_slice in slices:
+        attribute = resource_slice.spec.partition_type_attribute
+        for device in resource_slice.spec.devices if attribute else ():
             if not device.consumes_counters or attribute is None:
                 continue
-            found = device.attribute(attribute, item.spec.driver)
-            if found is None or not isinstance(found.value, str):
+            attribute_value = device.attribute(attribute, resource_slice.spec.driver)
+            if attribute_value is None or not isinstance(attribute_value.value, str):
                 return ()
-            types.setdefault((attribute, found.value), []).append(device)
+            types.setdefault((attribute, attribute_value.value), []).append(device)
     rows = []
     for (attribute, name), devices in sorted(types.items()):
         if (
@@ -134,13 +137,15 @@ def count_partitions(
             > 1
         ):
             return ()
-        fresh = [device for device in devices if device.name not in used]
-        rows.append(PartitionCount(attribute, name, len(devices), _count_fitting(fresh, left)))
+        unused = [device for device in devices if device.name not in used]
+        rows.append(
+            PartitionCount(attribute, name, len(devices), _count_fitting(unused, remaining))
+        )
     return tuple(rows)
 
 
-def _count_fitting(devices: Iterable[Device], left: Mapping[CounterName, Quantity]) -> int:
-    free, number = dict(left), 0
+def _count_fitting(devices: Iterable[Device], remaining: Mapping[CounterName, Quantity]) -> int:
+    free, number = dict(remaining), 0
     for device in devices:
         needs = consumed_counters(device)
         if all(name in free and not free[name] < amount for name, amount in needs):
@@ -153,7 +158,7 @@ def _count_fitting(devices: Iterable[Device], left: Mapping[CounterName, Quantit
 def _list_partitions(slices: Iterable[ResourceSlice]) -> Iterable[Device]:
     return (
         device
-        for item in slices
-        for device in item.spec.devices
+        for resource_slice in slices
+        for device in resource_slice.spec.devices
         if device.mapping.get("consumesCounters")
     )

@@ -23,7 +23,7 @@ _KINDS = ("Pod", "Node", "ResourceClaim")
 def remove_object(state: ClusterState, target: str, namespace: str | None) -> ClusterState:
     """The cluster after ``pod/[NS/]NAME``, ``node/NAME`` or ``claim/[NS/]NAME`` is gone, and what goes with it: a pod's
     generated claims, a node's slices and pods. Raises UsageError or InputError if there is no such object."""
-    word, _, rest = target.partition("/")
+    word, _, name = target.partition("/")
     kind = KINDS_BY_WORD.get(word.lower())
     if kind not in _KINDS:
         named = next(
@@ -35,10 +35,10 @@ def remove_object(state: ClusterState, target: str, namespace: str | None) -> Cl
         near = nearest(word, ("pod", "node", "claim"))
         raise UsageError(
             f"--without takes pod/NAME, node/NAME or claim/NAME, not {target!r}",
-            hint=f"did you mean {near}/{rest}?" if near and near != word else None,
+            hint=f"did you mean {near}/{name}?" if near and near != word else None,
         )
     state = _add_nodes_of_slices(state) if kind == "Node" else state
-    key = _find_key(state, kind, rest, namespace)
+    key = _find_key(state, kind, name, namespace)
     state = apply(state, [Delete("/".join((kind, *filter(None, key))))])
     if kind != "Node":
         return state
@@ -56,20 +56,23 @@ def remove_object(state: ClusterState, target: str, namespace: str | None) -> Cl
 
 
 def _find_key(state: ClusterState, kind: str, name: str, namespace: str | None) -> Key:
-    where, slash, last = name.rpartition("/")
-    found = [
+    wanted_namespace, slash, object_name = name.rpartition("/")
+    keys = [
         key
         for key in state.objects(kind)
-        if key[1] == last
-        and (kind == "Node" or (key[0] == where if slash else namespace in (None, key[0])))
-    ]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UsageError(
-            f"{kind.lower()} {last} exists in several namespaces", hint=f"write NAMESPACE/{last}"
+        if key[1] == object_name
+        and (
+            kind == "Node" or (key[0] == wanted_namespace if slash else namespace in (None, key[0]))
         )
-    near = nearest(last, {key[1] for key in state.objects(kind)})
+    ]
+    if len(keys) == 1:
+        return keys[0]
+    if keys:
+        raise UsageError(
+            f"{kind.lower()} {object_name} exists in several namespaces",
+            hint=f"write NAMESPACE/{object_name}",
+        )
+    near = nearest(object_name, {key[1] for key in state.objects(kind)})
     raise InputError(f"no {kind.lower()} {name}", hint=f"there is {near}" if near else None)
 
 
@@ -95,8 +98,8 @@ def add_nodes(state: ClusterState, nodes: ClusterState, count: int, name: str) -
                 "kubernetes.io/hostname": new,
             }
             status = (
-                {"status": known}
-                if (known := map_at(nodes.get("Node", ("", old)), "status"))
+                {"status": machine_status}
+                if (machine_status := map_at(nodes.get("Node", ("", old)), "status"))
                 else {}
             )
             node = {
@@ -130,15 +133,15 @@ def add_nodes(state: ClusterState, nodes: ClusterState, count: int, name: str) -
 
 
 def list_unknown_resources(
-    pod: Raw, room: Mapping[str, Any], provided: Container[str]
+    pod: Raw, allocatable: Mapping[str, Any], provided: Container[str]
 ) -> list[str]:
-    """The resources that a pod asks for of which a described node's amount is not known: it has no ``room`` at all, or
+    """The resources that a pod asks for of which a described node's amount is not known: it has no ``allocatable`` at all, or
     plenty. Those that classes provide are devices."""
-    asked = (name for name in pod_requests(map_at(pod, "spec")) if name not in provided)
+    requested = (name for name in pod_requests(map_at(pod, "spec")) if name not in provided)
     return sorted(
         name
-        for name in asked
-        if not name.startswith(IMPLICIT_PREFIX) and room.get(name, PLENTY) == PLENTY
+        for name in requested
+        if not name.startswith(IMPLICIT_PREFIX) and allocatable.get(name, PLENTY) == PLENTY
     )
 
 

@@ -132,7 +132,7 @@ def _bind(scheduler: Scheduler, entry: QueuedPod, node: NodeVerdict) -> Schedule
     if node.victims:
         evictions = [Delete(f"Pod/{victim}") for victim in node.victims]
         scheduler = scheduler.with_state(apply(scheduler.state, evictions))
-    state = bind_copy(scheduler, _with_server_metadata(entry.pod), node)[2]
+    state = bind_copy(scheduler, _with_server_metadata(entry.pod), node).state
     return scheduler.with_state(_remove_unallocated_claims(state, entry.pod))
 
 

@@ -133,5 +133,5 @@ def _all_fit(problem: FixProblem, changes: Sequence[Change], pods: Sequence[Key]
         node = next((n for n in attempt.nodes if n.fits), None) if attempt.fits else None
         if node is None:
             return False
-        state = bind_copy(scheduler, fresh, node)[2]
+        state = bind_copy(scheduler, fresh, node).state
     return True
