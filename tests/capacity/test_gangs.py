@@ -70,7 +70,7 @@ def asked(state: ClusterState, release: str = "1.37", name: str = "ring-0") -> G
     found = state.get("Pod", ("ml", name))
     assert found is not None
     return why_gang_waits(
-        state, found, podgroups.find_pod_group(state, found), Features.for_release(release)
+        state, found, podgroups.find_pod_group(state, Pod(found)), Features.for_release(release)
     )
 
 
