@@ -1,0 +1,190 @@
+"""Repair pools whose slices do not fit together, as far as only their driver can."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevice, PoolFault
+from dractl.cluster.changes import Create, Patch, pointer
+from dractl.cluster.state import list_at, map_at, text_at
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic
+from dractl.explain.fixes.edits import Operation, remove, replace
+from dractl.explain.fixes.preference import Preference
+from dractl.explain.reasons.pools import OfPool
+from dractl.model import Quantity
+from dractl.objects import Raw, newest, slice_of
+
+
+class Pool(Struct, frozen=True):
+    """A pool that cannot be used, with its slices."""
+
+    cause: OfPool
+    """The reason."""
+
+    name: str
+    """The name of the pool, without its driver."""
+
+    slices: Mapping[str, Raw]
+    """All slices of the pool, by their names."""
+
+    @property
+    def newest_slices(self) -> Sequence[Raw]:
+        """The slices of the newest generation."""
+        (slices,) = newest(self.slices.values(), lambda value: slice_of(value).identity).values()
+        return slices
+
+    def candidate(self, title: str, effect: str, changes: Sequence[Create | Patch]) -> Candidate:
+        """Return a candidate that nobody but the driver can apply."""
+        slot = FixSlot(Topic.POOL, str(self.cause.pool))
+        return Candidate(
+            title, (), slot, Preference.RESTORE, effect=effect, consequences=tuple(changes)
+        )
+
+    def correction(self, noun: str, slice_name: str, operation: Operation) -> Candidate:
+        """Return a correction that the driver would have to publish in a slice."""
+        return self.candidate(
+            f"fix driver {self.cause.driver}, which must publish {noun}",
+            "report it to the driver, or use a version without the fault",
+            [Patch(f"ResourceSlice/{slice_name}", (operation,))],
+        )
+
+
+def publish_missing_slices(pool: Pool, count: int) -> Candidate:
+    """Publish the missing slices of a pool; it is tried with empty ones."""
+    model = pool.newest_slices[0]
+    spec = {
+        key: value
+        for key, value in map_at(model, "spec").items()
+        if key not in ("devices", "sharedCounters")
+    }
+    announced = int(pool.cause.want or 0)
+    pool_spec = {**map_at(spec, "pool"), "resourceSliceCount": announced}
+    creations = [
+        Create(
+            {
+                "apiVersion": model.get("apiVersion"),
+                "kind": "ResourceSlice",
+                "metadata": {"name": f"zz-missing-{number + 1}-{pool.name.replace('/', '-')}"},
+                "spec": {**spec, "pool": pool_spec, "devices": []},
+            }
+        )
+        for number in range(count)
+    ]
+    plural = "s" if count > 1 else ""
+    return pool.candidate(
+        f"restart driver {pool.cause.driver}, so that it publishes the missing slice{plural} "
+        f"of pool {pool.name}",
+        "tried with an empty slice in its place",
+        creations,
+    )
+
+
+def publish_in_one_generation(pool: Pool) -> Candidate:
+    """Publish all slices of a pool in its newest generation."""
+    generation = max(slice_of(value).generation for value in pool.slices.values())
+    count = len(pool.slices)
+    patches = []
+    for name, value in pool.slices.items():
+        operations: list[Operation] = []
+        if slice_of(value).generation != generation:
+            operations.append(replace(("spec", "pool", "generation"), generation))
+        if slice_of(value).announced != count:
+            operations.append(replace(("spec", "pool", "resourceSliceCount"), count))
+        if operations:
+            patches.append(Patch(f"ResourceSlice/{name}", tuple(operations)))
+    return pool.candidate(
+        f"restart driver {pool.cause.driver}, so that it publishes all slices "
+        f"of pool {pool.cause.pool} in generation {generation}",
+        "",
+        patches,
+    )
+
+
+def remove_fault(pool: Pool, fault: PoolFault | None) -> Iterator[Candidate]:
+    """Add the missing counter or counter set, or remove the repeated device."""
+    match fault:
+        case DanglingCounter():
+            yield from _add_counter(pool, fault)
+        case DanglingCounterSet(counter_set=counter_set):
+            yield from _add_counter_set(pool, counter_set)
+            yield from _remove_consumption(pool, counter_set)
+        case DuplicateDevice(device=device):
+            yield from _remove_duplicate(pool, device)
+
+
+def _add_counter(pool: Pool, fault: DanglingCounter) -> Iterator[Candidate]:
+    """Add a counter that devices consume to its counter set."""
+    for entry in _entries(pool, "sharedCounters"):
+        if text_at(entry.value, "name") == fault.counter_set:
+            path = pointer("spec", "sharedCounters", entry.position, "counters", fault.counter)
+            value = {"value": _total_consumption(pool, fault.counter)}
+            addition = {"op": "add", "path": path, "value": value}
+            yield pool.correction(f"counter {fault.counter}", entry.slice_name, addition)
+
+
+def _add_counter_set(pool: Pool, name: str) -> Iterator[Candidate]:
+    """Add a counter set with as much as all devices consume."""
+    names = dict.fromkeys(
+        counter
+        for device in _entries(pool, "devices")
+        for consumption in list_at(device.value, "consumesCounters")
+        if text_at(consumption, "counterSet") == name
+        for counter in map_at(consumption, "counters")
+    )
+    counters = {counter: {"value": _total_consumption(pool, counter)} for counter in names}
+    counter_set = {"name": name, "counters": counters}
+    addition = {"op": "add", "path": "/spec/sharedCounters/-", "value": counter_set}
+    for slice_name, value in pool.slices.items():
+        if counters and list_at(value, "spec", "sharedCounters"):
+            yield pool.correction(f"counter set {name}", slice_name, addition)
+
+
+def _remove_consumption(pool: Pool, counter_set: str) -> Iterator[Candidate]:
+    """Remove the counters of a device that consumes a counter set that does not exist."""
+    for device in _entries(pool, "devices"):
+        consumptions = list_at(device.value, "consumesCounters")
+        if any(text_at(use, "counterSet") == counter_set for use in consumptions):
+            removal = remove("spec", "devices", device.position, "consumesCounters")
+            noun = f"device {text_at(device.value, 'name')} without counter set {counter_set}"
+            yield pool.correction(noun, device.slice_name, removal)
+
+
+def _remove_duplicate(pool: Pool, name: str) -> Iterator[Candidate]:
+    """Remove the last of several devices of one name."""
+    devices = [
+        device for device in _entries(pool, "devices") if text_at(device.value, "name") == name
+    ]
+    if len(devices) > 1:
+        removal = remove("spec", "devices", devices[-1].position)
+        yield pool.correction(f"device {name} only once", devices[-1].slice_name, removal)
+
+
+class _Entry(Struct, frozen=True):
+    """An entry of a list in the spec of a slice."""
+
+    slice_name: str
+    """The name of the slice."""
+
+    position: int
+    """The index in the list."""
+
+    value: Raw
+    """The entry."""
+
+
+def _entries(pool: Pool, field: str) -> Iterator[_Entry]:
+    """Yield the entries of a list in the specs of all slices."""
+    for name, value in pool.slices.items():
+        for index, entry in enumerate(list_at(value, "spec", field)):
+            yield _Entry(name, index, entry)
+
+
+def _total_consumption(pool: Pool, counter: str) -> str:
+    """Return how much of a counter all devices consume."""
+    total = Quantity.parse("0")
+    for device in _entries(pool, "devices"):
+        for consumption in list_at(device.value, "consumesCounters"):
+            amount = text_at(consumption, "counters", counter, "value")
+            if amount:
+                total = total + Quantity.parse(amount)
+    return str(total)
