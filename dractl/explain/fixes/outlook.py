@@ -1,4 +1,4 @@
-"""What a fix brings about in the whole cluster: whether the pod runs after it, and what else happens."""
+"""Predict whether the pod runs after a fix, and which side effects this has in the cluster."""
 
 from collections.abc import Sequence
 
@@ -25,19 +25,25 @@ _RECONCILED_KINDS = ("Pod", *WORKLOAD_KINDS)  # kinds whose changes controllers 
 
 
 class Outlook(Struct, frozen=True):
-    """A fix as it is offered; None if the pod does not run after it. ``why`` is then why not, ``behind`` if others are
-    in front of it and nothing else is in the way."""
+    """The simulated result of a candidate."""
 
     fix: Candidate | None
+    """The candidate with its side effects; None if the pod still would not run."""
+
     why: str = ""
+    """Why it would not run."""
+
     behind: bool = False
+    """Whether only pods ahead in the queue prevent it."""
 
 
 def predict_outlook(
     problem: FixProblem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]
 ) -> Outlook:
-    """The outlook of a candidate after which the pod by itself fits on ``nodes``; ``changes`` are its changes where a
-    person makes them."""
+    """Simulate a candidate after which the pod on its own fits on ``nodes``.
+
+    ``changes`` are its changes to the objects in which people write them.
+    """
     for change in candidate.chance:
         simulation = _simulate(problem, candidate, (change, *changes), nodes)
         if simulation is not None and not simulation.subject_runs:
@@ -46,28 +52,37 @@ def predict_outlook(
     if simulation is None:
         return Outlook(candidate)
     if simulation.rejections and not simulation.subject_runs:
-        first_end = _end_first(problem, candidate, changes, nodes)
-        if first_end is not None:
-            return Outlook(first_end)
-    why = "; ".join(simulation.failed_jobs)
-    if not simulation.subject_runs:
-        messages = (why, *simulation.rejections, *_pods_ahead(problem, simulation))
-        why = "; ".join(filter(None, messages))
+        rollout = _end_first(problem, candidate, changes, nodes)
+        if rollout is not None:
+            return Outlook(rollout)
     if simulation.failed_jobs or not simulation.subject_runs:
-        return Outlook(None, why, behind=not simulation.failed_jobs and not simulation.rejections)
-    also = (
+        return _describe_failure(problem, simulation)
+    effects = (
+        candidate.effect,
         *_side_effects(problem, candidate, simulation),
         *_possible_race(problem, changes, nodes, simulation),
         *simulation.notes,
     )
-    return Outlook(replace(candidate, effect="; ".join(filter(None, (candidate.effect, *also)))))
+    return Outlook(replace(candidate, effect="; ".join(filter(None, effects))))
+
+
+def _describe_failure(problem: FixProblem, simulation: SimulationResult) -> Outlook:
+    """Return why a candidate does not help."""
+    why = "; ".join(simulation.failed_jobs)
+    if not simulation.subject_runs:
+        messages = (why, *simulation.rejections, *_pods_ahead(problem, simulation))
+        why = "; ".join(filter(None, messages))
+    is_behind = not simulation.failed_jobs and not simulation.rejections
+    return Outlook(None, why, behind=is_behind)
 
 
 def _simulate(
     problem: FixProblem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]
 ) -> SimulationResult | None:
-    """The cluster after a candidate; None where only the pod itself can be looked at: for other subjects
-    than pods, and workloads of kinds whose controllers are not known."""
+    """Simulate the cluster after a candidate; None where only the pod itself can be judged.
+
+    These are subjects other than pods, and workloads of kinds whose controllers are not known.
+    """
     question = problem.subject_question
     pod = problem.state.get("Pod", question.key)
     if question.kind != "Pod" or pod is None:
@@ -75,66 +90,91 @@ def _simulate(
     if candidate.changes and find_manual_edit(problem.state, question, changes) is not None:
         return None
     scheduler = _queue_in_default_scheduler(problem, pod)
-    state = scheduler.state
     if candidate.features is not None:
-        scheduler = Scheduler(state, candidate.features)
+        scheduler = Scheduler(scheduler.state, candidate.features)
+    trial = tuple(map(_name_default_scheduler, candidate.trial))
     try:
-        trial = tuple(map(_name_default_scheduler, candidate.trial))
-        changes = tuple(map(_name_default_scheduler, changes))
-        then = apply(state, trial)
         if not candidate.changes:
-            own = "/".join(("Pod", *question.key))
-            again = (question.key,) if any(getattr(c, "target", "") == own for c in trial) else ()
-            options = SimulationOptions(
-                recreated_pods=again, extra_changes=trial, candidate_nodes=frozenset(nodes)
-            )
+            options = _options_of_events(question.key, trial, nodes)
             return simulate(scheduler, (), question.key, options)
-        patches = [c for c in changes if isinstance(c, Patch)]
-        renewing = dict.fromkeys(
-            key for c in patches for key in pods_to_recreate(problem.state, question, c)
-        )
-        bare = [
-            key
-            for key in renewing
-            if workload_target(problem.state.get("Pod", key), key[0]) is None
-        ]
-        bare += [parse_target(c.target)[1] for c in patches if c.target.startswith("Pod/")]
-        deleted = [f"Pod/{'/'.join(key)}" for key in renewing if key not in bare]
-        named = {c.target for c in changes if isinstance(c, Delete)}
-        ends = (Delete(target) for target in deleted if target not in named)
-        spec = (then.get("Pod", question.key) or pod or {}).get("spec")
+        authored = tuple(map(_name_default_scheduler, changes))
+        new_pod = apply(scheduler.state, trial).get("Pod", question.key) or pod
+        recreation = _recreate_pods(problem, authored)
         options = SimulationOptions(
-            new_pod_spec=spec,
-            recreated_pods=tuple(bare),
+            new_pod_spec=new_pod.get("spec"),
+            recreated_pods=tuple(recreation.unowned_pods),
             extra_changes=tuple(
-                c for c in trial if c not in changes and _changed_kind(c) not in _RECONCILED_KINDS
+                change
+                for change in trial
+                if change not in authored and _kind_of_change(change) not in _RECONCILED_KINDS
             ),
             candidate_nodes=frozenset(nodes),
         )
-        return simulate(scheduler, (*changes, *ends), question.key, options)
+        return simulate(scheduler, (*authored, *recreation.deletions), question.key, options)
     except PatchError:
         return None
 
 
-def _queue_in_default_scheduler(problem: FixProblem, pod: Raw) -> Scheduler:
-    """Return the scheduler of the cluster in which the pods of the pod's own scheduler are in
-    kube-scheduler's queue: whatever schedules them, its view is what fixes are proven by."""
-    state = problem.state
-    scheduler = (
-        problem.scheduler if problem.gang is None else problem.scheduler.with_state(problem.state)
+def _options_of_events(
+    pod: Key, events: Sequence[Change], nodes: Sequence[str]
+) -> SimulationOptions:
+    """Return the options for changes that nobody makes: no controller undoes them."""
+    target = "/".join(("Pod", *pod))
+    is_recreated = any(getattr(event, "target", "") == target for event in events)
+    return SimulationOptions(
+        recreated_pods=(pod,) if is_recreated else (),
+        extra_changes=tuple(events),
+        candidate_nodes=frozenset(nodes),
     )
-    named = scheduler_of(state, pod, problem.subject_question.key)
-    if named.is_default or not named.may_run:
+
+
+class _Recreation(Struct, frozen=True):
+    """Pods that end so that changes reach the pods that replace them."""
+
+    unowned_pods: Sequence[Key]
+    """Pods that a person recreates, or changes."""
+
+    deletions: Sequence[Delete]
+    """Deletions of pods that their controllers recreate."""
+
+
+def _recreate_pods(problem: FixProblem, changes: Sequence[Change]) -> _Recreation:
+    """Recreate the waiting pods that changes reach only then."""
+    patches = [change for change in changes if isinstance(change, Patch)]
+    pods = dict.fromkeys(
+        key
+        for patch in patches
+        for key in pods_to_recreate(problem.state, problem.subject_question, patch)
+    )
+    unowned = [k for k in pods if workload_target(problem.state.get("Pod", k), k[0]) is None]
+    unowned += [parse_target(p.target)[1] for p in patches if p.target.startswith("Pod/")]
+    deleted = {change.target for change in changes if isinstance(change, Delete)}
+    targets = ("/".join(("Pod", *key)) for key in pods if key not in unowned)
+    deletions = [Delete(target) for target in targets if target not in deleted]
+    return _Recreation(unowned, deletions)
+
+
+def _queue_in_default_scheduler(problem: FixProblem, pod: Raw) -> Scheduler:
+    """Return a scheduler with the pods of the pod's own scheduler in kube-scheduler's queue.
+
+    Whatever schedules them, its view is the one by which fixes are proven.
+    """
+    state = problem.state
+    scheduler = problem.scheduler
+    if problem.gang is not None:
+        scheduler = scheduler.with_state(state)
+    pod_scheduler = scheduler_of(state, pod, problem.subject_question.key)
+    if pod_scheduler.is_default or not pod_scheduler.may_run:
         return scheduler
     return state.cache.from_sources(
-        ("as-default", named.name),
+        ("as-default", pod_scheduler.name),
         (state, problem.scheduler),
-        lambda *_: scheduler.with_state(as_default(state, named.name)),
+        lambda *_: scheduler.with_state(as_default(state, pod_scheduler.name)),
     )
 
 
 def _name_default_scheduler(change: Change) -> Change:
-    """Return a change in which a scheduler that is named is the default one."""
+    """Return a change with the default scheduler in place of another."""
     if not isinstance(change, Patch):
         return change
     operations = tuple(
@@ -146,85 +186,88 @@ def _name_default_scheduler(change: Change) -> Change:
     return replace(change, operations=operations)
 
 
-def _changed_kind(change: Change) -> str:
-    return (
-        str(change.value.get("kind"))
-        if isinstance(change, Create)
-        else parse_target(change.target)[0]
-    )
+def _kind_of_change(change: Change) -> str:
+    """Return the kind of the object that a change is about."""
+    if isinstance(change, Create):
+        return str(change.value.get("kind"))
+    return parse_target(change.target)[0]
 
 
 def _end_first(
     problem: FixProblem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]
 ) -> Candidate | None:
-    """The candidate with a rollout that ends an old pod before it makes a new one, where no more pods are allowed."""
+    """Add a rollout that ends an old pod before it creates a new one, where no more are allowed.
+
+    None if that does not help, either.
+    """
     owner = workload_target(problem.pod, problem.question.key[0])
-    value = None if owner is None else problem.state.get(*parse_target(owner))
-    if value is None or owner is None or not owner.startswith("Deployment/"):
+    if owner is None or not owner.startswith("Deployment/"):
+        return None
+    if problem.state.get(*parse_target(owner)) is None:
         return None
     strategy = set_strategy(problem, owner, END_FIRST_STRATEGY)
-    both = replace(
+    deployment = owner.replace("/", " ", 1)
+    effects = (candidate.effect, "the quota has no room for one pod more while it rolls out")
+    rollout = replace(
         candidate,
-        title=f"{candidate.title}, with maxSurge 0 and maxUnavailable 1 in {owner.replace('/', ' ', 1)}",
+        title=f"{candidate.title}, with maxSurge 0 and maxUnavailable 1 in {deployment}",
         changes=(strategy, *candidate.changes),
-        effect="; ".join(
-            filter(
-                None,
-                (candidate.effect, "the quota has no room for one pod more while it rolls out"),
-            )
-        ),
+        effect="; ".join(filter(None, effects)),
         consequences=candidate.trial,
     )
-    simulation = _simulate(problem, both, (strategy, *changes), nodes)
+    simulation = _simulate(problem, rollout, (strategy, *changes), nodes)
     if simulation is None or simulation.failed_jobs or not simulation.subject_runs:
         return None
-    return both
+    return rollout
 
 
 def _pods_ahead(problem: FixProblem, simulation: SimulationResult) -> tuple[str, ...]:
-    """Who gets what a change frees before the pod does."""
-    ahead = _keys_ahead(problem, simulation)
-    if not ahead:
+    """Name the pods that get what a change frees before the subject does."""
+    keys = _keys_ahead(problem, simulation)
+    if not keys:
         return ()
     snapshot = problem.scheduler.snapshot
-    own = snapshot.pod(problem.subject_question.value).priority
-    higher = all(snapshot.pod(problem.state.get("Pod", key) or {}).priority > own for key in ahead)
-    one = len(ahead) == 1
-    which = "of higher priority" if higher else f"that wait{'s' * one} longer"
-    names = first(["/".join(key) for key in ahead])
-    return (f"{plural(len(ahead), 'pending pod')} {which} wait{'s' * one} for the same: {names}",)
+    priority = snapshot.pod(problem.subject_question.value).priority
+    pods = (snapshot.pod(problem.state.get("Pod", key) or {}) for key in keys)
+    verb = "waits" if len(keys) == 1 else "wait"
+    has_priority = all(pod.priority > priority for pod in pods)
+    clause = "of higher priority" if has_priority else f"that {verb} longer"
+    names = first(["/".join(key) for key in keys])
+    return (f"{plural(len(keys), 'pending pod')} {clause} {verb} for the same: {names}",)
 
 
-def _is_unrelated(pod: Raw | None, key: Key, own: str) -> bool:
-    """True for a pod of which nobody expects that it ends with those of the workload ``own``."""
-    return workload_target(pod, key[0]) != own or Pod(pod).leader_worker_group is not None
+def _is_unrelated(pod: Raw | None, key: Key, owner: str | None) -> bool:
+    """Return whether nobody expects that a pod ends with those of the workload ``owner``."""
+    if owner is None:
+        return True
+    return workload_target(pod, key[0]) != owner or Pod(pod).leader_worker_group is not None
 
 
 def _side_effects(
     problem: FixProblem, candidate: Candidate, simulation: SimulationResult
 ) -> list[str]:
-    """What else happens: pods of others that end although the fix does not name them, and those that the change lets
-    run before the subject does."""
-    named = {c.target for c in (*candidate.trial, *candidate.changes) if not isinstance(c, Create)}
-    own = workload_target(problem.pod, problem.question.key[0])
+    """Name other pods that end although the fix does not name them, or run before the subject."""
+    changes = (*candidate.trial, *candidate.changes)
+    targets = {change.target for change in changes if not isinstance(change, Create)}
+    owner = workload_target(problem.pod, problem.question.key[0])
     ended = [
         "/".join(key)
         for key in (simulation.ended_pods if candidate.changes else ())
-        if "/".join(("Pod", *key)) not in named
-        and (own is None or _is_unrelated(problem.state.get("Pod", key), key, own))
+        if "/".join(("Pod", *key)) not in targets
+        and _is_unrelated(problem.state.get("Pod", key), key, owner)
     ]
     ahead = [
         "/".join(key)
         for key in _keys_ahead(problem, simulation)
-        if own is None or _is_unrelated(problem.state.get("Pod", key), key, own)
+        if _is_unrelated(problem.state.get("Pod", key), key, owner)
     ]
-    found = [f"ends pod{'s' * (len(ended) > 1)} {first(ended)}"] if ended else []
-    found += (
-        [f"pod{'s' * (len(ahead) > 1)} {first(ahead)} run{'s' * (len(ahead) == 1)} before it"]
-        if ahead
-        else []
-    )
-    return found
+    effects = []
+    if ended:
+        effects.append(f"ends pod{'s' * (len(ended) > 1)} {first(ended)}")
+    if ahead:
+        noun, verb = ("pod", "runs") if len(ahead) == 1 else ("pods", "run")
+        effects.append(f"{noun} {first(ahead)} {verb} before it")
+    return effects
 
 
 def _possible_race(
@@ -233,28 +276,31 @@ def _possible_race(
     nodes: Sequence[str],
     simulation: SimulationResult,
 ) -> tuple[str, ...]:
-    """Who may take what the first of several pods frees, so that the others do not free enough: pods do not end at the
-    same moment, and kube-scheduler tries the pods that wait whenever a claim is deallocated."""
+    """Name pending pods that could take the devices freed first, so that the fix frees too few.
+
+    Pods do not end at the same moment, and kube-scheduler tries the waiting pods whenever a claim
+    is deallocated.
+    """
     if len(simulation.ended_pods) < 2 or problem.gang is not None:
         return ()
-    asked, gone = problem.subject_question.key, simulation.ended_pods[0]
-    there = frozenset((text_at(problem.state.get("Pod", gone), "spec", "nodeName"),))
-    begun = problem.scheduler.with_state(apply(problem.state, (Delete("/".join(("Pod", *gone))),)))
-    others = [pod for pod in list_pending_pods(begun.state) if pod.key != asked][:_MAX_RIVALS]
-    taken = schedule_pods(
-        begun, [QueuedPod(pod, pod.has_uncreated_claims, there) for pod in others], {}, gone
-    )
+    subject, first_ended = problem.subject_question.key, simulation.ended_pods[0]
+    node = text_at(problem.state.get("Pod", first_ended), "spec", "nodeName")
+    state = apply(problem.state, (Delete("/".join(("Pod", *first_ended))),))
+    scheduler = problem.scheduler.with_state(state)
+    rivals = [pod for pod in list_pending_pods(state) if pod.key != subject][:_MAX_RIVALS]
+    queue = [QueuedPod(pod, pod.has_uncreated_claims, frozenset((node,))) for pod in rivals]
+    race = schedule_pods(scheduler, queue, {}, first_ended)
     options = SimulationOptions(candidate_nodes=frozenset(nodes))
     try:
-        if not taken.placements or simulate(taken.scheduler, changes, asked, options).subject_runs:
+        if not race.placements or simulate(race.scheduler, changes, subject, options).subject_runs:
             return ()
     except PatchError:
         return ()
-    names = first(["/".join(key) for key, _ in taken.placements])
-    return (
-        f"pod{'s' * (len(taken.placements) > 1)} {names} may take what the first of them frees",
-    )
+    noun = "pods" if len(race.placements) > 1 else "pod"
+    names = first(["/".join(key) for key, _ in race.placements])
+    return (f"{noun} {names} may take what the first of them frees",)
 
 
 def _keys_ahead(problem: FixProblem, simulation: SimulationResult) -> list[Key]:
+    """Return the pods that were placed before the subject."""
     return [key for key in simulation.scheduled_first if key != problem.subject_question.key]
