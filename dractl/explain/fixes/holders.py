@@ -1,221 +1,263 @@
-"""Fixes by freeing devices: ending pods, deleting claims that nobody uses; and by sharing a claim."""
+"""Free devices: end pods, delete claims that nobody uses, or share a claim."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from dractl.cluster.changes import Delete, Patch, parse_target, pointer
+from msgspec import Struct
+
+from dractl.cluster.changes import Change, Delete, Patch, pointer
 from dractl.cluster.devices import Holder, outlives_pod
-from dractl.cluster.state import maps_at, parse_key, text_at
+from dractl.cluster.state import Key, maps_at, parse_key, text_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_once_for
-from dractl.explain.fixes.edits import put, replace
+from dractl.explain.fixes.edits import Path, put, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.amounts import NotEnoughTogether, SearchConflict
 from dractl.explain.reasons.base import Cause, Held
 from dractl.explain.reasons.capacity import CountersShort
 from dractl.explain.reasons.constraints import ConstraintConflict
 from dractl.explain.reasons.phrases import plural
+from dractl.model import ResourceClaim
 from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
-_MAX_HOLDERS = 12  # holders that are tried one by one
-_MAX_ALTERNATIVES = 3  # alternatives that are shown
+_MAX_HOLDERS = 12  # claims that are released one by one
+_MAX_PAIRED = 5  # claims that are released two at a time
+_MAX_PAIRED_PARTITIONS = 9  # of which some hold partitions
+_MAX_ALTERNATIVES = 3  # that are shown
+
+
+class _HeldClaim(Struct, frozen=True):
+    """A claim that holds wanted devices."""
+
+    name: str
+    """The name of the claim, ``namespace/name``."""
+
+    holders: tuple[Holder, ...]
+    """Its holders, one for each pod and cause."""
+
+    @property
+    def is_idle(self) -> bool:
+        """True if nobody uses its devices."""
+        return all((h.pod is None and not h.consumer) or h.finished for h in self.holders)
+
+    @property
+    def is_unused(self) -> bool:
+        """True if no pod has the claim."""
+        return not any(holder.pod for holder in self.holders)
+
+    @property
+    def device_count(self) -> int:
+        """The number of wanted devices that it holds."""
+        return max(len(holder.devices) for holder in self.holders)
 
 
 @fix_once_for(Held, ConstraintConflict, NotEnoughTogether, SearchConflict)
 def release_devices(problem: FixProblem) -> Iterator[Candidate]:
-    """Ending the pods, or deleting the idle claims, that hold what is wanted: one, then two, then all of one node."""
-    by_claim: dict[str, list[Holder]] = {}
+    """End the pods, or delete the idle claims, that hold wanted devices.
+
+    One of them is tried, then two, then all that one cause names on one node.
+    """
+    claims = _list_held_claims(problem)
+    ordered = sorted(claims.values(), key=lambda c: (not c.is_idle, -c.device_count))
+    for position, claim in enumerate(ordered[:_MAX_HOLDERS]):
+        yield from _release_claims(problem, [claim], degree=position)
+    # Partitions of one device are small: more pairs of them are worth a trial.
+    has_partitions = any(isinstance(cause, CountersShort) for cause in problem.causes)
+    for pair in combinations(
+        ordered[: _MAX_PAIRED_PARTITIONS if has_partitions else _MAX_PAIRED], 2
+    ):
+        yield from _release_claims(problem, list(pair), degree=20)
+    for cause in problem.causes:
+        names = list(dict.fromkeys(holder.claim for holder in holders_of(cause)))
+        if 2 < len(names) <= _MAX_HOLDERS and len(cause.nodes) == 1:
+            yield from _release_claims(problem, [claims[name] for name in names], degree=30)
+
+
+def _list_held_claims(problem: FixProblem) -> dict[str, _HeldClaim]:
+    """Return the claims that hold wanted devices, by their names."""
+    holders_by_claim: dict[str, dict[Holder, None]] = {}
     for cause in problem.causes:
         for holder in holders_of(cause):
-            held = by_claim.setdefault(holder.claim, [])
-            if holder not in held:
-                held.append(holder)
-    ordered = sorted(
-        by_claim.items(),
-        key=lambda item: (not _are_idle(item[1]), -max(len(h.devices) for h in item[1])),
-    )
-    for position, (claim, holders) in enumerate(ordered[:_MAX_HOLDERS]):
-        yield from _release_claims(problem, [(claim, holders)], degree=position)
-    if len(ordered) > 1:
-        many = any(
-            isinstance(cause, CountersShort) for cause in problem.causes
-        )  # small partitions of one device
-        for pair in combinations(ordered[: 9 if many else 5], 2):
-            yield from _release_claims(problem, list(pair), degree=20)
-    for cause in problem.causes:
-        claims = list(dict.fromkeys(h.claim for h in holders_of(cause)))
-        if 2 < len(claims) <= _MAX_HOLDERS and len(cause.nodes) == 1:
-            yield from _release_claims(problem, [(c, by_claim[c]) for c in claims], degree=30)
+            holders_by_claim.setdefault(holder.claim, {})[holder] = None
+    return {name: _HeldClaim(name, tuple(holders)) for name, holders in holders_by_claim.items()}
 
 
 def holders_of(cause: Cause) -> tuple[Holder, ...]:
-    """Holders of the devices that a cause is about."""
-    return (
-        cause.holders
-        if isinstance(cause, Held | ConstraintConflict | NotEnoughTogether | SearchConflict)
-        else ()
-    )
-
-
-def _are_idle(holders: list[Holder]) -> bool:
-    return all((h.pod is None and not h.consumer) or h.finished for h in holders)
+    """Return the holders of the devices that a cause is about."""
+    if isinstance(cause, Held | ConstraintConflict | NotEnoughTogether | SearchConflict):
+        return cause.holders
+    return ()
 
 
 def _release_claims(
-    problem: FixProblem, claims: list[tuple[str, list[Holder]]], *, degree: int
+    problem: FixProblem, claims: Sequence[_HeldClaim], *, degree: int
 ) -> Iterator[Candidate]:
-    if any(h.consumer for _, holders in claims for h in holders):
-        return  # whoever it is reserved for has to give it back: a finalizer keeps it until then
-    unused = [claim for claim, holders in claims if not any(h.pod for h in holders)]
-    left = [
-        claim for claim, holders in claims if all(outlives_pod(problem.state, h) for h in holders)
+    """End the pods of claims, and delete the claims that no pod uses."""
+    if any(holder.consumer for claim in claims for holder in claim.holders):
+        return  # only the consumer can give the claim back: a finalizer keeps it until then
+    left_claims = [
+        claim for claim in claims if all(outlives_pod(problem.state, h) for h in claim.holders)
     ]
-    pods = [h.pod for claim, holders in claims if claim not in left for h in holders if h.pod]
+    pods = [
+        holder.pod
+        for claim in claims
+        if claim not in left_claims
+        for holder in claim.holders
+        if holder.pod
+    ]
     ending = problem.owners.plan_ending(pods)
     if ending is None:
         return
-    deleted = tuple(Delete(f"ResourceClaim/{claim}") for claim in unused)
-    released = tuple(Delete(f"ResourceClaim/{claim}") for claim in left)
-    titles = [
-        *([ending.title] if pods else ()),
-        *(f"delete claim {claim}, which nobody uses" for claim in unused),
-        *(
-            f"wait until kube-controller-manager releases claim {claim}, whose pod has ended"
-            for claim in left
-        ),
+    unused_claims = [claim for claim in claims if claim.is_unused]
+    deletions = tuple(Delete(f"ResourceClaim/{claim.name}") for claim in unused_claims)
+    releases = tuple(Delete(f"ResourceClaim/{claim.name}") for claim in left_claims)
+    titles = [ending.title] if pods else []
+    titles += [f"delete claim {claim.name}, which nobody uses" for claim in unused_claims]
+    titles += [
+        f"wait until kube-controller-manager releases claim {claim.name}, whose pod has ended"
+        for claim in left_claims
     ]
-    changes, gone = (*ending.changes, *deleted), (*ending.deletions, *deleted, *released)
-    devices = sum(max(len(h.devices) for h in holders) for _, holders in claims)
-    more = len(ending.deletions) - len(
-        set(pods)
-    )  # that go besides, and free what was not looked for
-    several = len(claims) > 1
-    waits = not changes
-    slot = (
-        FixSlot(Topic.ENDINGS)
-        if several
-        else FixSlot(Topic.ENDING, ending.owner or str(degree % _MAX_ALTERNATIVES))
-    )
-    if left and waits and not pods:
+    changes = (*ending.changes, *deletions)
+    consequences = (*ending.deletions, *deletions, *releases)
+    is_joint = len(claims) > 1
+    slot = FixSlot(Topic.ENDING, ending.owner or str(degree % _MAX_ALTERNATIVES))
+    if left_claims and not changes and not pods:
         slot = FixSlot(Topic.WAIT)
+    elif is_joint:
+        slot = FixSlot(Topic.ENDINGS)
     preference = ending.preference
-    if waits:
+    if not changes:
         preference = Preference.RESTORE
-    elif all(_are_idle(holders) for _, holders in claims):
+    elif all(claim.is_idle for claim in claims):
         preference = Preference.IDLE
+    # Further pods end besides: what they free is not what is wanted.
+    further_pods = len(ending.deletions) - len(set(pods))
+    devices = plural(sum(claim.device_count for claim in claims), "device")
+    effects = (f"frees {devices}" if not further_pods else "", ending.effect)
     yield Candidate(
         " and ".join(titles),
         changes,
         slot,
         preference,
-        ending.effect
-        if more
-        else "; ".join(filter(None, (f"frees {plural(devices, 'device')}", ending.effect))),
-        degree=degree + more * _MAX_HOLDERS,
-        superseded_by=(Topic.ENDING,) if several else (),
-        consequences=gone if gone != changes else (),
-        corrects=waits and not several,
+        effect="; ".join(filter(None, effects)),
+        degree=degree + further_pods * _MAX_HOLDERS,
+        superseded_by=(Topic.ENDING,) if is_joint else (),
+        consequences=consequences if consequences != changes else (),
+        corrects=not changes and not is_joint,
     )
 
 
 def note_recreated_pods(problem: FixProblem) -> tuple[str, ...]:
-    """Notes about pods that hold the devices, and would be recreated if they ended."""
-    first: dict[str, str] = {}  # of each workload, one of its pods that hold something
-    for holder in (h for cause in problem.causes for h in holders_of(cause) if h.pod):
-        full_name = holder.pod or ""
-        key = parse_key(full_name)
-        owner = workload_target(problem.state.get("Pod", key), key[0])
-        if owner is not None:
-            first.setdefault(owner, full_name)
-    kept = {
-        owner: pod
-        for owner, pod in list(first.items())[:_MAX_HOLDERS]
+    """Note the pods that hold wanted devices, and would be recreated if they ended."""
+    pod_by_owner: dict[str, str] = {}
+    for cause in problem.causes:
+        for holder in holders_of(cause):
+            if not holder.pod:
+                continue
+            key = parse_key(holder.pod)
+            owner = workload_target(problem.state.get("Pod", key), key[0])
+            if owner is not None:
+                pod_by_owner.setdefault(owner, holder.pod)
+    kept_pods = [
+        (owner.replace("/", " ", 1), pod)
+        for owner, pod in list(pod_by_owner.items())[:_MAX_HOLDERS]
         if problem.owners.plan_ending([pod]) is None
-    }
+    ]
     return tuple(
-        f"deleting pod {pod} would not free its devices: {owner.replace('/', ' ', 1)} would recreate it"
-        for owner, pod in list(kept.items())[:_MAX_ALTERNATIVES]
+        f"deleting pod {pod} would not free its devices: {owner} would recreate it"
+        for owner, pod in kept_pods[:_MAX_ALTERNATIVES]
     )
 
 
 @fix_once_for(Held, ConstraintConflict, NotEnoughTogether, SearchConflict)
 def grant_admin_access(problem: FixProblem) -> Iterator[Candidate]:
-    """adminAccess for the pods of a DaemonSet that take a device on each node: what only watches devices needs none of
-    them for itself."""
-    found: dict[str, list[str]] = {}
-    for holder in (h for cause in problem.causes for h in holders_of(cause) if h.pod):
-        if (holder.workload or "").startswith("DaemonSet "):
-            found.setdefault(holder.workload or "", []).append(holder.pod or "")
-    for owner in found:
-        key = parse_key(owner.partition(" ")[2])
-        value, named = problem.state.get("DaemonSet", key), owner.replace(" ", "/", 1)
-        pods = [
-            "/".join(k)
-            for k, p in problem.state.objects("Pod").items()
-            if workload_target(p, k[0]) == named
-        ]
+    """Let the pods of a DaemonSet that take a device on each node use adminAccess.
+
+    Pods that only watch devices need none of them for themselves.
+    """
+    daemon_sets = dict.fromkeys(
+        holder.workload
+        for cause in problem.causes
+        for holder in holders_of(cause)
+        if holder.pod and holder.workload and holder.workload.startswith("DaemonSet ")
+    )
+    for daemon_set in daemon_sets:
+        key = parse_key(daemon_set.partition(" ")[2])
+        value = problem.state.get("DaemonSet", key)
         for reference in maps_at(value, "spec", "template", "spec", "resourceClaims"):
-            target = (
-                f"ResourceClaimTemplate/{key[0]}/{text_at(reference, 'resourceClaimTemplateName')}"
-            )
-            requests = maps_at(
-                problem.state.get(*parse_target(target)), "spec", "spec", "devices", "requests"
-            )
-            exact = [i for i, request in enumerate(requests) if request.get("exactly")]
-            if not exact:
-                continue
-            paths = (
-                pointer("spec", "spec", "devices", "requests", i, "exactly", "adminAccess")
-                for i in exact
-            )
-            admin = Patch(
-                target, tuple({"op": "add", "path": path, "value": True} for path in paths)
-            )
-            namespace = problem.state.get("Namespace", ("", key[0]))
-            label = Patch(
-                f"Namespace/{key[0]}",
-                (put(namespace, ("metadata", "labels", ADMIN_ACCESS_LABEL), "true"),),
-            )
-            changes = (label, admin) if namespace is not None else (admin,)
-            ended = tuple(Delete(f"Pod/{pod}") for pod in pods)
-            yield Candidate(
-                f"let {owner} use adminAccess in template {target.rpartition('/')[2]}",
-                (*changes, *ended),
-                FixSlot(Topic.SHARING, owner),
-                Preference.ADMIT,
-                effect="if it only watches the devices: with adminAccess it takes none of them",
-                consequences=(*changes, *ended),
-            )
+            template = (key[0], text_at(reference, "resourceClaimTemplateName"))
+            yield from _set_admin_access(problem, daemon_set, template)
+
+
+def _set_admin_access(problem: FixProblem, daemon_set: str, template: Key) -> Iterator[Candidate]:
+    """Set ``adminAccess`` in a template, label its namespace, and recreate the DaemonSet's pods."""
+    value = problem.state.get("ResourceClaimTemplate", template)
+    path: Path = ("spec", "spec", "devices", "requests")
+    exact_requests = [
+        index for index, request in enumerate(maps_at(value, *path)) if request.get("exactly")
+    ]
+    if not exact_requests:
+        return
+    pointers = (pointer(*path, index, "exactly", "adminAccess") for index in exact_requests)
+    operations = tuple({"op": "add", "path": path, "value": True} for path in pointers)
+    changes: tuple[Change, ...] = (
+        Patch("/".join(("ResourceClaimTemplate", *template)), operations),
+    )
+    namespace = problem.state.get("Namespace", ("", template[0]))
+    if namespace is not None:
+        label = put(namespace, ("metadata", "labels", ADMIN_ACCESS_LABEL), "true")
+        changes = (Patch(f"Namespace/{template[0]}", (label,)), *changes)
+    owner = daemon_set.replace(" ", "/", 1)
+    deletions = tuple(
+        Delete("/".join(("Pod", *key)))
+        for key, pod in problem.state.objects("Pod").items()
+        if workload_target(pod, key[0]) == owner
+    )
+    yield Candidate(
+        f"let {daemon_set} use adminAccess in template {template[1]}",
+        (*changes, *deletions),
+        FixSlot(Topic.SHARING, daemon_set),
+        Preference.ADMIT,
+        effect="if it only watches the devices: with adminAccess it takes none of them",
+        consequences=(*changes, *deletions),
+    )
 
 
 @fix_once_for(Held, ConstraintConflict, NotEnoughTogether, SearchConflict)
 def join_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
-    """Using a claim of the same namespace that several pods share already."""
+    """Use a claim of the same namespace that several pods share already."""
     if problem.question.kind != "Pod":
         return
-    namespace = problem.question.key[0]
     for index, reference in enumerate(maps_at(problem.question.value, "spec", "resourceClaims")):
-        mine = next((c for c in problem.claims if c.name == text_at(reference, "name")), None)
-        if mine is None or mine.claim is None or mine.allocated:
+        pod_claim = text_at(reference, "name")
+        claim = next((c for c in problem.claims if c.name == pod_claim), None)
+        if claim is None or claim.claim is None or claim.allocated:
             continue
-        classes = {
-            r.exactly.device_class_name for r in mine.claim.spec.devices.requests if r.exactly
-        }
-        for key, value in problem.state.objects("ResourceClaim").items():
-            if key[0] != namespace or maps_at(value, "metadata", "ownerReferences"):
-                continue
-            users = maps_at(value, "status", "reservedFor")
-            if len(users) < 2:
-                continue
-            theirs = problem.state.decode(value)
-            if {
-                r.exactly.device_class_name for r in theirs.spec.devices.requests if r.exactly
-            } == classes:
-                entry = {"name": mine.name, "resourceClaimName": key[1]}
-                change = replace(("spec", "resourceClaims", index), entry)
-                yield Candidate(
-                    f"use claim {key[1]}, which {len(users)} pods share",
-                    (problem.patch(change),),
-                    FixSlot(Topic.SHARING),
-                    Preference.ADAPT,
-                )
+        classes = _exact_classes(claim.claim)
+        for name, user_count in _list_shared_claims(problem, classes).items():
+            entry = {"name": claim.name, "resourceClaimName": name}
+            yield Candidate(
+                f"use claim {name}, which {user_count} pods share",
+                (problem.patch(replace(("spec", "resourceClaims", index), entry)),),
+                FixSlot(Topic.SHARING),
+                Preference.ADAPT,
+            )
+
+
+def _list_shared_claims(problem: FixProblem, classes: set[str]) -> dict[str, int]:
+    """Return the claims that several pods share and that ask for the classes, with their users."""
+    users_by_name = {}
+    for (namespace, name), value in problem.state.objects("ResourceClaim").items():
+        is_generated = bool(maps_at(value, "metadata", "ownerReferences"))
+        users = maps_at(value, "status", "reservedFor")
+        if namespace != problem.question.key[0] or is_generated or len(users) < 2:
+            continue
+        if _exact_classes(problem.state.decode(value)) == classes:
+            users_by_name[name] = len(users)
+    return users_by_name
+
+
+def _exact_classes(claim: ResourceClaim) -> set[str]:
+    """Return the classes of a claim's requests without alternatives."""
+    requests = claim.spec.devices.requests
+    return {request.exactly.device_class_name for request in requests if request.exactly}
