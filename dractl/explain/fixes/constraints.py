@@ -1,4 +1,4 @@
-"""Fixes in a constraint: a coarser attribute, the name that is published, fewer requests, no constraint."""
+"""Relax a constraint: a coarser attribute, the published name, fewer requests, no constraint."""
 
 from collections.abc import Iterator, Sequence
 
@@ -28,83 +28,96 @@ _COARSER_ATTRIBUTES = {
 
 @fix_once_for(OfRequest, OfRequests, SchedulerError, TimeoutRisk, UpstreamBug)
 def relax_constraints(problem: FixProblem) -> Iterator[Candidate]:
-    """Every way to relax every constraint of the claims that cannot be allocated."""
+    """Relax each constraint of the claims that cannot be allocated, in every way."""
     for claim in problem.claims:
         constraints = problem.editable_constraints(claim) if not claim.allocated else []
-        for index, written in enumerate(constraints):
-            kind, attribute = written.part.kind, written.part.attribute
-            where = f"{written.target} {index}"
-            for other in _alternative_attributes(problem, attribute):
-                corrects = other in _nearest_published(problem, attribute)
-                yield Candidate(
-                    f"change the {_short_name(attribute)} constraint to {other}",
-                    (written.put(kind, value=other),),
-                    FixSlot(Topic.CONSTRAINT, f"{where} attribute"),
-                    Preference.CORRECT if corrects else Preference.LESS,
-                    effect=""
-                    if corrects
-                    else f"the devices then share only the {_short_name(other)}",
-                    corrects=corrects,
-                )
-            yield from _limit_requests(claim, written, where)
-            removed = written.part.path if len(constraints) > 1 else written.part.path[:-1]
-            yield Candidate(
-                f"remove the {_short_name(attribute)} constraint",
-                (
-                    Patch(
-                        written.target,
-                        (remove(*removed), *_remove_unused_attributes(claim, constraints, index)),
-                    ),
-                ),
-                FixSlot(Topic.CONSTRAINT, f"{where} removed"),
-                Preference.DROP,
-                effect="the devices may not be aligned"
-                if kind == "matchAttribute"
-                else "the devices may be alike",
-            )
+        for index, constraint in enumerate(constraints):
+            yield from _replace_attribute(problem, constraint, index)
+            yield from _limit_requests(claim, constraint, index)
+            yield _remove_constraint(claim, constraints, index)
+
+
+def _slot(constraint: EditablePart[Constraint], index: int, aspect: str) -> FixSlot:
+    """Return the slot of fixes that change one aspect of a constraint."""
+    return FixSlot(Topic.CONSTRAINT, f"{constraint.target} {index} {aspect}")
+
+
+def _replace_attribute(
+    problem: FixProblem, constraint: EditablePart[Constraint], index: int
+) -> Iterator[Candidate]:
+    """Replace the attribute of a constraint by the one that was meant, or by a coarser one."""
+    attribute = constraint.part.attribute
+    nearest_attributes = _find_nearest(problem, attribute)
+    for alternative in _list_alternatives(problem, attribute):
+        corrects = alternative in nearest_attributes
+        effect = f"the devices then share only the {_short_name(alternative)}"
+        yield Candidate(
+            f"change the {_short_name(attribute)} constraint to {alternative}",
+            (constraint.put(constraint.part.kind, value=alternative),),
+            _slot(constraint, index, "attribute"),
+            Preference.CORRECT if corrects else Preference.LESS,
+            effect="" if corrects else effect,
+            corrects=corrects,
+        )
+
+
+def _remove_constraint(
+    claim: PodClaim, constraints: Sequence[EditablePart[Constraint]], index: int
+) -> Candidate:
+    """Remove a constraint, with the list if it is the only one."""
+    constraint = constraints[index]
+    path = constraint.part.path if len(constraints) > 1 else constraint.part.path[:-1]
+    operations = (remove(*path), *_remove_unused_attributes(claim, constraints, index))
+    is_match = constraint.part.kind == "matchAttribute"
+    return Candidate(
+        f"remove the {_short_name(constraint.part.attribute)} constraint",
+        (Patch(constraint.target, operations),),
+        _slot(constraint, index, "removed"),
+        Preference.DROP,
+        effect="the devices may not be aligned" if is_match else "the devices may be alike",
+    )
 
 
 def _remove_unused_attributes(
     claim: PodClaim, constraints: Sequence[EditablePart[Constraint]], index: int
 ) -> Iterator[Operation]:
-    """Removals of the derived attributes that only this constraint reads: the API server wants each to be read."""
-    own = constraints[index].part
-    devices, attribute = own.path[:-2], own.attribute
-    if any(
-        other.part.attribute == attribute for at, other in enumerate(constraints) if at != index
-    ):
+    """Remove the derived attributes that only this constraint reads.
+
+    The API server wants each of them to be read.
+    """
+    constraint = constraints[index].part
+    others = (*constraints[:index], *constraints[index + 1 :])
+    if any(other.part.attribute == constraint.attribute for other in others):
         return
     for number, request in enumerate(maps_at(claim.value, "spec", "devices", "requests")):
-        alternatives = (
-            ("firstAvailable", i) for i, _ in enumerate(maps_at(request, "firstAvailable"))
-        )
-        for option in (("exactly",), *alternatives):
-            path = (*devices, "requests", number, *option, "derivedAttributes")
-            derived = maps_at(request, *option, "derivedAttributes")
-            there = [i for i, one in enumerate(derived) if text_at(one, "name") == attribute]
-            if there:
-                yield remove(*path) if len(derived) == 1 else remove(*path, there[0])
+        alternatives = range(len(maps_at(request, "firstAvailable")))
+        for option in (("exactly",), *(("firstAvailable", i) for i in alternatives)):
+            derived_attributes = maps_at(request, *option, "derivedAttributes")
+            names = [text_at(derived, "name") for derived in derived_attributes]
+            if constraint.attribute in names:
+                path = (*constraint.path[:-2], "requests", number, *option, "derivedAttributes")
+                position = names.index(constraint.attribute)
+                yield remove(*path) if len(names) == 1 else remove(*path, position)
 
 
-def _nearest_published(problem: FixProblem, attribute: str) -> list[str]:
-    """The published names that a constraint's attribute was probably meant to be."""
-    missing = [
-        c for c in problem.causes if isinstance(c, AttributeMissing) and c.attribute == attribute
+def _find_nearest(problem: FixProblem, attribute: str) -> list[str]:
+    """Return the published names that a constraint's attribute was probably meant to be."""
+    causes = [
+        cause
+        for cause in problem.causes
+        if isinstance(cause, AttributeMissing) and cause.attribute == attribute
     ]
-    return [
-        c.nearest
-        for c in missing
-        if c.nearest and all(o.nearest in (c.nearest, None) for o in missing)
-    ]
+    names = [cause.nearest for cause in causes if cause.nearest]
+    return names if len(set(names)) == 1 else []
 
 
-def _alternative_attributes(problem: FixProblem, attribute: str) -> Iterator[str]:
-    """Attributes to constrain by instead."""
+def _list_alternatives(problem: FixProblem, attribute: str) -> Iterator[str]:
+    """Yield attributes to constrain by instead."""
     yield from _COARSER_ATTRIBUTES.get(attribute, ())
-    yield from _nearest_published(problem, attribute)
+    yield from _find_nearest(problem, attribute)
     if any(
-        isinstance(c, AttributeMissing | AttributeType) and c.attribute == attribute
-        for c in problem.causes
+        isinstance(cause, AttributeMissing | AttributeType) and cause.attribute == attribute
+        for cause in problem.causes
     ):
         for standard in ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode"):
             if standard != attribute:
@@ -112,35 +125,37 @@ def _alternative_attributes(problem: FixProblem, attribute: str) -> Iterator[str
 
 
 def _limit_requests(
-    claim: PodClaim, written: EditablePart[Constraint], where: str
+    claim: PodClaim, constraint: EditablePart[Constraint], index: int
 ) -> Iterator[Candidate]:
-    """The constraint over fewer requests, or over one alternative of a request only."""
+    """Limit a constraint to fewer requests, or to one alternative of a request."""
     if claim.claim is None:
         return
     requests = claim.claim.spec.devices.requests
-    names = written.part.requests or [r.name for r in requests]
+    names = constraint.part.requests or [request.name for request in requests]
 
-    def candidate(left: list[str], to: str, degree: int) -> Candidate:
+    def limit(remaining: list[str], noun: str, degree: int) -> Candidate:
         return Candidate(
-            f"limit the {_short_name(written.part.attribute)} constraint to {to}",
-            (written.put("requests", value=left),),
-            FixSlot(Topic.CONSTRAINT, f"{where} requests"),
+            f"limit the {_short_name(constraint.part.attribute)} constraint to {noun}",
+            (constraint.put("requests", value=remaining),),
+            _slot(constraint, index, "requests"),
             Preference.RELAX,
             degree=degree,
         )
 
     for request in requests:
-        if request.name not in names or not request.first_available:
-            continue
-        for sub in request.first_available:
-            left = [f"{request.name}/{sub.name}" if n == request.name else n for n in names]
-            yield candidate(left, f"the alternative {request.name}/{sub.name}", 0)
+        for alternative in request.first_available or () if request.name in names else ():
+            full_name = f"{request.name}/{alternative.name}"
+            remaining = [full_name if name == request.name else name for name in names]
+            yield limit(remaining, f"the alternative {full_name}", 0)
     counts = {r.name: r.exactly.count or 1 if r.exactly else 1 for r in requests}
     for name in names if len(names) > 1 else ():
-        left = [n for n in names if n != name]
-        if len(left) > 1 or counts.get(left[0], 1) > 1:  # else it is the same as no constraint
-            yield candidate(left, f"request{'s' if len(left) > 1 else ''} {', '.join(left)}", 1)
+        remaining = [other for other in names if other != name]
+        # A constraint over a single device is none.
+        if len(remaining) > 1 or counts.get(remaining[0], 1) > 1:
+            noun = "requests" if len(remaining) > 1 else "request"
+            yield limit(remaining, f"{noun} {', '.join(remaining)}", 1)
 
 
 def _short_name(attribute: str) -> str:
+    """Return the name of an attribute without its domain."""
     return attribute.rpartition("/")[2]

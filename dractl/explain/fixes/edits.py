@@ -1,7 +1,9 @@
-"""JSON patch operations for an object as it is: fields are added with missing parents, list items found by name."""
+"""Make JSON patch operations that fit an object: parents are added, entries found by name."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from msgspec import Struct
 
 from dractl.cluster.changes import parse_pointer, pointer
 from dractl.cluster.state import at
@@ -11,38 +13,36 @@ Path = tuple[str | int, ...]
 
 
 def remove(*path: str | int) -> Operation:
-    """The operation that removes what is at a path."""
+    """Return the operation that removes the value at a path."""
     return {"op": "remove", "path": pointer(*path)}
 
 
 def replace(path: Path, new: Any) -> Operation:
-    """The operation that replaces what is at ``path``."""
+    """Return the operation that replaces the value at ``path``."""
     return {"op": "replace", "path": pointer(*path), "value": new}
 
 
 def put(value: Any, path: Path, new: Any) -> Operation:
-    """The operation that sets the field at ``path``, together with the parents that ``value`` lacks."""
+    """Return the operation that sets a field, with the parents that ``value`` lacks."""
     for depth in range(1, len(path)):
         if at(value, *path[:depth]) is None:
             for part in reversed(path[depth:]):
                 new = {part: new}
             return {"op": "add", "path": pointer(*path[:depth]), "value": new}
-    return {
-        "op": "add" if at(value, *path) is None else "replace",
-        "path": pointer(*path),
-        "value": new,
-    }
+    operation = "add" if at(value, *path) is None else "replace"
+    return {"op": operation, "path": pointer(*path), "value": new}
 
 
-def append(value: Any, path: Path, items: Sequence[Any]) -> tuple[Operation, ...]:
-    """The operations that append ``items`` to the list at ``path``, which may be missing or empty."""
+def append(value: Any, path: Path, entries: Sequence[Any]) -> tuple[Operation, ...]:
+    """Return the operations that append entries to the list at ``path``, if any."""
     if at(value, *path):
-        return tuple({"op": "add", "path": pointer(*path, "-"), "value": item} for item in items)
-    return (put(value, path, list(items)),)
+        end = pointer(*path, "-")
+        return tuple({"op": "add", "path": end, "value": entry} for entry in entries)
+    return (put(value, path, list(entries)),)
 
 
 def drop(value: Any, path: Path) -> Operation:
-    """The operation that removes the field at ``path``, and the mapping around it if it holds nothing else."""
+    """Return the operation that removes a field, and the map around it if nothing else is in it."""
     parent = at(value, *path[:-1]) if len(path) > 1 else None
     if (
         isinstance(parent, dict)
@@ -56,20 +56,23 @@ def drop(value: Any, path: Path) -> Operation:
 def move_operation(
     operation: Operation, source: Any, target: Any, prefix: Path
 ) -> Operation | None:
-    """An operation on ``source`` as one on ``target``, where the same things stand below ``prefix``: items of lists are
-    found by their names. None where ``target`` has nothing of what would be removed, replaced or moved."""
-    where = _locate(parse_pointer(str(operation["path"])), source, target, prefix)
-    if where is None:
+    """Return an operation on ``source`` as one on ``target``, whose fields stand below ``prefix``.
+
+    Entries of lists are found by their names. None where ``target`` has nothing of what would be
+    removed, replaced or moved.
+    """
+    location = _locate(parse_pointer(str(operation["path"])), source, target, prefix)
+    if location is None:
         return None
-    path, there = where
+    path = location.path
     match operation["op"]:
         case "remove":
-            return remove(*path) if there else None
+            return remove(*path) if location.exists else None
         case "move":
             origin = _locate(parse_pointer(str(operation["from"])), source, target, prefix)
-            if origin is None or not origin[1]:
+            if origin is None or not origin.exists:
                 return None
-            return {"op": "move", "from": pointer(*origin[0]), "path": pointer(*path)}
+            return {"op": "move", "from": pointer(*origin.path), "path": pointer(*path)}
         case _ if path[-1] == "-":
             if at(target, *path[:-1]):
                 return {**operation, "path": pointer(*path)}
@@ -78,32 +81,47 @@ def move_operation(
             return put(target, path, operation["value"])
 
 
-def _locate(
-    path: Sequence[str], source: Any, target: Any, prefix: Path
-) -> tuple[Path, bool] | None:
-    """Where ``target`` has what ``source`` has at ``path``, and whether it is there; None where an item is missing."""
-    found: list[str | int] = list(prefix)
-    here, there = source, at(target, *prefix)
+class _Location(Struct, frozen=True):
+    """A path in an object."""
+
+    path: Path
+    """The path."""
+
+    exists: bool
+    """Whether the object has a value there."""
+
+
+def _locate(path: Sequence[str], source: Any, target: Any, prefix: Path) -> _Location | None:
+    """Locate in ``target`` the value that ``source`` has at ``path``.
+
+    None where an entry of a list is missing.
+    """
+    target_path: list[str | int] = list(prefix)
+    source_value, target_value = source, at(target, *prefix)
     for part in path:
-        if isinstance(here, list) and part != "-":
-            item = here[int(part)] if part.isdigit() and int(part) < len(here) else None
-            index = _find_index(item, there)
+        if isinstance(source_value, list) and part != "-":
+            is_entry = part.isdigit() and int(part) < len(source_value)
+            entry = source_value[int(part)] if is_entry else None
+            index = _find_index(entry, target_value)
             if index is None:
                 return None
-            found.append(index)
-            here, there = item, there[index]
+            target_path.append(index)
+            source_value, target_value = entry, target_value[index]
         else:
-            found.append(part)
-            here = here.get(part) if isinstance(here, dict) else None
-            there = there.get(part) if isinstance(there, dict) else None
-    return tuple(found), there is not None
+            target_path.append(part)
+            source_value = source_value.get(part) if isinstance(source_value, dict) else None
+            target_value = target_value.get(part) if isinstance(target_value, dict) else None
+    return _Location(tuple(target_path), target_value is not None)
 
 
-def _find_index(item: Any, items: Any) -> int | None:
-    if not isinstance(items, list):
+def _find_index(entry: Any, entries: Any) -> int | None:
+    """Return the index of an equal entry, or of one of the same name."""
+    if not isinstance(entries, list):
         return None
-    name = item.get("name") if isinstance(item, dict) else None
-    same = (
-        i for i, other in enumerate(items) if other == item or (name and at(other, "name") == name)
+    name = entry.get("name") if isinstance(entry, dict) else None
+    indices = (
+        index
+        for index, other in enumerate(entries)
+        if other == entry or (name and at(other, "name") == name)
     )
-    return next(same, None)
+    return next(indices, None)

@@ -1,7 +1,6 @@
-"""Fixes in what containers ask for: extended resources (the right name, no leftover of a device plug-in, a class that
-provides it, less), and amounts that a LimitRange refuses."""
+"""Change what containers ask for: extended resources, and amounts that a LimitRange refuses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dractl.allocation import backing_classes
 from dractl.cluster.changes import Patch, pointer
@@ -15,10 +14,10 @@ from dractl.explain.fixes.candidates import (
     fix_for,
     fix_once_for,
 )
-from dractl.explain.fixes.edits import drop, replace
+from dractl.explain.fixes.edits import Path, drop, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.base import Cause
-from dractl.explain.reasons.between import PodsNotCreated
+from dractl.explain.reasons.between import Bound, PodsNotCreated
 from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped
 from dractl.views import Pod
 from dractl.views.amounts import quantity
@@ -31,7 +30,7 @@ _CLASS_PREFIX = "deviceclass.resource."  # how the implicit name of a class begi
 def fix_unmapped_resource(
     problem: FixProblem, cause: ExtendedResourceUnmapped
 ) -> Iterator[Candidate]:
-    """A resource that nothing provides."""
+    """Rename or remove a resource that nothing provides, or let a class provide it."""
     if cause.nearest:
         yield from _rename_resource(problem, cause.resource, cause.nearest)
     elif problem.claims:
@@ -47,47 +46,45 @@ def fix_unmapped_resource(
         )
 
 
-def _rename_resource(problem: FixProblem, resource: str, name: str) -> Iterator[Candidate]:
-    """The pod with the resource's right name."""
-    operations = []
+def _amount_paths(problem: FixProblem, fields: Sequence[str]) -> Iterator[Path]:
+    """Yield the paths of the amounts of the pod's containers."""
     for kind in ("initContainers", "containers"):
-        for index, container in enumerate(maps_at(problem.pod, "spec", kind)):
-            for field in ("requests", "limits"):
-                amounts = map_at(container, "resources", field)
-                if resource in amounts and name not in amounts:
-                    path = ("spec", kind, index, "resources", field)
-                    operations.append(
-                        {
-                            "op": "move",
-                            "from": pointer(*path, resource),
-                            "path": pointer(*path, name),
-                        }
-                    )
+        for index, _ in enumerate(maps_at(problem.pod, "spec", kind)):
+            for field in fields:
+                yield ("spec", kind, index, "resources", field)
+
+
+def _rename_resource(problem: FixProblem, resource: str, name: str) -> Iterator[Candidate]:
+    """Correct the name of a resource, or ask for another vendor's."""
+    operations = tuple(
+        {"op": "move", "from": pointer(*path, resource), "path": pointer(*path, name)}
+        for path in _amount_paths(problem, ("requests", "limits"))
+        for amounts in [map_at(problem.pod, *path)]
+        if resource in amounts and name not in amounts
+    )
     if operations:
-        same = _vendor(resource) == _vendor(name) or resource.startswith(_CLASS_PREFIX)
+        corrects = _vendor(resource) == _vendor(name) or resource.startswith(_CLASS_PREFIX)
         yield Candidate(
             f"change extended resource {resource} to {name}",
             (problem.patch(*operations),),
             FixSlot(Topic.NAME, resource),
-            Preference.CORRECT if same else Preference.ADAPT,
-            effect="" if same else SUBSTITUTE_EFFECT,
-            corrects=same,
+            Preference.CORRECT if corrects else Preference.ADAPT,
+            effect="" if corrects else SUBSTITUTE_EFFECT,
+            corrects=corrects,
         )
 
 
 def _vendor(resource: str) -> str:
-    """The domain that a vendor has registered: of gpu.intel.com/i915 and intel.com/gpu it is intel.com."""
+    """Return the domain of a resource's vendor: intel.com for gpu.intel.com/i915."""
     return ".".join(resource.partition("/")[0].split(".")[-2:])
 
 
 def _remove_resource(problem: FixProblem, resource: str) -> Iterator[Candidate]:
-    """The pod without the resource: beside a claim it is what is left of a device plug-in."""
+    """Remove an extended resource, a device plugin's leftover next to a claim."""
     operations = tuple(
-        drop(problem.pod, ("spec", kind, index, "resources", field, resource))
-        for kind in ("initContainers", "containers")
-        for index, container in enumerate(maps_at(problem.pod, "spec", kind))
-        for field in ("limits", "requests")
-        if resource in map_at(container, "resources", field)
+        drop(problem.pod, (*path, resource))
+        for path in _amount_paths(problem, ("limits", "requests"))
+        if resource in map_at(problem.pod, *path)
     )
     if operations:
         yield Candidate(
@@ -102,77 +99,87 @@ def _remove_resource(problem: FixProblem, resource: str) -> Iterator[Candidate]:
 
 @fix_once_for(Cause)
 def lower_amounts(problem: FixProblem) -> Iterator[Candidate]:
-    """A smaller amount of what a class provides."""
+    """Lower the amount of a resource that a class provides."""
     if problem.pod is None:
         return
-    provided = backing_classes(problem.state.classes, problem.scheduler.features)
-    init = len(maps_at(problem.pod, "spec", "initContainers"))
-    best = max((len(r.candidates) for _, r in problem.requests()), default=0)
-    for resource, containers in Pod(problem.pod).extended_requests.items() if provided else ():
-        for asking in containers if resource in provided else ():
-            container, amount = asking.container - init, asking.amount
-            for left in dict.fromkeys((best, amount - 1, 1)):
-                if container < 0 or not 0 < left < amount:
-                    continue
-                paths = [
-                    ("spec", "containers", container, "resources", f, resource)
-                    for f in ("requests", "limits")
-                ]
-                operations = tuple(
-                    replace(path, str(left)) for path in paths if at(problem.pod, *path) is not None
-                )
-                yield Candidate(
-                    f"lower {resource} from {amount} to {left}",
-                    (problem.patch(*operations),),
-                    FixSlot(Topic.AMOUNT, resource),
-                    Preference.LESS,
-                    degree=amount - left,
-                )
+    backed_resources = backing_classes(problem.state.classes, problem.scheduler.features)
+    init_containers = len(maps_at(problem.pod, "spec", "initContainers"))
+    free = max((len(survey.candidates) for _, survey in problem.requests()), default=0)
+    for resource, requests in Pod(problem.pod).extended_requests.items():
+        for request in requests if resource in backed_resources else ():
+            container = request.container - init_containers
+            if container >= 0:
+                yield from _lower_amount(problem, resource, container, request.amount, free)
+
+
+def _lower_amount(
+    problem: FixProblem, resource: str, container: int, amount: int, free: int
+) -> Iterator[Candidate]:
+    """Lower the amount of a container to what is free, by one, or to one."""
+    paths: list[Path] = [
+        ("spec", "containers", container, "resources", field, resource)
+        for field in ("requests", "limits")
+    ]
+    for new_amount in dict.fromkeys((free, amount - 1, 1)):
+        if 0 < new_amount < amount:
+            operations = (
+                replace(path, str(new_amount))
+                for path in paths
+                if at(problem.pod, *path) is not None
+            )
+            yield Candidate(
+                f"lower {resource} from {amount} to {new_amount}",
+                (problem.patch(*operations),),
+                FixSlot(Topic.AMOUNT, resource),
+                Preference.LESS,
+                degree=amount - new_amount,
+            )
 
 
 @fix_for(PodsNotCreated)
 def respect_limit_ranges(problem: FixProblem, cause: PodsNotCreated) -> Iterator[Candidate]:
-    """Requests and limits of the containers as the LimitRange lets them be, written where the pods are."""
+    """Set requests and limits in a pod template to what the LimitRange allows."""
     kind, key = problem.question.kind, problem.question.key
     value, bound = problem.state.get(kind, key), cause.bound
     if value is None or bound is None or bound.of != "Container":
         return
-    operations, told = [], []
+    operations, descriptions = [], []
     for index, container in enumerate(maps_at(value, *_TEMPLATE_CONTAINERS)):
         for field in ("limits", "requests"):
             amount = map_at(container, "resources", field).get(bound.resource)
-            wrong = amount is not None and (
-                quantity(amount) < quantity(bound.amount)
-                if bound.least
-                else quantity(bound.amount) < quantity(amount)
-            )
-            if wrong:
-                path = pointer(*_TEMPLATE_CONTAINERS, index, "resources", field, bound.resource)
-                operations.append({"op": "replace", "path": path, "value": bound.amount})
-                told.append(
-                    f"{field}.{bound.resource} of container {text_at(container, 'name')} from {amount}"
-                )
+            if amount is None or _is_allowed(bound, amount):
+                continue
+            path = (*_TEMPLATE_CONTAINERS, index, "resources", field, bound.resource)
+            operations.append(replace(path, bound.amount))
+            name = text_at(container, "name")
+            descriptions.append(f"{field}.{bound.resource} of container {name} from {amount}")
     if operations:
+        verb, comparison = ("raise", "less") if bound.least else ("lower", "more")
         ranges = " or ".join(_limit_ranges(problem, key[0], bound.resource))
         yield Candidate(
-            f"{'raise' if bound.least else 'lower'} {' and '.join(told)} to {bound.amount}",
+            f"{verb} {' and '.join(descriptions)} to {bound.amount}",
             (Patch("/".join((kind, *key)), tuple(operations)),),
             FixSlot(Topic.AMOUNT, bound.resource),
             Preference.LESS,
-            effect=f"LimitRange {ranges} allows no {'less' if bound.least else 'more'}"
-            if ranges
-            else "",
+            effect=f"LimitRange {ranges} allows no {comparison}" if ranges else "",
         )
 
 
+def _is_allowed(bound: Bound, amount: object) -> bool:
+    """Return whether an amount is within the bound of a LimitRange."""
+    if bound.least:
+        return quantity(bound.amount) <= quantity(amount)
+    return quantity(amount) <= quantity(bound.amount)
+
+
 def _limit_ranges(problem: FixProblem, namespace: str, resource: str) -> list[str]:
-    """The LimitRanges of a namespace that limit a resource of containers."""
+    """Return the LimitRanges of a namespace that limit a resource of containers."""
     return [
         "/".join(key)
         for key, value in problem.state.objects("LimitRange").items()
         if key[0] == namespace
         and any(
-            resource in {**map_at(of, "min"), **map_at(of, "max")}
-            for of in maps_at(value, "spec", "limits")
+            resource in {**map_at(limit, "min"), **map_at(limit, "max")}
+            for limit in maps_at(value, "spec", "limits")
         )
     ]

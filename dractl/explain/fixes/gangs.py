@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from dractl.cluster.changes import Patch, pointer
+from dractl.cluster.changes import Patch
 from dractl.cluster.state import Key
 from dractl.explain.answer import Fix
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
+from dractl.explain.fixes.edits import replace as replace_field
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.gangs import GangIncomplete, GangTooSmall
 
@@ -20,18 +21,14 @@ _MIN_COUNT = ("spec", "schedulingPolicy", "gang", "minCount")
 def lower_min_count(
     problem: FixProblem, cause: GangTooSmall | GangIncomplete
 ) -> Iterator[Candidate]:
-    """Fewer pods that start together: as many as fit."""
+    """Lower the number of pods that start together to as many as fit."""
     kind, _, name = cause.group.partition(" ")
-    if (
-        kind != "PodGroup"
-        or not cause.have
-        or not problem.scheduler.features.has("minimum-mutable")
-    ):
+    is_mutable = kind == "PodGroup" and problem.scheduler.features.has("minimum-mutable")
+    if not cause.have or not is_mutable:
         return
-    lower = {"op": "replace", "path": pointer(*_MIN_COUNT), "value": cause.have}
     yield Candidate(
         f"lower minCount of {cause.group} from {cause.want} to {cause.have}",
-        (Patch(f"{kind}/{name}", (lower,)),),
+        (Patch(f"{kind}/{name}", (replace_field(_MIN_COUNT, cause.have),)),),
         FixSlot(Topic.GANG),
         Preference.RELAX,
         effect="if its pods can work with so few of them",
@@ -39,11 +36,9 @@ def lower_min_count(
 
 
 def name_changed_pod(fix: Fix, pod: Key) -> Fix:
-    """A fix that says which pod it changes, where that is another one of the group that is asked about."""
-    target = "/".join(("Pod", *pod))
-    changed = {c.target for c in (*fix.changes, *fix.tried) if isinstance(c, Patch)}
-    return (
-        replace(fix, effect="; ".join(filter(None, (f"of pod {pod[1]}", fix.effect))))
-        if target in changed
-        else fix
-    )
+    """Name the pod of a gang that a fix changes, where another pod is the subject."""
+    changes = (*fix.changes, *fix.tried)
+    targets = {change.target for change in changes if isinstance(change, Patch)}
+    if "/".join(("Pod", *pod)) not in targets:
+        return fix
+    return replace(fix, effect="; ".join(filter(None, (f"of pod {pod[1]}", fix.effect))))

@@ -1,4 +1,4 @@
-"""Fixes for workloads whose replicas want the same and do not all fit: less for each of them, or fewer of them."""
+"""Fix workloads whose replicas do not all fit: less for each of them, or fewer of them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,113 +14,130 @@ from dractl.explain.fixes.candidates import (
     fix_for,
     fix_once_for,
 )
+from dractl.explain.fixes.edits import replace
 from dractl.explain.fixes.holders import holders_of
 from dractl.explain.fixes.pod_templates import pods_of_template
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.requests import shared_count_slot
+from dractl.explain.fixes.requests import replica_count_slot
 from dractl.explain.reasons.amounts import NotEnoughTogether, SearchConflict
 from dractl.explain.reasons.base import Held
 from dractl.explain.reasons.constraints import ConstraintConflict
 from dractl.explain.reasons.workloads import OwnReplicas
 from dractl.model.names import RequestRef
 
-_MAX_REPLICAS = 16  # replicas that are placed one after the other
-_MAX_ATTEMPTS = 32  # that all counts may take together
+_MAX_REPLICAS = 16  # that are placed one after the other
+_MAX_ATTEMPTS = 32  # for all counts together
 
 
 @fix_once_for(Held, ConstraintConflict, NotEnoughTogether, SearchConflict)
 def lower_count_everywhere(problem: FixProblem) -> Iterator[Candidate]:
-    """The same, smaller count for every replica, where replicas of the pod's own workload hold the devices."""
+    """Lower the count for every replica, where replicas of the pod's workload hold the devices."""
     owner = workload_target(problem.pod, problem.question.key[0])
     if owner is None:
         return
-    holding = {parse_key(h.pod) for cause in problem.causes for h in holders_of(cause) if h.pod} - {
-        problem.question.key
-    }
+    subject = problem.question.key
+    holding = {
+        parse_key(holder.pod)
+        for cause in problem.causes
+        for holder in holders_of(cause)
+        if holder.pod
+    } - {subject}
     if not any(workload_target(problem.state.get("Pod", key), key[0]) == owner for key in holding):
         return
-    pods = [
+    replicas = [
         key
         for key, pod in problem.state.objects("Pod").items()
         if workload_target(pod, key[0]) == owner
     ]
-    others = [key for key in pods if key != problem.question.key]
-    if len(pods) > _MAX_REPLICAS:
+    if len(replicas) > _MAX_REPLICAS:
         return
     wanted: dict[RequestRef, int] = {}
     for _, survey in problem.requests():
         wanted[survey.ref] = max(wanted.get(survey.ref, 0), survey.wanted)
     for ref, count in wanted.items():
-        written = problem.editable_request(ref)
-        if (
-            written is None
-            or not written.target.startswith("ResourceClaimTemplate/")
-            or written.part.amount != count
-        ):
-            continue
-        users = [
-            key
-            for key, _ in pods_of_template(problem.state, parse_target(written.target)[1])
-            if key in others
-        ]
-        for left in range(count - 1, max(count - 1 - _MAX_ATTEMPTS // (len(users) + 1), 0), -1):
-            ended = (Delete("Pod/" + "/".join(key)) for key in users)
-            changes: tuple[Change, ...] = (written.put("count", value=left), *ended)
-            if not _all_fit(problem, changes, [problem.question.key, *users]):
-                continue
-            kind, _, name = owner.partition("/")
-            every = "both" if len(users) == 1 else f"all {len(users) + 1}"
-            yield Candidate(
-                f"lower count of {problem.request_name(ref)} from {count} to {left} in {every} pods of {kind} {name}",
+        candidate = _lower_count(problem, ref, count, replicas)
+        if candidate is not None:
+            yield candidate
+            return
+
+
+def _lower_count(
+    problem: FixProblem, ref: RequestRef, count: int, replicas: Sequence[Key]
+) -> Candidate | None:
+    """Lower the count of a request in a template to the largest with which all its pods fit."""
+    editable = problem.editable_request(ref)
+    if editable is None or editable.part.amount != count:
+        return None
+    kind, template = parse_target(editable.target)
+    if kind != "ResourceClaimTemplate":
+        return None
+    subject = problem.question.key
+    users = [
+        key
+        for key, _ in pods_of_template(problem.state, template)
+        if key in replicas and key != subject
+    ]
+    deletions = [Delete("/".join(("Pod", *key))) for key in users]
+    lowest = max(count - 1 - _MAX_ATTEMPTS // (len(users) + 1), 0)
+    for new_count in range(count - 1, lowest, -1):
+        changes: tuple[Change, ...] = (editable.put("count", value=new_count), *deletions)
+        if _all_fit(problem, changes, [subject, *users]):
+            owner = workload_target(problem.pod, subject[0]) or ""
+            pods = "both" if len(users) == 1 else f"all {len(users) + 1}"
+            return Candidate(
+                f"lower count of {problem.request_name(ref)} from {count} to {new_count} "
+                f"in {pods} pods of {owner.replace('/', ' ', 1)}",
                 changes,
-                shared_count_slot(ref),
+                replica_count_slot(ref),
                 Preference.LESS,
                 effect="the running pods restart",
             )
-            return
+    return None
 
 
 @fix_for(OwnReplicas)
 def scale_down(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
-    """A StatefulSet without the replicas after this one, which hold the devices: it ends the pods of the highest
-    ordinals first (kubernetes pkg/controller/statefulset)."""
+    """Scale a StatefulSet down to the replicas before those that hold the devices.
+
+    It ends the pods of the highest ordinals first (kubernetes pkg/controller/statefulset).
+    """
     kind, _, name = cause.owner.partition(" ")
-    own = _ordinal(problem.question.key[1])
+    ordinal = _parse_ordinal(problem.question.key[1])
     value = problem.state.get(kind, parse_key(name))
-    replicas, start = at(value, "spec", "replicas"), at(value, "spec", "ordinals", "start") or 0
-    if (
-        kind != "StatefulSet"
-        or own is None
-        or not isinstance(replicas, int)
-        or not isinstance(start, int)
-    ):
+    replicas = at(value, "spec", "replicas")
+    first_ordinal = at(value, "spec", "ordinals", "start") or 0
+    if kind != "StatefulSet" or ordinal is None:
         return
-    later = {n: pod for pod in cause.pods if (n := _ordinal(pod)) is not None and n > own}
-    for first in sorted(later, reverse=True):
-        left = first - start
-        gone = tuple(Delete(f"Pod/{pod}") for n, pod in later.items() if n >= first)
+    if not isinstance(replicas, int) or not isinstance(first_ordinal, int):
+        return
+    later_pods = {
+        number: pod
+        for pod in cause.pods
+        if (number := _parse_ordinal(pod)) is not None and number > ordinal
+    }
+    for first_ended in sorted(later_pods, reverse=True):
+        count = first_ended - first_ordinal
+        ended_pods = [pod for number, pod in later_pods.items() if number >= first_ended]
+        noun = "replica" if count == 1 else "replicas"
         yield Candidate(
-            f"scale {cause.owner} from {replicas} to {left} replica{'' if left == 1 else 's'}",
-            (
-                Patch(
-                    f"{kind}/{name}", ({"op": "replace", "path": "/spec/replicas", "value": left},)
-                ),
-            ),
+            f"scale {cause.owner} from {replicas} to {count} {noun}",
+            (Patch(f"{kind}/{name}", (replace(("spec", "replicas"), count),)),),
             FixSlot(Topic.ENDING, cause.owner),
             Preference.END,
-            effect=f"ends pod {', '.join(sorted(pod for n, pod in later.items() if n >= first))}",
-            degree=replicas - left,
-            consequences=gone,
+            effect=f"ends pod {', '.join(sorted(ended_pods))}",
+            degree=replicas - count,
+            consequences=tuple(Delete(f"Pod/{pod}") for pod in ended_pods),
         )
 
 
-def _ordinal(pod: str) -> int | None:
+def _parse_ordinal(pod: str) -> int | None:
+    """Return the number at the end of a pod's name."""
     number = pod.rpartition("-")[2]
     return int(number) if number.isdecimal() else None
 
 
 def _all_fit(problem: FixProblem, changes: Sequence[Change], pods: Sequence[Key]) -> bool:
-    """True if all pods fit after the changes, placed one after the other as new ones."""
+    """Return whether all pods fit after the changes, placed one after the other as new ones."""
     state = apply(problem.state, changes)
     for key in pods:
         pod = problem.state.get("Pod", key)
