@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.capacity.candidates import Candidate
-from dractl.cluster.kinds import missing_object_error, resolve_kind
+from dractl.cluster.kinds import object_not_found, resolve_kind
 from dractl.cluster.podgroups import claims_of_group
 from dractl.cluster.state import ClusterState, Key, at, map_at, maps_at
 from dractl.errors import InputError, UsageError
@@ -82,7 +82,7 @@ def find_subject(
             )
         if keys:
             return copies_of_object(state, kind, keys[0])
-    raise missing_object_error(
+    raise object_not_found(
         state, kinds_to_try, name, namespace, None if slash else _suggest_shape(state, name)
     )
 

@@ -1,4 +1,7 @@
-"""The contents of a cluster, read live through kubectl or from dumps and manifests, before and after a change."""
+"""The contents of a cluster, before and after a change.
+
+They are read live through kubectl, or from dumps and manifests.
+"""
 
 from dractl.cluster.state import ClusterState
 

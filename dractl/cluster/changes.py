@@ -1,8 +1,8 @@
-"""Changes to a cluster's objects: RFC 6902 patches, deletions and creations, and what they bring about.
+"""Changes of a cluster's objects: RFC 6902 patches, deletions and creations.
 
-What the claim controller does when a pod ends is part of a deletion: the pod's generated claims go with it, other
-claims lose the reservation and, when nobody is left, the allocation
-(kubernetes pkg/controller/resourceclaim/controller.go syncClaim).
+A deletion includes what the claim controller does when a pod ends: the pod's generated claims go
+with it, other claims lose the reservation and, when nobody is left, the allocation (kubernetes
+pkg/controller/resourceclaim/controller.go syncClaim).
 """
 
 import copy
@@ -42,7 +42,7 @@ class PatchError(ValueError):
 
 
 def parse_target(text: str) -> tuple[str, Key]:
-    """``Kind/[namespace/]name`` -> kind, (namespace, name)."""
+    """Split ``Kind/[namespace/]name`` into kind and key."""
     kind, _, full_name = text.partition("/")
     if kind in CLUSTER_SCOPED:
         return kind, ("", full_name)
@@ -51,19 +51,22 @@ def parse_target(text: str) -> tuple[str, Key]:
 
 
 def pointer(*path: str | int) -> str:
-    """A JSON pointer (RFC 6901)."""
+    """Return a JSON pointer (RFC 6901)."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
 def parse_pointer(path: str) -> list[str]:
-    """The keys and indices of a JSON pointer."""
+    """Split a JSON pointer into its keys and indices."""
     return [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
 
 
 def apply_patch(
     value: Mapping[str, Any], operations: Iterable[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """A copy of ``value`` after an RFC 6902 patch of any operation but ``copy``. Raises PatchError."""
+    """Return a copy of ``value`` after an RFC 6902 patch of any operation but ``copy``.
+
+    Raises PatchError.
+    """
     result: dict[str, Any] = copy.deepcopy(dict(value))
     for operation in operations:
         if operation["op"] == "move":
@@ -77,7 +80,7 @@ def apply_patch(
 
 
 def _find_container(value: Any, path: Any) -> tuple[Any, str]:
-    """The container of the value at a JSON pointer, and its key there."""
+    """Return the container of the value at a JSON pointer, and the value's key there."""
     *above, last = parse_pointer(str(path))
     for part in above:
         value = _child(value, part)
@@ -119,7 +122,7 @@ def _edit(parent: Any, part: str, operation: Mapping[str, Any]) -> None:
 
 
 def apply(state: ClusterState, changes: Iterable[Change]) -> ClusterState:
-    """The cluster after ``changes``. Raises PatchError where one does not apply."""
+    """Return the cluster after ``changes``. Raises PatchError if one does not apply."""
     original = state
     written: list[Key] = []  # claims, which may have other users than before
     for change in changes:
@@ -150,7 +153,7 @@ def apply(state: ClusterState, changes: Iterable[Change]) -> ClusterState:
 
 
 def _release_claims(state: ClusterState, pod: Key, claims: Iterable[Key]) -> ClusterState:
-    """The cluster without what a pod that ended has of ``claims``."""
+    """Remove an ended pod's reservations from ``claims``."""
     namespace, name = pod
     for key in claims:
         claim = state.get("ResourceClaim", key)

@@ -1,8 +1,8 @@
-"""The Kubernetes AI Conformance programme's requirements on DRA that a cluster's objects can show.
+"""The requirements of the Kubernetes AI Conformance programme that a cluster's objects can show.
 
-github.com/cncf/k8s-ai-conformance, docs/AIConformance-1.35.md: "dra_support" (MUST: the DRA APIs),
-"driver_runtime_management" (SHOULD).
-The checklist of 1.37 has no entry for the APIs any more, because every conformant cluster serves them by then.
+github.com/cncf/k8s-ai-conformance, docs/AIConformance-1.35.md: "dra_support" (MUST: the DRA APIs)
+and "driver_runtime_management" (SHOULD). The checklist of 1.37 has no entry for the APIs any more,
+because every conformant cluster serves them by then.
 """
 
 from collections import defaultdict
@@ -41,7 +41,10 @@ def cluster_checks(
     slices: Iterable[Mapping[str, Any]],
     nodes: Iterable[Mapping[str, Any]],
 ) -> tuple[Check, ...]:
-    """The checks of a cluster. ``served`` are the resources of resource.k8s.io/v1; the others are objects as served."""
+    """Return the checks of a cluster.
+
+    ``served`` are the resources of resource.k8s.io/v1; the others are objects as served.
+    """
     slices = list(slices)
     return (
         _check_api(set(served)),
@@ -70,7 +73,7 @@ def _check_classes(classes: list[Mapping[str, Any]]) -> Check:
 
 
 def _check_pools(slices: list[Mapping[str, Any]]) -> Iterable[Check]:
-    """A pool is complete when all slices of its newest generation are there."""
+    """Check that all slices of each pool's newest generation are there."""
     by_driver: dict[str, list[str]] = defaultdict(list)
     pools = newest(map(slice_of, slices), lambda item: item.identity)
     for (driver, name), members in sorted(pools.items()):

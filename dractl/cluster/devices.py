@@ -32,7 +32,10 @@ class Holder(Struct, frozen=True):
 
 
 class Devices:
-    """The published devices of a cluster and the claims that hold them, indexed when first needed."""
+    """The published devices of a cluster and the claims that hold them.
+
+    Both are indexed when first needed.
+    """
 
     def __init__(self, state: ClusterState, slices: Iterable[ResourceSlice]) -> None:
         self.state = state

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from dractl.cluster.events import last_event_of_pod
+from dractl.cluster.rights import plural_of
 from dractl.cluster.state import API_GROUPS, ClusterState
 from dractl.cluster.workloads import WORKLOAD_KINDS, pods_of_workload, topmost
 from dractl.errors import InputError, UsageError
@@ -24,7 +25,9 @@ KINDS_BY_WORD = {word: kind for kind, words in _WORDS_BY_KIND.items() for word i
 
 
 def workload_words(names: Iterable[str]) -> list[str]:
-    """The words of ``KIND/NAME`` for kinds that are made of pods, so far as can be told from the word alone."""
+    """Return the words of ``KIND/NAME`` for kinds that are made of pods, judging by the word
+    alone.
+    """
     words = dict.fromkeys(name.partition("/")[0] for name in names if "/" in name)
     return [
         word
@@ -36,10 +39,10 @@ def workload_words(names: Iterable[str]) -> list[str]:
 def resolve_kind(
     state: ClusterState, word: str, server_words: Mapping[str, str] | None, hint: str
 ) -> str:
-    """The kind that a word stands for; ``server_words`` are the words that the cluster itself knows.
+    """Return the kind that a word stands for; ``server_words`` are those that the cluster knows.
 
-    Workloads of other groups (JobSet, LeaderWorkerSet) are known by the objects of the input. Raises UsageError with
-    the nearest word, and with ``hint``, for an unknown kind.
+    Workloads of other groups (JobSet, LeaderWorkerSet) are known by the objects of the input.
+    Raises UsageError with the nearest word, and with ``hint``, for an unknown kind.
     """
     kind = (server_words or {}).get(word.lower()) or KINDS_BY_WORD.get(
         word.lower().partition(".")[0]
@@ -58,20 +61,23 @@ def resolve_kind(
     )
 
 
-def missing_object_error(
+def object_not_found(
     state: ClusterState,
     kinds: tuple[str, ...],
     name: str,
     namespace: str | None,
     fallback_hint: str | None = None,
 ) -> InputError:
-    """The error for a name that no object of ``kinds`` has: its hint names the same object elsewhere, or the nearest
-    names; ``fallback_hint`` is the hint if there are none."""
+    """Return the error for a name that no object of ``kinds`` has.
+
+    Its hint names the same object elsewhere, or the nearest names; ``fallback_hint`` is the hint if
+    there are none.
+    """
     noun = " or ".join(kind.lower() for kind in kinds)
     scope = f" in namespace {namespace}" if namespace and kinds != ("Node",) else ""
     hidden = state.rights.unreadable(*kinds)
     if hidden:
-        resources = " and ".join(one.resource.partition(".")[0] for one in hidden)
+        resources = " and ".join(plural_of(resource.resource) for resource in hidden)
         return InputError(
             f"no {noun} {name}{scope} can be seen: {resources} may not be read",
             hint=f"an administrator can allow it: {state.rights.grant_commands(*kinds)}",
@@ -91,7 +97,7 @@ def missing_object_error(
 
 
 def check_namespace(state: ClusterState, namespace: str | None) -> None:
-    """Raises InputError for a namespace that is known not to exist."""
+    """Raise InputError for a namespace that is known not to exist."""
     if (
         namespace is None
         or not state.has("Namespace")
@@ -109,7 +115,7 @@ def check_namespace(state: ClusterState, namespace: str | None) -> None:
 def _suggest_names(
     state: ClusterState, kinds: tuple[str, ...], name: str, namespace: str | None
 ) -> str | None:
-    """Suggestions: the name in another namespace, names that begin with it, near names."""
+    """Suggest the name in another namespace, names that begin with it, or near names."""
     namesakes = [key for kind in kinds for key in state.objects(kind) if key[1] == name]
     if namesakes:
         return f"there is {'/'.join(namesakes[0])}"
@@ -144,7 +150,10 @@ def _suggest_names(
 
 
 def _suggest_workload(state: ClusterState, name: str, namespace: str | None) -> str | None:
-    """The workload that has made a pod of such a name, and has others by now (another ReplicaSet's hash)."""
+    """Suggest the workload that has made a pod of such a name, and may have others by now.
+
+    The name may have the hash of an earlier ReplicaSet.
+    """
     candidates = [
         (len(key[1]), kind, key)
         for kind in state.kinds
@@ -182,7 +191,7 @@ def _kind_word(kind: str) -> str:
 
 
 def _workload_note(state: ClusterState, name: str, namespace: str | None) -> str:
-    """The workload of a name, as people type it."""
+    """Return a note on the workload of a name, as people type it, "" if there is none."""
     for kind in state.kinds:
         if kind not in API_GROUPS and any(
             key[1] == name and namespace in (None, key[0]) for key in state.objects(kind)

@@ -1,6 +1,7 @@
-"""kubectl as a subprocess: whatever kubectl can log in to, dractl can read. It only gets and shows, never changes.
+"""kubectl as a subprocess: dractl can read whatever kubectl can log in to.
 
-The Python client is not used: it takes 200 ms to import, and login plug-ins are kubectl's business.
+It only gets and shows objects, and never changes one. The Python client is not used: it takes
+200 ms to import, and login plug-ins are kubectl's business.
 """
 
 from __future__ import annotations
@@ -27,26 +28,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
     from concurrent.futures import Future
 
-_TIMEOUT_SECONDS = 50  # seconds for each kubectl; it gives up by itself after --request-timeout
+_TIMEOUT_SECONDS = 50
+"""The limit for each kubectl, which gives up by itself after --request-timeout."""
 _MAX_PROCESSES = 6
-_PROGRESS_SECONDS = 3  # seconds after which it is told what a kubectl says that still runs
-_MAX_ERROR_BYTES = 1 << 16  # bytes of its standard error
-_MAX_MESSAGE_CHARS = 240  # characters of an error that are shown whole
+_PROGRESS_SECONDS = 3
+"""The time after which progress shows the last message of a kubectl that still runs."""
+_MAX_ERROR_BYTES = 1 << 16
+_MAX_MESSAGE_CHARS = 240
+"""The length up to which an error is shown whole."""
 WRAPPER_HINT = "is the kubectl on PATH a wrapper? kubectl itself prints whole lists"
 _REACHABILITY_HINT = "is the cluster reachable? try: kubectl get nodes"
 # k8s.io/apiserver pkg/endpoints/handlers/responsewriters/errors.go forbiddenMessage
 _FORBIDDEN_LIST = re.compile(r'User "(?P<user>[^"]*)" cannot list resource "(?P<resource>[^"]+)"')
-_LOG_LINE = re.compile(r"[EWI]\d{4} |Warning: ")  # klog's lines, and warnings of the API server
-_SECRET = re.compile(r"\b(Bearer +|token=)[^\s\"',;]{8,}")  # what login helpers and -v=8 print
-_ERROR_CODE = (
-    1  # k8s.io/kubectl pkg/cmd/util/helpers.go DefaultErrorExitCode: no signal, no wrapper's code
-)
+_LOG_LINE = re.compile(r"[EWI]\d{4} |Warning: ")
+"""The start of klog's lines, and of warnings of the API server."""
+_SECRET = re.compile(r"\b(Bearer +|token=)[^\s\"',;]{8,}")
+"""A secret as login helpers and -v=8 print it."""
+_ERROR_CODE = 1
+"""k8s.io/kubectl pkg/cmd/util/helpers.go DefaultErrorExitCode: no signal, no wrapper's code."""
 _LIMIT_OPTIONS = ("--chunk-size=500", "--request-timeout=30s", "--ignore-not-found")
 
 
 class Login(Struct, frozen=True):
-    """The cluster to ask, and as whom: kubectl's ``--context``, ``--kubeconfig``, ``--as`` and ``--as-group``. None
-    leaves the choice to kubectl."""
+    """The cluster to query, and the user to query it as; None leaves the choice to kubectl.
+
+    The fields are kubectl's ``--context``, ``--kubeconfig``, ``--as`` and ``--as-group``.
+    """
 
     context: str | None = None
     kubeconfig: str | None = None
@@ -79,17 +86,17 @@ class KubectlResult(Struct, frozen=True):
 
     @property
     def refused_resources(self) -> frozenset[str]:
-        """The resources (plural, without their group) that the API server refused to list, if that is all that failed;
-        kubectl has printed the others, and a login helper may have said something beside."""
+        """The resources (plural, without their group) that the API server refused to list.
+
+        Empty if anything else failed. kubectl has printed the other resources, and a login helper
+        may have written something, too.
+        """
         lines = _message_lines(self.errors)
         matches = [
             _FORBIDDEN_LIST.search(line) for line in lines if line.startswith(_ERROR_PREFIXES)
         ]
-        if (
-            self.code != _ERROR_CODE
-            or not all(matches)
-            or any(line.startswith(_CRASH_PREFIXES) for line in lines)
-        ):
+        has_crashed = any(line.startswith(_CRASH_PREFIXES) for line in lines)
+        if self.code != _ERROR_CODE or has_crashed or not all(matches):
             return frozenset()
         return frozenset(match["resource"] for match in matches if match is not None)
 
@@ -105,67 +112,93 @@ class KubectlResult(Struct, frozen=True):
         return self.code != 0 and "doesn't have a resource type" in self.errors
 
 
+class _Processes:
+    """The kubectl processes that run side by side."""
+
+    def __init__(self, login: Login, timeout_seconds: float) -> None:
+        program = shutil.which("kubectl")
+        if program is None:
+            raise InputError(
+                "kubectl is not on PATH",
+                hint=f"install kubectl, or explain a dump: {program_name()} explain -f dump.yaml",
+            )
+        self._command = [program, *login.arguments]
+        self._timeout_seconds = timeout_seconds
+        self._running: list[tuple[subprocess.Popen[bytes], IO[bytes]]] = []
+
+    def run(self, command: Sequence[str]) -> KubectlResult:
+        """Run one kubectl to its end. Raises InputError if it takes too long."""
+        # Files, no pipes: a login helper that outlives its kubectl keeps a pipe open. A session of
+        # its own: helpers end with the kubectl that started them.
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            process = _start([*self._command, *command], output, errors)
+            self._running.append((process, errors))
+            try:
+                process.wait(self._timeout_seconds)
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                raise _timeout_error(_read_errors(errors), self._timeout_seconds) from None
+            output.seek(0)
+            text = _read_errors(errors)
+            # A wrapper may hide the exit code.
+            hides_error = process.returncode == 0 and any(
+                line.startswith(_SERVER_PREFIX) for line in _message_lines(text)
+            )
+            code = _ERROR_CODE if hides_error else process.returncode
+            return KubectlResult(code, output.read(), text)
+
+    def last_message(self) -> str:
+        """Return the last message of a kubectl that still runs, "" if none has written one."""
+        messages = [
+            _last_line(_read_errors(errors))
+            for process, errors in tuple(self._running)
+            if process.returncode is None
+        ]
+        return max(messages, default="")
+
+    def kill(self) -> None:
+        """Kill all that still run."""
+        for process, _ in self._running:
+            _kill(process)
+
+
 def run(
     login: Login,
     *commands: Sequence[str],
     progress: Callable[[str], None] = lambda _: None,
     timeout_seconds: float | None = None,
 ) -> list[KubectlResult]:
-    """Runs several kubectl side by side and returns their results in order. ``progress`` is called with what one says that
-    takes long, such as where to log in.
+    """Run several kubectl side by side and return their results in order.
 
-    Raises InputError if kubectl is not on PATH or does not answer within ``timeout_seconds`` seconds.
+    ``progress`` gets the messages of one that takes long, such as where to log in. Raises
+    InputError if kubectl is not on PATH or does not answer within ``timeout_seconds``.
     """
-    program = shutil.which("kubectl")
-    if program is None:
-        raise InputError(
-            "kubectl is not on PATH",
-            hint=f"install kubectl, or explain a dump: {program_name()} explain -f dump.yaml",
-        )
-    limit = _TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds
-    running: list[tuple[subprocess.Popen[bytes], IO[bytes]]] = []
-    began = time.monotonic()
-
-    def one(command: Sequence[str]) -> KubectlResult:
-        # Files, no pipes: a login helper that outlives its kubectl keeps a pipe open. A session of its own: helpers end
-        # with the kubectl that started them.
-        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-            process = _start([program, *login.arguments, *command], output, errors)
-            running.append((process, errors))
-            try:
-                process.wait(limit)
-            except subprocess.TimeoutExpired:
-                _kill(process)
-                raise _timeout_error(_read_errors(errors), limit) from None
-            output.seek(0)
-            said = _read_errors(errors)
-            hidden = process.returncode == 0 and any(
-                line.startswith(_SERVER_PREFIX) for line in _message_lines(said)
-            )  # by a wrapper
-            return KubectlResult(_ERROR_CODE if hidden else process.returncode, output.read(), said)
-
+    processes = _Processes(login, _TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds)
     with _termination_raises(), ThreadPoolExecutor(_MAX_PROCESSES) as pool:
         try:
-            calls = [pool.submit(one, command) for command in commands]
-            left: Collection[Future[KubectlResult]] = calls
-            while left:
-                done, left = wait(left, _PROGRESS_SECONDS, FIRST_EXCEPTION)
-                for call in done:
-                    call.result()
-                words = [
-                    _last_line(_read_errors(errors))
-                    for process, errors in tuple(running)
-                    if process.returncode is None
-                ]
-                if left and not done:
-                    silent = f"waiting for kubectl ({time.monotonic() - began:.0f} s)"
-                    progress(f"kubectl says: {max(words)}" if any(words) else silent)
+            calls = [pool.submit(processes.run, command) for command in commands]
+            _wait_for(calls, processes, progress)
             return [call.result() for call in calls]
         except BaseException:  # a timeout, Ctrl-C, SIGTERM: the pool must not wait for the others
             pool.shutdown(wait=False, cancel_futures=True)
-            for process, _ in running:
-                _kill(process)
+            processes.kill()
             raise
+
+
+def _wait_for(
+    calls: Collection[Future[KubectlResult]], processes: _Processes, progress: Callable[[str], None]
+) -> None:
+    """Wait for all calls, and raise the first error among them."""
+    started = time.monotonic()
+    pending = calls
+    while pending:
+        done, pending = wait(pending, _PROGRESS_SECONDS, FIRST_EXCEPTION)
+        for call in done:
+            call.result()
+        if pending and not done:
+            message = processes.last_message()
+            silence = f"waiting for kubectl ({time.monotonic() - started:.0f} s)"
+            progress(f"kubectl says: {message}" if message else silence)
 
 
 def _start(command: Sequence[str], output: IO[bytes], errors: IO[bytes]) -> subprocess.Popen[bytes]:
@@ -181,7 +214,7 @@ def _start(command: Sequence[str], output: IO[bytes], errors: IO[bytes]) -> subp
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Ends a kubectl and the programs that it started."""
+    """Kill a kubectl and the programs that it started."""
     if process.returncode is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -190,7 +223,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def _termination_raises() -> Iterator[None]:
-    """SIGTERM raises SystemExit, so that no kubectl is left behind."""
+    """Have SIGTERM raise SystemExit, so that no kubectl is left behind."""
     if (
         threading.current_thread() is not threading.main_thread()
         or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
@@ -209,7 +242,10 @@ def _termination_raises() -> Iterator[None]:
 
 
 def _read_errors(errors: IO[bytes]) -> str:
-    """The standard error of a kubectl so far. The file's position is the program's own: it is not moved."""
+    """Return the standard error of a kubectl so far.
+
+    The file's position is the program's own: it is not moved.
+    """
     try:
         return os.pread(errors.fileno(), _MAX_ERROR_BYTES, 0).decode(errors="replace")
     except ValueError:  # closed meanwhile
@@ -217,7 +253,7 @@ def _read_errors(errors: IO[bytes]) -> str:
 
 
 def _message_lines(errors: str) -> list[str]:
-    """The lines that are no log, without what logs in."""
+    """Return the lines that are no log, without secrets."""
     lines = _SECRET.sub(r"\1...", errors).splitlines()
     return [line.strip() for line in lines if line.strip() and not _LOG_LINE.match(line)]
 
@@ -236,7 +272,10 @@ def _timeout_error(errors: str, limit: float) -> InputError:
 
 
 def build_get(resources: str, scope: str | None = None, *options: str) -> list[str]:
-    """``list_objects`` of one or several resources (``nodes,pods``) in namespace ``scope``, or everywhere."""
+    """Build a ``get`` of one or several resources (``nodes,pods``).
+
+    It reads namespace ``scope``, or all of them if there is none.
+    """
     scope_options = ["-n", scope] if scope else ["--all-namespaces"]
     return ["get", resources, *scope_options, "-o", "json", *_LIMIT_OPTIONS, *options]
 
@@ -244,10 +283,12 @@ def build_get(resources: str, scope: str | None = None, *options: str) -> list[s
 def parse_list(
     resources: str, result: KubectlResult, kinds: Collection[str] = ()
 ) -> list[dict[str, Any]]:
-    """The objects that a ``list_objects`` printed. Raises InputError if they are not a whole list, or not of ``kinds``, where
-    these are known."""
+    """Parse the objects that a ``get`` printed.
+
+    Raises InputError unless they are a whole list and, if ``kinds`` are known, of these kinds.
+    """
     if not result.output.strip():
-        return []  # nothing found
+        return []  # the cluster has none
     try:
         value = json.loads(result.output)
     except (ValueError, RecursionError) as error:
@@ -257,7 +298,8 @@ def parse_list(
     if not (isinstance(kind, str) and kind.endswith("List") and isinstance(objects, list)):
         description = f"kind {kind}" if isinstance(kind, str) else "something else"
         raise InputError(
-            f"kubectl get {resources} did not print a list of objects, but {description[:_MAX_MESSAGE_CHARS]}"
+            f"kubectl get {resources} did not print a list of objects, but"
+            f" {description[:_MAX_MESSAGE_CHARS]}"
             + ("" if isinstance(objects, list) else ", without a list of items"),
             hint=WRAPPER_HINT,
         )
@@ -266,10 +308,9 @@ def parse_list(
             f"kubectl get {resources} printed a list with items that are no objects",
             hint=WRAPPER_HINT,
         )
-    printed_kinds = [item["kind"] for item in objects] + [
-        of for of in (kind.removesuffix("List"),) if of
-    ]
-    foreign_kind = next((one for one in printed_kinds if kinds and one not in kinds), None)
+    printed_kinds = [item["kind"] for item in objects]
+    printed_kinds += filter(None, [kind.removesuffix("List")])
+    foreign_kind = next((name for name in printed_kinds if kinds and name not in kinds), None)
     if foreign_kind is not None:
         raise InputError(
             f"kubectl get {resources} printed a list of kind {foreign_kind[:_MAX_MESSAGE_CHARS]}",
@@ -293,13 +334,15 @@ def _is_object(item: Any) -> bool:
 
 
 def is_whole_list(value: dict[str, Any]) -> bool:
-    """False for a page of a list: k8s.io/apimachinery meta/v1 ListMeta.continue names what follows."""
+    """Return False for a page of a list, which has ListMeta.continue (k8s.io/apimachinery
+    meta/v1).
+    """
     metadata = value.get("metadata")
     return not (isinstance(metadata, dict) and metadata.get("continue"))
 
 
 def list_objects(resource: str, login: Login | None = None) -> list[dict[str, Any]]:
-    """All objects of a resource in the whole cluster. Raises InputError if they cannot be read."""
+    """Read all objects of a resource in the whole cluster. Raises InputError if that fails."""
     (result,) = run(login or Login(), build_get(resource))
     if result.code != 0:
         raise command_error(f"read {resource.partition('.')[0]}", result)
@@ -307,7 +350,7 @@ def list_objects(resource: str, login: Login | None = None) -> list[dict[str, An
 
 
 def list_served_resources(group: str, version: str) -> frozenset[str]:
-    """Resources that the API server serves in a version of a group; empty if it does not serve that version."""
+    """Return the resources that the API server serves in a version of a group, or none."""
     (result,) = run(Login(), ["get", "--raw", f"/apis/{group}/{version}", "--request-timeout=30s"])
     if result.code != 0:
         if "NotFound" in result.errors or "could not find the requested resource" in result.errors:
@@ -334,7 +377,10 @@ _CONNECTION_HINTS = (
     ),
     (
         "localhost:8080",
-        "no kubeconfig was found: set KUBECONFIG or --kubeconfig, or name a file in place of the cluster",
+        (
+            "no kubeconfig was found: set KUBECONFIG or --kubeconfig, or name a file in place of"
+            " the cluster"
+        ),
     ),
     ("connection refused", "is the cluster running, and is the address in the kubeconfig right?"),
     ("was refused", "is the cluster running, and is the address in the kubeconfig right?"),
@@ -364,15 +410,16 @@ _CONNECTION_HINTS = (
 
 
 def is_unreachable(errors: str) -> bool:
-    """True if kubectl could not reach or log in to the cluster at all."""
+    """Return True if kubectl could not reach or log in to the cluster at all."""
     return any(mark in errors for mark, _ in _CONNECTION_HINTS)
 
 
 def command_error(task: str, result: KubectlResult) -> InputError:
-    """One clear error from what kubectl wrote to standard error; a login program's own words go with it."""
+    """Make one clear error of kubectl's standard error, with the words of a login program."""
     if result.code < 0:
         return InputError(
-            f"kubectl cannot {task}: it was ended by signal {-result.code} ({_signal_name(-result.code)})"
+            f"kubectl cannot {task}: it was ended by signal {-result.code}"
+            f" ({_signal_name(-result.code)})"
         )
     errors = result.errors
     lines = _message_lines(errors) or [line.strip() for line in errors.splitlines() if line.strip()]
@@ -396,12 +443,15 @@ def command_error(task: str, result: KubectlResult) -> InputError:
 
 
 def _failure_reason(lines: Sequence[str]) -> str:
-    """What went wrong: all lines of a short message, else the line that has the reason."""
+    """Return all lines of a short message, else the line that has the reason."""
     page_title = next((match["title"] for line in lines if (match := _TITLE.search(line))), None)
     if page_title is not None or any(
         line.lower().startswith(("<html", "<!doctype")) for line in lines
     ):
-        return f"a proxy or gateway answered with a page of HTML{f' ({page_title.strip()})' if page_title else ''}"
+        return (
+            "a proxy or gateway answered with a page of"
+            f" HTML{f' ({page_title.strip()})' if page_title else ''}"
+        )
     crash = next((line for line in lines if line.startswith(_CRASH_PREFIXES)), None)
     if crash is not None:
         return crash
@@ -430,17 +480,9 @@ def _signal_name(number: int) -> str:
 
 
 _TITLE = re.compile(r"<title>(?P<title>[^<]{1,120})", re.IGNORECASE)
-_CRASH_PREFIXES = (
-    "panic:",
-    "fatal error:",
-    "runtime:",
-    "Segmentation fault",
-)  # the Go runtime; stacks follow
+_CRASH_PREFIXES = ("panic:", "fatal error:", "runtime:", "Segmentation fault")
+"""The Go runtime's, before its stacks."""
 _SERVER_PREFIX = "Error from server"
-_ERROR_PREFIXES = (
-    "error: ",
-    _SERVER_PREFIX,
-    "Error: ",
-    "Unable to connect",
-)  # k8s.io/kubectl pkg/cmd/util/helpers.go
+_ERROR_PREFIXES = ("error: ", _SERVER_PREFIX, "Error: ", "Unable to connect")
+"""k8s.io/kubectl pkg/cmd/util/helpers.go."""
 _USAGE_PREFIXES = ("See 'kubectl", "Usage:", "Examples:", "Options:")

@@ -85,7 +85,8 @@ _LIBRARIES = re.compile(
 
 _PREPARE_PREFIXES = ("Failed to prepare dynamic resources: ", "prepare dynamic resources: ")
 """The start of FailedPrepareDynamicResources: kubernetes
-pkg/kubelet/kuberuntime/kuberuntime_manager.go, and PrepareResources of pkg/kubelet/cm/dra/manager.go.
+pkg/kubelet/kuberuntime/kuberuntime_manager.go, and PrepareResources of
+pkg/kubelet/cm/dra/manager.go.
 """
 
 

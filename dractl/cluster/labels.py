@@ -15,14 +15,16 @@ _TERM = re.compile(
 
 
 class Term(Struct, frozen=True):
-    """One requirement: the label ``key`` has one of ``values`` (None: any), or, with ``negated``, has not."""
+    """A requirement on one label."""
 
     key: str
     values: frozenset[str] | None
+    """The label has one of these values; None for any value."""
     negated: bool
+    """True if the label must not have them."""
 
     def matches(self, labels: Mapping[str, object]) -> bool:
-        """True if the labels fulfil it; a label that is absent fulfils every negation."""
+        """Return True if the labels fulfil it; a label that is absent fulfils every negation."""
         has = self.key in labels and (self.values is None or str(labels[self.key]) in self.values)
         return has is not self.negated
 
@@ -33,12 +35,15 @@ class LabelQuery(Struct, frozen=True):
     terms: tuple[Term, ...]
 
     def matches(self, labels: Mapping[str, object]) -> bool:
-        """True if the labels fulfil every requirement."""
+        """Return True if the labels fulfil every requirement."""
         return all(term.matches(labels) for term in self.terms)
 
 
 def parse_labels(text: str) -> LabelQuery:
-    """``app=web,tier!=test,zone in (a, b),!canary``. Raises UsageError for anything else."""
+    """Parse a query such as ``app=web,tier!=test,zone in (a, b),!canary``.
+
+    Raises UsageError for anything else.
+    """
     terms = []
     for part in re.split(r",(?![^(]*\))", text):
         match = _TERM.fullmatch(part.strip())

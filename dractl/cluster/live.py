@@ -1,7 +1,7 @@
 """A live cluster as a :class:`ClusterState`, read through kubectl in a few parallel calls.
 
-What may not be listed in the whole cluster is read in one namespace; what may not be listed there either is missing.
-``ClusterState.rights`` has both.
+Resources that may not be listed in the whole cluster are read in one namespace; those that may not
+be listed there either are missing. ``ClusterState.rights`` has both.
 """
 
 import json
@@ -16,37 +16,42 @@ from dractl.cluster import kubectl
 from dractl.cluster.kinds import KINDS_BY_WORD
 from dractl.cluster.kubectl import KubectlResult, Login
 from dractl.cluster.podgroups import group_resource
-from dractl.cluster.rights import Rights, Unread
+from dractl.cluster.rights import Rights, Unread, plural_of
 from dractl.cluster.schedulers import config_maps, group_name, identify
 from dractl.cluster.shell import is_safe_name
-from dractl.cluster.state import ClusterState, Key, add_object, at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key, add_object
 from dractl.errors import InputError
-from dractl.views import DEFAULT_SCHEDULER, Pod
+from dractl.model.paths import at, text_at
+from dractl.views import DEFAULT_SCHEDULER, Claim, Pod, View
 
 __all__ = ["Live", "Login", "read"]
 
 
 class Live(Struct, frozen=True):
-    """A cluster's objects. ``namespace`` is that of the kubeconfig, ``notes`` name what else may not be read, and
-    ``kinds`` maps the words of the question to the kinds that the cluster has for them."""
+    """A cluster as it was read."""
 
     state: ClusterState
     namespace: str
+    """The namespace of the question, or of the kubeconfig."""
     notes: tuple[str, ...]
+    """Notes on what may not be read and has no answer of its own."""
     kinds: Mapping[str, str]
+    """The kinds that the cluster has for words of the question."""
     context: str = ""
-    """Of the kubeconfig, as kubectl names it."""
+    """The context of the kubeconfig, as kubectl names it."""
 
 
 class _Resource(Struct, frozen=True):
-    """A resource to read: its name with its group, its kind, and what a note calls it. ``vital``: without it devices
-    cannot be compared."""
+    """A resource to read."""
 
     name: str
+    """Its name with its group."""
     kind: str
     note_name: str = ""
+    """What a note calls it, "" if no note names it."""
     namespaced: bool = True
-    vital: bool = False
+    is_vital: bool = False
+    """True if devices cannot be compared without it."""
 
     @property
     def plural(self) -> str:
@@ -62,28 +67,42 @@ class _Call(Struct, frozen=True):
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of what it prints."""
+        """The kinds of the objects that it prints."""
         return frozenset(resource.kind for resource in self.resources)
+
+    def command(self, namespace: str | None = None) -> list[str]:
+        """Return the kubectl command that reads them in a namespace, or everywhere."""
+        names = ",".join(resource.name for resource in self.resources)
+        return kubectl.build_get(names, namespace, *self.options)
+
+
+class _Configuration(Struct, frozen=True):
+    """The kubeconfig's answers about the context in use."""
+
+    namespace: str
+    login_program: str
+    """The program that logs in, "" if none does."""
+    context: str
 
 
 _NARROW_PODS_NOTE = "pods of other namespaces: what they use on a node is not counted"
 _HIDDEN_PODS_NOTE = "pods: what they use on a node is not counted"
-# Warnings of the scheduler repeat the pod's condition, and back-off repeats the state of the container.
-_REPEATED_REASONS = ("FailedScheduling", "BackOff")
+_NOT_REPEATED = ("reason!=FailedScheduling", "reason!=BackOff")
+"""Leaves out events that repeat the condition of a pod or the state of a container."""
 _EVENTS = _Resource("events", "Event", "events")
 _CALLS = (
     _Call(
         (
             _Resource(
-                "resourceslices.resource.k8s.io", "ResourceSlice", namespaced=False, vital=True
+                "resourceslices.resource.k8s.io", "ResourceSlice", namespaced=False, is_vital=True
             ),
-            _Resource("resourceclaims.resource.k8s.io", "ResourceClaim", vital=True),
+            _Resource("resourceclaims.resource.k8s.io", "ResourceClaim", is_vital=True),
             _Resource(
                 "deviceclasses.resource.k8s.io",
                 "DeviceClass",
                 "DeviceClasses",
                 namespaced=False,
-                vital=True,
+                is_vital=True,
             ),
             _Resource(
                 "resourceclaimtemplates.resource.k8s.io", "ResourceClaimTemplate", "templates"
@@ -92,7 +111,7 @@ _CALLS = (
     ),
     _Call(
         (
-            _Resource("nodes", "Node", "nodes", namespaced=False, vital=True),
+            _Resource("nodes", "Node", "nodes", namespaced=False, is_vital=True),
             _Resource("pods", "Pod", _NARROW_PODS_NOTE),
             _Resource("namespaces", "Namespace", "labels of namespaces", namespaced=False),
             _Resource("resourcequotas", "ResourceQuota", "quotas"),
@@ -136,15 +155,12 @@ _CALLS = (
             ),
         )
     ),
-    _Call(
-        (_EVENTS,),
-        (
-            f"--field-selector=type=Warning,{','.join(f'reason!={reason}' for reason in _REPEATED_REASONS)}",
-        ),
-    ),
+    _Call((_EVENTS,), (",".join(("--field-selector=type=Warning", *_NOT_REPEATED)),)),
     _Call((_EVENTS,), ("--field-selector=reason=DeviceTaintManagerEviction",)),
 )
-VITAL = frozenset(resource.kind for call in _CALLS for resource in call.resources if resource.vital)
+VITAL = frozenset(
+    resource.kind for call in _CALLS for resource in call.resources if resource.is_vital
+)
 _EXPLAINED_KINDS = VITAL | {"Pod", "ResourceClaimTemplate", "DeviceTaintRule"}
 _VERSION_COMMAND = ("version", "-o", "json")
 # The namespace of the context, the program that logs in, if there is one, and the context: no
@@ -156,10 +172,9 @@ _CONFIG_COMMAND = (
     "-o",
     'jsonpath={..namespace}{"\\n"}{.users[*].user.exec.command}{"\n"}{.current-context}',
 )
-_MAX_VERSION_CHARS = 100  # characters of a version
-_MAX_OWNER_GENERATIONS = (
-    4  # of owners between a workload and its pods: RayJob, RayCluster; CronJob, Job
-)
+_MAX_VERSION_CHARS = 100
+_MAX_OWNER_GENERATIONS = 4
+"""The owners between a workload and its pods: RayJob, RayCluster; CronJob, Job."""
 
 
 def read(
@@ -172,74 +187,75 @@ def read(
     workloads: Sequence[str] = (),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Live:
-    """Reads a cluster. ``namespace`` is that of the question, used where listing all namespaces is forbidden, or
-    ``everywhere``; ``workloads`` are words for custom kinds that are asked about (``lws``): these are read too, and the
-    kinds between them and their pods. ``progress`` is called with what is being read.
+    """Read a cluster.
 
-    ``partly``: the caller answers from what may be read (``state.rights``). Else the kinds of ``vital`` must be
-    readable in the whole cluster: all that devices are compared with, or less.
+    ``namespace`` is that of the question, unless it is about ``everywhere``; resources that may not
+    be listed in all namespaces are read there. ``workloads`` are words of the question for custom
+    kinds (``lws``): their objects are read, too, with the kinds between them and their pods.
+    ``progress`` gets what is being read.
 
-    Raises InputError, with what to do, if kubectl is missing, cannot log in, or may not read what is needed.
+    With ``partly``, the caller answers from what may be read (``state.rights``). Otherwise the
+    kinds of ``vital`` must be readable in the whole cluster: all that devices are compared with, or
+    less.
+
+    Raises InputError, with what to do, if kubectl is missing, cannot log in, or may not read what
+    is needed.
     """
     progress("reading the cluster")
-    began = time.time()
-    calls = [
-        kubectl.build_get(",".join(r.name for r in call.resources), None, *call.options)
-        for call in _CALLS
-    ]
-    (configured,) = kubectl.run(login, _CONFIG_COMMAND, progress=progress)
-    if configured.code < 0:  # another code: there may be none, as in a pod
-        raise kubectl.command_error("read the kubeconfig", configured)
-    lines = [*configured.output.decode(errors="replace").split("\n"), "", ""]
-    own_namespace, program, context = (line.strip() for line in lines[:3])
-    if own_namespace and not is_safe_name(own_namespace):
-        raise InputError(
-            f"kubectl config view printed {own_namespace[:80]!r} as the namespace",
-            hint=kubectl.WRAPPER_HINT,
-        )
-    alone = 1 if program else 0  # it asks for a login once, and not in each call
-    commands = [_VERSION_COMMAND, *calls]
-    first = kubectl.run(login, *commands[:alone], progress=progress)
-    version, *results = [*first, *kubectl.run(login, *commands[alone:], progress=progress)]
+    started = time.time()
+    configuration = _read_configuration(login, progress)
+    version, *results = _run_calls(login, configuration, progress)
     if version.code != 0 and kubectl.is_unreachable(version.errors):
         raise kubectl.command_error("reach the cluster", version)
-    where = namespace or own_namespace or "default"
-    reading = _Reading(login, where, {}, {}, [], [], set())
+    own_namespace = namespace or configuration.namespace or "default"
+    reading = _Reading(login, own_namespace, {}, {}, [], [], set())
     reading.add_results(_CALLS, results)
     rights = reading.rights()
-    _check_rights(rights, where, frozenset() if partly else vital, everywhere=everywhere)
+    _check_rights(rights, own_namespace, frozenset() if partly else vital, everywhere=everywhere)
     reading.reread_inconsistent()
-    scope = None if everywhere and not rights.namespaced_only("Pod") else where
-    named: dict[str, str] = {}
-    for word in workloads:
-        if KINDS_BY_WORD.get(word.lower()) is not None:
-            continue
-        progress(f"reading {word}")
-        found = reading.read_optional(word, scope)
-        named |= {word.lower(): text_at(item, "kind") for item in found[:1]}
+    scope = None if everywhere and not rights.readable_in_namespace("Pod") else own_namespace
+    kinds = reading.read_workloads(workloads, scope, progress)
     reading.read_owners(scope, progress)
-    for resource in dict.fromkeys(
-        filter(None, map(group_resource, map(Pod, reading.kinds.get("Pod", {}).values())))
-    ):
-        reading.read_optional(
-            resource, scope, "Workload" if resource.startswith("workloads") else "PodGroup"
-        )
+    reading.read_groups(scope)
     reading.read_schedulers(scope)
     notes = dict.fromkeys((*_unread_notes(rights, partly=partly), *reading.notes))
-    state = ClusterState(
-        reading.kinds,
-        release=_parse_release(version.output),
-        rights=reading.rights(),
-        read_at=began,
-    )
-    return Live(state, where, tuple(notes), named, context if context.isprintable() else "")
+    release, context = _parse_release(version.output), configuration.context
+    state = ClusterState(reading.kinds, release=release, rights=reading.rights(), read_at=started)
+    return Live(state, own_namespace, tuple(notes), kinds, context if context.isprintable() else "")
+
+
+def _read_configuration(login: Login, progress: Callable[[str], None]) -> _Configuration:
+    (result,) = kubectl.run(login, _CONFIG_COMMAND, progress=progress)
+    if result.code < 0:  # another code: there may be no kubeconfig, as in a pod
+        raise kubectl.command_error("read the kubeconfig", result)
+    lines = [*result.output.decode(errors="replace").split("\n"), "", ""]
+    configuration = _Configuration(*(line.strip() for line in lines[:3]))
+    if configuration.namespace and not is_safe_name(configuration.namespace):
+        raise InputError(
+            f"kubectl config view printed {configuration.namespace[:80]!r} as the namespace",
+            hint=kubectl.WRAPPER_HINT,
+        )
+    return configuration
+
+
+def _run_calls(
+    login: Login, configuration: _Configuration, progress: Callable[[str], None]
+) -> list[KubectlResult]:
+    """Return the result of the version command, and one for each of ``_CALLS``."""
+    commands = [_VERSION_COMMAND, *(call.command() for call in _CALLS)]
+    # A login program runs once before the parallel calls, so that it asks for a login only once.
+    first = 1 if configuration.login_program else 0
+    results = kubectl.run(login, *commands[:first], progress=progress)
+    return [*results, *kubectl.run(login, *commands[first:], progress=progress)]
 
 
 def _check_rights(
     rights: Rights, namespace: str, vital: frozenset[str], *, everywhere: bool
 ) -> None:
-    """Raises InputError if what may be read is too little. Without anything ``vital`` pods or claims are enough."""
-    unread = [one for one in rights.unread if one.kind in vital]
+    """Raise InputError if too little may be read.
+
+    If no kind is ``vital``, pods or claims are enough.
+    """
     if not vital and len(rights.unreadable("Pod", "ResourceClaim")) == 2:
         tried = (
             f"in all namespaces or in namespace {namespace} alone"
@@ -251,9 +267,10 @@ def _check_rights(
             hint="-n NAMESPACE asks about another one; an administrator can allow it: "
             + rights.grant_commands("Pod", "ResourceClaim"),
         )
+    unread = [resource for resource in rights.unread if resource.kind in vital]
     if not unread:
         return
-    names = ", ".join(one.resource.partition(".")[0] for one in unread)
+    names = ", ".join(plural_of(resource.resource) for resource in unread)
     user = f"user {rights.user}" if rights.user else "this user"
     raise InputError(
         f"{user} may not list {names} in the whole cluster, which the answer needs",
@@ -262,46 +279,56 @@ def _check_rights(
 
 
 def _unread_notes(rights: Rights, *, partly: bool) -> list[str]:
-    """What may not be read, but for what an answer from what may be read (``partly``) speaks of itself."""
-    if partly and rights.namespaced_only("Pod"):
-        (pods,) = rights.namespaced_only("Pod")
-        notes = [
-            f"only namespace {pods.namespace} is looked at: pods of other namespaces may not be read"
-        ]
-    else:
-        notes = []
-    hidden = {one.kind for one in rights.unread if not one.namespace or one.kind == "Pod"}
-    refused = [
-        _HIDDEN_PODS_NOTE
-        if resource.kind == "Pod" and rights.unreadable("Pod")
-        else resource.note_name
+    """Return notes on what may not be read.
+
+    Answers from a part of the cluster (``partly``) mention some kinds themselves.
+    """
+    notes = []
+    if partly and rights.readable_in_namespace("Pod"):
+        (pods,) = rights.readable_in_namespace("Pod")
+        notes.append(
+            f"only namespace {pods.namespace} is looked at: pods of other namespaces may not be"
+            " read"
+        )
+    unread_kinds = {
+        resource.kind
+        for resource in rights.unread
+        if not resource.namespace or resource.kind == "Pod"
+    }
+    names = dict.fromkeys(
+        (
+            _HIDDEN_PODS_NOTE
+            if resource.kind == "Pod" and rights.unreadable("Pod")
+            else resource.note_name
+        )
         for call in _CALLS
         for resource in call.resources
-        if resource.kind in hidden
+        if resource.kind in unread_kinds
         and resource.note_name
         and not (partly and resource.kind in _EXPLAINED_KINDS)
-    ]
-    return [
-        *notes,
-        *([f"not allowed to read {', '.join(dict.fromkeys(refused))}"] if refused else []),
-    ]
+    )
+    if names:
+        notes.append(f"not allowed to read {', '.join(names)}")
+    return notes
 
 
 class _Reading(Struct, frozen=True):
-    """What has been read so far, what may not be read, whom the API server refused, and notes; they grow with each
-    answer."""
+    """The part of a cluster that has been read so far. Its collections grow with each call."""
 
     login: Login
     namespace: str
+    """The namespace in which resources are read that may not be listed everywhere."""
     kinds: dict[str, dict[Key, Mapping[str, Any]]]
     unread: dict[Unread, None]
+    """The resources that may not be read, in order."""
     users: list[str]
+    """The users whom the API server refused."""
     notes: list[str]
     unserved: set[str]
     """Kinds that this release does not have."""
 
     def rights(self) -> Rights:
-        """Return what may not be read, of all that is read of a cluster."""
+        """Return the resources that may not be read, of all that are read of a cluster."""
         served = {
             resource.kind: resource.name
             for call in _CALLS
@@ -311,98 +338,99 @@ class _Reading(Struct, frozen=True):
         return Rights(tuple(self.unread), next(iter(self.users), ""), served)
 
     def add_results(self, calls: Sequence[_Call], results: Sequence[KubectlResult]) -> None:
-        """Adds what the calls printed. What may not be listed in the whole cluster is asked for in one namespace."""
-        narrower: list[_Call] = []
-        for call, result in zip(calls, results, strict=True):
-            left = self._add_result(call, result)
-            if left.resources:
-                narrower.append(left)
-        commands = [
-            kubectl.build_get(
-                ",".join(r.name for r in call.resources), self.namespace, *call.options
-            )
-            for call in narrower
+        """Add the objects that the calls printed.
+
+        Resources that may not be listed in the whole cluster are read in one namespace.
+        """
+        refused_calls = [
+            refused
+            for call, result in zip(calls, results, strict=True)
+            if (refused := self._add_result(call, result)).resources
         ]
-        for call, result in zip(
-            narrower, kubectl.run(self.login, *commands) if commands else (), strict=True
-        ):
+        if not refused_calls:
+            return
+        commands = [call.command(self.namespace) for call in refused_calls]
+        for call, result in zip(refused_calls, kubectl.run(self.login, *commands), strict=True):
             self._add_namespaced_result(call, result)
 
     def reread_inconsistent(self) -> None:
-        """Reads pods and claims once more if a pod names a claim that was not listed: the claim may have been created
-        between the calls that list them. Now pods come first, by one kubectl. Of those whose claims are still missing
-        the ones that are gone by then are left out: claims are deleted with their pods."""
-        if not self._pods_with_missing_claims() or {one.kind for one in self.unread} & {
-            "Pod",
-            "ResourceClaim",
-        }:
+        """Read pods and claims once more if a pod names a claim that was not listed.
+
+        The claim may have been created between the calls that list them. Now one kubectl reads
+        both, pods first. If claims are still missing, pods that are gone by then are left out:
+        claims are deleted with their pods.
+        """
+        unread_kinds = {resource.kind for resource in self.unread}
+        if not self._pods_with_missing_claims() or unread_kinds & {"Pod", "ResourceClaim"}:
             return
-        both = {r.kind: r for call in _CALLS for r in call.resources}
-        names = both["Pod"].name, both["ResourceClaim"].name
+        resources = {resource.kind: resource for call in _CALLS for resource in call.resources}
+        names = resources["Pod"].name, resources["ResourceClaim"].name
         (result,) = kubectl.run(self.login, kubectl.build_get(",".join(names)))
         if result.code != 0:
             return
         for kind in ("Pod", "ResourceClaim"):
             self.kinds[kind] = {}
         self._add_objects(kubectl.parse_list("pods", result, ("Pod", "ResourceClaim")))
-        torn = self._pods_with_missing_claims()
-        if not torn:
+        doubtful_pods = self._pods_with_missing_claims()
+        if not doubtful_pods:
             return
         (result,) = kubectl.run(self.login, kubectl.build_get(names[0]))
         if result.code == 0:
-            there = {
-                text_at(pod, "metadata", "uid")
-                for pod in kubectl.parse_list("pods", result, ("Pod",))
-            }
-            for key in torn:
-                if text_at(self.kinds["Pod"][key], "metadata", "uid") not in there:
+            uids = {Pod(pod).uid for pod in kubectl.parse_list("pods", result, ("Pod",))}
+            for key in doubtful_pods:
+                if Pod(self.kinds["Pod"][key]).uid not in uids:
                     del self.kinds["Pod"][key]
 
     def _pods_with_missing_claims(self) -> list[Key]:
-        """The pods that still wait for a node, and have a generated claim that is not among the claims, or on its way
-        out."""
+        """Return the pending pods with a generated claim that is not among the claims, or is being
+        deleted.
+        """
         claims = self.kinds.get("ResourceClaim", {})
+
+        def is_missing(claim: Key) -> bool:
+            return claim not in claims or bool(Claim(claims[claim]).deletion_timestamp)
+
+        pods = {key: Pod(raw) for key, raw in self.kinds.get("Pod", {}).items()}
         return [
-            (namespace, name)
-            for (namespace, name), pod in self.kinds.get("Pod", {}).items()
-            if Pod(pod).is_pending
-            and any(
-                (namespace, claim) not in claims
-                or at(claims[namespace, claim], "metadata", "deletionTimestamp")
-                for made in maps_at(pod, "status", "resourceClaimStatuses")
-                if (claim := text_at(made, "resourceClaimName"))
-            )
+            key
+            for key, pod in pods.items()
+            if pod.is_pending
+            and any(is_missing((key[0], name)) for name in pod.claim_statuses.values() if name)
         ]
 
     def _add_result(self, call: _Call, result: KubectlResult) -> _Call:
-        """Adds what one call printed, and returns what is to be read in one namespace. If it failed for another reason
-        than that something is forbidden, asks for each of its resources alone to learn which."""
-        if result.code == 0 or result.refused_resources:
-            self._add_objects(kubectl.parse_list(call.resources[0].plural, result, call.kinds))
-            if result.refused_resources:
-                self.users.append(result.user)
-            refused = [
-                resource
-                for resource in call.resources
-                if resource.plural in result.refused_resources
-            ]
-            self._record_unread(resource for resource in refused if not resource.namespaced)
-            for resource in call.resources:  # known, be there any or none
-                if resource not in refused:
-                    self.kinds.setdefault(resource.kind, {})
-            return _Call(
-                tuple(resource for resource in refused if resource.namespaced), call.options
-            )
+        """Add the objects of one call, and return the resources to read in one namespace.
+
+        If it failed for another reason than that something is forbidden, each of its resources is
+        read alone to learn which one failed.
+        """
+        if result.code != 0 and not result.refused_resources:
+            return self._read_separately(call, result)
+        self._add_objects(kubectl.parse_list(call.resources[0].plural, result, call.kinds))
+        if result.refused_resources:
+            self.users.append(result.user)
+        refused = [
+            resource for resource in call.resources if resource.plural in result.refused_resources
+        ]
+        self._record_unread(resource for resource in refused if not resource.namespaced)
+        for resource in call.resources:  # known, be there any or none
+            if resource not in refused:
+                self.kinds.setdefault(resource.kind, {})
+        return _Call(tuple(resource for resource in refused if resource.namespaced), call.options)
+
+    def _read_separately(self, call: _Call, result: KubectlResult) -> _Call:
+        """Read each resource of a failed call, and return those to read in one namespace."""
         if len(call.resources) == 1:
             self._record_unserved(call.resources[0], result)
             return _Call(())
-        alone = [_Call((resource,), call.options) for resource in call.resources]
-        results = kubectl.run(
-            self.login,
-            *(kubectl.build_get(each.resources[0].name, None, *each.options) for each in alone),
-        )
-        left = [self._add_result(each, one) for each, one in zip(alone, results, strict=True)]
-        return _Call(tuple(resource for each in left for resource in each.resources), call.options)
+        single_calls = [_Call((resource,), call.options) for resource in call.resources]
+        results = kubectl.run(self.login, *(single.command() for single in single_calls))
+        refused_calls = [
+            self._add_result(single, single_result)
+            for single, single_result in zip(single_calls, results, strict=True)
+        ]
+        resources = (resource for refused in refused_calls for resource in refused.resources)
+        return _Call(tuple(resources), call.options)
 
     def _add_namespaced_result(self, call: _Call, result: KubectlResult) -> None:
         if result.code != 0 and not result.refused_resources:
@@ -410,12 +438,9 @@ class _Reading(Struct, frozen=True):
                 f"read {call.resources[0].plural} in namespace {self.namespace}", result
             )
         self._add_objects(kubectl.parse_list(call.resources[0].plural, result, call.kinds))
-        self._record_unread(
-            resource for resource in call.resources if resource.plural in result.refused_resources
-        )
-        self._record_unread(
-            (r for r in call.resources if r.plural not in result.refused_resources), self.namespace
-        )
+        refused = result.refused_resources
+        self._record_unread(r for r in call.resources if r.plural in refused)
+        self._record_unread((r for r in call.resources if r.plural not in refused), self.namespace)
 
     def _record_unread(self, resources: Iterable[_Resource], namespace: str = "") -> None:
         self.unread.update(
@@ -423,22 +448,46 @@ class _Reading(Struct, frozen=True):
         )
 
     def _record_unserved(self, resource: _Resource, result: KubectlResult) -> None:
-        """Raises InputError unless this release does not have the resource and can do without it."""
+        """Record that this release does not have a resource.
+
+        Raises InputError if reading it failed for another reason, or if nothing works without it.
+        """
         if not result.is_unknown_type:
             raise kubectl.command_error(f"read {resource.plural}", result)
-        if resource.vital:
+        if resource.is_vital:
             raise InputError(
-                f"the cluster serves no {resource.plural}: dynamic resource allocation is off, or its API group "
-                "is not enabled",
+                f"the cluster serves no {resource.plural}: dynamic resource allocation is off, or"
+                " its API group is not enabled",
                 hint="kubectl api-resources --api-group=resource.k8s.io lists what it serves",
             )
         self.unserved.add(resource.kind)
 
+    def read_workloads(
+        self, words: Sequence[str], scope: str | None, progress: Callable[[str], None]
+    ) -> dict[str, str]:
+        """Read objects of the custom kinds that the question names, and return these kinds."""
+        kinds = {}
+        for word in words:
+            if KINDS_BY_WORD.get(word.lower()) is None:
+                progress(f"reading {word}")
+                for value in self.read_optional(word, scope)[:1]:
+                    kinds[word.lower()] = text_at(value, "kind")
+        return kinds
+
+    def read_groups(self, scope: str | None) -> None:
+        """Read the objects of the groups that pods name."""
+        pods = map(Pod, self.kinds.get("Pod", {}).values())
+        for resource in dict.fromkeys(filter(None, map(group_resource, pods))):
+            kind = "Workload" if resource.startswith("workloads") else "PodGroup"
+            self.read_optional(resource, scope, kind)
+
     def read_optional(
         self, resource: str, scope: str | None, kind: str = ""
     ) -> list[dict[str, Any]]:
-        """Reads all objects of a resource; none if the cluster does not have it or it may not be read. With ``kind``
-        it is known afterwards that there is none of it."""
+        """Read all objects of a resource; none if the cluster does not have it or forbids it.
+
+        With ``kind`` it is known afterwards that there is no object of this kind.
+        """
         (result,) = kubectl.run(self.login, kubectl.build_get(resource, scope))
         if result.is_unknown_type:
             return []
@@ -447,24 +496,27 @@ class _Reading(Struct, frozen=True):
             self.unread[Unread(kind or resource, resource)] = None
             return []
         if result.code != 0:
-            raise kubectl.command_error(f"read {resource.partition('.')[0]}", result)
-        found = kubectl.parse_list(resource, result, (kind,) if kind else ())
+            raise kubectl.command_error(f"read {plural_of(resource)}", result)
+        objects = kubectl.parse_list(resource, result, (kind,) if kind else ())
         if kind:
             self.kinds.setdefault(kind, {})
-        self._add_objects(found)
-        return found
+        self._add_objects(objects)
+        return objects
 
     def read_schedulers(self, scope: str | None) -> None:
-        """Read the groups that pending pods of other schedulers name, and the configuration of
-        second kube-schedulers where a pod names a scheduler that nobody knows."""
-        pods = [pod for pod in self.kinds.get("Pod", {}).values() if Pod(pod).is_pending]
+        """Read objects of other schedulers.
+
+        They are the groups that their pending pods name and, if a pod names a scheduler that nobody
+        knows, the configuration of second kube-schedulers.
+        """
+        pods = [pod for raw in self.kinds.get("Pod", {}).values() if (pod := Pod(raw)).is_pending]
         state = ClusterState(self.kinds)
-        names = {Pod(pod).scheduler_name for pod in pods} - {DEFAULT_SCHEDULER}
+        names = {pod.scheduler_name for pod in pods} - {DEFAULT_SCHEDULER}
         schedulers = {name: identify(state, name).facts for name in names}
         groups = {
             facts.group.resource
             for pod in pods
-            if (facts := schedulers.get(Pod(pod).scheduler_name)) is not None
+            if (facts := schedulers.get(pod.scheduler_name)) is not None
             and facts.group is not None
             and group_name(pod, facts)
         }
@@ -486,49 +538,44 @@ class _Reading(Struct, frozen=True):
         return result.code == 0
 
     def read_owners(self, scope: str | None, progress: Callable[[str], None]) -> None:
-        """Reads the custom kinds that own pods, and their owners, for a few generations."""
-        known = {"Node"}  # owns the pods that its kubelet makes from files
-        newest = [
+        """Read the custom kinds that own pods, and their owners, for a few generations."""
+        visited_kinds = {"Node"}  # owns the pods that its kubelet makes from files
+        generation: list[Mapping[str, Any]] = [
             value for key, value in self.kinds.get("Pod", {}).items() if scope in (None, key[0])
         ]
         for _ in range(_MAX_OWNER_GENERATIONS):
             owners = {
-                (text_at(owner, "kind"), text_at(owner, "apiVersion"))
-                for value in newest
-                for owner in maps_at(value, "metadata", "ownerReferences")
+                (owner.kind, owner.api_version)
+                for value in generation
+                for owner in View(value).owners
+                if owner.kind not in visited_kinds
             }
-            wanted = sorted(
-                (kind, version)
-                for kind, version in owners
-                if kind not in known
-                and not self.kinds.get(kind)
-                and not _is_always_read(kind, version)
-            )
-            newest = [
-                value
-                for kind, _ in owners
-                if kind not in known
-                for value in self.kinds.get(kind, {}).values()
+            generation = [
+                value for kind, _ in owners for value in self.kinds.get(kind, {}).values()
             ]
-            for kind, api_version in wanted:
+            unread_owners = sorted(
+                (kind, api_version)
+                for kind, api_version in owners
+                if not self.kinds.get(kind) and not _is_always_read(kind, api_version)
+            )
+            for kind, api_version in unread_owners:
                 progress(f"reading {kind}")
                 group, _, version = api_version.rpartition("/")
                 resource = ".".join(filter(None, (kind.lower(), version, group)))
-                if is_safe_name(
-                    resource
-                ):  # an API server takes any text here, and kubectl reads "--raw=..." as an option
-                    newest += self.read_optional(resource, scope)
-            known |= {kind for kind, _ in owners}
-            if not newest:
+                # An API server takes any text here, and kubectl reads "--raw=..." as an option.
+                if is_safe_name(resource):
+                    generation += self.read_optional(resource, scope)
+            visited_kinds |= {kind for kind, _ in owners}
+            if not generation:
                 return
 
     def _add_objects(self, objects: Sequence[dict[str, Any]]) -> None:
-        for item in objects:
-            add_object(self.kinds, item, self.namespace)
+        for value in objects:
+            add_object(self.kinds, value, self.namespace)
 
 
 def _is_always_read(kind: str, api_version: str) -> bool:
-    """True for a kind that is read of every cluster: it was refused, or there is none."""
+    """Return True for a kind that is read of every cluster: it was refused, or there is none."""
     group = api_version.rpartition("/")[0]
     return any(
         resource.kind == kind and resource.name.partition(".")[2] == group
@@ -538,21 +585,15 @@ def _is_always_read(kind: str, api_version: str) -> bool:
 
 
 def _parse_release(output: bytes) -> str | None:
+    """Parse the API server's version: ``1.37.1``, or ``1.37`` if it is longer or unusual."""
     try:
         server = at(json.loads(output), "serverVersion")
     except (ValueError, RecursionError):
         return None
-    major, minor = (
-        text_at(server, "major"),
-        re.match(r"\d{1,4}(?!\d)", text_at(server, "minor"), re.ASCII),
-    )
-    if re.fullmatch(r"\d{1,4}", major, re.ASCII) is None or minor is None:
+    major = re.fullmatch(r"\d{1,4}", text_at(server, "major"), re.ASCII)
+    minor = re.match(r"\d{1,4}(?!\d)", text_at(server, "minor"), re.ASCII)
+    if major is None or minor is None:
         return None
-    version, named = text_at(server, "gitVersion").removeprefix("v"), f"{major}.{minor[0]}"
-    return (
-        version
-        if version.startswith(f"{named}.")
-        and is_safe_name(version)
-        and len(version) <= _MAX_VERSION_CHARS
-        else named
-    )
+    release, version = f"{major[0]}.{minor[0]}", text_at(server, "gitVersion").removeprefix("v")
+    is_usual = version.startswith(f"{release}.") and is_safe_name(version)
+    return version if is_usual and len(version) <= _MAX_VERSION_CHARS else release

@@ -2,8 +2,8 @@
 
 Argo CD marks objects by ``argocd.argoproj.io/tracking-id`` or its instance label, Flux by labels of
 its kustomize and helm controllers, Helm by ``app.kubernetes.io/managed-by`` and the annotation of
-the release; a HorizontalPodAutoscaler (KEDA makes one, too) writes the replicas of its target. If no
-tool owns an object, labels and annotations often name a person.
+the release; a HorizontalPodAutoscaler (KEDA makes one, too) writes the replicas of its target. If
+no tool owns an object, labels and annotations often name a person.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Where the objects of an answer are from, and when they were read: what a ticket has to say."""
+"""The origin of an answer's objects, and the time at which they were read."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -10,14 +10,14 @@ class Origin(Struct, frozen=True):
     """The cluster or the files that an answer is about."""
 
     live: bool = False
-    """A cluster was read, besides the files if there are any."""
+    """True if a cluster was read, besides the files if there are any."""
     context: str = ""
-    """Of the kubeconfig, as kubectl names it; empty where there is none, as in a pod."""
+    """The context of the kubeconfig, as kubectl names it; "" if there is none, as in a pod."""
     server: str = ""
-    """Version of the API server."""
+    """The version of the API server."""
     files: tuple[str, ...] = ()
     time: float | None = None
-    """When the cluster was read, in seconds since 1970; of files, their newest time."""
+    """The time at which the cluster was read, in seconds since 1970; the newest time in files."""
 
     @property
     def title(self) -> str:

@@ -32,7 +32,8 @@ def is_new(state: ClusterState, pod: Pod) -> bool:
 
 
 def describe_stuck_container(pod: Pod) -> str:
-    """Return why a pod on a node does nothing there, such as ``is in CrashLoopBackOff (57 restarts)``.
+    """Return why a pod on a node does nothing there, such as ``is in CrashLoopBackOff (57
+    restarts)``.
 
     Empty if no container of it is stuck.
     """

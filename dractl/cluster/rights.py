@@ -1,5 +1,6 @@
-"""The limits on reading a cluster: resources that its authorizer withholds, and the commands that
-grant them."""
+"""The limits on reading a cluster: resources that its authorizer withholds, and commands that grant
+them.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,48 +16,63 @@ _CLUSTER_KINDS = ("ResourceSlice", "DeviceClass", "DeviceTaintRule", "Node", "Na
 
 
 class Unread(Struct, frozen=True):
-    """A resource that may not be listed in the whole cluster. ``namespace`` is the only one in
-    which it may be; empty if it may be listed nowhere."""
+    """A resource that may not be listed in the whole cluster."""
 
     kind: str
     resource: str
     namespace: str = ""
+    """The only namespace in which it may be listed, "" if it may be listed nowhere."""
 
 
 class Rights(Struct, frozen=True):
-    """The resources that may not be read."""
+    """The rights of a user to read a cluster."""
 
     unread: tuple[Unread, ...] = ()
+    """The resources that may not be read."""
     user: str = ""
-    """The user who may not, as the API server names them."""
+    """The user who may not read them, as the API server names them."""
     resources: Mapping[str, str] = {}
-    """What dractl reads of every cluster, and this one serves: the resource of each kind."""
+    """The resources that dractl reads of every cluster and that this one serves, by kind."""
 
     def unreadable(self, *kinds: str) -> tuple[Unread, ...]:
-        """The kinds in ``kinds`` that may not be read at all."""
-        return tuple(one for one in self.unread if one.kind in kinds and not one.namespace)
+        """Return those of ``kinds`` that may not be read at all."""
+        return tuple(
+            resource
+            for resource in self.unread
+            if resource.kind in kinds and not resource.namespace
+        )
 
-    def namespaced_only(self, *kinds: str) -> tuple[Unread, ...]:
-        """The kinds in ``kinds`` that may be read in one namespace only."""
-        return tuple(one for one in self.unread if one.kind in kinds and one.namespace)
+    def readable_in_namespace(self, *kinds: str) -> tuple[Unread, ...]:
+        """Return those of ``kinds`` that may be read in one namespace only."""
+        return tuple(
+            resource for resource in self.unread if resource.kind in kinds and resource.namespace
+        )
 
     def as_json(self) -> list[dict[str, str]]:
-        """The resources as they are printed."""
+        """Return the resources as they are printed."""
         return [
-            {"resource": one.resource, **({"namespace": one.namespace} if one.namespace else {})}
-            for one in self.unread
+            {
+                "resource": resource.resource,
+                **({"namespace": resource.namespace} if resource.namespace else {}),
+            }
+            for resource in self.unread
         ]
 
     def can_read(self, kind: str, namespace: str) -> bool:
-        """True if the objects of a kind in a namespace may be read."""
-        return all(one.kind != kind or one.namespace == namespace for one in self.unread)
+        """Return True if the objects of a kind in a namespace may be read."""
+        return all(
+            resource.kind != kind or resource.namespace == namespace for resource in self.unread
+        )
 
     @property
     def full_grant(self) -> str:
-        """The commands with which an administrator allows what is missing, to a user of one
-        namespace only what is of none; empty if that is nothing."""
-        kinds = [one.kind for one in self.unread]
-        if not any(one.namespace for one in self.unread):
+        """The commands with which an administrator allows everything that is unread.
+
+        A user of one namespace is only allowed resources that are in no namespace. Empty if nothing
+        remains.
+        """
+        kinds = [resource.kind for resource in self.unread]
+        if not any(resource.namespace for resource in self.unread):
             return self.grant_commands(*kinds)
         missing = [kind for kind in kinds if kind in _CLUSTER_KINDS]
         every = {kind: name for kind, name in self.resources.items() if kind in _CLUSTER_KINDS}
@@ -68,8 +84,10 @@ class Rights(Struct, frozen=True):
 
     def grant_commands(self, *kinds: str) -> str:
         """Return the commands with which an administrator allows reading those of ``kinds`` that
-        may not be read, and all else that dractl reads: whoever pastes them is not refused the next
-        resource. A custom kind, which only some pods have as their owner, gets a role of its own.
+        are unread.
+
+        They allow all else that dractl reads, too, so that the next resource is not refused. A
+        custom kind, which only some pods have as their owner, gets a role of its own.
         """
         missing = self._unread_resources(kinds)
         custom = {kind: name for kind, name in missing.items() if kind not in self.resources}
@@ -84,7 +102,9 @@ class Rights(Struct, frozen=True):
 
     def _unread_resources(self, kinds: Iterable[str]) -> dict[str, str]:
         """Return the resources of those of ``kinds`` that may not be read."""
-        return {one.kind: one.resource for one in self.unread if one.kind in kinds}
+        return {
+            resource.kind: resource.resource for resource in self.unread if resource.kind in kinds
+        }
 
     def _role_commands(self, role: str, resources: Mapping[str, str]) -> str:
         """Return the commands that make a role, and bind the user to it."""

@@ -214,10 +214,11 @@ def identify(state: ClusterState, name: str) -> PodScheduler:
 
 def scheduler_of(state: ClusterState, pod: Raw, key: Key) -> PodScheduler:
     """Return the scheduler that a pod names, with its own words about the pod."""
-    scheduler = identify(state, Pod(pod).scheduler_name)
+    view = Pod(pod, key)
+    scheduler = identify(state, view.scheduler_name)
     if scheduler.is_default:
         return scheduler
-    words = tuple(_words(state, pod, key, scheduler.name, scheduler.facts))
+    words = tuple(_words(state, view, scheduler.name, scheduler.facts))
     return replace(scheduler, words=words, nearest="" if words else scheduler.nearest)
 
 
@@ -232,7 +233,9 @@ def as_default(state: ClusterState, name: str) -> ClusterState:
 
 
 def _drop_name(objects: Mapping[Key, Raw], name: str) -> dict[Key, Raw] | None:
-    """Return objects of a kind without a scheduler's name in their pod specs; None if none has it."""
+    """Return objects of a kind without a scheduler's name in their pod specs; None if none has
+    it.
+    """
     changed: dict[Key, Raw] = {}
     for key, value in objects.items():
         for path, spec in pod_templates(value):
@@ -434,29 +437,29 @@ def _allocates(plugins: Raw) -> bool:
 # -- its own words --
 
 
-def group_name(pod: Raw, facts: SchedulerFacts | None) -> str:
+def group_name(pod: Pod, facts: SchedulerFacts | None) -> str:
     """Return the name of the object of a scheduler for a pod's group; empty without one."""
     return _metadata_value(pod, facts.group.keys) if facts is not None and facts.group else ""
 
 
-def queue_name(pod: Raw, facts: SchedulerFacts | None) -> str:
+def queue_name(pod: Pod, facts: SchedulerFacts | None) -> str:
     """Return the queue that a pod names; empty without one."""
     return _metadata_value(pod, facts.queue_keys) if facts is not None else ""
 
 
-def _metadata_value(pod: Raw, keys: Iterable[str]) -> str:
-    kinds = [map_at(pod, "metadata", kind) for kind in ("labels", "annotations")]
-    names = (str(values[key]) for key in keys for values in kinds if values.get(key))
+def _metadata_value(pod: Pod, keys: Iterable[str]) -> str:
+    maps = (pod.labels, pod.annotations)
+    names = (str(values[key]) for key in keys for values in maps if values.get(key))
     return next(names, "")
 
 
 def _words(
-    state: ClusterState, pod: Raw, key: Key, name: str, facts: SchedulerFacts | None
+    state: ClusterState, pod: Pod, name: str, facts: SchedulerFacts | None
 ) -> Iterator[Utterance]:
-    """Yield what a scheduler has written about a pod and its group."""
+    """Yield the words that a scheduler has written about a pod and its group."""
     types = facts.condition_types if facts is not None else ("PodScheduled",)
     messages = set()
-    for condition in maps_at(pod, "status", "conditions"):
+    for condition in maps_at(pod.status, "conditions"):
         message, reason = text_at(condition, "message"), text_at(condition, "reason")
         gated = reason == "SchedulingGated"  # the API server's
         if condition.get("type") in types and condition.get("status") != "True" and not gated:
@@ -464,30 +467,29 @@ def _words(
             time = text_at(condition, "lastTransitionTime")
             yield Utterance(f"condition {condition['type']}", reason, message, time)
     reporters = {name, *(facts.reporters if facts is not None else ())}
-    events = [e for e in _events(state, pod, key, reporters) if e.message not in messages]
+    events = [e for e in _events(state, pod, reporters) if e.message not in messages]
     newest = {event.message: event for event in sorted(events, key=lambda event: event.time)}
     yield from list(newest.values())[-_MAX_EVENTS:][::-1]
-    yield from _group_words(state, pod, key, facts)
+    yield from _group_words(state, pod, facts)
 
 
-def _events(state: ClusterState, pod: Raw, key: Key, reporters: set[str]) -> Iterator[Utterance]:
+def _events(state: ClusterState, pod: Pod, reporters: set[str]) -> Iterator[Utterance]:
     """Yield the events about a pod that these reporters wrote."""
-    uid = text_at(pod, "metadata", "uid")
-    for event in state.events_of(key):
-        about = event.regarding
-        if event.reporters & reporters and about.uid in ("", uid) and about.kind in ("", "Pod"):
+    for event in state.events_of(pod.key):
+        is_about_pod = event.regarding.uid in ("", pod.uid) and event.regarding.kind in ("", "Pod")
+        if is_about_pod and event.reporters & reporters:
             yield Utterance(_EVENT, event.reason, event.message, event.last_seen)
 
 
 def _group_words(
-    state: ClusterState, pod: Raw, key: Key, facts: SchedulerFacts | None
+    state: ClusterState, pod: Pod, facts: SchedulerFacts | None
 ) -> Iterator[Utterance]:
     """Yield the newest condition, or the phase, of the object of a pod's group."""
     name = group_name(pod, facts)
     if facts is None or facts.group is None or not name:
         return
-    group = state.get(facts.group.resource, (key[0], name))
-    origin = f"PodGroup {key[0]}/{name}"
+    group = state.get(facts.group.resource, (pod.key[0], name))
+    origin = f"PodGroup {pod.key[0]}/{name}"
     conditions = maps_at(group, "status", facts.group.conditions or "")
     for condition in conditions[-1:]:
         reasons = ", ".join(

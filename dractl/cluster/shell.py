@@ -1,4 +1,7 @@
-"""Next steps, and commands that are printed to be pasted into a shell. Names in them come from anybody's dumps."""
+"""Next steps, and commands that are printed to be pasted into a shell.
+
+Names in them come from anybody's dumps.
+"""
 
 import re
 import shlex
@@ -9,21 +12,27 @@ _SAFE_NAME = re.compile(r"[A-Za-z0-9_.:@%+=,/][A-Za-z0-9_.:@%+=,/-]*")
 
 
 def is_safe_name(name: str) -> bool:
-    """False for a name that a shell reads as something else, or kubectl as an option. No API server takes one:
-    k8s.io/apimachinery pkg/util/validation IsDNS1123Subdomain."""
+    """Return False for a name that a shell reads as something else, or kubectl as an option.
+
+    No API server takes one: k8s.io/apimachinery pkg/util/validation IsDNS1123Subdomain.
+    """
     return _SAFE_NAME.fullmatch(name) is not None
 
 
 def quote_command(text: str, *words: str) -> str:
-    """``text`` with each ``{}`` replaced by one of ``words``, quoted where a shell needs it. Empty, no command, if
-    kubectl would read a word as an option, or if it holds control characters."""
+    """Replace each ``{}`` of a command by one of ``words``, quoted if a shell needs it.
+
+    Returns "", no command, if kubectl would read a word as an option, or if a word holds control
+    characters.
+    """
     if any(word.startswith("-") or not word.isprintable() for word in words):
         return ""
     return text.format(*map(shlex.quote, words))
 
 
 class NextStep(Struct, frozen=True):
-    """Something to do or to look at; ``command`` is what shows it, if a command does."""
+    """Something to do or to look at."""
 
     text: str
     command: str = ""
+    """The command that does or shows it, "" if none does."""

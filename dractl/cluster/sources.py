@@ -19,13 +19,18 @@ _FILE_SUFFIXES = (".yaml", ".yml", ".json", ".gz", ".tar", ".tgz", ".bz2", ".xz"
 
 
 class Sources(Struct, frozen=True):
-    """The requested input: names of subjects, files to read, and the origin of devices; ``described``: machines that
-    an option describes are all the nodes where neither files nor devices are named."""
+    """The requested input."""
 
     names: tuple[str, ...]
+    """Names of subjects."""
     files: tuple[str, ...]
+    """Files to read."""
     devices: tuple[str, ...] = ()
+    """Where devices come from: files, ``local``, or ``cluster``."""
     described: bool = False
+    """True if machines that an option describes are all the nodes, unless files or devices are
+    named.
+    """
 
     @property
     def live(self) -> bool:
@@ -40,8 +45,10 @@ def classify_arguments(
     *,
     described: bool = False,
 ) -> Sources:
-    """Tells names from files among the arguments: what exists, or ends like one, is a file; and of all files those that
-    are snapshots of machines, which bring devices."""
+    """Distinguish names from files among the arguments, and machine snapshots from other files.
+
+    An argument that exists, or ends like a file, is one. Snapshots bring devices.
+    """
     names: list[str] = []
     paths = list(files)
     for argument in arguments:
@@ -70,8 +77,11 @@ def _is_snapshot(path: str) -> bool:
 
 
 def read_files(paths: Sequence[str], *, stdin: bytes | None = None) -> Inputs:
-    """Loads dumps and manifests. Raises InputError for what cannot be read, a broken document included: an answer
-    about half of a cluster would be a guess."""
+    """Load dumps and manifests.
+
+    Raises InputError for what cannot be read, a broken document included: an answer about half of a
+    cluster would be a guess.
+    """
     inputs = load(list(paths), stdin=stdin, relevant_only=False)
     if inputs.broken:
         first = inputs.broken[0]
@@ -103,7 +113,7 @@ def read_files(paths: Sequence[str], *, stdin: bytes | None = None) -> Inputs:
 def read_state(
     sources: Sources, *, namespace: str | None, stdin: bytes | None = None
 ) -> ClusterState:
-    """The objects of the files."""
+    """Load the objects of the files."""
     if not sources.files:
         return ClusterState({})
     return ClusterState.from_documents(
@@ -112,7 +122,10 @@ def read_state(
 
 
 def describe_unusable_input(paths: Iterable[str]) -> str | None:
-    """What the files are that have no object of a cluster: empty, a report of ours; None for anything else."""
+    """Describe input without objects of a cluster: an empty file, or a report of dractl.
+
+    None for anything else.
+    """
     for path in paths:
         documents = (
             [document.value for document in read_files([path]).documents] if path != "-" else []
@@ -130,7 +143,10 @@ def describe_unusable_input(paths: Iterable[str]) -> str | None:
 
 
 def read_published(source: str) -> ClusterState | None:
-    """The objects of ``--devices FILE|DIR``; None if it has no ResourceSlice, as in a snapshot of a machine."""
+    """Load the objects of ``--devices FILE|DIR``.
+
+    None if it has no ResourceSlice, as in a snapshot of a machine.
+    """
     try:
         documents = read_files([source]).documents
     except InputError:
@@ -149,22 +165,24 @@ def read_published(source: str) -> ClusterState | None:
         raise InputError(
             "it has no ResourceSlice, and it is not a machine snapshot",
             place=source,
-            hint="`kubectl get resourceslices,deviceclasses -o yaml` and "
-            f"`{program_name()} render` write them, "
-            f"`{program_name()} discover --save` a snapshot",
+            hint=(
+                "`kubectl get resourceslices,deviceclasses -o yaml` and "
+                f"`{program_name()} render` write them, "
+                f"`{program_name()} discover --save` a snapshot"
+            ),
         )
     return None
 
 
 def _may_be_a_machine(source: str) -> bool:
-    """True if a source may contain a machine's files, judging without reading it."""
+    """Return True if a source may contain a machine's files, judging without reading it."""
     if os.path.isdir(source):
         return any(os.path.isdir(os.path.join(source, name)) for name in ("sys", "devices"))
     return not source.lower().endswith((".yaml", ".yml", ".json"))
 
 
 def from_objects(objects: Iterable[Mapping[str, Any]]) -> ClusterState:
-    """Objects that were made here, such as rendered slices."""
+    """Return a state of objects that were made here, such as rendered slices."""
     kinds: dict[str, dict[Key, Mapping[str, Any]]] = {}
     for value in objects:
         add_object(kinds, dict(value), DEFAULT_NAMESPACE)
@@ -172,8 +190,10 @@ def from_objects(objects: Iterable[Mapping[str, Any]]) -> ClusterState:
 
 
 def filter_drivers(state: ClusterState, drivers: Collection[str]) -> ClusterState:
-    """The state without the slices of drivers other than these; of none, as it is. Raises InputError for a driver that
-    has none."""
+    """Keep the slices of ``drivers`` only; all slices if no driver is named.
+
+    Raises InputError for a driver without slices.
+    """
     slices = state.objects("ResourceSlice") if drivers else {}
     published_drivers = {text_at(item, "spec", "driver") for item in slices.values()}
     for name in drivers:

@@ -1,19 +1,19 @@
-"""The objects that explain works on, as one immutable value: from a dump, from manifests, or from a live cluster.
+"""The objects of a cluster as one immutable value: from a dump, from manifests, or live.
 
-Objects stay the mappings that they were read as; what the allocator needs is decoded when it is asked for, once. A kind
-that the input lacks is *not in the input*, which is another thing than that no object of it exists.
+Objects stay the mappings that they were read as; what the allocator needs is decoded when it is
+first used. A kind that the input lacks is *not in the input*, which is another thing than that no
+object of it exists.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from dractl.cluster.derived import DerivedValues, derive_from, update_from
+from dractl.cluster.document_checks import check_document, no_name_error
 from dractl.cluster.rights import FULL_RIGHTS, Rights
-from dractl.cluster.shell import is_safe_name
-from dractl.errors import InputError
 from dractl.facts.schedulers import group_resources
 from dractl.manifests import Document
 from dractl.model import (
@@ -31,12 +31,8 @@ from dractl.model.paths import (
     maps_at as maps_at,
     text_at as text_at,
 )
-from dractl.model.reader import Path
 from dractl.objects import Raw
-from dractl.program import program_name
 from dractl.topology.machine import Machine
-from dractl.validation.claims import MAX_CONSTRAINTS
-from dractl.validation.violation import dotted
 from dractl.views import Claim, Event, Key as Key, Namespace, Node, Pod, PodGroup, View, Workload
 
 Machines = Mapping[str, tuple[Machine, Literal["snapshot", "hardware"]]]
@@ -44,7 +40,6 @@ Machines = Mapping[str, tuple[Machine, Literal["snapshot", "hardware"]]]
 V = TypeVar("V", bound=View)
 
 _DRA_GROUP = "resource.k8s.io"
-# The kinds that explain reads, with their API group. Anything else is kept only if it has a pod template.
 API_GROUPS = {
     "ResourceClaim": _DRA_GROUP,
     "ResourceClaimTemplate": _DRA_GROUP,
@@ -65,13 +60,16 @@ API_GROUPS = {
     "HorizontalPodAutoscaler": "autoscaling",
     "ConfigMap": "",
 }
+"""The kinds that explain reads, with their API group. Others are kept if they have a pod
+template.
+"""
 SCHEDULER_CONFIGURATION = "KubeSchedulerConfiguration"
 """The kind with the profiles of a kube-scheduler: ConfigMaps that hold one are kept, others not."""
-# Kinds of pods that are scheduled together: kept in these groups, as other workloads are for their pod templates.
 _GANG_GROUPS = {
     "PodGroup": ("scheduling.k8s.io", "scheduling.x-k8s.io"),
     "Workload": ("scheduling.k8s.io",),
 }
+"""The kinds of gangs, with the API groups in which they are kept."""
 CLUSTER_SCOPED = frozenset(
     {
         "DeviceClass",
@@ -90,13 +88,16 @@ _NO_OBJECTS: Mapping[Key, Raw] = MappingProxyType({})
 
 
 def parse_key(full_name: str) -> Key:
-    """The key of ``namespace/name``."""
+    """Return the key of ``namespace/name``."""
     namespace, _, name = full_name.partition("/")
     return namespace, name
 
 
 class ClusterState:
-    """The objects of a cluster by kind and name. It never changes: :meth:`replace` makes another one."""
+    """The objects of a cluster by kind and name.
+
+    It never changes: :meth:`replace` makes another one.
+    """
 
     def __init__(
         self,
@@ -127,10 +128,11 @@ class ClusterState:
     def from_documents(
         cls, documents: Iterable[Document], *, namespace: str | None = None
     ) -> ClusterState:
-        """The state that loaded documents describe; of an object that comes twice the later one counts.
+        """Return the state that loaded documents describe; of an object that comes twice the later
+        counts.
 
-        ``namespace`` is that of objects that name none (kubectl's ``-n``). Raises InputError for an object whose name
-        is none: without it the answer would be about another cluster.
+        ``namespace`` is that of objects that name none (kubectl's ``-n``). Raises InputError for an
+        object without a valid name: the answer would be about another cluster without it.
         """
         kinds: dict[str, dict[Key, Raw]] = {}
         files: dict[int, str] = {}
@@ -140,30 +142,32 @@ class ClusterState:
             if not isinstance(value, dict):
                 continue
             if not add_object(kinds, value, namespace or DEFAULT_NAMESPACE):
-                raise _missing_name_error(document)
-            if (path := _unsafe_name_path(value, safe_names)) is not None:
-                raise _unsafe_name_error(document, path)
-            if (path := _excess_constraints_path(value)) is not None:
-                raise _excess_constraints_error(document, path)
+                raise no_name_error(document)
+            check_document(document, safe_names)
             files[id(value)] = document.file
         return cls(kinds, release=_kubelet_release(kinds.get("Node", {}).values()), files=files)
 
     # -- objects as they were read --
 
     def objects(self, kind: str) -> Mapping[Key, Raw]:
-        """Every object of a kind; the same mapping at every call, so that callers can see what did not change."""
+        """Return every object of a kind.
+
+        It is the same mapping at every call, so that callers can see that nothing changed.
+        """
         return self._kinds.get(kind, _NO_OBJECTS)
 
     def get(self, kind: str, key: Key) -> Raw | None:
-        """An object, or None."""
+        """Return an object, or None."""
         return self._kinds.get(kind, {}).get(key)
 
     def has(self, kind: str) -> bool:
-        """True if the input holds an object of this kind."""
+        """Return True if the input holds an object of this kind."""
         return bool(self._kinds.get(kind))
 
     def covers(self, kind: str) -> bool:
-        """True if the input holds objects of this kind, or a cluster is known to have none."""
+        """Return True if the input holds objects of this kind, or a cluster is known to have
+        none.
+        """
         return kind in self._kinds
 
     def claims_of_pod(self, pod: Key) -> Sequence[Key]:
@@ -180,7 +184,7 @@ class ClusterState:
         return tuple(kind for kind, objects in self._kinds.items() if objects)
 
     def replace(self, kind: str, key: Key, value: Raw | None) -> ClusterState:
-        """The state with one object created, replaced or (None) deleted."""
+        """Return the state with one object created, replaced or (None) deleted."""
         objects = dict(self._kinds.get(kind, {}))
         if value is None:
             objects.pop(key, None)
@@ -189,7 +193,7 @@ class ClusterState:
         return self._copy_with({**self._kinds, kind: objects})
 
     def with_objects(self, kinds: Mapping[str, Mapping[Key, Raw]]) -> ClusterState:
-        """The state with further objects, which replace those of the same names."""
+        """Return the state with further objects, which replace those of the same names."""
         changed = {
             kind: {**self._kinds.get(kind, {}), **objects}
             for kind, objects in kinds.items()
@@ -198,7 +202,7 @@ class ClusterState:
         return self._copy_with({**self._kinds, **changed})
 
     def with_kinds(self, kinds: Mapping[str, Mapping[Key, Raw]]) -> ClusterState:
-        """The state with these objects of these kinds alone; other kinds stay."""
+        """Return the state with only these objects of these kinds; other kinds stay."""
         return self._copy_with({**self._kinds, **kinds})
 
     def _copy_with(
@@ -215,7 +219,7 @@ class ClusterState:
         )
 
     def with_machines(self, machines: Machines) -> ClusterState:
-        """The state with the hardware of nodes."""
+        """Return the state with the hardware of nodes."""
         return self._copy_with(self._kinds, {**self.machines, **machines})
 
     def merge(self, other: ClusterState) -> ClusterState:
@@ -283,7 +287,10 @@ class ClusterState:
     # -- objects as the allocator takes them --
 
     def decode(self, value: Raw) -> Any:
-        """Return an object as the model has it. Raises InputError where no API server would hold it."""
+        """Return an object as the model has it.
+
+        Raises InputError if no API server would hold it.
+        """
         return self.cache.from_object("decode", value, lambda: self._decode(value))
 
     def _decode(self, value: Raw) -> Any:
@@ -327,9 +334,13 @@ class ClusterState:
 def _pods(state: ClusterState, previous: Mapping[Key, Pod] | None) -> Mapping[Key, Pod]:
     classes, previous_pods = state.objects("PriorityClass"), previous or {}
     return {
-        key: pod
-        if (pod := previous_pods.get(key)) and pod.raw is raw and pod.priority_classes is classes
-        else Pod(raw, key, classes)
+        key: (
+            pod
+            if (pod := previous_pods.get(key))
+            and pod.raw is raw
+            and pod.priority_classes is classes
+            else Pod(raw, key, classes)
+        )
         for key, raw in state.objects("Pod").items()
     }
 
@@ -377,7 +388,10 @@ def _events_by_object(state: ClusterState) -> Mapping[Key, Sequence[Event]]:
 
 
 def add_object(kinds: dict[str, dict[Key, Raw]], value: dict[str, Any], namespace: str) -> bool:
-    """Puts one object where it belongs, if explain reads its kind; False if it does, but the object has no name."""
+    """Put an object among those of its kind, if explain reads its kind.
+
+    Returns False if it does, but the object has no name.
+    """
     kind, api_version = value.get("kind"), value.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):
         return True
@@ -406,96 +420,20 @@ def _holds_profiles(value: Mapping[str, Any]) -> bool:
     return any(isinstance(text, str) and SCHEDULER_CONFIGURATION in text for text in texts)
 
 
-def _missing_name_error(document: Document) -> InputError:
-    name = at(document.value, "metadata", "name")
-    place = document.locate(("metadata", "name"))
-    problem, hint = f"this {document.kind} has no metadata.name", None
-    if name not in (None, ""):
-        kind = {bool: "a boolean", int: "a number", float: "a number"}.get(type(name), "no text")
-        problem = f"metadata.name of this {document.kind} is {kind}, not a string"
-        hint = "put it in quotes: without them YAML does not read n, no, off and 1 as strings"
-    return InputError(problem, place=f"{place.file}:{place.line}:{place.column}", hint=hint)
-
-
-def _unsafe_name_path(value: Raw, safe_names: set[str]) -> Path | None:
-    """Where an object has a name that no API server takes because of its characters; those that it does take are in
-    ``safe_names``. A dump can come from anywhere, and names end up on terminals, in logs of CI and in commands to paste."""
-    for path, name in _iter_names(value):
-        if isinstance(name, str) and name and name not in safe_names:
-            if not is_safe_name(name):
-                return path
-            safe_names.add(name)
-    return None
-
-
-def _iter_names(value: Raw) -> Iterator[tuple[Path, object]]:
-    is_slice = value.get("kind") == "ResourceSlice"
-    for index, device in enumerate(list_at(value, "spec", "devices") if is_slice else ()):
-        if isinstance(device, dict):
-            yield ("spec", "devices", index, "name"), device.get("name")
-    metadata = map_at(value, "metadata")
-    for key in ("name", "generateName", "namespace"):
-        yield ("metadata", key), metadata.get(key)
-    for path in _SLICE_NAME_PATHS if is_slice else ():
-        yield path, at(value, *path)
-
-
-_SLICE_NAME_PATHS: Final[tuple[Path, ...]] = (
-    ("spec", "driver"),
-    ("spec", "nodeName"),
-    ("spec", "pool", "name"),
-)
-
-
-def _unsafe_name_error(document: Document, path: Path) -> InputError:
-
-    place = document.locate(path)
-    name = at(document.value, *path)
-    holds = "holds control characters" if not name.isprintable() else f"is {name!r}"
-    return InputError(
-        f"{dotted(path)} of this {document.kind} {holds}; no API server takes such a name",
-        place=f"{place.file}:{place.line}:{place.column}",
-        hint=f"{program_name()} lint says what is allowed in a name",
-    )
-
-
-_CONSTRAINT_PATHS: Final[Mapping[str, Path]] = {
-    "ResourceClaim": ("spec", "devices", "constraints"),
-    "ResourceClaimTemplate": ("spec", "spec", "devices", "constraints"),
-}
-
-
-def _excess_constraints_path(value: Raw) -> Path | None:
-    """Where a claim has more constraints than an API server takes: each is compared on every device of every node."""
-    path = _CONSTRAINT_PATHS.get(str(value.get("kind")))
-    constraints = at(value, *path) if path is not None else None
-    return path if isinstance(constraints, list) and len(constraints) > MAX_CONSTRAINTS else None
-
-
-def _excess_constraints_error(document: Document, path: Path) -> InputError:
-    place = document.locate(path)
-    number = len(at(document.value, *path))
-    return InputError(
-        f"{dotted(path)} of this {document.kind} has {number:,} items; an API server takes at most {MAX_CONSTRAINTS}",
-        place=f"{place.file}:{place.line}:{place.column}",
-    )
-
-
 def _kubelet_release(nodes: Iterable[Raw]) -> str | None:
-    """The highest minor version of the nodes' kubelets, such as ``1.36``; None where no node says one."""
-    highest: tuple[int, int] | None = None
+    """Return the highest minor version of the nodes' kubelets, such as ``1.36``; None if
+    unknown.
+    """
+    releases = []
     for node in nodes:
-        text = text_at(node, "status", "nodeInfo", "kubeletVersion")
-        major, _, rest = text.removeprefix("v").partition(".")
-        minor = rest.partition(".")[0]
+        major, minor, *_ = (*Node(node).kubelet_version.removeprefix("v").split("."), "")
         if major.isdigit() and minor.isdigit():
-            release = (int(major), int(minor))
-            highest = max(highest or release, release)
-    return None if highest is None else f"{highest[0]}.{highest[1]}"
+            releases.append((int(major), int(minor)))
+    return "{}.{}".format(*max(releases)) if releases else None
 
 
 def describe(value: Raw) -> str:
-    """``Kind/[namespace/]name`` of an object, for messages."""
+    """Return ``Kind/[namespace/]name`` of an object, for messages."""
     name = text_at(value, "metadata", "name") or text_at(value, "metadata", "generateName")
     namespace = text_at(value, "metadata", "namespace")
     return "/".join(part for part in (str(value.get("kind")), namespace, name) if part)

@@ -248,7 +248,7 @@ def idle_state(kind: str, workload: Workload) -> IdleState | None:
     if kind == "Job" and (end := _job_end(workload.conditions)):
         return IdleState(f"{title} {end}")
     if workload.is_suspended:
-        return _suspended_state(kind, title, workload)
+        return _suspension(kind, title, workload)
     if kind == "Deployment" and workload.is_paused:
         resume = quote_command("kubectl rollout resume deployment/{} -n {}", name, namespace)
         return IdleState(
@@ -277,7 +277,7 @@ def _job_end(conditions: Mapping[str, Condition]) -> str:
     return f"has failed ({failure.message})" if failure.message else "has failed"
 
 
-def _suspended_state(kind: str, title: str, workload: Workload) -> IdleState:
+def _suspension(kind: str, title: str, workload: Workload) -> IdleState:
     namespace, name = workload.key
     queue = workload.local_queue
     if queue:

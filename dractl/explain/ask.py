@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import IMPLICIT_PREFIX
-from dractl.cluster.kinds import KINDS_BY_WORD, missing_object_error, resolve_kind
+from dractl.cluster.kinds import KINDS_BY_WORD, object_not_found, resolve_kind
 from dractl.cluster.labels import LabelQuery
 from dractl.cluster.pods import pods_using_claim
 from dractl.cluster.state import API_GROUPS, ClusterState, Key, at, map_at, maps_at, text_at
@@ -94,7 +94,7 @@ def find_subjects(
             state, "ResourceClaim", name, namespace
         )
         if not matches:
-            raise missing_object_error(state, ("Pod", "ResourceClaim"), name, namespace)
+            raise object_not_found(state, ("Pod", "ResourceClaim"), name, namespace)
         return matches
     kind = resolve_kind(state, word, kinds, _KINDS_HINT)
     matches = _match_name(state, kind, name, namespace)
@@ -109,7 +109,7 @@ def find_subjects(
             [q for other in namespaces for q in _pods_of_owner(state, kind, (other, name))]
         )
     if not pods:
-        raise missing_object_error(state, (kind,), name, namespace)
+        raise object_not_found(state, (kind,), name, namespace)
     return pods
 
 

@@ -93,7 +93,7 @@ def find_missing_permissions(
                     row.resource, row.namespace, *_WITHOUT_OTHER_NAMESPACES[row.kind]
                 )
                 for kind in one_namespace_kinds
-                for row in rights.namespaced_only(kind)
+                for row in rights.readable_in_namespace(kind)
             ),
         )
     )

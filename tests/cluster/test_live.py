@@ -242,7 +242,7 @@ def test_what_may_be_read_is_read(kubectl: Kubectl) -> None:
     } == {"ResourceSlice", "DeviceClass", "Node", "DeviceTaintRule"}
     assert {
         (one.kind, one.namespace)
-        for one in rights.namespaced_only("Pod", "ResourceClaim", "ResourceClaimTemplate")
+        for one in rights.readable_in_namespace("Pod", "ResourceClaim", "ResourceClaimTemplate")
     } == {("Pod", "team"), ("ResourceClaim", "team"), ("ResourceClaimTemplate", "team")}
     assert rights.user == "me"
     assert found.notes == (

@@ -88,7 +88,7 @@ def test_whoever_may_read_everything_needs_no_command() -> None:
 def test_nowhere_and_in_one_namespace() -> None:
     rights = Rights((SLICES, CLAIMS))
     assert rights.unreadable("ResourceSlice", "ResourceClaim", "Pod") == (SLICES,)
-    assert rights.namespaced_only("ResourceSlice", "ResourceClaim", "Pod") == (CLAIMS,)
+    assert rights.readable_in_namespace("ResourceSlice", "ResourceClaim", "Pod") == (CLAIMS,)
 
 
 def test_a_changed_cluster_is_as_hidden_as_before() -> None:

@@ -10,6 +10,7 @@ from dractl.explain.context import Case
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.schedulers import RunningScheduler, UnseenScheduler
 from dractl.facts.schedulers import Limit, SchedulerFacts
+from dractl.views import Pod
 
 _UNCHECKED = (
     "dractl's verdict is that of the default profile; what its profile changes was not checked"
@@ -41,7 +42,7 @@ def cause_of(case: Case, scheduler: PodScheduler) -> Cause:
             nearest=scheduler.nearest or None,
             nearest_runs=scheduler.nearest_runs,
         )
-    group = group_name(case.question.value, facts)
+    group = group_name(Pod(case.question.value), facts)
     resource = facts.group.resource if facts is not None and facts.group is not None else ""
     return RunningScheduler(
         plugin=scheduler.name,
@@ -144,7 +145,7 @@ def _is_met(case: Case, limit: Limit) -> bool:
 
 def _group_notes(case: Case, facts: SchedulerFacts) -> Iterator[str]:
     """Yield the group and the queue that a pod names, with the scheduler's way with them."""
-    group, queue = (name(case.question.value, facts) for name in (group_name, queue_name))
+    group, queue = (name(Pod(case.question.value), facts) for name in (group_name, queue_name))
     if group:
         yield f"the pod is in group {group}: {facts.title} {facts.gangs}"
     if queue:
@@ -193,8 +194,8 @@ def answer_of(case: Case) -> SchedulerAnswer | None:
         facts.claims.text if facts is not None else "",
         (facts.gangs or "") if facts is not None else "",
         (facts.quota or "") if facts is not None else "",
-        group_name(pod, facts),
-        queue_name(pod, facts),
+        group_name(Pod(pod), facts),
+        queue_name(Pod(pod), facts),
         scheduler.words,
         facts.source if facts is not None else "",
         facts.read if facts is not None else "",
