@@ -19,7 +19,7 @@ import pytest
 
 from dractl.allocation import pools
 from dractl.capacity import placing
-from dractl.cli.app import MOST, subcommand
+from dractl.cli.app import MAX_REPETITIONS, subcommand
 from dractl.cli.main import main
 from dractl.cli.subcommands import SUBCOMMANDS
 from dractl.manifests import yamltext
@@ -619,7 +619,7 @@ def test_an_option_is_repeated_only_so_often(
 ) -> None:
     for option in subcommand(name).params:
         if option.param_type_name == "option" and getattr(option, "multiple", False):
-            assert main([name, *ALONE[name], *[option.opts[0], "x"] * (MOST + 1)]) == 2
+            assert main([name, *ALONE[name], *[option.opts[0], "x"] * (MAX_REPETITIONS + 1)]) == 2
             assert f"{option.opts[0]} is given" in capsys.readouterr().err
 
 

@@ -16,15 +16,17 @@ from dractl.errors import UsageError
 from dractl.interrupts import raise_on_interrupt
 from dractl.program import program_name
 
-_WIDEST = 120  # columns of a help page
-MOST = 1_000  # values of an option that is repeated: each costs time before the work begins
+_MAX_HELP_COLUMNS = 120  # columns of a help page
+MAX_REPETITIONS = (
+    1_000  # values of an option that is repeated: each costs time before the work begins
+)
 
 
 _EXIT_CODES = (
     "Exit codes: 0 all is well, 1 something was found or does not fit, 2 wrong usage or configuration, 3 the job could "
     "not be done, 130 interrupted."
 )
-_FIRST = {
+_START_COMMANDS = {
     "lint manifests/": "what is wrong with these manifests",
     "explain -n NAMESPACE": "why pods and claims are pending",
     "discover": "what is in this node, and how it is wired",
@@ -33,10 +35,12 @@ _FIRST = {
 }
 
 
-def _start() -> str:
+def _help_epilog() -> str:
     """Return the end of the first help page: commands to begin with."""
-    wide = max(map(len, _FIRST))
-    lines = [f"  {program_name()} {words:<{wide}}  {about}" for words, about in _FIRST.items()]
+    width = max(map(len, _START_COMMANDS))
+    lines = [
+        f"  {program_name()} {words:<{width}}  {about}" for words, about in _START_COMMANDS.items()
+    ]
     ending = f"`{program_name()} help COMMAND` shows the options of one."
     return "\n".join(["Start here:", "", "\b", *lines, "", ending, "", ""])
 
@@ -45,8 +49,8 @@ def command_line() -> TyperGroup:
     """The whole command line."""
     completion_init()  # the scripts of completions/ ask through the environment; without it typer finds no shell
     app = _app()
-    root = subcommands.with_options(_root, [_FACTS])
-    app.callback(invoke_without_command=True, cls=_Group, epilog=_start() + _EXIT_CODES)(root)
+    root = subcommands.add_options(_root, [_FACTS])
+    app.callback(invoke_without_command=True, cls=_Group, epilog=_help_epilog() + _EXIT_CODES)(root)
     group: Any = get_command(app)
     for name, line in subcommands.SUBCOMMANDS.items():
         group.add_command(_Subcommand(name, short_help=line))
@@ -57,19 +61,19 @@ def subcommand(name: str) -> TyperCommand:
     """Return a subcommand, with its options."""
     app = _app()
     command = subcommands.function(name)
-    text = subcommands.spell(cleandoc(command.__doc__ or ""))
+    text = subcommands.spell_program(cleandoc(command.__doc__ or ""))
     options = [_FACTS]
-    taken = signature(command).parameters
-    if "isolated" in taken:
+    parameters = signature(command).parameters
+    if "isolated" in parameters:
         options.append(_SHOW_SETTINGS)
-    if "kubernetes_version" in taken:
+    if "kubernetes_version" in parameters:
         options.append(_ASSUME_NEWEST)
-    whole = subcommands.with_options(command, options)
-    app.command(name, cls=_Grouped, help=text, epilog=_EXIT_CODES)(whole)
-    made: Any = get_command(app)
-    for parameter in made.params:
-        parameter.help = subcommands.spell(parameter.help or "") or None
-    return made  # type: ignore[no-any-return]
+    extended = subcommands.add_options(command, options)
+    app.command(name, cls=_GroupedHelpCommand, help=text, epilog=_EXIT_CODES)(extended)
+    typer_command: Any = get_command(app)
+    for parameter in typer_command.params:
+        parameter.help = subcommands.spell_program(parameter.help or "") or None
+    return typer_command  # type: ignore[no-any-return]
 
 
 def _assume_newest(value: bool) -> None:
@@ -78,7 +82,7 @@ def _assume_newest(value: bool) -> None:
     assume_newest(value)
 
 
-def _shared(name: str, annotation: Any, default: object, **settings: Any) -> Parameter:
+def _global_option(name: str, annotation: Any, default: object, **settings: Any) -> Parameter:
     """Return an option that many subcommands have and none is passed."""
     flag = f"--{name.replace('_', '-')}"
     option = typer.Option(flag, expose_value=False, **settings)
@@ -88,7 +92,7 @@ def _shared(name: str, annotation: Any, default: object, **settings: Any) -> Par
 
 
 # Read before any subcommand is imported (dractl/facts/words.py).
-_FACTS = _shared(
+_FACTS = _global_option(
     "facts",
     str | None,
     None,
@@ -97,10 +101,10 @@ _FACTS = _shared(
     help="Take the facts about drivers and hardware from this folder, wheel of dractl-facts, "
     "or file of one driver.",
 )
-_SHOW_SETTINGS = _shared(
+_SHOW_SETTINGS = _global_option(
     "show_settings", bool, False, rich_help_panel=TOOLS, help="Print the settings of this run."
 )
-_ASSUME_NEWEST = _shared(
+_ASSUME_NEWEST = _global_option(
     "assume_newest",
     bool,
     False,
@@ -125,48 +129,48 @@ class _Group(TyperGroup):
     """The group, which knows that options belong after the subcommand."""
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        return _described(super().shell_complete(ctx, incomplete))
+        return _describe_candidates(super().shell_complete(ctx, incomplete))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
             return super().parse_args(ctx, args)
         except typer.TyperException as error:
             option = getattr(error, "option_name", None)  # of an unknown one
-            called = next((word for word in args if word in self.commands), None)
-            if option is None or called is None:
+            subcommand_name = next((word for word in args if word in self.commands), None)
+            if option is None or subcommand_name is None:
                 raise
             raise UsageError(
                 f"{option} stands before the subcommand",
-                hint=f"put it after: {ctx.info_name} {called} {option} ...",
+                hint=f"put it after: {ctx.info_name} {subcommand_name} {option} ...",
             ) from None
 
 
-class _Grouped(TyperCommand):
+class _GroupedHelpCommand(TyperCommand):
     """A subcommand whose help shows its options in groups."""
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        return _described(super().shell_complete(ctx, incomplete))
+        return _describe_candidates(super().shell_complete(ctx, incomplete))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        shows = "--show-settings" in args
-        ctx.resilient_parsing = ctx.resilient_parsing or shows
-        rest = super().parse_args(ctx, _numbered(args))
+        show_settings = "--show-settings" in args
+        ctx.resilient_parsing = ctx.resilient_parsing or show_settings
+        remaining = super().parse_args(ctx, _number_patch_option(args))
         for option in self.params:
-            given = (
+            values = (
                 (ctx.params.get(option.name) or ()) if getattr(option, "multiple", False) else ()
             )
-            if len(given) > MOST:
+            if len(values) > MAX_REPETITIONS:
                 raise UsageError(
-                    f"{option.opts[0]} is given {len(given):,} times, and at most {MOST:,} are taken"
+                    f"{option.opts[0]} is given {len(values):,} times, and at most {MAX_REPETITIONS:,} are taken"
                 )
-        if shows:
+        if show_settings:
             from dractl.cli.common import describe_settings  # it comes with the subcommand
 
             typer.echo(
                 describe_settings(ctx.params.get("config"), bool(ctx.params.get("isolated")))
             )
             ctx.exit()
-        return rest
+        return remaining
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage line, which typer's releases write differently."""
@@ -200,16 +204,16 @@ def _usage(argument: Any) -> str:
     return f"[{name}]" + ("..." if argument.nargs == -1 else "")
 
 
-def _described(candidates: list[Any]) -> list[Any]:
+def _describe_candidates(candidates: list[Any]) -> list[Any]:
     """Return a shell's candidates with descriptions that reach it unchanged."""
-    from dractl.cli.completing import described  # it comes with the subcommand
+    from dractl.cli.completing import escape_description  # it comes with the subcommand
 
     for candidate in candidates:
-        candidate.help = candidate.help and described(candidate.help)
+        candidate.help = candidate.help and escape_description(candidate.help)
     return candidates
 
 
-def _numbered(args: list[str]) -> list[str]:
+def _number_patch_option(args: list[str]) -> list[str]:
     """The arguments, with the number that ``--patch`` means by itself: what follows it may be a pod."""
     if "--patch" not in args:
         return args
@@ -223,8 +227,8 @@ def _numbered(args: list[str]) -> list[str]:
 
 
 def _app() -> typer.Typer:
-    wide = min(shutil.get_terminal_size().columns, _WIDEST)
-    settings = {"help_option_names": ["-h", "--help"], "max_content_width": wide}
+    width = min(shutil.get_terminal_size().columns, _MAX_HELP_COLUMNS)
+    settings = {"help_option_names": ["-h", "--help"], "max_content_width": width}
     return typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=settings)
 
 

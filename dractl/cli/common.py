@@ -94,17 +94,17 @@ def write_report(text: str, output_file: Path | None) -> None:
         ) from error
 
 
-def configuration(path: Path | None, isolated: bool) -> Configuration:
+def load_configuration(path: Path | None, isolated: bool) -> Configuration:
     """The configuration file: ``--config``, else the nearest one; empty with ``--isolated``."""
     if path is not None:
         return configurations.read(path)
-    found = None if isolated else configurations.find(Path.cwd())
-    return configurations.read(found) if found else Configuration()
+    nearest_file = None if isolated else configurations.find(Path.cwd())
+    return configurations.read(nearest_file) if nearest_file else Configuration()
 
 
 def describe_settings(path: Path | None, isolated: bool) -> str:
     """The settings of a run that no option names, a line each, with the variable or the file that they come from."""
-    settings = configuration(path, isolated)
+    settings = load_configuration(path, isolated)
     lines = [f"DRACTL_{name}={value}" for name, value in sorted(environment(isolated).items())]
     for name in settings.__struct_fields__[1:]:
         value = getattr(settings, name)
@@ -133,15 +133,15 @@ def environment(isolated: bool) -> dict[str, str]:
 
 def origin(
     option: str,
-    given: object,
+    option_value: object,
     variables: Mapping[str, str],
     settings: Configuration,
     table: str = "",
 ) -> str:
-    """Where a setting comes from: the option if it was ``given``, else the variable, else file and key."""
+    """Where a setting comes from: the option if it was ``option_value``, else the variable, else file and key."""
     name = option.removeprefix("--")
     variable = name.replace("-", "_").upper()
-    if given or not (variables.get(variable) or settings.file):
+    if option_value or not (variables.get(variable) or settings.file):
         return option
     return f"DRACTL_{variable}" if variables.get(variable) else f"{settings.file}: {table}{name}"
 

@@ -2,7 +2,7 @@
 files of ``-f``.
 
 A source that cannot be read offers nothing, without an error among the keys; a silent cluster is given up after
-``PATIENCE`` seconds.
+``PATIENCE_SECONDS`` seconds.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Offer = Callable[[str], list[Candidate]]
 """Candidates for what was typed so far."""
 
 
-PATIENCE = 5.0
+PATIENCE_SECONDS = 5.0
 """Seconds that a cluster has to answer; with kubectl's start and ours, less than 6 until the shell goes on."""
 
 
-def described(about: str) -> str:
+def escape_description(about: str) -> str:
     """Return a description as typer passes it on to every shell unchanged.
 
     It reads it as markup of rich, and zsh reads it between apostrophes.
@@ -37,7 +37,7 @@ def described(about: str) -> str:
     return escape(" ".join(about.split())).replace("'", "\N{RIGHT SINGLE QUOTATION MARK}")
 
 
-def one_of(*values: str) -> Offer:
+def offer_words(*values: str) -> Offer:
     """One of a few words."""
 
     def offer(incomplete: str) -> list[Candidate]:  # noqa: ARG001 - typer passes it, and drops what does not begin with it
@@ -46,7 +46,7 @@ def one_of(*values: str) -> Offer:
     return offer
 
 
-def known(values: Callable[[], Iterable[Candidate]]) -> Offer:
+def offer_lazily(values: Callable[[], Iterable[Candidate]]) -> Offer:
     """One of many words, which are found when they are asked for."""
 
     def offer(incomplete: str) -> list[Candidate]:  # noqa: ARG001 - as above
@@ -55,7 +55,7 @@ def known(values: Callable[[], Iterable[Candidate]]) -> Offer:
     return offer
 
 
-def comma_list(values: Callable[[], Iterable[Candidate]]) -> Offer:
+def offer_comma_list(values: Callable[[], Iterable[Candidate]]) -> Offer:
     """A list of known words, separated by commas: candidates for its last one."""
 
     def offer(incomplete: str) -> list[Candidate]:
@@ -95,7 +95,7 @@ def drivers() -> list[Candidate]:
     """Drivers that are known, with their titles."""
     from dractl.drivers import find, names
 
-    return [(name, described(find(name).catalogue.title)) for name in names()]
+    return [(name, escape_description(find(name).catalogue.title)) for name in names()]
 
 
 def driver_equals() -> list[str]:
@@ -110,7 +110,7 @@ def rules() -> list[Candidate]:
     from dractl.lint import registry
 
     return [
-        (word, described(rule.section("")))
+        (word, escape_description(rule.section("")))
         for rule in registry.rules().values()
         for word in (rule.code, rule.name)
     ]
@@ -120,7 +120,7 @@ def pages() -> list[Candidate]:
     """What `dractl rule` describes: rules, reasons and drivers."""
     from dractl.explain.reasons.registry import REASONS
 
-    reasons = [(code, described(page.title)) for code, page in REASONS.items()]
+    reasons = [(code, escape_description(page.title)) for code, page in REASONS.items()]
     return [*rules(), *reasons, *drivers()]
 
 
@@ -128,7 +128,7 @@ def subcommands() -> list[Candidate]:
     """The names of the subcommands."""
     from dractl.cli.subcommands import SUBCOMMANDS
 
-    return [(name, described(line)) for name, line in SUBCOMMANDS.items()]
+    return [(name, escape_description(line)) for name, line in SUBCOMMANDS.items()]
 
 
 def schemas() -> list[str]:
@@ -140,7 +140,7 @@ def schemas() -> list[str]:
 
 def contexts(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG001 - as typer passes them
     """The contexts of the kubeconfig."""
-    return _asked(context, "config", "get-contexts", "-o", "name", everywhere=True)
+    return _query_kubectl(context, "config", "get-contexts", "-o", "name", everywhere=True)
 
 
 def namespaces(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG001 - as typer passes them
@@ -152,22 +152,22 @@ def namespaces(context: typer.Context, incomplete: str) -> list[str]:  # noqa: A
             {
                 namespace
                 for kind in kinds
-                for namespace, _ in _state(files).objects(kind)
+                for namespace, _ in _load_files(files).objects(kind)
                 if namespace
             }
         )
-    return _names(_asked(context, "get", "namespaces", "-o", "name", everywhere=True))
+    return _strip_kinds(_query_kubectl(context, "get", "namespaces", "-o", "name", everywhere=True))
 
 
 def nodes(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG001 - as typer passes them
     """Nodes of the files of ``-f``, else of the cluster."""
     files = _files(context)
     if files:
-        return sorted(name for _, name in _state(files).objects("Node"))
-    return _names(_asked(context, "get", "nodes", "-o", "name", everywhere=True))
+        return sorted(name for _, name in _load_files(files).objects("Node"))
+    return _strip_kinds(_query_kubectl(context, "get", "nodes", "-o", "name", everywhere=True))
 
 
-_SHORT = {
+_SHORT_KINDS = {
     "Pod": "pod",
     "ResourceClaim": "claim",
     "ResourceClaimTemplate": "template",
@@ -178,29 +178,31 @@ _SHORT = {
 def subjects(context: typer.Context, incomplete: str) -> list[str]:
     """Pods by their name, and KIND/NAME of pods, claims, templates and Deployments, of the files of ``-f``, else of the
     cluster; of the namespace of ``-n``."""
-    files, wanted = _files(context), context.params.get("namespace")
+    files, namespace_filter = _files(context), context.params.get("namespace")
     if files:
-        state = _state(files)
-        found = [
+        state = _load_files(files)
+        objects = [
             (short, name)
-            for kind, short in _SHORT.items()
+            for kind, short in _SHORT_KINDS.items()
             for namespace, name in state.objects(kind)
-            if wanted in (None, namespace)
+            if namespace_filter in (None, namespace)
         ]
     else:
-        said = _asked(
+        lines = _query_kubectl(
             context, "get", "pods,resourceclaims,resourceclaimtemplates,deployments", "-o", "name"
         )
-        words = {kind.lower(): short for kind, short in _SHORT.items()}
-        pairs = [line.partition("/") for line in said]
-        found = [
+        words = {kind.lower(): short for kind, short in _SHORT_KINDS.items()}
+        pairs = [line.partition("/") for line in lines]
+        objects = [
             (words[kind.partition(".")[0]], name)
             for kind, _, name in pairs
             if kind.partition(".")[0] in words
         ]
-    whole = [f"{kind}/{name}" for kind, name in found]
+    addresses = [f"{kind}/{name}" for kind, name in objects]
     return (
-        whole if "/" in incomplete else [*(name for kind, name in found if kind == "pod"), *whole]
+        addresses
+        if "/" in incomplete
+        else [*(name for kind, name in objects if kind == "pod"), *addresses]
     )
 
 
@@ -208,7 +210,7 @@ def _files(context: typer.Context) -> list[str]:
     return list(context.params.get("files") or ())
 
 
-def _state(files: list[str]) -> ClusterState:
+def _load_files(files: list[str]) -> ClusterState:
     """The objects of files; none where they cannot be read."""
     from dractl.cluster.sources import Sources, from_objects, read_state
 
@@ -218,27 +220,29 @@ def _state(files: list[str]) -> ClusterState:
         return from_objects(())
 
 
-def _asked(context: typer.Context, *command: str, everywhere: bool = False) -> list[str]:
+def _query_kubectl(context: typer.Context, *command: str, everywhere: bool = False) -> list[str]:
     """The lines that kubectl prints; none if it fails."""
     from dractl.cluster.kubectl import Login, run
 
-    given = context.params
+    parameters = context.params
     login = Login(
-        given.get("context"),
-        given.get("kubeconfig"),
-        given.get("user"),
-        tuple(given.get("groups") or ()),
+        parameters.get("context"),
+        parameters.get("kubeconfig"),
+        parameters.get("user"),
+        tuple(parameters.get("groups") or ()),
     )
-    where: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
     if not everywhere:
-        namespace = given.get("namespace")
-        where = ("-n", namespace) if namespace else ("-A",) if given.get("all_namespaces") else ()
+        namespace = parameters.get("namespace")
+        scope = (
+            ("-n", namespace) if namespace else ("-A",) if parameters.get("all_namespaces") else ()
+        )
     try:
-        (result,) = run(login, [*command, *where], timeout_seconds=PATIENCE)
+        (result,) = run(login, [*command, *scope], timeout_seconds=PATIENCE_SECONDS)
     except DractlError:
         return []
     return result.output.decode(errors="replace").split()
 
 
-def _names(lines: list[str]) -> list[str]:
+def _strip_kinds(lines: list[str]) -> list[str]:
     return [line.rpartition("/")[2] for line in lines]

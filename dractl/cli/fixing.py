@@ -23,13 +23,13 @@ from dractl.program import program_name
 
 MAX_ROUNDS = 10
 """One fix uncovers what the next one fixes."""
-_CONTEXT = 3
-_WINDOW = 64
+_CONTEXT_LINES = 3
+_WINDOW_LINES = 64
 _Tag = Literal["replace", "delete", "insert", "equal"]
 
 
 class FileChange(Struct, frozen=True):
-    """A file before and after; ``made``: the fixes in it, or the findings that its new comments suppress."""
+    """A file before and after; ``changes_by_file``: the fixes in it, or the findings that its new comments suppress."""
 
     name: str
     before: bytes
@@ -37,7 +37,7 @@ class FileChange(Struct, frozen=True):
     made: int
 
 
-class Changed(Struct, frozen=True):
+class EditOutcome(Struct, frozen=True):
     """The findings left after the changes, the changes, and the errors of files that cannot be changed."""
 
     report: Report
@@ -45,37 +45,34 @@ class Changed(Struct, frozen=True):
     errors: list[InputError]
 
 
-def fixed(
-    linted: Callable[[Mapping[str, bytes]], Report],
-    stdin: tuple[str, bytes] | None,
-    *,
-    unsafe: bool,
-) -> Changed:
+def apply_fixes(
+    lint: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, bytes] | None, *, unsafe: bool
+) -> EditOutcome:
     """The outcome of every fix; nothing is written.
 
-    ``linted`` reports on the input with some files replaced. ``stdin``: the name and the content of standard input.
+    ``lint`` reports on the input with some files replaced. ``stdin``: the name and the content of standard input.
     Members of archives and files in other encodings than UTF-8 stay as they are.
     """
-    made: dict[str, FileChange] = {}
+    changes_by_file: dict[str, FileChange] = {}
     errors: dict[str, InputError] = {}
-    report = linted({})
+    report = lint({})
     for _ in range(MAX_ROUNDS):
         changes: list[FileChange] = []
-        for name, fixes in _fixes(report, unsafe=unsafe).items():
+        for name, fixes in _fixes_by_file(report, unsafe=unsafe).items():
             if name in errors:
                 continue
             try:
-                changes += _change(name, fixes, made.get(name), report, stdin)
+                changes += _change_file(name, fixes, changes_by_file.get(name), report, stdin)
             except InputError as error:
                 errors[name] = error
         if not changes:
             break
-        made |= {change.name: change for change in changes}
-        report = linted({name: change.after for name, change in made.items()})
-    return Changed(report, list(made.values()), list(errors.values()))
+        changes_by_file |= {change.name: change for change in changes}
+        report = lint({name: change.after for name, change in changes_by_file.items()})
+    return EditOutcome(report, list(changes_by_file.values()), list(errors.values()))
 
 
-def _fixes(report: Report, *, unsafe: bool) -> dict[str, list[TextFix]]:
+def _fixes_by_file(report: Report, *, unsafe: bool) -> dict[str, list[TextFix]]:
     """The fixes of each file."""
     by_file: dict[str, list[TextFix]] = {}
     for finding in report.findings:
@@ -84,7 +81,7 @@ def _fixes(report: Report, *, unsafe: bool) -> dict[str, list[TextFix]]:
     return by_file
 
 
-def _change(
+def _change_file(
     name: str,
     fixes: list[TextFix],
     earlier: FileChange | None,
@@ -92,19 +89,19 @@ def _change(
     stdin: tuple[str, bytes] | None,
 ) -> list[FileChange]:
     """The change of a file by some fixes, if they change it, together with what ``earlier`` fixes changed."""
-    before = earlier.before if earlier else content(name, report.digests, stdin)
+    before = earlier.before if earlier else read_content(name, report.digests, stdin)
     if before is None or not is_utf8(before):
         return []
     current = earlier.after if earlier else before
     text = decode(current)
     after, count = applied(text, fixes)
-    made = count + (earlier.made if earlier else 0)
-    return [] if after == text else [FileChange(name, before, encoded(after, current), made)]
+    fix_count = count + (earlier.made if earlier else 0)
+    return [] if after == text else [FileChange(name, before, encode(after, current), fix_count)]
 
 
-def ignored(
-    linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, bytes] | None
-) -> Changed:
+def add_ignore_comments(
+    lint: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, bytes] | None
+) -> EditOutcome:
     """The outcome of an ignore comment for each finding; nothing is written.
 
     Parameters as in :func:`fixed`. Notices say which findings get no comment, and why.
@@ -112,14 +109,14 @@ def ignored(
     from dractl.lint.ignoring import Ignoring, ignoring
 
     by_file: dict[str, list[Finding]] = {}
-    report = linted({})
+    report = lint({})
     for finding in report.findings:
         by_file.setdefault(finding.position.file, []).append(finding)
     changes: list[FileChange] = []
     errors: list[InputError] = []
     for name, findings in by_file.items():
         try:
-            before = content(name, report.digests, stdin)
+            before = read_content(name, report.digests, stdin)
         except InputError as error:
             errors.append(error)
             continue
@@ -128,20 +125,20 @@ def ignored(
             continue
         text = decode(before)
         unreadable = None if is_utf8(before) else Ignoring(text, why_not="it is not UTF-8")
-        done = unreadable or ignoring(name, text, findings)
-        if done.why_not:
+        comments = unreadable or ignoring(name, text, findings)
+        if comments.why_not:
             notice(
-                f"{name}: not all findings are suppressed, {done.why_not}; use per-file-ignores or a baseline"
+                f"{name}: not all findings are suppressed, {comments.why_not}; use per-file-ignores or a baseline"
             )
-        after = encoded(done.text, before)
+        after = encode(comments.text, before)
         if after != before:
-            changes.append(FileChange(name, before, after, done.findings))
+            changes.append(FileChange(name, before, after, comments.findings))
     if changes:
-        report = linted({change.name: change.after for change in changes})
-    return Changed(report, changes, errors)
+        report = lint({change.name: change.after for change in changes})
+    return EditOutcome(report, changes, errors)
 
 
-def encoded(text: str, like: bytes) -> bytes:
+def encode(text: str, like: bytes) -> bytes:
     """A text in UTF-8, with a byte order mark if ``like`` has one."""
     mark = codecs.BOM_UTF8 if like.startswith(codecs.BOM_UTF8) else b""
     return mark + text.encode("utf-8", "surrogatepass")
@@ -149,10 +146,12 @@ def encoded(text: str, like: bytes) -> bytes:
 
 def is_utf8(data: bytes) -> bool:
     """True if a file's bytes are those of its decoded text; not so for other encodings and compressed files."""
-    return encoded(decode(data), data) == data
+    return encode(decode(data), data) == data
 
 
-def content(name: str, digests: Mapping[str, str], stdin: tuple[str, bytes] | None) -> bytes | None:
+def read_content(
+    name: str, digests: Mapping[str, str], stdin: tuple[str, bytes] | None
+) -> bytes | None:
     """The bytes of a file that was read; None for the member of an archive. ``digests``: those of the bytes that were
     read, by name. Raises InputError if the file has others by now, or cannot be read."""
     if stdin is not None and name == stdin[0]:
@@ -164,11 +163,11 @@ def content(name: str, digests: Mapping[str, str], stdin: tuple[str, bytes] | No
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", place=name) from error
     if is_utf8(data) and digests.get(name) != digest(data):
-        raise _has_changed(name)
+        raise _concurrent_change_error(name)
     return data
 
 
-def _has_changed(name: str) -> InputError:
+def _concurrent_change_error(name: str) -> InputError:
     return InputError(
         "it changed after it was read, so it is left alone",
         place=name,
@@ -179,9 +178,9 @@ def _has_changed(name: str) -> InputError:
 def write(
     changes: Iterable[FileChange],
     stdin: tuple[str, bytes] | None,
-    done: Callable[[FileChange], str],
+    describe: Callable[[FileChange], str],
 ) -> list[InputError]:
-    """Writes changes, each with the notice ``done``; returns the errors of files that stay as they are. Links stay
+    """Writes changes, each with the notice ``comments``; returns the errors of files that stay as they are. Links stay
     links, and mode and owner are kept."""
     errors: list[InputError] = []
     for change in changes:
@@ -189,15 +188,15 @@ def write(
             if stdin is None or change.name != stdin[0]:
                 atomic.edit(Path(change.name), change.before, change.after)
         except atomic.ChangedError:
-            errors.append(_has_changed(change.name))
+            errors.append(_concurrent_change_error(change.name))
         except OSError as error:
             errors.append(InputError(f"cannot be written: {error.strerror}", place=change.name))
         else:
-            notice(f"{change.name}: {done(change)}")
+            notice(f"{change.name}: {describe(change)}")
     return errors
 
 
-def painted(text: str) -> str:
+def paint_diff(text: str) -> str:
     """A diff in colours, if standard output gets them."""
     styles = {"+": "32", "-": "31", "@": "36"}
     lines = (line.partition("\n") for line in text.splitlines(keepends=True))
@@ -214,7 +213,7 @@ def diff(change: FileChange) -> str:
         decode(data).splitlines(keepends=True) for data in (change.before, change.after)
     )
     lines: list[str] = []
-    for group in _Lines(None, before, after).get_grouped_opcodes(_CONTEXT):
+    for group in _Lines(None, before, after).get_grouped_opcodes(_CONTEXT_LINES):
         (_, first, _, new_first, _), (_, _, last, _, new_last) = group[0], group[-1]
         lines.append(f"@@ -{_range(first, last)} +{_range(new_first, new_last)} @@\n")
         for tag, start, end, new_start, new_end in group:
@@ -240,29 +239,29 @@ class _Lines(SequenceMatcher[str]):
     b: list[str]
 
     def get_opcodes(self) -> list[tuple[_Tag, int, int, int, int]]:
-        found: list[tuple[_Tag, int, int, int, int]] = []
+        opcodes: list[tuple[_Tag, int, int, int, int]] = []
         old = new = 0
-        width = _WINDOW
+        width = _WINDOW_LINES
         while old < len(self.a) or new < len(self.b):
             start, new_start = old, new
             while old < len(self.a) and new < len(self.b) and self.a[old] == self.b[new]:
                 old, new = old + 1, new + 1
             if old > start:
-                found.append(("equal", start, old, new_start, new))
+                opcodes.append(("equal", start, old, new_start, new))
             steps = SequenceMatcher(
                 None, self.a[old : old + width], self.b[new : new + width]
             ).get_opcodes()
             if (
                 max(len(self.a) - old, len(self.b) - new) > width
             ):  # keep those before the last lines that agree
-                alike = (
-                    at
-                    for at, step in enumerate(steps)
-                    if step[0] == "equal" and step[2] - step[1] >= _CONTEXT
+                equal_steps = (
+                    index
+                    for index, step in enumerate(steps)
+                    if step[0] == "equal" and step[2] - step[1] >= _CONTEXT_LINES
                 )
-                steps = steps[: max(alike, default=0)]
-            width = _WINDOW if steps else 2 * width
-            found += ((tag, old + a, old + b, new + c, new + d) for tag, a, b, c, d in steps)
+                steps = steps[: max(equal_steps, default=0)]
+            width = _WINDOW_LINES if steps else 2 * width
+            opcodes += ((tag, old + a, old + b, new + c, new + d) for tag, a, b, c, d in steps)
             if steps:
-                _, _, old, _, new = found[-1]
-        return found
+                _, _, old, _, new = opcodes[-1]
+        return opcodes

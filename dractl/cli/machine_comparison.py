@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dractl.cli import terminal, virtual_nodes
 from dractl.cli.options.cluster_input import Cluster
-from dractl.cli.options.driver_options import Configured
+from dractl.cli.options.driver_options import DriverChoice
 from dractl.cluster import ClusterState
 from dractl.errors import InputError, UsageError
 from dractl.explain import Options, Question, find_all_waiting, find_subjects
@@ -16,21 +16,23 @@ from dractl.model import Target
 from dractl.report.explain import machines as explain_machines, text as explain_text
 
 
-def refuse(output: str, *, patch: bool, node: bool, devices: bool) -> None:
+def refuse_combinations(output: str, *, patch: bool, node: bool, devices: bool) -> None:
     """Raises UsageError for options that cannot be combined with several machines."""
     if output in ("html", "name"):
         raise UsageError(f"--hardware compares machines as text, json or yaml, not {output}")
-    for option, given in (("--patch", patch), ("--node", node), ("--devices", devices)):
-        if given:
+    for option, is_given in (("--patch", patch), ("--node", node), ("--devices", devices)):
+        if is_given:
             raise UsageError(
                 f"--hardware cannot be combined with {option}: each machine is considered alone"
             )
 
 
-def with_network(cluster: Cluster, files: Sequence[str], target: Target) -> Cluster:
+def add_network_devices(cluster: Cluster, files: Sequence[str], target: Target) -> Cluster:
     """The cluster and the devices of ``--network-devices``."""
     return (
-        replace(cluster, state=virtual_nodes.network(files, target).merge(cluster.state))
+        replace(
+            cluster, state=virtual_nodes.load_network_devices(files, target).merge(cluster.state)
+        )
         if files
         else cluster
     )
@@ -39,7 +41,7 @@ def with_network(cluster: Cluster, files: Sequence[str], target: Target) -> Clus
 def compare(
     cluster: Cluster,
     hardware: Sequence[str],
-    configured: Configured,
+    driver_choice: DriverChoice,
     target: Target,
     output: str,
     verbose: int,
@@ -47,55 +49,59 @@ def compare(
     to_file: bool,
 ) -> tuple[str, bool]:
     """The machines that serve each subject, as a report; and whether each subject is served by one."""
-    specs = virtual_nodes.machines(hardware)
-    classes = virtual_nodes.known_classes(target)
-    there = {spec: _described(spec, classes, target, configured) for spec in specs}
+    specs = virtual_nodes.parse_machines(hardware)
+    classes = virtual_nodes.list_known_classes(target)
+    machines = {spec: _describe_machine(spec, classes, target, driver_choice) for spec in specs}
 
     def questions(state: ClusterState) -> list[Question]:
-        return _questions(cluster, state)
+        return _find_questions(cluster, state)
 
-    found = ask(cluster.state, there, questions, cluster.features, Options(cluster.release_assumed))
-    text = (
-        explain_machines.to_json(found, cluster.origin)
-        if output == "json"
-        else _text(found, cluster.release, verbose, to_file=to_file)
+    comparisons = ask(
+        cluster.state, machines, questions, cluster.features, Options(cluster.release_assumed)
     )
-    return text, all(comparison.fits for comparison in found)
+    text = (
+        explain_machines.to_json(comparisons, cluster.origin)
+        if output == "json"
+        else _render_text(comparisons, cluster.release, verbose, to_file=to_file)
+    )
+    return text, all(comparison.fits for comparison in comparisons)
 
 
-def _described(
-    spec: str, classes: ClusterState, target: Target, configured: Configured
+def _describe_machine(
+    spec: str, classes: ClusterState, target: Target, driver_choice: DriverChoice
 ) -> DescribedMachine:
     from dractl.machines import labels_of, room_of, setter
 
-    known = labels_of(spec)
-    setters = {key: name for key in known if (name := setter(key)) is not None}
-    there = virtual_nodes.described(spec, target, configured=configured)
-    return DescribedMachine(classes.merge(there), known, room_of(spec), setters)
+    labels = labels_of(spec)
+    setters = {key: name for key in labels if (name := setter(key)) is not None}
+    state = virtual_nodes.render_machine(spec, target, driver_choice=driver_choice)
+    return DescribedMachine(classes.merge(state), labels, room_of(spec), setters)
 
 
-def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:
+def _find_questions(cluster: Cluster, state: ClusterState) -> list[Question]:
     """The named subjects, else the pending ones, else the templates: a file of claims often has nothing else."""
-    names, where = cluster.sources.names, cluster.namespace
-    found = [
-        q for name in names for q in find_subjects(state, name, where, cluster.kinds)
-    ] or find_all_waiting(state, where)
-    if not found:
+    names, namespace = cluster.sources.names, cluster.namespace
+    questions = [
+        q for name in names for q in find_subjects(state, name, namespace, cluster.kinds)
+    ] or find_all_waiting(state, namespace)
+    if not questions:
         templates = [
-            key for key in state.objects("ResourceClaimTemplate") if where in (None, key[0])
+            key for key in state.objects("ResourceClaimTemplate") if namespace in (None, key[0])
         ]
-        found = [
+        questions = [
             q for space, name in templates for q in find_subjects(state, f"template/{name}", space)
         ]
-    if not found:
+    if not questions:
         raise InputError(
             "no claim, template or pending pod in the input",
             hint="KIND/NAME asks about one of the cluster; FILE or -f FILE about those of a file",
         )
-    return found
+    return questions
 
 
-def _text(comparisons: Sequence[ByMachine], release: str, verbose: int, *, to_file: bool) -> str:
+def _render_text(
+    comparisons: Sequence[ByMachine], release: str, verbose: int, *, to_file: bool
+) -> str:
     """The tables; with -v, also the whole answer for each machine that does not serve."""
     out = sys.stdout
     canvas = terminal.canvas(to_file=to_file, most=120)

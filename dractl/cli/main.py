@@ -20,14 +20,14 @@ from dractl.interrupts import INTERRUPTED, leave_on_interrupt
 from dractl.program import DRACTL, KUBECTL_DRA, call_program, program_name
 
 FAILED = 3
-_COMPLETE = "_DRACTL_COMPLETE"
+_COMPLETION_VARIABLE = "_DRACTL_COMPLETE"
 """The variable in which the scripts of completions/ say what they want."""
-_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF)
-_NEW_OBJECTS = 2_000_000  # before garbage is collected: lint of 8,000 findings makes a million, all of them needed
+_UNWRITABLE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF)
+_COLLECTION_THRESHOLD = 2_000_000  # before garbage is collected: lint of 8,000 findings makes a million, all of them needed
 
 
-def _name_of_call() -> str:
-    """Return the command as typed: ``dractl``, or ``kubectl dra`` as a plug-in of kubectl."""
+def _program_as_called() -> str:
+    """Return the command as typed: ``dractl``, or ``kubectl dra`` if kubectl runs it as a plug-in."""
     script = os.path.basename(sys.argv[0])
     return KUBECTL_DRA if script.startswith(("kubectl-dra", "kubectl_complete-dra")) else DRACTL
 
@@ -41,7 +41,7 @@ def run() -> NoReturn:
     mypy leaves its own (mypy/util.py hard_exit), instead of being freed one by one.
     """
     leave_on_interrupt()
-    gc.set_threshold(_NEW_OBJECTS)
+    gc.set_threshold(_COLLECTION_THRESHOLD)
     code = main()
     leave_on_interrupt()
     with suppress(OSError):  # nobody reads standard error
@@ -57,18 +57,18 @@ def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     _open_closed_streams()
     try:
-        code = _command(words)
+        code = _run_command(words)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader of the pipe has closed it (`dractl lint . | head`).
-        _give_up_output()
+        _discard_output()
         return 0
     except OSError as error:
-        if not _is_of_output(error):
+        if not _is_output_error(error):
             raise
-        _give_up_output()
+        _discard_output()
         why = "it is closed" if error.errno == errno.EBADF else error.strerror
-        terminal.complain(f"cannot write to standard output: {why}")
+        terminal.print_error(f"cannot write to standard output: {why}")
         return FAILED
     return code
 
@@ -84,50 +84,52 @@ def _open_closed_streams() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
-def _is_of_output(error: Exception) -> bool:
+def _is_output_error(error: Exception) -> bool:
     """True if standard output cannot be written. Errors of files have the file's name and are reported where they
     occur."""
-    return isinstance(error, OSError) and error.filename is None and error.errno in _UNWRITABLE
+    return (
+        isinstance(error, OSError) and error.filename is None and error.errno in _UNWRITABLE_ERRORS
+    )
 
 
-def _give_up_output() -> None:
+def _discard_output() -> None:
     """Discards pending output: Python would try to write it once more at exit, and complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _command(words: list[str]) -> int:
+def _run_command(words: list[str]) -> int:
     """Runs one command line. Raises OSError if standard output cannot be written."""
-    call_program(_name_of_call(), words)
+    call_program(_program_as_called(), words)
     terminal.prepare_streams()
     terminal.forget_asides()
     terminal.renew_patience()
     try:
-        for said in facts.use(named(words, os.environ)):
-            terminal.notice(said)
+        for remark in facts.use(named(words, os.environ)):
+            terminal.notice(remark)
         code = _invoke(words)
-        terminal.tell_asides()
+        terminal.print_asides()
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
-        terminal.complain(
+        terminal.print_error(
             error.format_message(), hint=f"see `{context.command_path} --help`" if context else None
         )
         return error.exit_code
     except KeyboardInterrupt:
-        terminal.complain("interrupted")
+        terminal.print_error("interrupted")
         return INTERRUPTED
     except DractlError as error:
-        terminal.complain(str(error), hint=error.hint)
+        terminal.print_error(str(error), hint=error.hint)
         return error.exit_code
     except RecursionError:
-        terminal.complain("the input is nested too deeply")
+        terminal.print_error("the input is nested too deeply")
         return FAILED
     except MemoryError:
-        terminal.complain("the input does not fit into memory")
+        terminal.print_error("the input does not fit into memory")
         return FAILED
     except BrokenPipeError:  # the reader is gone
         raise
     except Exception as error:
-        if os.environ.get("DRACTL_TRACEBACK") or _is_of_output(error):
+        if os.environ.get("DRACTL_TRACEBACK") or _is_output_error(error):
             raise
         # from os.getcwd: errors of opened files have a name, those of missing resources no number
         if (
@@ -135,15 +137,15 @@ def _command(words: list[str]) -> int:
             and error.filename is None
             and error.errno == errno.ENOENT
         ):
-            terminal.complain("the working directory is gone", hint="cd to a folder that exists")
+            terminal.print_error("the working directory is gone", hint="cd to a folder that exists")
             return FAILED
         if isinstance(error, ImportError) and not (error.name or "").startswith("dractl"):
-            terminal.complain(
+            terminal.print_error(
                 f"a package cannot be loaded: {error}",
                 hint=f"install dractl again, for this Python: {sys.executable}",
             )
             return FAILED
-        terminal.complain(
+        terminal.print_error(
             f"internal error: {type(error).__name__}: {error}",
             hint="this is a bug in dractl; please report it with the output of DRACTL_TRACEBACK=1",
         )
@@ -154,11 +156,11 @@ def _command(words: list[str]) -> int:
 def _invoke(words: list[str]) -> object:
     """Runs the subcommand; what it returns is its exit code, if that is a number."""
     group = command_line()
-    if _COMPLETE in os.environ:
+    if _COMPLETION_VARIABLE in os.environ:
         os.environ["COLUMNS"] = (
             "1000"  # typer would wrap a description, and its end would be offered
         )
-        group.main(words, prog_name="dractl", complete_var=_COMPLETE)
+        group.main(words, prog_name="dractl", complete_var=_COMPLETION_VARIABLE)
     # not main, which handles interrupts and closed pipes in its own way
     try:
         with group.make_context(program_name(), list(words)) as context:
@@ -174,11 +176,11 @@ def complete_for_kubectl() -> NoReturn:
     line = {
         "COMP_WORDS": shlex.join(["dractl", *words]),
         "COMP_CWORD": str(len(words)),
-        _COMPLETE: "complete_bash",
+        _COMPLETION_VARIABLE: "complete_bash",
     }
     os.environ.update(line)
-    with redirect_stdout(StringIO()) as said, suppress(SystemExit):
+    with redirect_stdout(StringIO()) as output, suppress(SystemExit):
         _invoke(words)
-    found = said.getvalue().split()
-    print("\n".join([*found, ":4" if found else ":0"]))
+    candidates = output.getvalue().split()
+    print("\n".join([*candidates, ":4" if candidates else ":0"]))
     sys.exit(0)

@@ -17,32 +17,32 @@ from dractl.manifests.templates import RELEASE
 from dractl.model import Target
 from dractl.model.releases import SERVED, served_versions
 
-TIMEOUT = 60
+TIMEOUT_SECONDS = 60
 """Seconds that a chart may take."""
-_MAX_ERROR = 300
-_NOWHERE = "http://127.0.0.1:9"
+_MAX_ERROR_CHARACTERS = 300
+_UNREACHABLE_PROXY = "http://127.0.0.1:9"
 _OFFLINE = {
     "KUBECONFIG": os.devnull,  # some kubectl ask the cluster for its version first
     "GIT_ALLOW_PROTOCOL": "none",
-    **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _NOWHERE),
+    **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _UNREACHABLE_PROXY),
     **dict.fromkeys(("NO_PROXY", "no_proxy"), ""),
 }
 """What keeps the programs from the network, should a chart or kustomization that makes them use it not be noticed."""
 
 
-def renderer(target: Target) -> Renderer:
+def make_renderer(target: Target) -> Renderer:
     """Renders the chart in a folder for a cluster of a release, if helm is installed."""
-    return lambda chart: _helm(chart, target)
+    return lambda chart: _render_chart(chart, target)
 
 
-def _helm(chart: str, target: Target) -> Rendered:
+def _render_chart(chart: str, target: Target) -> Rendered:
     helm = shutil.which("helm")
     if helm is None:
         return Rendered(None, "a template of a Helm chart, and helm is not installed")
     # A name that looks like a directory is never looked up in a repository (helm pkg/action/install.go LocateChart).
     folder = os.path.join(os.path.abspath(chart), "")
     try:
-        link = _link_out(folder)
+        link = _find_escaping_link(folder)
     except OSError as error:
         return Rendered(None, f"the chart cannot be read: {error.strerror}")
     if link is not None:
@@ -62,7 +62,7 @@ def _helm(chart: str, target: Target) -> Rendered:
     )  # charts of drivers refuse the namespace default
 
 
-def _link_out(chart: str) -> str | None:
+def _find_escaping_link(chart: str) -> str | None:
     """A symbolic link in a chart that leads out of its repository, or out of the chart if it is in none.
 
     helm follows links (internal/sympath/walk.go), and ``.Files`` would put the file that one leads to into a report.
@@ -86,14 +86,14 @@ def _link_out(chart: str) -> str | None:
     return None
 
 
-def kustomized(inputs: Inputs, files: Iterable[str] = ()) -> Inputs:
+def build_kustomizations(inputs: Inputs, files: Iterable[str] = ()) -> Inputs:
     """The input with the objects of the kustomizations among ``files``, and of those that it belongs to."""
-    found = list(dict.fromkeys((*files, *inputs.kustomizations)))
-    if not any(map(is_kustomization, found)):
+    candidates = list(dict.fromkeys((*files, *inputs.kustomizations)))
+    if not any(map(is_kustomization, candidates)):
         return inputs
     from dractl.manifests.built import built
 
-    return built(inputs, found, build, lambda document: concern(document.value) == "claims")
+    return built(inputs, candidates, build, lambda document: concern(document.value) == "claims")
 
 
 def build(folder: str) -> Rendered:
@@ -101,11 +101,11 @@ def build(folder: str) -> Rendered:
     for name, subcommand in (("kustomize", "build"), ("kubectl", "kustomize")):
         program = shutil.which(name)
         if program is not None:
-            return _kustomize([program, subcommand], folder)
+            return _build_with_origins([program, subcommand], folder)
     return Rendered(None, "neither kustomize nor kubectl is installed")
 
 
-def _kustomize(command: list[str], folder: str) -> Rendered:
+def _build_with_origins(command: list[str], folder: str) -> Rendered:
     """Builds a kustomization around the one in ``folder`` that annotates each object with its file."""
     with TemporaryDirectory() as made:
         here = os.path.realpath(made)
@@ -120,28 +120,31 @@ def _kustomize(command: list[str], folder: str) -> Rendered:
 
 
 def _run(command: list[str]) -> Rendered:
-    what = " ".join([os.path.basename(command[0]), command[1]])
+    program = " ".join([os.path.basename(command[0]), command[1]])
     environment = {**os.environ, **_OFFLINE}
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             env=environment,
             check=False,
             capture_output=True,
             stdin=subprocess.DEVNULL,
-            timeout=TIMEOUT,
+            timeout=TIMEOUT_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        return Rendered(None, f"{what} took longer than {TIMEOUT} seconds")
+        return Rendered(None, f"{program} took longer than {TIMEOUT_SECONDS} seconds")
     except OSError as error:
-        return Rendered(None, f"{what} cannot be run: {error.strerror}")
-    if done.returncode:
-        why = _error(done.stderr.decode("utf-8", "replace")) or f"exit code {done.returncode}"
-        return Rendered(None, f"{what} failed: {why}")
-    return Rendered(done.stdout)
+        return Rendered(None, f"{program} cannot be run: {error.strerror}")
+    if process.returncode:
+        reason = (
+            _error_line(process.stderr.decode("utf-8", "replace"))
+            or f"exit code {process.returncode}"
+        )
+        return Rendered(None, f"{program} failed: {reason}")
+    return Rendered(process.stdout)
 
 
-def _error(text: str) -> str:
+def _error_line(text: str) -> str:
     """A program's error message in one line: from its first ``Error:`` on, without warnings and advice."""
     start = max(text.lower().find("error:"), 0)
     lines = [
@@ -150,4 +153,6 @@ def _error(text: str) -> str:
         if not line.startswith(("Use --debug", "# Warning"))
     ]
     joined = " ".join(line for line in lines if line)
-    return joined if len(joined) <= _MAX_ERROR else joined[:_MAX_ERROR] + " ..."
+    return (
+        joined if len(joined) <= _MAX_ERROR_CHARACTERS else joined[:_MAX_ERROR_CHARACTERS] + " ..."
+    )

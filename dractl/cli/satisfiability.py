@@ -6,32 +6,34 @@ from typing import Any
 from dractl.allocation import Allocator, Features, Unallocatable
 from dractl.model import DeviceClass, Node, ResourceClaim, ResourceSlice, Target, decode
 
-Refusal = Callable[[Mapping[str, Any], Mapping[str, Mapping[str, Any]]], bool]
+IsUnsatisfiable = Callable[[Mapping[str, Any], Mapping[str, Mapping[str, Any]]], bool]
 
 
-def refusal(
+def make_check(
     slices: Sequence[ResourceSlice], classes: Mapping[str, Mapping[str, Any]], target: Target
-) -> Refusal | None:
+) -> IsUnsatisfiable | None:
     """True for a claim (and the classes of its files) that no node can satisfy, with all devices free; None if a slice
     tells its nodes otherwise than by their name."""
     names = sorted({item.spec.node_name or "" for item in slices})
     if not slices or not all(names):
         return None
-    made = (
+    decoded_nodes = (
         decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}) for name in names
     )
-    nodes = [item for item in made if isinstance(item, Node)]
+    nodes = [item for item in decoded_nodes if isinstance(item, Node)]
 
-    def refused(claim: Mapping[str, Any], own: Mapping[str, Mapping[str, Any]]) -> bool:
-        known = [
+    def is_unsatisfiable(
+        claim: Mapping[str, Any], file_classes: Mapping[str, Mapping[str, Any]]
+    ) -> bool:
+        device_classes = [
             item
-            for value in {**classes, **own}.values()
+            for value in {**classes, **file_classes}.values()
             if isinstance(item := decode(value), DeviceClass)
         ]
-        wanted = decode(claim)
-        allocator = Allocator(slices, known, features=Features.for_release(target.release))
-        return isinstance(wanted, ResourceClaim) and all(
-            isinstance(allocator.allocate(node, [wanted]), Unallocatable) for node in nodes
+        decoded_claim = decode(claim)
+        allocator = Allocator(slices, device_classes, features=Features.for_release(target.release))
+        return isinstance(decoded_claim, ResourceClaim) and all(
+            isinstance(allocator.allocate(node, [decoded_claim]), Unallocatable) for node in nodes
         )
 
-    return refused
+    return is_unsatisfiable

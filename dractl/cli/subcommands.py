@@ -35,7 +35,7 @@ SUBCOMMANDS = {
 _COMMAND = re.compile(rf"\bdractl(?= (?:{'|'.join(SUBCOMMANDS)})\b)")
 
 
-def spell(text: str) -> str:
+def spell_program(text: str) -> str:
     """Return a page or help of ours with its commands as the user types them.
 
     Such texts are written once, with ``dractl``; what a function composes asks for the name itself.
@@ -48,11 +48,11 @@ def function(name: str) -> Callable[..., Any]:
     its fields, each of which is an option."""
     command: Callable[..., Any] = import_module(f"dractl.cli.commands.{name}").command
     parameters: list[Parameter] = []
-    shared: dict[str, type[Struct]] = {}
+    group_types: dict[str, type[Struct]] = {}
     for parameter in signature(command, eval_str=True).parameters.values():
         kind = parameter.annotation
         if isinstance(kind, type) and issubclass(kind, Struct):
-            shared[parameter.name] = kind
+            group_types[parameter.name] = kind
             hints = get_type_hints(kind, include_extras=True)
             options = [(f.name, f.default, hints[f.name]) for f in fields(kind)]
         else:
@@ -61,30 +61,30 @@ def function(name: str) -> Callable[..., Any]:
             Parameter(n, Parameter.KEYWORD_ONLY, default=d, annotation=a) for n, d, a in options
         ]
 
-    def called(**given: Any) -> None:
-        made = {
-            n: kind(**{f: given.pop(f) for f in kind.__struct_fields__})
-            for n, kind in shared.items()
+    def run(**values: Any) -> None:
+        groups = {
+            n: kind(**{f: values.pop(f) for f in kind.__struct_fields__})
+            for n, kind in group_types.items()
         }
-        command(**given, **made)
+        command(**values, **groups)
 
-    called.__doc__ = command.__doc__
-    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    return called
+    run.__doc__ = command.__doc__
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return run
 
 
-def with_options(command: Callable[..., Any], options: Sequence[Parameter]) -> Callable[..., Any]:
+def add_options(command: Callable[..., Any], options: Sequence[Parameter]) -> Callable[..., Any]:
     """Return ``command`` with further ``options``, which typer reads and the function is not passed.
 
     typer makes the options itself: the constructor of its own classes changes from release to release.
     """
-    whole = signature(command, eval_str=True)
+    full_signature = signature(command, eval_str=True)
 
     def run(**arguments: Any) -> None:
-        command(**{name: arguments[name] for name in whole.parameters})
+        command(**{name: arguments[name] for name in full_signature.parameters})
 
     run.__doc__ = command.__doc__
-    run.__signature__ = whole.replace(  # type: ignore[attr-defined]
-        parameters=[*whole.parameters.values(), *options]
+    run.__signature__ = full_signature.replace(  # type: ignore[attr-defined]
+        parameters=[*full_signature.parameters.values(), *options]
     )
     return run

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from dractl.manifests import Skipped
 
 ColorChoice = Literal["auto", "always", "never"]
-_LONGEST = 4_000  # characters of a message, which may quote what was typed
-_SCREEN = 20  # errors of one kind
+_MAX_MESSAGE_CHARACTERS = 4_000  # characters of a message, which may quote what was typed
+_MAX_ERRORS = 20  # errors of one kind
 
 
 class _Choices:
@@ -43,14 +43,14 @@ def choose_color(choice: ColorChoice) -> None:
 def use_color(stream: TextIO) -> bool:
     """True if ``stream`` gets colour: ``--color``, then NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE or CLICOLOR, then the
     terminal. FORCE_COLOR=0 and CLICOLOR=0 switch it off."""
-    said = os.environ.get
+    variable = os.environ.get
     if _Choices.color != "auto":
         return _Choices.color == "always"
-    if said("NO_COLOR") or said("FORCE_COLOR") == "0":
+    if variable("NO_COLOR") or variable("FORCE_COLOR") == "0":
         return False
-    if said("FORCE_COLOR") or said("CLICOLOR_FORCE", "0") not in ("", "0"):
+    if variable("FORCE_COLOR") or variable("CLICOLOR_FORCE", "0") not in ("", "0"):
         return True
-    if said("CLICOLOR") == "0":
+    if variable("CLICOLOR") == "0":
         return False
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
@@ -119,28 +119,28 @@ def paint(text: str, style: str, stream: TextIO) -> str:
     return f"\x1b[{style}m{text}\x1b[0m" if use_color(stream) else text
 
 
-def complain(message: str, *, hint: str | None = None) -> None:
+def print_error(message: str, *, hint: str | None = None) -> None:
     """An error on standard error, with a hint."""
-    _say("error:", "1;31", message)
+    _print_message("error:", "1;31", message)
     if hint:
-        _say("hint:", "36", hint)
+        _print_message("hint:", "36", hint)
 
 
-def complain_of(unread: Sequence[Skipped]) -> None:
+def print_unread(unread: Sequence[Skipped]) -> None:
     """An error for each file that cannot be read, and for as many as a screen has room for."""
-    for item in unread[:_SCREEN]:
-        complain(f"{item.file}: {item.why}", hint=item.hint)
-    if len(unread) > _SCREEN:
-        complain(f"{len(unread) - _SCREEN:,} more cannot be read")
+    for item in unread[:_MAX_ERRORS]:
+        print_error(f"{item.file}: {item.why}", hint=item.hint)
+    if len(unread) > _MAX_ERRORS:
+        print_error(f"{len(unread) - _MAX_ERRORS:,} more cannot be read")
 
 
-def _say(label: str, style: str, message: str) -> None:
-    if len(message) > _LONGEST:
-        message = f"{message[:_LONGEST]}... ({len(message):,} characters)"
+def _print_message(label: str, style: str, message: str) -> None:
+    if len(message) > _MAX_MESSAGE_CHARACTERS:
+        message = f"{message[:_MAX_MESSAGE_CHARACTERS]}... ({len(message):,} characters)"
     first, *others = map(printable, message.split("\n"))
     lines = [f"{label} {first}", *others]
     if sys.stderr.isatty():  # elsewhere a message is one line, for grep
-        lines = [part for line in lines for part in _folded(line, width(sys.stderr))]
+        lines = [part for line in lines for part in _fold(line, width(sys.stderr))]
     text = "\n".join(lines).removeprefix(label)
     try:
         print(f"{paint(label, style, sys.stderr)}{text}", file=sys.stderr, flush=True)
@@ -150,28 +150,28 @@ def _say(label: str, style: str, message: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
-_UNBROKEN = re.compile(r"`[^`]*`|\b(?:dractl|kubectl|helm|kustomize|ytt|pip) [^;]*")
+_COMMAND = re.compile(r"`[^`]*`|\b(?:dractl|kubectl|helm|kustomize|ytt|pip) [^;]*")
 """Commands in a message: a line break in one would be copied along with it."""
 
 
-def _folded(line: str, columns: int) -> list[str]:
+def _fold(line: str, columns: int) -> list[str]:
     """Return lines of at most ``columns``, broken between words and not within commands."""
-    held = _UNBROKEN.sub(lambda match: match[0].replace(" ", "\N{NO-BREAK SPACE}"), line)
-    return [part.replace("\N{NO-BREAK SPACE}", " ") for part in wrap(held, columns, "  ")]
+    unbreakable = _COMMAND.sub(lambda match: match[0].replace(" ", "\N{NO-BREAK SPACE}"), line)
+    return [part.replace("\N{NO-BREAK SPACE}", " ") for part in wrap(unbreakable, columns, "  ")]
 
 
 def warn(message: str) -> None:
     """Print a warning about what was asked for on standard error, also with ``--quiet``."""
-    _say("warning:", "33", message)
+    _print_message("warning:", "33", message)
 
 
 def notice(message: str) -> None:
     """A notice on standard error, which is not an error; silent with ``--quiet``."""
     if not _Choices.quiet:
-        _say("note:", "36", message)
+        _print_message("note:", "36", message)
 
 
-def aside(message: str) -> None:
+def add_aside(message: str) -> None:
     """A notice about an answer, told once below it: an error leaves it out."""
     _ASIDES[message] = None
 
@@ -181,7 +181,7 @@ def forget_asides() -> None:
     _ASIDES.clear()
 
 
-def tell_asides() -> None:
+def print_asides() -> None:
     """The notices of :func:`aside`."""
     for message in _ASIDES:
         notice(message)
@@ -273,12 +273,12 @@ def progress() -> Iterator[Callable[[str], None]]:
     """A function that shows the current step, on a line of standard error that the next step replaces, once the work
     has taken a second; the line goes with the block. Only on a terminal, cut to its width, and not with ``--quiet``."""
     try:
-        yield _tell
+        yield _show_step
     finally:
         _PROGRESS.end()
 
 
-def _tell(message: str) -> None:
+def _show_step(message: str) -> None:
     if not _Choices.quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         _PROGRESS.say(message)
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from dractl.capacity import what_if
 from dractl.cel import Program, environment
 from dractl.cli import terminal
-from dractl.cli.options.driver_options import Configured
+from dractl.cli.options.driver_options import DriverChoice
 from dractl.cli.options.machine_input import read_node
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import list_at, text_at
@@ -31,49 +31,63 @@ from dractl.topology.machine import Machine
 from dractl.upgrade import DescribedNode
 
 
-def read(source: str, target: Target) -> ClusterState:
+def load_devices(source: str, target: Target) -> ClusterState:
     """The ResourceSlices and DeviceClasses of one source."""
     if source == "cluster":
         from dractl.cluster import live
 
         return live.read(live.Login()).state
-    found = sources.read_published(source) if source != "local" else None
-    return found or rendered(source, target)
+    published = sources.read_published(source) if source != "local" else None
+    return published or render_snapshot(source, target)
 
 
-def installed(slices: Iterable[Mapping[str, Any]], target: Target) -> dict[str, dict[str, Any]]:
+def list_installed_classes(
+    slices: Iterable[Mapping[str, Any]], target: Target
+) -> dict[str, dict[str, Any]]:
     """The DeviceClasses that come with the drivers of the slices; none for drivers that dractl does not know."""
-    published = {text_at(slice_, "spec", "driver") for slice_ in slices}
+    drivers = {text_at(slice_, "spec", "driver") for slice_ in slices}
     options = Options(node_name="node-1", target=target)
     classes = [
-        item for name in names() if name in published for item in find(name).device_classes(options)
+        item for name in names() if name in drivers for item in find(name).device_classes(options)
     ]
     return {item["metadata"]["name"]: item for item in classes}
 
 
-def rendered(source: str, target: Target) -> ClusterState:
+def render_snapshot(source: str, target: Target) -> ClusterState:
     """The slices that drivers would publish for this machine (``local``) or for that of a snapshot."""
     machine = read_node(None, None if source == "local" else Path(source))
     name = machine.host.name or os.environ.get("NODE_NAME") or "node-1"
-    return _of_machine(machine, name, f"--devices {source}", target, ())
+    return _render_objects(machine, name, f"--devices {source}", target, ())
 
 
-def described(
-    spec: str, target: Target, drivers: Sequence[str] = (), configured: Configured | None = None
+def render_machine(
+    spec: str,
+    target: Target,
+    drivers: Sequence[str] = (),
+    driver_choice: DriverChoice | None = None,
 ) -> ClusterState:
     """The slices that drivers would publish for a machine described by ``--hardware``; its node has the name of the
     machine."""
-    found = machine(spec)
-    for note in found.notes:
-        terminal.aside(f"{spec}: {note.message}")
-    configured = configured or Configured(tuple(drivers))
-    settings, wanted = settings_of(spec, found, configured), drivers or configured.drivers
-    return _of_machine(
-        found, node_name(spec), f"--hardware {spec}", target, wanted, settings, configured.versions
+    described = machine(spec)
+    for note in described.notes:
+        terminal.add_aside(f"{spec}: {note.message}")
+    driver_choice = driver_choice or DriverChoice(tuple(drivers))
+    settings, wanted_drivers = (
+        driver_settings(spec, described, driver_choice),
+        drivers or driver_choice.drivers,
+    )
+    return _render_objects(
+        described,
+        node_name(spec),
+        f"--hardware {spec}",
+        target,
+        wanted_drivers,
+        settings,
+        driver_choice.versions,
     )
 
 
-def describe_nodes(values: Iterable[str]) -> list[tuple[str, DescribedNode]]:
+def parse_nodes(values: Iterable[str]) -> list[tuple[str, DescribedNode]]:
     """Return the nodes of ``--hardware`` with what describes them: machines, or their snapshots.
 
     A node has the name of its machine, or of the host of a snapshot; equal ones have numbers, too.
@@ -85,11 +99,11 @@ def describe_nodes(values: Iterable[str]) -> list[tuple[str, DescribedNode]]:
     return [
         (source, node)
         for source, number in count.items()
-        for node in _number(_describe_node(source), number)
+        for node in _number_node(parse_node(source), number)
     ]
 
 
-def _number(first: DescribedNode, count: int) -> Iterator[DescribedNode]:
+def _number_node(first: DescribedNode, count: int) -> Iterator[DescribedNode]:
     if count == 1:
         yield first
         return
@@ -98,19 +112,19 @@ def _number(first: DescribedNode, count: int) -> Iterator[DescribedNode]:
         yield replace(first, node=name, machine=as_node(first.machine, name))
 
 
-def _describe_node(source: str) -> DescribedNode:
+def parse_node(source: str) -> DescribedNode:
     if os.path.isfile(source) and not is_description(source):
         snapshot = read_node(None, Path(source))
         return DescribedNode((snapshot.host.name or node_name(source)).lower(), snapshot)
     described = machine(source)
-    return DescribedNode(node_name(source), described, settings_of(source, described))
+    return DescribedNode(node_name(source), described, driver_settings(source, described))
 
 
-def of_described(
+def render_node(
     described: DescribedNode, spec: str, target: Target, versions: Mapping[str, str]
 ) -> ClusterState:
     """The slices that drivers would publish for a machine, their classes and its node."""
-    return _of_machine(
+    return _render_objects(
         described.machine,
         described.node,
         f"--hardware {spec}",
@@ -121,16 +135,16 @@ def of_described(
     )
 
 
-def settings_of(
-    spec: str, found: Machine, configured: Configured | None = None
+def driver_settings(
+    spec: str, described: Machine, driver_choice: DriverChoice | None = None
 ) -> dict[str, Mapping[str, str]]:
     """The options of a described machine's drivers."""
     settings: dict[str, Mapping[str, str]] = (
-        dict(configured.settings) if configured is not None else {}
+        dict(driver_choice.settings) if driver_choice is not None else {}
     )
     nvidia = settings.get("gpu.nvidia.com", {})
     if (
-        any(gpu.mig_mode and not gpu.mig_devices for gpu in found.gpus)
+        any(gpu.mig_mode and not gpu.mig_devices for gpu in described.gpus)
         and "dynamicMIG" not in nvidia
     ):
         settings["gpu.nvidia.com"] = {"dynamicMIG": "true", **nvidia}
@@ -140,7 +154,7 @@ def settings_of(
     return settings
 
 
-def machines(values: Iterable[str]) -> list[str]:
+def parse_machines(values: Iterable[str]) -> list[str]:
     """Return the machines that ``--hardware`` values name, each once.
 
     For what is asked of a single node, the number of equal nodes does not matter.
@@ -168,7 +182,7 @@ def single_machine(values: Iterable[str], why: str) -> str:
     return groups[0].machine
 
 
-def known_classes(target: Target) -> ClusterState:
+def list_known_classes(target: Target) -> ClusterState:
     """The DeviceClasses that come with known drivers, including those of dranet's chart for EKS."""
     options = Options(node_name="node-1", target=target, settings={"dra.net": {"cloud": "aws"}})
     return sources.from_objects(
@@ -176,32 +190,32 @@ def known_classes(target: Target) -> ClusterState:
     )
 
 
-def network(files: Iterable[str], target: Target) -> ClusterState:
+def load_network_devices(files: Iterable[str], target: Target) -> ClusterState:
     """The ResourceSlices of ``--network-devices`` files."""
     pools: dict[tuple[str, str], str] = {}
     slices: list[dict[str, Any]] = []
     for path in files:
-        found = of_files(path, target)
-        for notice in found.notices:
+        network = of_files(path, target)
+        for notice in network.notices:
             terminal.notice(notice)
-        for pool in found.pools:
+        for pool in network.pools:
             if pools.setdefault(pool, path) != path:
                 raise InputError(f"pool {pool[1]} of {pool[0]} is in {pools[pool]} too", place=path)
-        slices += found.slices
+        slices += network.slices
     return sources.from_objects(slices)
 
 
-def every_machine(target: Target, drivers: Sequence[str] = ()) -> list[ClusterState]:
+def render_every_machine(target: Target, drivers: Sequence[str] = ()) -> list[ClusterState]:
     """The slices that drivers would publish on every machine that ``--hardware`` knows by name, if they have devices on
     it. Of machines with the same devices, only one is included."""
-    found = []
+    states = []
     for name in every():
         rendering = render(
             machine(name), Options(node_name=node_name(name), target=target), drivers
         )
         if rendering.slices:
-            found.append(sources.from_objects(rendering.objects))
-    return found
+            states.append(sources.from_objects(rendering.objects))
+    return states
 
 
 def node_name(spec: str) -> str:
@@ -214,7 +228,7 @@ def node_name(spec: str) -> str:
     return name.strip("-.")[:63] or "node-1"
 
 
-def _of_machine(
+def _render_objects(
     machine: Machine,
     name: str,
     option: str,
@@ -247,60 +261,68 @@ def _of_machine(
     source: Literal["snapshot", "hardware"] = (
         "hardware" if option.startswith("--hardware") else "snapshot"
     )
-    objects = (_with_unknown(item, rendering.unknown) for item in rendering.objects)
+    objects = (_annotate_unknown(item, rendering.unknown) for item in rendering.objects)
     return sources.from_objects(objects).with_machines({options.node_name: (machine, source)})
 
 
-_ADDED = 50_000  # devices: more than the 5,000 nodes of a large cluster have, and within 500 MB
-_UNKNOWN = "dractl/unknown"
+_MAX_ADDED_DEVICES = (
+    50_000  # devices: more than the 5,000 nodes of a large cluster have, and within 500 MB
+)
+_UNKNOWN_ANNOTATION = "dractl/unknown"
 """An annotation of slices in memory: names that their devices have, but whose values a snapshot lacks."""
 
 
-def _with_unknown(item: dict[str, Any], unknown: Mapping[str, frozenset[str]]) -> dict[str, Any]:
+def _annotate_unknown(
+    item: dict[str, Any], unknown: Mapping[str, frozenset[str]]
+) -> dict[str, Any]:
     names = unknown.get(item["spec"].get("driver", "")) if item["kind"] == "ResourceSlice" else None
     if not names:
         return item
     return {
         **item,
-        "metadata": {**item["metadata"], "annotations": {_UNKNOWN: ",".join(sorted(names))}},
+        "metadata": {
+            **item["metadata"],
+            "annotations": {_UNKNOWN_ANNOTATION: ",".join(sorted(names))},
+        },
     }
 
 
-def unknown(slices: Iterable[Mapping[str, Any]]) -> dict[str, frozenset[str]]:
+def unknown_names(slices: Iterable[Mapping[str, Any]]) -> dict[str, frozenset[str]]:
     """The names of attributes and capacities, by driver, that devices have, but whose values a snapshot lacks."""
-    found: dict[str, frozenset[str]] = {}
+    names_by_driver: dict[str, frozenset[str]] = {}
     for slice_ in slices:
-        names = text_at(slice_, "metadata", "annotations", _UNKNOWN)
+        names = text_at(slice_, "metadata", "annotations", _UNKNOWN_ANNOTATION)
         if names:
             driver = text_at(slice_, "spec", "driver")
-            found[driver] = found.get(driver, frozenset()) | frozenset(names.split(","))
-    return found
+            names_by_driver[driver] = names_by_driver.get(driver, frozenset()) | frozenset(
+                names.split(",")
+            )
+    return names_by_driver
 
 
-def undecided(program: Program, names: Iterable[str]) -> InputError | None:
+def snapshot_gap_error(program: Program, names: Iterable[str]) -> InputError | None:
     """The error for an expression that reads what a snapshot lacks."""
-    read = sorted({lookup.full_name for lookup in program.lookups} & set(names))
-    if not read:
+    unknown_reads = sorted({lookup.full_name for lookup in program.lookups} & set(names))
+    if not unknown_reads:
         return None
     return InputError(
-        f"unknown: the snapshot lacks {', '.join(read)}, which a selector reads: {program.text}",
-        hint="take it on the node, where the driver's library answers: "
-        f"{program_name()} discover --save FILE",
+        f"unknown: the snapshot lacks {', '.join(unknown_reads)}, which a selector reads: {program.text}",
+        hint=f"take it on the node, where the driver's library answers: {program_name()} discover --save FILE",
     )
 
 
 def refuse_undecided(state: ClusterState, target: Target) -> None:
     """Raises InputError if a selector in the input reads what a snapshot among the devices lacks."""
-    names = frozenset[str]().union(*unknown(state.objects("ResourceSlice").values()).values())
+    names = frozenset[str]().union(*unknown_names(state.objects("ResourceSlice").values()).values())
     for kind in ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass") if names else ():
         for value in state.objects(kind).values():
-            for text in _expressions(value, kind):
-                error = undecided(environment(target, "stored").compile(text), names)
+            for text in _selectors(value, kind):
+                error = snapshot_gap_error(environment(target, "stored").compile(text), names)
                 if error is not None:
                     raise error
 
 
-def _expressions(value: Mapping[str, Any], kind: str) -> list[str]:
+def _selectors(value: Mapping[str, Any], kind: str) -> list[str]:
     """The selectors of a claim, a template or a class."""
     if kind == "DeviceClass":
         return [item.text for item in selectors_of(value)]
@@ -309,7 +331,7 @@ def _expressions(value: Mapping[str, Any], kind: str) -> list[str]:
     return [item.text for request in requests for item in request.selectors]
 
 
-class Added(Struct, frozen=True):
+class AddedNodes(Struct, frozen=True):
     """Nodes that an option adds."""
 
     option: str
@@ -322,7 +344,7 @@ class Added(Struct, frozen=True):
         return f"{self.option} {self.source}" + (f"*{self.count}" if self.count > 1 else "")
 
 
-def additions(option: str, values: Iterable[str]) -> list[Added]:
+def parse_added_nodes(option: str, values: Iterable[str]) -> list[AddedNodes]:
     """Return the nodes that the values of an option add.
 
     Raises UsageError for what is neither a file nor a machine that is known, and for a number of
@@ -335,42 +357,47 @@ def additions(option: str, values: Iterable[str]) -> list[Added]:
                 machine(group.machine)
     except UsageError as error:
         raise UsageError(error.message.replace("--hardware", option, 1), hint=error.hint) from None
-    return [Added(option, group.machine, group.count) for group in groups]
+    return [AddedNodes(option, group.machine, group.count) for group in groups]
 
 
-def grown(
-    state: ClusterState, more: Iterable[Added], target: Target, configured: Configured
+def add_nodes(
+    state: ClusterState,
+    additions: Iterable[AddedNodes],
+    target: Target,
+    driver_choice: DriverChoice,
 ) -> ClusterState:
     """The cluster with further nodes. Raises UsageError, and InputError."""
     devices = 0
-    for one in more:
-        found = _nodes(one, target, configured)
-        devices += one.count * sum(
-            len(list_at(s, "spec", "devices")) for s in found.objects("ResourceSlice").values()
+    for addition in additions:
+        nodes = _render_added(addition, target, driver_choice)
+        devices += addition.count * sum(
+            len(list_at(s, "spec", "devices")) for s in nodes.objects("ResourceSlice").values()
         )
-        if devices > _ADDED:
-            hint = f"at most {_ADDED:,} can be added; try fewer nodes"
-            raise UsageError(f"{one} makes {devices:,} devices", hint=hint)
-        state = what_if.add_nodes(state, found, one.count, node_name(one.source))
+        if devices > _MAX_ADDED_DEVICES:
+            hint = f"at most {_MAX_ADDED_DEVICES:,} can be added; try fewer nodes"
+            raise UsageError(f"{addition} makes {devices:,} devices", hint=hint)
+        state = changes.added(state, nodes, addition.count, node_name(addition.source))
     return state
 
 
-def _nodes(more: Added, target: Target, configured: Configured) -> ClusterState:
+def _render_added(
+    addition: AddedNodes, target: Target, driver_choice: DriverChoice
+) -> ClusterState:
     """Return nodes to add.
 
     They have the slices of a file, or those that drivers would publish for a snapshot or for a
     described machine, whose node has the labels that it certainly has.
     """
-    source = more.source
+    source = addition.source
     if os.path.exists(source) and not is_description(source):
-        return sources.filter_drivers(read(source, target), configured.drivers)
+        return sources.filter_drivers(load_devices(source, target), driver_choice.drivers)
     described = machine(source)
     options = Options(
-        "node-1", target, configured.versions, settings_of(source, described, configured)
+        "node-1", target, driver_choice.versions, driver_settings(source, described, driver_choice)
     )
-    rendering = render(described, options, configured.drivers, device_classes=True)
+    rendering = render(described, options, driver_choice.drivers, device_classes=True)
     if not rendering.slices:
-        raise InputError(f"{more}: no known driver would publish a device there")
+        raise InputError(f"{addition}: no known driver would publish a device there")
     metadata = {"name": "node-1", "labels": labels_of(source)}
     node: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
     if room := room_of(source):

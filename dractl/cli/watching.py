@@ -20,80 +20,80 @@ if TYPE_CHECKING:
 
     Signature = dict[str, tuple[int, int]]
 
-PAUSE = 0.5
+PAUSE_SECONDS = 0.5
 _NO_SCREEN = ("dumb", "unknown")  # values of TERM
 _SKIPPED = (".git", ".venv", "node_modules", "__pycache__")
 
 
-def signature(paths: Sequence[str]) -> Signature:
+def take_signature(paths: Sequence[str]) -> Signature:
     """The modification time and size of each file, and for folders those of all files below; missing ones are left
     out."""
-    found: Signature = {}
+    signature: Signature = {}
     for path in paths:
         if os.path.isdir(path):
             for folder, folders, files in os.walk(path):
                 folders[:] = [name for name in folders if name not in _SKIPPED]
                 for name in files:
-                    _note(os.path.join(folder, name), found)
+                    _add_file(os.path.join(folder, name), signature)
         else:
-            _note(path, found)
-    return found
+            _add_file(path, signature)
+    return signature
 
 
-def _note(path: str, found: Signature) -> None:
+def _add_file(path: str, signature: Signature) -> None:
     try:
         status = os.stat(path)
     except OSError:
         return
-    found[path] = (status.st_mtime_ns, status.st_size)
+    signature[path] = (status.st_mtime_ns, status.st_size)
 
 
 def changes(
-    paths: Sequence[str], wait: Callable[[], None] = lambda: time.sleep(PAUSE)
+    paths: Sequence[str], wait: Callable[[], None] = lambda: time.sleep(PAUSE_SECONDS)
 ) -> Iterator[None]:
     """Yields once at the start, and whenever something in ``paths`` has changed; checked every half second."""
     last: Signature | None = None
     while True:
         terminal.renew_patience()
-        now = signature(paths)
+        now = take_signature(paths)
         if now != last:
             last = now
             yield
         wait()
 
 
-def tolerant(report: Callable[[], str]) -> Callable[[], str]:
+def tolerate_errors(report: Callable[[], str]) -> Callable[[], str]:
     """The report, or later on why there is none this time: while a cluster is watched, it may not answer for a while.
     What is wrong from the start is an error."""
-    first = [report()]
+    pending = [report()]
 
-    def again() -> str:
-        if first:
-            return first.pop()
+    def repeat_report() -> str:
+        if pending:
+            return pending.pop()
         try:
             return report()
         except InputError as error:
             return f"{error}\n"
 
-    return again
+    return repeat_report
 
 
-def until_resized(seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
+def wait_or_resize(seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
     """Waits, at most until the terminal has another size: reports are wrapped to its width."""
     size = get_terminal_size()
-    for _ in range(round(seconds / PAUSE)):
-        sleep(PAUSE)
+    for _ in range(round(seconds / PAUSE_SECONDS)):
+        sleep(PAUSE_SECONDS)
         if get_terminal_size() != size:
             return
 
 
 def repeat(
-    report: Callable[[], str], pause: float = 5.0, wait: Callable[[float], None] = until_resized
+    report: Callable[[], str], pause: float = 5.0, wait: Callable[[float], None] = wait_or_resize
 ) -> None:
     """Shows a report again whenever it differs from the last one, until interrupted: on a terminal as a live view that
     replaces itself, else one report after the other, separated by ``---``."""
     if sys.stdout.isatty() and os.environ.get("TERM") not in _NO_SCREEN:
-        _live(lambda: harmless(report()), pause, wait)
+        _show_live(lambda: harmless(report()), pause, wait)
         return
     last: str | None = None
     while True:
@@ -106,7 +106,7 @@ def repeat(
         wait(pause)
 
 
-def _live(report: Callable[[], str], pause: float, wait: Callable[[float], None]) -> None:
+def _show_live(report: Callable[[], str], pause: float, wait: Callable[[float], None]) -> None:
     """The view has a screen of its own, as that of watch(1): after a resize a terminal wraps what it has printed, and
     lines could not be replaced any more. What it showed last stays behind."""
     from rich.console import Console

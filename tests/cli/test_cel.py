@@ -190,7 +190,7 @@ def test_described_machines(capsys: pytest.CaptureFixture[str]) -> None:
 def test_parts_between_commas_belong_to_the_machine_before_them(
     values: list[str], machines: list[str]
 ) -> None:
-    assert virtual_nodes.machines(values) == machines
+    assert virtual_nodes.parse_machines(values) == machines
 
 
 def test_a_driver_alone_means_every_machine_known_by_name(

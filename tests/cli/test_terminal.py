@@ -139,7 +139,7 @@ def test_a_command_in_a_message_stays_in_one_line_to_be_copied(
 ) -> None:
     errors = screen(monkeypatch)
     monkeypatch.setenv("COLUMNS", "40")
-    terminal.complain("pods may not be read", hint=f"an administrator can run: {command}")
+    terminal.print_error("pods may not be read", hint=f"an administrator can run: {command}")
     assert command in errors.getvalue()
 
 
@@ -147,7 +147,7 @@ def test_a_message_in_a_pipe_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    terminal.complain("word " * 40)
+    terminal.print_error("word " * 40)
     assert capsys.readouterr().err.count("\n") == 1
 
 

@@ -122,5 +122,5 @@ def test_waiting_ends_when_the_terminal_is_resized(monkeypatch: pytest.MonkeyPat
         naps.append(pause)
         monkeypatch.setenv("COLUMNS", next(widths))
 
-    watching.until_resized(100, sleep)
+    watching.wait_or_resize(100, sleep)
     assert len(naps) == 3

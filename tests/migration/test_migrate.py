@@ -229,7 +229,7 @@ def test_before_and_after_fit_on_the_same_machine() -> None:
     plugin["status"]["allocatable"] = {**plugin["status"]["allocatable"], "nvidia.com/gpu": "8"}
     assert Scheduler(state_of(before, plugin), features).attempt_pod(before).fits
 
-    fleet = virtual_nodes.described("dgx-h100", target, ("gpu.nvidia.com",))
+    fleet = virtual_nodes.render_machine("dgx-h100", target, ("gpu.nvidia.com",))
     parts = [
         item
         for kind in ("ResourceSlice", "DeviceClass", "Node")

@@ -27,7 +27,7 @@ from dractl.report.cel import json as cel_json, text as cel_text
 from dractl.validation import previews
 
 FORMATS = ("text", "json", "yaml")
-_MOST_INPUT = 1 << 20  # bytes of standard input; an expression may have 10,240 bytes
+_MAX_INPUT_BYTES = 1 << 20  # bytes of standard input; an expression may have 10,240 bytes
 
 Expression = Annotated[
     str,
@@ -56,7 +56,7 @@ Hardware = Annotated[
         "--hardware",
         metavar="SPEC,...",
         help="Try it on the devices of described machines, as in `dractl render`.",
-        autocompletion=completing.comma_list(completing.machines),
+        autocompletion=completing.offer_comma_list(completing.machines),
         rich_help_panel=AGAINST,
     ),
 ]
@@ -67,7 +67,7 @@ Driver = Annotated[
         metavar="NAME,...|all",
         help="Try it on devices of these drivers only; without --devices and --hardware, on every machine that dractl "
         "knows by name. Default: the drivers that the expression names, else all.",
-        autocompletion=completing.comma_list(completing.drivers),
+        autocompletion=completing.offer_comma_list(completing.drivers),
         rich_help_panel=AGAINST,
     ),
 ]
@@ -95,19 +95,19 @@ def command(
 
     Example: `dractl cel 'device.attributes["gpu.nvidia.com"].architecture == "Hopper"' --hardware dgx-h100`
     """
-    printing.settle()
+    printing.apply()
     common.choose_output(output, FORMATS)
     settings, variables = against.settings()
-    target = choose_target(*against.asked(settings, variables))
-    text = _read(expression)
-    drivers = driver_options.names(driver)
+    target = choose_target(*against.release_and_gates(settings, variables))
+    text = _read_expression(expression)
+    drivers = driver_options.parse_names(driver)
     named = driver if drivers != ("all",) else None
-    configured = driver_options.configured(named, driver_version, driver_option, hardware)
-    answer = _answer(
-        text, target, [*(devices or ()), *(files or ())], hardware or (), drivers, configured
+    driver_choice = driver_options.parse(named, driver_version, driver_option, hardware)
+    verdict = _judge(
+        text, target, [*(devices or ()), *(files or ())], hardware or (), drivers, driver_choice
     )
     if common.base_format(output) == "json":
-        common.write_output(cel_json.render(answer), output, printing.output_file)
+        common.write_output(cel_json.render(verdict), output, printing.output_file)
     else:
         canvas = Canvas(
             terminal.width(sys.stdout),
@@ -115,64 +115,71 @@ def command(
             color=not printing.to_file and terminal.use_color(sys.stdout),
         )
         origin = against.release_from(settings, variables)
-        release = answer.release + (f" ({origin})" if origin else "")
-        text = cel_text.render(answer, canvas, release, verbose=bool(printing.verbose))
+        release = verdict.release + (f" ({origin})" if origin else "")
+        text = cel_text.render(verdict, canvas, release, verbose=bool(printing.verbose))
         common.write_report(text, printing.output_file)
-    raise Exit(1 if answer.fails else 0)
+    raise Exit(1 if verdict.fails else 0)
 
 
-def _read(expression: str) -> str:
+def _read_expression(expression: str) -> str:
     if expression != "-":
         return expression
 
-    content = sys.stdin.buffer.read(_MOST_INPUT + 1)
-    if len(content) > _MOST_INPUT:
+    content = sys.stdin.buffer.read(_MAX_INPUT_BYTES + 1)
+    if len(content) > _MAX_INPUT_BYTES:
         raise UsageError(
-            f"standard input has more than {_MOST_INPUT} bytes", hint="pass one expression"
+            f"standard input has more than {_MAX_INPUT_BYTES} bytes", hint="pass one expression"
         )
     return content.decode("utf-8", "replace").rstrip("\n")
 
 
-def _answer(
+def _judge(
     text: str,
     target: Target,
     devices: Sequence[str],
     hardware: Sequence[str],
     drivers: Sequence[str],
-    configured: driver_options.Configured,
+    configured: driver_options.DriverChoice,
 ) -> ReleaseVerdict:
     from dractl.cli import virtual_nodes
 
     require("cel")
     program = environment(target, "new").compile(text)
     stored = environment(target, "stored").compile(text)
-    wanted = [] if list(drivers) == ["all"] else list(drivers)
-    states = [virtual_nodes.read(source, target) for source in devices]
+    wanted_drivers = [] if list(drivers) == ["all"] else list(drivers)
+    states = [virtual_nodes.load_devices(source, target) for source in devices]
     states += [
-        virtual_nodes.described(spec, target, wanted, configured)
-        for spec in virtual_nodes.machines(hardware)
+        virtual_nodes.render_machine(spec, target, wanted_drivers, configured)
+        for spec in virtual_nodes.parse_machines(hardware)
     ]
     if not states and drivers:
-        states = virtual_nodes.every_machine(target, wanted)
+        states = virtual_nodes.render_every_machine(target, wanted_drivers)
     if program.admission == "tooComplex":  # nobody asks for its results, and they can take long
         return ReleaseVerdict(
             target.release,
             program,
             stored,
             help_of(program, target),
-            remarks=_remarks(text, target),
+            remarks=_lint_remarks(text, target),
         )
-    found = list(_published(states))
+    all_devices = list(_list_devices(states))
     if not drivers:
-        named = {*program.drivers, *(found.domain for found in program.lookups)}
-        wanted = sorted({device.driver for device in found} & named)
-    chosen = [device for device in found if not wanted or device.driver in wanted]
-    remarks = _remarks(text, target)
-    missing = virtual_nodes.unknown(
+        driver_names = {*program.drivers, *(all_devices.domain for all_devices in program.lookups)}
+        wanted_drivers = sorted({device.driver for device in all_devices} & driver_names)
+    tested = [
+        device for device in all_devices if not wanted_drivers or device.driver in wanted_drivers
+    ]
+    remarks = _lint_remarks(text, target)
+    unknown_names = virtual_nodes.unknown_names(
         value for state in states for value in state.objects("ResourceSlice").values()
     )
-    error = virtual_nodes.undecided(
-        stored, {name for driver in wanted or missing for name in missing.get(driver, ())}
+    error = virtual_nodes.snapshot_gap_error(
+        stored,
+        {
+            name
+            for driver in wanted_drivers or unknown_names
+            for name in unknown_names.get(driver, ())
+        },
     )
     if error is not None:
         raise error
@@ -181,17 +188,17 @@ def _answer(
         program,
         stored,
         help_of(program, target),
-        tried(stored, chosen) if stored.ok else (),
+        tried(stored, tested) if stored.ok else (),
         asked=bool(states),
         untried=tuple(
-            sorted({device.driver for device in found} - {device.driver for device in chosen})
+            sorted({device.driver for device in all_devices} - {device.driver for device in tested})
         ),
         remarks=remarks,
-        in_doubt=any(code == _doubt_code() for code, _, _ in remarks),
+        in_doubt=any(code == _preview_code() for code, _, _ in remarks),
     )
 
 
-def _remarks(text: str, target: Target) -> tuple[tuple[str, str, str | None], ...]:
+def _lint_remarks(text: str, target: Target) -> tuple[tuple[str, str, str | None], ...]:
     """What lint reports of the expression beyond the API server's verdict, such as names that no driver publishes."""
     spec = {"selectors": [{"cel": {"expression": text}}]}
     device_class = {
@@ -200,24 +207,24 @@ def _remarks(text: str, target: Target) -> tuple[tuple[str, str, str | None], ..
         "metadata": {"name": "c"},
         "spec": spec,
     }
-    found = lint(load(["-"], stdin=json.dumps(device_class).encode()), target).findings
+    findings = lint(load(["-"], stdin=json.dumps(device_class).encode()), target).findings
     return tuple(
         (finding.code, finding.message, finding.help)
-        for finding in found
+        for finding in findings
         if finding.api is None
         and finding.severity != "info"
-        and finding.code.startswith(("DRA6", "DRA7", _doubt_code()))
+        and finding.code.startswith(("DRA6", "DRA7", _preview_code()))
     )
 
 
-def _doubt_code() -> str:
+def _preview_code() -> str:
     """Return the rule of what is not known of a preview."""
     return for_violation(previews.RULE).code
 
 
-def _published(states: Iterable[ClusterState]) -> Iterable[TriedDevice]:
+def _list_devices(states: Iterable[ClusterState]) -> Iterable[TriedDevice]:
     for state in states:
         for (driver, pool), slices in newest(state.slices, identity).items():
-            for item in slices:
-                for device in item.spec.devices:
+            for slice_ in slices:
+                for device in slice_.spec.devices:
                     yield TriedDevice(driver, pool, device.name, device)

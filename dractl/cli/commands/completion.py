@@ -18,7 +18,7 @@ def command(
         Argument(
             metavar="bash|zsh|fish|powershell",
             help="Shell to print the script for.",
-            autocompletion=completing.one_of(*SHELLS),
+            autocompletion=completing.offer_words(*SHELLS),
         ),
     ],
 ) -> None:

@@ -133,7 +133,7 @@ State = Annotated[
         "--state",
         metavar="STATE,...",
         help=f"Only devices in these states: {', '.join(STATES)}.",
-        autocompletion=completing.comma_list(lambda: STATES),
+        autocompletion=completing.offer_comma_list(lambda: STATES),
         rich_help_panel=ACTIONS,
     ),
 ]
@@ -143,7 +143,7 @@ By = Annotated[
         "--by",
         metavar="GROUP",
         help=f"Group the table by {', '.join(GROUPS)}.",
-        autocompletion=completing.one_of(*GROUPS),
+        autocompletion=completing.offer_words(*GROUPS),
         rich_help_panel=ACTIONS,
     ),
 ]
@@ -197,7 +197,7 @@ def command(
     Examples: `dractl devices`, `dractl devices --class gpu.nvidia.com --state free -o wide`,
     `dractl devices -f dump.yaml --by model`
     """
-    printing.settle()
+    printing.apply()
     common.choose_output(output, FORMATS)
     if printing.verbose and output == "table":
         output = "wide"
@@ -209,17 +209,17 @@ def command(
             "-o svg draws what is allocated", hint="add --alignment, or use -o html for all devices"
         )
     states = (
-        frozenset(common.choose("--state", one.strip(), STATES) for one in state.split(","))
+        frozenset(common.choose("--state", word.strip(), STATES) for word in state.split(","))
         if state
         else None
     )
 
     if all_namespaces and namespace:
         raise UsageError("-n and -A exclude each other")
-    where = namespace.removeprefix("=") if namespace else None  # -n=ml
-    wanted = parse_labels(labels) if labels is not None else None
-    configured = driver_options.configured(driver, driver_version, driver_option, hardware)
-    described = virtual_nodes.additions("--hardware", hardware or ())
+    namespace_name = namespace.removeprefix("=") if namespace else None  # -n=ml
+    label_query = parse_labels(labels) if labels is not None else None
+    driver_choice = driver_options.parse(driver, driver_version, driver_option, hardware)
+    added_nodes = virtual_nodes.parse_added_nodes("--hardware", hardware or ())
     names = classify_arguments(arguments or [], (), ()).names
     if names:
         raise InputError(
@@ -227,8 +227,8 @@ def command(
             hint="devices takes files; --node, --driver and --class choose",
         )
 
-    def once() -> str:
-        cluster = cluster_input.read(
+    def make_report() -> str:
+        cluster = cluster_input.load_cluster(
             arguments or [],
             files or [],
             devices or [],
@@ -239,34 +239,34 @@ def command(
             vital=frozenset({"ResourceSlice"}),
             described=bool(hardware),
         )
-        grown = virtual_nodes.grown(
-            cluster.state, described, Target.of(cluster.features.release), configured
+        extended = virtual_nodes.add_nodes(
+            cluster.state, added_nodes, Target.of(cluster.features.release), driver_choice
         )
-        cluster = replace(cluster, state=grown)
+        cluster = replace(cluster, state=extended)
         if not (cluster.sources.live or any(cluster.state.kinds)) and (
-            what := describe_unusable_input(cluster.sources.files)
+            advice := describe_unusable_input(cluster.sources.files)
         ):
-            raise InputError("no object of a cluster in the input", hint=what)
+            raise InputError("no object of a cluster in the input", hint=advice)
         canvas = terminal.canvas(to_file=printing.output_file, unlimited=200)
         canvas = replace(canvas, sort_by=sort_by, headers=not no_headers)
         if alignment and output in ("table", "wide", "svg"):
-            return _alignment(_uses(cluster, node), output, printing.output_file)
-        shown = common.base_format(output)
-        held = (
+            return _render_alignment(_list_uses(cluster, node), output, printing.output_file)
+        base_output = common.base_format(output)
+        holds = (
             None
-            if where is None and wanted is None
-            else partial(_held, cluster.state, where, wanted)
+            if namespace_name is None and label_query is None
+            else partial(_holds_device, cluster.state, namespace_name, label_query)
         )
-        return _report(
+        return _render(
             cluster,
             node,
-            configured.drivers,
+            driver_choice.drivers,
             device_class,
             cel or selector,
             states,
-            held=held,
+            holds=holds,
             by=by,
-            output=shown,
+            output=base_output,
             canvas=canvas,
         )
 
@@ -274,12 +274,12 @@ def command(
         if output not in ("table", "wide"):
             raise UsageError("--watch shows a table", hint="omit -o, or give -o wide")
 
-        watching.repeat(watching.tolerant(once))
+        watching.repeat(watching.tolerate_errors(make_report))
         return
-    common.write_output(once(), output, printing.output_file)
+    common.write_output(make_report(), output, printing.output_file)
 
 
-def _report(
+def _render(
     cluster: Cluster,
     node: str | None,
     drivers: tuple[str, ...],
@@ -287,46 +287,50 @@ def _report(
     selector: str | None,
     states: frozenset[str] | None,
     *,
-    held: Callable[[DeviceRow], bool] | None = None,
+    holds: Callable[[DeviceRow], bool] | None = None,
     by: str,
     output: str,
     canvas: Canvas,
 ) -> str:
-    with terminal.progress() as tell:
-        stock = take_inventory(cluster.state, cluster.features, tell)
+    with terminal.progress() as progress:
+        stock = inventory(cluster.state, cluster.features, progress)
     unread = cluster.state.rights.unread
-    offered = list_device_plugins(cluster.state)
+    plugin_rows = plugins(cluster.state)
     faults = (
-        *(_hanging(cluster, node) if node is not None else ()),
-        *find_problems(cluster.state, stock, offered),
+        *(_node_problems(cluster, node) if node is not None else ()),
+        *problems(cluster.state, stock, plugin_rows),
     )
-    chosen = [
+    rows = [
         row
         for row in stock.devices
         if node in (None, row.node)
         and (not drivers or row.id.driver in drivers)
         and (device_class is None or device_class in row.classes)
         and (states is None or row.state in states)
-        and (held is None or held(row))
+        and (holds is None or holds(row))
     ]
     if selector is not None:
-        chosen = _selected(cluster, chosen, selector)
-    _check_names(cluster, stock, offered, node=node, drivers=drivers, device_class=device_class)
-    chose = drivers or device_class or held
-    others = not (chose or selector or states) and any(node in (None, p.node) for p in offered)
-    if not chosen and stock.devices and not others and output in ("table", "wide", "name"):
+        rows = _filter_by_cel(cluster, rows, selector)
+    _check_names(cluster, stock, plugin_rows, node=node, drivers=drivers, device_class=device_class)
+    is_narrowed = drivers or device_class or holds
+    has_plugin_rows = not (is_narrowed or selector or states) and any(
+        node in (None, p.node) for p in plugin_rows
+    )
+    if not rows and stock.devices and not has_plugin_rows and output in ("table", "wide", "name"):
         return f"none of {len(stock.devices)} devices matches these options\n"
-    filtered = len(chosen) < len(stock.devices)
-    pools = {(row.id.driver, row.id.pool) for row in chosen}
-    kept = tuple(row for row in stock.pools if not filtered or (row.driver, row.pool) in pools)
-    stock = replace(stock, devices=tuple(chosen), pools=kept)
-    offered = tuple(p for p in offered if node in (None, p.node)) if not chose else ()
+    filtered = len(rows) < len(stock.devices)
+    pools = {(row.id.driver, row.id.pool) for row in rows}
+    shown_pools = tuple(
+        row for row in stock.pools if not filtered or (row.driver, row.pool) in pools
+    )
+    stock = replace(stock, devices=tuple(rows), pools=shown_pools)
+    plugin_rows = tuple(p for p in plugin_rows if node in (None, p.node)) if not is_narrowed else ()
     if output == "json":
         rights, assumed = cluster.state.rights, cluster.live_release_assumed
-        release, uses = cluster.features.release, _uses(cluster, node)
+        release, uses = cluster.features.release, _list_uses(cluster, node)
         return capacity_json.devices(
             stock,
-            offered,
+            plugin_rows,
             faults,
             release,
             rights,
@@ -337,19 +341,19 @@ def _report(
     if output == "openmetrics":
         from dractl.report.capacity import openmetrics as capacity_openmetrics
 
-        return capacity_openmetrics.render(stock, offered, _uses(cluster, node))
+        return capacity_openmetrics.render(stock, plugin_rows, _list_uses(cluster, node))
     if output == "html":
         from dractl.report.capacity import html as capacity_html
 
-        templates = [] if unread else _templates(cluster)
+        templates = [] if unread else _count_template_copies(cluster)
         return capacity_html.devices(
             stock,
-            offered,
+            plugin_rows,
             faults,
             templates,
-            _hidden(cluster),
+            _unread_claims_note(cluster),
             cluster.origin.title,
-            _uses(cluster, node),
+            _list_uses(cluster, node),
         )
 
     if output == "name":
@@ -357,84 +361,95 @@ def _report(
     if output == "wide":
         now = newest_time(cluster.state)
         return capacity_text.wide(
-            stock, faults, canvas, _hidden(cluster), _uses(cluster, node), now
+            stock, faults, canvas, _unread_claims_note(cluster), _list_uses(cluster, node), now
         )
     return capacity_text.devices(
-        stock, offered, faults, canvas, _hidden(cluster), by=by, release=cluster.release
+        stock,
+        plugin_rows,
+        faults,
+        canvas,
+        _unread_claims_note(cluster),
+        by=by,
+        release=cluster.release,
     )
 
 
-def _held(
+def _holds_device(
     state: ClusterState, namespace: str | None, labels: LabelQuery | None, row: DeviceRow
 ) -> bool:
     """True if a claim of the namespace, and a pod with the labels, holds the device."""
     return any(
         namespace in (None, holder.claim.partition("/")[0])
-        and (labels is None or labels.matches(_labels(state, holder.pod)))
+        and (labels is None or labels.matches(_pod_labels(state, holder.pod)))
         for holder in row.holders
         if labels is None or holder.pod
     )
 
 
-def _labels(state: ClusterState, pod: str | None) -> Mapping[str, Any]:
+def _pod_labels(state: ClusterState, pod: str | None) -> Mapping[str, Any]:
     space, _, name = (pod or "").partition("/")
     return map_at(state.get("Pod", (space, name)), "metadata", "labels")
 
 
-_PANELS = 12  # of a picture
+_MAX_PANELS = 12  # of a picture
 
 
-def _alignment(found: tuple[Use, ...], output: str, to_file: object) -> str:
+def _render_alignment(uses: tuple[Use, ...], output: str, to_file: object) -> str:
     """Everything that is allocated, as text; as a picture the worst, with the kinds that are least aligned."""
     if output != "svg":
-        return fleet_text(found, terminal.canvas(to_file=to_file, unlimited=100))
+        return fleet_text(uses, terminal.canvas(to_file=to_file, unlimited=100))
     from dractl.report.alignment import svg as alignment_svg
 
     panels = [
-        (use.pod or ", ".join(use.claims), min(use.alignments, key=_worst))
-        for use in found[:_PANELS]
+        (use.pod or ", ".join(use.claims), min(use.alignments, key=_alignment_share))
+        for use in uses[:_MAX_PANELS]
     ]
     if not panels:
         raise InputError("nothing is allocated whose devices belong together")
     return alignment_svg.render(panels) + "\n"
 
 
-def _worst(found: Alignment) -> float:
-    return 2 if found.share is None else found.share[0]
+def _alignment_share(alignment: Alignment) -> float:
+    return 2 if alignment.share is None else alignment.share[0]
 
 
-def _hanging(cluster: Cluster, node: str) -> Iterator[Problem]:
+def _node_problems(cluster: Cluster, node: str) -> Iterator[Problem]:
     """What hangs on a node: itself, and pods on it."""
     from dractl.explain.fleet import stuck_pods
 
     condition = stuck_pods.node_condition(cluster.state, node)
     if condition is not None:
-        look = shell.NextStep(
+        node_step = shell.NextStep(
             "see what its kubelet says", shell.quote_command("kubectl describe node {}", node)
         )
         yield Problem(
-            "node-not-ready", condition.sentence(Names(), Scope.ONE), (f"Node/{node}",), (look,)
+            "node-not-ready",
+            condition.sentence(Names(), Scope.ONE),
+            (f"Node/{node}",),
+            (node_step,),
         )
-    for one in stuck_pods.find_stuck_pods(Scheduler(cluster.state, cluster.features), node):
-        namespace, name = parse_key(one.pod)
-        read_on = shell.NextStep(
+    for stuck in stuck_pods.find_stuck_pods(Scheduler(cluster.state, cluster.features), node):
+        namespace, name = parse_key(stuck.pod)
+        pod_step = shell.NextStep(
             "see what helps",
             shell.quote_command(f"{program_name()} explain pod/{{}} -n {{}}", name, namespace),
         )
-        yield Problem("pod-hangs", f"pod {one.pod}: {one.why}", (f"Pod/{one.pod}",), (read_on,))
+        yield Problem(
+            "pod-hangs", f"pod {stuck.pod}: {stuck.why}", (f"Pod/{stuck.pod}",), (pod_step,)
+        )
 
 
-def _uses(cluster: Cluster, node: str | None) -> tuple[Use, ...]:
+def _list_uses(cluster: Cluster, node: str | None) -> tuple[Use, ...]:
     """The alignment of what is allocated, on one node or everywhere."""
-    with terminal.progress() as tell:
-        found = list_uses(Scheduler(cluster.state, cluster.features), tell)
-    return tuple(use for use in found if node in (None, use.node))
+    with terminal.progress() as progress:
+        uses = list_uses(Scheduler(cluster.state, cluster.features), progress)
+    return tuple(use for use in uses if node in (None, use.node))
 
 
 def _check_names(
     cluster: Cluster,
-    stock: Inventory,
-    offered: tuple[PluginRow, ...],
+    stock: Stock,
+    plugin_rows: tuple[PluginRow, ...],
     *,
     node: str | None,
     drivers: tuple[str, ...],
@@ -445,32 +460,32 @@ def _check_names(
     nodes = {name for _, name in state.objects("Node")} | {
         row.node for row in stock.devices if row.node
     }
-    nodes |= {p.node for p in offered}
+    nodes |= {p.node for p in plugin_rows}
     published = {pool.driver for pool in stock.pools} | {row.id.driver for row in stock.devices}
     classes = {name for _, name in state.objects("DeviceClass")}
-    for option, plural, values, known in (
+    for option, plural, values, present in (
         ("node", "nodes", (node,), nodes),
         ("driver", "drivers", drivers, published),
         ("class", "classes", (device_class,), classes),
     ):
         for value in values:
-            if value is not None and value not in known:
-                near = nearest(value, sorted(known))
-                there = ", ".join(sorted(known)[:8]) + (" ..." if len(known) > 8 else "")
-                listed = f"{plural}: {there}" if known else None
+            if value is not None and value not in present:
+                near = nearest(value, sorted(present))
+                names = ", ".join(sorted(present)[:8]) + (" ..." if len(present) > 8 else "")
+                listed = f"{plural}: {names}" if present else None
                 hint = f"did you mean {near}?" if near else listed
                 raise InputError(f"--{option} {value}: no such {option} in the input", hint=hint)
 
 
-def _hidden(cluster: Cluster) -> str:
+def _unread_claims_note(cluster: Cluster) -> str:
     """The notice if claims may not be read; empty if all may."""
     rights = cluster.state.rights
-    found = [one for one in rights.unread if one.kind == "ResourceClaim"]
-    if not found:
+    unread = [one for one in rights.unread if one.kind == "ResourceClaim"]
+    if not unread:
         return ""
-    where = f" outside of namespace {found[0].namespace}" if found[0].namespace else ""
+    scope = f" outside of namespace {unread[0].namespace}" if unread[0].namespace else ""
     return (
-        f"claims{where} may not be read: devices in state unknown are free, or held by claims that you may not read; "
+        f"claims{scope} may not be read: devices in state unknown are free, or held by claims that you may not read; "
         f"an administrator can allow it: {rights.grant_commands('ResourceClaim')}"
     )
 
@@ -481,36 +496,34 @@ _TEMPLATES, _NODES = (
 )  # templates whose copies are counted on a page, multiplied by nodes: a few seconds
 
 
-def _templates(cluster: Cluster) -> list[Fit]:
+def _count_template_copies(cluster: Cluster) -> list[Fit]:
     """How many more copies of the cluster's templates fit; if there are many, of those that most pods use."""
-    used = Counter(
+    pod_count = Counter(
         (key[0], text_at(reference, "resourceClaimTemplateName"))
         for key, pod in cluster.state.objects("Pod").items()
         for reference in maps_at(pod, "spec", "resourceClaims")
     )
     # Of a template without requests any number fits.
     templates = cluster.state.objects("ResourceClaimTemplate").items()
-    asking = [
+    candidates = [
         key for key, value in templates if maps_at(value, "spec", "spec", "devices", "requests")
     ]
-    keys = sorted(asking, key=lambda key: (-used[key], key))
-    found = []
-    with terminal.progress() as tell:
+    keys = sorted(candidates, key=lambda key: (-pod_count[key], key))
+    fits = []
+    with terminal.progress() as progress:
         for key in keys[
             : max(1, min(_TEMPLATES, _NODES // max(1, len(cluster.state.objects("Node")))))
         ]:
-            tell(f"placing copies of {key[1]}")
+            progress(f"placing copies of {key[1]}")
             try:
-                subject = copies.copies_of_object(cluster.state, "ResourceClaimTemplate", key)
-                found.append(
-                    place_copies(subject, cluster.features, budget=ATTEMPT_BUDGET // _TEMPLATES)
-                )
+                subject = copies.of_object(cluster.state, "ResourceClaimTemplate", key)
+                fits.append(place(subject, cluster.features, budget=BUDGET // _TEMPLATES))
             except DractlError:
                 continue  # a template that no server would have accepted is left out of the page
-    return found
+    return fits
 
 
-def _selected(cluster: Cluster, rows: list[DeviceRow], selector: str) -> list[DeviceRow]:
+def _filter_by_cel(cluster: Cluster, rows: list[DeviceRow], selector: str) -> list[DeviceRow]:
     """Rows for whose device a CEL expression is true. Raises UsageError if it does not compile."""
     features = cluster.features
     gates = features.on if features.cel_on is None else features.cel_on
@@ -521,9 +534,9 @@ def _selected(cluster: Cluster, rows: list[DeviceRow], selector: str) -> list[De
             f"--cel does not compile: {why}", hint=help_of(program, Target(features.release, gates))
         )
     index = Devices(cluster.state, cluster.state.slices)
-    found = []
+    matches = []
     for row in rows:
         device = index.get(row.id)
         if device is not None and program.evaluate(row.id.driver, device) is True:
-            found.append(row)
-    return found
+            matches.append(row)
+    return matches

@@ -62,7 +62,7 @@ Hardware = Annotated[
         "--hardware",
         metavar="SPEC",
         help="Show a described machine, such as dgx-h100; as in `dractl render`, but one.",
-        autocompletion=completing.known(completing.machines),
+        autocompletion=completing.offer_lazily(completing.machines),
         rich_help_panel=AGAINST,
     ),
 ]
@@ -137,10 +137,10 @@ def command(
     printing: Printing = Printing(),
 ) -> None:
     """Show this node's NUMA nodes, PCIe roots, switches and devices, and how far apart they are."""
-    printing.settle()
+    printing.apply()
     common.choose_output(output, FORMATS)
     modes = {"--diff": diff is not None, "--check": check, "--suggest": suggest is not None}
-    _refuse_together([name for name, given in modes.items() if given])
+    _refuse_combination([name for name, given in modes.items() if given])
     if file is not None:
         if sysfs_root is not None or snapshot is not None:
             raise UsageError(
@@ -162,13 +162,13 @@ def command(
     if check:
         raise Exit(_check(sysfs_root, snapshot, cluster, output, printing.output_file))
     settings, variables = against.settings()
-    target = choose_target(*against.asked(settings, variables))
+    target = choose_target(*against.release_and_gates(settings, variables))
     if hardware and (sysfs_root is not None or snapshot is not None):
         raise UsageError(
             "--hardware names a machine, as --root and --from do: give only one of them"
         )
-    spec = _single(hardware) if hardware else None
-    machine = read_node(sysfs_root, snapshot) if spec is None else _described(spec)
+    spec = _single_machine(hardware) if hardware else None
+    machine = read_node(sysfs_root, snapshot) if spec is None else _describe_machine(spec)
     if save is not None:
         snapshots.save(machine, save, identity=with_identity)
         terminal.notice(
@@ -178,10 +178,10 @@ def command(
         _suggest(machine, suggest, target, spec, printing.output_file)
         return
     shown = machine if with_identity else machine.without_identity()
-    common.write_report(_report(shown, output, target, printing.verbose), printing.output_file)
+    common.write_report(_render(shown, output, target, printing.verbose), printing.output_file)
 
 
-def _refuse_together(modes: list[str]) -> None:
+def _refuse_combination(modes: list[str]) -> None:
     if len(modes) > 1:
         raise UsageError(
             f"{' and '.join(modes)} cannot be combined: each prints its own report",
@@ -252,10 +252,10 @@ def _node_checks(
 
     machine = read_node(sysfs_root, None)
     present = (name for name in by_default() if find(name).present(machine))
-    return checks(machine, _root(sysfs_root), tuple(dict.fromkeys((*present, *publishing))))
+    return checks(machine, _sysfs(sysfs_root), tuple(dict.fromkeys((*present, *publishing))))
 
 
-def _root(sysfs_root: Path | None) -> SysRoot:
+def _sysfs(sysfs_root: Path | None) -> SysRoot:
     from dractl.probes import SysRoot
 
     return SysRoot.this_machine() if sysfs_root is None else SysRoot.of(sysfs_root)
@@ -274,29 +274,31 @@ def _cluster_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
         for kind in ("deviceclasses", "resourceslices")
     )
     nodes = list_objects("nodes")
-    found = cluster_checks(kinds, classes, slices, nodes)
-    own = {os.environ.get("NODE_NAME"), _root(sysfs_root).text("proc/sys/kernel/hostname")}
-    here = [name for node in nodes if (name := text_at(node, "metadata", "name")) in own]
-    if not here:
-        return found
+    checks = cluster_checks(kinds, classes, slices, nodes)
+    host_names = {os.environ.get("NODE_NAME"), _sysfs(sysfs_root).text("proc/sys/kernel/hostname")}
+    local_nodes = [
+        name for node in nodes if (name := text_at(node, "metadata", "name")) in host_names
+    ]
+    if not local_nodes:
+        return checks
     publishing = sorted(
         {
             text_at(item, "spec", "driver")
             for item in slices
-            if text_at(item, "spec", "nodeName") in here
+            if text_at(item, "spec", "nodeName") in local_nodes
         }
     )
     claims = list_objects(f"resourceclaims.{group}") if "resourceclaims" in kinds else []
-    beside = services.against_cluster(
-        _root(sysfs_root), claims, list_objects("runtimeclasses.node.k8s.io")
+    machine_checks = services.against_cluster(
+        _sysfs(sysfs_root), claims, list_objects("runtimeclasses.node.k8s.io")
     )
-    return (*_node_checks(sysfs_root, publishing), *beside, *found)
+    return (*_node_checks(sysfs_root, publishing), *machine_checks, *checks)
 
 
-def _report(machine: Machine, output: str, target: Target, verbose: int) -> str:
+def _render(machine: Machine, output: str, target: Target, verbose: int) -> str:
     publication = _publication(machine, target)
     if output in ("json", "yaml"):
-        return _data(machine, publication, output)
+        return _render_structured(machine, publication, output)
     if output == "svg":
         from dractl.report.machine import svg as machine_svg
 
@@ -319,7 +321,7 @@ def _report(machine: Machine, output: str, target: Target, verbose: int) -> str:
     )
 
 
-def _data(machine: Machine, publication: Publication, output: str) -> str:
+def _render_structured(machine: Machine, publication: Publication, output: str) -> str:
     value = snapshots.to_json(machine) | {
         "publishedDevices": [encode(device) for device in publication.devices]
     }
@@ -347,23 +349,25 @@ def _publication(machine: Machine, target: Target) -> Publication:
         return NOTHING
 
 
-_USUAL = "gpu=1; gpu=1,nic=1; gpu=2; gpu=2,nic=2; gpu=4; gpu=4,nic=4; gpu=8; gpu=8,nic=8; largest"
+_USUAL_SHAPES = (
+    "gpu=1; gpu=1,nic=1; gpu=2; gpu=2,nic=2; gpu=4; gpu=4,nic=4; gpu=8; gpu=8,nic=8; largest"
+)
 
 
-def _single(hardware: Iterable[str]) -> str:
+def _single_machine(hardware: Iterable[str]) -> str:
     """Return the machine that is shown. Raises UsageError for several."""
     from dractl.cli import virtual_nodes
 
     return virtual_nodes.single_machine(hardware, "discover shows how one is wired")
 
 
-def _described(spec: str) -> Machine:
+def _describe_machine(spec: str) -> Machine:
     """The machine that a line describes."""
     from dractl.machines import machine
 
-    found = machine(spec)
+    described = machine(spec)
     return structs.replace(
-        found, host=structs.replace(found.host, name=found.host.name or "node-1")
+        described, host=structs.replace(described.host, name=described.host.name or "node-1")
     )
 
 
@@ -372,13 +376,13 @@ def _suggest(
 ) -> None:
     """Print the claims with the closest alignment that the node can satisfy, one for each shape."""
     rendering = _rendering(machine, target)
-    usual = text.strip() == "all"
-    words = split(_USUAL if usual else text)
+    is_usual = text.strip() == "all"
+    words = split(_USUAL_SHAPES if is_usual else text)
     if not words:
         raise UsageError("--suggest needs a shape, such as gpu=2,nic=1")
     claims: list[str] = []
     missing: list[Shape] = []
-    for shape in _shapes(words, rendering, target):
+    for shape in _parse_shapes(words, rendering, target):
         rendered = _with_mig(shape, rendering, hardware, target)
         try:
             suggestion = suggest(shape, rendered, target)
@@ -390,9 +394,9 @@ def _suggest(
             missing.append(shape)
         else:
             claims.append(_claim_text(suggestion))
-    incomplete = (bool(missing) and not usual) or not claims
+    incomplete = (bool(missing) and not is_usual) or not claims
     if incomplete:
-        _complain_of_missing(missing, text, rendering, target)
+        _report_missing(missing, text, rendering, target)
     if claims:
         common.write_report("---\n".join(claims), output_file)
         terminal.notice(
@@ -403,43 +407,43 @@ def _suggest(
         raise Exit(1)
 
 
-def _shapes(words: Iterable[str], rendering: Rendering, target: Target) -> list[Shape]:
+def _parse_shapes(words: Iterable[str], rendering: Rendering, target: Target) -> list[Shape]:
     """Return the shapes that words name, each once; ``largest`` names none on some nodes."""
     classes = [item["metadata"]["name"] for item in rendering.device_classes]
     shapes: list[Shape] = []
     for word in words:
-        shape = find_largest_shape(rendering, target) if word == "largest" else parse(word, classes)
-        known = [(other.counts, other.constraint) for other in shapes]
-        if shape is not None and (shape.counts, shape.constraint) not in known:
+        shape = largest(rendering, target) if word == "largest" else parse(word, classes)
+        signatures = [(other.counts, other.constraint) for other in shapes]
+        if shape is not None and (shape.counts, shape.constraint) not in signatures:
             shapes.append(shape)
     return shapes
 
 
-def _complain_of_missing(
+def _report_missing(
     missing: Sequence[Shape], text: str, rendering: Rendering, target: Target
 ) -> None:
     """Say which shapes the node cannot serve: for want of devices, or of the alignment demanded."""
-    short: list[str] = []
+    unserved: list[str] = []
     for shape in missing:
-        loose = _suggest_loosely(shape, rendering, target)
-        if loose is None:
-            short.append(shape.text)
+        unconstrained = _suggest_loosely(shape, rendering, target)
+        if unconstrained is None:
+            unserved.append(shape.text)
         else:
-            silent = drivers_without_attribute(shape, rendering)
-            terminal.complain(
-                f"{shape.text}: {' and '.join(silent)} would not publish {shape.constraint} here"
-                if silent
+            silent_names = silent_drivers(shape, rendering)
+            terminal.print_error(
+                f"{shape.text}: {' and '.join(silent_names)} would not publish {shape.constraint} here"
+                if silent_names
                 else f"{shape.text}: no {_PLACES[shape.constraint]} has them all",
-                hint=f"without @{shape.constraint}: {_copies(loose)}, {loose.alignment}",
+                hint=f"without @{shape.constraint}: {_describe_copies(unconstrained)}, {unconstrained.alignment}",
             )
-    if short or not missing:
-        counted = Counter(
+    if unserved or not missing:
+        count_by_driver = Counter(
             item["spec"]["driver"] for item in rendering.slices for _ in item["spec"]["devices"]
         )
-        there = ", ".join(f"{count} of {driver}" for driver, count in counted.items())
-        terminal.complain(
-            f"this node's drivers would not publish enough devices for {'; '.join(short) or text}",
-            hint=f"they would publish {there}; `{program_name()} discover` shows them",
+        counts = ", ".join(f"{count} of {driver}" for driver, count in count_by_driver.items())
+        terminal.print_error(
+            f"this node's drivers would not publish enough devices for {'; '.join(unserved) or text}",
+            hint=f"they would publish {counts}; `{program_name()} discover` shows them",
         )
 
 
@@ -467,25 +471,27 @@ def _with_mig(
     ]
     if not profiles or hardware is None or "mig=" in hardware:
         return rendering
-    return _rendering(_described(f"{hardware},mig={'+'.join(profiles)}"), target)
+    return _rendering(_describe_machine(f"{hardware},mig={'+'.join(profiles)}"), target)
 
 
 def _claim_text(suggestion: Suggestion) -> str:
     """A claim, below what it gets and leaves."""
-    left = ", ".join(f"{count} {driver}" for driver, count in suggestion.leftover.items())
+    leftover = ", ".join(f"{count} {driver}" for driver, count in suggestion.leftover.items())
     lines = [
         f"# {suggestion.shape.text}: {suggestion.alignment or 'no alignment asked for'}",
         *(f"#   {device}" for device in suggestion.devices),
-        f"# {_copies(suggestion)} on the node; one leaves over: {left or 'nothing'}",
+        f"# {_describe_copies(suggestion)} on the node; one leaves over: {leftover or 'nothing'}",
     ]
     for group in suggestion.further:
-        more = "1 more copy" if group.copies == 1 else f"{group.copies} more copies"
+        copies = "1 more copy" if group.copies == 1 else f"{group.copies} more copies"
         fit = "fits" if group.copies == 1 else "fit"
-        lines.append(f"#   {more} of {suggestion.shape.text} {fit} less closely: {group.alignment}")
+        lines.append(
+            f"#   {copies} of {suggestion.shape.text} {fit} less closely: {group.alignment}"
+        )
     return "\n".join(lines) + "\n" + yaml.safe_dump(suggestion.claim, sort_keys=False)
 
 
-def _copies(suggestion: Suggestion) -> str:
+def _describe_copies(suggestion: Suggestion) -> str:
     if suggestion.copies == 1:
         return "1 of these fits"
     return f"{suggestion.copies} of these fit"

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from typer import Argument, Exit, Option
 
 from dractl.cli import common, completing, terminal, watching
-from dractl.cli.app import MOST
+from dractl.cli.app import MAX_REPETITIONS
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT, TOOLS
 from dractl.cli.options import cluster_input, driver_options
 from dractl.cli.options.cluster_input import Cluster
@@ -46,7 +46,7 @@ from dractl.report.explain import (
     text as explain_text,
 )
 
-_WAITING = ("Pod", "ResourceClaim")
+_PENDING_KINDS = ("Pod", "ResourceClaim")
 FORMATS = ("text", "name", "json", "yaml", "html")
 
 Names = Annotated[
@@ -85,7 +85,7 @@ Hardware = Annotated[
         metavar="SPEC,...",
         help="Show which described machines would serve it, and why others would not; as in "
         "`dractl render`. Of KIND/NAME the cluster is asked, of files it is not.",
-        autocompletion=completing.comma_list(completing.machines),
+        autocompletion=completing.offer_comma_list(completing.machines),
         rich_help_panel=AGAINST,
     ),
 ]
@@ -153,16 +153,16 @@ def command(
     `dractl explain claim.yaml --devices local`,
     `dractl explain pod/train-0 -n ml --hardware p5.48xlarge,dgx-a100`
     """
-    printing.settle()
+    printing.apply()
     common.choose_output(output, FORMATS)
     if patch and output != "text":
         raise UsageError(
             f"--patch prints a shell script, not {output}",
             hint="-o json has the changes and commands of every fix",
         )
-    if len(names or ()) > MOST:
+    if len(names or ()) > MAX_REPETITIONS:
         raise UsageError(
-            f"{len(names or ()):,} names are given, and at most {MOST:,} are taken",
+            f"{len(names or ()):,} names are given, and at most {MAX_REPETITIONS:,} are taken",
             hint="-A explains all",
         )
     if patch < 0:
@@ -170,16 +170,16 @@ def command(
             f"--patch {patch}: fixes are counted from 1",
             hint=f"{program_name()} explain lists them",
         )
-    configured = driver_options.configured(driver, driver_version, driver_option, hardware)
+    driver_choice = driver_options.parse(driver, driver_version, driver_option, hardware)
     if hardware:
         from dractl.cli import machine_comparison
 
-        machine_comparison.refuse(
+        machine_comparison.refuse_combinations(
             output, patch=bool(patch), node=node is not None, devices=bool(devices)
         )
 
-    def once(*, aged: bool = True) -> tuple[str, bool]:
-        cluster = cluster_input.read(
+    def make_report(*, aged: bool = True) -> tuple[str, bool]:
+        cluster = cluster_input.load_cluster(
             names or [],
             files or [],
             devices or [],
@@ -188,30 +188,32 @@ def command(
             namespace=namespace,
             everywhere=all_namespaces,
             partly=True,
-            described=bool(hardware) and not cluster_input.subjects(names or []),
+            described=bool(hardware) and not cluster_input.subject_names(names or []),
         )
         if not hardware:
-            cluster = replace(cluster, state=filter_drivers(cluster.state, configured.drivers))
+            cluster = replace(cluster, state=filter_drivers(cluster.state, driver_choice.drivers))
         if hardware or network_devices:
             from dractl.cli import machine_comparison
 
-            gates = replace(against, kubernetes_version=None).asked(*against.settings())[1]
+            gates = replace(against, kubernetes_version=None).release_and_gates(
+                *against.settings()
+            )[1]
             target = Target.of(cluster.features.release, gates)
-            cluster = machine_comparison.with_network(cluster, network_devices or [], target)
+            cluster = machine_comparison.add_network_devices(cluster, network_devices or [], target)
             if hardware:
                 verbose, to_file = printing.verbose, printing.to_file
-                shown = common.base_format(output)
+                base_output = common.base_format(output)
                 return machine_comparison.compare(
-                    cluster, hardware, configured, target, shown, verbose, to_file=to_file
+                    cluster, hardware, driver_choice, target, base_output, verbose, to_file=to_file
                 )
         verbose, to_file = printing.verbose, printing.to_file
-        shown = common.base_format(output)
-        return _answer(
+        base_output = common.base_format(output)
+        return _explain(
             cluster,
             selector,
             node,
             patch=patch,
-            output=shown,
+            output=base_output,
             verbose=verbose,
             to_file=to_file,
             aged=aged,
@@ -222,15 +224,17 @@ def command(
             raise UsageError("--watch prints only text", hint="omit -o and --patch")
 
         # In a pipe a report is printed only if it differs, and an age always does.
-        watching.repeat(watching.tolerant(lambda: once(aged=sys.stdout.isatty())[0]))
+        watching.repeat(watching.tolerate_errors(lambda: make_report(aged=sys.stdout.isatty())[0]))
         return
-    text, fits = once()
+    text, fits = make_report()
     common.write_output(text, output, printing.output_file)
     if not exit_zero and not fits:
         raise Exit(1)
 
 
-def _questions(cluster: Cluster, selector: str | None) -> tuple[list[Question], list[InputError]]:
+def _find_questions(
+    cluster: Cluster, selector: str | None
+) -> tuple[list[Question], list[InputError]]:
     """The named or labelled subjects, or everything that is pending; and the names, of several, that nothing has."""
     state, names = cluster.state, cluster.sources.names
     if selector is not None:
@@ -239,19 +243,19 @@ def _questions(cluster: Cluster, selector: str | None) -> tuple[list[Question], 
         ), []
     if not names:
         return find_all_waiting(state, cluster.namespace, cluster.files), []
-    found: list[Question] = []
+    questions: list[Question] = []
     missing: list[InputError] = []
     for name in names:
         try:
-            found += find_subjects(state, name, cluster.namespace, cluster.kinds)
+            questions += find_subjects(state, name, cluster.namespace, cluster.kinds)
         except InputError as error:
             missing.append(error)
-    if missing and not found:
+    if missing and not questions:
         raise missing[0]
-    return found, missing
+    return questions, missing
 
 
-def _answer(
+def _explain(
     cluster: Cluster,
     selector: str | None,
     node: str | None,
@@ -264,38 +268,42 @@ def _answer(
 ) -> tuple[str, bool]:
     """The report, with the ages of the subjects or without, and whether everything asked about fits."""
     state, sources = cluster.state, cluster.sources
-    questions, missing = _questions(cluster, selector)
+    questions, missing = _find_questions(cluster, selector)
     if not questions:
-        return _quiet(cluster, selector, output, patch=bool(patch)), _seen(cluster)
-    _tell_what_is_missing(cluster)
+        return _report_nothing_pending(cluster, selector, output, patch=bool(patch)), _can_read_all(
+            cluster
+        )
+    _warn_incomplete_dump(cluster)
     explainer = Explainer(
         state,
         cluster.features,
         Options(cluster.release_assumed, node, notes=(cluster.caveat,) if cluster.caveat else ()),
     )
-    known = list(explainer.scheduler.nodes)
-    if node is not None and node not in known:
+    node_names = list(explainer.scheduler.nodes)
+    if node is not None and node not in node_names:
         raise InputError(
-            f"--node {node}: no such node", hint=f"nodes: {', '.join(known[:8]) or 'none'}"
+            f"--node {node}: no such node", hint=f"nodes: {', '.join(node_names[:8]) or 'none'}"
         )
-    with terminal.progress() as tell:
-        explanations = explain_each(explainer, questions, tell, group_replicas=not patch)
+    with terminal.progress() as progress:
+        explanations = explain_each(explainer, questions, progress, group_replicas=not patch)
     explanations = [
         replace(drop_repeated_step(answer, sources.names), release_from=cluster.release_from)
         for answer in explanations
     ]
-    groups = [] if patch or selector else _groups(explainer, cluster, questions)
+    groups = [] if patch or selector else _explain_groups(explainer, cluster, questions)
     listed = len(sources.names) != 1 or len(questions) != 1
     several = len(explanations) > max(1, len(sources.names))  # several were named
     if verbose:
         terminal.notice(current().title)
     now = newest_time(state) if aged else None
     if patch:
-        text = _patches(explanations, patch)
+        text = _render_patches(explanations, patch)
     elif output == "name":
         text = "".join(f"{e.subject.address}\n" for e in explanations)
     elif output == "text":
-        text = _text(explanations, groups, verbose, several=several, to_file=to_file, now=now)
+        text = _render_text(
+            explanations, groups, verbose, several=several, to_file=to_file, now=now
+        )
         screen = terminal.height(sys.stdout)
         if several and not verbose and (to_file or not screen or text.count("\n") + 2 <= screen):
             terminal.notice("for details: explain KIND/NAME -n NAMESPACE, or -v for all")
@@ -311,7 +319,9 @@ def _answer(
     )
 
 
-def _groups(explainer: Explainer, cluster: Cluster, questions: Sequence[Question]) -> list[Group]:
+def _explain_groups(
+    explainer: Explainer, cluster: Cluster, questions: Sequence[Question]
+) -> list[Group]:
     """The named workloads and gangs, or without names the workloads of manifests, each as a whole; none if their
     objects may not be read."""
     if not can_decide(cluster.state.rights):
@@ -323,74 +333,80 @@ def _groups(explainer: Explainer, cluster: Cluster, questions: Sequence[Question
     names = cluster.sources.names or list(
         dict.fromkeys("/".join((q.kind, *q.key)) for q in manifests)
     )
-    with terminal.progress() as tell:
-        return explain_groups(explainer, names, cluster.namespace, cluster.kinds, tell)
+    with terminal.progress() as progress:
+        return explain_groups(explainer, names, cluster.namespace, cluster.kinds, progress)
 
 
-def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) -> str:
+def _report_nothing_pending(
+    cluster: Cluster, selector: str | None, output: str, *, patch: bool
+) -> str:
     """The report if nothing is pending. Raises InputError if the input has nothing that could be."""
-    state, where = cluster.state, cluster.namespace
+    state, namespace = cluster.state, cluster.namespace
     if not (cluster.sources.live or any(state.has(kind) for kind in ("Pod", "ResourceClaim"))):
         raise InputError(
-            _nothing(state),
-            hint=describe_unusable_input(cluster.sources.files) or _what_is_there(state),
+            _no_subject_message(state),
+            hint=describe_unusable_input(cluster.sources.files) or _list_contents(state),
         )
-    check_namespace(state, where)
-    narrowed = where is not None and selector is None
+    check_namespace(state, namespace)
+    is_narrowed = namespace is not None and selector is None
     waiting = (
-        sorted(question.key[0] for question in find_all_waiting(state, None)) if narrowed else []
+        sorted(question.key[0] for question in find_all_waiting(state, None)) if is_narrowed else []
     )
     if waiting:
-        spaces = list(dict.fromkeys(waiting))
-        told = ", ".join(spaces[:4]) + (f" and {len(spaces) - 4} more" if len(spaces) > 4 else "")
-        count = f"{len(waiting)} {'is' if len(waiting) == 1 else 'are'} pending in {told}"
+        namespaces = list(dict.fromkeys(waiting))
+        names = ", ".join(namespaces[:4]) + (
+            f" and {len(namespaces) - 4} more" if len(namespaces) > 4 else ""
+        )
+        count = f"{len(waiting)} {'is' if len(waiting) == 1 else 'are'} pending in {names}"
         terminal.notice(f"{count}: -A shows all, -n NAMESPACE those in one namespace")
-    here = f" in namespace {where}" if where is not None else ""
+    scope = f" in namespace {namespace}" if namespace is not None else ""
     if output == "json":
         return explain_json.render([], listed=True, rights=state.rights, origin=cluster.origin)
-    among = f" of those with {selector}" if selector is not None else ""
-    said = f"nothing{among} is pending{here}: no pod waits for devices, and no claim is unallocated"
+    selection = f" of those with {selector}" if selector is not None else ""
+    sentence = f"nothing{selection} is pending{scope}: no pod waits for devices, and no claim is unallocated"
     rights = state.rights
     if rights.unread:
         unread = join_words(
-            list(dict.fromkeys(one.resource.partition(".")[0] for one in rights.unread))
+            list(dict.fromkeys(entry.resource.partition(".")[0] for entry in rights.unread))
         )
-        said = (
-            f"{said}, but {unread} may not be read"
-            if _seen(cluster)
-            else _undecided(rights, where, among + here)
+        sentence = (
+            f"{sentence}, but {unread} may not be read"
+            if _can_read_all(cluster)
+            else _doubt_sentence(rights, namespace, selection + scope)
         )
         if rights.full_grant:
-            said += f"\n{'# ' if patch else ''}an administrator can allow it: {rights.full_grant}"
+            sentence += (
+                f"\n{'# ' if patch else ''}an administrator can allow it: {rights.full_grant}"
+            )
     if output == "html":
         from dractl.report.explain import html as explain_html
 
-        return explain_html.render([], otherwise=said, origin=cluster.origin)
-    return f"{'# ' if patch else ''}{said}\n"
+        return explain_html.render([], otherwise=sentence, origin=cluster.origin)
+    return f"{'# ' if patch else ''}{sentence}\n"
 
 
-def _seen(cluster: Cluster) -> bool:
+def _can_read_all(cluster: Cluster) -> bool:
     """True if all pods and claims were read in which something may wait."""
-    rights, where = cluster.state.rights, cluster.namespace
-    if where is None:
-        return not any(one.kind in _WAITING for one in rights.unread)
-    return all(rights.can_read(kind, where) for kind in _WAITING)
+    rights, namespace = cluster.state.rights, cluster.namespace
+    if namespace is None:
+        return not any(entry.kind in _PENDING_KINDS for entry in rights.unread)
+    return all(rights.can_read(kind, namespace) for kind in _PENDING_KINDS)
 
 
-def _undecided(rights: Rights, where: str | None, scope: str) -> str:
+def _doubt_sentence(rights: Rights, namespace: str | None, scope: str) -> str:
     """The sentence if something may wait that cannot be seen."""
     hidden = [
-        one
-        for one in rights.unread
-        if one.kind in _WAITING and (not where or one.namespace != where)
+        entry
+        for entry in rights.unread
+        if entry.kind in _PENDING_KINDS and (not namespace or entry.namespace != namespace)
     ]
-    names = join_words([one.resource.partition(".")[0] for one in hidden])
+    names = join_words([entry.resource.partition(".")[0] for entry in hidden])
     outside = hidden[0].namespace
     unread = f"{names} may not be read{f' outside of namespace {outside}' if outside else ''}"
     return f"whether anything{scope} is pending is not known: {unread}; of what may be read nothing waits"
 
 
-def _tell_what_is_missing(cluster: Cluster) -> None:
+def _warn_incomplete_dump(cluster: Cluster) -> None:
     """A notice for dumps that have pods, but none of the objects that determine their devices."""
     state = cluster.state
     kinds = ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass")
@@ -404,7 +420,7 @@ def _tell_what_is_missing(cluster: Cluster) -> None:
         )
 
 
-def _nothing(state: ClusterState) -> str:
+def _no_subject_message(state: ClusterState) -> str:
     """That a file has nothing to ask about; of one workload, why."""
     workloads = [
         (kind, key[1])
@@ -417,7 +433,7 @@ def _nothing(state: ClusterState) -> str:
     return "no pod or claim in the input"
 
 
-def _what_is_there(state: ClusterState) -> str:
+def _list_contents(state: ClusterState) -> str:
     counts = ", ".join(f"{len(state.objects(kind))} {kind}" for kind in state.kinds)
     return f"the input has {counts}" if counts else "the input has no object that explain reads"
 
@@ -441,7 +457,7 @@ def _render(
     return explain_html.render(explanations, groups, now=origin.time, origin=origin)
 
 
-def _text(
+def _render_text(
     explanations: list[Explanation],
     groups: list[Group],
     verbose: int,
@@ -452,30 +468,32 @@ def _text(
 ) -> str:
     """One subject, or each named one, in full; otherwise a table, and with -v each subject that does not fit."""
     canvas = terminal.canvas(to_file=to_file, most=120)
-    above = explain_groups_text.text(groups, canvas) + "\n" if groups else ""
+    group_text = explain_groups_text.text(groups, canvas) + "\n" if groups else ""
     if not several:
-        return above + explain_text.render(explanations, canvas, now=now, every=verbose > 0)
+        return group_text + explain_text.render(explanations, canvas, now=now, every=verbose > 0)
     text = overview.table(
         explanations, canvas, now=now, screen=0 if to_file else terminal.height(sys.stdout)
     )
-    full = [e for e in explanations if not e.fits or e.subject.kind == "Node"] if verbose else []
-    if full:
-        text += "\n" + explain_text.render(full, canvas, now=now, every=verbose > 1)
-    return above + text
+    unplaced = (
+        [e for e in explanations if not e.fits or e.subject.kind == "Node"] if verbose else []
+    )
+    if unplaced:
+        text += "\n" + explain_text.render(unplaced, canvas, now=now, every=verbose > 1)
+    return group_text + text
 
 
-def _patches(explanations: list[Explanation], number: int) -> str:
+def _render_patches(explanations: list[Explanation], number: int) -> str:
     from dractl.report.explain import patch as explain_patch
 
     terminal.write_utf8()
-    most = max(len(e.fixes) for e in explanations)
-    if not most:
+    count = max(len(e.fixes) for e in explanations)
+    if not count:
         raise InputError(
             "no change was found to make it fit",
             hint=f"{program_name()} explain without --patch shows why it does not fit",
         )
-    if number > most:
+    if number > count:
         raise UsageError(
-            f"--patch {number}: there {'is 1 fix' if most == 1 else f'are {most} fixes'}"
+            f"--patch {number}: there {'is 1 fix' if count == 1 else f'are {count} fixes'}"
         )
     return explain_patch.render([e for e in explanations if len(e.fixes) >= number], number)

@@ -67,37 +67,41 @@ def command(
     Examples: `dractl facts`, `dractl facts --cluster`, `kubectl get ds,resourceslices -A -o json | dractl facts -`,
     `dractl facts --facts my-driver.json`
     """
-    printing.settle()
+    printing.apply()
     common.choose_output(output, FORMATS)
-    read = sys.stdin.buffer.read() if "-" in (files or ()) else None
-    documents = load(files, stdin=read, relevant_only=False).documents if files else ()
+    stdin = sys.stdin.buffer.read() if "-" in (files or ()) else None
+    documents = load(files, stdin=stdin, relevant_only=False).documents if files else ()
     objects: list[Mapping[str, Any]] = [document.value for document in documents]
     release, unread = None, []
     if cluster:
-        live = _live(context, kubeconfig)
+        live = _read_cluster(context, kubeconfig)
         objects += [value for kind in live.kinds for value in live.objects(kind).values()]
         release, unread = live.release, live.rights.as_json()
-    said = summary(facts.current(), _day(as_of), objects, release, caveat(release), unread)
+    facts_summary = summary(
+        facts.current(), _parse_date(as_of), objects, release, caveat(release), unread
+    )
     if common.base_format(output) == "json":
-        text = json.dumps(said.to_json(), indent=1, ensure_ascii=False)
+        text = json.dumps(facts_summary.to_json(), indent=1, ensure_ascii=False)
     else:
-        text = facts_text.render(said, terminal.canvas(), every=printing.verbose > 0)
+        text = facts_text.render(facts_summary, terminal.canvas(), every=printing.verbose > 0)
     common.write_output(text, output, printing.output_file)
 
 
-def _live(context: str | None, kubeconfig: str | None) -> ClusterState:
+def _read_cluster(context: str | None, kubeconfig: str | None) -> ClusterState:
     """What may be read of a cluster."""
     from dractl.cluster import live
 
-    with terminal.progress() as tell:
+    with terminal.progress() as progress:
         login = live.Login(context, kubeconfig, None, ())
-        found = live.read(login, everywhere=True, partly=True, vital=frozenset(), progress=tell)
-    for note in found.notes:
+        cluster = live.read(
+            login, everywhere=True, partly=True, vital=frozenset(), progress=progress
+        )
+    for note in cluster.notes:
         terminal.notice(note)
-    return found.state
+    return cluster.state
 
 
-def _day(text: str | None) -> date:
+def _parse_date(text: str | None) -> date:
     try:
         return date.today() if text is None else date.fromisoformat(text)
     except ValueError:

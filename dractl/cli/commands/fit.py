@@ -52,13 +52,13 @@ Subject = tuple[Copies, ...]
 """The copies of an object, or of each claim that serves a shape, the closest alignment first."""
 
 
-class _Rest(Struct, frozen=True):
+class _FitDetails(Struct, frozen=True):
     """Why the next copy stays pending, in total and by node, the free devices that are unusable, and the maximum (None:
     not requested)."""
 
     stops: tuple[Reason, ...]
-    left: tuple[StrandedDevices, ...]
-    most: MaxCopies | None
+    stranded: tuple[Stranded, ...]
+    maximum: Most | None
     by_node: Mapping[str, Sequence[Reason]]
 
 
@@ -104,7 +104,7 @@ Add = Annotated[
         metavar="NODES[*N],...",
         help="Answer as if N more nodes existed: a slices file, a snapshot, or hardware such as "
         "dgx-h100*4 or 8xH100,4xnic; repeatable.",
-        autocompletion=completing.comma_list(completing.machines),
+        autocompletion=completing.offer_comma_list(completing.machines),
         rich_help_panel=AGAINST,
     ),
 ]
@@ -188,24 +188,26 @@ def command(
     `dractl fit template/gpu-pair -n ml --pack`,
     `dractl fit deploy/trainer -f dump.yaml --replicas 8 --without node/gpu-7`
     """
-    printing.settle()
+    printing.apply()
     common.choose_output(output, FORMATS)
-    _check_words(name, shapes, more or [])
+    _check_arguments(name, shapes, more or [])
     namespace = namespace and namespace.removeprefix("=")  # -n=ml
-    own = [name] if name and os.path.exists(name) else []
+    subject_files = [name] if name and os.path.exists(name) else []
     with without_collecting():
-        written = (
-            cluster_input.of_files(sources.Sources((), tuple(own)), namespace) if own else None
+        file_state = (
+            cluster_input.load_files(sources.Sources((), tuple(subject_files)), namespace)
+            if subject_files
+            else None
         )
-    cluster_too = written is not None and any(map(written.has, ("Node", "ResourceSlice")))
-    added = [
-        *virtual_nodes.additions("--add", add or ()),
-        *virtual_nodes.additions("--hardware", hardware or ()),
+    has_cluster = file_state is not None and any(map(file_state.has, ("Node", "ResourceSlice")))
+    added_nodes = [
+        *virtual_nodes.parse_added_nodes("--add", add or ()),
+        *virtual_nodes.parse_added_nodes("--hardware", hardware or ()),
     ]
     files = [*(files or []), *(more or [])]
-    configured = driver_options.configured(driver, driver_version, driver_option, added)
-    paths = [*files, *own] if files or devices or hardware or cluster_too else files
-    cluster = cluster_input.read(
+    driver_choice = driver_options.parse(driver, driver_version, driver_option, added_nodes)
+    paths = [*files, *subject_files] if files or devices or hardware or has_cluster else files
+    cluster = cluster_input.load_cluster(
         [],
         paths,
         devices or [],
@@ -214,31 +216,31 @@ def command(
         namespace=namespace,
         everywhere=namespace is None,
         described=bool(hardware),
-        given=written if paths == own else None,
+        file_objects=file_state if paths == subject_files else None,
     )
-    state = _changed(cluster, without or [], added, node, configured)
-    if own and written is not None:
-        subjects: list[Subject] = [(_of_file(state, own[0], written),)]
+    state = _apply_changes(cluster, without or [], added_nodes, node, driver_choice)
+    if subject_files and file_state is not None:
+        subjects: list[Subject] = [(_file_subject(state, subject_files[0], file_state),)]
     else:
-        words = split_list(shapes) if shapes else _shapes(name or "")
+        words = split_list(shapes) if shapes else _parse_shapes(name or "")
         subjects = [_subject(cluster, state, word.strip()) for word in dict.fromkeys(words)]
     for subject in subjects:
-        _tell_of_group(subject[0])
-        _tell_of_shared(subject[0])
-        _tell_of_scheduler(state, subject[0])
-    placed = [_placed(cluster, subject) for subject in subjects]
-    near = [_aligned(cluster, fit) if aligned else None for fit in placed]
-    handed = () if trust_slices else device_plugin_allocations(state)
-    found = [subtract_plugin_allocations(fit, handed, cluster.features) for fit in placed]
+        _warn_gang_ignored(subject[0])
+        _warn_claim_shared(subject[0])
+        _warn_other_scheduler(state, subject[0])
+    trusting_fits = [_place_copies(cluster, subject) for subject in subjects]
+    alignments = [_count_aligned(cluster, fit) if aligned else None for fit in trusting_fits]
+    allocations = () if trust_slices else handed_out(state)
+    fits = [without_handed_out(fit, allocations, cluster.features) for fit in trusting_fits]
     if common.base_format(output) == "json":
-        text = _json(cluster, found, near, pack, replicas)
+        text = _render_json(cluster, fits, alignments, pack, replicas)
     elif output == "html":
-        text = _html(cluster, found, near, pack)
+        text = _render_html(cluster, fits, alignments, pack)
     else:
-        text = _text(
+        text = _render_text(
             cluster,
-            found,
-            near,
+            fits,
+            alignments,
             pack,
             replicas,
             to_file=printing.to_file,
@@ -246,13 +248,13 @@ def command(
         )
     common.write_output(text, output, printing.output_file)
     if any(
-        (fit.fits if one is None else min(fit.fits, one.first)) < (replicas or 1)
-        for fit, one in zip(found, near, strict=True)
+        (fit.fits if alignment is None else min(fit.fits, alignment.first)) < (replicas or 1)
+        for fit, alignment in zip(fits, alignments, strict=True)
     ):
         raise Exit(1)
 
 
-def _check_words(name: str | None, shapes: str | None, more: Sequence[str]) -> None:
+def _check_arguments(name: str | None, shapes: str | None, extra_words: Sequence[str]) -> None:
     """Raise UsageError unless exactly one question is asked."""
     if (name is None) == (shapes is None):
         problem = (
@@ -261,22 +263,22 @@ def _check_words(name: str | None, shapes: str | None, more: Sequence[str]) -> N
             else "name one shape or object to place, or --shapes"
         )
         raise UsageError(problem, hint=f"{program_name()} fit gpu=2,nic=1")
-    for word in more:
+    for word in extra_words:
         if "=" in word and not os.path.exists(word):
             raise UsageError(
                 f"{word} stands beside the shape {name}", hint=f"write one shape: {name},{word}"
             )
 
 
-def _shapes(name: str) -> list[str]:
+def _parse_shapes(name: str) -> list[str]:
     """Return the shapes of ``gpu=2,nic=1;gpu=4``; anything else is one name."""
     return (split(name) if {"=", "@"} & set(name) else []) or [name]
 
 
-def _aligned(cluster: Cluster, found: Fit) -> AlignedCounts:
+def _count_aligned(cluster: Cluster, fit: Fit) -> Aligned:
     """The alignment of the copies that fit."""
-    with terminal.progress() as tell:
-        return aligned_of(found, cluster.features, tell)
+    with terminal.progress() as progress:
+        return aligned_of(fit, cluster.features, progress)
 
 
 def _subject(cluster: Cluster, state: ClusterState, name: str) -> Subject:
@@ -289,34 +291,34 @@ def _subject(cluster: Cluster, state: ClusterState, name: str) -> Subject:
 _ORDER = ("ResourceClaimTemplate", "ResourceClaim")
 
 
-def _of_file(state: ClusterState, path: str, written: ClusterState) -> Copies:
-    """The workload or pod that is ``written`` in a file, else its template, else its claim; the file's objects are
+def _file_subject(state: ClusterState, path: str, file_state: ClusterState) -> Copies:
+    """The workload or pod that is ``file_state`` in a file, else its template, else its claim; the file's objects are
     added to the cluster's. Raises UsageError where a file has a cluster and several of them."""
-    others = [
+    kinds = [
         kind
-        for kind in written.kinds
+        for kind in file_state.kinds
         if kind not in (*_ORDER, "Node", "DeviceClass", "ResourceSlice")
     ]
-    pods = [kind for kind in others if kind == "Pod" or kind not in API_GROUPS]
-    if any(map(written.has, ("Node", "ResourceSlice"))):
+    pods = [kind for kind in kinds if kind == "Pod" or kind not in API_GROUPS]
+    if any(map(file_state.has, ("Node", "ResourceSlice"))):
         pods = [kind for kind in pods if kind != "Pod"]  # those that run there
-    every = [
+    objects = [
         (kind, key, value)
         for kind in (*pods, *_ORDER)
-        for key, value in written.objects(kind).items()
+        for key, value in file_state.objects(kind).items()
     ]
-    found = [
+    unallocated = [
         (kind, key)
-        for kind, key, value in every
+        for kind, key, value in objects
         if kind != "ResourceClaim" or not at(value, "status", "allocation")
     ]
-    if len(found) > 1 and written.has("Node"):
-        there = ", ".join(f"{kind.lower()}/{key[1]}" for kind, key in found[:5])
+    if len(unallocated) > 1 and file_state.has("Node"):
+        names = ", ".join(f"{kind.lower()}/{key[1]}" for kind, key in unallocated[:5])
         raise UsageError(
-            f"{path} has several objects to place", hint=f"name one, with -f {path}: {there}"
+            f"{path} has several objects to place", hint=f"name one, with -f {path}: {names}"
         )
-    for kind, key in found[:1]:
-        return copies.copies_of_object(state.merge(written), kind, key)
+    for kind, key in unallocated[:1]:
+        return copies.of_object(state.merge(file_state), kind, key)
     raise InputError(
         "nothing in it can be placed",
         place=path,
@@ -324,18 +326,18 @@ def _of_file(state: ClusterState, path: str, written: ClusterState) -> Copies:
     )
 
 
-def _tell_of_group(subject: Copies) -> None:
+def _warn_gang_ignored(subject: Copies) -> None:
     """A notice that copies of a pod in a group are placed by themselves."""
-    found = group_object(Pod(subject.pod))
-    if found is not None:
-        kind, (_, name) = found
+    gang = group_object(subject.pod)
+    if gang is not None:
+        kind, (_, name) = gang
         terminal.notice(
             f"copies are placed one by one, without the rules of {kind} {name}: "
             f"{program_name()} explain {kind.lower()}/{name} counts how many of its pods fit"
         )
 
 
-def _tell_of_scheduler(state: ClusterState, subject: Copies) -> None:
+def _warn_other_scheduler(state: ClusterState, subject: Copies) -> None:
     """Print a notice that another scheduler than kube-scheduler places the copies."""
     scheduler = identify(state, Pod(subject.pod).scheduler_name)
     if not scheduler.is_kube_scheduler:
@@ -345,7 +347,7 @@ def _tell_of_scheduler(state: ClusterState, subject: Copies) -> None:
         )
 
 
-def _tell_of_shared(subject: Copies) -> None:
+def _warn_claim_shared(subject: Copies) -> None:
     """A notice that copies share a claim which the pod names, and so take no further devices."""
     entries = maps_at(subject.pod, "spec", "resourceClaims")
     names = [name for entry in entries if (name := text_at(entry, "resourceClaimName"))]
@@ -357,131 +359,146 @@ def _tell_of_shared(subject: Copies) -> None:
         )
 
 
-def _placed(cluster: Cluster, subject: Subject) -> Fit:
-    with terminal.progress() as tell:
-        return place_closest(subject, cluster.features, tell)
+def _place_copies(cluster: Cluster, subject: Subject) -> Fit:
+    with terminal.progress() as progress:
+        return place_closest(subject, cluster.features, progress)
 
 
-def _changed(
+def _apply_changes(
     cluster: Cluster,
     without: list[str],
-    add: list[virtual_nodes.Added],
+    added_nodes: list[virtual_nodes.AddedNodes],
     node: str | None,
-    configured: driver_options.Configured,
+    driver_choice: driver_options.DriverChoice,
 ) -> ClusterState:
     """The cluster after `--without`, `--add` and `--node`. Raises InputError for an object that does not exist."""
     state = cluster.state
     for target in without:
         state = what_if.remove_object(state, target, cluster.namespace)
     state = (
-        sources.filter_drivers(state, configured.drivers)
+        sources.filter_drivers(state, driver_choice.drivers)
         if state.objects("ResourceSlice")
         else state
     )
-    state = virtual_nodes.grown(state, add, Target.of(cluster.features.release), configured)
-    return state if node is None else what_if.keep_node(state, node)
+    state = virtual_nodes.add_nodes(
+        state, added_nodes, Target.of(cluster.features.release), driver_choice
+    )
+    return state if node is None else changes.only_node(state, node)
 
 
-def _explained(cluster: Cluster, found: Fit) -> Explanation | None:
+def _explain_next_copy(cluster: Cluster, fit: Fit) -> Explanation | None:
     """The reason why the next copy stays pending, as explain reports it; None if it does not."""
-    if found.next_attempt.fits and not found.undecided:
+    if fit.stopped.fits and not fit.undecided:
         return None
 
-    pod = found.subject.copy(found.fits + 1)
+    pod = fit.subject.copy(fit.fits + 1)
     del pod["metadata"]["uid"]  # its claims are made from their templates
     pod["spec"] = {k: v for k, v in pod["spec"].items() if k != "schedulerName"}  # told already
     key = (pod["metadata"]["namespace"], pod["metadata"]["name"])
-    explainer = Explainer(found.state, cluster.features, Options(fixes=0))
-    return explainer.explain(Question("Pod", key, pod), found.next_attempt)
+    explainer = Explainer(fit.state, cluster.features, Options(fixes=0))
+    return explainer.explain(Question("Pod", key, pod), fit.stopped)
 
 
-def _stops(cluster: Cluster, found: Fit) -> tuple[Reason, ...]:
+def _stop_reasons(cluster: Cluster, fit: Fit) -> tuple[Reason, ...]:
     """Return why no further copy fits, where the number alone would leave that open."""
-    shape = found.subject.shape
-    if found.fits and (shape is None or shape.constraint not in ATTRIBUTES):
+    shape = fit.subject.shape
+    if fit.fits and (shape is None or shape.constraint not in ATTRIBUTES):
         return ()
-    with terminal.progress() as tell:
-        tell(f"looking for what stops {found.subject.name}")
-        answer = _explained(cluster, found)
-    return answer.reasons if answer is not None else ()
+    with terminal.progress() as progress:
+        progress(f"looking for what stops {fit.subject.name}")
+        explanation = _explain_next_copy(cluster, fit)
+    return explanation.reasons if explanation is not None else ()
 
 
-def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:
+def _fit_details(cluster: Cluster, fit: Fit, pack: bool) -> _FitDetails:
     """The parts that every format shows besides the number, as kube-scheduler sees them."""
-    found = found.scheduler_fit or found
-    with terminal.progress() as tell:
-        packed = max_copies(found, cluster.features, tell) if pack else None
-        tell("looking for stranded devices")
-        answer = _explained(cluster, found)
-        nodes = answer.nodes if answer is not None else ()
+    fit = fit.trusting or fit
+    with terminal.progress() as progress:
+        maximum = most(fit, cluster.features, progress) if pack else None
+        progress("looking for stranded devices")
+        explanation = _explain_next_copy(cluster, fit)
+        nodes = explanation.nodes if explanation is not None else ()
         by_node = {name: node.reasons for node in nodes for name in (node.name, *node.like)}
 
-        def say(node: str) -> str:
+        def describe(node: str) -> str:
             return "; ".join(dict.fromkeys(reason.short for reason in by_node.get(node, ())[:3]))
 
-        left = find_stranded_devices(found, Scheduler(found.state, cluster.features), say)
-        return _Rest(answer.reasons if answer is not None else (), left, packed, by_node)
+        stranded_devices = stranded(fit, Scheduler(fit.state, cluster.features), describe)
+        return _FitDetails(
+            explanation.reasons if explanation is not None else (),
+            stranded_devices,
+            maximum,
+            by_node,
+        )
 
 
-def _json(
+def _render_json(
     cluster: Cluster,
-    found: list[Fit],
-    near: list[AlignedCounts | None],
+    fits: list[Fit],
+    alignments: list[Aligned | None],
     pack: bool,
     replicas: int | None,
 ) -> str:
     release = cluster.features.release
     values = []
-    for fit, aligned in zip(found, near, strict=True):
-        rest = _rest(cluster, fit, pack)
+    for fit, alignment in zip(fits, alignments, strict=True):
+        details = _fit_details(cluster, fit, pack)
         values.append(
             capacity_json.fit_value(
                 fit,
-                rest.stops,
-                rest.left,
-                rest.most,
-                aligned=aligned,
-                by_node=rest.by_node,
+                details.stops,
+                details.stranded,
+                details.maximum,
+                aligned=alignment,
+                by_node=details.by_node,
                 replicas=replicas,
                 release=release,
             )
         )
-    whole: dict[str, Any] = (
+    report: dict[str, Any] = (
         values[0] if len(values) == 1 else {"schema": "dractl/fit/v1", "subjects": values}
     )
-    whole["facts"] = current().to_json()
-    if known := cluster.origin.to_json():
-        whole["input"] = known
+    report["facts"] = current().to_json()
+    if input_origin := cluster.origin.to_json():
+        report["input"] = input_origin
     if cluster.live_release_assumed:
-        whole["kubernetesVersionAssumed"] = True
+        report["kubernetesVersionAssumed"] = True
     if cluster.state.rights.unread:
-        whole["unread"] = cluster.state.rights.as_json()
-    return json.dumps(whole, indent=1, ensure_ascii=False)
+        report["unread"] = cluster.state.rights.as_json()
+    return json.dumps(report, indent=1, ensure_ascii=False)
 
 
-def _html(cluster: Cluster, found: list[Fit], near: list[AlignedCounts | None], pack: bool) -> str:
+def _render_html(
+    cluster: Cluster, fits: list[Fit], alignments: list[Aligned | None], pack: bool
+) -> str:
     from dractl.report.capacity import html as capacity_html
 
-    if len(found) > 1:
+    if len(fits) > 1:
         return capacity_html.shapes(
-            found, take_inventory(cluster.state, cluster.features), cluster.origin.title
+            fits, inventory(cluster.state, cluster.features), cluster.origin.title
         )
-    rest = _rest(cluster, found[0], pack)
-    stock = take_inventory(found[0].state, cluster.features)
-    stops = capacity_text.stopped(rest.stops)
+    details = _fit_details(cluster, fits[0], pack)
+    stock = inventory(fits[0].state, cluster.features)
+    stops = capacity_text.stopped(details.stops)
     stops += [
         f"kube-scheduler ends {', '.join(pods)} on {node} for it"
-        for node, pods in found[0].preempts[:4]
+        for node, pods in fits[0].preempts[:4]
     ]
     return capacity_html.fit(
-        found[0], stock, stops, rest.left, rest.most, near[0], cluster.origin.title
+        fits[0],
+        stock,
+        stops,
+        details.stranded,
+        details.maximum,
+        alignments[0],
+        cluster.origin.title,
     )
 
 
-def _text(
+def _render_text(
     cluster: Cluster,
-    found: list[Fit],
-    near: list[AlignedCounts | None],
+    fits: list[Fit],
+    alignments: list[Aligned | None],
     pack: bool,
     replicas: int | None,
     *,
@@ -489,17 +506,17 @@ def _text(
     every: bool,
 ) -> str:
     canvas = terminal.canvas(to_file=to_file)
-    if len(found) > 1:
-        stops = [_stops(cluster, fit) for fit in found]
-        return capacity_text.shapes(found, canvas, near, stops)
-    rest = _rest(cluster, found[0], pack)
+    if len(fits) > 1:
+        stops = [_stop_reasons(cluster, fit) for fit in fits]
+        return capacity_text.shapes(fits, canvas, alignments, stops)
+    details = _fit_details(cluster, fits[0], pack)
     return capacity_text.fit(
-        found[0],
-        rest.stops,
-        rest.left,
-        rest.most,
+        fits[0],
+        details.stops,
+        details.stranded,
+        details.maximum,
         canvas,
-        aligned=near[0],
+        aligned=alignments[0],
         replicas=replicas,
         release=cluster.release,
         every=every,

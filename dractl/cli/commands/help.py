@@ -18,7 +18,7 @@ def command(
         typer.Argument(
             metavar="COMMAND",
             show_default=False,
-            autocompletion=completing.known(completing.subcommands),
+            autocompletion=completing.offer_lazily(completing.subcommands),
         ),
     ] = None,
 ) -> None:

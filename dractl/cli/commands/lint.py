@@ -16,12 +16,12 @@ from typer import Argument, Exit, Option
 
 from dractl.cel_library import why_not
 from dractl.cli import common, completing, fixing, terminal, watching
-from dractl.cli.app import MOST
+from dractl.cli.app import MAX_REPETITIONS
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT, TOOLS
 from dractl.cli.options import driver_options
 from dractl.cli.options.printing import Printing
 from dractl.cli.options.release import ReleaseOptions, choose_target
-from dractl.cli.rendering import kustomized, renderer
+from dractl.cli.rendering import build_kustomizations, make_renderer
 from dractl.cli.terminal import notice
 from dractl.errors import InputError, Unsupported, UsageError
 from dractl.facts.consumers import named
@@ -134,7 +134,7 @@ Select = Annotated[
         "--select",
         metavar="CODES",
         help="Check only these rules: codes, names or prefixes (DRA7), comma-separated.",
-        autocompletion=completing.comma_list(completing.rules),
+        autocompletion=completing.offer_comma_list(completing.rules),
         rich_help_panel=ACTIONS,
     ),
 ]
@@ -144,7 +144,7 @@ Ignore = Annotated[
         "--ignore",
         metavar="CODES",
         help="Ignore these rules.",
-        autocompletion=completing.comma_list(completing.rules),
+        autocompletion=completing.offer_comma_list(completing.rules),
         rich_help_panel=ACTIONS,
     ),
 ]
@@ -154,7 +154,7 @@ FailOn = Annotated[
         "--fail-on",
         metavar="SEVERITY",
         help="Lowest severity that sets exit code 1: error (default), warning or info.",
-        autocompletion=completing.one_of(*SEVERITIES),
+        autocompletion=completing.offer_words(*SEVERITIES),
         rich_help_panel=TOOLS,
     ),
 ]
@@ -193,7 +193,7 @@ Hardware = Annotated[
         "--hardware",
         metavar="SPEC,...",
         help="Try them on the devices of described machines, such as dgx-h100,p5.48xlarge; repeatable.",
-        autocompletion=completing.comma_list(completing.machines),
+        autocompletion=completing.offer_comma_list(completing.machines),
         rich_help_panel=AGAINST,
     ),
 ]
@@ -203,7 +203,7 @@ For = Annotated[
         "--for",
         metavar="NAMES",
         help="Report what these refuse or cannot provision for: karpenter, cluster-autoscaler, kueue; comma-separated.",
-        autocompletion=completing.comma_list(lambda: CONSUMERS),
+        autocompletion=completing.offer_comma_list(lambda: CONSUMERS),
         rich_help_panel=AGAINST,
     ),
 ]
@@ -272,7 +272,7 @@ Output = Annotated[
         "-o",
         metavar="FORMAT[=FILE]",
         help=f"{', '.join(FORMATS)}; repeatable with =FILE.",
-        autocompletion=completing.one_of(*FORMATS),
+        autocompletion=completing.offer_words(*FORMATS),
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -318,51 +318,54 @@ def command(
 
     Examples: `dractl lint manifests/`, `helm template chart | dractl lint -`, `dractl lint . -o sarif=dractl.sarif`
     """
-    printing.settle()
+    printing.apply()
     settings, environment = against.settings()
     of_output = common.origin("--output", output, environment, settings)
-    outputs = _outputs(
+    outputs = _parse_outputs(
         of_output, output or [environment.get("OUTPUT", "full")], printing, statistics=statistics
     )
     threshold = fail_on or environment.get("FAIL_ON") or settings.fail_on or "error"
     common.choose(
         common.origin("--fail-on", fail_on, environment, settings, "lint."), threshold, SEVERITIES
     )
-    wanted = [*(paths or []), *(filename or [])] or ["."]
+    input_paths = [*(paths or []), *(filename or [])] or ["."]
     edits = Edits(fix, unsafe_fixes, add_ignore, diff)
     edits.check()
-    if watch and (edits.asked or printing.output_file or len(outputs) > 1 or "-" in wanted):
-        asked_too = (
+    if watch and (
+        edits.is_requested or printing.output_file or len(outputs) > 1 or "-" in input_paths
+    ):
+        conflicts = (
             (fix, "--fix"),
             (unsafe_fixes, "--unsafe-fixes"),
             (add_ignore, "--add-ignore"),
             (diff, "--diff"),
             (printing.to_file, "--output-file"),
             (len(outputs) > 1, "report files"),
-            ("-" in wanted, "standard input"),
+            ("-" in input_paths, "standard input"),
         )
         raise UsageError(
-            f"--watch cannot be combined with {', '.join(name for given, name in asked_too if given)}"
+            f"--watch cannot be combined with {', '.join(name for given, name in conflicts if given)}"
         )
-    configured = driver_options.configured(
+    driver_choice = driver_options.parse(
         driver, driver_version, driver_option, hardware, judges=True
     )
-    asked = against.asked(settings, environment)
+    release_choice = against.release_and_gates(settings, environment)
     targets = [
-        choose_target(release, asked[1]) for release in (_split([asked[0]]) if asked[0] else [None])
+        choose_target(release, release_choice[1])
+        for release in (_split_values([release_choice[0]]) if release_choice[0] else [None])
     ]
     target = targets[-1]
-    if len(targets) > 1 and (watch or edits.asked):
+    if len(targets) > 1 and (watch or edits.is_requested):
         raise UsageError(
             "several releases cannot be combined with --watch or with changes of files"
         )
-    consumers = named(_split(for_) or settings.consumers)
+    consumers = named(_split_values(for_) or settings.consumers)
     cache = None if against.isolated or no_cache or environment.get("NO_CACHE") else cache_folder()
-    accepted = baseline_of(baseline, environment, settings)
-    excluded = (*settings.exclude, *_split(exclude), *_pattern_of(accepted))
+    accepted = baseline_path(baseline, environment, settings)
+    excluded = (*settings.exclude, *_split_values(exclude), *_exclude_pattern(accepted))
     job = Job(
-        paths=wanted,
-        stdin=sys.stdin.buffer.read() if "-" in wanted else None,
+        paths=input_paths,
+        stdin=sys.stdin.buffer.read() if "-" in input_paths else None,
         stdin_name=stdin_filename,
         exclude=excluded,
         changed_files=changed_files,
@@ -370,17 +373,19 @@ def command(
         suffixes=(*MANIFEST_SUFFIXES, *SUFFIXES) if settings.markdown else MANIFEST_SUFFIXES,
         render=render,
         target=target,
-        assumed=asked[0] is None,
+        assumed=release_choice[0] is None,
         consumers=frozenset(consumers),
         versions={
-            **configured.versions,
+            **driver_choice.versions,
             **{name: version for name, version in consumers.items() if version},
         },
-        selection=selection(settings, environment, select, ignore, baseline),
+        selection=select_rules(settings, environment, select, ignore, baseline),
         inventory=None
         if show_files
-        else _inventory(devices or list(settings.devices), hardware or [], configured, target),
-        jobs=jobs or _processors(),
+        else _load_inventory(
+            devices or list(settings.devices), hardware or [], driver_choice, target
+        ),
+        jobs=jobs or _count_processors(),
         cache=cache,
         repositories=Repositories(
             Store(cache, "index", "1") if cache else None, excluded, gitignore=gitignore
@@ -391,21 +396,24 @@ def command(
     if watch:
         _watch(job, outputs[0])
     report, changes, errors = (
-        _changed(job, edits) if edits.asked else (job.of_releases(targets), [], [])
+        _apply_edits(job, edits) if edits.is_requested else (job.lint_releases(targets), [], [])
     )
     report = replace(report, release_from=against.release_from(settings, environment))
     if diff:
-        changed = _show_diff(changes, printing.output_file)
-        _end(
-            report, failed=changed and not exit_zero, fail_on_skipped=fail_on_skipped, errors=errors
+        has_changes = _show_diff(changes, printing.output_file)
+        _exit(
+            report,
+            failed=has_changes and not exit_zero,
+            fail_on_skipped=fail_on_skipped,
+            errors=errors,
         )
-    if edits.asked:
-        errors += _write(job, changes, done="suppressed" if add_ignore else "fixed")
+    if edits.is_requested:
+        errors += _write_changes(job, changes, done="suppressed" if add_ignore else "fixed")
     if report.files or not any(item.unread for item in report.skipped):  # nothing to report on
         for wanted_output in outputs:
-            wanted_output.write(report, to_stderr=edits.asked and job.stdin is not None)
+            wanted_output.write(report, to_stderr=edits.is_requested and job.stdin is not None)
     failed = (report.reaches(threshold) or (fail_on_empty and not report.files)) and not exit_zero  # type: ignore[arg-type]
-    _end(report, failed=failed, fail_on_skipped=fail_on_skipped and not exit_zero, errors=errors)
+    _exit(report, failed=failed, fail_on_skipped=fail_on_skipped and not exit_zero, errors=errors)
 
 
 class Edits(Struct, frozen=True):
@@ -417,7 +425,7 @@ class Edits(Struct, frozen=True):
     diff: bool
 
     @property
-    def asked(self) -> bool:
+    def is_requested(self) -> bool:
         return self.fix or self.add_ignore or self.diff
 
     def check(self) -> None:
@@ -467,38 +475,42 @@ class Job(Struct, frozen=True):
             gitignore=self.gitignore,
             suffixes=self.suffixes,
             overlay=overlay,
-            render=renderer(self.target) if self.render else None,
+            render=make_renderer(self.target) if self.render else None,
         )
-        inputs = self._surrounded(inputs)
+        inputs = self._add_repository_context(inputs)
         if overlay:  # files that are not written yet cannot be built
             return inputs
-        return self._built(inputs, listed(self.paths, self.exclude, gitignore=self.gitignore))
+        return self._add_kustomizations(
+            inputs, listed(self.paths, self.exclude, gitignore=self.gitignore)
+        )
 
-    def _surrounded(self, inputs: Inputs) -> Inputs:
+    def _add_repository_context(self, inputs: Inputs) -> Inputs:
         """The input with what its judgements depend on."""
         whole = replace(inputs, folders=tuple(filter(os.path.isdir, self.paths)))
-        return surrounded(whole, self.repositories, renderer(self.target) if self.render else None)
+        return surrounded(
+            whole, self.repositories, make_renderer(self.target) if self.render else None
+        )
 
-    def _built(self, inputs: Inputs, entries: Iterable[Entry | Skipped]) -> Inputs:
+    def _add_kustomizations(self, inputs: Inputs, entries: Iterable[Entry | Skipped]) -> Inputs:
         """The input with the objects of its kustomizations."""
         files = [item.path for item in entries if not isinstance(item, Skipped)]
-        return kustomized(inputs, files) if self.render else inputs
+        return build_kustomizations(inputs, files) if self.render else inputs
 
-    def of_releases(self, targets: Sequence[Target]) -> Report:
+    def lint_releases(self, targets: Sequence[Target]) -> Report:
         """The report for one release, or for several, whose findings are marked."""
         reports = [replace(self, target=target).lint() for target in targets]
         return reports[0] if len(reports) == 1 else combined(reports)
 
     def lint(self, overlay: Mapping[str, bytes] | None = None) -> Report:
         """The report on the input, with some files replaced; notices about it the first time."""
-        report = None if overlay else self._of_many()
+        report = None if overlay else self._lint_many()
         if report is None:
             inputs = self.load(overlay or {})
             if not overlay:
-                self._tell_of_devices(inputs)
+                self._print_device_assumptions(inputs)
             report = report_on(inputs, self._terms, Kustomizations())
         if not overlay:
-            _tell(report)
+            _print_notices(report)
         return report
 
     @property
@@ -507,40 +519,42 @@ class Job(Struct, frozen=True):
             self.target, self.selection, self.inventory, self.assumed, self.consumers, self.versions
         )
 
-    def _of_many(self) -> Report | None:
+    def _lint_many(self) -> Report | None:
         """The report on many files, by several processes or from the cache; None if neither pays off."""
         if self.stdin is not None or self.inventory is not None:
             return None
-        found = listed(
+        files = listed(
             self.paths,
             self.exclude,
             force_exclude=self.changed_files,
             gitignore=self.gitignore,
             suffixes=self.suffixes,
         )
-        entries = list(found)
+        entries = list(files)
         if not is_large(entries):
             return None
         from dractl.lint.many import (
             lint_listed,
         )  # with multiprocessing: 15 ms that one file does not need
 
-        kustomized = self.render and any(
+        has_kustomization = self.render and any(
             isinstance(item, Entry) and is_kustomization(item.path) for item in entries
         )
         # builds, and parts of repositories, depend on files that no digest covers, and no share has
-        whole = not kustomized and is_whole(self.paths)
-        named = len(self.paths) == 1 and not self.changed_files
+        is_complete = not has_kustomization and is_whole(self.paths)
+        is_single = len(self.paths) == 1 and not self.changed_files
         return lint_listed(
             entries,
             self._terms,
-            named=named,
-            processes=self.jobs if whole else 1,
-            cache=Cache(self.cache) if whole and self.cache is not None else None,
-            completed=lambda inputs: self._built(self._surrounded(inputs), entries),
+            named=is_single,
+            processes=self.jobs if is_complete else 1,
+            cache=Cache(self.cache) if is_complete and self.cache is not None else None,
+            completed=lambda inputs: self._add_kustomizations(
+                self._add_repository_context(inputs), entries
+            ),
         )
 
-    def _tell_of_devices(self, inputs: Inputs) -> None:
+    def _print_device_assumptions(self, inputs: Inputs) -> None:
         """A notice of the assumptions about the devices."""
         devices = self.inventory
         if (
@@ -549,14 +563,14 @@ class Job(Struct, frozen=True):
             and not any(d.kind == "DeviceClass" for d in inputs.documents)
         ):
             names = ", ".join(devices.assumed)
-            known = f"{names} are assumed as their drivers install them; " if names else ""
+            assumption = f"{names} are assumed as their drivers install them; " if names else ""
             notice(
-                f"no DeviceClasses came with the devices: {known}for other classes, only findings that hold "
+                f"no DeviceClasses came with the devices: {assumption}for other classes, only findings that hold "
                 "for all of a driver's devices are reported"
             )
 
 
-def _tell(report: Report) -> None:
+def _print_notices(report: Report) -> None:
     """Notices about skipped files, and about checks that cannot be done here."""
     reason = why_not()
     if reason is not None and report.documents:
@@ -581,19 +595,19 @@ def cache_folder() -> str | None:
     """The folder of this user's caches, by the platform's convention; None if there is no home."""
     home = os.path.expanduser("~")
     if sys.platform == "win32":
-        top = os.environ.get("LOCALAPPDATA")
-        return os.path.join(top, "dractl", "Cache") if top else None
+        parent = os.environ.get("LOCALAPPDATA")
+        return os.path.join(parent, "dractl", "Cache") if parent else None
     if sys.platform == "darwin":
-        top = os.path.join(home, "Library", "Caches")
+        parent = os.path.join(home, "Library", "Caches")
     else:
-        named = os.environ.get("XDG_CACHE_HOME", "")
-        top = (
-            named if os.path.isabs(named) else os.path.join(home, ".cache")
+        folder = os.environ.get("XDG_CACHE_HOME", "")
+        parent = (
+            folder if os.path.isabs(folder) else os.path.join(home, ".cache")
         )  # relative ones must be ignored
-    return os.path.join(top, "dractl") if os.path.isabs(top) else None
+    return os.path.join(parent, "dractl") if os.path.isabs(parent) else None
 
 
-def _processors() -> int:
+def _count_processors() -> int:
     """CPUs that this process may use, up to the number that the largest repositories can keep busy."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return min(usable or 1, 8)
@@ -616,32 +630,35 @@ class _Output(Struct, frozen=True):
             common.write_output(text, self.format, self.file)
 
 
-def _outputs(
-    origin: str, named: list[str], printing: Printing, *, statistics: bool
+def _parse_outputs(
+    origin: str, values: list[str], printing: Printing, *, statistics: bool
 ) -> list[_Output]:
     """The destinations of reports: ``FORMAT`` to standard output or ``--output-file``, ``FORMAT=FILE`` to a file."""
-    found: list[_Output] = []
-    for text in named:
+    outputs: list[_Output] = []
+    for text in values:
         name, equals, file = text.partition("=")
-        if "," in name and all(one in FORMATS for one in name.split(",")):
-            several = " ".join(f"-o {one}=FILE" for one in name.split(","))
-            raise UsageError(f"{origin}: {name} names several formats", hint=f"write {several}")
+        if "," in name and all(format_name in FORMATS for format_name in name.split(",")):
+            advice = " ".join(f"-o {format_name}=FILE" for format_name in name.split(","))
+            raise UsageError(f"{origin}: {name} names several formats", hint=f"write {advice}")
         common.choose(origin, name, FORMATS)
         if equals and not file:
             raise UsageError(f"--output {text} names no file", hint=f"write {name}=FILE")
-        found.append(_Output(name, Path(file) if file else None, statistics, printing.quiet))
-    plain = [item for item in found if item.file is None]
-    if len(plain) > 1:
+        outputs.append(_Output(name, Path(file) if file else None, statistics, printing.quiet))
+    to_stdout = [item for item in outputs if item.file is None]
+    if len(to_stdout) > 1:
         raise UsageError(
-            "only one --output can go to standard output", hint=f"write {plain[1].format}=FILE"
+            "only one --output can go to standard output", hint=f"write {to_stdout[1].format}=FILE"
         )
-    if plain:
-        common.choose_output(plain[0].format, FORMATS)
-    reports = [item for item in found if item.file is not None]
-    rest = _Output(
-        plain[0].format if plain else "full", printing.output_file, statistics, printing.quiet
+    if to_stdout:
+        common.choose_output(to_stdout[0].format, FORMATS)
+    reports = [item for item in outputs if item.file is not None]
+    default = _Output(
+        to_stdout[0].format if to_stdout else "full",
+        printing.output_file,
+        statistics,
+        printing.quiet,
     )
-    return [*reports, rest]
+    return [*reports, default]
 
 
 def _show_files(job: Job, output_file: Path | None) -> NoReturn:
@@ -650,7 +667,7 @@ def _show_files(job: Job, output_file: Path | None) -> NoReturn:
         broken.file for broken in inputs.broken
     }
     common.write_report("\n".join(sorted(names)), output_file)
-    _end(Report((), job.target.release, skipped=inputs.skipped))
+    _exit(Report((), job.target.release, skipped=inputs.skipped))
 
 
 def _watch(job: Job, output: _Output) -> NoReturn:
@@ -663,18 +680,18 @@ def _watch(job: Job, output: _Output) -> NoReturn:
         if output.format == "concise" and not output.quiet:
             sys.stdout.write(f"-- {time.strftime('%H:%M:%S')}\n")
         sys.stdout.flush()
-        _complain(report.skipped)  # an editor may be replacing the file just now
+        _report_unreadable(report.skipped)  # an editor may be replacing the file just now
     raise AssertionError("a watch never ends")
 
 
-def _changed(job: Job, edits: Edits) -> tuple[Report, list[FileChange], list[InputError]]:
+def _apply_edits(job: Job, edits: Edits) -> tuple[Report, list[FileChange], list[InputError]]:
     """The findings left after the fixes or ignore comments, the changes, and the errors of files that are left
     alone."""
-    stdin = _named_stdin(job)
+    stdin = _stdin_with_name(job)
     done = (
-        fixing.ignored(job.lint, stdin)
+        fixing.add_ignore_comments(job.lint, stdin)
         if edits.add_ignore
-        else fixing.fixed(job.lint, stdin, unsafe=edits.unsafe)
+        else fixing.apply_fixes(job.lint, stdin, unsafe=edits.unsafe)
     )
     return done.report, done.changes, done.errors
 
@@ -687,10 +704,10 @@ def _show_diff(changes: Iterable[FileChange], output_file: Path | None) -> bool:
     return bool(shown)
 
 
-def _write(job: Job, changes: Iterable[FileChange], *, done: str) -> list[InputError]:
+def _write_changes(job: Job, changes: Iterable[FileChange], *, done: str) -> list[InputError]:
     """Writes the changes: to the files, and standard input to standard output. Returns the errors of files that are
     left alone."""
-    stdin = _named_stdin(job)
+    stdin = _stdin_with_name(job)
     errors = fixing.write(changes, stdin, lambda change: f"{change.made} {done}")
     if stdin is not None:
         sys.stdout.buffer.write(
@@ -700,18 +717,18 @@ def _write(job: Job, changes: Iterable[FileChange], *, done: str) -> list[InputE
     return errors
 
 
-def _named_stdin(job: Job) -> tuple[str, bytes] | None:
+def _stdin_with_name(job: Job) -> tuple[str, bytes] | None:
     return None if job.stdin is None else (job.stdin_name, job.stdin)
 
 
-def _complain(skipped: Iterable[Skipped]) -> bool:
+def _report_unreadable(skipped: Iterable[Skipped]) -> bool:
     """Reports unreadable files; True if there are any."""
     unread = [item for item in skipped if item.unread]
-    terminal.complain_of(unread)
+    terminal.print_unread(unread)
     return bool(unread)
 
 
-def _end(
+def _exit(
     report: Report,
     *,
     failed: bool = False,
@@ -719,16 +736,19 @@ def _end(
     errors: Iterable[InputError] = (),
 ) -> NoReturn:
     """Ends the run after the report, with its exit code, or another if not everything could be read and written."""
-    unread = _complain(report.skipped)
+    unread = _report_unreadable(report.skipped)
     for error in errors:
-        terminal.complain(str(error), hint=error.hint)
+        terminal.print_error(str(error), hint=error.hint)
         unread = True
     failed = failed or (fail_on_skipped and bool(report.skipped))
     raise Exit(InputError.exit_code if unread else 1 if failed else 0)
 
 
-def _inventory(
-    sources: list[str], hardware: list[str], configured: driver_options.Configured, target: Target
+def _load_inventory(
+    sources: list[str],
+    hardware: list[str],
+    driver_choice: driver_options.DriverChoice,
+    target: Target,
 ) -> TriedDevices | None:
     """The devices that ``--devices`` and ``--hardware`` name, with the classes that came with the former."""
     if not sources and not hardware:
@@ -742,37 +762,48 @@ def _inventory(
         raise Unsupported(
             f"{option} needs Kubernetes 1.34 or later, not {target.release}", hint="remove it"
         )
-    states = [
-        filter_drivers(virtual_nodes.read(source, target), configured.drivers) for source in sources
+    published = [
+        filter_drivers(virtual_nodes.load_devices(source, target), driver_choice.drivers)
+        for source in sources
     ]
-    machines = virtual_nodes.machines(hardware)
-    described = [virtual_nodes.described(spec, target, configured=configured) for spec in machines]
-    known = (*states, *described)
-    slices = [value for state in known for value in state.objects("ResourceSlice").values()]
-    decoded = [item for state in known for item in state.slices]
+    machines = virtual_nodes.parse_machines(hardware)
+    described_nodes = [
+        virtual_nodes.render_machine(spec, target, driver_choice=driver_choice) for spec in machines
+    ]
+    states = (*published, *described_nodes)
+    slices = [value for state in states for value in state.objects("ResourceSlice").values()]
+    decoded = [item for state in states for item in state.slices]
     classes = {
-        name: value for state in states for (_, name), value in state.objects("DeviceClass").items()
+        name: value
+        for state in published
+        for (_, name), value in state.objects("DeviceClass").items()
     }
-    assumed = {} if classes else virtual_nodes.installed(slices, target)
-    refuses = satisfiability.refusal(decoded, classes or assumed, target)
+    assumed = {} if classes else virtual_nodes.list_installed_classes(slices, target)
+    refuses = satisfiability.make_check(decoded, classes or assumed, target)
     return TriedDevices(
-        decoded, classes, assumed=assumed, refuses=refuses, unknown=virtual_nodes.unknown(slices)
+        decoded,
+        classes,
+        assumed=assumed,
+        refuses=refuses,
+        unknown=virtual_nodes.unknown_names(slices),
     )
 
 
-def _split(values: list[str] | None) -> list[str]:
+def _split_values(values: list[str] | None) -> list[str]:
     """What comma-separated values name, each once. Raises UsageError for more than anybody types."""
-    found = list(
+    parts = list(
         dict.fromkeys(
             part.strip() for value in values or [] for part in value.split(",") if part.strip()
         )
     )
-    if len(found) > MOST:
-        raise UsageError(f"{found[0]},...: {len(found):,} values, and at most {MOST:,} are taken")
-    return found
+    if len(parts) > MAX_REPETITIONS:
+        raise UsageError(
+            f"{parts[0]},...: {len(parts):,} values, and at most {MAX_REPETITIONS:,} are taken"
+        )
+    return parts
 
 
-def baseline_of(
+def baseline_path(
     option: Path | None, environment: Mapping[str, str], settings: Config
 ) -> Path | None:
     """Return the baseline of the option, else of the variable, else of the configuration."""
@@ -780,15 +811,17 @@ def baseline_of(
     return Path(path) if path else None
 
 
-def _pattern_of(file: Path | None) -> tuple[str, ...]:
-    """Return the pattern that leaves a file below the working directory out of folders."""
+def _exclude_pattern(file: Path | None) -> tuple[str, ...]:
+    """Return the pattern that excludes a file below the working directory from folders: a baseline is no manifest."""
     if file is None or (file.is_absolute() and not file.is_relative_to(Path.cwd())):
         return ()
-    below = Path(os.path.relpath(file)).as_posix()
-    return () if below.startswith("..") else ("/" + re.sub(r"([\\*?\[\]! ])", r"\\\1", below),)
+    relative = Path(os.path.relpath(file)).as_posix()
+    return (
+        () if relative.startswith("..") else ("/" + re.sub(r"([\\*?\[\]! ])", r"\\\1", relative),)
+    )
 
 
-def selection(
+def select_rules(
     settings: Config,
     environment: Mapping[str, str],
     select: list[str] | None = None,
@@ -796,29 +829,37 @@ def selection(
     baseline: Path | None = None,
 ) -> Selection:
     """The rules selected by options, DRACTL_* variables and the configuration, and a baseline's findings."""
-    chosen = _split(select) or _split([environment.get("SELECT", "")]) or list(settings.select)
-    left_out = [*settings.ignore, *_split([environment.get("IGNORE", "")]), *_split(ignore)]
-    path = baseline_of(baseline, environment, settings)
-    if not (chosen or left_out or settings.per_file_ignores or settings.severity or path):
+    selected = (
+        _split_values(select)
+        or _split_values([environment.get("SELECT", "")])
+        or list(settings.select)
+    )
+    ignored = [
+        *settings.ignore,
+        *_split_values([environment.get("IGNORE", "")]),
+        *_split_values(ignore),
+    ]
+    path = baseline_path(baseline, environment, settings)
+    if not (selected or ignored or settings.per_file_ignores or settings.severity or path):
         return Selection()
 
     of_select = common.origin("--select", select, environment, settings, "lint.")
     of_ignore = common.origin("--ignore", ignore, environment, settings, "lint.")
-    codes = registry.expand(chosen, of_select) if chosen else frozenset(registry.rules())
+    codes = registry.expand(selected, of_select) if selected else frozenset(registry.rules())
     with common.error_origin(common.origin("--baseline", baseline, environment, settings, "lint.")):
         accepted = fingerprints(path) if path else {}
     return Selection(
-        codes - registry.expand(left_out, of_ignore),
+        codes - registry.expand(ignored, of_ignore),
         tuple(
             (pattern, registry.expand(c, pattern))
             for pattern, c in settings.per_file_ignores.items()
         ),
         accepted,
-        _severities(settings),
+        _parse_severities(settings),
     )
 
 
-def _severities(settings: Config) -> dict[str, Severity]:
+def _parse_severities(settings: Config) -> dict[str, Severity]:
     """Severities from the configuration, by rule; longer selectors take precedence over shorter ones."""
     ordered = sorted(settings.severity.items(), key=lambda row: len(row[0]))
     return {

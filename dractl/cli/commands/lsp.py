@@ -12,11 +12,11 @@ from typer import Option
 
 from dractl import __version__, editing
 from dractl.cel_library import why_not
-from dractl.cli.commands.lint import cache_folder, selection
+from dractl.cli.commands.lint import cache_folder, select_rules
 from dractl.cli.headings import ACTIONS, OUTPUT
 from dractl.cli.options.printing import Printing
 from dractl.cli.options.release import ReleaseOptions, choose_target
-from dractl.cli.rendering import kustomized
+from dractl.cli.rendering import build_kustomizations
 from dractl.editing import Range
 from dractl.editing.places import split_lines
 from dractl.errors import DractlError, Unsupported
@@ -63,16 +63,16 @@ def command(
 
     Examples: `dractl lsp`, `dractl lsp --kubernetes-version 1.36`
     """
-    Printing(quiet=quiet, color=color).settle()
+    Printing(quiet=quiet, color=color).apply()
 
     def editor() -> Editor:
         """An editor with the configuration of the working directory."""
         settings, environment = against.settings()
-        asked = against.asked(settings, environment)
+        asked = against.release_and_gates(settings, environment)
         cache = None if against.isolated else cache_folder()
         return Editor(
             choose_target(*asked),
-            selection(settings, environment),
+            select_rules(settings, environment),
             settings.exclude,
             assumed=asked[0] is None,
             unsafe=unsafe_fixes,
@@ -81,7 +81,7 @@ def command(
             ),
         )
 
-    server = _server(editor, follows=against.config is None)
+    server = _make_server(editor, follows=against.config is None)
     with open(os.dup(sys.stdout.fileno()), "wb") as output:  # pygls closes it at the end
         server.start_io(stdout=output)
 
@@ -98,13 +98,13 @@ class Editor(Struct):
     assumed: bool
     unsafe: bool
     repositories: Repositories
-    found: dict[str, tuple[editing.Diagnostic, ...]] = field(default_factory=dict)
+    diagnostics: dict[str, tuple[editing.Diagnostic, ...]] = field(default_factory=dict)
 
-    def judge(self, document: TextDocument) -> tuple[editing.Diagnostic, ...]:
+    def diagnose(self, document: TextDocument) -> tuple[editing.Diagnostic, ...]:
         """The diagnostics of a text that was opened or changed."""
-        name = _name(document.path or document.uri)
+        name = _file_name(document.path or document.uri)
         try:
-            found = (
+            diagnostics = (
                 ()
                 if self._excludes(name)
                 else editing.diagnostics(
@@ -114,16 +114,18 @@ class Editor(Struct):
                     self.selection,
                     assumed=self.assumed,
                     repositories=self.repositories,
-                    completed=kustomized if _is_saved(document) else lambda inputs: inputs,
+                    completed=build_kustomizations
+                    if _is_saved(document)
+                    else lambda inputs: inputs,
                 )
             )
         except RecursionError:
             start = editing.Range(0, 0, 0, 1)
-            found = (
+            diagnostics = (
                 editing.Diagnostic(start, "error", "DRA001", "the input is nested too deeply"),
             )
-        self.found[document.uri] = found
-        return found
+        self.diagnostics[document.uri] = diagnostics
+        return diagnostics
 
     def _excludes(self, name: str) -> bool:
         if not self.exclude:
@@ -140,13 +142,13 @@ def _is_saved(document: TextDocument) -> bool:
         return False
 
 
-def _name(path: str) -> str:
+def _file_name(path: str) -> str:
     """A file as `dractl lint` in the working directory names it, so that patterns of the configuration fit."""
     file = Path(path)
     return file.relative_to(Path.cwd()).as_posix() if file.is_relative_to(Path.cwd()) else str(file)
 
 
-def _server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
+def _make_server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
     """A server with the settings of the working directory; one that ``follows`` changes to the editor's folder."""
     try:
         from lsprotocol import types
@@ -176,7 +178,7 @@ def _server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
 
     def publish(uri: str) -> None:
         document = server.workspace.get_text_document(uri)
-        shown = [_diagnostic(document, item) for item in editor.judge(document)]
+        shown = [_diagnostic(document, item) for item in editor.diagnose(document)]
         server.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(uri, shown, document.version)
         )
@@ -191,39 +193,39 @@ def _server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
             server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, text))
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    def opened(params: types.DidOpenTextDocumentParams) -> None:
+    def on_open(params: types.DidOpenTextDocumentParams) -> None:
         publish(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    def changed(params: types.DidChangeTextDocumentParams) -> None:
+    def on_change(params: types.DidChangeTextDocumentParams) -> None:
         publish(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-    def saved(params: types.DidSaveTextDocumentParams) -> None:
+    def on_save(params: types.DidSaveTextDocumentParams) -> None:
         publish(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
-    def closed(params: types.DidCloseTextDocumentParams) -> None:
+    def on_close(params: types.DidCloseTextDocumentParams) -> None:
         uri = params.text_document.uri
-        editor.found.pop(uri, None)
+        editor.diagnostics.pop(uri, None)
         server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hover(params: types.HoverParams) -> types.Hover | None:
-        document, line, column = _asked(server, params)
-        found = editing.hover(document.source, line, column, editor.target)
-        if found is None:
+        document, line, column = _request_position(server, params)
+        help_text = editing.hover(document.source, line, column, editor.target)
+        if help_text is None:
             return None
-        where = _range(document, editing.Range(line, found.start, line, found.end))
-        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, found.text), where)
+        location = _range(document, editing.Range(line, help_text.start, line, help_text.end))
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, help_text.text), location)
 
     @server.feature(
         types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=list("\"'./ "))
     )
     def completion(params: types.CompletionParams) -> list[types.CompletionItem]:
-        document, line, column = _asked(server, params)
-        found = editing.completions(document.source, line, column, editor.target)
-        return [_completion(document, item, line, column) for item in found]
+        document, line, column = _request_position(server, params)
+        candidates = editing.completions(document.source, line, column, editor.target)
+        return [_completion(document, item, line, column) for item in candidates]
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
@@ -233,9 +235,9 @@ def _server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
         document = server.workspace.get_text_document(params.text_document.uri)
         return [
             _action(document, item, item.fix)
-            for item in editor.found.get(document.uri, ())
+            for item in editor.diagnostics.get(document.uri, ())
             if item.fix is not None and (item.fix.safe or editor.unsafe)
-            if _meet(_range(document, item.range), params.range)
+            if _overlap(_range(document, item.range), params.range)
         ]
 
     return server
@@ -251,7 +253,7 @@ def _folder(params: types.InitializeParams) -> str | None:
     return path if path and os.path.isdir(path) else None
 
 
-def _asked(server: LanguageServer, params: Any) -> tuple[TextDocument, int, int]:
+def _request_position(server: LanguageServer, params: Any) -> tuple[TextDocument, int, int]:
     """The text, line and column (in code points) of a request about a position."""
     document = server.workspace.get_text_document(params.text_document.uri)
     position = document.position_codec.position_from_client_units(_lines(document), params.position)
@@ -311,7 +313,7 @@ def _completion(
         "attribute": types.CompletionItemKind.Property,
         "value": types.CompletionItemKind.Value,
     }
-    where = _range(document, Range(line, item.start, line, column))
+    location = _range(document, Range(line, item.start, line, column))
     return types.CompletionItem(
         item.label,
         kind=kinds[item.kind],
@@ -319,7 +321,7 @@ def _completion(
         documentation=types.MarkupContent(types.MarkupKind.Markdown, item.about)
         if item.about
         else None,
-        text_edit=types.TextEdit(where, item.label if item.text is None else item.text),
+        text_edit=types.TextEdit(location, item.label if item.text is None else item.text),
     )
 
 
@@ -338,10 +340,10 @@ def _action(
     )
 
 
-def _meet(one: types.Range, other: types.Range) -> bool:
+def _overlap(one: types.Range, other: types.Range) -> bool:
     """True if two ranges overlap or touch."""
 
-    def at(position: types.Position) -> tuple[int, int]:
+    def key(position: types.Position) -> tuple[int, int]:
         return position.line, position.character
 
-    return at(one.start) <= at(other.end) and at(other.start) <= at(one.end)
+    return key(one.start) <= key(other.end) and key(other.start) <= key(one.end)

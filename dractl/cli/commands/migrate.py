@@ -86,7 +86,7 @@ def command(
 
     Example: `dractl migrate manifests/`, `dractl migrate --write manifests/`
     """
-    printing.settle()
+    printing.apply()
     common.choose_output(output, FORMATS)
     if write and keep_requests:
         raise UsageError(
@@ -94,7 +94,7 @@ def command(
             hint="the classes go to standard output",
         )
     settings, variables = against.settings()
-    target = choose_target(*against.asked(settings, variables))
+    target = choose_target(*against.release_and_gates(settings, variables))
     if not target.has("served-by-default"):
         raise UsageError(
             "claims are written as resource.k8s.io/v1, which Kubernetes serves since 1.34"
@@ -104,8 +104,10 @@ def command(
         inputs = load_readable(
             paths, stdin=stdin, exclude=[*settings.exclude, *(exclude or ())], relevant_only=False
         )
-        migrated = _migrated(inputs, tolerate=tolerate)
-    changes, errors = ([], []) if keep_requests else _changes(migrated, inputs.digests, stdin)
+        migrated = _migrate_files(inputs, tolerate=tolerate)
+    changes, errors = (
+        ([], []) if keep_requests else _collect_changes(migrated, inputs.digests, stdin)
+    )
     if write:
         errors += _write(changes, stdin)
     _report(
@@ -118,14 +120,14 @@ def command(
         output=output,
         write=write,
     )
-    if _complain(inputs, errors):
+    if _report_errors(inputs, errors):
         raise Exit(InputError.exit_code)
-    if inputs.undecided or any(_mentions(item.file) for item in inputs.skipped):
+    if inputs.undecided or any(_mentions_device_plugin(item.file) for item in inputs.skipped):
         raise Exit(InputError.exit_code)
     raise Exit(1 if changes and not write else 0)
 
 
-def _migrated(inputs: Inputs, *, tolerate: bool) -> list[Migrated]:
+def _migrate_files(inputs: Inputs, *, tolerate: bool) -> list[Migrated]:
     """The files that have device-plugin requests."""
     texts = {document.file: document.text for document in inputs.documents if not document.rendered}
     migration = Migration(inputs.documents, tolerate=tolerate)
@@ -138,26 +140,28 @@ def _migrated(inputs: Inputs, *, tolerate: bool) -> list[Migrated]:
     ]
 
 
-def _changes(
+def _collect_changes(
     migrated: list[Migrated], digests: Mapping[str, str], stdin: bytes | None
 ) -> tuple[list[FileChange], list[InputError]]:
     """The changes, and the errors of files that cannot be changed."""
-    made: list[FileChange] = []
+    changes: list[FileChange] = []
     errors: list[InputError] = []
     for item in migrated:
         if item.after == item.before:
             continue
         try:
-            before = fixing.content(
+            before = fixing.read_content(
                 item.name, digests, None if stdin is None else ("<stdin>", stdin)
             )
         except InputError as error:
             errors.append(error)
             continue
         # not so: a member of an archive, another encoding, and the logs of a dump, which were cut out
-        if before is not None and fixing.encoded(item.before, before) == before:
-            made.append(fixing.FileChange(item.name, before, fixing.encoded(item.after, before), 1))
-    return made, errors
+        if before is not None and fixing.encode(item.before, before) == before:
+            changes.append(
+                fixing.FileChange(item.name, before, fixing.encode(item.after, before), 1)
+            )
+    return changes, errors
 
 
 def _write(changes: list[FileChange], stdin: bytes | None) -> list[InputError]:
@@ -184,10 +188,14 @@ def _report(
 ) -> None:
     resources = frozenset[str]().union(*(item.resources for item in migrated))
     classes, notes = (
-        classes_for(resources, target) if keep else ((), _steps(resources) if changes else ())
+        classes_for(resources, target)
+        if keep
+        else ((), _migration_steps(resources) if changes else ())
     )
     remarks = [] if keep else [remark for item in migrated for remark in item.remarks]
-    skipped = [item for item in inputs.skipped if not item.unread and _mentions(item.file)]
+    skipped = [
+        item for item in inputs.skipped if not item.unread and _mentions_device_plugin(item.file)
+    ]
     diffs = {change.name: fixing.diff(change) for change in changes}
     if common.base_format(output) == "json":
         report = {
@@ -213,11 +221,11 @@ def _report(
         return
     terminal.write_utf8()
     if keep:
-        header = f"# extendedResourceName: feature gate DRAExtendedResource, {_stages()}\n"
+        header = f"# extendedResourceName: feature gate DRAExtendedResource, {_gate_stages()}\n"
         common.write_report(header + to_yaml(classes) if classes else "", file)
     elif not write:
         common.write_report(
-            "".join(map(fixing.painted, diffs.values()))
+            "".join(map(fixing.paint_diff, diffs.values()))
             if file is None
             else "".join(diffs.values()),
             file,
@@ -240,8 +248,8 @@ def _report(
     if not inputs.skipped:
         terminal.notice("nothing to convert: no container requests a resource of a device plugin")
     elif not skipped:
-        first, *rest = inputs.skipped
-        more = f" and {len(rest)} more" if rest else ""
+        first, *others = inputs.skipped
+        more = f" and {len(others)} more" if others else ""
         terminal.notice(
             f"nothing found in what could be read; {first.file}{more}: skipped, {first.why}"
         )
@@ -251,26 +259,30 @@ _ORDER = (
     "order: 1. install {drivers} with {classes}; 2. node by node: drain, stop the device plugin, start the driver (a "
     "device has one owner); 3. apply the templates, then the workloads; 4. remove the plugin"
 )
-_BACK = "way back: the manifests as they were; once no claim is allocated, node by node the plugin in place of the driver"
+_ROLLBACK = "way back: the manifests as they were; once no claim is allocated, node by node the plugin in place of the driver"
 
 
-def _steps(resources: Iterable[str]) -> tuple[str, ...]:
+def _migration_steps(resources: Iterable[str]) -> tuple[str, ...]:
     """The order of what is to be done, and the way back."""
-    found = [devices for name in sorted(resources) if (devices := wanted(name)) is not None]
-    drivers = dict.fromkeys(devices.driver for devices in found)
-    classes = dict.fromkeys(devices.device_class for devices in found)
-    what = "class" if len(classes) == 1 else "classes"
-    return _ORDER.format(drivers=", ".join(drivers), classes=f"{what} {', '.join(classes)}"), _BACK
+    device_requests = [
+        devices for name in sorted(resources) if (devices := wanted(name)) is not None
+    ]
+    drivers = dict.fromkeys(devices.driver for devices in device_requests)
+    classes = dict.fromkeys(devices.device_class for devices in device_requests)
+    noun = "class" if len(classes) == 1 else "classes"
+    return _ORDER.format(
+        drivers=", ".join(drivers), classes=f"{noun} {', '.join(classes)}"
+    ), _ROLLBACK
 
 
-def _stages() -> str:
+def _gate_stages() -> str:
     return ", ".join(
         f"{s.release} {s.stage} ({'on' if s.default else 'off'} by default)"
         for s in GATES["DRAExtendedResource"]
     )
 
 
-def _mentions(name: str) -> bool:
+def _mentions_device_plugin(name: str) -> bool:
     try:
         data = Path(name).read_bytes()
     except OSError:
@@ -278,14 +290,14 @@ def _mentions(name: str) -> bool:
     return any(domain in data for domain in _DOMAINS)
 
 
-def _complain(inputs: Inputs, errors: list[InputError]) -> bool:
+def _report_errors(inputs: Inputs, errors: list[InputError]) -> bool:
     """Reports files that could not be read or changed; True if there are any."""
     for item in inputs.broken:
-        terminal.complain(
+        terminal.print_error(
             f"{item.file}:{item.position.line}:{item.position.column}: {item.message}",
             hint=item.hint,
         )
-    terminal.complain_of(inputs.unread)
+    terminal.print_unread(inputs.unread)
     for error in errors:
-        terminal.complain(str(error), hint=error.hint)
+        terminal.print_error(str(error), hint=error.hint)
     return bool(inputs.broken or inputs.unread or errors)

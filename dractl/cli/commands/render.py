@@ -44,7 +44,7 @@ Driver = Annotated[
         help="Drivers to render; default: all whose hardware is present. Rendered only when named: "
         f"{', '.join(one for one in ONLY_NAMED if not one.endswith(_EXAMPLE))} and the example drivers "
         f"{', '.join(one for one in ONLY_NAMED if one.endswith(_EXAMPLE))}.",
-        autocompletion=completing.comma_list(completing.drivers),
+        autocompletion=completing.offer_comma_list(completing.drivers),
         rich_help_panel=AGAINST,
     ),
 ]
@@ -64,7 +64,7 @@ Hardware = Annotated[
         metavar="SPEC[*N],...",
         help="Described machines: a name (p5.48xlarge, dgx-h100), a line (8xH100,8xnic,cpus=64), "
         "or a YAML file; *N for N nodes of one; repeatable.",
-        autocompletion=completing.comma_list(completing.machines),
+        autocompletion=completing.offer_comma_list(completing.machines),
         rich_help_panel=AGAINST,
     ),
 ]
@@ -132,14 +132,14 @@ def command(
     printing: Printing = Printing(),
 ) -> None:
     """Print the ResourceSlices that DRA drivers would publish for this node or for a described machine."""
-    printing.settle()
+    printing.apply()
     common.choose_output(output, FORMATS)
     if list_hardware:
-        common.write_report(_known_hardware(output), printing.output_file)
+        common.write_report(_list_hardware(output), printing.output_file)
         return
     settings, variables = against.settings()
-    target = choose_target(*against.asked(settings, variables))
-    drivers = list(driver_options.names(driver))
+    target = choose_target(*against.release_and_gates(settings, variables))
+    drivers = list(driver_options.parse_names(driver))
     live = sysfs_root is None and snapshot is None and not hardware
     if network_devices:
         if diff is not None:
@@ -147,34 +147,34 @@ def command(
                 "--diff compares the slices of a node: it cannot be combined with --network-devices"
             )
         if live:
-            _write(_of_network(network_devices, target), output, printing.output_file)
+            _write(_network_rendering(network_devices, target), output, printing.output_file)
             return
-    named = _nodes(sysfs_root, snapshot, hardware or [], node_name, nodes)
-    name = named[0].names[0]
-    if diff is not None and (count := sum(len(group.names) for group in named)) > 1:
+    groups = _nodes(sysfs_root, snapshot, hardware or [], node_name, nodes)
+    name = groups[0].names[0]
+    if diff is not None and (count := sum(len(group.names) for group in groups)) > 1:
         raise UsageError(f"--diff compares one node, and {count:,} are rendered")
     options = Options(
         node_name=name,
         target=target,
-        versions=driver_options.versions(driver_version or (), drivers),
-        settings=driver_options.settings(driver_option or ()),
+        versions=driver_options.parse_versions(driver_version or (), drivers),
+        settings=driver_options.parse_settings(driver_option or ()),
     )
-    rendering = _render(named, options, drivers, device_classes=device_classes)
+    rendering = _render(groups, options, drivers, device_classes=device_classes)
     for notice in rendering.remarks:
         terminal.notice(notice)
     for driver_name, why in rendering.unpublished.items():
-        terminal.complain(f"{driver_name} publishes nothing: {why}")
+        terminal.print_error(f"{driver_name} publishes nothing: {why}")
     if not (rendering.slices or rendering.remarks or rendering.unpublished):
         wanted = ", ".join(drivers) if drivers else "any driver that is rendered by default"
         terminal.notice(f"nothing to publish: no hardware found for {wanted}")
     if diff is not None:
-        found = _compare(
+        has_differences = _compare(
             diff, rendering, name, drivers or list(by_default()), output, printing.output_file
         )
-        raise Exit(1 if found else 0)
+        raise Exit(1 if has_differences else 0)
     if network_devices:
         rendering = replace(
-            rendering, slices=rendering.slices + _of_network(network_devices, target).slices
+            rendering, slices=rendering.slices + _network_rendering(network_devices, target).slices
         )
     _write(rendering, output, printing.output_file)
     if rendering.unpublished:
@@ -190,10 +190,15 @@ def _write(rendering: Rendering, output: str, output_file: Path | None) -> None:
     common.write_report(shown, output_file)
 
 
-def _of_network(files: list[str], target: Target) -> Rendering:
+def _network_rendering(files: list[str], target: Target) -> Rendering:
     """The slices of ``--network-devices`` files, with notices of the fields that the release drops."""
     return Rendering(
-        tuple(map(dict, virtual_nodes.network(files, target).objects("ResourceSlice").values()))
+        tuple(
+            map(
+                dict,
+                virtual_nodes.load_network_devices(files, target).objects("ResourceSlice").values(),
+            )
+        )
     )
 
 
@@ -228,7 +233,7 @@ def _nodes(
         machine = _machine(sysfs_root, snapshot, groups[0].machine if groups else None)
         live = sysfs_root is None and snapshot is None and not groups
         name = _node_name(node_name, machine, live=live)
-        return [_EqualNodes(machine, [name] if count == 1 else _number(name, range(count)))]
+        return [_EqualNodes(machine, [name] if count == 1 else _number_names(name, range(count)))]
     if count > 1 and any(group.count > 1 for group in groups):
         raise UsageError(
             f"--nodes {count} and --hardware {', '.join(map(str, groups))} both give a number of "
@@ -240,13 +245,13 @@ def _nodes(
         machine = _machine(sysfs_root, snapshot, group.machine)
         number = max(count, group.count)
         name = _node_name(node_name or virtual_nodes.node_name(group.machine), machine, live=False)
-        names = _number(name, range(used[name], used[name] + number))
+        names = _number_names(name, range(used[name], used[name] + number))
         nodes.append(_EqualNodes(as_node(machine, names[0]), names))
         used[name] += number
     return nodes
 
 
-def _number(name: str, numbers: range) -> list[str]:
+def _number_names(name: str, numbers: range) -> list[str]:
     """Return names of nodes that end in numbers, which count from 1."""
     stem = name.removesuffix("-1")
     return [f"{stem}-{number + 1}" for number in numbers]
@@ -261,11 +266,11 @@ def _machine(sysfs_root: Path | None, snapshot: Path | None, hardware: str | Non
         )
     described = machine(hardware)
     for note in described.notes:
-        terminal.aside(f"{hardware}: {note.message}")
+        terminal.add_aside(f"{hardware}: {note.message}")
     return described
 
 
-def _known_hardware(output: str) -> str:
+def _list_hardware(output: str) -> str:
     if output == "json":
         return hardware_list.to_json()
     return hardware_list.to_text(terminal.canvas())
@@ -277,17 +282,17 @@ _MAX_DEVICES = 10_000  # a few seconds of work
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 
 
-def _node_name(given: str | None, machine: Machine, *, live: bool) -> str:
+def _node_name(option: str | None, machine: Machine, *, live: bool) -> str:
     """The given name, else the snapshot's, else $NODE_NAME, else this host's for a live machine, else node-1."""
     from_snapshot = None if live else machine.host.name
     name = (
-        given
+        option
         or from_snapshot
         or os.environ.get("NODE_NAME")
         or (machine.host.name if live else None)
         or "node-1"
     )
-    if given is None:
+    if option is None:
         name = name.lower()
     if len(name) > 253 or not _SUBDOMAIN.match(name):
         raise UsageError(
@@ -302,16 +307,16 @@ def _render(
 ) -> Rendering:
     """Return the slices of all nodes, and the classes of their drivers once."""
 
-    def rendering(name: str, machine: Machine) -> Rendering:
-        own = replace(options, node_name=name)
-        return render(machine, own, drivers, device_classes=device_classes)
+    def render_node(name: str, machine: Machine) -> Rendering:
+        node_options = replace(options, node_name=name)
+        return render(machine, node_options, drivers, device_classes=device_classes)
 
-    first = [rendering(*next(group.machines)) for group in nodes]
-    _refuse_too_many(nodes, first)
+    examples = [render_node(*next(group.machines)) for group in nodes]
+    _refuse_too_many(nodes, examples)
     parts = [
         part
-        for group, example in zip(nodes, first, strict=True)
-        for part in (example, *(rendering(*node) for node in islice(group.machines, 1, None)))
+        for group, example in zip(nodes, examples, strict=True)
+        for part in (example, *(render_node(*node) for node in islice(group.machines, 1, None)))
     ]
     if len(parts) == 1:
         return parts[0]
@@ -327,15 +332,15 @@ def _render(
     )
 
 
-def _refuse_too_many(nodes: Sequence[_EqualNodes], first: Sequence[Rendering]) -> None:
+def _refuse_too_many(nodes: Sequence[_EqualNodes], examples: Sequence[Rendering]) -> None:
     """Raise UsageError if several nodes have more devices than are rendered in a few seconds.
 
-    ``first`` is the rendering of the first node of each group.
+    ``examples`` is the rendering of the first node of each group.
     """
     count = sum(len(group.names) for group in nodes)
     devices = sum(
         len(group.names) * sum(len(item["spec"].get("devices", ())) for item in example.slices)
-        for group, example in zip(nodes, first, strict=True)
+        for group, example in zip(nodes, examples, strict=True)
     )
     if count > 1 and devices > _MAX_DEVICES:
         within = plural(max(1, count * _MAX_DEVICES // devices), "node")
@@ -354,25 +359,25 @@ def _compare(
     output: str,
     output_file: Path | None,
 ) -> bool:
-    published = _published(source)
-    nodes = compare.nodes(published)
+    slices = _load_published(source)
+    nodes = compare.nodes(slices)
     if node_name not in nodes:
         raise InputError(
             f"no ResourceSlice of node {node_name} is published there",
             place=source,
             hint=f"--node-name: there are slices of {', '.join(nodes[:5])}" if nodes else None,
         )
-    found = compare.differences(published, rendering.slices, node_name, drivers)
+    differences = compare.differences(slices, rendering.slices, node_name, drivers)
     text = (
-        render_diff.to_json(found, node_name)
+        render_diff.to_json(differences, node_name)
         if output == "json"
-        else render_diff.to_text(found, node_name)
+        else render_diff.to_text(differences, node_name)
     )
     common.write_report(text, output_file)
-    return bool(found)
+    return bool(differences)
 
 
-def _published(source: str) -> list[dict[str, Any]]:
+def _load_published(source: str) -> list[dict[str, Any]]:
     if source == "cluster":
         from dractl.cluster import kubectl
 

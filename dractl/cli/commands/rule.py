@@ -10,7 +10,7 @@ from typer import Argument
 
 from dractl.cli import common, completing, terminal
 from dractl.cli.options.printing import Printing, output_option
-from dractl.cli.subcommands import spell
+from dractl.cli.subcommands import spell_program
 from dractl.errors import UsageError
 from dractl.explain.reasons.base import ReasonPage
 from dractl.explain.reasons.registry import REASONS
@@ -27,7 +27,7 @@ Name = Annotated[
     Argument(
         metavar="CODE|NAME|REASON|DRIVER",
         help="A code (DRA116) or its beginning, a name (count-zero), a reason (device-in-use), a driver.",
-        autocompletion=completing.known(completing.pages),
+        autocompletion=completing.offer_lazily(completing.pages),
     ),
 ]
 Output = Annotated[str, output_option(FORMATS)]
@@ -41,14 +41,16 @@ def command(name: Name = None, output: Output = "text", printing: Printing = Pri
 
     Examples: `dractl rule DRA701`, `dractl rule count-zero`, `dractl rule device-in-use`, `dractl rule gpu.nvidia.com`
     """
-    printing.settle()
+    printing.apply()
     common.choose_output(output, FORMATS)
     if name is not None and "." in name:  # no rule has a dot, and every driver's name has
-        common.write_output(_driver(name, common.base_format(output)), output, printing.output_file)
+        common.write_output(
+            _render_driver(name, common.base_format(output)), output, printing.output_file
+        )
         return
 
     reasons = list(REASONS.values()) if name is None else [REASONS[name]] if name in REASONS else []
-    rules = [] if name in REASONS else _chosen(name)
+    rules = [] if name in REASONS else _find_rules(name)
     if common.base_format(output) == "json":
         pages = {
             "rules": [_json(rule) for rule in rules],
@@ -56,13 +58,13 @@ def command(name: Name = None, output: Output = "text", printing: Printing = Pri
         }
         text = json.dumps({"schema": "dractl/rules/v1", **pages}, indent=1)
     elif len(rules) + len(reasons) == 1:
-        text = _page(rules[0]) if rules else _reason_page(reasons[0])
+        text = _render_rule(rules[0]) if rules else _render_reason(reasons[0])
     else:
-        text = _list(rules, reasons)
+        text = _render_list(rules, reasons)
     common.write_output(text, output, printing.output_file)
 
 
-def _driver(name: str, output: str) -> str:
+def _render_driver(name: str, output: str) -> str:
     from dractl.drivers import find
 
     profile = find(name)
@@ -71,54 +73,56 @@ def _driver(name: str, output: str) -> str:
     return driver_catalogue.to_text(profile, terminal.canvas())
 
 
-def _chosen(name: str | None) -> list[Rule]:
+def _find_rules(name: str | None) -> list[Rule]:
     """The rules for a code, a name or the beginning of a code; all without a name."""
-    known = registry.rules()
+    rules = registry.rules()
     if name is None:
-        return list(known.values())
+        return list(rules.values())
     rule = registry.find(name)
     if rule:
         return [rule]
     try:
-        return [known[code] for code in sorted(registry.expand([name], "rule"))]
+        return [rules[code] for code in sorted(registry.expand([name], "rule"))]
     except UsageError:
-        raise UsageError(f"unknown rule or reason {name!r}", hint=_near(name, known)) from None
+        raise UsageError(
+            f"unknown rule or reason {name!r}", hint=_suggest_names(name, rules)
+        ) from None
 
 
-def _near(name: str, known: Mapping[str, Rule]) -> str:
+def _suggest_names(name: str, rules: Mapping[str, Rule]) -> str:
     """Suggestions for an unknown name: names that resemble it or contain it."""
     from dractl.drivers import names
 
     if name.upper().startswith("DRA") and name[3:].isdigit():
         return registry.suggest(name)
-    there = [*names(), *REASONS, *(rule.name for rule in known.values())]
-    found = nearest_names(name, there, most=1) or [
-        one for one in there if name.lower() in one.lower()
+    all_names = [*names(), *REASONS, *(rule.name for rule in rules.values())]
+    matches = nearest_names(name, all_names, most=1) or [
+        word for word in all_names if name.lower() in word.lower()
     ]
-    more = f" (and {len(found) - 6} more)" if len(found) > 6 else ""
-    if not found:
+    more = f" (and {len(matches) - 6} more)" if len(matches) > 6 else ""
+    if not matches:
         return f"`{program_name()} rule` lists every code and name"
-    return f"did you mean {', '.join(found[:6])}{more}?"
+    return f"did you mean {', '.join(matches[:6])}{more}?"
 
 
-def _list(rules: list[Rule], reasons: list[ReasonPage]) -> str:
+def _render_list(rules: list[Rule], reasons: list[ReasonPage]) -> str:
     canvas = terminal.canvas()
-    wide = max((len(rule.name) for rule in rules), default=0)
+    width = max((len(rule.name) for rule in rules), default=0)
     lines = []
     for rule in rules:
-        line = f"{rule.code}  {rule.severity:<7}  {rule.name:<{wide}}  {rule.section('')}"
+        line = f"{rule.code}  {rule.severity:<7}  {rule.name:<{width}}  {rule.section('')}"
         lines.append(canvas.cut(line, canvas.width) if sys.stdout.isatty() else line)
-    wide = max((len(reason.code) for reason in reasons), default=0)
+    width = max((len(reason.code) for reason in reasons), default=0)
     lines += ["", f"Reasons of `{program_name()} explain`", ""] if reasons else []
-    lines += [f"{reason.code:<{wide}}  {reason.title}" for reason in reasons]
+    lines += [f"{reason.code:<{width}}  {reason.title}" for reason in reasons]
     return "\n".join(lines)
 
 
-def _page(rule: Rule) -> str:
+def _render_rule(rule: Rule) -> str:
     title = terminal.paint(f"{rule.code} {rule.name}", "1", sys.stdout)
     lines = [f"{title} ({rule.severity})", "", rule.section("")]
     for heading in HEADINGS:
-        body = spell(rule.section(heading)).replace("```yaml\n", "").replace("\n```", "")
+        body = spell_program(rule.section(heading)).replace("```yaml\n", "").replace("\n```", "")
         if body:
             lines += [
                 "",
@@ -128,7 +132,7 @@ def _page(rule: Rule) -> str:
     return "\n".join(lines)
 
 
-def _reason_page(reason: ReasonPage) -> str:
+def _render_reason(reason: ReasonPage) -> str:
     width = min(100, terminal.width(sys.stdout))
     lines = [f"{terminal.paint(reason.code, '1', sys.stdout)}: {reason.title}"]
     for heading, body in (
@@ -136,7 +140,7 @@ def _reason_page(reason: ReasonPage) -> str:
         ("How to see it", reason.see),
         ("How to fix it", reason.fix),
     ):
-        wrapped = textwrap.wrap(spell(body), width - 2, break_on_hyphens=False)
+        wrapped = textwrap.wrap(spell_program(body), width - 2, break_on_hyphens=False)
         lines += [
             "",
             terminal.paint(heading, "1;36", sys.stdout),
@@ -147,7 +151,9 @@ def _reason_page(reason: ReasonPage) -> str:
 
 def _json(rule: Rule) -> dict[str, Any]:
     sections = {
-        heading: spell(rule.section(heading)) for heading in HEADINGS if rule.section(heading)
+        heading: spell_program(rule.section(heading))
+        for heading in HEADINGS
+        if rule.section(heading)
     }
     return {
         "code": rule.code,
@@ -163,8 +169,8 @@ def _reason_json(reason: ReasonPage) -> dict[str, Any]:
     return {
         "code": reason.code,
         "title": reason.title,
-        "means": spell(reason.means),
-        "see": spell(reason.see),
-        "fix": spell(reason.fix),
-        "mend": spell(reason.fix),  # the former name of fix, for this release
+        "means": spell_program(reason.means),
+        "see": spell_program(reason.see),
+        "fix": spell_program(reason.fix),
+        "mend": spell_program(reason.fix),  # the former name of fix, for this release
     }

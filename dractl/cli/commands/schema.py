@@ -19,7 +19,7 @@ Name = Annotated[
         metavar="NAME",
         help="lint, explain, devices ..., config, or a kind such as ResourceClaim. Default: list the names.",
         show_default=False,
-        autocompletion=completing.known(completing.schemas),
+        autocompletion=completing.offer_lazily(completing.schemas),
     ),
 ]
 Release = Annotated[
@@ -28,7 +28,7 @@ Release = Annotated[
         "--kubernetes-version",
         metavar="1.NN",
         help="Release of an API kind.",
-        autocompletion=completing.known(completing.releases),
+        autocompletion=completing.offer_lazily(completing.releases),
         rich_help_panel=AGAINST,
     ),
 ]
@@ -43,14 +43,14 @@ def command(
 
     Examples: `dractl schema explain`, `dractl schema config`, `dractl schema ResourceClaim --kubernetes-version 1.36`
     """
-    printing.settle()
+    printing.apply()
     common.choose("--kubernetes-version", kubernetes_version, RELEASES)
     if name is None:
         common.write_report("\n".join(names(kubernetes_version)), printing.output_file)
         return
-    known = names(kubernetes_version)
-    if name not in known:
-        near = nearest(name, known)
+    schema_names = names(kubernetes_version)
+    if name not in schema_names:
+        near = nearest(name, schema_names)
         raise UsageError(
             f"no schema {name!r}" + (f"; did you mean {near}?" if near else ""),
             hint=f"`{program_name()} schema` lists the names",

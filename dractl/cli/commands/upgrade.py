@@ -78,7 +78,7 @@ Hardware = Annotated[
         "--hardware",
         metavar="SPEC[*N],...",
         help="Machines of nodes, such as dgx-h100, or their snapshots; repeatable.",
-        autocompletion=completing.comma_list(completing.machines),
+        autocompletion=completing.offer_comma_list(completing.machines),
         rich_help_panel=AGAINST,
     ),
 ]
@@ -141,27 +141,27 @@ def command(
     Examples: `dractl upgrade --to 1.37`, `dractl upgrade manifests/ --from 1.34 --to 1.37`,
     `dractl upgrade -f dump.yaml -o json`
     """
-    printing.settle()
+    printing.apply()
     common.choose_output(output, FORMATS)
     require("this command")
     path_of(start or to, to)
     _check_fix(paths or [], fix=fix, unsafe=unsafe_fixes)
     against = ReleaseOptions(None, feature_gates, config, isolated)
-    _, gates = against.asked(*against.settings())
-    wanted = driver_options.versions(driver_version or ())
+    _, gates = against.release_and_gates(*against.settings())
+    driver_versions = driver_options.parse_versions(driver_version or ())
     stdin = sys.stdin.buffer.read() if "-" in (*(paths or ()), *(files or ())) else None
-    manifests = _manifests(paths or [], stdin)
-    settings = _settings_of_manifests(paths or [], stdin)
+    manifests = _read_manifests(paths or [], stdin)
+    settings = _read_gate_settings(paths or [], stdin)
     errors: list[InputError] = []
     with without_collecting():
         if files:
-            documents = _documents(files, stdin)
+            documents = _read_documents(files, stdin)
             state = ClusterState.from_documents(documents, namespace=namespace)
             settings += tuple(settings_of_documents(documents))
         elif hardware or ((manifests or settings) and start):
             state = ClusterState({})
         else:
-            state = _live(access)
+            state = _read_cluster(access)
             settings += tuple(settings_of_objects(state.objects("Pod").values()))
     first = start or state.release
     if first is None:
@@ -173,24 +173,26 @@ def command(
     refuse_unknown_gates(last, gates)
     warn_about_gates(last, gates)
     if fix:
-        errors = _fix(
+        errors = _fix_manifests(
             paths or [],
-            [Target.of(one, gates_of(one, gates)) for one in path_of(first, to)],
+            [Target.of(release, gates_of(release, gates)) for release in path_of(first, to)],
             unsafe_fixes,
         )
-        manifests = _manifests(paths or [], stdin)
-    state, machines = _with_machines(
-        state, hardware or [], Target.of(path_of(first, to)[0]), wanted
+        manifests = _read_manifests(paths or [], stdin)
+    state, machines = _add_machines(
+        state, hardware or [], Target.of(path_of(first, to)[0]), driver_versions
     )
-    found = plan(Compared(manifests, state, gates, wanted, machines, settings), first, to)
-    found = _with_fixes(found, paths or [], gates)
-    report = _report(
-        found, common.base_format(output), printing.verbose > 0, to_file=printing.to_file
+    upgrade_plan = plan(
+        Compared(manifests, state, gates, driver_versions, machines, settings), first, to
+    )
+    upgrade_plan = _add_fixes(upgrade_plan, paths or [], gates)
+    report = _render(
+        upgrade_plan, common.base_format(output), printing.verbose > 0, to_file=printing.to_file
     )
     common.write_output(report, output, printing.output_file)
     if errors:
         raise Exit(InputError.exit_code)
-    if found.count("breaks"):
+    if upgrade_plan.count("breaks"):
         raise Exit(1)
 
 
@@ -205,7 +207,7 @@ def _check_fix(paths: list[str], *, fix: bool, unsafe: bool) -> None:
         )
 
 
-def _fix(paths: list[str], targets: list[Target], unsafe: bool) -> list[InputError]:
+def _fix_manifests(paths: list[str], targets: list[Target], unsafe: bool) -> list[InputError]:
     """Writes what lint fixes of that which a later release refuses and the present one does not. Returns the errors of
     files that are left alone."""
     from dractl.cli import fixing
@@ -215,31 +217,35 @@ def _fix(paths: list[str], targets: list[Target], unsafe: bool) -> list[InputErr
 
     repositories = Repositories()
 
-    def linted(overlay: Mapping[str, bytes]) -> Report:
+    def lint_later(overlay: Mapping[str, bytes]) -> Report:
         inputs = load_readable(paths, overlay=overlay)
         reports = [lint(inputs, target, repositories=repositories) for target in targets]
-        later = [one for one in combined(reports).findings if one.api and one.releases]
-        kept = tuple(one for one in later if targets[0].release not in one.releases)
+        later_findings = [
+            finding for finding in combined(reports).findings if finding.api and finding.releases
+        ]
+        later_only = tuple(
+            finding for finding in later_findings if targets[0].release not in finding.releases
+        )
         digests = {name: digest for report in reports for name, digest in report.digests.items()}
-        return replace(reports[-1], findings=kept, digests=digests)
+        return replace(reports[-1], findings=later_only, digests=digests)
 
-    done = fixing.fixed(linted, None, unsafe=unsafe)
+    changed = fixing.apply_fixes(lint_later, None, unsafe=unsafe)
     errors = [
-        *done.errors,
-        *fixing.write(done.changes, None, lambda change: f"{change.made} fixed"),
+        *changed.errors,
+        *fixing.write(changed.changes, None, lambda change: f"{change.made} fixed"),
     ]
     for error in errors:
-        terminal.complain(str(error), hint=error.hint)
+        terminal.print_error(str(error), hint=error.hint)
     return errors
 
 
-def _settings_of_manifests(paths: list[str], stdin: bytes | None) -> tuple[GateSetting, ...]:
+def _read_gate_settings(paths: list[str], stdin: bytes | None) -> tuple[GateSetting, ...]:
     """The gates that components set in manifests, also in files without anything of DRA."""
     inputs = load_readable(paths, stdin=stdin, relevant_only=False) if paths else None
     return tuple(settings_of_documents(inputs.documents)) if inputs is not None else ()
 
 
-def _manifests(paths: list[str], stdin: bytes | None) -> tuple[Input, ...]:
+def _read_manifests(paths: list[str], stdin: bytes | None) -> tuple[Input, ...]:
     """Every object of the manifests. Raises InputError for a document that cannot be read."""
     inputs = load(paths, stdin=stdin) if paths else None
     if inputs is None:
@@ -256,32 +262,34 @@ def _manifests(paths: list[str], stdin: bytes | None) -> tuple[Input, ...]:
     )
 
 
-def _with_machines(
-    state: ClusterState, specs: list[str], target: Target, wanted: Mapping[str, str]
+def _add_machines(
+    state: ClusterState, specs: list[str], target: Target, driver_versions: Mapping[str, str]
 ) -> tuple[ClusterState, tuple[DescribedNode, ...]]:
     """The cluster with the nodes whose machines are described; those that it has keep their slices."""
     from dractl.cli import virtual_nodes
 
-    present = {name: text.rpartition("..")[0] for name, text in wanted.items() if ".." in text}
-    found = []
-    for spec, described in virtual_nodes.describe_nodes(specs):
-        found.append(described)
+    present = {
+        name: text.rpartition("..")[0] for name, text in driver_versions.items() if ".." in text
+    }
+    nodes = []
+    for spec, described in virtual_nodes.parse_nodes(specs):
+        nodes.append(described)
         if described.node not in {
             text_at(value, "spec", "nodeName") for value in state.objects("ResourceSlice").values()
         }:
-            state = virtual_nodes.of_described(described, spec, target, present).merge(state)
-    return state, tuple(found)
+            state = virtual_nodes.render_node(described, spec, target, present).merge(state)
+    return state, tuple(nodes)
 
 
-def _with_fixes(found: Plan, paths: list[str], gates: Mapping[str, bool]) -> Plan:
+def _add_fixes(upgrade_plan: Plan, paths: list[str], gates: Mapping[str, bool]) -> Plan:
     """What lint would change in the manifests of which something breaks."""
-    if not found.count("breaks") or not [path for path in paths if path != "-"]:
-        return found
+    if not upgrade_plan.count("breaks") or not [path for path in paths if path != "-"]:
+        return upgrade_plan
     from dractl.lint.run import lint
 
     inputs = load([path for path in paths if path != "-"])
     steps = []
-    for step in found.steps:
+    for step in upgrade_plan.steps:
         release = step.step.partition(" ")[2]
         fixes: dict[str, dict[str, None]] = {}
         if step.step.startswith("Kubernetes ") and any(
@@ -298,47 +306,47 @@ def _with_fixes(found: Plan, paths: list[str], gates: Mapping[str, bool]) -> Pla
                     )
                     text = f"{finding.fix.title} ({safe} --kubernetes-version {release} {finding.position.file})"
                     fixes.setdefault(name, {})[text] = None
-        steps.append(replace(step, findings=tuple(_with_fix(one, fixes) for one in step.findings)))
-    return replace(found, steps=tuple(steps))
+        steps.append(replace(step, findings=tuple(_add_fix(one, fixes) for one in step.findings)))
+    return replace(upgrade_plan, steps=tuple(steps))
 
 
-def _with_fix(finding: Finding, fixes: Mapping[str, Mapping[str, None]]) -> Finding:
-    known = list(dict.fromkeys(text for name in finding.objects for text in fixes.get(name, ())))
-    fits = finding.level == "breaks" and finding.fix is None and known
-    return replace(finding, fix="; ".join(known)) if fits else finding
+def _add_fix(finding: Finding, fixes: Mapping[str, Mapping[str, None]]) -> Finding:
+    titles = list(dict.fromkeys(text for name in finding.objects for text in fixes.get(name, ())))
+    fits = finding.level == "breaks" and finding.fix is None and titles
+    return replace(finding, fix="; ".join(titles)) if fits else finding
 
 
-def _documents(files: list[str], stdin: bytes | None) -> Sequence[Document]:
-    with terminal.progress() as tell:
-        tell(f"reading {', '.join(files)}")
+def _read_documents(files: list[str], stdin: bytes | None) -> Sequence[Document]:
+    with terminal.progress() as progress:
+        progress(f"reading {', '.join(files)}")
         return sources.read_files(files, stdin=stdin).documents
 
 
-def _live(access: cluster_input.Access) -> ClusterState:
+def _read_cluster(access: cluster_input.Access) -> ClusterState:
     from dractl.cluster import live
 
-    with terminal.progress() as tell:
-        cluster = live.read(access.login, everywhere=True, progress=tell)
+    with terminal.progress() as progress:
+        cluster = live.read(access.login, everywhere=True, progress=progress)
     for note in cluster.notes:
         terminal.notice(note)
     return cluster.state
 
 
-def _report(found: Plan, output: str, every: bool, *, to_file: bool) -> str:
+def _render(upgrade_plan: Plan, output: str, every: bool, *, to_file: bool) -> str:
     if output == "json":
         from dractl.report.upgrade import json as upgrade_json
 
-        return json.dumps(upgrade_json.value(found), indent=1, ensure_ascii=False)
+        return json.dumps(upgrade_json.value(upgrade_plan), indent=1, ensure_ascii=False)
     if output == "name":
-        return "\n".join(concerned(found))
+        return "\n".join(concerned(upgrade_plan))
     if output == "html":
         from dractl.report.upgrade import html as upgrade_html
 
-        return upgrade_html.render(found)
+        return upgrade_html.render(upgrade_plan)
     if output == "markdown":
         from dractl.report.upgrade import markdown as upgrade_markdown
 
-        return upgrade_markdown.render(found)
+        return upgrade_markdown.render(upgrade_plan)
     from dractl.report.upgrade import text as upgrade_text
 
-    return upgrade_text.render(found, terminal.canvas(to_file=to_file), every=every)
+    return upgrade_text.render(upgrade_plan, terminal.canvas(to_file=to_file), every=every)

@@ -7,5 +7,5 @@ from dractl.cli.options.printing import Printing
 
 def command(printing: Printing = Printing()) -> None:
     """Print the version, like `dractl --version`; with -v the releases and the facts that dractl knows."""
-    printing.settle()
+    printing.apply()
     common.write_report(version_text(bool(printing.verbose)), printing.output_file)

@@ -12,7 +12,12 @@ from dractl.allocation import Features
 from dractl.cel import require
 from dractl.cli import completing, terminal
 from dractl.cli.headings import AGAINST, INPUT
-from dractl.cli.options.release import ReleaseOptions, print_caveat, refuse_newer, warn_about_gates
+from dractl.cli.options.release import (
+    ReleaseOptions,
+    notify_if_newer,
+    refuse_newer,
+    warn_about_gates,
+)
 from dractl.cluster import sources as origins
 from dractl.cluster.clock import newest_time
 from dractl.cluster.kinds import KINDS_BY_WORD, workload_words
@@ -55,7 +60,7 @@ Hardware = Annotated[
         metavar="SPEC[*N],...",
         help="Described machines as nodes, such as dgx-h100*4,p5.48xlarge*2; without files and --devices no cluster is "
         "asked: these are all the nodes. Repeatable.",
-        autocompletion=completing.comma_list(completing.machines),
+        autocompletion=completing.offer_comma_list(completing.machines),
         rich_help_panel=AGAINST,
     ),
 ]
@@ -159,7 +164,7 @@ class Cluster(Struct, frozen=True):
         return self.sources.live and self.release_assumed
 
 
-def read(
+def load_cluster(
     names: Sequence[str],
     files: Sequence[str],
     devices: Sequence[str],
@@ -171,57 +176,78 @@ def read(
     partly: bool = False,
     vital: frozenset[str] | None = None,
     described: bool = False,
-    given: ClusterState | None = None,
+    file_objects: ClusterState | None = None,
 ) -> Cluster:
     """Separates names from files among the arguments, reads all objects, and determines the release. ``partly``: the
     caller answers from the readable objects; ``vital`` are the kinds that it needs, as in
     :func:`dractl.cluster.live.read`; ``described``: no cluster is asked, since options describe its nodes;
-    ``given`` are the objects of the files, if they have been read. Raises DractlError."""
+    ``file_objects`` are the objects of the files, if they have been read. Raises DractlError."""
     require("this command")
     namespace = namespace.removeprefix("=") if namespace else None  # -n=ml
 
     settings, variables = against.settings()
-    release, gates = against.asked(settings, variables)
+    release, gates = against.release_and_gates(settings, variables)
     sources = origins.classify_arguments(
-        with_kinds(list(names)), list(files), list(devices), described=described
+        expand_kind(list(names)), list(files), list(devices), described=described
     )
     kinds: Mapping[str, str] = {}
     context = ""
     with without_collecting():
-        state = files_alone = of_files(sources, namespace, release, given)
-        where = None if everywhere else namespace
+        state = file_state = load_files(sources, namespace, release, file_objects)
+        scope = None if everywhere else namespace
         if sources.live:
             from dractl.cluster import live
 
-            needed = live.VITAL if vital is None else vital
-            cluster = _of_cluster(
-                sources, access.login, namespace, everywhere=everywhere, partly=partly, vital=needed
+            vital_kinds = live.VITAL if vital is None else vital
+            cluster = _read_cluster(
+                sources,
+                access.login,
+                namespace,
+                everywhere=everywhere,
+                partly=partly,
+                vital=vital_kinds,
             )
-            state, kinds = cluster.state.merge(_beside(cluster.state, state)), cluster.kinds
+            state, kinds = (
+                cluster.state.merge(_prefer_published_slices(cluster.state, state)),
+                cluster.kinds,
+            )
             context = cluster.context
             if not (
                 everywhere or sources.files
             ):  # the kubeconfig's namespace does not apply to files
-                where = namespace or cluster.namespace
+                scope = namespace or cluster.namespace
     refuse_newer(release)
-    known = release or state.release
-    print_caveat(known)
-    if sources.live and known is None:
+    release_seen = release or state.release
+    notify_if_newer(release_seen)
+    if sources.live and release_seen is None:
         terminal.notice(
             f"the cluster's version cannot be read: the rules of {NEWEST} are used; --kubernetes-version names another"
         )
     features = Features.for_release(release or state.release or NEWEST, gates)
     warn_about_gates(features.release, gates)
-    named = files_alone if sources.files and sources.live else None
-    assumed = release is None and (not sources.live or known is None or is_newer(known))
+    named_objects = file_state if sources.files and sources.live else None
+    release_assumed = release is None and (
+        not sources.live or release_seen is None or is_newer(release_seen)
+    )
     origin = against.release_from(settings, variables)
-    if origin == "default" and known is not None:
+    if origin == "default" and release_seen is not None:
         origin = "from the cluster" if sources.live else "from kubelets"
-    aside = None if release else caveat(state.release)
-    return Cluster(state, where, kinds, sources, features, assumed, named, aside, context, origin)
+    release_caveat = None if release else caveat(state.release)
+    return Cluster(
+        state,
+        scope,
+        kinds,
+        sources,
+        features,
+        release_assumed,
+        named_objects,
+        release_caveat,
+        context,
+        origin,
+    )
 
 
-def _of_cluster(
+def _read_cluster(
     sources: Sources,
     login: Login,
     namespace: str | None,
@@ -234,7 +260,7 @@ def _of_cluster(
     from dractl.cluster import live
 
     words = workload_words(sources.names)
-    with terminal.progress() as tell:
+    with terminal.progress() as progress:
         cluster = live.read(
             login,
             namespace=namespace,
@@ -242,14 +268,14 @@ def _of_cluster(
             partly=partly,
             vital=vital,
             workloads=words,
-            progress=tell,
+            progress=progress,
         )
     for note in cluster.notes:
         terminal.notice(note)
     return cluster
 
 
-def with_kinds(words: list[str]) -> list[str]:
+def expand_kind(words: list[str]) -> list[str]:
     """``pod NAME NAME``, which kubectl accepts too, becomes ``pod/NAME pod/NAME``."""
     if (
         len(words) < 2
@@ -260,27 +286,29 @@ def with_kinds(words: list[str]) -> list[str]:
     return [f"{words[0]}/{word}" for word in words[1:]]
 
 
-def subjects(arguments: Sequence[str]) -> tuple[str, ...]:
+def subject_names(arguments: Sequence[str]) -> tuple[str, ...]:
     """Return the names among the arguments of a command, which are no files."""
-    return origins.classify_arguments(with_kinds(list(arguments)), (), ()).names
+    return origins.classify_arguments(expand_kind(list(arguments)), (), ()).names
 
 
-def of_files(
+def load_files(
     sources: Sources,
     namespace: str | None,
     release: str | None = None,
-    given: ClusterState | None = None,
+    file_objects: ClusterState | None = None,
 ) -> ClusterState:
     """The objects of files, and devices that do not come from a cluster."""
     stdin = sys.stdin.buffer.read() if "-" in sources.files else None
-    with terminal.progress() as tell:
-        if sources.files and given is None:
-            tell(f"reading {', '.join(sources.files)}")
-        state = given or origins.read_state(sources, namespace=namespace, stdin=stdin)
+    with terminal.progress() as progress:
+        if sources.files and file_objects is None:
+            progress(f"reading {', '.join(sources.files)}")
+        state = file_objects or origins.read_state(sources, namespace=namespace, stdin=stdin)
         for source in sources.devices:
             if source != "cluster":
-                tell(f"reading {source}")
-                state = _beside(state, _published(source, release or state.release)).merge(state)
+                progress(f"reading {source}")
+                state = _prefer_published_slices(
+                    state, _load_devices(source, release or state.release)
+                ).merge(state)
     if sources.devices:
         from dractl.cli import virtual_nodes
 
@@ -288,23 +316,25 @@ def of_files(
     return state
 
 
-def _beside(real: ClusterState, described: ClusterState) -> ClusterState:
+def _prefer_published_slices(published: ClusterState, described: ClusterState) -> ClusterState:
     """Of a machine whose node really publishes slices, only the hardware counts, not what drivers would publish."""
     nodes = {
-        text_at(item, "spec", "nodeName") for item in real.objects("ResourceSlice").values()
+        text_at(item, "spec", "nodeName") for item in published.objects("ResourceSlice").values()
     } & set(described.machines)
     if not nodes:
         return described
     slices = described.objects("ResourceSlice").items()
-    left = {key: item for key, item in slices if text_at(item, "spec", "nodeName") not in nodes}
-    return described.with_kinds({"ResourceSlice": left})
+    others = {key: item for key, item in slices if text_at(item, "spec", "nodeName") not in nodes}
+    return described.with_kinds({"ResourceSlice": others})
 
 
-def _published(source: str, release: str | None) -> ClusterState:
+def _load_devices(source: str, release: str | None) -> ClusterState:
     """Published slices, or those that the drivers of a machine would publish."""
     from dractl.cli import virtual_nodes
 
-    found = origins.read_published(source) if source != "local" else None
+    published = origins.read_published(source) if source != "local" else None
     return (
-        found if found is not None else virtual_nodes.rendered(source, Target.of(release or NEWEST))
+        published
+        if published is not None
+        else virtual_nodes.render_snapshot(source, Target.of(release or NEWEST))
     )

@@ -17,7 +17,7 @@ Driver = Annotated[
         "--driver",
         metavar="NAME,...",
         help="Only devices of these drivers.",
-        autocompletion=completing.comma_list(completing.drivers),
+        autocompletion=completing.offer_comma_list(completing.drivers),
         rich_help_panel=AGAINST,
     ),
 ]
@@ -27,7 +27,7 @@ DriverVersion = Annotated[
         "--driver-version",
         metavar="DRIVER=VERSION",
         help="Render, or judge, as this version of a driver; with one --driver, VERSION alone.",
-        autocompletion=completing.comma_list(completing.driver_equals),
+        autocompletion=completing.offer_comma_list(completing.driver_equals),
         rich_help_panel=AGAINST,
     ),
 ]
@@ -42,7 +42,7 @@ DriverOption = Annotated[
 ]
 
 
-class Configured(Struct, frozen=True):
+class DriverChoice(Struct, frozen=True):
     """The drivers whose devices count (empty: all), and versions and options by driver."""
 
     drivers: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Configured(Struct, frozen=True):
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
-def names(given: Sequence[str] | None) -> tuple[str, ...]:
+def parse_names(given: Sequence[str] | None) -> tuple[str, ...]:
     """The drivers of ``--driver``, each once."""
     return tuple(
         dict.fromkeys(
@@ -59,14 +59,14 @@ def names(given: Sequence[str] | None) -> tuple[str, ...]:
     )
 
 
-def configured(
+def parse(
     given_drivers: Sequence[str] | None,
     given_versions: Sequence[str] | None,
     given_options: Sequence[str] | None,
     hardware: Sequence[object] | None,
     *,
     judges: bool = False,
-) -> Configured:
+) -> DriverChoice:
     """The options, the last two of which need described machines; ``judges``: manifests are judged by versions, too.
     Raises UsageError."""
     for option, given in (
@@ -77,52 +77,52 @@ def configured(
             raise UsageError(
                 f"{option} needs --hardware: published devices are as their drivers published them"
             )
-    drivers = names(given_drivers)
+    drivers = parse_names(given_drivers)
     if not (given_versions or given_options):
-        return Configured(drivers)  # without importing the drivers
-    return Configured(
-        drivers, versions(given_versions or (), drivers), settings(given_options or ())
+        return DriverChoice(drivers)  # without importing the drivers
+    return DriverChoice(
+        drivers, parse_versions(given_versions or (), drivers), parse_settings(given_options or ())
     )
 
 
-def versions(given: Sequence[str], drivers: Sequence[str] | None = None) -> dict[str, str]:
+def parse_versions(given: Sequence[str], drivers: Sequence[str] | None = None) -> dict[str, str]:
     """Versions by driver; one without a driver is that of the only one of ``drivers``, which are None where the command
     has no --driver. Raises UsageError."""
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for text in given:
         name, equals, version = text.rpartition("=")
         if equals:
             from dractl.drivers import find
 
-            found[find(name).name] = version
+            versions[find(name).name] = version
         elif drivers is not None and len(drivers) == 1:
-            found[drivers[0]] = version
+            versions[drivers[0]] = version
         else:
             hint = f"write DRIVER={text}, such as gpu.nvidia.com={text}"
             hint += "" if drivers is None else ", or give one --driver"
             raise UsageError(f"--driver-version {text}: missing driver name", hint=hint)
-    return found
+    return versions
 
 
-def settings(given: Sequence[str]) -> dict[str, dict[str, str]]:
+def parse_settings(given: Sequence[str]) -> dict[str, dict[str, str]]:
     """Options by driver. Raises UsageError for an option that the driver does not have."""
     from dractl.drivers import find
 
-    found: dict[str, dict[str, str]] = {}
+    settings: dict[str, dict[str, str]] = {}
     for text in given:
         name, colon, assignment = text.partition(":")
         key, equals, value = assignment.partition("=")
         if not colon or not equals:
             raise UsageError(f"--driver-option accepts DRIVER:NAME=VALUE, not {text!r}")
-        known = [setting.name for setting in find(name).catalogue.settings]
-        if key not in known:
+        setting_names = [setting.name for setting in find(name).catalogue.settings]
+        if key not in setting_names:
             hint = (
-                f"its options are {', '.join(known)}"
-                if known
+                f"its options are {', '.join(setting_names)}"
+                if setting_names
                 else "none of its options change its slices"
             )
-            near = nearest_names(key, known, most=1)
+            near = nearest_names(key, setting_names, most=1)
             suggestion = f"; did you mean {near[0]}?" if near else ""
             raise UsageError(f"{name} has no option {key!r}{suggestion}", hint=hint)
-        found.setdefault(name, {})[key] = value
-    return found
+        settings.setdefault(name, {})[key] = value
+    return settings

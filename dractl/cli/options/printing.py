@@ -30,7 +30,7 @@ Color = Annotated[
         "--color",
         metavar="WHEN",
         help="auto, always or never. NO_COLOR and FORCE_COLOR are honoured.",
-        autocompletion=completing.one_of(*COLORS),
+        autocompletion=completing.offer_words(*COLORS),
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -58,7 +58,7 @@ class Printing(Struct, frozen=True):
         """True if the report goes to a file."""
         return self.output_file is not None
 
-    def settle(self) -> None:
+    def apply(self) -> None:
         """Applies ``--color`` and ``--quiet`` to this run."""
         if self.color not in COLORS:
             raise UsageError(f"--color must be auto, always or never, not {self.color!r}")
@@ -68,7 +68,7 @@ class Printing(Struct, frozen=True):
 
 def output_option(formats: tuple[str, ...]) -> Any:
     """``--output`` of a subcommand that prints one of ``formats``."""
-    offer = completing.one_of(*formats)
+    offer = completing.offer_words(*formats)
     return Option(
         "--output",
         "-o",

@@ -8,7 +8,7 @@ from msgspec import Struct
 from typer import Option
 
 from dractl.cli import completing, terminal
-from dractl.cli.common import configuration, environment, error_origin, origin
+from dractl.cli.common import environment, error_origin, load_configuration, origin
 from dractl.cli.headings import AGAINST, TOOLS
 from dractl.errors import UsageError
 from dractl.lint.config import Config as Configuration
@@ -43,7 +43,7 @@ KubernetesVersion = Annotated[
         "--kubernetes-version",
         metavar="1.NN",
         help="Kubernetes release whose behavior applies.",
-        autocompletion=completing.comma_list(completing.releases),
+        autocompletion=completing.offer_comma_list(completing.releases),
         rich_help_panel=AGAINST,
     ),
 ]
@@ -53,7 +53,7 @@ FeatureGates = Annotated[
         "--feature-gates",
         metavar="NAME=BOOL,...",
         help="Feature gates that differ from the release's defaults.",
-        autocompletion=completing.comma_list(completing.gates),
+        autocompletion=completing.offer_comma_list(completing.gates),
         rich_help_panel=AGAINST,
     ),
 ]
@@ -78,9 +78,9 @@ class ReleaseOptions(Struct, frozen=True):
 
     def settings(self) -> tuple[Configuration, dict[str, str]]:
         """The configuration file, and the ``DRACTL_*`` variables without their prefix."""
-        return configuration(self.config, self.isolated), environment(self.isolated)
+        return load_configuration(self.config, self.isolated), environment(self.isolated)
 
-    def asked(
+    def release_and_gates(
         self, settings: Configuration, variables: Mapping[str, str]
     ) -> tuple[str | None, dict[str, bool]]:
         """Release (None: not named) and gates that differ from its defaults: options before environment before file."""
@@ -109,7 +109,7 @@ def choose_target(release: str | None, gates: dict[str, bool]) -> Target:
     """The target of ``--kubernetes-version`` and ``--feature-gates``. Raises UsageError for a release newer than dractl
     knows, unless ``--assume-newest`` is given."""
     refuse_newer(release)
-    print_caveat(release)
+    notify_if_newer(release)
     chosen = Target.of(release or NEWEST, gates)
     warn_about_gates(chosen.release, gates)
     return chosen
@@ -130,7 +130,7 @@ def refuse_newer(release: str | None) -> None:
         )
 
 
-def print_caveat(release: str | None) -> None:
+def notify_if_newer(release: str | None) -> None:
     """A notice if the rules of another release than the requested one are used."""
-    if said := caveat(release):
-        terminal.notice(said)
+    if remark := caveat(release):
+        terminal.notice(remark)
