@@ -5,7 +5,7 @@ from inspect import Parameter, cleandoc, signature
 from typing import Annotated, Any
 
 import typer
-from typer.completion import completion_init  # type: ignore[attr-defined]  # re-exported, but not in name
+from typer.completion import completion_init  # type: ignore[attr-defined]  # re-exported
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
@@ -23,8 +23,8 @@ MAX_REPETITIONS = (
 
 
 _EXIT_CODES = (
-    "Exit codes: 0 all is well, 1 something was found or does not fit, 2 wrong usage or configuration, 3 the job could "
-    "not be done, 130 interrupted."
+    "Exit codes: 0 all is well, 1 something was found or does not fit, 2 wrong usage or"
+    " configuration, 3 the job could not be done, 130 interrupted."
 )
 _START_COMMANDS = {
     "lint manifests/": "what is wrong with these manifests",
@@ -46,8 +46,9 @@ def _help_epilog() -> str:
 
 
 def command_line() -> TyperGroup:
-    """The whole command line."""
-    completion_init()  # the scripts of completions/ ask through the environment; without it typer finds no shell
+    """Return the whole command line."""
+    # The scripts of completions/ ask through the environment; without it typer finds no shell.
+    completion_init()
     app = _app()
     root = subcommands.add_options(_root, [_FACTS])
     app.callback(invoke_without_command=True, cls=_Group, epilog=_help_epilog() + _EXIT_CODES)(root)
@@ -98,8 +99,10 @@ _FACTS = _global_option(
     None,
     metavar="DIR|FILE",
     rich_help_panel=AGAINST,
-    help="Take the facts about drivers and hardware from this folder, wheel of dractl-facts, "
-    "or file of one driver.",
+    help=(
+        "Take the facts about drivers and hardware from this folder, wheel of dractl-facts, "
+        "or file of one driver."
+    ),
 )
 _SHOW_SETTINGS = _global_option(
     "show_settings", bool, False, rich_help_panel=TOOLS, help="Print the settings of this run."
@@ -161,7 +164,8 @@ class _GroupedHelpCommand(TyperCommand):
             )
             if len(values) > MAX_REPETITIONS:
                 raise UsageError(
-                    f"{option.opts[0]} is given {len(values):,} times, and at most {MAX_REPETITIONS:,} are taken"
+                    f"{option.opts[0]} is given {len(values):,} times, and at most"
+                    f" {MAX_REPETITIONS:,} are taken"
                 )
         if show_settings:
             from dractl.cli.common import describe_settings  # it comes with the subcommand
@@ -183,7 +187,9 @@ class _GroupedHelpCommand(TyperCommand):
                 formatter.write_dl(rows)
 
     def sections(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
-        """Return arguments and options with help and defaults, by the titles of their groups."""
+        """Return arguments and options with their help and defaults, by the titles of their
+        groups.
+        """
         rows: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", *HEADINGS)}
         for parameter in self.get_params(ctx):
             row = parameter.get_help_record(ctx)
@@ -214,7 +220,7 @@ def _describe_candidates(candidates: list[Any]) -> list[Any]:
 
 
 def _number_patch_option(args: list[str]) -> list[str]:
-    """The arguments, with the number that ``--patch`` means by itself: what follows it may be a pod."""
+    """Write a bare ``--patch`` as ``--patch=1``: the word that follows it may be a pod."""
     if "--patch" not in args:
         return args
     onward = [*args[1:], ""]
@@ -252,8 +258,9 @@ def _root(
         ),
     ] = False,
 ) -> None:
-    """DRA on Kubernetes: what hardware is here, which ResourceSlices it becomes, what is wrong with these manifests,
-    why this pod is pending, and how many more fit."""
+    """DRA on Kubernetes: what hardware is here, which ResourceSlices it becomes, what is wrong with
+    these manifests, why this pod is pending, and how many more fit.
+    """
     if version:
         typer.echo(version_text(verbose))
         raise typer.Exit
@@ -263,7 +270,9 @@ def _root(
 
 
 def version_text(verbose: bool) -> str:
-    """Name and version; with ``verbose`` the releases, which were compared with a server, and the pack of facts."""
+    """Name and version; with ``verbose`` the releases, which were compared with a server, and the
+    pack of facts.
+    """
     if not verbose:
         return f"dractl {__version__}"
     from dractl.model.releases import COMPARED, PREVIEWS, RELEASES

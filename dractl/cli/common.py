@@ -37,7 +37,9 @@ def number_parser(
 
 
 def choose(option: str, value: str, allowed: tuple[str, ...]) -> str:
-    """``value`` if ``option`` allows it; a usage error with the nearest name otherwise."""
+    """Return ``value`` if ``option`` allows it. Raises UsageError with the nearest name
+    otherwise.
+    """
     if value in allowed:
         return value
 
@@ -48,29 +50,34 @@ def choose(option: str, value: str, allowed: tuple[str, ...]) -> str:
     )
 
 
-# Formats that people read, in the characters that their terminal shows. All others are for programs.
+# Formats that people read, in the characters that their terminal shows. All others are for
+# programs.
 _FOR_PEOPLE = frozenset({"full", "concise", "text", "tree", "matrix", "table"})
 
 
 def choose_output(value: str, allowed: tuple[str, ...]) -> str:
-    """``--output`` if it is allowed; from then on the report is written in the encoding that the format requires."""
+    """Check the value of ``--output``, and set the encoding of the report that the format
+    requires.
+    """
     if choose("--output", value, allowed) not in _FOR_PEOPLE:
         terminal.write_utf8()
     return value
 
 
 def base_format(output: str) -> str:
-    """The format in which a report is made: JSON also for YAML, which has the same content."""
+    """Return the format in which a report is made: JSON also for YAML, which has the same
+    content.
+    """
     return "json" if output == "yaml" else output
 
 
 def write_output(text: str, output: str, output_file: Path | None) -> None:
-    """Writes a report that was made in :func:`base_format` a format."""
+    """Write a report that was made in the format of :func:`base_format`."""
     write_report(encode(text, output), output_file)
 
 
 def encode(text: str, output: str) -> str:
-    """A report that was made in :func:`base_format` a format, in the format."""
+    """Convert a report from the format of :func:`base_format` to its own."""
     if output != "yaml":
         return text
     from dractl.manifests.dumping import dump
@@ -79,7 +86,7 @@ def encode(text: str, output: str) -> str:
 
 
 def write_report(text: str, output_file: Path | None) -> None:
-    """Writes the report to standard output or to ``--output-file``."""
+    """Write the report to standard output or to ``--output-file``."""
     text = harmless(text)
     if text and not text.endswith("\n"):
         text += "\n"
@@ -95,7 +102,9 @@ def write_report(text: str, output_file: Path | None) -> None:
 
 
 def load_configuration(path: Path | None, isolated: bool) -> Configuration:
-    """The configuration file: ``--config``, else the nearest one; empty with ``--isolated``."""
+    """Load the configuration file of ``--config``, else the nearest one; with ``--isolated`` it is
+    empty.
+    """
     if path is not None:
         return configurations.read(path)
     nearest_file = None if isolated else configurations.find(Path.cwd())
@@ -103,25 +112,24 @@ def load_configuration(path: Path | None, isolated: bool) -> Configuration:
 
 
 def describe_settings(path: Path | None, isolated: bool) -> str:
-    """The settings of a run that no option names, a line each, with the variable or the file that they come from."""
+    """List the settings of a run that no option names, each with the variable or file that it comes
+    from.
+    """
     settings = load_configuration(path, isolated)
     lines = [f"DRACTL_{name}={value}" for name, value in sorted(environment(isolated).items())]
     for name in settings.__struct_fields__[1:]:
         value = getattr(settings, name)
         if value:
-            shown = (
-                dict(value)
-                if hasattr(value, "keys")
-                else list(value)
-                if isinstance(value, tuple)
-                else value
-            )
-            lines.append(f"{settings.file}: {name.replace('_', '-')} = {json.dumps(shown)}")
+            if isinstance(value, Mapping):
+                value = dict(value)
+            lines.append(f"{settings.file}: {name.replace('_', '-')} = {json.dumps(value)}")
     return "\n".join(lines) or "no setting: no DRACTL_ variable and no configuration file with one"
 
 
 def environment(isolated: bool) -> dict[str, str]:
-    """The ``DRACTL_*`` variables without their prefix; none with ``--isolated``."""
+    """Return the ``DRACTL_*`` variables without their prefix; with ``--isolated`` there are
+    none.
+    """
     if isolated:
         return {}
     return {
@@ -138,7 +146,9 @@ def origin(
     settings: Configuration,
     table: str = "",
 ) -> str:
-    """Where a setting comes from: the option if it was ``option_value``, else the variable, else file and key."""
+    """Name the origin of a setting: its option if ``option_value`` is set, else its variable, else
+    file and key.
+    """
     name = option.removeprefix("--")
     variable = name.replace("-", "_").upper()
     if option_value or not (variables.get(variable) or settings.file):
@@ -148,7 +158,7 @@ def origin(
 
 @contextmanager
 def error_origin(source: str) -> Iterator[None]:
-    """Errors of usage within name ``source``, where it is not the option that they speak of."""
+    """Add ``source`` to usage errors of the block, unless it is the option that they are about."""
     try:
         yield
     except UsageError as error:

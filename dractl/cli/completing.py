@@ -1,8 +1,8 @@
-"""The values that Tab offers for options and arguments: lists that dractl knows, and names in the cluster or in the
-files of ``-f``.
+"""The values that Tab offers for options and arguments: lists that dractl knows, and names in the
+cluster or in the files of ``-f``.
 
-A source that cannot be read offers nothing, without an error among the keys; a silent cluster is given up after
-``PATIENCE_SECONDS`` seconds.
+A source that cannot be read offers nothing, without an error among the keys; a silent cluster is
+given up after ``PATIENCE_SECONDS`` seconds.
 """
 
 from __future__ import annotations
@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 Candidate = str | tuple[str, str]
 """A value, or one and what it is."""
 Offer = Callable[[str], list[Candidate]]
-"""Candidates for what was typed so far."""
+"""Candidates for the word typed so far. typer passes the word, and drops what does not begin with
+it: an offer need not look at it.
+"""
 
 
 PATIENCE_SECONDS = 5.0
-"""Seconds that a cluster has to answer; with kubectl's start and ours, less than 6 until the shell goes on."""
+"""Seconds that a cluster has to answer; with kubectl's start and ours, less than 6 until the shell
+goes on.
+"""
 
 
 def escape_description(about: str) -> str:
@@ -38,25 +42,25 @@ def escape_description(about: str) -> str:
 
 
 def offer_words(*values: str) -> Offer:
-    """One of a few words."""
+    """Offer a few words."""
 
-    def offer(incomplete: str) -> list[Candidate]:  # noqa: ARG001 - typer passes it, and drops what does not begin with it
+    def offer(incomplete: str) -> list[Candidate]:  # noqa: ARG001
         return list(values)
 
     return offer
 
 
 def offer_lazily(values: Callable[[], Iterable[Candidate]]) -> Offer:
-    """One of many words, which are found when they are asked for."""
+    """Offer words that are computed when Tab is pressed."""
 
-    def offer(incomplete: str) -> list[Candidate]:  # noqa: ARG001 - as above
+    def offer(incomplete: str) -> list[Candidate]:  # noqa: ARG001
         return list(values())
 
     return offer
 
 
 def offer_comma_list(values: Callable[[], Iterable[Candidate]]) -> Offer:
-    """A list of known words, separated by commas: candidates for its last one."""
+    """Offer candidates for the last word of a comma-separated list."""
 
     def offer(incomplete: str) -> list[Candidate]:
         before, comma, _ = incomplete.rpartition(",")
@@ -70,21 +74,21 @@ def offer_comma_list(values: Callable[[], Iterable[Candidate]]) -> Offer:
 
 
 def releases() -> list[str]:
-    """Kubernetes' releases, the newest first."""
+    """List Kubernetes' releases, the newest first."""
     from dractl.model.releases import RELEASES
 
     return list(reversed(RELEASES))
 
 
 def gates() -> list[str]:
-    """Both values of every feature gate of the newest release."""
+    """List both values of every feature gate of the newest release."""
     from dractl.model.releases import GATES
 
     return [f"{gate}={value}" for gate in sorted(GATES) for value in ("true", "false")]
 
 
 def machines() -> list[str]:
-    """Machines and products that ``--hardware`` knows by name."""
+    """List the machines and products that ``--hardware`` knows by name."""
     from dractl.machines.names import every
     from dractl.machines.products import products
 
@@ -92,21 +96,21 @@ def machines() -> list[str]:
 
 
 def drivers() -> list[Candidate]:
-    """Drivers that are known, with their titles."""
+    """List the supported drivers with their titles."""
     from dractl.drivers import find, names
 
     return [(name, escape_description(find(name).catalogue.title)) for name in names()]
 
 
 def driver_equals() -> list[str]:
-    """``DRIVER=VERSION`` for every version that is known."""
+    """List ``DRIVER=VERSION`` for every supported version."""
     from dractl.drivers import find, names
 
     return [f"{name}={version}" for name in names() for version in find(name).catalogue.versions]
 
 
 def rules() -> list[Candidate]:
-    """Codes and names of lint's rules, with their first lines."""
+    """List codes and names of lint's rules, with their first lines."""
     from dractl.lint import registry
 
     return [
@@ -117,7 +121,7 @@ def rules() -> list[Candidate]:
 
 
 def pages() -> list[Candidate]:
-    """What `dractl rule` describes: rules, reasons and drivers."""
+    """List the pages of `dractl rule`: rules, reasons and drivers."""
     from dractl.explain.reasons.registry import REASONS
 
     reasons = [(code, escape_description(page.title)) for code, page in REASONS.items()]
@@ -125,26 +129,28 @@ def pages() -> list[Candidate]:
 
 
 def subcommands() -> list[Candidate]:
-    """The names of the subcommands."""
+    """List the subcommands with their lines of help."""
     from dractl.cli.subcommands import SUBCOMMANDS
 
     return [(name, escape_description(line)) for name, line in SUBCOMMANDS.items()]
 
 
 def schemas() -> list[str]:
-    """What `dractl schema` prints."""
+    """List the schemas that `dractl schema` prints."""
     from dractl.report.json_schemas import names
 
     return list(names())
 
 
-def contexts(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG001 - as typer passes them
-    """The contexts of the kubeconfig."""
+def contexts(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG001
+    """List the contexts of the kubeconfig."""
     return _query_kubectl(context, "config", "get-contexts", "-o", "name", everywhere=True)
 
 
-def namespaces(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG001 - as typer passes them
-    """Namespaces of the files of ``-f`` (those of their pods, claims and templates), else of the cluster."""
+def namespaces(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG001
+    """List the namespaces of pods, claims and templates in the files of ``-f``, else those of the
+    cluster.
+    """
     files = _files(context)
     if files:
         kinds = ("Pod", "ResourceClaim", "ResourceClaimTemplate", "Deployment")
@@ -159,8 +165,8 @@ def namespaces(context: typer.Context, incomplete: str) -> list[str]:  # noqa: A
     return _strip_kinds(_query_kubectl(context, "get", "namespaces", "-o", "name", everywhere=True))
 
 
-def nodes(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG001 - as typer passes them
-    """Nodes of the files of ``-f``, else of the cluster."""
+def nodes(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG001
+    """List the nodes in the files of ``-f``, else those of the cluster."""
     files = _files(context)
     if files:
         return sorted(name for _, name in _load_files(files).objects("Node"))
@@ -176,8 +182,11 @@ _SHORT_KINDS = {
 
 
 def subjects(context: typer.Context, incomplete: str) -> list[str]:
-    """Pods by their name, and KIND/NAME of pods, claims, templates and Deployments, of the files of ``-f``, else of the
-    cluster; of the namespace of ``-n``."""
+    """List pods by name, and pods, claims, templates and Deployments as KIND/NAME, in the namespace
+    of ``-n``.
+
+    They come from the files of ``-f``, else from the cluster.
+    """
     files, namespace_filter = _files(context), context.params.get("namespace")
     if files:
         state = _load_files(files)
@@ -211,7 +220,7 @@ def _files(context: typer.Context) -> list[str]:
 
 
 def _load_files(files: list[str]) -> ClusterState:
-    """The objects of files; none where they cannot be read."""
+    """Load the objects of files; there are none if they cannot be read."""
     from dractl.cluster.sources import Sources, from_objects, read_state
 
     try:
@@ -221,7 +230,7 @@ def _load_files(files: list[str]) -> ClusterState:
 
 
 def _query_kubectl(context: typer.Context, *command: str, everywhere: bool = False) -> list[str]:
-    """The lines that kubectl prints; none if it fails."""
+    """Return the lines that kubectl prints, or none if it fails."""
     from dractl.cluster.kubectl import Login, run
 
     parameters = context.params
@@ -234,9 +243,10 @@ def _query_kubectl(context: typer.Context, *command: str, everywhere: bool = Fal
     scope: tuple[str, ...] = ()
     if not everywhere:
         namespace = parameters.get("namespace")
-        scope = (
-            ("-n", namespace) if namespace else ("-A",) if parameters.get("all_namespaces") else ()
-        )
+        if namespace:
+            scope = ("-n", namespace)
+        elif parameters.get("all_namespaces"):
+            scope = ("-A",)
     try:
         (result,) = run(login, [*command, *scope], timeout_seconds=PATIENCE_SECONDS)
     except DractlError:

@@ -1,6 +1,8 @@
-"""``dractl lint --fix``, ``--add-ignore`` and ``--diff``: changes of files, tried in memory, then written or shown.
+"""``dractl lint --fix``, ``--add-ignore`` and ``--diff``: changes of files, tried in memory, then
+written or shown.
 
-A change is made only to the bytes that were linted: what somebody else writes meanwhile is left alone, and said so.
+A change is made only to the bytes that were linted: what somebody else writes meanwhile is left
+alone, and said so.
 """
 
 import codecs
@@ -29,29 +31,36 @@ _Tag = Literal["replace", "delete", "insert", "equal"]
 
 
 class FileChange(Struct, frozen=True):
-    """A file before and after; ``changes_by_file``: the fixes in it, or the findings that its new comments suppress."""
+    """A file before and after a change."""
 
     name: str
+    """The path of the file, or the name of standard input."""
     before: bytes
+    """The bytes that were linted."""
     after: bytes
+    """The bytes to write."""
     made: int
+    """The number of fixes, or of findings that new comments suppress."""
 
 
 class EditOutcome(Struct, frozen=True):
-    """The findings left after the changes, the changes, and the errors of files that cannot be changed."""
+    """The changes of files, and what remains after them."""
 
     report: Report
+    """The findings that remain."""
     changes: list[FileChange]
+    """The files that change."""
     errors: list[InputError]
+    """Errors of files that cannot be changed."""
 
 
 def apply_fixes(
     lint: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, bytes] | None, *, unsafe: bool
 ) -> EditOutcome:
-    """The outcome of every fix; nothing is written.
+    """Apply all fixes in memory; nothing is written.
 
-    ``lint`` reports on the input with some files replaced. ``stdin``: the name and the content of standard input.
-    Members of archives and files in other encodings than UTF-8 stay as they are.
+    ``lint`` reports on the input with some files replaced; ``stdin`` is the name and content of
+    standard input. Members of archives and files in other encodings than UTF-8 stay as they are.
     """
     changes_by_file: dict[str, FileChange] = {}
     errors: dict[str, InputError] = {}
@@ -73,7 +82,7 @@ def apply_fixes(
 
 
 def _fixes_by_file(report: Report, *, unsafe: bool) -> dict[str, list[TextFix]]:
-    """The fixes of each file."""
+    """Group the fixes by file."""
     by_file: dict[str, list[TextFix]] = {}
     for finding in report.findings:
         if finding.fix and (finding.fix.safe or unsafe):
@@ -88,7 +97,7 @@ def _change_file(
     report: Report,
     stdin: tuple[str, bytes] | None,
 ) -> list[FileChange]:
-    """The change of a file by some fixes, if they change it, together with what ``earlier`` fixes changed."""
+    """Apply fixes to a file on top of the changes of ``earlier`` fixes."""
     before = earlier.before if earlier else read_content(name, report.digests, stdin)
     if before is None or not is_utf8(before):
         return []
@@ -102,9 +111,10 @@ def _change_file(
 def add_ignore_comments(
     lint: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, bytes] | None
 ) -> EditOutcome:
-    """The outcome of an ignore comment for each finding; nothing is written.
+    """Add an ignore comment for each finding in memory; nothing is written.
 
-    Parameters as in :func:`fixed`. Notices say which findings get no comment, and why.
+    The parameters are those of :func:`apply_fixes`. Notices say which findings get no comment, and
+    why.
     """
     from dractl.lint.ignoring import Ignoring, ignoring
 
@@ -128,7 +138,8 @@ def add_ignore_comments(
         comments = unreadable or ignoring(name, text, findings)
         if comments.why_not:
             notice(
-                f"{name}: not all findings are suppressed, {comments.why_not}; use per-file-ignores or a baseline"
+                f"{name}: not all findings are suppressed, {comments.why_not}; use per-file-ignores"
+                " or a baseline"
             )
         after = encode(comments.text, before)
         if after != before:
@@ -139,21 +150,26 @@ def add_ignore_comments(
 
 
 def encode(text: str, like: bytes) -> bytes:
-    """A text in UTF-8, with a byte order mark if ``like`` has one."""
+    """Encode a text in UTF-8, with a byte order mark if ``like`` has one."""
     mark = codecs.BOM_UTF8 if like.startswith(codecs.BOM_UTF8) else b""
     return mark + text.encode("utf-8", "surrogatepass")
 
 
 def is_utf8(data: bytes) -> bool:
-    """True if a file's bytes are those of its decoded text; not so for other encodings and compressed files."""
+    """Return True if a file's bytes are those of its decoded text; other encodings and compressed
+    files are not.
+    """
     return encode(decode(data), data) == data
 
 
 def read_content(
     name: str, digests: Mapping[str, str], stdin: tuple[str, bytes] | None
 ) -> bytes | None:
-    """The bytes of a file that was read; None for the member of an archive. ``digests``: those of the bytes that were
-    read, by name. Raises InputError if the file has others by now, or cannot be read."""
+    """Read a file again; return None for the member of an archive.
+
+    ``digests`` are those of the bytes that were linted, by name. Raises InputError if the file has
+    changed or cannot be read.
+    """
     if stdin is not None and name == stdin[0]:
         return stdin[1]
     if not os.path.isfile(name):
@@ -180,8 +196,11 @@ def write(
     stdin: tuple[str, bytes] | None,
     describe: Callable[[FileChange], str],
 ) -> list[InputError]:
-    """Writes changes, each with the notice ``comments``; returns the errors of files that stay as they are. Links stay
-    links, and mode and owner are kept."""
+    """Write the changes, and print a notice for each.
+
+    Returns the errors of files that stay as they are. Links stay links, and mode and owner are
+    kept.
+    """
     errors: list[InputError] = []
     for change in changes:
         try:
@@ -197,7 +216,7 @@ def write(
 
 
 def paint_diff(text: str) -> str:
-    """A diff in colours, if standard output gets them."""
+    """Paint a diff if standard output gets colours."""
     styles = {"+": "32", "-": "31", "@": "36"}
     lines = (line.partition("\n") for line in text.splitlines(keepends=True))
     return "".join(
@@ -207,7 +226,7 @@ def paint_diff(text: str) -> str:
 
 
 def diff(change: FileChange) -> str:
-    """The change as a unified diff that `git apply` accepts."""
+    """Format the change as a unified diff that `git apply` accepts."""
     name = Path(change.name).as_posix().lstrip("/")
     before, after = (
         decode(data).splitlines(keepends=True) for data in (change.before, change.after)
@@ -228,12 +247,14 @@ def diff(change: FileChange) -> str:
 
 
 def _range(start: int, end: int) -> str:
-    """Lines in the head of a hunk; none are placed behind the line before them."""
+    """Format the range of lines of a hunk; an empty range stands behind the line before it."""
     return str(end) if end == start + 1 else f"{start + (end > start)},{end - start}"
 
 
 class _Lines(SequenceMatcher[str]):
-    """Compares lines a window at a time: of whole files, time would grow with the square of their length."""
+    """Compares lines a window at a time: of whole files, time would grow with the square of their
+    length.
+    """
 
     a: list[str]
     b: list[str]

@@ -1,4 +1,6 @@
-"""``dractl explain --hardware`` and ``--network-devices``: devices that no cluster has virtual_nodes."""
+"""``dractl explain --hardware`` and ``--network-devices``: devices that no cluster has
+virtual_nodes.
+"""
 
 import sys
 from collections.abc import Sequence
@@ -17,7 +19,7 @@ from dractl.report.explain import machines as explain_machines, text as explain_
 
 
 def refuse_combinations(output: str, *, patch: bool, node: bool, devices: bool) -> None:
-    """Raises UsageError for options that cannot be combined with several machines."""
+    """Raise UsageError for options that cannot be combined with several machines."""
     if output in ("html", "name"):
         raise UsageError(f"--hardware compares machines as text, json or yaml, not {output}")
     for option, is_given in (("--patch", patch), ("--node", node), ("--devices", devices)):
@@ -28,7 +30,7 @@ def refuse_combinations(output: str, *, patch: bool, node: bool, devices: bool) 
 
 
 def add_network_devices(cluster: Cluster, files: Sequence[str], target: Target) -> Cluster:
-    """The cluster and the devices of ``--network-devices``."""
+    """Add the devices of ``--network-devices`` to the cluster."""
     return (
         replace(
             cluster, state=virtual_nodes.load_network_devices(files, target).merge(cluster.state)
@@ -48,7 +50,7 @@ def compare(
     *,
     to_file: bool,
 ) -> tuple[str, bool]:
-    """The machines that serve each subject, as a report; and whether each subject is served by one."""
+    """Report which machines serve each subject; also return True if each subject has one."""
     specs = virtual_nodes.parse_machines(hardware)
     classes = virtual_nodes.list_known_classes(target)
     machines = {spec: _describe_machine(spec, classes, target, driver_choice) for spec in specs}
@@ -79,7 +81,9 @@ def _describe_machine(
 
 
 def _find_questions(cluster: Cluster, state: ClusterState) -> list[Question]:
-    """The named subjects, else the pending ones, else the templates: a file of claims often has nothing else."""
+    """Find the named subjects, else the pending ones, else the templates: a file of claims often
+    has nothing else.
+    """
     names, namespace = cluster.sources.names, cluster.namespace
     questions = [
         q for name in names for q in find_subjects(state, name, namespace, cluster.kinds)
@@ -102,7 +106,7 @@ def _find_questions(cluster: Cluster, state: ClusterState) -> list[Question]:
 def _render_text(
     comparisons: Sequence[ByMachine], release: str, verbose: int, *, to_file: bool
 ) -> str:
-    """The tables; with -v, also the whole answer for each machine that does not serve."""
+    """Render the tables; with -v, also the explanation for each machine that does not serve."""
     out = sys.stdout
     canvas = terminal.canvas(to_file=to_file, most=120)
     text = explain_machines.to_text(comparisons, canvas, release, cut=out.isatty() and not to_file)

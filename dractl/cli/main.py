@@ -1,4 +1,6 @@
-"""The entry points: parse arguments, run a subcommand, and turn every error into one message and an exit code."""
+"""The entry points: parse arguments, run a subcommand, and turn every error into one message and an
+exit code.
+"""
 
 import errno
 import gc
@@ -23,22 +25,26 @@ FAILED = 3
 _COMPLETION_VARIABLE = "_DRACTL_COMPLETE"
 """The variable in which the scripts of completions/ say what they want."""
 _UNWRITABLE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF)
-_COLLECTION_THRESHOLD = 2_000_000  # before garbage is collected: lint of 8,000 findings makes a million, all of them needed
+_COLLECTION_THRESHOLD = 2_000_000
+"""New objects before garbage is collected: lint of 8,000 findings makes a million, all needed."""
 
 
 def _program_as_called() -> str:
-    """Return the command as typed: ``dractl``, or ``kubectl dra`` if kubectl runs it as a plug-in."""
+    """Return the command as typed: ``dractl``, or ``kubectl dra`` if kubectl runs it as a
+    plug-in.
+    """
     script = os.path.basename(sys.argv[0])
     return KUBECTL_DRA if script.startswith(("kubectl-dra", "kubectl_complete-dra")) else DRACTL
 
 
 def run() -> NoReturn:
-    """The scripts ``dractl`` and ``kubectl-dra``.
+    """Run the scripts ``dractl`` and ``kubectl-dra``.
 
-    The objects of a short run (modules, classes, patterns, schemas) live until its end, so collecting garbage among
-    them is useless, but would take a sixth of the time of ``dractl lint one.yaml``: Python collects every 700 new
-    objects. Garbage is still collected while a long run makes many objects. At the end they are left to the kernel, as
-    mypy leaves its own (mypy/util.py hard_exit), instead of being freed one by one.
+    The objects of a short run (modules, classes, patterns, schemas) live until its end, so
+    collecting garbage among them is useless, but would take a sixth of the time of ``dractl lint
+    one.yaml``: Python collects every 700 new objects. Garbage is still collected while a long run
+    makes many objects. At the end they are left to the kernel, as mypy leaves its own (mypy/util.py
+    hard_exit), instead of being freed one by one.
     """
     leave_on_interrupt()
     gc.set_threshold(_COLLECTION_THRESHOLD)
@@ -50,7 +56,8 @@ def run() -> NoReturn:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command line and returns its exit code; never raises for anything that a user can cause.
+    """Run one command line and return its exit code; never raise for anything that a user can
+    cause.
 
     ``DRACTL_TRACEBACK=1`` lets an internal error end in its traceback, for a bug report.
     """
@@ -74,8 +81,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Standard streams that the caller has closed (`>&-`) are None in Python. Reading from such a stream finds nothing,
-    and writing to it fails with EBADF: it is /dev/null, opened for reading."""
+    """Open the standard streams that the caller has closed (`>&-`), which are None in Python.
+
+    Reading from such a stream finds nothing, and writing to it fails with EBADF: it is /dev/null,
+    opened for reading.
+    """
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - as long as the process
     if sys.stdout is None:
@@ -85,20 +95,22 @@ def _open_closed_streams() -> None:
 
 
 def _is_output_error(error: Exception) -> bool:
-    """True if standard output cannot be written. Errors of files have the file's name and are reported where they
-    occur."""
+    """Return True if standard output cannot be written.
+
+    Errors of files have the file's name and are reported where they occur.
+    """
     return (
         isinstance(error, OSError) and error.filename is None and error.errno in _UNWRITABLE_ERRORS
     )
 
 
 def _discard_output() -> None:
-    """Discards pending output: Python would try to write it once more at exit, and complain."""
+    """Discard pending output: Python would try to write it once more at exit, and complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run_command(words: list[str]) -> int:
-    """Runs one command line. Raises OSError if standard output cannot be written."""
+    """Run one command line. Raises OSError if standard output cannot be written."""
     call_program(_program_as_called(), words)
     terminal.prepare_streams()
     terminal.forget_asides()
@@ -154,7 +166,7 @@ def _run_command(words: list[str]) -> int:
 
 
 def _invoke(words: list[str]) -> object:
-    """Runs the subcommand; what it returns is its exit code, if that is a number."""
+    """Run the subcommand, and return its exit code if that is a number."""
     group = command_line()
     if _COMPLETION_VARIABLE in os.environ:
         os.environ["COLUMNS"] = (
@@ -170,8 +182,11 @@ def _invoke(words: list[str]) -> object:
 
 
 def complete_for_kubectl() -> NoReturn:
-    """The script ``kubectl_complete-dra``: kubectl passes the words that follow ``kubectl dra`` and reads candidates,
-    one per line, and a last line with cobra's directive (4: no file names; 0: the shell may offer them)."""
+    """Run the script ``kubectl_complete-dra``.
+
+    kubectl passes the words that follow ``kubectl dra`` and reads candidates, one per line, and a
+    last line with cobra's directive (4: no file names; 0: the shell may offer them).
+    """
     words = sys.argv[1:] or [""]
     line = {
         "COMP_WORDS": shlex.join(["dractl", *words]),

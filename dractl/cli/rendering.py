@@ -1,4 +1,6 @@
-"""Renders charts and kustomizations with the installed programs; nothing is downloaded, and no cluster is queried."""
+"""Rendering of charts and kustomizations with the installed programs; nothing is downloaded, and no
+cluster is queried.
+"""
 
 import json
 import os
@@ -27,11 +29,13 @@ _OFFLINE = {
     **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _UNREACHABLE_PROXY),
     **dict.fromkeys(("NO_PROXY", "no_proxy"), ""),
 }
-"""What keeps the programs from the network, should a chart or kustomization that makes them use it not be noticed."""
+"""What keeps the programs from the network, should a chart or kustomization that makes them use it
+not be noticed.
+"""
 
 
 def make_renderer(target: Target) -> Renderer:
-    """Renders the chart in a folder for a cluster of a release, if helm is installed."""
+    """Make a function that renders the chart in a folder for a release, if helm is installed."""
     return lambda chart: _render_chart(chart, target)
 
 
@@ -39,7 +43,8 @@ def _render_chart(chart: str, target: Target) -> Rendered:
     helm = shutil.which("helm")
     if helm is None:
         return Rendered(None, "a template of a Helm chart, and helm is not installed")
-    # A name that looks like a directory is never looked up in a repository (helm pkg/action/install.go LocateChart).
+    # A name that looks like a directory is never looked up in a repository (helm
+    # pkg/action/install.go LocateChart).
     folder = os.path.join(os.path.abspath(chart), "")
     try:
         link = _find_escaping_link(folder)
@@ -63,9 +68,11 @@ def _render_chart(chart: str, target: Target) -> Rendered:
 
 
 def _find_escaping_link(chart: str) -> str | None:
-    """A symbolic link in a chart that leads out of its repository, or out of the chart if it is in none.
+    """Find a symbolic link in a chart that leads out of its repository, or out of the chart if it
+    is in none.
 
-    helm follows links (internal/sympath/walk.go), and ``.Files`` would put the file that one leads to into a report.
+    helm follows links (internal/sympath/walk.go), and ``.Files`` would put the file that one leads
+    to into a report.
     """
     root = top = os.path.realpath(chart)
     while not os.path.exists(os.path.join(top, ".git")):
@@ -87,7 +94,9 @@ def _find_escaping_link(chart: str) -> str | None:
 
 
 def build_kustomizations(inputs: Inputs, files: Iterable[str] = ()) -> Inputs:
-    """The input with the objects of the kustomizations among ``files``, and of those that it belongs to."""
+    """Add the objects of the kustomizations among ``files``, and of those that the input belongs
+    to.
+    """
     candidates = list(dict.fromkeys((*files, *inputs.kustomizations)))
     if not any(map(is_kustomization, candidates)):
         return inputs
@@ -97,7 +106,7 @@ def build_kustomizations(inputs: Inputs, files: Iterable[str] = ()) -> Inputs:
 
 
 def build(folder: str) -> Rendered:
-    """Builds the kustomization in a folder with kustomize or kubectl."""
+    """Build the kustomization in a folder with kustomize or kubectl."""
     for name, subcommand in (("kustomize", "build"), ("kubectl", "kustomize")):
         program = shutil.which(name)
         if program is not None:
@@ -106,7 +115,9 @@ def build(folder: str) -> Rendered:
 
 
 def _build_with_origins(command: list[str], folder: str) -> Rendered:
-    """Builds a kustomization around the one in ``folder`` that annotates each object with its file."""
+    """Build a kustomization around the one in ``folder`` that annotates each object with its
+    file.
+    """
     with TemporaryDirectory() as made:
         here = os.path.realpath(made)
         try:
@@ -145,7 +156,9 @@ def _run(command: list[str]) -> Rendered:
 
 
 def _error_line(text: str) -> str:
-    """A program's error message in one line: from its first ``Error:`` on, without warnings and advice."""
+    """Return a program's error message in one line, from its first ``Error:`` on, without warnings
+    and advice.
+    """
     start = max(text.lower().find("error:"), 0)
     lines = [
         line.strip()

@@ -1,4 +1,4 @@
-"""Whether any machine of those that options name can satisfy a claim."""
+"""A check whether any machine that options name can satisfy a claim."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,8 +12,11 @@ IsUnsatisfiable = Callable[[Mapping[str, Any], Mapping[str, Mapping[str, Any]]],
 def make_check(
     slices: Sequence[ResourceSlice], classes: Mapping[str, Mapping[str, Any]], target: Target
 ) -> IsUnsatisfiable | None:
-    """True for a claim (and the classes of its files) that no node can satisfy, with all devices free; None if a slice
-    tells its nodes otherwise than by their name."""
+    """Make a check that is True for a claim that no node can satisfy, with all devices free.
+
+    It takes the claim and the classes of its files. There is none if a slice selects its nodes
+    other than by name.
+    """
     names = sorted({item.spec.node_name or "" for item in slices})
     if not slices or not all(names):
         return None

@@ -1,4 +1,6 @@
-"""The subcommands: their help, and their function, which is the ``command`` of the module of that name."""
+"""The subcommands: their help, and their function, which is the ``command`` of the module of that
+name.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -44,8 +46,11 @@ def spell_program(text: str) -> str:
 
 
 def function(name: str) -> Callable[..., Any]:
-    """The function of a subcommand, as typer reads it: a parameter that is a Struct, such as ``against``, stands for
-    its fields, each of which is an option."""
+    """Return the function of a subcommand, as typer reads it.
+
+    A parameter that is a Struct, such as ``against``, stands for its fields, each of which is an
+    option.
+    """
     command: Callable[..., Any] = import_module(f"dractl.cli.commands.{name}").command
     parameters: list[Parameter] = []
     group_types: dict[str, type[Struct]] = {}
@@ -74,9 +79,11 @@ def function(name: str) -> Callable[..., Any]:
 
 
 def add_options(command: Callable[..., Any], options: Sequence[Parameter]) -> Callable[..., Any]:
-    """Return ``command`` with further ``options``, which typer reads and the function is not passed.
+    """Return ``command`` with further ``options``, which typer reads and the function is not
+    passed.
 
-    typer makes the options itself: the constructor of its own classes changes from release to release.
+    typer makes the options itself: the constructor of its own classes changes from release to
+    release.
     """
     full_signature = signature(command, eval_str=True)
 

@@ -36,13 +36,16 @@ class _Choices:
 
 
 def choose_color(choice: ColorChoice) -> None:
-    """Sets ``--color`` for this run; ``auto`` depends on the environment and the stream."""
+    """Set ``--color`` for this run; ``auto`` depends on the environment and the stream."""
     _Choices.color = choice
 
 
 def use_color(stream: TextIO) -> bool:
-    """True if ``stream`` gets colour: ``--color``, then NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE or CLICOLOR, then the
-    terminal. FORCE_COLOR=0 and CLICOLOR=0 switch it off."""
+    """Return True if ``stream`` gets colour.
+
+    ``--color`` counts first, then NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE or CLICOLOR, then the
+    terminal. FORCE_COLOR=0 and CLICOLOR=0 switch it off.
+    """
     variable = os.environ.get
     if _Choices.color != "auto":
         return _Choices.color == "always"
@@ -56,8 +59,12 @@ def use_color(stream: TextIO) -> bool:
 
 
 def canvas(*, to_file: object = None, most: int | None = None, unlimited: int = 0) -> Canvas:
-    """Standard output as a report sees it, at most ``most`` columns wide and outside a terminal at least ``unlimited``;
-    with ``to_file`` the file of ``--output-file``, which is UTF-8 and has no colour."""
+    """Describe standard output for a report, at most ``most`` columns wide and outside a terminal
+    at least ``unlimited``.
+
+    With ``to_file`` the report goes to the file of ``--output-file``, which is UTF-8 and has no
+    colour.
+    """
     if to_file:
         return Canvas(max(100, unlimited))
     out = sys.stdout
@@ -66,16 +73,22 @@ def canvas(*, to_file: object = None, most: int | None = None, unlimited: int = 
 
 
 def use_unicode(stream: TextIO) -> bool:
-    """True if box-drawing characters, arrows and marks can be written to ``stream``: by its encoding alone.
-    PYTHONIOENCODING, which names the encoding explicitly, overrides the locale."""
+    """Return True if box-drawing characters, arrows and marks can be written to ``stream``, by its
+    encoding alone.
+
+    PYTHONIOENCODING, which names the encoding explicitly, overrides the locale.
+    """
     if not (stream.encoding or "ascii").lower().replace("-", "").startswith("utf"):
         return False
     return bool(os.environ.get("PYTHONIOENCODING")) or not _c_locale()
 
 
 def _c_locale() -> bool:
-    """True if LC_ALL, LC_CTYPE or LANG, in this order, selects the C locale. Python writes UTF-8 there all the same
-    (PEP 538 and 540), and sets LC_CTYPE to C.UTF-8 if only LANG is C."""
+    """Return True if LC_ALL, LC_CTYPE or LANG, in this order, selects the C locale.
+
+    Python writes UTF-8 there all the same (PEP 538 and 540), and sets LC_CTYPE to C.UTF-8 if only
+    LANG is C.
+    """
     kind = os.environ.get("LC_CTYPE", "")
     coerced = kind == "C.UTF-8" and os.environ.get("LANG") in ("C", "POSIX")
     return (os.environ.get("LC_ALL") or (not coerced and kind) or os.environ.get("LANG")) in (
@@ -85,7 +98,7 @@ def _c_locale() -> bool:
 
 
 def width(stream: TextIO, default: int = 100) -> int:
-    """Columns of the terminal, or ``default`` if ``stream`` is not one (COLUMNS wins)."""
+    """Count the columns of the terminal; ``default`` if ``stream`` is not one (COLUMNS wins)."""
     if not stream.isatty() and "COLUMNS" not in os.environ:
         return default
 
@@ -93,7 +106,7 @@ def width(stream: TextIO, default: int = 100) -> int:
 
 
 def height(stream: TextIO) -> int:
-    """Lines of the terminal; 0 if ``stream`` is not one."""
+    """Count the lines of the terminal; 0 if ``stream`` is not one."""
     if not stream.isatty():
         return 0
 
@@ -101,33 +114,39 @@ def height(stream: TextIO) -> int:
 
 
 def prepare_streams() -> None:
-    """Makes characters that the locale cannot write degrade to escapes instead of ending in a traceback."""
+    """Let characters that the locale cannot write degrade to escapes instead of ending in a
+    traceback.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def write_utf8() -> None:
-    """Makes standard output UTF-8 in every locale, for formats that programs read: JSON must be (RFC 8259), XML and
-    HTML declare it, and a patch has to match its file."""
+    """Make standard output UTF-8 in every locale, for formats that programs read.
+
+    JSON must be UTF-8 (RFC 8259), XML and HTML declare it, and a patch has to match its file.
+    """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def paint(text: str, style: str, stream: TextIO) -> str:
-    """``text`` in an ANSI style (``31``, ``1;31`` ...) if ``stream`` gets colour."""
+    """Paint ``text`` in an ANSI style (``31``, ``1;31`` ...) if ``stream`` gets colour."""
     return f"\x1b[{style}m{text}\x1b[0m" if use_color(stream) else text
 
 
 def print_error(message: str, *, hint: str | None = None) -> None:
-    """An error on standard error, with a hint."""
+    """Print an error with a hint on standard error."""
     _print_message("error:", "1;31", message)
     if hint:
         _print_message("hint:", "36", hint)
 
 
 def print_unread(unread: Sequence[Skipped]) -> None:
-    """An error for each file that cannot be read, and for as many as a screen has room for."""
+    """Print an error for each file that cannot be read, up to the number that a screen has room
+    for.
+    """
     for item in unread[:_MAX_ERRORS]:
         print_error(f"{item.file}: {item.why}", hint=item.hint)
     if len(unread) > _MAX_ERRORS:
@@ -166,23 +185,23 @@ def warn(message: str) -> None:
 
 
 def notice(message: str) -> None:
-    """A notice on standard error, which is not an error; silent with ``--quiet``."""
+    """Print a notice on standard error, unless with ``--quiet``."""
     if not _Choices.quiet:
         _print_message("note:", "36", message)
 
 
 def add_aside(message: str) -> None:
-    """A notice about an answer, told once below it: an error leaves it out."""
+    """Keep a notice about an answer, which is printed once below it; an error leaves it out."""
     _ASIDES[message] = None
 
 
 def forget_asides() -> None:
-    """A new run has no notice of :func:`aside` yet."""
+    """Forget the notices of :func:`add_aside` when a run begins."""
     _ASIDES.clear()
 
 
 def print_asides() -> None:
-    """The notices of :func:`aside`."""
+    """Print the notices of :func:`add_aside`."""
     for message in _ASIDES:
         notice(message)
 
@@ -264,14 +283,19 @@ _PROGRESS = _Progress()
 
 
 def renew_patience() -> None:
-    """Count the second until progress appears anew: another run, or round of ``--watch``, begins."""
+    """Count the second until progress appears from the next step on: another run begins, or a round
+    of ``--watch``.
+    """
     _PROGRESS.began = None
 
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
-    """A function that shows the current step, on a line of standard error that the next step replaces, once the work
-    has taken a second; the line goes with the block. Only on a terminal, cut to its width, and not with ``--quiet``."""
+    """Yield a function that shows the current step, once the work has taken a second.
+
+    The next step replaces it on its line of standard error, and the line goes with the block. It is
+    shown only on a terminal, cut to its width, and not with ``--quiet``.
+    """
     try:
         yield _show_step
     finally:
@@ -284,5 +308,5 @@ def _show_step(message: str) -> None:
 
 
 def be_quiet(quiet: bool) -> None:
-    """``--quiet``: no notices, no progress."""
+    """Set ``--quiet`` for this run: no notices, no progress."""
     _Choices.quiet = quiet

@@ -1,4 +1,6 @@
-"""``--devices FILE|DIR|SNAPSHOT|local|cluster``: devices as they are published, or would be."""
+"""Devices as they are published, or would be: ``--devices FILE|DIR|SNAPSHOT|local|cluster`` and
+``--hardware``.
+"""
 
 import os
 import re
@@ -32,7 +34,7 @@ from dractl.upgrade import DescribedNode
 
 
 def load_devices(source: str, target: Target) -> ClusterState:
-    """The ResourceSlices and DeviceClasses of one source."""
+    """Load the ResourceSlices and DeviceClasses of one source."""
     if source == "cluster":
         from dractl.cluster import live
 
@@ -44,7 +46,9 @@ def load_devices(source: str, target: Target) -> ClusterState:
 def list_installed_classes(
     slices: Iterable[Mapping[str, Any]], target: Target
 ) -> dict[str, dict[str, Any]]:
-    """The DeviceClasses that come with the drivers of the slices; none for drivers that dractl does not know."""
+    """List the DeviceClasses that come with the drivers of the slices; unsupported drivers have
+    none.
+    """
     drivers = {text_at(slice_, "spec", "driver") for slice_ in slices}
     options = Options(node_name="node-1", target=target)
     classes = [
@@ -54,7 +58,9 @@ def list_installed_classes(
 
 
 def render_snapshot(source: str, target: Target) -> ClusterState:
-    """The slices that drivers would publish for this machine (``local``) or for that of a snapshot."""
+    """Render the slices that drivers would publish for this machine (``local``) or for that of a
+    snapshot.
+    """
     machine = read_node(None, None if source == "local" else Path(source))
     name = machine.host.name or os.environ.get("NODE_NAME") or "node-1"
     return _render_objects(machine, name, f"--devices {source}", target, ())
@@ -66,8 +72,10 @@ def render_machine(
     drivers: Sequence[str] = (),
     driver_choice: DriverChoice | None = None,
 ) -> ClusterState:
-    """The slices that drivers would publish for a machine described by ``--hardware``; its node has the name of the
-    machine."""
+    """Render the slices that drivers would publish for a machine of ``--hardware``.
+
+    Its node has the name of the machine.
+    """
     described = machine(spec)
     for note in described.notes:
         terminal.add_aside(f"{spec}: {note.message}")
@@ -113,6 +121,7 @@ def _number_node(first: DescribedNode, count: int) -> Iterator[DescribedNode]:
 
 
 def parse_node(source: str) -> DescribedNode:
+    """Describe a node by a snapshot or by a line of ``--hardware``."""
     if os.path.isfile(source) and not is_description(source):
         snapshot = read_node(None, Path(source))
         return DescribedNode((snapshot.host.name or node_name(source)).lower(), snapshot)
@@ -123,7 +132,7 @@ def parse_node(source: str) -> DescribedNode:
 def render_node(
     described: DescribedNode, spec: str, target: Target, versions: Mapping[str, str]
 ) -> ClusterState:
-    """The slices that drivers would publish for a machine, their classes and its node."""
+    """Render the slices that drivers would publish for a node, their classes and the node."""
     return _render_objects(
         described.machine,
         described.node,
@@ -138,7 +147,7 @@ def render_node(
 def driver_settings(
     spec: str, described: Machine, driver_choice: DriverChoice | None = None
 ) -> dict[str, Mapping[str, str]]:
-    """The options of a described machine's drivers."""
+    """Return the options of a described machine's drivers."""
     settings: dict[str, Mapping[str, str]] = (
         dict(driver_choice.settings) if driver_choice is not None else {}
     )
@@ -149,7 +158,8 @@ def driver_settings(
     ):
         settings["gpu.nvidia.com"] = {"dynamicMIG": "true", **nvidia}
         terminal.notice(
-            f"{spec}: its driver is assumed to run with dynamicMIG, which creates MIG devices for claims"
+            f"{spec}: its driver is assumed to run with dynamicMIG, which creates MIG devices for"
+            " claims"
         )
     return settings
 
@@ -183,7 +193,9 @@ def single_machine(values: Iterable[str], why: str) -> str:
 
 
 def list_known_classes(target: Target) -> ClusterState:
-    """The DeviceClasses that come with known drivers, including those of dranet's chart for EKS."""
+    """List the DeviceClasses that come with supported drivers, including those of dranet's chart
+    for EKS.
+    """
     options = Options(node_name="node-1", target=target, settings={"dra.net": {"cloud": "aws"}})
     return sources.from_objects(
         item for name in names() for item in find(name).device_classes(options)
@@ -191,7 +203,7 @@ def list_known_classes(target: Target) -> ClusterState:
 
 
 def load_network_devices(files: Iterable[str], target: Target) -> ClusterState:
-    """The ResourceSlices of ``--network-devices`` files."""
+    """Load the ResourceSlices of ``--network-devices`` files."""
     pools: dict[tuple[str, str], str] = {}
     slices: list[dict[str, Any]] = []
     for path in files:
@@ -206,8 +218,7 @@ def load_network_devices(files: Iterable[str], target: Target) -> ClusterState:
 
 
 def render_every_machine(target: Target, drivers: Sequence[str] = ()) -> list[ClusterState]:
-    """The slices that drivers would publish on every machine that ``--hardware`` knows by name, if they have devices on
-    it. Of machines with the same devices, only one is included."""
+    """Render the slices of every machine that ``--hardware`` knows by name, if it has any."""
     states = []
     for name in every():
         rendering = render(
@@ -219,7 +230,7 @@ def render_every_machine(target: Target, drivers: Sequence[str] = ()) -> list[Cl
 
 
 def node_name(spec: str) -> str:
-    """A node's name derived from the name, the line or the file of a machine."""
+    """Derive a node's name from the name, the line or the file of a machine."""
     name = re.sub(
         r"[^a-z0-9.-]+",
         "-",
@@ -269,7 +280,9 @@ _MAX_ADDED_DEVICES = (
     50_000  # devices: more than the 5,000 nodes of a large cluster have, and within 500 MB
 )
 _UNKNOWN_ANNOTATION = "dractl/unknown"
-"""An annotation of slices in memory: names that their devices have, but whose values a snapshot lacks."""
+"""An annotation of slices in memory: names that their devices have, but whose values a snapshot
+lacks.
+"""
 
 
 def _annotate_unknown(
@@ -288,7 +301,9 @@ def _annotate_unknown(
 
 
 def unknown_names(slices: Iterable[Mapping[str, Any]]) -> dict[str, frozenset[str]]:
-    """The names of attributes and capacities, by driver, that devices have, but whose values a snapshot lacks."""
+    """Collect the attributes and capacities, by driver, that devices have, but whose values a
+    snapshot lacks.
+    """
     names_by_driver: dict[str, frozenset[str]] = {}
     for slice_ in slices:
         names = text_at(slice_, "metadata", "annotations", _UNKNOWN_ANNOTATION)
@@ -301,18 +316,22 @@ def unknown_names(slices: Iterable[Mapping[str, Any]]) -> dict[str, frozenset[st
 
 
 def snapshot_gap_error(program: Program, names: Iterable[str]) -> InputError | None:
-    """The error for an expression that reads what a snapshot lacks."""
+    """Return the error for an expression that reads what a snapshot lacks, or None."""
     unknown_reads = sorted({lookup.full_name for lookup in program.lookups} & set(names))
     if not unknown_reads:
         return None
     return InputError(
-        f"unknown: the snapshot lacks {', '.join(unknown_reads)}, which a selector reads: {program.text}",
-        hint=f"take it on the node, where the driver's library answers: {program_name()} discover --save FILE",
+        f"unknown: the snapshot lacks {', '.join(unknown_reads)}, which a selector reads:"
+        f" {program.text}",
+        hint=(
+            f"take it on the node, where the driver's library answers: {program_name()} discover"
+            " --save FILE"
+        ),
     )
 
 
 def refuse_undecided(state: ClusterState, target: Target) -> None:
-    """Raises InputError if a selector in the input reads what a snapshot among the devices lacks."""
+    """Raise InputError if a selector in the input reads what a snapshot among the devices lacks."""
     names = frozenset[str]().union(*unknown_names(state.objects("ResourceSlice").values()).values())
     for kind in ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass") if names else ():
         for value in state.objects(kind).values():
@@ -323,7 +342,7 @@ def refuse_undecided(state: ClusterState, target: Target) -> None:
 
 
 def _selectors(value: Mapping[str, Any], kind: str) -> list[str]:
-    """The selectors of a claim, a template or a class."""
+    """Return the selectors of a claim, a template or a class."""
     if kind == "DeviceClass":
         return [item.text for item in selectors_of(value)]
     prefix = ("spec", "spec") if kind == "ResourceClaimTemplate" else ("spec",)
@@ -335,6 +354,7 @@ class AddedNodes(Struct, frozen=True):
     """Nodes that an option adds."""
 
     option: str
+    """The option that adds them."""
     source: str
     """A file, or a described machine."""
     count: int
@@ -366,7 +386,7 @@ def add_nodes(
     target: Target,
     driver_choice: DriverChoice,
 ) -> ClusterState:
-    """The cluster with further nodes. Raises UsageError, and InputError."""
+    """Add nodes to the cluster. Raises UsageError for too many devices, and InputError."""
     devices = 0
     for addition in additions:
         nodes = _render_added(addition, target, driver_choice)

@@ -1,4 +1,6 @@
-"""``--watch``: waits for files to change, or shows a report about a cluster again and again."""
+"""Repetition with ``--watch``: waiting for files to change, or for another report about a
+cluster.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,10 @@ _SKIPPED = (".git", ".venv", "node_modules", "__pycache__")
 
 
 def take_signature(paths: Sequence[str]) -> Signature:
-    """The modification time and size of each file, and for folders those of all files below; missing ones are left
-    out."""
+    """Return the modification time and size of each file, and of all files below folders.
+
+    Missing files are left out.
+    """
     signature: Signature = {}
     for path in paths:
         if os.path.isdir(path):
@@ -51,7 +55,9 @@ def _add_file(path: str, signature: Signature) -> None:
 def changes(
     paths: Sequence[str], wait: Callable[[], None] = lambda: time.sleep(PAUSE_SECONDS)
 ) -> Iterator[None]:
-    """Yields once at the start, and whenever something in ``paths`` has changed; checked every half second."""
+    """Yield once at the start, and whenever something in ``paths`` has changed; checked every half
+    second.
+    """
     last: Signature | None = None
     while True:
         terminal.renew_patience()
@@ -63,8 +69,11 @@ def changes(
 
 
 def tolerate_errors(report: Callable[[], str]) -> Callable[[], str]:
-    """The report, or later on why there is none this time: while a cluster is watched, it may not answer for a while.
-    What is wrong from the start is an error."""
+    """Make a report that later says why it failed, since a watched cluster may not answer for a
+    while.
+
+    What is wrong from the start is an error.
+    """
     pending = [report()]
 
     def repeat_report() -> str:
@@ -79,7 +88,7 @@ def tolerate_errors(report: Callable[[], str]) -> Callable[[], str]:
 
 
 def wait_or_resize(seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
-    """Waits, at most until the terminal has another size: reports are wrapped to its width."""
+    """Wait, at most until the terminal has another size: reports are wrapped to its width."""
     size = get_terminal_size()
     for _ in range(round(seconds / PAUSE_SECONDS)):
         sleep(PAUSE_SECONDS)
@@ -90,8 +99,11 @@ def wait_or_resize(seconds: float, sleep: Callable[[float], None] = time.sleep) 
 def repeat(
     report: Callable[[], str], pause: float = 5.0, wait: Callable[[float], None] = wait_or_resize
 ) -> None:
-    """Shows a report again whenever it differs from the last one, until interrupted: on a terminal as a live view that
-    replaces itself, else one report after the other, separated by ``---``."""
+    """Show a report again whenever it differs from the last one, until interrupted.
+
+    On a terminal it is a live view that replaces itself, and otherwise reports are separated by
+    ``---``.
+    """
     if sys.stdout.isatty() and os.environ.get("TERM") not in _NO_SCREEN:
         _show_live(lambda: harmless(report()), pause, wait)
         return
@@ -107,8 +119,11 @@ def repeat(
 
 
 def _show_live(report: Callable[[], str], pause: float, wait: Callable[[float], None]) -> None:
-    """The view has a screen of its own, as that of watch(1): after a resize a terminal wraps what it has printed, and
-    lines could not be replaced any more. What it showed last stays behind."""
+    """Show the report on a screen of its own, as watch(1) does.
+
+    After a resize a terminal wraps what it has printed, and lines could not be replaced any more.
+    The last report stays behind.
+    """
     from rich.console import Console
     from rich.live import Live
 
@@ -134,7 +149,9 @@ def _show_live(report: Callable[[], str], pause: float, wait: Callable[[float], 
 
 
 def window(console: Console, report: str) -> Text:
-    """As much of a report as the terminal has lines for, with how many are left out."""
+    """Return as much of a report as the terminal has lines for, and the number of lines left
+    out.
+    """
     from rich.text import Text
 
     lines = list(Text.from_ansi(report.rstrip("\n")).wrap(console, console.width))

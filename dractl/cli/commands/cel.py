@@ -1,4 +1,6 @@
-"""``dractl cel``: a device selector, compiled as the API server does and tried on devices as the scheduler does."""
+"""``dractl cel``: a device selector, compiled as the API server does and tried on devices as the
+scheduler does.
+"""
 
 import json
 import sys
@@ -65,8 +67,11 @@ Driver = Annotated[
     Option(
         "--driver",
         metavar="NAME,...|all",
-        help="Try it on devices of these drivers only; without --devices and --hardware, on every machine that dractl "
-        "knows by name. Default: the drivers that the expression names, else all.",
+        help=(
+            "Try it on devices of these drivers only; without --devices and --hardware, on every"
+            " machine that dractl knows by name. Default: the drivers that the expression names,"
+            " else all."
+        ),
         autocompletion=completing.offer_comma_list(completing.drivers),
         rich_help_panel=AGAINST,
     ),
@@ -88,12 +93,15 @@ def command(
 ) -> None:
     """Compile a device selector, estimate its cost, and try it on devices.
 
-    Prints the API server's verdict with the place of each error, the type and the cost against the limit; for the
-    devices true, false or an error, with the part of the expression that decided and the values it saw.
+    Prints the API server's verdict with the place of each error, the type and the cost against the
+    limit; for the devices true, false or an error, with the part of the expression that decided and
+    the values it saw.
 
-    Exits with 1 if the API server rejects the expression, if it fails on a device, or if it is true on none.
+    Exits with 1 if the API server rejects the expression, if it fails on a device, or if it is true
+    on none.
 
-    Example: `dractl cel 'device.attributes["gpu.nvidia.com"].architecture == "Hopper"' --hardware dgx-h100`
+    Example: `dractl cel 'device.attributes["gpu.nvidia.com"].architecture == "Hopper"' --hardware
+    dgx-h100`
     """
     printing.apply()
     common.choose_output(output, FORMATS)
@@ -199,7 +207,9 @@ def _judge(
 
 
 def _lint_remarks(text: str, target: Target) -> tuple[tuple[str, str, str | None], ...]:
-    """What lint reports of the expression beyond the API server's verdict, such as names that no driver publishes."""
+    """Return lint's findings on the expression that the API server's verdict does not cover, such
+    as names that no driver publishes.
+    """
     spec = {"selectors": [{"cel": {"expression": text}}]}
     device_class = {
         "apiVersion": "resource.k8s.io/v1",

@@ -24,15 +24,15 @@ def command(
 ) -> None:
     """Print the completion script of a shell.
 
-    Load it once, for example: `source <(dractl completion bash)`, `dractl completion fish | source`. For `kubectl dra`,
-    kubectl finds the program kubectl_complete-dra by itself.
+    Load it once, for example: `source <(dractl completion bash)`, `dractl completion fish |
+    source`. For `kubectl dra`, kubectl finds the program kubectl_complete-dra by itself.
     """
     choose("SHELL", shell, SHELLS)
     sys.stdout.write((data_dir("completions") / file_name(shell)).read_text(encoding="utf-8"))
 
 
 def file_name(shell: str) -> str:
-    """The file in ``completions/`` with the script of ``shell``."""
+    """Return the name of a shell's script in ``completions/``."""
     return {
         "bash": "dractl.bash",
         "zsh": "_dractl",

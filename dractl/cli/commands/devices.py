@@ -1,4 +1,6 @@
-"""``dractl devices``: every device of the cluster, its state and its holder, and what needs cleaning up."""
+"""``dractl devices``: every device of the cluster, its state and its holder, and what needs
+cleaning up.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -190,9 +192,11 @@ def command(
     output: Output = "table",
     printing: Printing = Printing(),
 ) -> None:
-    """List the devices of the cluster: which are free, who holds the others, and what needs cleaning up.
+    """List the devices of the cluster: which are free, who holds the others, and what needs
+    cleaning up.
 
-    Objects come from the cluster of the kubeconfig, or from files. `-o wide` has a line for each device.
+    Objects come from the cluster of the kubeconfig, or from files. `-o wide` has a line for each
+    device.
 
     Examples: `dractl devices`, `dractl devices --class gpu.nvidia.com --state free -o wide`,
     `dractl devices -f dump.yaml --by model`
@@ -377,7 +381,7 @@ def _render(
 def _holds_device(
     state: ClusterState, namespace: str | None, labels: LabelQuery | None, row: DeviceRow
 ) -> bool:
-    """True if a claim of the namespace, and a pod with the labels, holds the device."""
+    """Return True if a claim of the namespace, and a pod with the labels, holds the device."""
     return any(
         namespace in (None, holder.claim.partition("/")[0])
         and (labels is None or labels.matches(_pod_labels(state, holder.pod)))
@@ -395,7 +399,7 @@ _MAX_PANELS = 12  # of a picture
 
 
 def _render_alignment(uses: tuple[Use, ...], output: str, to_file: object) -> str:
-    """Everything that is allocated, as text; as a picture the worst, with the kinds that are least aligned."""
+    """Return all uses of devices as text, or the least aligned of them as a picture."""
     if output != "svg":
         return fleet_text(uses, terminal.canvas(to_file=to_file, unlimited=100))
     from dractl.report.alignment import svg as alignment_svg
@@ -414,7 +418,7 @@ def _alignment_share(alignment: Alignment) -> float:
 
 
 def _node_problems(cluster: Cluster, node: str) -> Iterator[Problem]:
-    """What hangs on a node: itself, and pods on it."""
+    """Yield the problems of a node: its condition, and the pods that are stuck on it."""
     from dractl.explain.fleet import stuck_pods
 
     condition = stuck_pods.node_condition(cluster.state, node)
@@ -440,7 +444,7 @@ def _node_problems(cluster: Cluster, node: str) -> Iterator[Problem]:
 
 
 def _list_uses(cluster: Cluster, node: str | None) -> tuple[Use, ...]:
-    """The alignment of what is allocated, on one node or everywhere."""
+    """Return what is allocated with its alignment, on one node or on all."""
     with terminal.progress() as progress:
         uses = list_uses(Scheduler(cluster.state, cluster.features), progress)
     return tuple(use for use in uses if node in (None, use.node))
@@ -478,15 +482,16 @@ def _check_names(
 
 
 def _unread_claims_note(cluster: Cluster) -> str:
-    """The notice if claims may not be read; empty if all may."""
+    """Return the note that claims may not be read, or an empty string if all may."""
     rights = cluster.state.rights
     unread = [one for one in rights.unread if one.kind == "ResourceClaim"]
     if not unread:
         return ""
     scope = f" outside of namespace {unread[0].namespace}" if unread[0].namespace else ""
     return (
-        f"claims{scope} may not be read: devices in state unknown are free, or held by claims that you may not read; "
-        f"an administrator can allow it: {rights.grant_commands('ResourceClaim')}"
+        f"claims{scope} may not be read: devices in state unknown are free, or held by claims that"
+        " you may not read; an administrator can allow it:"
+        f" {rights.grant_commands('ResourceClaim')}"
     )
 
 
@@ -497,7 +502,10 @@ _TEMPLATES, _NODES = (
 
 
 def _count_template_copies(cluster: Cluster) -> list[Fit]:
-    """How many more copies of the cluster's templates fit; if there are many, of those that most pods use."""
+    """Count the further copies of the cluster's templates.
+
+    Of many templates, only those that most pods use are counted.
+    """
     pod_count = Counter(
         (key[0], text_at(reference, "resourceClaimTemplateName"))
         for key, pod in cluster.state.objects("Pod").items()
@@ -524,7 +532,9 @@ def _count_template_copies(cluster: Cluster) -> list[Fit]:
 
 
 def _filter_by_cel(cluster: Cluster, rows: list[DeviceRow], selector: str) -> list[DeviceRow]:
-    """Rows for whose device a CEL expression is true. Raises UsageError if it does not compile."""
+    """Return the rows for whose devices a CEL expression is true. Raises UsageError if it does not
+    compile.
+    """
     features = cluster.features
     gates = features.on if features.cel_on is None else features.cel_on
     program = environment(Target(features.release, gates), "stored").compile(selector)

@@ -88,9 +88,11 @@ Suggest = Annotated[
     Option(
         "--suggest",
         metavar="SHAPE[;SHAPE...]",
-        help="Print the claim with the closest alignment for a shape such as gpu=2,nic=1 or "
-        "mig=7x1g.10gb, or with the one that it demands (gpu=2,nic=1@pcieRoot, @numaNode, @none); "
-        "`largest`; or `all`, the usual shapes.",
+        help=(
+            "Print the claim with the closest alignment for a shape such as gpu=2,nic=1 or"
+            " mig=7x1g.10gb, or with the one that it demands (gpu=2,nic=1@pcieRoot, @numaNode,"
+            " @none); `largest`; or `all`, the usual shapes."
+        ),
         rich_help_panel=ACTIONS,
     ),
 ]
@@ -99,7 +101,10 @@ Diff = Annotated[
     Option(
         "--diff",
         metavar="A B",
-        help="Compare two machines by meaning, not by name; each is a snapshot, an archive, a directory or `local`.",
+        help=(
+            "Compare two machines by meaning, not by name; each is a snapshot, an archive, a"
+            " directory or `local`."
+        ),
         rich_help_panel=ACTIONS,
     ),
 ]
@@ -115,7 +120,10 @@ Cluster = Annotated[
     bool,
     Option(
         "--cluster",
-        help="With --check: check the cluster through kubectl, and this machine if it is a node of it.",
+        help=(
+            "With --check: check the cluster through kubectl, and this machine if it is a node"
+            " of it."
+        ),
         rich_help_panel=ACTIONS,
     ),
 ]
@@ -156,7 +164,8 @@ def command(
     if diff is not None:
         if sysfs_root is not None or snapshot is not None or hardware:
             raise UsageError(
-                "--diff already names both machines: it cannot be combined with --root, --from or --hardware"
+                "--diff already names both machines: it cannot be combined with --root, --from or"
+                " --hardware"
             )
         raise Exit(_diff(diff, output, printing.output_file))
     if check:
@@ -190,7 +199,7 @@ def _refuse_combination(modes: list[str]) -> None:
 
 
 def _canvas(default: int = 100) -> Canvas:
-    """The capabilities of standard output; ``default`` columns if it is not a terminal."""
+    """Describe standard output; it has ``default`` columns if it is no terminal."""
     width = terminal.width(sys.stdout, default)
     return Canvas(width, terminal.use_unicode(sys.stdout), terminal.use_color(sys.stdout))
 
@@ -246,7 +255,10 @@ def _check(
 def _node_checks(
     sysfs_root: Path | None, publishing: Iterable[str] = ()
 ) -> tuple[services.Check, ...]:
-    """The checks of the node. Drivers that publish for it have to be registered, as those with hardware on it."""
+    """Check the node.
+
+    Drivers that publish for it must be registered, and so must drivers with hardware on it.
+    """
     from dractl.drivers import by_default, find
     from dractl.probes.readiness import checks
 
@@ -262,7 +274,7 @@ def _sysfs(sysfs_root: Path | None) -> SysRoot:
 
 
 def _cluster_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
-    """The checks of the cluster, and those of this machine before them if it is one of its nodes."""
+    """Check the cluster, and before it this machine if it is one of the nodes."""
     from dractl.cluster.conformance import cluster_checks
     from dractl.cluster.kubectl import list_objects, list_served_resources
     from dractl.probes import services
@@ -332,14 +344,16 @@ def _render_structured(machine: Machine, publication: Publication, output: str) 
 
 
 def _rendering(machine: Machine, target: Target) -> Rendering:
-    """Devices that the current releases of the drivers would publish for the machine."""
+    """Render the devices that the current releases of the drivers would publish for the machine."""
     from dractl.drivers import Options, render
 
     return render(machine, Options(machine.host.name or "node-1", target), device_classes=True)
 
 
 def _publication(machine: Machine, target: Target) -> Publication:
-    """Devices that the drivers would publish; none on releases for which dractl renders no ResourceSlices."""
+    """Return the devices that the drivers would publish, or none on releases for which dractl
+    renders no ResourceSlices.
+    """
     from dractl.drivers.publication import NOTHING, publication
 
     try:
@@ -362,7 +376,7 @@ def _single_machine(hardware: Iterable[str]) -> str:
 
 
 def _describe_machine(spec: str) -> Machine:
-    """The machine that a line describes."""
+    """Return the machine that a line of ``--hardware`` describes."""
     from dractl.machines import machine
 
     described = machine(spec)
@@ -431,10 +445,16 @@ def _report_missing(
         else:
             silent_names = silent_drivers(shape, rendering)
             terminal.print_error(
-                f"{shape.text}: {' and '.join(silent_names)} would not publish {shape.constraint} here"
-                if silent_names
-                else f"{shape.text}: no {_PLACES[shape.constraint]} has them all",
-                hint=f"without @{shape.constraint}: {_describe_copies(unconstrained)}, {unconstrained.alignment}",
+                (
+                    f"{shape.text}: {' and '.join(silent_names)} would not publish"
+                    f" {shape.constraint} here"
+                    if silent_names
+                    else f"{shape.text}: no {_PLACES[shape.constraint]} has them all"
+                ),
+                hint=(
+                    f"without @{shape.constraint}: {_describe_copies(unconstrained)},"
+                    f" {unconstrained.alignment}"
+                ),
             )
     if unserved or not missing:
         count_by_driver = Counter(
@@ -442,7 +462,8 @@ def _report_missing(
         )
         counts = ", ".join(f"{count} of {driver}" for driver, count in count_by_driver.items())
         terminal.print_error(
-            f"this node's drivers would not publish enough devices for {'; '.join(unserved) or text}",
+            "this node's drivers would not publish enough devices for"
+            f" {'; '.join(unserved) or text}",
             hint=f"they would publish {counts}; `{program_name()} discover` shows them",
         )
 
@@ -475,7 +496,7 @@ def _with_mig(
 
 
 def _claim_text(suggestion: Suggestion) -> str:
-    """A claim, below what it gets and leaves."""
+    """Render a claim below comments that list its devices and what remains."""
     leftover = ", ".join(f"{count} {driver}" for driver, count in suggestion.leftover.items())
     lines = [
         f"# {suggestion.shape.text}: {suggestion.alignment or 'no alignment asked for'}",

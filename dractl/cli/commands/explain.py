@@ -53,7 +53,10 @@ Names = Annotated[
     list[str] | None,
     Argument(
         metavar="[KIND/]NAME | FILE",
-        help="Pod or claim by NAME, KIND/NAME (deploy/NAME, node/NAME ...), or a file. Default: everything pending.",
+        help=(
+            "Pod or claim by NAME, KIND/NAME (deploy/NAME, node/NAME ...), or a file. Default:"
+            " everything pending."
+        ),
         show_default=False,
         autocompletion=completing.subjects,
     ),
@@ -83,8 +86,10 @@ Hardware = Annotated[
     Option(
         "--hardware",
         metavar="SPEC,...",
-        help="Show which described machines would serve it, and why others would not; as in "
-        "`dractl render`. Of KIND/NAME the cluster is asked, of files it is not.",
+        help=(
+            "Show which described machines would serve it, and why others would not; as in "
+            "`dractl render`. Of KIND/NAME the cluster is asked, of files it is not."
+        ),
         autocompletion=completing.offer_comma_list(completing.machines),
         rich_help_panel=AGAINST,
     ),
@@ -143,11 +148,12 @@ def command(
     output: Output = "text",
     printing: Printing = Printing(),
 ) -> None:
-    """Explain why a claim or pod is not allocated, node by node, and show the smallest change that makes it fit.
+    """Explain why a claim or pod is not allocated, node by node, and show the smallest change that
+    makes it fit.
 
-    Objects come from the cluster of the kubeconfig, or from files. Several subjects are shown as a table; with -v those
-    that do not fit are also explained in full, and with -vv node by node, as one subject is with -v. The exit code is 1
-    if anything asked about does not fit.
+    Objects come from the cluster of the kubeconfig, or from files. Several subjects are shown as a
+    table; with -v those that do not fit are also explained in full, and with -vv node by node, as
+    one subject is with -v. The exit code is 1 if anything asked about does not fit.
 
     Examples: `dractl explain train-0 -n ml`, `dractl explain -f dump.yaml pod/train-0`,
     `dractl explain claim.yaml --devices local`,
@@ -235,12 +241,16 @@ def command(
 def _find_questions(
     cluster: Cluster, selector: str | None
 ) -> tuple[list[Question], list[InputError]]:
-    """The named or labelled subjects, or everything that is pending; and the names, of several, that nothing has."""
+    """Find the named or labelled subjects, or everything that is pending.
+
+    The errors are about names that nothing has, as long as another name has something.
+    """
     state, names = cluster.state, cluster.sources.names
     if selector is not None:
-        return find_by_labels(
-            state, names, parse_labels(selector), cluster.namespace, cluster.kinds
-        ), []
+        return (
+            find_by_labels(state, names, parse_labels(selector), cluster.namespace, cluster.kinds),
+            [],
+        )
     if not names:
         return find_all_waiting(state, cluster.namespace, cluster.files), []
     questions: list[Question] = []
@@ -266,7 +276,9 @@ def _explain(
     to_file: bool,
     aged: bool,
 ) -> tuple[str, bool]:
-    """The report, with the ages of the subjects or without, and whether everything asked about fits."""
+    """Return the report, and True if every subject fits. With ``aged`` it has the ages of the
+    subjects.
+    """
     state, sources = cluster.state, cluster.sources
     questions, missing = _find_questions(cluster, selector)
     if not questions:
@@ -322,8 +334,10 @@ def _explain(
 def _explain_groups(
     explainer: Explainer, cluster: Cluster, questions: Sequence[Question]
 ) -> list[Group]:
-    """The named workloads and gangs, or without names the workloads of manifests, each as a whole; none if their
-    objects may not be read."""
+    """Explain the named workloads and gangs as wholes, or without names the workloads of manifests.
+
+    There are none if their objects may not be read.
+    """
     if not can_decide(cluster.state.rights):
         return []
     workloads = (q for q in questions if q.kind in WORKLOAD_KINDS)
@@ -340,7 +354,7 @@ def _explain_groups(
 def _report_nothing_pending(
     cluster: Cluster, selector: str | None, output: str, *, patch: bool
 ) -> str:
-    """The report if nothing is pending. Raises InputError if the input has nothing that could be."""
+    """Report that nothing is pending. Raises InputError if the input has nothing that could be."""
     state, namespace = cluster.state, cluster.namespace
     if not (cluster.sources.live or any(state.has(kind) for kind in ("Pod", "ResourceClaim"))):
         raise InputError(
@@ -363,7 +377,10 @@ def _report_nothing_pending(
     if output == "json":
         return explain_json.render([], listed=True, rights=state.rights, origin=cluster.origin)
     selection = f" of those with {selector}" if selector is not None else ""
-    sentence = f"nothing{selection} is pending{scope}: no pod waits for devices, and no claim is unallocated"
+    sentence = (
+        f"nothing{selection} is pending{scope}: no pod waits for devices, and no claim is"
+        " unallocated"
+    )
     rights = state.rights
     if rights.unread:
         unread = join_words(
@@ -386,7 +403,7 @@ def _report_nothing_pending(
 
 
 def _can_read_all(cluster: Cluster) -> bool:
-    """True if all pods and claims were read in which something may wait."""
+    """Return True if all pods and claims were read that may wait."""
     rights, namespace = cluster.state.rights, cluster.namespace
     if namespace is None:
         return not any(entry.kind in _PENDING_KINDS for entry in rights.unread)
@@ -394,7 +411,7 @@ def _can_read_all(cluster: Cluster) -> bool:
 
 
 def _doubt_sentence(rights: Rights, namespace: str | None, scope: str) -> str:
-    """The sentence if something may wait that cannot be seen."""
+    """Say that something may wait that cannot be seen."""
     hidden = [
         entry
         for entry in rights.unread
@@ -403,25 +420,31 @@ def _doubt_sentence(rights: Rights, namespace: str | None, scope: str) -> str:
     names = join_words([entry.resource.partition(".")[0] for entry in hidden])
     outside = hidden[0].namespace
     unread = f"{names} may not be read{f' outside of namespace {outside}' if outside else ''}"
-    return f"whether anything{scope} is pending is not known: {unread}; of what may be read nothing waits"
+    return (
+        f"whether anything{scope} is pending is not known: {unread}; of what may be read nothing"
+        " waits"
+    )
 
 
 def _warn_incomplete_dump(cluster: Cluster) -> None:
-    """A notice for dumps that have pods, but none of the objects that determine their devices."""
+    """Print a notice if a dump has pods with claims, but no object that determines their
+    devices.
+    """
     state = cluster.state
     kinds = ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass")
     if cluster.sources.live or any(state.has(kind) for kind in kinds):
         return
     if any(maps_at(pod, "spec", "resourceClaims") for pod in state.objects("Pod").values()):
         terminal.notice(
-            "the input has pods with claims and no DRA object (kubectl cluster-info dump writes none); add them: "
-            "kubectl get resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml > dra.yaml, "
-            "then -f dra.yaml"
+            "the input has pods with claims and no DRA object (kubectl cluster-info dump writes"
+            " none); add them: kubectl get"
+            " resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml >"
+            " dra.yaml, then -f dra.yaml"
         )
 
 
 def _no_subject_message(state: ClusterState) -> str:
-    """That a file has nothing to ask about; of one workload, why."""
+    """Say that a file has no subject, or of a single workload, that it uses no claim."""
     workloads = [
         (kind, key[1])
         for kind in state.kinds
@@ -466,7 +489,10 @@ def _render_text(
     to_file: bool,
     now: float | None,
 ) -> str:
-    """One subject, or each named one, in full; otherwise a table, and with -v each subject that does not fit."""
+    """Render one subject, or each named one, in full, and otherwise a table.
+
+    With -v, each subject that does not fit follows the table.
+    """
     canvas = terminal.canvas(to_file=to_file, most=120)
     group_text = explain_groups_text.text(groups, canvas) + "\n" if groups else ""
     if not several:

@@ -1,4 +1,6 @@
-"""``dractl facts``: what dractl knows of the outside, to which version and of which date, and what runs beyond it."""
+"""``dractl facts``: what dractl knows of the outside, to which version and of which date, and what
+runs beyond it.
+"""
 
 import json
 import sys
@@ -59,13 +61,14 @@ def command(
     output: Output = "text",
     printing: Printing = Printing(),
 ) -> None:
-    """List what dractl knows of drivers, releases and hardware: to which version, and when it was read.
+    """List what dractl knows of drivers, releases and hardware: to which version, and when it was
+    read.
 
-    With files or --cluster, says which drivers run there, which of them are newer, and what their ResourceSlices have
-    that is not known. -v lists every fact that is older than 90 days.
+    With files or --cluster, says which drivers run there, which of them are newer, and what their
+    ResourceSlices have that is not known. -v lists every fact that is older than 90 days.
 
-    Examples: `dractl facts`, `dractl facts --cluster`, `kubectl get ds,resourceslices -A -o json | dractl facts -`,
-    `dractl facts --facts my-driver.json`
+    Examples: `dractl facts`, `dractl facts --cluster`, `kubectl get ds,resourceslices -A -o json |
+    dractl facts -`, `dractl facts --facts my-driver.json`
     """
     printing.apply()
     common.choose_output(output, FORMATS)
@@ -88,7 +91,7 @@ def command(
 
 
 def _read_cluster(context: str | None, kubeconfig: str | None) -> ClusterState:
-    """What may be read of a cluster."""
+    """Read everything that may be read of a cluster."""
     from dractl.cluster import live
 
     with terminal.progress() as progress:

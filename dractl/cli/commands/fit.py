@@ -53,21 +53,26 @@ Subject = tuple[Copies, ...]
 
 
 class _FitDetails(Struct, frozen=True):
-    """Why the next copy stays pending, in total and by node, the free devices that are unusable, and the maximum (None:
-    not requested)."""
+    """The parts of a report besides the number of copies."""
 
     stops: tuple[Reason, ...]
+    """Reasons why the next copy stays pending."""
     stranded: tuple[Stranded, ...]
+    """Free devices that no further copy can use."""
     maximum: Most | None
+    """The most copies over all orders of placing, or None if it was not requested."""
     by_node: Mapping[str, Sequence[Reason]]
+    """The reasons of each node by its name."""
 
 
 Name = Annotated[
     str | None,
     Argument(
         metavar="SHAPE | KIND/NAME | FILE",
-        help="gpu=2,nic=1, or gpu=2,nic=1@pcieRoot (@numaNode, @none); template/NAME, claim/NAME, "
-        "pod/NAME, deploy/NAME ...; or a file that contains one of these.",
+        help=(
+            "gpu=2,nic=1, or gpu=2,nic=1@pcieRoot (@numaNode, @none); template/NAME, claim/NAME, "
+            "pod/NAME, deploy/NAME ...; or a file that contains one of these."
+        ),
         show_default=False,
         autocompletion=completing.subjects,
     ),
@@ -102,8 +107,10 @@ Add = Annotated[
     Option(
         "--add",
         metavar="NODES[*N],...",
-        help="Answer as if N more nodes existed: a slices file, a snapshot, or hardware such as "
-        "dgx-h100*4 or 8xH100,4xnic; repeatable.",
+        help=(
+            "Answer as if N more nodes existed: a slices file, a snapshot, or hardware such as "
+            "dgx-h100*4 or 8xH100,4xnic; repeatable."
+        ),
         autocompletion=completing.offer_comma_list(completing.machines),
         rich_help_panel=AGAINST,
     ),
@@ -122,8 +129,10 @@ AlignedOnly = Annotated[
     bool,
     Option(
         "--aligned",
-        help="Count only copies whose devices are as near to each other as their node allows while "
-        "it is idle; with SHAPE@none, of those that the order of the devices makes.",
+        help=(
+            "Count only copies whose devices are as near to each other as their node allows while "
+            "it is idle; with SHAPE@none, of those that the order of the devices makes."
+        ),
         rich_help_panel=ACTIONS,
     ),
 ]
@@ -146,8 +155,10 @@ Shapes = Annotated[
     Option(
         "--shapes",
         metavar="NAME,...",
-        help="Show a table of several shapes by node: gpu=2,nic=1;gpu=4@numaNode, or names with "
-        "commas.",
+        help=(
+            "Show a table of several shapes by node: gpu=2,nic=1;gpu=4@numaNode, or names with "
+            "commas."
+        ),
         rich_help_panel=ACTIONS,
     ),
 ]
@@ -276,7 +287,7 @@ def _parse_shapes(name: str) -> list[str]:
 
 
 def _count_aligned(cluster: Cluster, fit: Fit) -> Aligned:
-    """The alignment of the copies that fit."""
+    """Count the copies that are aligned as well as an idle node allows."""
     with terminal.progress() as progress:
         return aligned_of(fit, cluster.features, progress)
 
@@ -292,8 +303,11 @@ _ORDER = ("ResourceClaimTemplate", "ResourceClaim")
 
 
 def _file_subject(state: ClusterState, path: str, file_state: ClusterState) -> Copies:
-    """The workload or pod that is ``file_state`` in a file, else its template, else its claim; the file's objects are
-    added to the cluster's. Raises UsageError where a file has a cluster and several of them."""
+    """Choose the workload or pod in a file, else its template, else its claim.
+
+    The objects of the file are added to the cluster's. Raises UsageError if a file has a cluster
+    and several subjects.
+    """
     kinds = [
         kind
         for kind in file_state.kinds
@@ -327,13 +341,13 @@ def _file_subject(state: ClusterState, path: str, file_state: ClusterState) -> C
 
 
 def _warn_gang_ignored(subject: Copies) -> None:
-    """A notice that copies of a pod in a group are placed by themselves."""
+    """Print a notice if copies of a pod in a gang are placed by themselves."""
     gang = group_object(subject.pod)
     if gang is not None:
         kind, (_, name) = gang
         terminal.notice(
-            f"copies are placed one by one, without the rules of {kind} {name}: "
-            f"{program_name()} explain {kind.lower()}/{name} counts how many of its pods fit"
+            f"copies are placed one by one, without the rules of {kind} {name}: {program_name()}"
+            f" explain {kind.lower()}/{name} counts how many of its pods fit"
         )
 
 
@@ -342,20 +356,22 @@ def _warn_other_scheduler(state: ClusterState, subject: Copies) -> None:
     scheduler = identify(state, Pod(subject.pod).scheduler_name)
     if not scheduler.is_kube_scheduler:
         terminal.notice(
-            f"copies are counted as kube-scheduler would place them; the pod names scheduler {scheduler.name}"
+            "copies are counted as kube-scheduler would place them; the pod names scheduler"
+            f" {scheduler.name}"
             + (f" ({scheduler.title})" if scheduler.title != scheduler.name else "")
         )
 
 
 def _warn_claim_shared(subject: Copies) -> None:
-    """A notice that copies share a claim which the pod names, and so take no further devices."""
+    """Print a notice if copies share a claim that the pod names, and so take no further devices."""
     entries = maps_at(subject.pod, "spec", "resourceClaims")
     names = [name for entry in entries if (name := text_at(entry, "resourceClaimName"))]
     if names:
         plural = "" if len(names) == 1 else "s"
         terminal.notice(
-            f"all copies share claim{plural} {', '.join(names)}, which the pod names, and with it the same devices: "
-            f"{program_name()} fit claim/{names[0]} counts copies with devices of their own"
+            f"all copies share claim{plural} {', '.join(names)}, which the pod names, and with it"
+            f" the same devices: {program_name()} fit claim/{names[0]} counts copies with devices"
+            " of their own"
         )
 
 
@@ -371,7 +387,9 @@ def _apply_changes(
     node: str | None,
     driver_choice: driver_options.DriverChoice,
 ) -> ClusterState:
-    """The cluster after `--without`, `--add` and `--node`. Raises InputError for an object that does not exist."""
+    """Apply `--without`, `--add` and `--node` to the cluster. Raises InputError for an object that
+    does not exist.
+    """
     state = cluster.state
     for target in without:
         state = what_if.remove_object(state, target, cluster.namespace)
@@ -387,7 +405,7 @@ def _apply_changes(
 
 
 def _explain_next_copy(cluster: Cluster, fit: Fit) -> Explanation | None:
-    """The reason why the next copy stays pending, as explain reports it; None if it does not."""
+    """Explain why the next copy stays pending; return None if it does not."""
     if fit.stopped.fits and not fit.undecided:
         return None
 
@@ -411,7 +429,7 @@ def _stop_reasons(cluster: Cluster, fit: Fit) -> tuple[Reason, ...]:
 
 
 def _fit_details(cluster: Cluster, fit: Fit, pack: bool) -> _FitDetails:
-    """The parts that every format shows besides the number, as kube-scheduler sees them."""
+    """Compute the parts that every format shows besides the number, as kube-scheduler sees them."""
     fit = fit.trusting or fit
     with terminal.progress() as progress:
         maximum = most(fit, cluster.features, progress) if pack else None

@@ -17,6 +17,7 @@ from typer import Argument, Exit, Option
 from dractl.cel_library import why_not
 from dractl.cli import common, completing, fixing, terminal, watching
 from dractl.cli.app import MAX_REPETITIONS
+from dractl.cli.fixing import EditOutcome
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT, TOOLS
 from dractl.cli.options import driver_options
 from dractl.cli.options.printing import Printing
@@ -96,7 +97,10 @@ ChangedFiles = Annotated[
     bool,
     Option(
         "--changed-files",
-        help="PATHs are files that changed, as a hook passes them: skip what is excluded or not a Kubernetes object.",
+        help=(
+            "PATHs are files that changed, as a hook passes them: skip what is excluded or not a"
+            " Kubernetes object."
+        ),
         rich_help_panel=INPUT,
     ),
 ]
@@ -192,7 +196,10 @@ Hardware = Annotated[
     Option(
         "--hardware",
         metavar="SPEC,...",
-        help="Try them on the devices of described machines, such as dgx-h100,p5.48xlarge; repeatable.",
+        help=(
+            "Try them on the devices of described machines, such as dgx-h100,p5.48xlarge;"
+            " repeatable."
+        ),
         autocompletion=completing.offer_comma_list(completing.machines),
         rich_help_panel=AGAINST,
     ),
@@ -202,7 +209,10 @@ For = Annotated[
     Option(
         "--for",
         metavar="NAMES",
-        help="Report what these refuse or cannot provision for: karpenter, cluster-autoscaler, kueue; comma-separated.",
+        help=(
+            "Report what these refuse or cannot provision for: karpenter, cluster-autoscaler,"
+            " kueue; comma-separated."
+        ),
         autocompletion=completing.offer_comma_list(lambda: CONSUMERS),
         rich_help_panel=AGAINST,
     ),
@@ -312,11 +322,14 @@ def command(
     output: Output = None,
     printing: Printing = Printing(),
 ) -> None:
-    """Report what an API server would reject in manifests, and what it accepts although it can never work.
+    """Report what an API server would reject in manifests, and what it accepts although it can
+    never work.
 
-    Looks at ResourceClaims, their templates, DeviceClasses, ResourceSlices, DeviceTaintRules, and pods that use claims.
+    Looks at ResourceClaims, their templates, DeviceClasses, ResourceSlices, DeviceTaintRules, and
+    pods that use claims.
 
-    Examples: `dractl lint manifests/`, `helm template chart | dractl lint -`, `dractl lint . -o sarif=dractl.sarif`
+    Examples: `dractl lint manifests/`, `helm template chart | dractl lint -`, `dractl lint . -o
+    sarif=dractl.sarif`
     """
     printing.apply()
     settings, environment = against.settings()
@@ -344,7 +357,8 @@ def command(
             ("-" in input_paths, "standard input"),
         )
         raise UsageError(
-            f"--watch cannot be combined with {', '.join(name for given, name in conflicts if given)}"
+            "--watch cannot be combined with"
+            f" {', '.join(name for given, name in conflicts if given)}"
         )
     driver_choice = driver_options.parse(
         driver, driver_version, driver_option, hardware, judges=True
@@ -380,10 +394,12 @@ def command(
             **{name: version for name, version in consumers.items() if version},
         },
         selection=select_rules(settings, environment, select, ignore, baseline),
-        inventory=None
-        if show_files
-        else _load_inventory(
-            devices or list(settings.devices), hardware or [], driver_choice, target
+        inventory=(
+            None
+            if show_files
+            else _load_inventory(
+                devices or list(settings.devices), hardware or [], driver_choice, target
+            )
         ),
         jobs=jobs or _count_processors(),
         cache=cache,
@@ -395,10 +411,13 @@ def command(
         _show_files(job, printing.output_file)
     if watch:
         _watch(job, outputs[0])
-    report, changes, errors = (
-        _apply_edits(job, edits) if edits.is_requested else (job.lint_releases(targets), [], [])
+    outcome = (
+        _apply_edits(job, edits)
+        if edits.is_requested
+        else EditOutcome(job.lint_releases(targets), [], [])
     )
-    report = replace(report, release_from=against.release_from(settings, environment))
+    changes, errors = outcome.changes, outcome.errors
+    report = replace(outcome.report, release_from=against.release_from(settings, environment))
     if diff:
         has_changes = _show_diff(changes, printing.output_file)
         _exit(
@@ -412,17 +431,22 @@ def command(
     if report.files or not any(item.unread for item in report.skipped):  # nothing to report on
         for wanted_output in outputs:
             wanted_output.write(report, to_stderr=edits.is_requested and job.stdin is not None)
-    failed = (report.reaches(threshold) or (fail_on_empty and not report.files)) and not exit_zero  # type: ignore[arg-type]
+    is_bad = report.reaches(threshold) or (fail_on_empty and not report.files)  # type: ignore[arg-type]
+    failed = is_bad and not exit_zero
     _exit(report, failed=failed, fail_on_skipped=fail_on_skipped and not exit_zero, errors=errors)
 
 
 class Edits(Struct, frozen=True):
-    """The changes of the files that are asked for; with ``diff`` they are only shown."""
+    """The requested changes of files."""
 
     fix: bool
+    """Fixes are written."""
     unsafe: bool
+    """Fixes that may change the meaning count, too."""
     add_ignore: bool
+    """Each finding gets an ignore comment."""
     diff: bool
+    """Changes are shown and not written."""
 
     @property
     def is_requested(self) -> bool:
@@ -447,25 +471,42 @@ class Job(Struct, frozen=True):
     """The input, and the rules and options for linting it."""
 
     paths: list[str]
+    """Files and folders; ``-`` is standard input."""
     stdin: bytes | None
+    """Content of standard input, or None if it is not read."""
     stdin_name: str
+    """Name of standard input in findings."""
     exclude: tuple[str, ...]
+    """Patterns, as in .gitignore, of files that are not read."""
     changed_files: bool
+    """The patterns apply also to files that are named."""
     gitignore: bool
+    """Files that git ignores are not read."""
     suffixes: tuple[str, ...]
+    """Suffixes of the files that are read in folders."""
     render: bool
+    """Charts are rendered and kustomizations built."""
     target: Target
+    """Release and gates whose rules apply."""
     assumed: bool
+    """Nobody named the release."""
     consumers: frozenset[str]
+    """Programs besides Kubernetes whose rules apply."""
     versions: Mapping[str, str]
+    """Versions of drivers and consumers by name."""
     selection: Selection
+    """Rules whose findings are reported."""
     inventory: TriedDevices | None
+    """Devices on which selectors are tried, or None."""
     jobs: int
+    """The number of processes."""
     cache: str | None
+    """Folder of the cache, or None without one."""
     repositories: Repositories
+    """Indexes of the repositories that the files are in."""
 
     def load(self, overlay: Mapping[str, bytes]) -> Inputs:
-        """The input, with some files replaced."""
+        """Load the input, with the files of ``overlay`` replaced."""
         inputs = load_readable(
             self.paths,
             stdin=self.stdin,
@@ -485,24 +526,26 @@ class Job(Struct, frozen=True):
         )
 
     def _add_repository_context(self, inputs: Inputs) -> Inputs:
-        """The input with what its judgements depend on."""
+        """Add the objects on which the verdicts about the input depend."""
         whole = replace(inputs, folders=tuple(filter(os.path.isdir, self.paths)))
         return surrounded(
             whole, self.repositories, make_renderer(self.target) if self.render else None
         )
 
     def _add_kustomizations(self, inputs: Inputs, entries: Iterable[Entry | Skipped]) -> Inputs:
-        """The input with the objects of its kustomizations."""
+        """Add the objects of the input's kustomizations."""
         files = [item.path for item in entries if not isinstance(item, Skipped)]
         return build_kustomizations(inputs, files) if self.render else inputs
 
     def lint_releases(self, targets: Sequence[Target]) -> Report:
-        """The report for one release, or for several, whose findings are marked."""
+        """Report on one release, or on several and mark the findings of each."""
         reports = [replace(self, target=target).lint() for target in targets]
         return reports[0] if len(reports) == 1 else combined(reports)
 
     def lint(self, overlay: Mapping[str, bytes] | None = None) -> Report:
-        """The report on the input, with some files replaced; notices about it the first time."""
+        """Report on the input, with some files replaced, and print notices about it the first
+        time.
+        """
         report = None if overlay else self._lint_many()
         if report is None:
             inputs = self.load(overlay or {})
@@ -520,7 +563,9 @@ class Job(Struct, frozen=True):
         )
 
     def _lint_many(self) -> Report | None:
-        """The report on many files, by several processes or from the cache; None if neither pays off."""
+        """Report on many files with several processes or the cache; return None if neither pays
+        off.
+        """
         if self.stdin is not None or self.inventory is not None:
             return None
         files = listed(
@@ -555,7 +600,7 @@ class Job(Struct, frozen=True):
         )
 
     def _print_device_assumptions(self, inputs: Inputs) -> None:
-        """A notice of the assumptions about the devices."""
+        """Print a notice of what is assumed about the devices."""
         devices = self.inventory
         if (
             devices
@@ -565,17 +610,18 @@ class Job(Struct, frozen=True):
             names = ", ".join(devices.assumed)
             assumption = f"{names} are assumed as their drivers install them; " if names else ""
             notice(
-                f"no DeviceClasses came with the devices: {assumption}for other classes, only findings that hold "
-                "for all of a driver's devices are reported"
+                f"no DeviceClasses came with the devices: {assumption}for other classes, only"
+                " findings that hold for all of a driver's devices are reported"
             )
 
 
 def _print_notices(report: Report) -> None:
-    """Notices about skipped files, and about checks that cannot be done here."""
+    """Print notices about skipped files and about checks that cannot be done here."""
     reason = why_not()
     if reason is not None and report.documents:
         notice(
-            f"selectors and derived attributes are not compiled, costed or tried on devices: {reason}"
+            "selectors and derived attributes are not compiled, costed or tried on devices:"
+            f" {reason}"
         )
     for omission in omissions(report.skipped):
         if not omission.unread:
@@ -592,7 +638,9 @@ def _print_notices(report: Report) -> None:
 
 
 def cache_folder() -> str | None:
-    """The folder of this user's caches, by the platform's convention; None if there is no home."""
+    """Return the folder of this user's caches by the platform's convention, or None if there is no
+    home.
+    """
     home = os.path.expanduser("~")
     if sys.platform == "win32":
         parent = os.environ.get("LOCALAPPDATA")
@@ -608,7 +656,9 @@ def cache_folder() -> str | None:
 
 
 def _count_processors() -> int:
-    """CPUs that this process may use, up to the number that the largest repositories can keep busy."""
+    """Count the CPUs that this process may use, up to the number that the largest repositories keep
+    busy.
+    """
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return min(usable or 1, 8)
 
@@ -617,11 +667,16 @@ class _Output(Struct, frozen=True):
     """A report in a format, to a file or to standard output."""
 
     format: str
+    """One of ``FORMATS``."""
     file: Path | None
+    """File to write, or None for standard output."""
     statistics: bool
+    """The number of findings of each rule follows."""
     quiet: bool
+    """The report has no summary."""
 
     def write(self, report: Report, *, to_stderr: bool = False) -> None:
+        """Write the report to its file, or to standard output or error."""
         text = _render(report, self)
         if to_stderr and self.file is None:
             text = harmless(common.encode(text, self.format))
@@ -633,7 +688,10 @@ class _Output(Struct, frozen=True):
 def _parse_outputs(
     origin: str, values: list[str], printing: Printing, *, statistics: bool
 ) -> list[_Output]:
-    """The destinations of reports: ``FORMAT`` to standard output or ``--output-file``, ``FORMAT=FILE`` to a file."""
+    """Parse the destinations of reports.
+
+    ``FORMAT`` goes to standard output or ``--output-file``, ``FORMAT=FILE`` to a file.
+    """
     outputs: list[_Output] = []
     for text in values:
         name, equals, file = text.partition("=")
@@ -671,7 +729,7 @@ def _show_files(job: Job, output_file: Path | None) -> NoReturn:
 
 
 def _watch(job: Job, output: _Output) -> NoReturn:
-    """Reports again whenever a file has changed, until interrupted."""
+    """Report again whenever a file has changed, until interrupted."""
     for _ in watching.changes(job.paths):
         if sys.stdout.isatty():
             sys.stdout.write("\x1b[2J\x1b[H")
@@ -684,20 +742,16 @@ def _watch(job: Job, output: _Output) -> NoReturn:
     raise AssertionError("a watch never ends")
 
 
-def _apply_edits(job: Job, edits: Edits) -> tuple[Report, list[FileChange], list[InputError]]:
-    """The findings left after the fixes or ignore comments, the changes, and the errors of files that are left
-    alone."""
+def _apply_edits(job: Job, edits: Edits) -> EditOutcome:
+    """Apply the fixes or ignore comments in memory."""
     stdin = _stdin_with_name(job)
-    done = (
-        fixing.add_ignore_comments(job.lint, stdin)
-        if edits.add_ignore
-        else fixing.apply_fixes(job.lint, stdin, unsafe=edits.unsafe)
-    )
-    return done.report, done.changes, done.errors
+    if edits.add_ignore:
+        return fixing.add_ignore_comments(job.lint, stdin)
+    return fixing.apply_fixes(job.lint, stdin, unsafe=edits.unsafe)
 
 
 def _show_diff(changes: Iterable[FileChange], output_file: Path | None) -> bool:
-    """Shows the changes; True if there are any."""
+    """Print the changes; return True if there are any."""
     terminal.write_utf8()
     shown = "".join(fixing.diff(change) for change in changes)
     common.write_report(shown, output_file)
@@ -705,8 +759,10 @@ def _show_diff(changes: Iterable[FileChange], output_file: Path | None) -> bool:
 
 
 def _write_changes(job: Job, changes: Iterable[FileChange], *, done: str) -> list[InputError]:
-    """Writes the changes: to the files, and standard input to standard output. Returns the errors of files that are
-    left alone."""
+    """Write the changes to the files, and standard input to standard output.
+
+    Returns the errors of files that stay as they are.
+    """
     stdin = _stdin_with_name(job)
     errors = fixing.write(changes, stdin, lambda change: f"{change.made} {done}")
     if stdin is not None:
@@ -722,7 +778,7 @@ def _stdin_with_name(job: Job) -> tuple[str, bytes] | None:
 
 
 def _report_unreadable(skipped: Iterable[Skipped]) -> bool:
-    """Reports unreadable files; True if there are any."""
+    """Print an error for each unreadable file; return True if there are any."""
     unread = [item for item in skipped if item.unread]
     terminal.print_unread(unread)
     return bool(unread)
@@ -735,13 +791,16 @@ def _exit(
     fail_on_skipped: bool = False,
     errors: Iterable[InputError] = (),
 ) -> NoReturn:
-    """Ends the run after the report, with its exit code, or another if not everything could be read and written."""
+    """End the run with its exit code after the report.
+
+    The code is another one if not everything could be read and written.
+    """
     unread = _report_unreadable(report.skipped)
     for error in errors:
         terminal.print_error(str(error), hint=error.hint)
         unread = True
     failed = failed or (fail_on_skipped and bool(report.skipped))
-    raise Exit(InputError.exit_code if unread else 1 if failed else 0)
+    raise Exit(InputError.exit_code if unread else int(failed))
 
 
 def _load_inventory(
@@ -750,7 +809,9 @@ def _load_inventory(
     driver_choice: driver_options.DriverChoice,
     target: Target,
 ) -> TriedDevices | None:
-    """The devices that ``--devices`` and ``--hardware`` name, with the classes that came with the former."""
+    """Load the devices of ``--devices`` and ``--hardware``, with the classes that came with the
+    former.
+    """
     if not sources and not hardware:
         return None
     from dractl.cli import satisfiability, virtual_nodes
@@ -790,7 +851,9 @@ def _load_inventory(
 
 
 def _split_values(values: list[str] | None) -> list[str]:
-    """What comma-separated values name, each once. Raises UsageError for more than anybody types."""
+    """Split comma-separated values, and return each once. Raises UsageError for more than anybody
+    types.
+    """
     parts = list(
         dict.fromkeys(
             part.strip() for value in values or [] for part in value.split(",") if part.strip()
@@ -806,13 +869,17 @@ def _split_values(values: list[str] | None) -> list[str]:
 def baseline_path(
     option: Path | None, environment: Mapping[str, str], settings: Config
 ) -> Path | None:
-    """Return the baseline of the option, else of the variable, else of the configuration."""
+    """Return the report whose findings are hidden: that of the option, else of the variable, else
+    of the file.
+    """
     path = option or environment.get("BASELINE") or settings.baseline
     return Path(path) if path else None
 
 
 def _exclude_pattern(file: Path | None) -> tuple[str, ...]:
-    """Return the pattern that excludes a file below the working directory from folders: a baseline is no manifest."""
+    """Return the pattern that excludes a file below the working directory from folders: a baseline
+    is no manifest.
+    """
     if file is None or (file.is_absolute() and not file.is_relative_to(Path.cwd())):
         return ()
     relative = Path(os.path.relpath(file)).as_posix()
@@ -828,7 +895,9 @@ def select_rules(
     ignore: list[str] | None = None,
     baseline: Path | None = None,
 ) -> Selection:
-    """The rules selected by options, DRACTL_* variables and the configuration, and a baseline's findings."""
+    """Select the rules by options, DRACTL_* variables and the configuration, and hide a baseline's
+    findings.
+    """
     selected = (
         _split_values(select)
         or _split_values([environment.get("SELECT", "")])
@@ -860,7 +929,7 @@ def select_rules(
 
 
 def _parse_severities(settings: Config) -> dict[str, Severity]:
-    """Severities from the configuration, by rule; longer selectors take precedence over shorter ones."""
+    """Parse the severities of the configuration by rule; longer selectors take precedence."""
     ordered = sorted(settings.severity.items(), key=lambda row: len(row[0]))
     return {
         code: severity

@@ -1,11 +1,13 @@
-"""``dractl lsp``: lint, hovers, completions and fixes in an editor, over the Language Server Protocol."""
+"""``dractl lsp``: lint, hovers, completions and fixes in an editor, over the Language Server
+Protocol.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct, field
 from typer import Option
@@ -58,15 +60,15 @@ def command(
 ) -> None:
     """Serve editors over standard input and output, by the Language Server Protocol.
 
-    Shows lint's findings on open manifests, describes fields, classes and attributes, completes them in YAML and in
-    CEL, and offers lint's safe fixes. Needs pygls: `pip install 'pygls>=2.0'`.
+    Shows lint's findings on open manifests, describes fields, classes and attributes, completes
+    them in YAML and in CEL, and offers lint's safe fixes. Needs pygls: `pip install 'pygls>=2.0'`.
 
     Examples: `dractl lsp`, `dractl lsp --kubernetes-version 1.36`
     """
     Printing(quiet=quiet, color=color).apply()
 
     def editor() -> Editor:
-        """An editor with the configuration of the working directory."""
+        """Make an editor with the configuration of the working directory."""
         settings, environment = against.settings()
         asked = against.release_and_gates(settings, environment)
         cache = None if against.isolated else cache_folder()
@@ -87,21 +89,25 @@ def command(
 
 
 class Editor(Struct):
-    """Open texts, and the diagnostics of their newest versions by address.
-
-    ``exclude``: patterns as in .gitignore of files that are not checked.
-    """
+    """The open texts and the rules that apply to them."""
 
     target: Target
+    """Release and gates whose rules apply."""
     selection: Selection
+    """Rules whose findings are shown."""
     exclude: tuple[str, ...]
+    """Patterns, as in .gitignore, of files that are not checked."""
     assumed: bool
+    """Nobody named the release."""
     unsafe: bool
+    """Fixes that may change the meaning are offered, too."""
     repositories: Repositories
+    """Indexes of the repositories that the files are in."""
     diagnostics: dict[str, tuple[editing.Diagnostic, ...]] = field(default_factory=dict)
+    """Diagnostics of the newest version of each text, by its address."""
 
     def diagnose(self, document: TextDocument) -> tuple[editing.Diagnostic, ...]:
-        """The diagnostics of a text that was opened or changed."""
+        """Return the diagnostics of a text that was opened or changed."""
         name = _file_name(document.path or document.uri)
         try:
             diagnostics = (
@@ -114,9 +120,9 @@ class Editor(Struct):
                     self.selection,
                     assumed=self.assumed,
                     repositories=self.repositories,
-                    completed=build_kustomizations
-                    if _is_saved(document)
-                    else lambda inputs: inputs,
+                    completed=(
+                        build_kustomizations if _is_saved(document) else lambda inputs: inputs
+                    ),
                 )
             )
         except RecursionError:
@@ -135,7 +141,7 @@ class Editor(Struct):
 
 
 def _is_saved(document: TextDocument) -> bool:
-    """True if a text is that of its file: kustomize builds files."""
+    """Return True if a text equals its file: kustomize builds files."""
     try:
         return Path(document.path or "").read_bytes().decode("utf-8") == document.source
     except (OSError, ValueError):
@@ -143,13 +149,18 @@ def _is_saved(document: TextDocument) -> bool:
 
 
 def _file_name(path: str) -> str:
-    """A file as `dractl lint` in the working directory names it, so that patterns of the configuration fit."""
+    """Name a file as `dractl lint` in the working directory does, so that patterns of the
+    configuration match.
+    """
     file = Path(path)
     return file.relative_to(Path.cwd()).as_posix() if file.is_relative_to(Path.cwd()) else str(file)
 
 
 def _make_server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
-    """A server with the settings of the working directory; one that ``follows`` changes to the editor's folder."""
+    """Make a server with the settings of the working directory.
+
+    One that ``follows`` changes to the editor's folder.
+    """
     try:
         from lsprotocol import types
         from pygls.lsp.server import LanguageServer
@@ -212,7 +223,8 @@ def _make_server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hover(params: types.HoverParams) -> types.Hover | None:
-        document, line, column = _request_position(server, params)
+        document = server.workspace.get_text_document(params.text_document.uri)
+        line, column = _code_point_position(document, params.position)
         help_text = editing.hover(document.source, line, column, editor.target)
         if help_text is None:
             return None
@@ -223,7 +235,8 @@ def _make_server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer
         types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=list("\"'./ "))
     )
     def completion(params: types.CompletionParams) -> list[types.CompletionItem]:
-        document, line, column = _request_position(server, params)
+        document = server.workspace.get_text_document(params.text_document.uri)
+        line, column = _code_point_position(document, params.position)
         candidates = editing.completions(document.source, line, column, editor.target)
         return [_completion(document, item, line, column) for item in candidates]
 
@@ -244,7 +257,7 @@ def _make_server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer
 
 
 def _folder(params: types.InitializeParams) -> str | None:
-    """The first folder that is open in the editor, if it is on this machine."""
+    """Return the first folder that is open in the editor, if it is on this machine."""
     from pygls.uris import to_fs_path
 
     opened = [folder.uri for folder in params.workspace_folders or ()]
@@ -253,11 +266,10 @@ def _folder(params: types.InitializeParams) -> str | None:
     return path if path and os.path.isdir(path) else None
 
 
-def _request_position(server: LanguageServer, params: Any) -> tuple[TextDocument, int, int]:
-    """The text, line and column (in code points) of a request about a position."""
-    document = server.workspace.get_text_document(params.text_document.uri)
-    position = document.position_codec.position_from_client_units(_lines(document), params.position)
-    return document, position.line, position.character
+def _code_point_position(document: TextDocument, position: types.Position) -> tuple[int, int]:
+    """Convert an editor's position to line and column in code points."""
+    converted = document.position_codec.position_from_client_units(_lines(document), position)
+    return converted.line, converted.character
 
 
 def _lines(document: TextDocument) -> list[str]:
@@ -265,7 +277,7 @@ def _lines(document: TextDocument) -> list[str]:
 
 
 def _range(document: TextDocument, item: editing.Range) -> types.Range:
-    """A range in the units that the editor counts in (UTF-16 unless it says otherwise)."""
+    """Convert a range to the units that the editor counts in (UTF-16 unless it says otherwise)."""
     from lsprotocol import types
 
     start, end = (
@@ -318,9 +330,9 @@ def _completion(
         item.label,
         kind=kinds[item.kind],
         detail=item.detail or None,
-        documentation=types.MarkupContent(types.MarkupKind.Markdown, item.about)
-        if item.about
-        else None,
+        documentation=(
+            types.MarkupContent(types.MarkupKind.Markdown, item.about) if item.about else None
+        ),
         text_edit=types.TextEdit(location, item.label if item.text is None else item.text),
     )
 
@@ -341,7 +353,7 @@ def _action(
 
 
 def _overlap(one: types.Range, other: types.Range) -> bool:
-    """True if two ranges overlap or touch."""
+    """Return True if two ranges overlap or touch."""
 
     def key(position: types.Position) -> tuple[int, int]:
         return position.line, position.character

@@ -27,8 +27,8 @@ from dractl.report.objects import to_yaml
 
 FORMATS = ("text", "json", "yaml")
 _DOMAINS = (
-    b"nvidia.com/", b"amd.com/", b"intel.com/", b"habana.ai/", b"amazonaws.com/", b"amazon.com/", b"google.com/tpu",
-    b"sriov", b"rebellions.ai/", b"tenstorrent.com/",
+    b"nvidia.com/", b"amd.com/", b"intel.com/", b"habana.ai/", b"amazonaws.com/", b"amazon.com/",
+    b"google.com/tpu", b"sriov", b"rebellions.ai/", b"tenstorrent.com/",
 )  # fmt: skip
 
 Paths = Annotated[
@@ -51,7 +51,10 @@ Tolerate = Annotated[
     bool,
     Option(
         "--tolerate",
-        help="Add the tolerations that the admission plugin ExtendedResourceToleration adds for extended resources.",
+        help=(
+            "Add the tolerations that the admission plugin ExtendedResourceToleration adds for"
+            " extended resources."
+        ),
         rich_help_panel=ACTIONS,
     ),
 ]
@@ -79,10 +82,11 @@ def command(
 ) -> None:
     """Convert device-plugin requests in manifests to ResourceClaimTemplates, and show the diff.
 
-    Node selectors on labels of GPU Feature Discovery become selectors of the request. Requests that cannot be converted
-    are reported on standard error.
+    Node selectors on labels of GPU Feature Discovery become selectors of the request. Requests that
+    cannot be converted are reported on standard error.
 
-    Exits with 1 if the diff is not empty, with 3 if something that asks for devices cannot be read or was skipped.
+    Exits with 1 if the diff is not empty, with 3 if something that asks for devices cannot be read
+    or was skipped.
 
     Example: `dractl migrate manifests/`, `dractl migrate --write manifests/`
     """
@@ -128,7 +132,7 @@ def command(
 
 
 def _migrate_files(inputs: Inputs, *, tolerate: bool) -> list[Migrated]:
-    """The files that have device-plugin requests."""
+    """Convert the files that have device-plugin requests."""
     texts = {document.file: document.text for document in inputs.documents if not document.rendered}
     migration = Migration(inputs.documents, tolerate=tolerate)
     return [
@@ -143,7 +147,7 @@ def _migrate_files(inputs: Inputs, *, tolerate: bool) -> list[Migrated]:
 def _collect_changes(
     migrated: list[Migrated], digests: Mapping[str, str], stdin: bytes | None
 ) -> tuple[list[FileChange], list[InputError]]:
-    """The changes, and the errors of files that cannot be changed."""
+    """Return the changes, and the errors of files that cannot be changed."""
     changes: list[FileChange] = []
     errors: list[InputError] = []
     for item in migrated:
@@ -156,7 +160,8 @@ def _collect_changes(
         except InputError as error:
             errors.append(error)
             continue
-        # not so: a member of an archive, another encoding, and the logs of a dump, which were cut out
+        # not so: a member of an archive, another encoding, and the logs of a dump, which were cut
+        # out
         if before is not None and fixing.encode(item.before, before) == before:
             changes.append(
                 fixing.FileChange(item.name, before, fixing.encode(item.after, before), 1)
@@ -225,9 +230,11 @@ def _report(
         common.write_report(header + to_yaml(classes) if classes else "", file)
     elif not write:
         common.write_report(
-            "".join(map(fixing.paint_diff, diffs.values()))
-            if file is None
-            else "".join(diffs.values()),
+            (
+                "".join(map(fixing.paint_diff, diffs.values()))
+                if file is None
+                else "".join(diffs.values())
+            ),
             file,
         )
     for item in skipped:
@@ -256,23 +263,28 @@ def _report(
 
 
 _ORDER = (
-    "order: 1. install {drivers} with {classes}; 2. node by node: drain, stop the device plugin, start the driver (a "
-    "device has one owner); 3. apply the templates, then the workloads; 4. remove the plugin"
+    "order: 1. install {drivers} with {classes}; 2. node by node: drain, stop the device plugin,"
+    " start the driver (a device has one owner); 3. apply the templates, then the workloads; 4."
+    " remove the plugin"
 )
-_ROLLBACK = "way back: the manifests as they were; once no claim is allocated, node by node the plugin in place of the driver"
+_ROLLBACK = (
+    "way back: the manifests as they were; once no claim is allocated, node by node the plugin in"
+    " place of the driver"
+)
 
 
 def _migration_steps(resources: Iterable[str]) -> tuple[str, ...]:
-    """The order of what is to be done, and the way back."""
+    """Return the order of the steps on a cluster, and the way back."""
     device_requests = [
         devices for name in sorted(resources) if (devices := wanted(name)) is not None
     ]
     drivers = dict.fromkeys(devices.driver for devices in device_requests)
     classes = dict.fromkeys(devices.device_class for devices in device_requests)
     noun = "class" if len(classes) == 1 else "classes"
-    return _ORDER.format(
-        drivers=", ".join(drivers), classes=f"{noun} {', '.join(classes)}"
-    ), _ROLLBACK
+    return (
+        _ORDER.format(drivers=", ".join(drivers), classes=f"{noun} {', '.join(classes)}"),
+        _ROLLBACK,
+    )
 
 
 def _gate_stages() -> str:
@@ -283,6 +295,7 @@ def _gate_stages() -> str:
 
 
 def _mentions_device_plugin(name: str) -> bool:
+    """Return True if a file mentions the domain of a device plugin's resources."""
     try:
         data = Path(name).read_bytes()
     except OSError:
@@ -291,7 +304,7 @@ def _mentions_device_plugin(name: str) -> bool:
 
 
 def _report_errors(inputs: Inputs, errors: list[InputError]) -> bool:
-    """Reports files that could not be read or changed; True if there are any."""
+    """Report files that could not be read or changed; return True if there are any."""
     for item in inputs.broken:
         terminal.print_error(
             f"{item.file}:{item.position.line}:{item.position.column}: {item.message}",

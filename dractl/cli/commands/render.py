@@ -1,4 +1,6 @@
-"""``dractl render``: the ResourceSlices (and DeviceClasses) that drivers would publish for a node."""
+"""``dractl render``: the ResourceSlices (and DeviceClasses) that drivers would publish for a
+node.
+"""
 
 import os
 import re
@@ -41,9 +43,11 @@ Driver = Annotated[
     Option(
         "--driver",
         metavar="NAME,...",
-        help="Drivers to render; default: all whose hardware is present. Rendered only when named: "
-        f"{', '.join(one for one in ONLY_NAMED if not one.endswith(_EXAMPLE))} and the example drivers "
-        f"{', '.join(one for one in ONLY_NAMED if one.endswith(_EXAMPLE))}.",
+        help=(
+            "Drivers to render; default: all whose hardware is present. Rendered only when named:"
+            f" {', '.join(one for one in ONLY_NAMED if not one.endswith(_EXAMPLE))} and the example"
+            f" drivers {', '.join(one for one in ONLY_NAMED if one.endswith(_EXAMPLE))}."
+        ),
         autocompletion=completing.offer_comma_list(completing.drivers),
         rich_help_panel=AGAINST,
     ),
@@ -62,8 +66,10 @@ Hardware = Annotated[
     Option(
         "--hardware",
         metavar="SPEC[*N],...",
-        help="Described machines: a name (p5.48xlarge, dgx-h100), a line (8xH100,8xnic,cpus=64), "
-        "or a YAML file; *N for N nodes of one; repeatable.",
+        help=(
+            "Described machines: a name (p5.48xlarge, dgx-h100), a line (8xH100,8xnic,cpus=64), "
+            "or a YAML file; *N for N nodes of one; repeatable."
+        ),
         autocompletion=completing.offer_comma_list(completing.machines),
         rich_help_panel=AGAINST,
     ),
@@ -131,7 +137,9 @@ def command(
     diff: Diff = None,
     printing: Printing = Printing(),
 ) -> None:
-    """Print the ResourceSlices that DRA drivers would publish for this node or for a described machine."""
+    """Print the ResourceSlices that DRA drivers would publish for this node or for a described
+    machine.
+    """
     printing.apply()
     common.choose_output(output, FORMATS)
     if list_hardware:
@@ -191,7 +199,9 @@ def _write(rendering: Rendering, output: str, output_file: Path | None) -> None:
 
 
 def _network_rendering(files: list[str], target: Target) -> Rendering:
-    """The slices of ``--network-devices`` files, with notices of the fields that the release drops."""
+    """Return the slices of ``--network-devices`` files, and print notices of the fields that the
+    release drops.
+    """
     return Rendering(
         tuple(
             map(
@@ -203,14 +213,16 @@ def _network_rendering(files: list[str], target: Target) -> Rendering:
 
 
 class _EqualNodes(Struct, frozen=True):
-    """Nodes of one machine."""
+    """Nodes with the same hardware."""
 
     machine: Machine
+    """The hardware of each node."""
     names: Sequence[str]
+    """The names of the nodes."""
 
     @property
     def machines(self) -> Iterator[tuple[str, Machine]]:
-        """Each node with its hardware; several have GPUs of their own."""
+        """Yield each node with its hardware; GPUs of several nodes have different UUIDs."""
         several = len(self.names) > 1
         for name in self.names:
             yield name, as_node(self.machine, name) if several else self.machine
@@ -283,7 +295,9 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 
 
 def _node_name(option: str | None, machine: Machine, *, live: bool) -> str:
-    """The given name, else the snapshot's, else $NODE_NAME, else this host's for a live machine, else node-1."""
+    """Return the name of ``--node-name``, else the snapshot's, else $NODE_NAME, else this host's
+    for a live machine, else node-1.
+    """
     from_snapshot = None if live else machine.host.name
     name = (
         option

@@ -26,7 +26,10 @@ Name = Annotated[
     str | None,
     Argument(
         metavar="CODE|NAME|REASON|DRIVER",
-        help="A code (DRA116) or its beginning, a name (count-zero), a reason (device-in-use), a driver.",
+        help=(
+            "A code (DRA116) or its beginning, a name (count-zero), a reason (device-in-use), a"
+            " driver."
+        ),
         autocompletion=completing.offer_lazily(completing.pages),
     ),
 ]
@@ -34,12 +37,14 @@ Output = Annotated[str, output_option(FORMATS)]
 
 
 def command(name: Name = None, output: Output = "text", printing: Printing = Printing()) -> None:
-    """Explain a rule of `dractl lint` (what it finds, why that is bad, what to write instead), a reason of
-    `dractl explain` (what it means, how to see it, how to fix it), or the attributes that a driver's devices have.
+    """Explain a rule of `dractl lint` (what it finds, why that is bad, what to write instead), a
+    reason of `dractl explain` (what it means, how to see it, how to fix it), or the attributes that
+    a driver's devices have.
 
     Without an argument, lists every rule and every reason.
 
-    Examples: `dractl rule DRA701`, `dractl rule count-zero`, `dractl rule device-in-use`, `dractl rule gpu.nvidia.com`
+    Examples: `dractl rule DRA701`, `dractl rule count-zero`, `dractl rule device-in-use`, `dractl
+    rule gpu.nvidia.com`
     """
     printing.apply()
     common.choose_output(output, FORMATS)
@@ -49,7 +54,7 @@ def command(name: Name = None, output: Output = "text", printing: Printing = Pri
         )
         return
 
-    reasons = list(REASONS.values()) if name is None else [REASONS[name]] if name in REASONS else []
+    reasons = [page for code, page in REASONS.items() if name in (None, code)]
     rules = [] if name in REASONS else _find_rules(name)
     if common.base_format(output) == "json":
         pages = {
@@ -74,7 +79,7 @@ def _render_driver(name: str, output: str) -> str:
 
 
 def _find_rules(name: str | None) -> list[Rule]:
-    """The rules for a code, a name or the beginning of a code; all without a name."""
+    """Find the rules with a code, a name or the beginning of a code; without a name return all."""
     rules = registry.rules()
     if name is None:
         return list(rules.values())
@@ -90,7 +95,7 @@ def _find_rules(name: str | None) -> list[Rule]:
 
 
 def _suggest_names(name: str, rules: Mapping[str, Rule]) -> str:
-    """Suggestions for an unknown name: names that resemble it or contain it."""
+    """Suggest names that resemble an unknown name or contain it."""
     from dractl.drivers import names
 
     if name.upper().startswith("DRA") and name[3:].isdigit():

@@ -17,7 +17,10 @@ Name = Annotated[
     str | None,
     Argument(
         metavar="NAME",
-        help="lint, explain, devices ..., config, or a kind such as ResourceClaim. Default: list the names.",
+        help=(
+            "lint, explain, devices ..., config, or a kind such as ResourceClaim. Default: list the"
+            " names."
+        ),
         show_default=False,
         autocompletion=completing.offer_lazily(completing.schemas),
     ),
@@ -37,11 +40,13 @@ Release = Annotated[
 def command(
     name: Name = None, kubernetes_version: Release = NEWEST, printing: Printing = Printing()
 ) -> None:
-    """Print the JSON Schema of what `-o json` of a subcommand prints, of dractl.toml (`config`), or of an API kind.
+    """Print the JSON Schema of what `-o json` of a subcommand prints, of dractl.toml (`config`), or
+    of an API kind.
 
     Without a name, lists the names. A schema is whole in itself: what it refers to is part of it.
 
-    Examples: `dractl schema explain`, `dractl schema config`, `dractl schema ResourceClaim --kubernetes-version 1.36`
+    Examples: `dractl schema explain`, `dractl schema config`, `dractl schema ResourceClaim
+    --kubernetes-version 1.36`
     """
     printing.apply()
     common.choose("--kubernetes-version", kubernetes_version, RELEASES)

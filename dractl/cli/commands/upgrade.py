@@ -1,4 +1,6 @@
-"""``dractl upgrade``: what breaks or changes, at which step, with another release or driver version."""
+"""``dractl upgrade``: what breaks or changes, at which step, with another release or driver
+version.
+"""
 
 import json
 import sys
@@ -132,11 +134,12 @@ def command(
     output: Output = "text",
     printing: Printing = Printing(),
 ) -> None:
-    """Tell what an upgrade breaks or changes, release by release, for the objects of a cluster and for manifests.
+    """Tell what an upgrade breaks or changes, release by release, for the objects of a cluster and
+    for manifests.
 
-    What `-f` or the cluster has is stored; manifests are created anew in each release. The cluster is not asked with
-    `-f`, nor for manifests with `--from`. The exit code is 1 if something breaks. `-o name` prints what breaks or
-    changes.
+    What `-f` or the cluster has is stored; manifests are created anew in each release. The cluster
+    is not asked with `-f`, nor for manifests with `--from`. The exit code is 1 if something breaks.
+    `-o name` prints what breaks or changes.
 
     Examples: `dractl upgrade --to 1.37`, `dractl upgrade manifests/ --from 1.34 --to 1.37`,
     `dractl upgrade -f dump.yaml -o json`
@@ -197,7 +200,7 @@ def command(
 
 
 def _check_fix(paths: list[str], *, fix: bool, unsafe: bool) -> None:
-    """Raises UsageError for fixes of nothing that can be written."""
+    """Raise UsageError for fixes without a file to write."""
     if unsafe and not fix:
         raise UsageError("--unsafe-fixes needs --fix")
     if fix and (not paths or "-" in paths):
@@ -208,8 +211,10 @@ def _check_fix(paths: list[str], *, fix: bool, unsafe: bool) -> None:
 
 
 def _fix_manifests(paths: list[str], targets: list[Target], unsafe: bool) -> list[InputError]:
-    """Writes what lint fixes of that which a later release refuses and the present one does not. Returns the errors of
-    files that are left alone."""
+    """Fix what a later release refuses and the present one does not.
+
+    Returns the errors of files that stay as they are.
+    """
     from dractl.cli import fixing
     from dractl.lint import lint
     from dractl.lint.releases import combined
@@ -240,13 +245,13 @@ def _fix_manifests(paths: list[str], targets: list[Target], unsafe: bool) -> lis
 
 
 def _read_gate_settings(paths: list[str], stdin: bytes | None) -> tuple[GateSetting, ...]:
-    """The gates that components set in manifests, also in files without anything of DRA."""
+    """Read the gates that components set in manifests, also in files without an object of DRA."""
     inputs = load_readable(paths, stdin=stdin, relevant_only=False) if paths else None
     return tuple(settings_of_documents(inputs.documents)) if inputs is not None else ()
 
 
 def _read_manifests(paths: list[str], stdin: bytes | None) -> tuple[Input, ...]:
-    """Every object of the manifests. Raises InputError for a document that cannot be read."""
+    """Read the objects of the manifests. Raises InputError for a document that cannot be read."""
     inputs = load(paths, stdin=stdin) if paths else None
     if inputs is None:
         return ()
@@ -265,7 +270,7 @@ def _read_manifests(paths: list[str], stdin: bytes | None) -> tuple[Input, ...]:
 def _add_machines(
     state: ClusterState, specs: list[str], target: Target, driver_versions: Mapping[str, str]
 ) -> tuple[ClusterState, tuple[DescribedNode, ...]]:
-    """The cluster with the nodes whose machines are described; those that it has keep their slices."""
+    """Add the nodes of described machines; nodes that the cluster has keep their slices."""
     from dractl.cli import virtual_nodes
 
     present = {
@@ -282,7 +287,7 @@ def _add_machines(
 
 
 def _add_fixes(upgrade_plan: Plan, paths: list[str], gates: Mapping[str, bool]) -> Plan:
-    """What lint would change in the manifests of which something breaks."""
+    """Add lint's fixes to the findings that break manifests."""
     if not upgrade_plan.count("breaks") or not [path for path in paths if path != "-"]:
         return upgrade_plan
     from dractl.lint.run import lint
@@ -304,7 +309,10 @@ def _add_fixes(upgrade_plan: Plan, paths: list[str], gates: Mapping[str, bool]) 
                         if finding.fix.safe
                         else f"{program_name()} lint --fix --unsafe-fixes"
                     )
-                    text = f"{finding.fix.title} ({safe} --kubernetes-version {release} {finding.position.file})"
+                    text = (
+                        f"{finding.fix.title} ({safe} --kubernetes-version {release}"
+                        f" {finding.position.file})"
+                    )
                     fixes.setdefault(name, {})[text] = None
         steps.append(replace(step, findings=tuple(_add_fix(one, fixes) for one in step.findings)))
     return replace(upgrade_plan, steps=tuple(steps))

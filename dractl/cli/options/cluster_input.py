@@ -1,4 +1,6 @@
-"""The source of a cluster's objects for explain, devices and fit: kubectl, files, or the devices of a machine."""
+"""The options that name a cluster's objects for explain, devices and fit: kubectl, files, or the
+devices of a machine.
+"""
 
 from __future__ import annotations
 
@@ -58,8 +60,10 @@ Hardware = Annotated[
     Option(
         "--hardware",
         metavar="SPEC[*N],...",
-        help="Described machines as nodes, such as dgx-h100*4,p5.48xlarge*2; without files and --devices no cluster is "
-        "asked: these are all the nodes. Repeatable.",
+        help=(
+            "Described machines as nodes, such as dgx-h100*4,p5.48xlarge*2; without files and"
+            " --devices no cluster is asked: these are all the nodes. Repeatable."
+        ),
         autocompletion=completing.offer_comma_list(completing.machines),
         rich_help_panel=AGAINST,
     ),
@@ -123,35 +127,44 @@ class Access(Struct, frozen=True):
 
     @property
     def login(self) -> Login:
+        """Return the login of kubectl."""
         from dractl.cluster.kubectl import Login
 
         return Login(self.context, self.kubeconfig, self.user, tuple(self.groups or ()))
 
 
 class Cluster(Struct, frozen=True):
-    """A cluster's objects and the scope of the question: ``namespace`` (None: all), the words for custom kinds that the
-    cluster has, and the release and gates of its scheduler. ``files`` are the objects of files in addition to those of
-    a live cluster: without names, only these are asked about."""
+    """A cluster's objects, and the scope of the question."""
 
     state: ClusterState
+    """The objects."""
     namespace: str | None
+    """The namespace of the subjects, or None for all."""
     kinds: Mapping[str, str]
+    """Kinds of the cluster's custom resources, by the words for them."""
     sources: Sources
+    """The names and files among the arguments."""
     features: Features
+    """Release and gates of the scheduler."""
     release_assumed: bool
+    """The release is not known, or newer than dractl knows."""
     files: ClusterState | None = None
-    caveat: str | None = None  # about the rules of the release that was seen
-    context: str = ""  # of the kubeconfig, as kubectl names it
-    release_from: str = ""  # who named the release; nothing of an option
+    """Objects of files beside those of a live cluster: without names, these are the subjects."""
+    caveat: str | None = None
+    """A caveat about the rules of the release that was seen."""
+    context: str = ""
+    """The context of the kubeconfig, as kubectl names it."""
+    release_from: str = ""
+    """The origin of the release; empty for an option."""
 
     @property
     def release(self) -> str:
-        """The release and who named it: ``1.36 (from kubelets)``."""
+        """Return the release and its origin: ``1.36 (from kubelets)``."""
         return self.features.release + (f" ({self.release_from})" if self.release_from else "")
 
     @property
     def origin(self) -> Origin:
-        """Where the objects are from."""
+        """Return the origin of the objects."""
         live = self.sources.live
         files = tuple("<stdin>" if path == "-" else path for path in self.sources.files)
         server = self.state.release or "" if live else ""
@@ -160,7 +173,7 @@ class Cluster(Struct, frozen=True):
 
     @property
     def live_release_assumed(self) -> bool:
-        """True if a live cluster was asked, and its release is not known, or newer than any that is."""
+        """Return True if the release of a live cluster is not known, or newer than dractl knows."""
         return self.sources.live and self.release_assumed
 
 
@@ -178,10 +191,13 @@ def load_cluster(
     described: bool = False,
     file_objects: ClusterState | None = None,
 ) -> Cluster:
-    """Separates names from files among the arguments, reads all objects, and determines the release. ``partly``: the
-    caller answers from the readable objects; ``vital`` are the kinds that it needs, as in
-    :func:`dractl.cluster.live.read`; ``described``: no cluster is asked, since options describe its nodes;
-    ``file_objects`` are the objects of the files, if they have been read. Raises DractlError."""
+    """Separate names from files among the arguments, load all objects, and determine the release.
+
+    ``partly``: the caller answers from the readable objects. ``vital`` are the kinds that it needs,
+    as in :func:`dractl.cluster.live.read`. ``described``: no cluster is asked, since options
+    describe its nodes. ``file_objects`` are the objects of the files, if they have been loaded.
+    Raises DractlError.
+    """
     require("this command")
     namespace = namespace.removeprefix("=") if namespace else None  # -n=ml
 
@@ -221,7 +237,8 @@ def load_cluster(
     notify_if_newer(release_seen)
     if sources.live and release_seen is None:
         terminal.notice(
-            f"the cluster's version cannot be read: the rules of {NEWEST} are used; --kubernetes-version names another"
+            f"the cluster's version cannot be read: the rules of {NEWEST} are used;"
+            " --kubernetes-version names another"
         )
     features = Features.for_release(release or state.release or NEWEST, gates)
     warn_about_gates(features.release, gates)
@@ -256,7 +273,7 @@ def _read_cluster(
     partly: bool,
     vital: frozenset[str],
 ) -> Live:
-    """The objects that kubectl reads, with progress and notices."""
+    """Read the objects with kubectl, and print progress and notices."""
     from dractl.cluster import live
 
     words = workload_words(sources.names)
@@ -276,7 +293,7 @@ def _read_cluster(
 
 
 def expand_kind(words: list[str]) -> list[str]:
-    """``pod NAME NAME``, which kubectl accepts too, becomes ``pod/NAME pod/NAME``."""
+    """Write ``pod NAME NAME``, which kubectl accepts too, as ``pod/NAME pod/NAME``."""
     if (
         len(words) < 2
         or words[0].lower() not in KINDS_BY_WORD
@@ -297,7 +314,7 @@ def load_files(
     release: str | None = None,
     file_objects: ClusterState | None = None,
 ) -> ClusterState:
-    """The objects of files, and devices that do not come from a cluster."""
+    """Load the objects of files, and devices that do not come from a cluster."""
     stdin = sys.stdin.buffer.read() if "-" in sources.files else None
     with terminal.progress() as progress:
         if sources.files and file_objects is None:
@@ -317,7 +334,7 @@ def load_files(
 
 
 def _prefer_published_slices(published: ClusterState, described: ClusterState) -> ClusterState:
-    """Of a machine whose node really publishes slices, only the hardware counts, not what drivers would publish."""
+    """Remove the described slices of nodes that have published ones; their hardware remains."""
     nodes = {
         text_at(item, "spec", "nodeName") for item in published.objects("ResourceSlice").values()
     } & set(described.machines)
@@ -329,7 +346,7 @@ def _prefer_published_slices(published: ClusterState, described: ClusterState) -
 
 
 def _load_devices(source: str, release: str | None) -> ClusterState:
-    """Published slices, or those that the drivers of a machine would publish."""
+    """Load published slices, or render those that the drivers of a machine would publish."""
     from dractl.cli import virtual_nodes
 
     published = origins.read_published(source) if source != "local" else None

@@ -1,4 +1,6 @@
-"""``--driver``, ``--driver-version`` and ``--driver-option``: whose devices count, and how those drivers are set up."""
+"""``--driver``, ``--driver-version`` and ``--driver-option``: whose devices count, and how those
+drivers are set up.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -43,15 +45,18 @@ DriverOption = Annotated[
 
 
 class DriverChoice(Struct, frozen=True):
-    """The drivers whose devices count (empty: all), and versions and options by driver."""
+    """The drivers whose devices count, and how they are set up."""
 
     drivers: tuple[str, ...] = ()
+    """Drivers whose devices count; empty for all."""
     versions: Mapping[str, str] = field(default_factory=dict)
+    """Versions by driver."""
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Options by driver."""
 
 
 def parse_names(given: Sequence[str] | None) -> tuple[str, ...]:
-    """The drivers of ``--driver``, each once."""
+    """Parse the drivers of ``--driver``, each once."""
     return tuple(
         dict.fromkeys(
             name.strip() for part in given or () for name in part.split(",") if name.strip()
@@ -67,8 +72,10 @@ def parse(
     *,
     judges: bool = False,
 ) -> DriverChoice:
-    """The options, the last two of which need described machines; ``judges``: manifests are judged by versions, too.
-    Raises UsageError."""
+    """Parse the options; versions and options of drivers need described machines.
+
+    ``judges``: the command judges manifests by versions, too. Raises UsageError.
+    """
     for option, given in (
         ("--driver-version", None if judges else given_versions),
         ("--driver-option", given_options),
@@ -86,8 +93,11 @@ def parse(
 
 
 def parse_versions(given: Sequence[str], drivers: Sequence[str] | None = None) -> dict[str, str]:
-    """Versions by driver; one without a driver is that of the only one of ``drivers``, which are None where the command
-    has no --driver. Raises UsageError."""
+    """Parse versions by driver. Raises UsageError.
+
+    A version without a driver is for the only one of ``drivers``, which is None if the command has
+    no --driver.
+    """
     versions: dict[str, str] = {}
     for text in given:
         name, equals, version = text.rpartition("=")
@@ -105,7 +115,7 @@ def parse_versions(given: Sequence[str], drivers: Sequence[str] | None = None) -
 
 
 def parse_settings(given: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Options by driver. Raises UsageError for an option that the driver does not have."""
+    """Parse options by driver. Raises UsageError for an option that the driver does not have."""
     from dractl.drivers import find
 
     settings: dict[str, dict[str, str]] = {}

@@ -16,7 +16,10 @@ SysfsRoot = Annotated[
         "--sysfs-root",
         "--root",
         metavar="DIR",
-        help="Read a directory with sys/, proc/ and etc/ (such as a mounted host) instead of this machine.",
+        help=(
+            "Read a directory with sys/, proc/ and etc/ (such as a mounted host) instead of this"
+            " machine."
+        ),
         rich_help_panel=INPUT,
     ),
 ]
@@ -25,14 +28,17 @@ From = Annotated[
     Option(
         "--from",
         metavar="FILE",
-        help="Read a snapshot written by --save, or an archive of /sys and /proc (.tar, .tar.gz/bz2/xz, .zip).",
+        help=(
+            "Read a snapshot written by --save, or an archive of /sys and /proc (.tar,"
+            " .tar.gz/bz2/xz, .zip)."
+        ),
         rich_help_panel=INPUT,
     ),
 ]
 
 
 def read_node(sysfs_root: Path | None, snapshot: Path | None) -> Machine:
-    """The machine that the options select; by default this machine.
+    """Read the machine that the options select; by default this machine.
 
     Raises UsageError if both are given, InputError if the machine cannot be read.
     """
@@ -44,9 +50,9 @@ def read_node(sysfs_root: Path | None, snapshot: Path | None) -> Machine:
         raise InputError(
             "is not a directory" if os.path.exists(sysfs_root) else "no such directory",
             place=str(sysfs_root),
-            hint="read an archive or a snapshot with --from"
-            if os.path.exists(sysfs_root)
-            else None,
+            hint=(
+                "read an archive or a snapshot with --from" if os.path.exists(sysfs_root) else None
+            ),
         )
     database = os.environ.get("PCIDB_PATH")
     return probes.read(sysfs_root or snapshot, pci_ids=Path(database) if database else None)

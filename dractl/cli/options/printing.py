@@ -46,7 +46,10 @@ OutputFile = Annotated[
 
 
 class Printing(Struct, frozen=True):
-    """The options that say where and how a subcommand prints; each takes all, even if it has no more to show."""
+    """The options of where and how a subcommand prints.
+
+    Each subcommand takes all of them, even if it has no more to show.
+    """
 
     output_file: OutputFile = None
     quiet: Quiet = False
@@ -55,11 +58,11 @@ class Printing(Struct, frozen=True):
 
     @property
     def to_file(self) -> bool:
-        """True if the report goes to a file."""
+        """Return True if the report goes to a file."""
         return self.output_file is not None
 
     def apply(self) -> None:
-        """Applies ``--color`` and ``--quiet`` to this run."""
+        """Apply ``--color`` and ``--quiet`` to this run."""
         if self.color not in COLORS:
             raise UsageError(f"--color must be auto, always or never, not {self.color!r}")
         terminal.choose_color(self.color)  # type: ignore[arg-type]
@@ -67,7 +70,7 @@ class Printing(Struct, frozen=True):
 
 
 def output_option(formats: tuple[str, ...]) -> Any:
-    """``--output`` of a subcommand that prints one of ``formats``."""
+    """Make the option ``--output`` of a subcommand that prints one of ``formats``."""
     offer = completing.offer_words(*formats)
     return Option(
         "--output",

@@ -64,12 +64,12 @@ class _Choices:
 
 
 def assume_newest(value: bool) -> None:
-    """``--assume-newest``, for this run."""
+    """Apply ``--assume-newest`` to this run."""
     _Choices.newest = value
 
 
 class ReleaseOptions(Struct, frozen=True):
-    """The options that say which release and gates apply, and which settings complete them."""
+    """The options of the release and gates that apply, and of the settings that complete them."""
 
     kubernetes_version: KubernetesVersion = None
     feature_gates: FeatureGates = None
@@ -77,13 +77,16 @@ class ReleaseOptions(Struct, frozen=True):
     isolated: Isolated = False
 
     def settings(self) -> tuple[Configuration, dict[str, str]]:
-        """The configuration file, and the ``DRACTL_*`` variables without their prefix."""
+        """Load the configuration file, and the ``DRACTL_*`` variables without their prefix."""
         return load_configuration(self.config, self.isolated), environment(self.isolated)
 
     def release_and_gates(
         self, settings: Configuration, variables: Mapping[str, str]
     ) -> tuple[str | None, dict[str, bool]]:
-        """Release (None: not named) and gates that differ from its defaults: options before environment before file."""
+        """Return the release, or None if nobody named it, and gates that differ from its defaults.
+
+        Options count before variables, and variables before the file.
+        """
         release = (
             self.kubernetes_version
             or variables.get("KUBERNETES_VERSION")
@@ -97,7 +100,9 @@ class ReleaseOptions(Struct, frozen=True):
         return release, {**settings.feature_gates, **switched}
 
     def release_from(self, settings: Configuration, variables: Mapping[str, str]) -> str:
-        """Who named the release: nothing to say of the option, the variable, the file, or ``default``."""
+        """Return the origin of the release: empty for the option, else the variable, the file, or
+        ``default``.
+        """
         if self.kubernetes_version:
             return ""
         if variables.get("KUBERNETES_VERSION"):
@@ -106,8 +111,10 @@ class ReleaseOptions(Struct, frozen=True):
 
 
 def choose_target(release: str | None, gates: dict[str, bool]) -> Target:
-    """The target of ``--kubernetes-version`` and ``--feature-gates``. Raises UsageError for a release newer than dractl
-    knows, unless ``--assume-newest`` is given."""
+    """Return the target of ``--kubernetes-version`` and ``--feature-gates``.
+
+    Raises UsageError for a release newer than dractl knows, unless ``--assume-newest`` is given.
+    """
     refuse_newer(release)
     notify_if_newer(release)
     chosen = Target.of(release or NEWEST, gates)
@@ -122,7 +129,9 @@ def warn_about_gates(release: str, gates: Mapping[str, bool]) -> None:
 
 
 def refuse_newer(release: str | None) -> None:
-    """Raises UsageError for a requested release that is newer than dractl knows, unless with ``--assume-newest``."""
+    """Raise UsageError for a requested release that is newer than dractl knows, unless with
+    ``--assume-newest``.
+    """
     if release and is_newer(release) and not _Choices.newest:
         raise UsageError(
             f"Kubernetes {release} is newer than dractl knows",
@@ -131,6 +140,6 @@ def refuse_newer(release: str | None) -> None:
 
 
 def notify_if_newer(release: str | None) -> None:
-    """A notice if the rules of another release than the requested one are used."""
+    """Print a notice if the rules of another release than the requested one apply."""
     if remark := caveat(release):
         terminal.notice(remark)
