@@ -114,7 +114,7 @@ def test_what_somebody_writes_meanwhile_stays(
         owner = import_module(module.rpartition(".")[0])
         after(monkeypatch, owner, module.rpartition(".")[2], lambda: change(path))
     elif moment == "compared":
-        after(monkeypatch, fixing, "content", lambda: change(path))
+        after(monkeypatch, fixing, "read_content", lambda: change(path))
     else:
         temporary, replaced = os.replace, iter([lambda: change(path)])
 

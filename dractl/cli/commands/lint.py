@@ -8,7 +8,7 @@ import sys
 import time
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -288,38 +288,114 @@ Output = Annotated[
 ]
 
 
+class InputOptions(Struct, frozen=True):
+    """The options of the files to check."""
+
+    paths: Paths = None
+    filename: Files = None
+    stdin_filename: StdinName = "<stdin>"
+    exclude: Exclude = None
+    changed_files: ChangedFiles = False
+    gitignore: Gitignore = True
+    render: Render = True
+    show_files: ShowFiles = False
+
+    @property
+    def all_paths(self) -> list[str]:
+        """Return the paths of both options, by default the working directory."""
+        return [*(self.paths or []), *(self.filename or [])] or ["."]
+
+
+class DeviceOptions(Struct, frozen=True):
+    """The options of the devices on which selectors are tried."""
+
+    devices: Devices = None
+    hardware: Hardware = None
+    driver: driver_options.Driver = None
+    driver_version: driver_options.DriverVersion = None
+    driver_option: driver_options.DriverOption = None
+
+    def parse_drivers(self) -> driver_options.DriverChoice:
+        """Parse the options of drivers. Raises UsageError."""
+        return driver_options.parse(
+            self.driver, self.driver_version, self.driver_option, self.hardware, judges=True
+        )
+
+
+class RuleOptions(Struct, frozen=True):
+    """The options of the rules that apply."""
+
+    for_: For = None
+    select: Select = None
+    ignore: Ignore = None
+    baseline: Baseline = None
+
+
+class EditOptions(Struct, frozen=True):
+    """The options that change files, or show the changes."""
+
+    fix: FixFiles = False
+    unsafe_fixes: UnsafeFixes = False
+    add_ignore: AddIgnore = False
+    diff: Diff = False
+
+    @property
+    def is_requested(self) -> bool:
+        return self.fix or self.add_ignore or self.diff
+
+    def check(self) -> None:
+        """Raise UsageError for options that cannot be combined."""
+        if self.fix and self.diff:
+            raise UsageError(
+                "--fix and --diff cannot be combined", hint="--diff shows what --fix would do"
+            )
+        if self.add_ignore and self.fix:
+            raise UsageError(
+                "--fix and --add-ignore cannot be combined",
+                hint="run --fix first, then --add-ignore",
+            )
+        if self.unsafe_fixes and (self.add_ignore or not (self.fix or self.diff)):
+            raise UsageError("--unsafe-fixes needs --fix or --diff")
+
+
+class RunOptions(Struct, frozen=True):
+    """The options of the exit code, of repetition and of speed."""
+
+    fail_on: FailOn = None
+    fail_on_skipped: FailOnSkipped = False
+    fail_on_empty: FailOnEmpty = False
+    watch: Watch = False
+    exit_zero: ExitZero = False
+    jobs: Jobs = None
+    no_cache: NoCache = False
+
+    def threshold(self, environment: Mapping[str, str], settings: Config) -> Severity:
+        """Return the least severity that fails the run. Raises UsageError."""
+        severity = self.fail_on or environment.get("FAIL_ON") or settings.fail_on or "error"
+        option = common.origin("--fail-on", self.fail_on, environment, settings, "lint.")
+        return cast("Severity", common.choose(option, severity, SEVERITIES))
+
+    def fails(self, report: Report, threshold: Severity) -> bool:
+        """Return True if the findings fail the run."""
+        is_bad = report.reaches(threshold) or (self.fail_on_empty and not report.files)
+        return is_bad and not self.exit_zero
+
+
+class ReportOptions(Struct, frozen=True):
+    """The options of the reports."""
+
+    statistics: Statistics = False
+    output: Output = None
+
+
 def command(
-    paths: Paths = None,
-    filename: Files = None,
-    stdin_filename: StdinName = "<stdin>",
-    exclude: Exclude = None,
-    changed_files: ChangedFiles = False,
-    gitignore: Gitignore = True,
-    render: Render = True,
-    show_files: ShowFiles = False,
-    devices: Devices = None,
-    hardware: Hardware = None,
-    driver: driver_options.Driver = None,
-    driver_version: driver_options.DriverVersion = None,
-    driver_option: driver_options.DriverOption = None,
-    for_: For = None,
-    select: Select = None,
-    ignore: Ignore = None,
-    fail_on: FailOn = None,
-    fail_on_skipped: FailOnSkipped = False,
-    fail_on_empty: FailOnEmpty = False,
-    baseline: Baseline = None,
-    fix: FixFiles = False,
-    unsafe_fixes: UnsafeFixes = False,
-    add_ignore: AddIgnore = False,
-    diff: Diff = False,
-    statistics: Statistics = False,
-    watch: Watch = False,
-    exit_zero: ExitZero = False,
-    jobs: Jobs = None,
-    no_cache: NoCache = False,
+    inputs: InputOptions = InputOptions(),
+    devices: DeviceOptions = DeviceOptions(),
+    rules: RuleOptions = RuleOptions(),
+    edits: EditOptions = EditOptions(),
+    run: RunOptions = RunOptions(),
     against: ReleaseOptions = ReleaseOptions(),
-    output: Output = None,
+    reports: ReportOptions = ReportOptions(),
     printing: Printing = Printing(),
 ) -> None:
     """Report what an API server would reject in manifests, and what it accepts although it can
@@ -333,138 +409,144 @@ def command(
     """
     printing.apply()
     settings, environment = against.settings()
-    of_output = common.origin("--output", output, environment, settings)
     outputs = _parse_outputs(
-        of_output, output or [environment.get("OUTPUT", "full")], printing, statistics=statistics
+        common.origin("--output", reports.output, environment, settings),
+        reports.output or [environment.get("OUTPUT", "full")],
+        printing,
+        statistics=reports.statistics,
     )
-    threshold = fail_on or environment.get("FAIL_ON") or settings.fail_on or "error"
-    common.choose(
-        common.origin("--fail-on", fail_on, environment, settings, "lint."), threshold, SEVERITIES
-    )
-    input_paths = [*(paths or []), *(filename or [])] or ["."]
-    edits = Edits(fix, unsafe_fixes, add_ignore, diff)
+    threshold = run.threshold(environment, settings)
     edits.check()
-    if watch and (
-        edits.is_requested or printing.output_file or len(outputs) > 1 or "-" in input_paths
-    ):
-        conflicts = (
-            (fix, "--fix"),
-            (unsafe_fixes, "--unsafe-fixes"),
-            (add_ignore, "--add-ignore"),
-            (diff, "--diff"),
-            (printing.to_file, "--output-file"),
-            (len(outputs) > 1, "report files"),
-            ("-" in input_paths, "standard input"),
-        )
-        raise UsageError(
-            "--watch cannot be combined with"
-            f" {', '.join(name for given, name in conflicts if given)}"
-        )
-    driver_choice = driver_options.parse(
-        driver, driver_version, driver_option, hardware, judges=True
-    )
-    release_choice = against.release_and_gates(settings, environment)
-    targets = [
-        choose_target(release, release_choice[1])
-        for release in (_split_values([release_choice[0]]) if release_choice[0] else [None])
-    ]
-    target = targets[-1]
-    if len(targets) > 1 and (watch or edits.is_requested):
+    if run.watch:
+        _refuse_watch(inputs, edits, outputs, printing)
+    driver_choice = devices.parse_drivers()
+    release, gates = against.release_and_gates(settings, environment)
+    releases = _split_values([release]) if release else [None]
+    targets = [choose_target(name, gates) for name in releases]
+    if len(targets) > 1 and (run.watch or edits.is_requested):
         raise UsageError(
             "several releases cannot be combined with --watch or with changes of files"
         )
-    consumers = named(_split_values(for_) or settings.consumers)
-    cache = None if against.isolated or no_cache or environment.get("NO_CACHE") else cache_folder()
-    accepted = baseline_path(baseline, environment, settings)
-    excluded = (*settings.exclude, *_split_values(exclude), *_exclude_pattern(accepted))
-    job = Job(
-        paths=input_paths,
-        stdin=sys.stdin.buffer.read() if "-" in input_paths else None,
-        stdin_name=stdin_filename,
-        exclude=excluded,
-        changed_files=changed_files,
-        gitignore=gitignore,
-        suffixes=(*MANIFEST_SUFFIXES, *SUFFIXES) if settings.markdown else MANIFEST_SUFFIXES,
-        render=render,
-        target=target,
-        assumed=release_choice[0] is None,
-        consumers=frozenset(consumers),
-        versions={
-            **driver_choice.versions,
-            **{name: version for name, version in consumers.items() if version},
-        },
-        selection=select_rules(settings, environment, select, ignore, baseline),
-        inventory=(
-            None
-            if show_files
-            else _load_inventory(
-                devices or list(settings.devices), hardware or [], driver_choice, target
-            )
-        ),
-        jobs=jobs or _count_processors(),
-        cache=cache,
-        repositories=Repositories(
-            Store(cache, "index", "1") if cache else None, excluded, gitignore=gitignore
-        ),
+    is_uncached = against.isolated or run.no_cache or environment.get("NO_CACHE")
+    job = _make_job(
+        inputs,
+        rules,
+        settings,
+        environment,
+        target=targets[-1],
+        assumed=release is None,
+        cache=None if is_uncached else cache_folder(),
+        driver_versions=driver_choice.versions,
     )
-    if show_files:
+    if not inputs.show_files:
+        sources = devices.devices or list(settings.devices)
+        hardware = devices.hardware or []
+        inventory = _load_inventory(sources, hardware, driver_choice, job.target)
+        job = replace(job, inventory=inventory, jobs=run.jobs or _count_processors())
+    if inputs.show_files:
         _show_files(job, printing.output_file)
-    if watch:
+    if run.watch:
         _watch(job, outputs[0])
     outcome = (
         _apply_edits(job, edits)
         if edits.is_requested
         else EditOutcome(job.lint_releases(targets), [], [])
     )
-    changes, errors = outcome.changes, outcome.errors
-    report = replace(outcome.report, release_from=against.release_from(settings, environment))
-    if diff:
-        has_changes = _show_diff(changes, printing.output_file)
+    origin = against.release_from(settings, environment)
+    outcome = replace(outcome, report=replace(outcome.report, release_from=origin))
+    _finish(job, outcome, edits, run, outputs, threshold, printing.output_file)
+
+
+def _refuse_watch(
+    inputs: InputOptions, edits: EditOptions, outputs: Sequence[_Output], printing: Printing
+) -> None:
+    """Raise UsageError for options that cannot be combined with --watch."""
+    conflicts = {
+        "--fix": edits.fix,
+        "--unsafe-fixes": edits.unsafe_fixes,
+        "--add-ignore": edits.add_ignore,
+        "--diff": edits.diff,
+        "--output-file": printing.to_file,
+        "report files": len(outputs) > 1,
+        "standard input": "-" in inputs.all_paths,
+    }
+    names = ", ".join(name for name, is_given in conflicts.items() if is_given)
+    if names:
+        raise UsageError(f"--watch cannot be combined with {names}")
+
+
+def _make_job(
+    inputs: InputOptions,
+    rules: RuleOptions,
+    settings: Config,
+    environment: Mapping[str, str],
+    *,
+    target: Target,
+    assumed: bool,
+    cache: str | None,
+    driver_versions: Mapping[str, str],
+) -> Job:
+    """Collect the input, the rules and the options for linting it."""
+    consumers = named(_split_values(rules.for_) or settings.consumers)
+    baseline = baseline_path(rules.baseline, environment, settings)
+    exclude = (*settings.exclude, *_split_values(inputs.exclude), *_exclude_pattern(baseline))
+    return Job(
+        paths=inputs.all_paths,
+        stdin=sys.stdin.buffer.read() if "-" in inputs.all_paths else None,
+        stdin_name=inputs.stdin_filename,
+        exclude=exclude,
+        changed_files=inputs.changed_files,
+        gitignore=inputs.gitignore,
+        suffixes=(*MANIFEST_SUFFIXES, *SUFFIXES) if settings.markdown else MANIFEST_SUFFIXES,
+        render=inputs.render,
+        target=target,
+        assumed=assumed,
+        consumers=frozenset(consumers),
+        versions={
+            **driver_versions,
+            **{name: version for name, version in consumers.items() if version},
+        },
+        selection=select_rules(settings, environment, rules.select, rules.ignore, rules.baseline),
+        inventory=None,
+        jobs=1,
+        cache=cache,
+        repositories=Repositories(
+            Store(cache, "index", "1") if cache else None, exclude, gitignore=inputs.gitignore
+        ),
+    )
+
+
+def _finish(
+    job: Job,
+    outcome: EditOutcome,
+    edits: EditOptions,
+    run: RunOptions,
+    outputs: Sequence[_Output],
+    threshold: Severity,
+    output_file: Path | None,
+) -> NoReturn:
+    """Show or write the changes, write the reports, and end the run."""
+    report, errors = outcome.report, outcome.errors
+    if edits.diff:
+        has_changes = _show_diff(outcome.changes, output_file)
         _exit(
             report,
-            failed=has_changes and not exit_zero,
-            fail_on_skipped=fail_on_skipped,
+            failed=has_changes and not run.exit_zero,
+            fail_on_skipped=run.fail_on_skipped,
             errors=errors,
         )
     if edits.is_requested:
-        errors += _write_changes(job, changes, done="suppressed" if add_ignore else "fixed")
+        verb = "suppressed" if edits.add_ignore else "fixed"
+        errors = [*errors, *_write_changes(job, outcome.changes, done=verb)]
     if report.files or not any(item.unread for item in report.skipped):  # nothing to report on
-        for wanted_output in outputs:
-            wanted_output.write(report, to_stderr=edits.is_requested and job.stdin is not None)
-    is_bad = report.reaches(threshold) or (fail_on_empty and not report.files)  # type: ignore[arg-type]
-    failed = is_bad and not exit_zero
-    _exit(report, failed=failed, fail_on_skipped=fail_on_skipped and not exit_zero, errors=errors)
-
-
-class Edits(Struct, frozen=True):
-    """The requested changes of files."""
-
-    fix: bool
-    """Fixes are written."""
-    unsafe: bool
-    """Fixes that may change the meaning count, too."""
-    add_ignore: bool
-    """Each finding gets an ignore comment."""
-    diff: bool
-    """Changes are shown and not written."""
-
-    @property
-    def is_requested(self) -> bool:
-        return self.fix or self.add_ignore or self.diff
-
-    def check(self) -> None:
-        """Raises UsageError for those that cannot be combined."""
-        if self.fix and self.diff:
-            raise UsageError(
-                "--fix and --diff cannot be combined", hint="--diff shows what --fix would do"
-            )
-        if self.add_ignore and self.fix:
-            raise UsageError(
-                "--fix and --add-ignore cannot be combined",
-                hint="run --fix first, then --add-ignore",
-            )
-        if self.unsafe and (self.add_ignore or not (self.fix or self.diff)):
-            raise UsageError("--unsafe-fixes needs --fix or --diff")
+        for output in outputs:
+            output.write(report, to_stderr=edits.is_requested and job.stdin is not None)
+    _exit(
+        report,
+        failed=run.fails(report, threshold),
+        fail_on_skipped=run.fail_on_skipped and not run.exit_zero,
+        errors=errors,
+    )
 
 
 class Job(Struct, frozen=True):
@@ -742,12 +824,12 @@ def _watch(job: Job, output: _Output) -> NoReturn:
     raise AssertionError("a watch never ends")
 
 
-def _apply_edits(job: Job, edits: Edits) -> EditOutcome:
+def _apply_edits(job: Job, edits: EditOptions) -> EditOutcome:
     """Apply the fixes or ignore comments in memory."""
     stdin = _stdin_with_name(job)
     if edits.add_ignore:
         return fixing.add_ignore_comments(job.lint, stdin)
-    return fixing.apply_fixes(job.lint, stdin, unsafe=edits.unsafe)
+    return fixing.apply_fixes(job.lint, stdin, unsafe=edits.unsafe_fixes)
 
 
 def _show_diff(changes: Iterable[FileChange], output_file: Path | None) -> bool:
