@@ -396,7 +396,7 @@ def add_nodes(
         if devices > _MAX_ADDED_DEVICES:
             hint = f"at most {_MAX_ADDED_DEVICES:,} can be added; try fewer nodes"
             raise UsageError(f"{addition} makes {devices:,} devices", hint=hint)
-        state = changes.added(state, nodes, addition.count, node_name(addition.source))
+        state = what_if.add_nodes(state, nodes, addition.count, node_name(addition.source))
     return state
 
 

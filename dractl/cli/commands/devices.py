@@ -297,12 +297,12 @@ def _render(
     canvas: Canvas,
 ) -> str:
     with terminal.progress() as progress:
-        stock = inventory(cluster.state, cluster.features, progress)
+        stock = take_inventory(cluster.state, cluster.features, progress)
     unread = cluster.state.rights.unread
-    plugin_rows = plugins(cluster.state)
+    plugin_rows = list_device_plugins(cluster.state)
     faults = (
         *(_node_problems(cluster, node) if node is not None else ()),
-        *problems(cluster.state, stock, plugin_rows),
+        *find_problems(cluster.state, stock, plugin_rows),
     )
     rows = [
         row
@@ -452,7 +452,7 @@ def _list_uses(cluster: Cluster, node: str | None) -> tuple[Use, ...]:
 
 def _check_names(
     cluster: Cluster,
-    stock: Stock,
+    stock: Inventory,
     plugin_rows: tuple[PluginRow, ...],
     *,
     node: str | None,
@@ -524,8 +524,10 @@ def _count_template_copies(cluster: Cluster) -> list[Fit]:
         ]:
             progress(f"placing copies of {key[1]}")
             try:
-                subject = copies.of_object(cluster.state, "ResourceClaimTemplate", key)
-                fits.append(place(subject, cluster.features, budget=BUDGET // _TEMPLATES))
+                subject = copies.copies_of_object(cluster.state, "ResourceClaimTemplate", key)
+                fits.append(
+                    place_copies(subject, cluster.features, budget=ATTEMPT_BUDGET // _TEMPLATES)
+                )
             except DractlError:
                 continue  # a template that no server would have accepted is left out of the page
     return fits

@@ -426,7 +426,7 @@ def _parse_shapes(words: Iterable[str], rendering: Rendering, target: Target) ->
     classes = [item["metadata"]["name"] for item in rendering.device_classes]
     shapes: list[Shape] = []
     for word in words:
-        shape = largest(rendering, target) if word == "largest" else parse(word, classes)
+        shape = find_largest_shape(rendering, target) if word == "largest" else parse(word, classes)
         signatures = [(other.counts, other.constraint) for other in shapes]
         if shape is not None and (shape.counts, shape.constraint) not in signatures:
             shapes.append(shape)
@@ -443,7 +443,7 @@ def _report_missing(
         if unconstrained is None:
             unserved.append(shape.text)
         else:
-            silent_names = silent_drivers(shape, rendering)
+            silent_names = drivers_without_attribute(shape, rendering)
             terminal.print_error(
                 (
                     f"{shape.text}: {' and '.join(silent_names)} would not publish"

@@ -57,9 +57,9 @@ class _FitDetails(Struct, frozen=True):
 
     stops: tuple[Reason, ...]
     """Reasons why the next copy stays pending."""
-    stranded: tuple[Stranded, ...]
+    stranded: tuple[StrandedDevices, ...]
     """Free devices that no further copy can use."""
-    maximum: Most | None
+    maximum: MaxCopies | None
     """The most copies over all orders of placing, or None if it was not requested."""
     by_node: Mapping[str, Sequence[Reason]]
     """The reasons of each node by its name."""
@@ -241,8 +241,10 @@ def command(
         _warn_other_scheduler(state, subject[0])
     trusting_fits = [_place_copies(cluster, subject) for subject in subjects]
     alignments = [_count_aligned(cluster, fit) if aligned else None for fit in trusting_fits]
-    allocations = () if trust_slices else handed_out(state)
-    fits = [without_handed_out(fit, allocations, cluster.features) for fit in trusting_fits]
+    allocations = () if trust_slices else device_plugin_allocations(state)
+    fits = [
+        subtract_plugin_allocations(fit, allocations, cluster.features) for fit in trusting_fits
+    ]
     if common.base_format(output) == "json":
         text = _render_json(cluster, fits, alignments, pack, replicas)
     elif output == "html":
@@ -286,7 +288,7 @@ def _parse_shapes(name: str) -> list[str]:
     return (split(name) if {"=", "@"} & set(name) else []) or [name]
 
 
-def _count_aligned(cluster: Cluster, fit: Fit) -> Aligned:
+def _count_aligned(cluster: Cluster, fit: Fit) -> AlignedCounts:
     """Count the copies that are aligned as well as an idle node allows."""
     with terminal.progress() as progress:
         return aligned_of(fit, cluster.features, progress)
@@ -332,7 +334,7 @@ def _file_subject(state: ClusterState, path: str, file_state: ClusterState) -> C
             f"{path} has several objects to place", hint=f"name one, with -f {path}: {names}"
         )
     for kind, key in unallocated[:1]:
-        return copies.of_object(state.merge(file_state), kind, key)
+        return copies.copies_of_object(state.merge(file_state), kind, key)
     raise InputError(
         "nothing in it can be placed",
         place=path,
@@ -342,7 +344,7 @@ def _file_subject(state: ClusterState, path: str, file_state: ClusterState) -> C
 
 def _warn_gang_ignored(subject: Copies) -> None:
     """Print a notice if copies of a pod in a gang are placed by themselves."""
-    gang = group_object(subject.pod)
+    gang = group_object(Pod(subject.pod))
     if gang is not None:
         kind, (_, name) = gang
         terminal.notice(
@@ -401,12 +403,12 @@ def _apply_changes(
     state = virtual_nodes.add_nodes(
         state, added_nodes, Target.of(cluster.features.release), driver_choice
     )
-    return state if node is None else changes.only_node(state, node)
+    return state if node is None else what_if.keep_node(state, node)
 
 
 def _explain_next_copy(cluster: Cluster, fit: Fit) -> Explanation | None:
     """Explain why the next copy stays pending; return None if it does not."""
-    if fit.stopped.fits and not fit.undecided:
+    if fit.next_attempt.fits and not fit.undecided:
         return None
 
     pod = fit.subject.copy(fit.fits + 1)
@@ -414,7 +416,7 @@ def _explain_next_copy(cluster: Cluster, fit: Fit) -> Explanation | None:
     pod["spec"] = {k: v for k, v in pod["spec"].items() if k != "schedulerName"}  # told already
     key = (pod["metadata"]["namespace"], pod["metadata"]["name"])
     explainer = Explainer(fit.state, cluster.features, Options(fixes=0))
-    return explainer.explain(Question("Pod", key, pod), fit.stopped)
+    return explainer.explain(Question("Pod", key, pod), fit.next_attempt)
 
 
 def _stop_reasons(cluster: Cluster, fit: Fit) -> tuple[Reason, ...]:
@@ -430,9 +432,9 @@ def _stop_reasons(cluster: Cluster, fit: Fit) -> tuple[Reason, ...]:
 
 def _fit_details(cluster: Cluster, fit: Fit, pack: bool) -> _FitDetails:
     """Compute the parts that every format shows besides the number, as kube-scheduler sees them."""
-    fit = fit.trusting or fit
+    fit = fit.scheduler_fit or fit
     with terminal.progress() as progress:
-        maximum = most(fit, cluster.features, progress) if pack else None
+        maximum = max_copies(fit, cluster.features, progress) if pack else None
         progress("looking for stranded devices")
         explanation = _explain_next_copy(cluster, fit)
         nodes = explanation.nodes if explanation is not None else ()
@@ -441,7 +443,9 @@ def _fit_details(cluster: Cluster, fit: Fit, pack: bool) -> _FitDetails:
         def describe(node: str) -> str:
             return "; ".join(dict.fromkeys(reason.short for reason in by_node.get(node, ())[:3]))
 
-        stranded_devices = stranded(fit, Scheduler(fit.state, cluster.features), describe)
+        stranded_devices = find_stranded_devices(
+            fit, Scheduler(fit.state, cluster.features), describe
+        )
         return _FitDetails(
             explanation.reasons if explanation is not None else (),
             stranded_devices,
@@ -453,7 +457,7 @@ def _fit_details(cluster: Cluster, fit: Fit, pack: bool) -> _FitDetails:
 def _render_json(
     cluster: Cluster,
     fits: list[Fit],
-    alignments: list[Aligned | None],
+    alignments: list[AlignedCounts | None],
     pack: bool,
     replicas: int | None,
 ) -> str:
@@ -487,16 +491,16 @@ def _render_json(
 
 
 def _render_html(
-    cluster: Cluster, fits: list[Fit], alignments: list[Aligned | None], pack: bool
+    cluster: Cluster, fits: list[Fit], alignments: list[AlignedCounts | None], pack: bool
 ) -> str:
     from dractl.report.capacity import html as capacity_html
 
     if len(fits) > 1:
         return capacity_html.shapes(
-            fits, inventory(cluster.state, cluster.features), cluster.origin.title
+            fits, take_inventory(cluster.state, cluster.features), cluster.origin.title
         )
     details = _fit_details(cluster, fits[0], pack)
-    stock = inventory(fits[0].state, cluster.features)
+    stock = take_inventory(fits[0].state, cluster.features)
     stops = capacity_text.stopped(details.stops)
     stops += [
         f"kube-scheduler ends {', '.join(pods)} on {node} for it"
@@ -516,7 +520,7 @@ def _render_html(
 def _render_text(
     cluster: Cluster,
     fits: list[Fit],
-    alignments: list[Aligned | None],
+    alignments: list[AlignedCounts | None],
     pack: bool,
     replicas: int | None,
     *,
