@@ -10,7 +10,7 @@ from dractl.capacity.copies import Copies, find_subject
 from dractl.capacity.device_plugins import PluginRow, list_device_plugins
 from dractl.capacity.inventory import DeviceRow, Inventory, PoolRow, take_inventory
 from dractl.capacity.packing import MaxCopies, max_copies
-from dractl.capacity.placing import Fit, NodeFit, place_copies, remaining_resources
+from dractl.capacity.placing import Fit, NodeFit, list_remaining_resources, place_copies
 from dractl.capacity.problems import Problem, find_problems
 from dractl.capacity.replicas import AlternativeFit, Placement, place_replicas
 from dractl.capacity.stranded_devices import StrandedDevices, find_stranded_devices
@@ -32,9 +32,9 @@ __all__ = [
     "find_stranded_devices",
     "find_subject",
     "list_device_plugins",
+    "list_remaining_resources",
     "max_copies",
     "place_copies",
     "place_replicas",
-    "remaining_resources",
     "take_inventory",
 ]

@@ -1,4 +1,4 @@
-"""Copies with the best alignment: how many kube-scheduler's first choice makes, and how many there could be."""
+"""Aligned copies: the number that kube-scheduler's first choice makes, and the number possible."""
 
 from collections.abc import Callable, Sequence
 
@@ -20,27 +20,36 @@ from dractl.scheduler.attempt import Scheduler
 
 
 class AlignedCounts(Struct, frozen=True):
-    """Of the copies that fit, ``first`` get devices that are aligned as well as their node can, and of ``unknown`` that
-    cannot be told. ``possible``: copies that could, if the scheduler chose them, each found beside those before
-    it, so that there may be more; None where it was not counted.
-    ``constraint``: with it ``fits_with_constraint`` copies fit, all of them aligned."""
+    """The copies that fit, by the alignment of their devices."""
 
     first: int
+    """Copies whose devices are as well aligned as their node can, with the scheduler's first
+    choice.
+    """
     unknown: int = 0
+    """Copies whose alignment is unknown."""
     possible: int | None = None
+    """Copies that could be aligned if the scheduler chose so, each found beside those before it;
+    there may be more. None if it was not counted.
+    """
     constraint: Improvement | None = None
+    """A constraint with which more copies are aligned."""
     fits_with_constraint: int = 0
+    """Copies that fit with the constraint, all of them aligned."""
 
     @property
     def is_choice_missed(self) -> bool:
-        """True if there is an aligned choice that the scheduler does not take."""
+        """Return whether there is an aligned choice that the scheduler does not take."""
         return self.possible is not None and self.possible > self.first
 
 
 def count_aligned_copies(
     fit: Fit, features: Features, progress: Callable[[str], None] = lambda _: None
 ) -> AlignedCounts:
-    """The alignment of the copies that fit. Copies that ask for no two devices that belong together are all aligned."""
+    """Count the aligned copies of those that fit.
+
+    Copies that request no two devices that belong together are all aligned.
+    """
     aligner = Aligner(Scheduler(fit.state, features))
     pod_keys = [
         key for key in fit.state.objects("Pod") if fit.subject.state.get("Pod", key) is None
@@ -81,7 +90,7 @@ def count_aligned_copies(
 
 
 def are_all_copies_aligned(fit: Fit, features: Features) -> bool:
-    """True if every copy gets devices that are aligned as well as its node can."""
+    """Return whether every copy gets devices that are aligned as well as its node can."""
     aligner = Aligner(Scheduler(fit.state, features))
     pod_keys = [
         key for key in fit.state.objects("Pod") if fit.subject.state.get("Pod", key) is None
@@ -104,7 +113,9 @@ def _list_pod_claims(fit: Fit, pod: tuple[str, str]) -> list[Raw]:
 def _count_possible_copies(
     fit: Fit, features: Features, example: Sequence[Raw], alignments: Sequence[Alignment]
 ) -> int | None:
-    """How many copies get the best devices if each takes them, node by node; None if that cannot be counted."""
+    """Count the copies, node by node, if each takes the best devices; None if that cannot be
+    counted.
+    """
     aligner = Aligner(Scheduler(fit.subject.state, features))
     claims = [fit.state.decode(claim) for claim in example]
     total = 0

@@ -1,4 +1,4 @@
-"""A placed copy as the API server would hold it: the pod on its node and its claims allocated and reserved for it."""
+"""A placed copy as the API server would hold it: the pod on its node, with its claims allocated."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -153,7 +153,9 @@ def _reserve_claim(claim: Raw | None, user: Raw) -> dict[str, Any]:
 
 
 def _consumer_reference(state: ClusterState, pod: Raw, pod_claim: str) -> dict[str, Any]:
-    """The consumer that a pod's claim is reserved for: its PodGroup if the group shares the claim, else the pod."""
+    """Return the consumer that a pod's claim is reserved for: its PodGroup if the group shares the
+    claim, else the pod.
+    """
     group_claim = claims_of_group(state, Pod(pod)).get(pod_claim)
     if group_claim is None:
         return _pod_reference(pod)

@@ -153,7 +153,8 @@ def _propose_unequal_groups(
         }
         repeated = f", {times} times" if times > 1 else ""
         yield _RequestGroups(
-            f"{_format_counts(group)} on one PCIe root{repeated}, the other {_format_counts(leftover)}",
+            f"{_format_counts(group)} on one PCIe root{repeated}, the other"
+            f" {_format_counts(leftover)}",
             [request for part in (*groups, other_requests) for request in part.values()],
             [_match_constraint(PCIE_ROOT, [r["name"] for r in part.values()]) for part in groups],
             [

@@ -20,7 +20,10 @@ from dractl.views import Pod
 
 BARE_NAME_KINDS = ("ResourceClaimTemplate", "ResourceClaim", "Pod")
 """Kinds of what a name without a kind may mean, in the order in which they are looked for."""
-_ACCEPTED_KINDS = "fit takes template/NAME, claim/NAME, pod/NAME, deploy/NAME, job/NAME ..., or a shape such as gpu=2,nic=1"
+_ACCEPTED_KINDS = (
+    "fit takes template/NAME, claim/NAME, pod/NAME, deploy/NAME, job/NAME ..., or a shape such as"
+    " gpu=2,nic=1"
+)
 # Fields of a pod that belong to one pod, not to its copies.
 _IDENTITY_FIELDS = (
     "uid",
@@ -49,7 +52,7 @@ class Copies(Struct, frozen=True):
     """How near the devices of each copy of a shape are; empty where no alignment is asked for."""
 
     def copy(self, number: int) -> dict[str, Any]:
-        """The pod with the given number, as if it were just created."""
+        """Return the pod with the given number, as if it were just created."""
         metadata = dict(map_at(self.pod, "metadata"))
         name = f"{metadata['name']}-{number}"
         return {**self.pod, "metadata": {**metadata, "name": name, "uid": f"dractl-{name}"}}
@@ -58,10 +61,11 @@ class Copies(Struct, frozen=True):
 def find_subject(
     state: ClusterState, text: str, namespace: str | None, kinds: Mapping[str, str] | None = None
 ) -> Copies:
-    """The subject that ``KIND/NAME`` or a bare ``NAME`` (a template, a claim, then a pod) means; ``kinds`` are further
-    words for kinds, as a cluster knows them.
+    """Find the object that ``KIND/NAME`` or a bare ``NAME`` means, and return its copies.
 
-    Raises UsageError for an unknown kind or an ambiguous name, InputError if no such object exists.
+    A bare name is a template's, else a claim's, else a pod's. ``kinds`` are further words for
+    kinds, as a cluster knows them. Raises UsageError for an unknown kind or an ambiguous name,
+    InputError if no such object exists.
     """
     word, slash, name = text.partition("/")
     if slash:
@@ -88,7 +92,7 @@ def find_subject(
 
 
 def _suggest_shape(state: ClusterState, word: str) -> str:
-    """The nearest names to a word that names nothing."""
+    """Return a hint with the nearest shapes to a word that names nothing."""
     classes = [name for _, name in state.objects("DeviceClass")]
     near = nearest(word, [*hardware(), *classes])
     words = f"{', '.join(hardware())}, or the name of a DeviceClass"
@@ -96,7 +100,7 @@ def _suggest_shape(state: ClusterState, word: str) -> str:
 
 
 def copies_of_object(state: ClusterState, kind: str, key: Key) -> Copies:
-    """Copies of one object of the cluster. Raises InputError for a kind without pods."""
+    """Return copies of one object of the cluster. Raises InputError for a kind without pods."""
     value = state.get(kind, key) or {}
     name = "/".join((kind, *filter(None, key)))
     namespace = key[0] or "default"
@@ -124,7 +128,7 @@ def copies_of_object(state: ClusterState, kind: str, key: Key) -> Copies:
 
 
 def copies_of_claim(state: ClusterState, name: str, namespace: str, claim: Raw) -> Copies:
-    """Copies of a claim: a template with its spec, and a pod that uses it and asks for nothing else."""
+    """Return copies of a claim: a template with its spec, and a pod that uses only that."""
     changed = state.replace(
         "ResourceClaimTemplate",
         (namespace, _TEMPLATE_NAME),
@@ -169,7 +173,9 @@ def _template_of_claim(namespace: str, name: str, claim: Raw) -> dict[str, Any]:
 
 
 def _pod_of_template(namespace: str, template: str) -> dict[str, Any]:
-    """A pod with one container that uses the claim of a template and asks for nothing else."""
+    """Return a pod with one container that uses the claim of a template and requests nothing
+    else.
+    """
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -188,7 +194,7 @@ def _pod_of_template(namespace: str, template: str) -> dict[str, Any]:
 
 
 def _strip_identity(pod: Raw, namespace: str, name: str) -> dict[str, Any]:
-    """A pod as its owner would create it: without node, status and identity."""
+    """Return a pod as its owner would create it: without node, status and identity."""
     metadata = {
         key: value for key, value in map_at(pod, "metadata").items() if key not in _IDENTITY_FIELDS
     }
@@ -202,6 +208,6 @@ def _strip_identity(pod: Raw, namespace: str, name: str) -> dict[str, Any]:
 
 
 def shares_claims(state: ClusterState, pod: Raw) -> bool:
-    """True if all copies share a claim: one that the pod names, or one of its PodGroup."""
+    """Return whether all copies share a claim: one that the pod names, or one of its PodGroup."""
     named = any(entry.get("resourceClaimName") for entry in maps_at(pod, "spec", "resourceClaims"))
     return named or bool(claims_of_group(state, Pod(pod)))

@@ -1,4 +1,6 @@
-"""Devices that device plugins offer: allocatable and requested extended resources of nodes, beside ResourceSlices."""
+"""Devices that device plugins offer: allocatable and requested extended resources of nodes, beside
+ResourceSlices.
+"""
 
 from msgspec import Struct
 
@@ -9,7 +11,9 @@ from dractl.views.amounts import pod_requests, quantity
 
 
 class PluginRow(Struct, frozen=True):
-    """An extended resource of a node: units that its device plugin offers, and that running pods request."""
+    """An extended resource of a node: units that its device plugin offers, and that running pods
+    request.
+    """
 
     node: str
     resource: str
@@ -18,7 +22,7 @@ class PluginRow(Struct, frozen=True):
 
 
 def list_device_plugins(state: ClusterState) -> tuple[PluginRow, ...]:
-    """The accelerators that device plugins offer, by node and resource."""
+    """Return the accelerators that device plugins offer, by node and resource."""
     requested: dict[str, dict[str, int]] = {}
     for pod in state.objects("Pod").values():
         node_name = text_at(pod, "spec", "nodeName")
@@ -39,12 +43,15 @@ def list_device_plugins(state: ClusterState) -> tuple[PluginRow, ...]:
 
 
 class PluginAllocation(Struct, frozen=True):
-    """Units of ``resource`` that the device plugin of ``node`` offers, and that containers use; ``driver`` has the
-    same hardware. Which of its devices they are is not known."""
+    """Units of a resource that a device plugin offers and that containers use.
+
+    Which of the driver's devices they are is unknown.
+    """
 
     node: str
     resource: str
     driver: str
+    """The driver that publishes the same hardware."""
     offered: int
     used: int
 
@@ -52,11 +59,14 @@ class PluginAllocation(Struct, frozen=True):
         row = by_name().get(self.resource)
         noun = "GPU" if row is not None and row.request == "gpu" else "device"
         are = f"{noun} is" if self.offered == 1 else f"{noun}s are"
-        return f"node {self.node}: {self.offered} {are} also offered as {self.resource}, {self.used} of them in use"
+        return (
+            f"node {self.node}: {self.offered} {are} also offered as {self.resource}, {self.used}"
+            " of them in use"
+        )
 
 
 def device_plugin_allocations(state: ClusterState) -> tuple[PluginAllocation, ...]:
-    """What device plugins have handed out beside a driver, by node and resource."""
+    """Return the devices in use through device plugins beside a driver, by node and resource."""
     offered = [row for row in list_device_plugins(state) if row.requested]
     if not offered:
         return ()

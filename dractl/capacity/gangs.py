@@ -1,8 +1,9 @@
-"""Groups of pods that kube-scheduler places together, and why one of them waits although its pods fit one by one.
+"""Pods that kube-scheduler places together, and why a gang waits although its pods fit one by one.
 
-kubernetes pkg/scheduler/schedule_one_podgroup.go, pkg/scheduler/framework/plugins/gangscheduling and topologyaware. A
-gang's pods are placed one after the other; if fewer than ``minCount`` have a node in the end, none gets one. A group
-with a topology constraint is tried on the nodes of one domain after the other.
+kubernetes pkg/scheduler/schedule_one_podgroup.go, pkg/scheduler/framework/plugins/gangscheduling
+and topologyaware. A gang's pods are placed one after the other; if fewer than ``minCount`` have a
+node in the end, none gets one. A group with a topology constraint is tried on the nodes of one
+domain after the other.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,11 +22,14 @@ from dractl.views import Pod
 
 
 class GroupMissing(Struct, frozen=True):
-    """The object that the pods name as their ``group`` (``Kind/namespace/name``) does not exist; ``is_kind_unknown``: the input
-    has none of its kind, and the scheduler has not tried the pod, as it does where there is none."""
+    """The object that the pods name as their group does not exist."""
 
     group: str
-    is_kind_unknown: bool = False  # the input has no object of its kind
+    """``Kind/namespace/name``."""
+    is_kind_unknown: bool = False
+    """True if the input has no object of the group's kind: the scheduler has not tried the pod, as
+    it does not where the group is missing.
+    """
 
 
 class TooFewPods(Struct, frozen=True):
@@ -37,54 +41,64 @@ class TooFewPods(Struct, frozen=True):
 
 
 class MemberBlocked(Struct, frozen=True):
-    """PreEnqueue holds back ``pod`` with the stops of ``attempt``, and the group waits for it."""
+    """A pod that PreEnqueue holds back, and that the group waits for."""
 
     group: str
     minimum: int | None
     pod: Raw
     attempt: Attempt
+    """The attempt with the stops of the pod."""
 
 
 class UnequalPods(Struct, frozen=True):
-    """Pods of the group differ in what must be the same; ``text`` is the scheduler's message."""
+    """Pods of the group that differ in what must be the same."""
 
     group: str
     text: str
+    """The scheduler's message."""
 
 
 class NoTopologyDomain(Struct, frozen=True):
-    """No node has the label ``key`` of the group's topology constraint, or none with the value that pods of the group
-    that are on nodes have."""
+    """No node is in a topology domain of the group."""
 
     group: str
     key: str
+    """The label of the group's topology constraint. No node has it, or none has it with the value
+    of the nodes on which pods of the group already run.
+    """
 
 
 class TooFewFit(Struct, frozen=True):
-    """Of ``pods`` in all ``placed`` have a node and ``fits`` more get one, which is less than ``minimum``; of a group
-    that has started none fits, and ``minimum`` is 1.
-
-    ``attempt`` is kube-scheduler's for ``pod``, the next one, in ``state``, the cluster with those that fit. ``domain``
-    (``key=value``) is where most of them fit, if a topology constraint keeps them together.
-    """
+    """Fewer pods of the group fit than have to start together."""
 
     group: str
     minimum: int
+    """The number of pods that start together; 1 if the group has started."""
     pods: int
+    """The number of pods of the group."""
     placed: int
+    """The number of pods that have a node."""
     fits: int
+    """The number of further pods that get a node."""
     pod: Raw
+    """The next pod, which gets none."""
     attempt: Attempt
+    """The scheduler's attempt for that pod."""
     state: ClusterState
+    """The cluster of the attempt, with the pods that fit."""
     domain: str = ""
+    """The topology domain (``key=value``) where most pods fit, if a constraint keeps them
+    together.
+    """
 
 
 class GangUndecided(Struct, frozen=True):
-    """The budget ran out before it was clear whether ``minimum`` pods fit; ``fits`` do."""
+    """The budget ran out before it was clear whether ``minimum`` pods fit."""
 
     group: str
     minimum: int
     fits: int
+    """The number of pods that certainly fit."""
 
 
 GangWait = GroupMissing | TooFewPods | MemberBlocked | UnequalPods | NoTopologyDomain | TooFewFit
@@ -109,7 +123,7 @@ class _Members(Struct, frozen=True):
     """The first queued pod that PreEnqueue holds back."""
 
 
-def why_gang_waits(
+def find_gang_wait(
     state: ClusterState,
     pod: Raw,
     group: GangGroup | None,
@@ -223,16 +237,19 @@ def _place_members(
 
 
 def gang_remarks(group: GangGroup) -> Iterator[str]:
-    """Sentences about what is not checked in the group of a pod that does not wait for it."""
+    """Yield sentences about what is not checked in the group of a pod that does not wait for it."""
     name = group.name.replace("/", " ", 1)
     if group.value is None:
-        yield f"{name} is not in the input: whether its pods start together or not at all was not checked"
+        yield (
+            f"{name} is not in the input: whether its pods start together or not at all was not"
+            " checked"
+        )
     if group.parent:
         yield f"{name} is part of CompositePodGroup {group.parent}, which is not checked here"
     if group.topology:
         yield (
-            f"{name} keeps its pods on nodes with one value of {group.topology}: that was checked for "
-            f"{group.min_count or 1} of them, not for each node that is named here"
+            f"{name} keeps its pods on nodes with one value of {group.topology}: that was checked"
+            f" for {group.min_count or 1} of them, not for each node that is named here"
         )
 
 

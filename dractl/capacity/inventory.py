@@ -1,4 +1,4 @@
-"""Every pool and device of a cluster: its state, who holds it, and what is left of it."""
+"""Every pool and device of a cluster: its state, its holders, and its remaining capacity."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from dractl.capacity.summaries import (
     Amount,
     PartitionCount,
     ShareableDevices,
-    consumed_counters,
     count_partitions,
     count_shareable_devices,
+    list_consumed_counters,
     sum_counters,
 )
 from dractl.cel import environment
@@ -35,33 +35,40 @@ State = Literal[
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 NUMA_NODE = "resource.kubernetes.io/numaNode"
-# Attributes by which drivers name the model, the most telling first (their catalogues have the sources).
+# Attributes by which drivers name the model, the most telling first; their catalogues have the
+# sources.
 _MODEL_ATTRIBUTES = ("productName", "model", "pciDevice", "chipType", "modelName", "type")
-_CACHED_ATTRIBUTE_SETS = 256  # of devices, whose attributes are remembered
+_CACHED_ATTRIBUTE_SETS = 256
 _OUT_OF_SERVICE_EFFECTS = ("NoSchedule", "NoExecute")
 
 
 class DeviceRow(Struct, frozen=True):
-    """One device. ``node`` is None for a device that several nodes reach; ``classes`` are the DeviceClasses that match
-    it; ``taints`` are written ``key=value:effect``, with those of DeviceTaintRules."""
+    """One device."""
 
     id: DeviceID
     node: str | None
+    """The node of the device; None if several nodes reach it."""
     state: State
     classes: tuple[str, ...] = ()
+    """The DeviceClasses that match the device."""
     model: str | None = None
     pcie_root: str | None = None
     numa_node: int | None = None
     capacity: tuple[Amount, ...] = ()
     holders: tuple[Holder, ...] = ()
-    requests: tuple[str, ...] = ()  # of the holders' claims, in their order
+    requests: tuple[str, ...] = ()
+    """The requests of the holders' claims, in the order of ``holders``."""
     taints: tuple[str, ...] = ()
+    """``key=value:effect``, those of DeviceTaintRules included."""
 
 
 class PoolRow(Struct, frozen=True):
-    """One pool in its newest generation. The four counts are those that a ResourcePoolStatusRequest answers (kubernetes
-    pkg/controller/resourcepoolstatusrequest/controller.go), None for a pool of which slices are missing; two of them
-    also where not every claim may be read."""
+    """One pool in its newest generation.
+
+    The four counts are those that a ResourcePoolStatusRequest answers (kubernetes
+    pkg/controller/resourcepoolstatusrequest/controller.go). They are None for a pool with missing
+    slices; ``allocated`` and ``available`` also where not every claim may be read.
+    """
 
     driver: str
     pool: str
@@ -74,14 +81,18 @@ class PoolRow(Struct, frozen=True):
     available: int | None = None
     unavailable: int | None = None
 
-    duplicates: tuple[str, ...] = ()  # device names that occur more than once
+    duplicates: tuple[str, ...] = ()
+    """Device names that occur more than once."""
     shared: ShareableDevices | None = None
-    counters: tuple[tuple[str, tuple[Amount, ...]], ...] = ()  # by counter set
+    counters: tuple[tuple[str, tuple[Amount, ...]], ...] = ()
+    """The amounts of each counter set."""
     partitions: tuple[PartitionCount, ...] = ()
 
     @property
     def usable(self) -> bool:
-        """True if the scheduler takes the pool: as many slices as announced, and no device name twice."""
+        """Return whether the scheduler uses the pool: it has all its slices, and no device name
+        twice.
+        """
         return self.slices == self.expected and not self.duplicates
 
 
@@ -121,9 +132,11 @@ def take_inventory(
         devices += [survey.row_without_slice(identity, nodes.get(identity)) for identity in ids]
     requests = _requests_by_claim(state)
     rows = (
-        replace(row, requests=tuple(requests.get((row.id, h.claim), "") for h in row.holders))
-        if row.holders
-        else row
+        (
+            replace(row, requests=tuple(requests.get((row.id, h.claim), "") for h in row.holders))
+            if row.holders
+            else row
+        )
         for row in devices
     )
     return Inventory(tuple(pools), tuple(rows))
@@ -224,7 +237,7 @@ class _Survey:
 
 
 def _requests_by_claim(state: ClusterState) -> dict[tuple[DeviceID, str], str]:
-    """For which request a claim (``namespace/name``) has a device."""
+    """Return the request for which a claim (``namespace/name``) has a device."""
     return {
         (device.id, "/".join(key)): device.request
         for key, claim in state.claims.items()
@@ -233,7 +246,9 @@ def _requests_by_claim(state: ClusterState) -> dict[tuple[DeviceID, str], str]:
 
 
 def _nodes_of_allocations(state: ClusterState) -> dict[DeviceID, str]:
-    """The node to which an allocation binds each device; without those that may be used on several."""
+    """Return the node to which an allocation binds each device, without devices of several
+    nodes.
+    """
     nodes: dict[DeviceID, str] = {}
     for claim in state.claims.values():
         names = [
@@ -249,7 +264,7 @@ def _nodes_of_allocations(state: ClusterState) -> dict[DeviceID, str]:
 
 
 def _sum_consumed_capacity(state: ClusterState) -> dict[PoolID, dict[str, Quantity]]:
-    """Claims' shares of each capacity, by pool, except through adminAccess."""
+    """Sum the claims' shares of each capacity, by pool, except through adminAccess."""
     consumed: dict[PoolID, dict[str, Quantity]] = {}
     for value in state.objects("ResourceClaim").values():
         if not any(
@@ -299,7 +314,7 @@ def _count_pool(key: PoolID, newest: list[ResourceSlice], allocated: frozenset[s
 def _find_blocked_devices(
     key: PoolID, newest: list[ResourceSlice], held: AllocatedState
 ) -> frozenset[str]:
-    """Devices whose shared counters are used up by others."""
+    """Find the devices whose shared counters are used up by others."""
     remaining: dict[tuple[str, str], Quantity] = {
         (counter_set.name, name): value
         for resource_slice in newest
@@ -317,7 +332,7 @@ def _find_blocked_devices(
     for device in devices:
         identity = DeviceID(*key, device.name)
         if identity in held.devices or identity in held.shared or identity in held.capacity:
-            for counter, amount in consumed_counters(device):
+            for counter, amount in list_consumed_counters(device):
                 if counter in remaining:
                     remaining[counter] = remaining[counter] - amount
     return frozenset(
@@ -325,7 +340,7 @@ def _find_blocked_devices(
         for device in devices
         if any(
             counter in remaining and amount > remaining[counter]
-            for counter, amount in consumed_counters(device)
+            for counter, amount in list_consumed_counters(device)
         )
     )
 
@@ -357,7 +372,7 @@ def _model(device: Device) -> str | None:
 
 @lru_cache(_CACHED_ATTRIBUTE_SETS)
 def _model_attributes(attributes: tuple[str, ...]) -> tuple[str, ...]:
-    """Of the attributes of a device those that name its model, the most telling first."""
+    """Return the attributes that name a device's model, the most telling first."""
     named = {name.rpartition("/")[2]: name for name in attributes}
     return tuple(named[name] for name in _MODEL_ATTRIBUTES if name in named)
 

@@ -19,18 +19,24 @@ from dractl.views.amounts import scheduler_units
 
 
 class Islands(Struct, frozen=True):
-    """The parts that each node has to itself: pods, slices, and the claims that hold its devices."""
+    """Nodes that have their pods, slices and claims to themselves."""
 
     state: ClusterState
     snapshot: Snapshot
-    requests: tuple[str, ...]  # resources that a copy asks the node for
+    requests: tuple[str, ...]
+    """The resources that a copy requests from the node."""
     pods: Mapping[str, Mapping[Key, Raw]]
+    """The pods of each node."""
     slices: Mapping[str, Mapping[Key, Raw]]
-    claims: Mapping[tuple[str, str], Mapping[Key, Raw]]  # by driver and pool
+    """The slices of each node."""
+    claims: Mapping[tuple[str, str], Mapping[Key, Raw]]
+    """The claims that hold devices of each driver and pool."""
 
     @classmethod
     def from_cluster(cls, scheduler: Scheduler, pod: Raw, first: Attempt) -> Islands | None:
-        """The islands of a cluster; None if copies of ``pod`` on one node matter for another."""
+        """Return the islands of a cluster; None if copies of ``pod`` on one node matter for
+        another.
+        """
         if _depends_on_other_nodes(scheduler, pod) or shares_claims(scheduler.state, pod):
             return None
         slices: dict[str, dict[Key, Raw]] = {}
@@ -60,7 +66,7 @@ class Islands(Struct, frozen=True):
         return cls(scheduler.state, scheduler.snapshot, requests, pods, slices, claims)
 
     def node_key(self, verdict: NodeVerdict) -> Hashable:
-        """Equal for nodes that take the same copies, device for device."""
+        """Return a key that is equal for nodes that take the same copies, device for device."""
         node = self._node_info(verdict)
         free = tuple(self._free_units(node, resource) for resource in self.requests)
         room = node.allocatable.get("pods", Quantity()).value() - len(node.pods)
@@ -72,12 +78,14 @@ class Islands(Struct, frozen=True):
 
     @staticmethod
     def _free_units(node: NodeInfo, resource: str) -> int:
-        """The remainder of a resource, in the scheduler's units."""
+        """Return the free amount of a resource, in the scheduler's units."""
         total = node.allocatable.get(resource, Quantity())
         return scheduler_units(resource, total) - node.requested_units.get(resource, 0)
 
     def count_room(self, verdict: NodeVerdict, pod: Raw) -> int | None:
-        """Copies that the node has CPU, memory, pods and ports for; None if it says nothing of these."""
+        """Count the copies that fit by CPU, memory, pods and ports; None if the node states none of
+        these.
+        """
         node = self._node_info(verdict)
         if not node.is_registered:
             return None
@@ -97,7 +105,7 @@ class Islands(Struct, frozen=True):
         return min(room, 1) if copy.host_ports else room
 
     def isolate_node(self, node: str) -> ClusterState:
-        """The cluster as if it had this node only."""
+        """Return the cluster as if it had this node only."""
         slices = self.slices.get(node, {})
         claims: dict[Key, Raw] = {}
         for pool in self._list_pools(node):
@@ -113,8 +121,8 @@ class Islands(Struct, frozen=True):
             }
         )
 
-    def corresponding_pools(self, node: str, other: str) -> dict[tuple[str, str], str]:
-        """The pool of ``other`` for each driver and pool of ``node``, a node that is its equal."""
+    def map_pools(self, node: str, other: str) -> dict[tuple[str, str], str]:
+        """Return the pool of ``other`` for each driver and pool of ``node``, which is its equal."""
         return {
             pool: other_pool[1]
             for pool, other_pool in zip(
@@ -130,7 +138,7 @@ class Islands(Struct, frozen=True):
 
 
 def _depends_on_other_nodes(scheduler: Scheduler, pod: Raw) -> bool:
-    """True if the filters look at pods of other nodes, or a pod already there repels copies."""
+    """Return whether the filters look at pods of other nodes, or a pod repels copies."""
     spec = map_at(pod, "spec")
     affinity = map_at(spec, "affinity")
     if "podAffinity" in affinity or "podAntiAffinity" in affinity:
@@ -140,7 +148,7 @@ def _depends_on_other_nodes(scheduler: Scheduler, pod: Raw) -> bool:
 
 
 def _may_use_driver(scheduler: Scheduler, first: Attempt, driver: str) -> bool:
-    """True if a copy may get, or fail on, a device of this driver."""
+    """Return whether a copy may get, or fail on, a device of this driver."""
     device_classes = set()
     for claim in [*first.claims, *(claim for node in first.nodes[:1] for claim in node.claims)]:
         if claim.claim is None:

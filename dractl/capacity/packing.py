@@ -1,4 +1,4 @@
-"""The most copies that any order of placing reaches, beside what kube-scheduler's first fit reaches."""
+"""The highest number of copies that any order of placing reaches."""
 
 import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -21,18 +21,19 @@ _MAX_SURVEYED_NODES = 200
 
 
 class MaxCopies(Struct, frozen=True):
-    """Copies that some order of placing reaches; ``proven`` if none reaches more. Else none reaches more than
-    ``bound``, if that is known."""
+    """Copies that some order of placing reaches."""
 
     fits: int
     proven: bool
+    """True if no order reaches more."""
     bound: int | None = None
+    """A number that no order exceeds; None if none is known."""
 
 
 def max_copies(
     fit: Fit, features: Features, progress: Callable[[str], None] = lambda _: None
 ) -> MaxCopies:
-    """Packs every node by itself: as many copies at once as the allocator finds room for.
+    """Count the copies that fit if each node takes as many at once as the allocator finds room for.
 
     Where copies on one node matter for another the number that fits stands, unproven, with a bound.
     """
@@ -69,7 +70,7 @@ def max_copies(
 
 
 def _cap_by_quota(fits: int, *, proven: bool, bound: int | None, limit: int) -> MaxCopies:
-    """The most under what quotas admit; what reaches its bound is proven."""
+    """Cap the number at what quotas admit; a number that reaches its bound is proven."""
     highest = limit if bound is None else min(bound, limit)
     proven = proven or fits >= highest
     fits = min(fits, limit)
@@ -81,7 +82,7 @@ def _cap_by_quota(fits: int, *, proven: bool, bound: int | None, limit: int) -> 
 def _pack_node(
     subject: Copies, scheduler: Scheduler, islands: Islands, verdict: NodeVerdict, reached: int
 ) -> MaxCopies:
-    """The most copies on one node: one more for as long as the claims of all of them can be allocated at once."""
+    """Add copies to a node while the claims of all of them can be allocated at once."""
     scheduler_of_node = scheduler.with_state(islands.isolate_node(verdict.name))
     node: Any = scheduler_of_node.state.decode(verdict.node.raw)
     room = islands.count_room(verdict, subject.copy(1))
@@ -108,7 +109,7 @@ def _pack_node(
 
 
 def _number_claim(claim: Any, number: int) -> Any:
-    """The claim of one more copy: another object with the same spec."""
+    """Copy a claim under another name, for one more copy of the pod."""
     return replace(claim, metadata=replace(claim.metadata, name=f"{claim.metadata.name}-{number}"))
 
 
@@ -116,8 +117,10 @@ def _number_claim(claim: Any, number: int) -> Any:
 
 
 def upper_bound(scheduler: Scheduler, nodes: Sequence[NodeVerdict], room: int | None) -> int | None:
-    """An upper bound of the copies that ``nodes`` take together; None if none is known. ``room`` is what they have CPU,
-    memory and pods for."""
+    """Return an upper bound of the copies that ``nodes`` take together; None if none is known.
+
+    ``room`` is the number of copies for which they have CPU, memory and pods.
+    """
     bounds = [] if room is None else [room]
     if len(nodes) > _MAX_SURVEYED_NODES:
         return min(bounds, default=None)
@@ -134,16 +137,18 @@ def upper_bound(scheduler: Scheduler, nodes: Sequence[NodeVerdict], room: int | 
         for request in survey.requests:
             by_request.setdefault((request.claim_index, request.ref.name), []).append(request)
     for (number, name), surveys in by_request.items():
-        bound = _bound_by_request(index, claims[number], name, surveys)
+        bound = _limit_by_request(index, claims[number], name, surveys)
         bounds += [] if bound is None else [bound]
     return min(bounds, default=None)
 
 
-def _bound_by_request(
+def _limit_by_request(
     index: Devices, claim: ResourceClaim, name: str, surveys: Iterable[RequestSurvey]
 ) -> int | None:
-    """Copies that the devices of one request are enough for, whichever alternatives they take; None if each device
-    serves any number."""
+    """Count the copies for which the devices of one request suffice, with any alternatives.
+
+    Return None if each device serves any number.
+    """
     request = next(r for r in claim.spec.devices.requests if r.name == name)
     options: dict[str | None, Any] = {option.name: option for option in request.first_available}
     if request.exactly is not None:
@@ -166,7 +171,7 @@ def _bound_by_request(
 
 
 def _max_claims(index: Devices, identity: DeviceID, option: Any) -> int | None:
-    """Claims that a device serves at the very most; None if that is not known."""
+    """Return the highest number of claims that a device serves; None if it is unknown."""
     device = index.get(identity)
     if device is None:
         return None

@@ -1,9 +1,10 @@
 """Copies of a pod placed one after the other as kube-scheduler would, until one stays pending.
 
-Where a copy on one node changes nothing for the others, every node is filled by itself, and nodes that the scheduler
-cannot tell apart are filled once. Otherwise (shared claims, devices that several nodes reach, spreading, affinity
-between pods) the copies go through the whole cluster in turn; which node a copy takes is then a matter of score and
-chance in kube-scheduler, and here it is the node with the fewest copies.
+Where a copy on one node changes nothing for the others, every node is filled by itself, and nodes
+that the scheduler cannot tell apart are filled once. Otherwise (shared claims, devices that several
+nodes reach, spreading, affinity between pods) the copies go through the whole cluster in turn;
+which node a copy takes is then a matter of score and chance in kube-scheduler, and here it is the
+node with the fewest copies.
 """
 
 from __future__ import annotations
@@ -35,8 +36,10 @@ from dractl.views.amounts import pod_requests
 ATTEMPT_BUDGET = 100_000
 """Attempts on one node after which placing ends undecided; some tens of seconds."""
 MAX_COPIES_PER_NODE = 600
-"""Copies on one node after which placing ends undecided. Kubelets take 110 pods, and some hundred at most; without the
-node's own limit, claims that use up nothing (adminAccess) fit any number of times."""
+"""Copies on one node after which placing ends undecided. Kubelets take 110 pods, and some hundred
+at most; without the node's own limit, claims that use up nothing (adminAccess) fit any number of
+times.
+"""
 # Devices of several nodes that take as long as all else in an attempt.
 _DEVICES_PER_ATTEMPT = 32
 # Up to so many copies an attempt costs about the same, however many there are already.
@@ -57,29 +60,37 @@ class NodeFit(Struct, frozen=True):
     name: str
     fits: int
     devices: tuple[str, ...]
-    """What they get: ``driver/pool/device``."""
+    """The devices of the copies: ``driver/pool/device``."""
     alignments: tuple[AlignedCopies, ...] = ()
     """Copies of a shape by alignment, the closest first; empty where none is asked for."""
 
 
 class Fit(Struct, frozen=True):
-    """Copies that fit: in all and by node. ``state`` is the cluster with them in it, ``next_attempt`` the attempt for the
-    next copy there; ``undecided`` if the budget ended first. ``scheduler_fit`` is what kube-scheduler places, where device
-    plugins have ``plugin_allocations`` devices that it does not see, and this is a bound without them."""
+    """Copies that fit, in all and by node."""
 
     subject: Copies
     fits: int
     nodes: tuple[NodeFit, ...]
     state: ClusterState
+    """The cluster with the copies in it."""
     next_attempt: Attempt
+    """The attempt to place the next copy in ``state``."""
     undecided: bool = False
+    """True if the budget ended first."""
     plugin_allocations: tuple[PluginAllocation, ...] = ()
+    """Devices in use through device plugins, which kube-scheduler does not see."""
     scheduler_fit: Fit | None = None
+    """The copies that kube-scheduler places where it does not see ``plugin_allocations``; this fit
+    is then a bound without those devices.
+    """
 
     @property
     def preempts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Nodes where kube-scheduler would end pods of lower priority (``namespace/name``) for the next copy. ``fits``
-        counts no such copy."""
+        """Return the nodes where kube-scheduler would preempt pods (``namespace/name``) for the
+        next copy.
+
+        ``fits`` counts no such copy.
+        """
         return tuple(
             (node.name, node.victims)
             for node in self.next_attempt.nodes
@@ -87,9 +98,11 @@ class Fit(Struct, frozen=True):
         )
 
 
-def remaining_resources(fit: Fit) -> dict[str, dict[str, str]]:
-    """By node what remains, as quantities, of the CPU and memory that a copy asks for, once all copies are there; of a
-    described machine only what is known of it."""
+def list_remaining_resources(fit: Fit) -> dict[str, dict[str, str]]:
+    """Return the remaining CPU and memory of each node, as quantities, once all copies are there.
+
+    Only resources that a copy requests are returned, and of a described machine only known ones.
+    """
     requested = {"cpu", "memory"} & pod_requests(map_at(fit.subject.pod, "spec")).keys()
     nodes = snapshot_of(fit.state).nodes if requested else {}
     return {
@@ -110,7 +123,7 @@ def place_copies(
     budget: int = ATTEMPT_BUDGET,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Fit:
-    """Places copies of ``subject``, at most ``max_count``, until one stays pending. ``progress`` is called with the progress."""
+    """Place copies of ``subject``, at most ``max_count``, until one stays pending."""
     scheduler = Scheduler(subject.state, features)
     first = scheduler.attempt_pod(subject.copy(1), recreated=True)
     if not free_nodes(first) or first.pre_bind_failure is not None:
@@ -144,14 +157,17 @@ class _NodeCopy(Struct, frozen=True):
 
 
 class QuotaLimit(Struct, frozen=True):
-    """Copies that quotas admit, and the refusal of the next one; None without a quota that matters."""
+    """Copies that quotas admit, and the refusal of the next one; None if no quota matters."""
 
     copies: int = sys.maxsize
     refusal: Stop | None = None
 
 
 def find_quota_limit(subject: Copies, features: Features, first: Attempt) -> QuotaLimit:
-    """The number that the quotas of the namespace admit; ``first`` is the attempt to place the first copy."""
+    """Return the number that the quotas of the namespace admit.
+
+    ``first`` is the attempt to place the first copy.
+    """
     refusal = None if subject.is_stand_in else find_missing_requests(subject.state, subject.copy(1))
     if refusal is not None:
         return QuotaLimit(0, refusal)
@@ -166,16 +182,17 @@ def find_quota_limit(subject: Copies, features: Features, first: Attempt) -> Quo
 
 
 class _FilledNodes(Struct, frozen=True):
-    """Devices of the copies on each node, the cluster with these copies, and their number."""
+    """A cluster with copies on its nodes."""
 
     nodes: dict[str, list[tuple[str, ...]]]
+    """The devices of each copy, by node."""
     state: ClusterState
     copies: int
     undecided: bool
 
 
 def free_nodes(attempt: Attempt) -> list[NodeVerdict]:
-    """Nodes that take the pod without anybody else's end."""
+    """Return the nodes that take the pod without preemption."""
     if attempt.fatal_node is not None:
         return []
     return [node for node in attempt.nodes if node.fits and not node.victims]
@@ -190,7 +207,9 @@ def _fill_nodes(
     budget: int,
     progress: Callable[[str], None],
 ) -> _FilledNodes | None:
-    """Fills every node by itself; None if an attempt failed for all nodes, which only a walk in turn shows."""
+    """Fill every node by itself; None if an attempt fails for all nodes, which needs placing in
+    turn.
+    """
     by_key: dict[Hashable, tuple[str, list[BoundCopy]]] = {}
     chosen: list[_NodeCopy] = []
     attempts, is_full = 0, False
@@ -219,7 +238,7 @@ def _fill_nodes(
     bound_copies: list[BoundCopy] = []
     nodes: dict[str, list[tuple[str, ...]]] = {}
     for entry in chosen:
-        pools = islands.corresponding_pools(entry.example, entry.node)
+        pools = islands.map_pools(entry.example, entry.node)
         pod = subject.copy(len(bound_copies) + 1)
         bound_copies.append(move_copy(pod, entry.copy.claims, entry.node, pools))
         nodes.setdefault(entry.node, []).append(_device_names(bound_copies[-1].claims))
@@ -234,7 +253,7 @@ def _fill_nodes(
 def _fill_node(
     subject: Copies, scheduler: Scheduler, alone: ClusterState, budget: int
 ) -> list[BoundCopy] | None:
-    """Copies that a node takes that is a cluster by itself; None if an attempt fails for all nodes."""
+    """Place copies on an isolated node until it is full; None if an attempt fails for all nodes."""
     copies: list[BoundCopy] = []
     scheduler_of_node = scheduler.with_state(alone)
     while len(copies) < MAX_COPIES_PER_NODE and _cost_of_filling(len(copies)) <= budget:
@@ -252,13 +271,15 @@ def _fill_node(
 
 
 def _cost_of_filling(copies: int) -> int:
-    """What it took of the budget to fill a node: attempts, which take longer the more copies there are."""
+    """Return the cost of filling a node: attempts, which take longer the more copies there are."""
     return copies + 1 + max(0, copies - _CHEAP_COPIES_ON_NODE) ** 2
 
 
 def _cost_of_attempt(state: ClusterState) -> int:
-    """What an attempt on a node takes of the budget: more where many devices are none of a node alone, as all of them
-    are looked at for every node."""
+    """Return the cost of an attempt on a node.
+
+    Devices of several nodes make it higher: the allocator looks at all of them for every node.
+    """
     slices = [
         resource_slice
         for resource_slice in state.objects("ResourceSlice").values()
@@ -279,7 +300,10 @@ def _place_in_turn(
     budget: int,
     progress: Callable[[str], None],
 ) -> Fit:
-    """Goes on with the whole cluster until a copy stays pending; after islands were filled that is at once."""
+    """Place further copies in the whole cluster until one stays pending.
+
+    After islands were filled the first attempt ends it.
+    """
     copies, nodes = filled.copies, filled.nodes
     attempts, cost = 0, _cost_of_attempt(scheduler.state)
     while True:
@@ -333,7 +357,7 @@ def _device_names(claims: tuple[Raw, ...]) -> tuple[str, ...]:
 def _count_by_node(
     names: Iterable[str], nodes: Mapping[str, list[tuple[str, ...]]]
 ) -> tuple[NodeFit, ...]:
-    """A line for each node of the cluster, with no copy too."""
+    """Count the copies of every node of the cluster, those without a copy included."""
     return tuple(
         NodeFit(
             name,
@@ -357,11 +381,13 @@ def _key(value: Raw) -> Key:
 def subtract_plugin_allocations(
     fit: Fit, allocations: Sequence[PluginAllocation], features: Features
 ) -> Fit:
-    """At most so many of the copies that fit get devices that nobody has, however the devices that were handed out lie:
-    on each node the free devices less those, divided by what a copy takes.
+    """At most so many of the copies that fit get devices that nobody has, however the devices that
+    were handed out lie: on each node the free devices less those, divided by what a copy takes.
 
-    kube-scheduler counts the extended resource and the slices apart (pkg/scheduler/framework/plugins/noderesources/
-    fit.go, plugins/dynamicresources/dynamicresources.go), so it may allocate a device that a container has already.
+    kube-scheduler counts the extended resource and the slices apart
+    (pkg/scheduler/framework/plugins/noderesources/ fit.go,
+    plugins/dynamicresources/dynamicresources.go), so it may allocate a device that a container has
+    already.
     """
     drivers_in_use = {
         (node.name, device.partition("/")[0]) for node in fit.nodes for device in node.devices
@@ -377,7 +403,7 @@ def subtract_plugin_allocations(
     for row in take_inventory(fit.subject.state, features).devices:
         free[row.node, row.id.driver] += row.state in ("free", "shared")
     nodes = tuple(
-        _bound_node(
+        _limit_node(
             node, [allocation for allocation in allocations if allocation.node == node.name], free
         )
         for node in fit.nodes
@@ -386,7 +412,7 @@ def subtract_plugin_allocations(
     return replace(fit, fits=fits, nodes=nodes, plugin_allocations=allocations, scheduler_fit=fit)
 
 
-def _bound_node(
+def _limit_node(
     node: NodeFit,
     allocations: Sequence[PluginAllocation],
     free: Mapping[tuple[str | None, str], int],

@@ -1,6 +1,4 @@
-"""What somebody has to clean up: devices that are held for nobody, given out twice, or published in a way that no pod
-can use.
-"""
+"""Problems to clean up: devices held for no pod, allocated twice, or published unusably."""
 
 from collections.abc import Iterator
 
@@ -18,18 +16,19 @@ from dractl.views import Claim, Pod
 
 
 class Problem(Struct, frozen=True):
-    """One thing to clean up. ``objects`` are ``Kind/[namespace/]name`` or ``driver/pool/device``."""
+    """One thing to clean up."""
 
     code: str
     message: str
     objects: tuple[str, ...]
+    """``Kind/[namespace/]name`` or ``driver/pool/device``."""
     next: tuple[NextStep, ...] = ()
 
 
 def find_problems(
     state: ClusterState, inventory: Inventory, plugins: tuple[PluginRow, ...]
 ) -> tuple[Problem, ...]:
-    """Everything to clean up, the claims first."""
+    """Find everything to clean up, the claims first."""
     return (
         *_check_claims(state),
         *_check_health(state),
@@ -49,7 +48,7 @@ def _check_claims(state: ClusterState) -> Iterator[Problem]:
         name, devices = "/".join(key), f"{held} {'device' if held == 1 else 'devices'}"
         users = maps_at(claim, "status", "reservedFor")
         if text_at(claim, "metadata", "deletionTimestamp"):
-            yield _stuck_deletion(key, claim, devices)
+            yield _deletion_problem(key, claim, devices)
         elif not state.rights.can_read("Pod", key[0]):
             continue  # whether a pod uses it, or has ended, is not known
         elif not users and not pods_using_claim(state, key):
@@ -68,7 +67,7 @@ def _delete_command(key: Key) -> str:
     return quote_command("kubectl delete resourceclaim {} -n {}", key[1], key[0])
 
 
-def _stuck_deletion(key: Key, claim: Raw, devices: str) -> Problem:
+def _deletion_problem(key: Key, claim: Raw, devices: str) -> Problem:
     name = "/".join(key)
     users = describe_consumers(Claim(claim))
     finalizers = [str(f) for f in list_at(claim, "metadata", "finalizers")]
@@ -87,7 +86,10 @@ def _stuck_deletion(key: Key, claim: Raw, devices: str) -> Problem:
 def _check_ended_pods(
     state: ClusterState, key: Key, users: list[Raw], devices: str
 ) -> Iterator[Problem]:
-    """A claim all of whose pods have ended or are gone; while one pod runs, it holds the devices rightly."""
+    """Report a claim all of whose pods have ended or are gone.
+
+    While one pod runs, it holds the devices rightly.
+    """
     pods = [text_at(user, "name") for user in users if text_at(user, "resource") == "pods"]
     if not pods or len(pods) < len(users) or not state.has("Pod"):
         return
@@ -114,8 +116,11 @@ def _check_ended_pods(
 def _check_ended_groups(
     state: ClusterState, key: Key, users: list[Raw], devices: str
 ) -> Iterator[Problem]:
-    """A claim of a PodGroup without pods that run or wait: kube-controller-manager keeps the reservation for as long as
-    the PodGroup exists (pkg/controller/resourceclaim, syncClaim)."""
+    """Report a claim of a PodGroup without pods that run or wait.
+
+    kube-controller-manager keeps the reservation for as long as the PodGroup exists
+    (pkg/controller/resourceclaim, syncClaim).
+    """
     groups = [text_at(user, "name") for user in users if text_at(user, "resource") == "podgroups"]
     if not groups or len(groups) < len(users) or not state.has("Pod"):
         return
@@ -143,7 +148,7 @@ def _check_ended_groups(
 
 
 def _check_health(state: ClusterState) -> Iterator[Problem]:
-    """The devices that kubelet reports as unhealthy in the status of the pods that have them (KEP-4680)."""
+    """Report the devices that kubelet calls unhealthy in the status of their pods (KEP-4680)."""
     for key, pod in sorted(state.objects("Pod").items()):
         for health in () if Pod(pod).has_ended else dict.fromkeys(Pod(pod).unhealthy_devices):
             claim = _find_pod_claim(state, pod, health.claim)
@@ -163,7 +168,8 @@ def _check_health(state: ClusterState) -> Iterator[Problem]:
                 (device, f"Pod/{'/'.join(key)}"),
                 (
                     NextStep(
-                        "keep other pods away with a DeviceTaintRule, delete the pod, and reset or replace the device",
+                        "keep other pods away with a DeviceTaintRule, delete the pod, and reset or"
+                        " replace the device",
                         quote_command("kubectl delete pod {} -n {}", key[1], key[0]),
                     ),
                 ),
@@ -236,8 +242,8 @@ def _check_pools(state: ClusterState, inventory: Inventory) -> Iterator[Problem]
                 "slices are missing" if row.slices < row.expected else "there are too many slices"
             )
             message = (
-                f"pool {name} has {row.slices} of {row.expected} slices of generation {row.generation}: {fault}, and "
-                "the scheduler takes no device of it"
+                f"pool {name} has {row.slices} of {row.expected} slices of generation"
+                f" {row.generation}: {fault}, and the scheduler takes no device of it"
             )
             yield Problem("pool-incomplete", message, _slice_names(state, row), (logs,))
         if row.node is not None and nodes and row.node not in nodes:
@@ -269,8 +275,9 @@ def _check_device_plugins(
         ]
         if drivers:
             message = (
-                f"node {plugin.node} offers {plugin.allocatable} {plugin.resource} through a device plugin and devices "
-                f"of {drivers[0]} through ResourceSlices: both will hand out the same hardware"
+                f"node {plugin.node} offers {plugin.allocatable} {plugin.resource} through a device"
+                f" plugin and devices of {drivers[0]} through ResourceSlices: both will hand out"
+                " the same hardware"
             )
             step = NextStep("run either the device plugin or the DRA driver on a node")
             yield Problem("offered-twice", message, (f"Node/{plugin.node}",), (step,))

@@ -1,7 +1,8 @@
-"""The pods of a group placed one after the other as kube-scheduler would: how many fit, and what stops the next.
+"""The pods of a group placed one after the other: how many fit, and what stops the next.
 
-Equal pods are copies of one (:mod:`dractl.capacity.placing`), and the most that any order reaches can be proven. Pods
-that differ, such as a leader and its workers, are placed in turn; other orders of their kinds are tried.
+Equal pods are copies of one (:mod:`dractl.capacity.placing`), and the most that any order reaches
+can be proven. Pods that differ, such as a leader and its workers, are placed in turn; other orders
+of their kinds are tried.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -22,7 +23,8 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import Attempt
 
 _MAX_ORDERS = 24  # of kinds of pods that are tried: all of four kinds
-# Fields and labels that tell replicas of one workload apart and change nothing about where they can run.
+# Fields and labels that tell replicas of one workload apart and change nothing about where they can
+# run.
 _REPLICA_FIELDS = ("hostname", "nodeName")
 _REPLICA_LABELS = (
     "apps.kubernetes.io/pod-index",
@@ -34,28 +36,30 @@ _REPLICA_LABELS = (
 
 
 class AlternativeFit(Struct, frozen=True):
-    """Pods that fit if ``request`` of a template (``claim/request``) had its one ``alternative`` alone."""
+    """Pods that fit if a request of a template had one alternative alone."""
 
     request: str
+    """``claim/request``."""
     alternative: str
     fits: int
 
 
 class Placement(Struct, frozen=True):
-    """Pods of a group that fit: ``fits`` in their order. The first of the others is ``pending``; ``attempt`` is
-    kube-scheduler's for it, in ``state``, the cluster with those that fit.
-
-    ``max_copies`` is what the best order of equal pods reaches, ``order`` an order of the kinds of unequal ones in which all
-    fit, by the name of one of each, and ``by_alternative`` what equal pods reach with one alternative alone.
-    """
+    """Pods of a group that fit, in their order."""
 
     fits: int
     state: ClusterState
+    """The cluster with the pods that fit."""
     pending: Raw | None = None
+    """The first pod that does not fit."""
     attempt: Attempt | None = None
+    """The scheduler's attempt for ``pending``, in ``state``."""
     max_copies: MaxCopies | None = None
+    """The number that the best order of equal pods reaches."""
     order: tuple[str, ...] = ()
+    """An order of unequal pods in which all fit, by the name of one pod of each kind."""
     by_alternative: tuple[AlternativeFit, ...] = ()
+    """The numbers that equal pods reach with one alternative alone."""
     undecided: bool = False
 
 
@@ -66,8 +70,10 @@ def place_replicas(
     features: Features,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Placement:
-    """Places the ``pods`` of workload ``name``, which wait for a node or are to be created, in this order. If ``state``
-    has them, they are removed first, with the claims that were made for them."""
+    """Place the ``pods`` of workload ``name``, which wait or are to be created, in this order.
+
+    If ``state`` has them, they are removed first, with the claims that were generated for them.
+    """
     base = _remove_pods(state, pods)
     if len({scheduling_key(pod) for pod in pods}) == 1:
         return _place_equal_pods(base, name, pods, features, progress)
@@ -91,8 +97,10 @@ def place_replicas(
 def place_first(
     state: ClusterState, name: str, pods: Sequence[Raw], features: Features, max_pods: int
 ) -> Placement:
-    """Places up to ``max_copies`` of ``pods``, which wait for a node, each tried once: what one scheduling cycle of their
-    group does."""
+    """Place up to ``max_pods`` of the pending ``pods``, each tried once.
+
+    This is what one scheduling cycle of their group does.
+    """
     base = _remove_pods(state, pods)
     if len({scheduling_key(pod) for pod in pods}) > 1:
         is_retried = not features.has("groups-in-one-cycle")
@@ -105,7 +113,7 @@ def place_first(
 
 
 def scheduling_key(pod: Raw) -> Hashable:
-    """Equal for pods that the scheduler cannot tell apart."""
+    """Return a key that is equal for pods that the scheduler cannot tell apart."""
     spec = {key: value for key, value in map_at(pod, "spec").items() if key not in _REPLICA_FIELDS}
     labels = {
         key: value
@@ -116,7 +124,7 @@ def scheduling_key(pod: Raw) -> Hashable:
 
 
 def _remove_pods(state: ClusterState, pods: Sequence[Raw]) -> ClusterState:
-    """The cluster before the group: without its pods and the claims that were made for them."""
+    """Remove pods and the claims that were generated for them."""
     namespaces = {text_at(pod, "metadata", "namespace") for pod in pods}
     pod_keys = {
         (text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")) for pod in pods
@@ -158,7 +166,7 @@ def _strip_pod(pod: Raw) -> dict[str, Any]:
 
 
 def _copies_of_equal_pods(base: ClusterState, name: str, pods: Sequence[Raw]) -> Copies:
-    """Equal pods as copies of one, which are called NAME-1 and so on."""
+    """Return equal pods as copies of one, called NAME-1 and so on."""
     pod = _strip_pod(pods[0])
     del pod["metadata"]["uid"]
     pod["metadata"]["name"] = name
@@ -190,7 +198,7 @@ def _place_equal_pods(
 def _place_each_alternative(
     subject: Copies, count: int, features: Features, progress: Callable[[str], None]
 ) -> list[AlternativeFit]:
-    """The number reached with each alternative alone of each request of a template that has several."""
+    """Place the pods with each alternative alone, for each request that has several."""
     fits = []
     for reference in maps_at(subject.pod, "spec", "resourceClaims"):
         key = (
@@ -235,8 +243,11 @@ def _place_in_order(
     max_pods: int | None = None,
     is_retried: bool = True,
 ) -> Placement:
-    """Each pod in turn, until ``max_copies`` have a node; what was refused is tried ``is_retried`` after others were placed, as
-    the scheduler's queue does."""
+    """Place each pod in turn, until ``max_pods`` have a node.
+
+    With ``is_retried`` a refused pod is tried again after others were placed, as in the scheduler's
+    queue.
+    """
     scheduler = Scheduler(base, features)
     queue, count = list(pods), 0
     pods_per_node: dict[str, int] = {}

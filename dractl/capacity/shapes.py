@@ -53,8 +53,8 @@ def place_closest(
 ) -> Fit:
     """Place copies of a shape, each with the closest alignment that is left on its node.
 
-    ``subjects`` are those of :func:`shape_copies`. As devices only become fewer, no copy with a closer
-    alignment fits once one was refused: so each of the claims fills the cluster in turn.
+    ``subjects`` are those of :func:`shape_copies`. As devices only become fewer, no copy with a
+    closer alignment fits once one was refused: so each of the claims fills the cluster in turn.
     """
     state = subjects[0].state
     filled: list[Fit] = []
@@ -112,11 +112,11 @@ def _find_device_kind(state: ClusterState, inventory: Inventory, kind: str) -> D
     drivers = {row.id.driver for row in rows}
     classes = sorted(matched, key=lambda name: (name not in drivers, -len(matched[name]), name))
     if not classes:
-        raise _missing_kind_error(inventory, kind, len(rows))
+        raise _kind_error(inventory, kind, len(rows))
     return DeviceKind(classes[0], selector_of(kind, matched[classes[0]][0].id.driver))
 
 
-def _missing_kind_error(inventory: Inventory, kind: str, published: int) -> InputError:
+def _kind_error(inventory: Inventory, kind: str, published: int) -> InputError:
     """Return the error for a kind that no class has a device of."""
     drivers = sorted({row.id.driver for row in inventory.devices})
     return InputError(
@@ -126,7 +126,9 @@ def _missing_kind_error(inventory: Inventory, kind: str, published: int) -> Inpu
             if published
             else "no driver publishes any"
         ),
-        hint=f"there are devices of {', '.join(drivers)}"
-        if drivers
-        else "the cluster has no ResourceSlice",
+        hint=(
+            f"there are devices of {', '.join(drivers)}"
+            if drivers
+            else "the cluster has no ResourceSlice"
+        ),
     )

@@ -1,4 +1,4 @@
-"""Free devices that a shape cannot use: what is left when no further copy fits, and why, by node and PCIe root."""
+"""Free devices that a shape cannot use once no further copy fits, by node and PCIe root."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
@@ -14,20 +14,25 @@ from dractl.scheduler.verdict import NodeVerdict
 
 
 class StrandedDevices(Struct, frozen=True):
-    """Free devices of one driver on one PCIe root of a node (None: the devices name no root)."""
+    """Free devices of one driver on one PCIe root of a node."""
 
     driver: str
     node: str
     pcie_root: str | None
-    devices: tuple[str, ...]  # driver/pool/device
+    """The PCIe root; None if the devices name none."""
+    devices: tuple[str, ...]
+    """``driver/pool/device``."""
     why: str
 
 
 def find_stranded_devices(
     fit: Fit, scheduler: Scheduler, explain_node: Callable[[str], str]
 ) -> tuple[StrandedDevices, ...]:
-    """Devices that pass every stage for some request of the next copy but make no copy. ``scheduler`` is that of
-    ``fit.state``; ``explain_node`` words what stops the next copy on a node. Empty if the next copy stops before any node."""
+    """Find the devices that pass every stage for some request of the next copy but make no copy.
+
+    ``scheduler`` is that of ``fit.state``; ``explain_node`` words what stops the next copy on a
+    node. The list is empty if the next copy stops before any node.
+    """
     if fit.next_attempt.stops or fit.next_attempt.fatal_node is not None:
         return ()
     index, groups = Devices(fit.state, scheduler.slices), scheduler.groups
@@ -45,7 +50,7 @@ def find_stranded_devices(
         example, survey = surveys[verdict.group]
         pools = dict(zip(groups.pools(example), groups.pools(verdict.name), strict=True))
         examples = {
-            _corresponding_device(device, pools): device
+            _map_device(device, pools): device
             for request in survey.requests
             for device in request.candidates
         }
@@ -59,7 +64,7 @@ def find_stranded_devices(
             )
             stranded.append(StrandedDevices(driver, verdict.name, root, names, reason))
         for short_device, message in _devices_short_of_capacity(survey).items():
-            device = _corresponding_device(short_device, pools)
+            device = _map_device(short_device, pools)
             if device not in examples:
                 stranded.append(
                     StrandedDevices(
@@ -73,14 +78,14 @@ def find_stranded_devices(
     return tuple(stranded)
 
 
-def _corresponding_device(device: DeviceID, pools: Mapping[PoolName, PoolName]) -> DeviceID:
-    """The device of another node that corresponds to one."""
+def _map_device(device: DeviceID, pools: Mapping[PoolName, PoolName]) -> DeviceID:
+    """Return the device of another node that corresponds to one."""
     driver, pool = pools.get((device.driver, device.pool), (device.driver, device.pool))
     return DeviceID(driver, pool, device.device)
 
 
 def _devices_short_of_capacity(survey: Survey) -> dict[DeviceID, str]:
-    """Shared devices of whose capacity something is left, and less than a request wants."""
+    """Return the shared devices with less free capacity than a request wants, but some."""
     return {
         loss.device: loss.message
         for request in survey.requests
@@ -108,7 +113,10 @@ def _explain_stranding(
         return f"the node takes no further copy: {explain_node(verdict.name)}"
     for request in survey.requests:
         if request.ref.alternative is None and not request.enough:
-            return f"{_want_phrase(request.wanted, request.request)}; {len(request.candidates)} free on the node"
+            return (
+                f"{_want_phrase(request.wanted, request.request)}; {len(request.candidates)} free"
+                " on the node"
+            )
     for constraint in survey.constraints:
         if constraint.kind != "matchAttribute":
             continue
@@ -126,7 +134,10 @@ def _explain_stranding(
                 count = len(candidates.get(request_name, ()))
                 want = counts.get(request_name, 1)
                 if count < want:
-                    return f"{_want_phrase(want, request_name)} with one {name}; {count} free with {group.value}"
+                    return (
+                        f"{_want_phrase(want, request_name)} with one {name}; {count} free with"
+                        f" {group.value}"
+                    )
     return explain_node(verdict.name) or "the free devices cannot be allocated together"
 
 

@@ -178,8 +178,10 @@ def _find_device_kinds(shape: Shape, rendering: Rendering) -> dict[str, DeviceKi
         if not driver or name not in classes:
             raise InputError(
                 f"no driver known to dractl would publish a {kind} on this node",
-                hint=f"`{program_name()} discover` shows the node's devices and why a driver "
-                "publishes none",
+                hint=(
+                    f"`{program_name()} discover` shows the node's devices and why a driver "
+                    "publishes none"
+                ),
             )
         kinds[kind] = DeviceKind(name, selector_of(kind, driver))
     return kinds

@@ -1,7 +1,7 @@
 """A pool's contents besides whole devices: shared capacity, counters, and partitions by type.
 
-The views of a ResourcePoolStatusRequest (kubernetes pkg/controller/resourcepoolstatusrequest/views.go), and the
-counters that they are worked out from.
+These are the views of a ResourcePoolStatusRequest (kubernetes
+pkg/controller/resourcepoolstatusrequest/views.go), and the counters that they are worked out from.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CounterName = tuple[str, str]  # counter set, counter
 
 
 class Amount(Struct, frozen=True):
-    """A capacity or counter, what is consumed of it and what is left, as quantities."""
+    """A capacity or counter with its consumed and remaining amounts, as quantities."""
 
     name: str
     total: str
@@ -25,7 +25,7 @@ class Amount(Struct, frozen=True):
 
     @classmethod
     def from_quantities(cls, name: str, total: Quantity, consumed: Quantity) -> Amount:
-        """The remainder is never negative."""
+        """Return the amount; the remainder is never negative."""
         remaining = total - consumed
         return cls(
             name, str(total), str(consumed), str(remaining if remaining.sign() > 0 else Quantity())
@@ -33,27 +33,32 @@ class Amount(Struct, frozen=True):
 
 
 class ShareableDevices(Struct, frozen=True):
-    """Devices that several claims may share: ``full`` are in no claim, ``partial`` are in one or more."""
+    """Devices that several claims may share."""
 
     full: int
+    """The number of devices that are in no claim."""
     partial: int
+    """The number of devices that are in one claim or more."""
     capacity: tuple[Amount, ...]
 
 
 class PartitionCount(Struct, frozen=True):
-    """Partitions of one type: how many there are, and how many more the counters that are left allow."""
+    """Partitions of one type."""
 
     attribute: str
     type: str
     total: int
     allocatable: int
+    """The number of further partitions that the remaining counters allow."""
 
 
 def count_shareable_devices(
     slices: Iterable[ResourceSlice], used: frozenset[str], consumed: Mapping[str, Quantity]
 ) -> ShareableDevices | None:
-    """The devices of a pool that may be shared, None if it has none; ``used`` are names of devices in claims, and
-    ``consumed`` is what claims have of each capacity of the pool."""
+    """Count the devices of a pool that may be shared; None if it has none.
+
+    ``used`` are names of devices in claims, and ``consumed`` is the claims' share of each capacity.
+    """
     devices = [
         device
         for resource_slice in slices
@@ -77,11 +82,11 @@ def count_shareable_devices(
 def sum_counters(
     slices: Sequence[ResourceSlice], used: frozenset[str]
 ) -> tuple[tuple[str, tuple[Amount, ...]], ...]:
-    """The counters of a pool by counter set, and what the devices in claims take of them."""
+    """Sum what the devices in claims consume of each counter of a pool, by counter set."""
     consumed: dict[CounterName, Quantity] = {}
     for device in _list_partitions(slices):
         if device.name in used:
-            for name, amount in consumed_counters(device):
+            for name, amount in list_consumed_counters(device):
                 consumed[name] = consumed.get(name, Quantity()) + amount
     return tuple(
         (
@@ -96,8 +101,8 @@ def sum_counters(
     )
 
 
-def consumed_counters(device: Device) -> list[tuple[CounterName, Quantity]]:
-    """A device's consumption of its counters."""
+def list_consumed_counters(device: Device) -> list[tuple[CounterName, Quantity]]:
+    """Return a device's consumption of its counters."""
     return [
         ((c.counter_set, name), value)
         for c in device.consumes_counters
@@ -108,8 +113,11 @@ def consumed_counters(device: Device) -> list[tuple[CounterName, Quantity]]:
 def count_partitions(
     slices: Sequence[ResourceSlice], used: frozenset[str]
 ) -> tuple[PartitionCount, ...]:
-    """Partitions by the attribute that their slice names for their type; nothing for a pool where a partition lacks the
-    attribute, or two of one type consume different counters."""
+    """Count partitions by the attribute that their slice names for their type.
+
+    Nothing is returned for a pool where a partition lacks the attribute, or two partitions of one
+    type consume different counters.
+    """
     remaining = {
         (name, a.name): Quantity.parse(a.remaining)
         for name, amounts in sum_counters(slices, used)
@@ -130,7 +138,7 @@ def count_partitions(
         if (
             len(
                 {
-                    repr(sorted((n, str(v)) for n, v in consumed_counters(device)))
+                    repr(sorted((n, str(v)) for n, v in list_consumed_counters(device)))
                     for device in devices
                 }
             )
@@ -147,7 +155,7 @@ def count_partitions(
 def _count_fitting(devices: Iterable[Device], remaining: Mapping[CounterName, Quantity]) -> int:
     free, number = dict(remaining), 0
     for device in devices:
-        needs = consumed_counters(device)
+        needs = list_consumed_counters(device)
         if all(name in free and not free[name] < amount for name, amount in needs):
             number += 1
             for name, amount in needs:

@@ -1,4 +1,4 @@
-"""What-if changes: the cluster without some pods, nodes or claims, or with more nodes."""
+"""Clusters as they would be: without a pod, node or claim, or with more nodes."""
 
 import itertools
 from collections.abc import Container, Mapping
@@ -21,8 +21,11 @@ _KINDS = ("Pod", "Node", "ResourceClaim")
 
 
 def remove_object(state: ClusterState, target: str, namespace: str | None) -> ClusterState:
-    """The cluster after ``pod/[NS/]NAME``, ``node/NAME`` or ``claim/[NS/]NAME`` is gone, and what goes with it: a pod's
-    generated claims, a node's slices and pods. Raises UsageError or InputError if there is no such object."""
+    """Remove ``pod/[NS/]NAME``, ``node/NAME`` or ``claim/[NS/]NAME``, and what goes with it.
+
+    A pod takes its generated claims with it; a node takes its slices and pods. Raises UsageError or
+    InputError if there is no such object.
+    """
     word, _, name = target.partition("/")
     kind = KINDS_BY_WORD.get(word.lower())
     if kind not in _KINDS:
@@ -77,8 +80,10 @@ def _find_key(state: ClusterState, kind: str, name: str, namespace: str | None) 
 
 
 def add_nodes(state: ClusterState, nodes: ClusterState, count: int, name: str) -> ClusterState:
-    """The cluster with ``count`` more nodes like those of ``nodes``, its slices and classes included. The new nodes are
-    called ``NAME-1`` and so on, from the first number that no node has."""
+    """Add ``count`` nodes like those of ``nodes``, with their slices and classes.
+
+    The new nodes are called ``NAME-1`` and so on, from the first number that no node has.
+    """
     state = _add_nodes_of_slices(state)
     slices: dict[Key, Raw] = {}
     objects: dict[Key, Raw] = {}
@@ -135,8 +140,11 @@ def add_nodes(state: ClusterState, nodes: ClusterState, count: int, name: str) -
 def list_unknown_resources(
     pod: Raw, allocatable: Mapping[str, Any], provided: Container[str]
 ) -> list[str]:
-    """The resources that a pod asks for of which a described node's amount is not known: it has no ``allocatable`` at all, or
-    plenty. Those that classes provide are devices."""
+    """Return the resources that a pod requests and whose amount on a described node is unknown.
+
+    ``allocatable`` does not name them, or says plenty. Resources that classes provide
+    (``provided``) are devices, and not in the list.
+    """
     requested = (name for name in pod_requests(map_at(pod, "spec")) if name not in provided)
     return sorted(
         name
@@ -146,7 +154,10 @@ def list_unknown_resources(
 
 
 def list_unjudged_resources(state: ClusterState, pod: Raw) -> tuple[str, ...]:
-    """:func:`unknown` of the nodes that nobody has seen: they have no uid."""
+    """Return the resources that a pod requests and whose amount is unknown on some described node.
+
+    A described node is one that no API server has: it has no UID.
+    """
     devices = classes_by_resource(state.classes)
     nodes = (
         node for node in state.objects("Node").values() if not text_at(node, "metadata", "uid")
@@ -158,12 +169,12 @@ def list_unjudged_resources(state: ClusterState, pod: Raw) -> tuple[str, ...]:
 
 
 def _rename_pool(pool: str, old: str, new: str) -> str:
-    """The name of a node's pool on another node: pools that differ stay different."""
+    """Return the name of a node's pool on another node; pools that differ stay different."""
     return pool.replace(old, new) if old in pool else f"{pool}-{new}"
 
 
 def _add_nodes_of_slices(state: ClusterState) -> ClusterState:
-    """The cluster with the nodes that its slices name, if the input has no Node objects."""
+    """Add the nodes that slices name, if the input has no Node objects."""
     if state.has("Node"):
         return state
     return state.with_kinds(
@@ -172,7 +183,7 @@ def _add_nodes_of_slices(state: ClusterState) -> ClusterState:
 
 
 def keep_node(state: ClusterState, name: str) -> ClusterState:
-    """The cluster with one node alone. Raises InputError for an unknown node."""
+    """Remove all nodes but one. Raises InputError for an unknown node."""
     state = _add_nodes_of_slices(state)
     nodes = state.objects("Node")
     if ("", name) not in nodes:

@@ -15,8 +15,8 @@ from dractl.capacity.gangs import (
     GangUndecided,
     MemberBlocked,
     TooFewFit,
+    find_gang_wait,
     gang_remarks,
-    why_gang_waits,
 )
 from dractl.cluster.devices import Devices
 from dractl.cluster.podgroups import GangGroup, find_pod_group, group_object
@@ -213,7 +213,7 @@ class Explainer:
         )
 
     def _diagnose_gang(self, member: Raw, group: GangGroup) -> GangDiagnosis:
-        wait = why_gang_waits(self.state, member, group, self.features)
+        wait = find_gang_wait(self.state, member, group, self.features)
         if wait is None:
             return GangDiagnosis(notes=tuple(gang_remarks(group)))
         if isinstance(wait, GangUndecided):
@@ -290,7 +290,7 @@ class Explainer:
                 return True
             member = _add_namespace(pod, question.key)
             return (
-                why_gang_waits(
+                find_gang_wait(
                     state, member, find_pod_group(state, Pod(member)), features, recreated=True
                 )
                 is None

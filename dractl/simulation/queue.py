@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.capacity.binding import bind_copy
-from dractl.capacity.gangs import why_gang_waits
+from dractl.capacity.gangs import find_gang_wait
 from dractl.capacity.replicas import scheduling_key
 from dractl.cluster.changes import Delete, apply
 from dractl.cluster.podgroups import find_pod_group, group_object
@@ -148,7 +148,7 @@ def _gang_starts(scheduler: Scheduler, pod: Pod) -> bool:
         is_other = member.name != pod.key[1]
         if is_other and member.is_pending and _has_outdated_claim(state, pod.key[0], member):
             return False
-    return why_gang_waits(state, new_pod, group, scheduler.features) is None
+    return find_gang_wait(state, new_pod, group, scheduler.features) is None
 
 
 def _has_outdated_claim(state: ClusterState, namespace: str, pod: Pod) -> bool:

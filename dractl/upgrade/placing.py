@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dractl.allocation import Allocated, Exhausted, Fatal, Features
 from dractl.capacity import copies
-from dractl.capacity.gangs import why_gang_waits
+from dractl.capacity.gangs import find_gang_wait
 from dractl.capacity.replicas import scheduling_key
 from dractl.cluster import ClusterState
 from dractl.cluster.podgroups import find_pod_group
@@ -197,7 +197,7 @@ def outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
         alone = group is None or not attempt.fits
         starts = (
             alone
-            or why_gang_waits(state, pod, group, scheduler.features, recreated=subject.runs) is None
+            or find_gang_wait(state, pod, group, scheduler.features, recreated=subject.runs) is None
         )
     nodes = {node.name: node for node in attempt.nodes if node.fits} if attempt.fits else {}
     open_ = tuple(

@@ -15,7 +15,7 @@ from dractl.capacity.gangs import (
     TooFewFit,
     TooFewPods,
     UnequalPods,
-    why_gang_waits,
+    find_gang_wait,
 )
 from dractl.cluster import podgroups
 from dractl.views import Pod
@@ -69,7 +69,7 @@ def made(pods: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def asked(state: ClusterState, release: str = "1.37", name: str = "ring-0") -> GangWait | None:
     found = state.get("Pod", ("ml", name))
     assert found is not None
-    return why_gang_waits(
+    return find_gang_wait(
         state, found, podgroups.find_pod_group(state, Pod(found)), Features.for_release(release)
     )
 
@@ -135,7 +135,7 @@ def test_pods_of_other_priority_are_refused_from_1_37_on() -> None:
     )
     text = "all pods in a single pod group should have the same priority as the pod group's priority, got 2000000000"
     pod = state.objects("Pod")["ml", "ring-0"]
-    found = why_gang_waits(
+    found = find_gang_wait(
         state,
         pod,
         podgroups.find_pod_group(state, Pod(pod)),

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from dractl.allocation import Features
 from dractl.capacity import MaxCopies, find_stranded_devices, find_subject, max_copies, place_copies
-from dractl.capacity.placing import remaining_resources
+from dractl.capacity.placing import list_remaining_resources
 from dractl.capacity.what_if import add_nodes, keep_node, remove_object
 from dractl.errors import InputError, UsageError
 from dractl.model.quantity import PLENTY
@@ -138,7 +138,7 @@ def test_what_copies_leave_is_of_what_they_ask_for() -> None:
     )
     found = place_copies(find_subject(state, "pod/user", "ml"), FEATURES)
     assert found.fits == 3
-    assert {name: dict(amounts) for name, amounts in remaining_resources(found).items()} == {
+    assert {name: dict(amounts) for name, amounts in list_remaining_resources(found).items()} == {
         "a": {"cpu": "2"},
         "b": {},
     }

@@ -16,7 +16,7 @@ from dractl.capacity import (
     PoolRow,
     Problem,
     StrandedDevices,
-    remaining_resources,
+    list_remaining_resources,
 )
 from dractl.capacity.aligned_counts import AlignedCounts
 from dractl.capacity.placing import AlignedCopies, NodeFit
@@ -441,7 +441,7 @@ def _nodes(found: Fit, *, every: bool) -> list[str]:
 
     Nodes without a copy are left out unless all are, or with ``every``.
     """
-    amounts = remaining_resources(found)
+    amounts = list_remaining_resources(found)
     alike: dict[_NodeLine, list[str]] = {}
     for node in found.nodes:
         if every or node.fits or not found.fits:
