@@ -354,7 +354,7 @@ class EditablePart(Struct, Generic[Part], frozen=True):
         return Patch(self.target, ({"op": "remove", "path": pointer(*self.part.path, *field)},))
 
 
-# -- the makers of fixes, and the causes that they are for; importing a module registers its makers --
+# -- makers of fixes, and the causes that they are for: importing a module registers them --
 
 CauseMaker = Callable[[FixProblem, Any], Iterator[Candidate]]
 ProblemMaker = Callable[[FixProblem], Iterator[Candidate]]

@@ -396,7 +396,8 @@ def _correct_equality(
     """
     literal = comparison.literals[0]
     if kind in _LIST_TYPES:
-        new_text = f"{text[: comparison.start]}{literal.text} in {text[lookup.start : lookup.end]}{text[comparison.end :]}"
+        condition = f"{literal.text} in {text[lookup.start : lookup.end]}"
+        new_text = text[: comparison.start] + condition + text[comparison.end :]
         yield Rewrite(f"look for {literal.text} in the list {lookup.name}", new_text, corrects=True)
         return
     intended = _find_intended_values(str(literal.value), list(dict.fromkeys(present)), kind)

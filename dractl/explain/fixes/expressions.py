@@ -1,10 +1,11 @@
-"""Fixes in a selector, of a request or a class: the right name or value, a guard, a condition less."""
+"""Repair a selector of a request or class: the right name or value, a guard, a condition less."""
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.allocation import DeviceID
+from dractl.allocation import DeviceID, RequestSurvey
 from dractl.cel import reading
 from dractl.cel.conditions import Excerpt
 from dractl.cluster.changes import Patch, pointer
@@ -13,6 +14,7 @@ from dractl.explain import selectors
 from dractl.explain.fixes.candidates import (
     SUBSTITUTE_EFFECT,
     Candidate,
+    EditablePart,
     FixProblem,
     FixSlot,
     Topic,
@@ -23,145 +25,199 @@ from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.misfits import readable
 from dractl.model.names import RequestRef
-from dractl.objects import items, selectors_of
+from dractl.objects import Request, items, selectors_of
 
 
 @fix_once_for(Cause)
 def repair_selectors(problem: FixProblem) -> Iterator[Candidate]:
-    """Every repair of every selector of a request that loses devices, or fails on some. Where it is true on devices of
-    any node, it says what is meant: another value is then something else to ask for."""
-    seen: set[tuple[RequestRef, int]] = set()
-    met = {
-        (request.ref, stage.selector)
+    """Repair every selector of a request that loses devices, or fails on some.
+
+    A selector that is true on devices of any node says what is meant: another value is then
+    something else to ask for.
+    """
+    intended = _list_intended_selectors(problem)
+    repaired: set[_Selector] = set()
+    for _, request in problem.requests():
+        editable = problem.editable_request(request.ref)
+        if editable is None:
+            continue
+        selectors_of_request = items(editable.part.fields.get("selectors"))
+        for stage in request.stages:
+            index = stage.selector
+            if stage.name != "request-selector" or index is None or not stage.lost:
+                continue
+            if index >= len(selectors_of_request):
+                continue
+            selector = _Selector(request.ref, index)
+            text = text_at(selectors_of_request[index], "cel", "expression")
+            lost = [loss.device for loss in stage.lost]
+            for rewrite in _rewrite_expression(problem, text, lost, meant=selector in intended):
+                yield _repair_selector(problem, request, editable, index, rewrite)
+            if selector not in repaired:
+                repaired.add(selector)
+                is_only = len(selectors_of_request) == 1
+                yield _remove_selector(problem, request, editable, index, text, is_only=is_only)
+
+
+class _Selector(Struct, frozen=True):
+    """A selector of a request."""
+
+    request: RequestRef
+    """The request."""
+
+    index: int
+    """The index among its selectors."""
+
+
+def _list_intended_selectors(problem: FixProblem) -> set[_Selector]:
+    """Return the selectors that are true on devices of some node."""
+    return {
+        _Selector(request.ref, stage.selector)
         for survey in problem.case.surveys.values()
         for request in survey.requests
         for stage in request.stages
-        if stage.name == "request-selector" and stage.kept
+        if stage.name == "request-selector" and stage.kept and stage.selector is not None
     }
-    for _, request in problem.requests():
-        written = problem.editable_request(request.ref)
-        if written is None:
-            continue
-        for stage in request.stages:
-            if stage.name != "request-selector" or stage.selector is None or not stage.lost:
-                continue
-            listed = items(written.part.fields.get("selectors"))
-            if stage.selector >= len(listed):
-                continue
-            index = stage.selector
-            key = (request.ref, index)
-            text = text_at(listed[index], "cel", "expression")
-            slot = FixSlot(Topic.SELECTOR, f"{written.target} {request.ref} {index}")
-            where = problem.request_name(request.ref)
-            lost = [loss.device for loss in stage.lost]
-            for edit in _rewrite_expression(problem, text, lost, meant=(request.ref, index) in met):
-                patch = written.put("selectors", index, "cel", "expression", value=edit.text)
-                will_do = SUBSTITUTE_EFFECT if edit.preference is Preference.ADAPT else ""
-                beside = (
-                    request.enough and not edit.corrects
-                )  # these devices are free: others are in the way
-                preferred = replace(edit, preference=Preference.DROP, degree=1) if beside else edit
-                yield _selector_candidate(preferred, where, slot, patch, will_do)
-            if key not in seen:
-                seen.add(key)
-                yield Candidate(
-                    f"remove the selector {readable(text)} from {where}",
-                    (written.remove("selectors", *((index,) if len(listed) > 1 else ())),),
-                    slot,
-                    Preference.DROP,
-                    effect=f"the pod may then get any device of class {request.device_class}",
-                    degree=2 * request.enough,
-                )
+
+
+def _selector_slot(request: RequestSurvey, editable: EditablePart[Request], index: int) -> FixSlot:
+    """Return the slot of fixes that change a selector."""
+    return FixSlot(Topic.SELECTOR, f"{editable.target} {request.ref} {index}")
+
+
+def _repair_selector(
+    problem: FixProblem,
+    request: RequestSurvey,
+    editable: EditablePart[Request],
+    index: int,
+    rewrite: Rewrite,
+) -> Candidate:
+    """Replace the text of a request's selector."""
+    patch = editable.put("selectors", index, "cel", "expression", value=rewrite.text)
+    effect = SUBSTITUTE_EFFECT if rewrite.preference is Preference.ADAPT else ""
+    if request.enough and not rewrite.corrects:  # there are enough devices: others are in the way
+        rewrite = replace(rewrite, preference=Preference.DROP, degree=1)
+    slot = _selector_slot(request, editable, index)
+    return _make_candidate(rewrite, problem.request_name(request.ref), slot, patch, effect)
+
+
+def _remove_selector(
+    problem: FixProblem,
+    request: RequestSurvey,
+    editable: EditablePart[Request],
+    index: int,
+    text: str,
+    *,
+    is_only: bool,
+) -> Candidate:
+    """Remove a selector, with the list if it is the only one."""
+    return Candidate(
+        f"remove the selector {readable(text)} from {problem.request_name(request.ref)}",
+        (editable.remove("selectors", *(() if is_only else (index,))),),
+        _selector_slot(request, editable, index),
+        Preference.DROP,
+        effect=f"the pod may then get any device of class {request.device_class}",
+        degree=2 * request.enough,
+    )
 
 
 @fix_once_for(Cause)
 def repair_class_selectors(problem: FixProblem) -> Iterator[Candidate]:
-    """The selector of a class corrected, where no device of the cluster is of the class."""
-    offered: dict[str, list[DeviceID]] = {}
-    matched: set[str] = set()
+    """Correct the selector of a class, where no device of the cluster is of the class."""
+    for name, devices in _list_empty_classes(problem).items():
+        value = problem.state.get("DeviceClass", ("", name))
+        for index, selector in enumerate(selectors_of(value or {})):
+            slot = FixSlot(Topic.SELECTOR, f"class {name} {index}")
+            for rewrite in _rewrite_expression(problem, selector.text, devices):
+                is_plausible = rewrite.corrects or rewrite.variant
+                if not is_plausible or not _names_published_driver(problem, rewrite.text):
+                    continue
+                change = {"op": "replace", "path": pointer(*selector.path), "value": rewrite.text}
+                patch = Patch(f"DeviceClass/{name}", (change,))
+                effect = "for every claim of the class"
+                if rewrite.variant:
+                    effect += f", {SUBSTITUTE_EFFECT}"
+                yield _make_candidate(rewrite, f"class {name}", slot, patch, effect)
+
+
+def _list_empty_classes(problem: FixProblem) -> dict[str, list[DeviceID]]:
+    """Return the classes of which there is no device, with the devices that are not of them."""
+    lost_by_class: dict[str, list[DeviceID]] = {}
+    matched_classes: set[str] = set()
     for _, request in problem.requests():
         for stage in request.stages:
             if stage.name == "class-selector" and request.device_class:
-                offered.setdefault(request.device_class, []).extend(
-                    loss.device for loss in stage.lost
-                )
+                devices = lost_by_class.setdefault(request.device_class, [])
+                devices.extend(loss.device for loss in stage.lost)
                 if stage.kept:
-                    matched.add(request.device_class)
-    for name, lost in offered.items():
-        value = problem.state.get("DeviceClass", ("", name))
-        for index, selector in enumerate(selectors_of(value or {}) if name not in matched else ()):
-            slot = FixSlot(Topic.SELECTOR, f"class {name} {index}")
-            for edit in _rewrite_expression(problem, selector.text, lost):
-                if not (edit.corrects or edit.variant) or not _names_published_driver(
-                    problem, edit.text
-                ):
-                    continue
-                change = {"op": "replace", "path": pointer(*selector.path), "value": edit.text}
-                patch = Patch(f"DeviceClass/{name}", (change,))
-                effect = "for every claim of the class" + f", {SUBSTITUTE_EFFECT}" * edit.variant
-                yield _selector_candidate(edit, f"class {name}", slot, patch, effect)
+                    matched_classes.add(request.device_class)
+    return {name: devices for name, devices in lost_by_class.items() if name not in matched_classes}
 
 
 def _names_published_driver(problem: FixProblem, text: str) -> bool:
-    """True unless an expression names drivers none of which publishes a device."""
-    named = reading(text).drivers
-    return not named or bool(named & problem.case.drivers)
+    """Return whether an expression names no driver, or one that publishes devices."""
+    drivers = reading(text).drivers
+    return not drivers or bool(drivers & problem.case.drivers)
 
 
-def _selector_candidate(
-    edit: Rewrite, where: str, slot: FixSlot, patch: Patch, effect: str = ""
+def _make_candidate(
+    rewrite: Rewrite, owner: str, slot: FixSlot, patch: Patch, effect: str
 ) -> Candidate:
+    """Return a rewrite of a selector of ``owner`` as a candidate."""
     return Candidate(
-        f"{edit.title} in {where}",
+        f"{rewrite.title} in {owner}",
         (patch,),
         slot,
-        edit.preference,
+        rewrite.preference,
         effect=effect,
-        degree=edit.degree,
-        corrects=edit.corrects,
+        degree=rewrite.degree,
+        corrects=rewrite.corrects,
     )
 
 
 def _rewrite_expression(
     problem: FixProblem, text: str, lost: Sequence[DeviceID], *, meant: bool = False
 ) -> Iterator[Rewrite]:
-    """Other texts for an expression that is false, or fails, on the devices ``lost``. ``meant``: on others it is true,
-    so that a condition that is false on these is no mistake."""
+    """Yield other texts for an expression that is false, or fails, on the devices ``lost``.
+
+    ``meant``: it is true on others, so that a condition that is false on these is no mistake.
+    """
+    case = problem.case
     for part in problem.scheduler.compile_selector(text).conjuncts:
-        if all(problem.case.holds(part.text, device) for device in lost):
+        if all(case.holds(part.text, device) for device in lost):
             continue
-        if meant and not any(found.error for found in problem.case.evaluations(part.text, lost)):
+        if meant and not any(result.error for result in case.evaluations(part.text, lost)):
             yield from _substitute_devices(problem, text, part, lost)
             continue
-        wrong = selectors.misfit(problem.case.devices, part.text, lost)
-        if wrong.nearest and wrong.reference is not None:
-            title = f"change {wrong.reference.full_name} to {wrong.nearest}"
-            yield Rewrite(title, rename_lookup(text, wrong.reference, wrong.nearest), corrects=True)
-        for edit in correct_condition(problem.case.devices, part.text, lost):
-            yield edit.apply_to(text, part)
-        rest = _drop_condition(text, part)
-        if rest is not None:
+        misfit = selectors.misfit(case.devices, part.text, lost)
+        if misfit.nearest and misfit.reference is not None:
+            title = f"change {misfit.reference.full_name} to {misfit.nearest}"
+            renamed_text = rename_lookup(text, misfit.reference, misfit.nearest)
+            yield Rewrite(title, renamed_text, corrects=True)
+        for rewrite in correct_condition(case.devices, part.text, lost):
+            yield rewrite.apply_to(text, part)
+        remaining_text = _drop_condition(text, part)
+        if remaining_text is not None:
             title = f"remove the condition {readable(part.text)}"
-            yield Rewrite(title, rest, Preference.RELAX, degree=1)
+            yield Rewrite(title, remaining_text, Preference.RELAX, degree=1)
 
 
 def _substitute_devices(
     problem: FixProblem, text: str, part: Excerpt, lost: Sequence[DeviceID]
 ) -> Iterator[Rewrite]:
-    """Other devices than those meant: not of another type, which are no replacement."""
+    """Ask for other devices than those meant; not for another type, which is no replacement."""
     if any(lookup.name == "type" for lookup in reading(part.text).lookups):
         return
-    for edit in correct_condition(problem.case.devices, part.text, lost):
-        other = (
-            edit
-            if not edit.corrects
-            else replace(edit, preference=Preference.ADAPT, corrects=False)
-        )
-        yield other.apply_to(text, part)
+    for rewrite in correct_condition(problem.case.devices, part.text, lost):
+        if rewrite.corrects:
+            substitute = replace(rewrite, preference=Preference.ADAPT, corrects=False)
+            yield substitute.apply_to(text, part)
+        else:
+            yield rewrite.apply_to(text, part)
 
 
 def _drop_condition(text: str, part: Excerpt) -> str | None:
-    """The expression without one of its conditions; None where it is the only one."""
+    """Return the expression without one of its conditions; None if it is the only one."""
     before, after = text[: part.start].rstrip(), text[part.end :].lstrip()
     if after.startswith("&&"):
         return before + (" " if before else "") + after[2:].lstrip()

@@ -6,19 +6,50 @@ from enum import IntEnum, auto
 class Preference(IntEnum):
     """The order in which an experienced engineer considers fixes."""
 
-    RENEW = auto()  # recreate what is older than what it is made from, which is right by now
-    CORRECT = auto()  # put right what was written wrong: a name, a value, a type
-    AGAIN = auto()  # nothing is wrong any more, or soon: wait, recreate the pod
-    SUPPLY = auto()  # create what is missing
-    RESTORE = auto()  # bring back what is switched off, stuck or broken
-    IDLE = auto()  # free what nobody uses, or what cannot run
-    ADMIT = auto()  # let the pod on devices and nodes that are kept from it
-    LESS = auto()  # ask for less
-    ADAPT = auto()  # ask for something else
-    END = auto()  # end replicas of others that have more of them
-    RELAX = auto()  # give up a condition
-    DROP = auto()  # give up a selector or constraint
-    POLICY = auto()  # change what concerns other subjects, too
-    LAST = auto()  # end pods that nothing makes anew, a Job
-    OUTAGE = auto()  # end the last replica of others
-    CLUSTER = auto()  # change the cluster itself
+    RENEW = auto()
+    """Recreate an object that is older than its template, which is right by now."""
+
+    CORRECT = auto()
+    """Correct a name, a value or a type."""
+
+    AGAIN = auto()
+    """Wait, or recreate the pod: nothing is wrong any more, or soon."""
+
+    SUPPLY = auto()
+    """Create a missing object."""
+
+    RESTORE = auto()
+    """Bring back what is switched off, stuck or broken."""
+
+    IDLE = auto()
+    """Free devices that nobody uses, or whose pod cannot run."""
+
+    ADMIT = auto()
+    """Let the pod use devices and nodes that are kept from it."""
+
+    LESS = auto()
+    """Ask for less."""
+
+    ADAPT = auto()
+    """Ask for something else."""
+
+    END = auto()
+    """End replicas of other workloads, which keep some."""
+
+    RELAX = auto()
+    """Give up a condition."""
+
+    DROP = auto()
+    """Give up a selector or constraint."""
+
+    POLICY = auto()
+    """Change an object that affects other subjects, too."""
+
+    LAST = auto()
+    """End a Job, or pods that nothing recreates."""
+
+    OUTAGE = auto()
+    """End the last replica of another workload."""
+
+    CLUSTER = auto()
+    """Change the cluster itself."""

@@ -1,4 +1,4 @@
-"""Fixes in the cluster itself: another attempt, a feature gate, a newer release."""
+"""Change the cluster itself, or wait for it: another attempt, a feature gate, a newer release."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped, Upstream
 from dractl.model.releases import DEPENDENCIES, GATES, NEWEST, stage
 
 _WAIT_SLOT = FixSlot(Topic.WAIT)
-# What the API server adds to a pod, or writes for itself, and a new pod does not have.
+# Metadata that the API server writes, and a new pod does not have.
 _SERVER_FIELDS = (
     "uid",
     "resourceVersion",
@@ -39,7 +39,7 @@ _SERVER_FIELDS = (
 
 @fix_for(WouldFitNow)
 def await_next_attempt(_: FixProblem, cause: WouldFitNow) -> Iterator[Candidate]:
-    """Nothing to change: the scheduler has to try again."""
+    """Wait until the scheduler retries the pod: there is nothing to change."""
     if cause.leaving:
         title = f"wait until {', '.join(cause.leaving[:3])} on {cause.nodes[0]} end"
         effect = "the scheduler tries again then"
@@ -56,7 +56,7 @@ def await_next_attempt(_: FixProblem, cause: WouldFitNow) -> Iterator[Candidate]
 
 @fix_for(BindingPending)
 def await_binding(_: FixProblem, cause: BindingPending) -> Iterator[Candidate]:
-    """Nothing to change: the driver has to get the device ready."""
+    """Wait until the driver has prepared the device: there is nothing to change."""
     if cause.driver:
         title = f"wait until driver {cause.driver} sets {', '.join(cause.conditions)}"
         yield _wait_candidate(title, "if nothing happens: is the driver's controller running?")
@@ -64,12 +64,13 @@ def await_binding(_: FixProblem, cause: BindingPending) -> Iterator[Candidate]:
 
 @fix_for(ClaimNotCreated)
 def await_claim_creation(_: FixProblem, cause: ClaimNotCreated) -> Iterator[Candidate]:
-    """Nothing to change: the claim controller has to try again, unless it was refused."""
+    """Wait until the claim controller tries again, unless it was refused."""
     if cause.webhook:
         title = f"wait until admission webhook {cause.webhook} answers"
         yield _wait_candidate(
             title,
-            "the claim controller tries again with growing delays; recreate the pod to have it at once",
+            "the claim controller tries again with growing delays; "
+            "recreate the pod to have it at once",
         )
     elif not is_refusal(cause.event):
         title = "wait until the claim controller tries again, or recreate the pod"
@@ -77,8 +78,8 @@ def await_claim_creation(_: FixProblem, cause: ClaimNotCreated) -> Iterator[Cand
 
 
 @fix_for(NotPrepared)
-def configuration(problem: FixProblem, _: NotPrepared) -> Iterator[Candidate]:
-    """The configuration of a claim with the values that the driver knows. The pod is recreated, with a new claim."""
+def correct_configuration(problem: FixProblem, _: NotPrepared) -> Iterator[Candidate]:
+    """Correct values in a claim's configuration, and recreate the pod with a new claim."""
     from dractl.drivers import opaque
 
     for claim in problem.claims:
@@ -92,8 +93,8 @@ def configuration(problem: FixProblem, _: NotPrepared) -> Iterator[Candidate]:
             path = (*prefix, "devices", "config", index, "opaque", "parameters", *fault.path)
             patch = Patch(target, (replace(path, fault.nearest),))
             yield Candidate(
-                f"change {'.'.join(map(str, fault.path))} from {at(value, *path)} to {fault.nearest} in the "
-                f"configuration of claim {claim.name} for {driver}",
+                f"change {'.'.join(map(str, fault.path))} from {at(value, *path)} "
+                f"to {fault.nearest} in the configuration of claim {claim.name} for {driver}",
                 (patch,),
                 FixSlot(Topic.CLAIM, repr(path)),
                 Preference.CORRECT,
@@ -103,48 +104,52 @@ def configuration(problem: FixProblem, _: NotPrepared) -> Iterator[Candidate]:
 
 
 def _wait_candidate(title: str, effect: str) -> Candidate:
+    """Return a candidate that only takes time."""
     return Candidate(title, (), _WAIT_SLOT, Preference.AGAIN, effect=effect, corrects=True)
 
 
 def is_refusal(text: str) -> bool:
-    """True if the claim controller was refused, which trying again does not change."""
+    """Return whether the claim controller was refused, which another attempt does not change."""
     return any(word in text for word in ("denied", "forbidden", "is invalid"))
 
 
 def recreate_subject(problem: FixProblem) -> tuple[Change, ...]:
-    """The changes after which the asked pod is a new one: its controller recreates a pod that is deleted."""
-    name = "/".join(problem.question.key)
+    """Recreate the waiting pod; if it has a controller, that recreates a deleted pod."""
+    deletion = Delete("/".join(("Pod", *problem.question.key)))
     pod = problem.state.get("Pod", problem.question.key)
-    gone: tuple[Change, ...] = (Delete(f"Pod/{name}"),)
     if pod is None or workload_target(pod, problem.question.key[0]) is not None:
-        return gone
+        return (deletion,)
     metadata = {k: v for k, v in pod["metadata"].items() if k not in _SERVER_FIELDS}
-    return (
-        *gone,
-        Create({**{k: v for k, v in pod.items() if k != "status"}, "metadata": metadata}),
-    )
+    manifest = {k: v for k, v in pod.items() if k != "status"}
+    return (deletion, Create({**manifest, "metadata": metadata}))
 
 
 @fix_once_for(GateOff, AttributeType, ExtendedResourceUnmapped)
 def enable_gates(problem: FixProblem) -> Iterator[Candidate]:
-    """The feature gates that are off."""
-    now = problem.scheduler.features
-    for gate in dict.fromkeys(filter(None, map(_missing_gate, problem.causes))):
-        if gate in GATES and stage(gate, now.release) is not None and gate not in now.on:
-            # A server that has a gate on without those that it needs does not start (from 1.35).
-            wanted = {gate, *(name for name in DEPENDENCIES.get(gate, ()) if name not in now.on)}
-            names = " and ".join([gate, *sorted(wanted - {gate})])
-            yield Candidate(
-                f"enable feature gate{'s' if len(wanted) > 1 else ''} {names}",
-                (),
-                FixSlot(Topic.GATE, gate),
-                Preference.CLUSTER,
-                features=Features(now.release, now.on | wanted, (now.cel_on or now.on) | wanted),
-                effect="in kube-apiserver, kube-scheduler and kube-controller-manager",
-            )
+    """Enable the feature gates that are off."""
+    features = problem.scheduler.features
+    for gate in dict.fromkeys(filter(None, map(_find_gate, problem.causes))):
+        if gate not in GATES or stage(gate, features.release) is None or gate in features.on:
+            continue
+        # A server that has a gate on without those that it needs does not start (from 1.35).
+        dependencies = {name for name in DEPENDENCIES.get(gate, ()) if name not in features.on}
+        gates = {gate, *dependencies}
+        names = " and ".join([gate, *sorted(gates - {gate})])
+        noun = "gates" if len(gates) > 1 else "gate"
+        yield Candidate(
+            f"enable feature {noun} {names}",
+            (),
+            FixSlot(Topic.GATE, gate),
+            Preference.CLUSTER,
+            features=Features(
+                features.release, features.on | gates, (features.cel_on or features.on) | gates
+            ),
+            effect="in kube-apiserver, kube-scheduler and kube-controller-manager",
+        )
 
 
-def _missing_gate(cause: Cause) -> str | None:
+def _find_gate(cause: Cause) -> str | None:
+    """Return the gate that a cause names."""
     if isinstance(cause, ExtendedResourceUnmapped):
         return "DRAExtendedResource" if cause.gate_off else None
     return cause.gate if isinstance(cause, GateOff | AttributeType) else None
@@ -152,7 +157,7 @@ def _missing_gate(cause: Cause) -> str | None:
 
 @fix_for(UpstreamBug)
 def upgrade_cluster(problem: FixProblem, _: UpstreamBug) -> Iterator[Candidate]:
-    """The release in which a known bug is fixed."""
+    """Upgrade to the release in which a known bug is fixed."""
     if problem.scheduler.features.release != NEWEST:
         yield Candidate(
             f"upgrade to Kubernetes {NEWEST}",
