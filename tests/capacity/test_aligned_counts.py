@@ -1,4 +1,4 @@
-"""How many copies are aligned, counted by hand on machines whose wiring is known."""
+"""Numbers of aligned copies, counted by hand on machines whose wiring is known."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def test_pairs_are_on_one_socket_where_they_can_be() -> None:
 
 @pytest.mark.parametrize(("shape", "copies"), [("gpu=1,nic=1", 7), ("gpu=2,nic=2", 3)])
 def test_a_shape_without_a_constraint_takes_the_aligned_choices(shape: str, copies: int) -> None:
-    """The same nodes as above: what first fit misses, the claim with the closest alignment gets."""
+    """The claim with the closest alignment gets what first fit misses on the nodes above."""
     fits, near = counted(shape, allocated_claim("c", "n", nic=[FIRST_NIC]))
     assert (fits, near.first, near.is_choice_missed) == (copies, copies, False)
 
 
-def test_copies_of_one_kind_and_of_one_device() -> None:
+def test_copies_of_one_kind_or_one_device_are_aligned() -> None:
     fits, near = counted("gpu=1")
     assert (fits, near.first, near.is_choice_missed) == (8, 8, False)
     # Three of the first socket; then one of it with two of the other.
@@ -79,7 +79,7 @@ def test_copies_that_are_farther_apart_than_the_idle_node_allows_are_not_counted
     assert (fits, near.first) == (3, 2)
 
 
-def test_the_command_counts_what_first_fit_aligns(
+def test_fit_aligned_counts_the_copies_that_first_fit_aligns(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     state = cluster("dgx-h100", allocated_claim("c", "n", nic=[FIRST_NIC]))

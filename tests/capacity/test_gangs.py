@@ -106,7 +106,7 @@ def test_a_basic_group_starts_with_what_fits() -> None:
         ("1.36", gang(2), False),
     ],
 )
-def test_a_pod_that_is_held_back_holds_back_its_group(
+def test_a_pod_with_a_scheduling_gate_blocks_its_group(
     release: str, policy: dict[str, Any], held: bool
 ) -> None:
     gated = ring(1, 2, schedulingGates=[{"name": "g"}])

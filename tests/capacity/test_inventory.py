@@ -66,7 +66,7 @@ def test_each_device_has_its_state() -> None:
 @pytest.mark.parametrize(
     ("numa", "said"), [({"int": 1}, 1), ({"ints": [1, 3]}, 1), ({"string": "1"}, None), ({}, None)]
 )
-def test_where_a_device_is(numa: dict[str, Any], said: int | None) -> None:
+def test_a_device_row_names_its_root_and_numa_node(numa: dict[str, Any], said: int | None) -> None:
     """A device between NUMA nodes publishes a list of them since 1.36 (KEP-5491)."""
     where = device("gpu-0", **{"resource.kubernetes.io/pcieRoot": "pci0000:00"})
     where["attributes"] |= {"resource.kubernetes.io/numaNode": numa} if numa else {}
@@ -77,9 +77,7 @@ def test_where_a_device_is(numa: dict[str, Any], said: int | None) -> None:
 @pytest.mark.parametrize(
     ("ready", "state", "codes"), [("True", "held", []), ("False", "gone", ["device-gone"])]
 )
-def test_an_interface_that_its_driver_has_moved_into_a_pod(
-    ready: str, state: str, codes: list[str]
-) -> None:
+def test_an_interface_moved_into_a_pod_is_held(ready: str, state: str, codes: list[str]) -> None:
     """dra.net 1.4.0 publishes it no longer, and says in the claim's status that it is ready."""
     moved = held("c", "gpu-9", "p")
     condition = {"type": "Ready", "status": ready, "reason": "NetworkDeviceReady"}
@@ -94,7 +92,7 @@ def test_an_interface_that_its_driver_has_moved_into_a_pod(
     assert (states["gpu-9"], found) == (state, codes)
 
 
-def test_a_device_that_is_unhealthy() -> None:
+def test_an_unhealthy_device_is_a_problem() -> None:
     """As kubelet 1.37.1 reports it in the status of the pod (KEP-4680)."""
     resource = {
         "health": "Unhealthy",
@@ -127,7 +125,7 @@ def test_a_pool_with_slices_missing_cannot_be_used() -> None:
     assert found == ["pool-incomplete"]
 
 
-def test_claims_that_hold_devices_for_nobody() -> None:
+def test_claims_without_a_running_pod_are_problems() -> None:
     ended = pod("ended", status={"phase": "Succeeded"})
     objects = [
         held("unused", "gpu-0"),
@@ -140,7 +138,7 @@ def test_claims_that_hold_devices_for_nobody() -> None:
     assert found == ["pod-finished", "claim-deleting", "claim-unused"]
 
 
-def test_one_device_in_two_claims() -> None:
+def test_a_device_in_two_claims_is_a_problem() -> None:
     users = [pod("p"), pod("q")]
     _, _, found = taken(
         node("a"),
@@ -152,7 +150,7 @@ def test_one_device_in_two_claims() -> None:
     assert found == ["device-twice"]
 
 
-def test_a_device_plugin_that_offers_the_same_hardware() -> None:
+def test_a_device_plugin_beside_a_driver_is_a_problem() -> None:
     worker = node("a", allocatable={"nvidia.com/gpu": "1", "example.com/other": "3"})
     user = pod(
         "p", requests={"nvidia.com/gpu": "1"}, spec={"nodeName": "a"}, status={"phase": "Running"}
@@ -176,7 +174,9 @@ def test_a_device_plugin_that_offers_the_same_hardware() -> None:
         ),
     ],
 )
-def test_what_a_device_plugin_offers_is_said(resource: str, offered: int, said: str) -> None:
+def test_devices_in_use_through_a_plugin_are_described(
+    resource: str, offered: int, said: str
+) -> None:
     worker = node("a", allocatable={resource: str(offered)})
     user = pod("p", requests={resource: "1"}, spec={"nodeName": "a"}, status={"phase": "Running"})
     (found,) = device_plugin_allocations(
@@ -200,7 +200,7 @@ def test_devices_of_a_pool_that_is_gone_are_of_the_node_of_their_claim() -> None
 
 
 @pytest.mark.parametrize(("phase", "codes"), [("Running", []), ("Succeeded", ["pod-finished"])])
-def test_a_claim_that_a_pod_group_keeps(phase: str, codes: list[str]) -> None:
+def test_a_claim_kept_by_a_pod_group_is_a_problem(phase: str, codes: list[str]) -> None:
     held = claim("c", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0")))
     held["status"]["reservedFor"] = [{"resource": "podgroups", "name": "ring", "uid": "u"}]
     group = {"schedulingGroup": {"podGroupName": "ring"}, "nodeName": "a"}
@@ -214,7 +214,7 @@ def test_a_claim_that_a_pod_group_keeps(phase: str, codes: list[str]) -> None:
     assert all("for PodGroup ring, whose pods have all ended" in one.message for one in found)
 
 
-def test_slices_of_a_node_that_is_gone() -> None:
+def test_slices_of_a_deleted_node_are_a_problem() -> None:
     _, _, found = taken(node("b"), gpus("a", device("gpu-0")))
     assert found == ["node-gone"]
 
@@ -227,7 +227,7 @@ def test_a_device_out_of_service_is_not_available() -> None:
     assert (row.total, row.allocated, row.unavailable, row.available) == (4, 1, 1, 2)
 
 
-def test_what_a_pool_has_besides_whole_devices() -> None:
+def test_a_pool_counts_shared_capacity_counters_and_partitions() -> None:
     """Counts as pkg/controller/resourcepoolstatusrequest/views.go makes them."""
     share = {
         "name": "nic-0",
@@ -302,7 +302,7 @@ def partition(name: str, size: int) -> dict[str, Any]:
     }
 
 
-def test_what_partitions_are_parts_of_is_told_beside_their_number() -> None:
+def test_partitions_are_counted_beside_their_devices() -> None:
     """Overlapping partitions are all free until one is taken: the number of devices would mislead."""
     counted = gpus("a")
     counted["metadata"]["name"] = "counters"

@@ -111,7 +111,7 @@ def test_copies_of_one_claim_share_its_device() -> None:
     assert sorted(fits(found).values()) == [0, 5]
 
 
-def test_copies_beside_the_pod_that_is_asked_about_have_its_cpu_request() -> None:
+def test_copies_of_a_pod_have_its_cpu_request() -> None:
     user = pod("user", {"name": "gpu", "resourceClaimTemplateName": "one"}, requests={"cpu": "2"})
     small = node("a", allocatable={"cpu": "5"})
     objects = [
@@ -124,7 +124,7 @@ def test_copies_beside_the_pod_that_is_asked_about_have_its_cpu_request() -> Non
     assert place_copies(find_subject(state_of(*objects), "pod/user", "ml"), FEATURES).fits == 2
 
 
-def test_what_copies_leave_is_of_what_they_ask_for() -> None:
+def test_remaining_resources_are_those_that_copies_request() -> None:
     """A described machine has room for anything of which nobody says how much it has."""
     asking = pod("user", {"name": "gpu", "resourceClaimTemplateName": "one"}, requests={"cpu": "3"})
     nodes = node("a"), node("b", allocatable={"cpu": PLENTY})
@@ -166,7 +166,7 @@ def test_a_node_whose_devices_make_a_selector_fail_stops_all() -> None:
     )
 
 
-def test_what_is_not_proven_has_a_bound() -> None:
+def test_an_unproven_maximum_has_a_bound() -> None:
     """Devices that both nodes reach: no more copies than half of them. A claim that copies share bounds nothing."""
     far = slice_of("gpu.example.com", "any", *({"name": f"gpu-{i}"} for i in range(5)))
     del far["spec"]["nodeName"]
@@ -188,7 +188,7 @@ def test_what_is_not_proven_has_a_bound() -> None:
     assert (found.fits, max_copies(found, FEATURES)) == (9, MaxCopies(9, proven=False, bound=None))
 
 
-def test_the_budget_ends_what_nodes_would_still_take() -> None:
+def test_placing_ends_with_the_budget() -> None:
     state = state_of(
         GPU,
         template("one", request("gpu", "gpu")),
@@ -219,7 +219,7 @@ def test_copies_that_keep_away_from_each_other_are_placed_in_turn() -> None:
     assert sorted(fits(found).values()) == [0, 1, 1]
 
 
-def test_an_extended_resource_that_a_class_provides_is_not_what_the_node_lacks() -> None:
+def test_an_extended_resource_of_a_class_needs_no_node_capacity() -> None:
     provider = {**GPU, "spec": {**GPU["spec"], "extendedResourceName": "example.com/gpu"}}
     user = pod("user", requests={"example.com/gpu": "1"})
     user["spec"]["containers"][0]["resources"]["limits"] = {"example.com/gpu": "1"}
@@ -238,7 +238,7 @@ def test_an_extended_resource_that_a_class_provides_is_not_what_the_node_lacks()
         ({}, "", 80, 1),
     ],
 )
-def test_the_most_is_what_the_rest_of_the_node_has_room_for(
+def test_cpu_and_memory_of_the_node_limit_the_maximum(
     asks: dict[str, str], busy: str, port: int, fits: int
 ) -> None:
     """NodeResourcesFit and NodePorts: the node has 8 CPUs and four devices."""
@@ -251,7 +251,7 @@ def test_the_most_is_what_the_rest_of_the_node_has_room_for(
     assert (found.fits, found.proven) == (fits, True)
 
 
-def test_the_most_of_an_extended_resource_is_what_its_class_provides() -> None:
+def test_the_class_limits_the_maximum_of_an_extended_resource() -> None:
     """The node offers none of example.com/gpu: the class's devices count (extended resources of DRA)."""
     provider = {**GPU, "spec": {**GPU["spec"], "extendedResourceName": "example.com/gpu"}}
     user = pod("user", requests={"example.com/gpu": "1"})
@@ -262,7 +262,7 @@ def test_the_most_of_an_extended_resource_is_what_its_class_provides() -> None:
     assert (found.fits, found.proven) == (3, True)
 
 
-def test_what_if_without_node_objects() -> None:
+def test_changes_work_without_node_objects() -> None:
     """Slices name their nodes, and a node keeps its pools apart."""
     state = state_of(
         GPU, template("one", request("gpu", "gpu")), gpus("a", "r", "r"), gpus("b", "r")
@@ -285,7 +285,7 @@ def test_what_if_without_node_objects() -> None:
     }
 
 
-def test_without_and_with_more_nodes() -> None:
+def test_nodes_are_removed_and_added() -> None:
     state = state_of(
         GPU,
         template("one", request("gpu", "gpu")),
@@ -322,7 +322,7 @@ def test_unknown_names_get_the_nearest() -> None:
     assert "gpu-1" in (gone.value.hint or "")
 
 
-def test_what_takes_longer_than_the_budget_is_undecided_with_its_count() -> None:
+def test_a_spent_budget_leaves_a_count_undecided() -> None:
     shared = [node(f"n{i}") for i in range(4)]
     spread = [
         {
@@ -352,7 +352,7 @@ def test_what_takes_longer_than_the_budget_is_undecided_with_its_count() -> None
     sizes=st.sampled_from([(1,), (2,), (1, 1), (2, 1)]),
     same=st.booleans(),
 )
-def test_the_most_that_fit_is_what_trying_everything_finds(
+def test_the_maximum_of_devices_equals_an_exhaustive_search(
     roots: list[str], sizes: tuple[int, ...], same: bool
 ) -> None:
     requests = [request(f"r{i}", "gpu", count) for i, count in enumerate(sizes)]
@@ -424,7 +424,7 @@ def shared(name: str, memory: str) -> dict[str, Any]:
     }
 
 
-def test_what_is_left_of_shared_devices_is_stranded() -> None:
+def test_the_remaining_capacity_of_shared_devices_is_stranded() -> None:
     asks = request("gpu", "gpu", capacity={"requests": {"memory": "30Gi"}})
     fleet = slice_of("gpu.example.com", "a", shared("gpu-0", "40Gi"), shared("gpu-1", "60Gi"))
     state = state_of(GPU, template("part", asks), node("a"), fleet)
@@ -447,7 +447,7 @@ def partition(name: str, size: int) -> dict[str, Any]:
     total=st.integers(1, 9),
     wants=st.integers(1, 2),
 )
-def test_the_most_partitions_that_fit_are_what_trying_everything_finds(
+def test_the_maximum_of_partitions_equals_an_exhaustive_search(
     sizes: list[int], total: int, wants: int
 ) -> None:
     parts = slice_of(
@@ -475,7 +475,7 @@ def test_the_most_partitions_that_fit_are_what_trying_everything_finds(
     devices=st.lists(st.integers(1, 6), min_size=1, max_size=3),
     wants=st.lists(st.integers(1, 4), min_size=1, max_size=2),
 )
-def test_the_most_shares_that_fit_are_what_trying_everything_finds(
+def test_the_maximum_of_shares_equals_an_exhaustive_search(
     devices: list[int], wants: list[int]
 ) -> None:
     asks = [

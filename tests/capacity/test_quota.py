@@ -92,7 +92,7 @@ def test_a_quota_with_scopes_counts_pods_in_them_alone(scope: dict[str, Any], fi
     )
 
 
-def test_a_pod_that_does_not_say_what_a_quota_limits_is_refused() -> None:
+def test_a_pod_without_the_request_that_a_quota_limits_is_refused() -> None:
     """pods.go enforcePodContainerConstraints; a LimitRange may fill in what is missing."""
     user = pod(
         "user",

@@ -56,13 +56,13 @@ def placed(state: ClusterState, shape: str) -> dict[str, dict[str, int]]:
         ("p4d.24xlarge", "gpu=2,nic=1@pcieRoot", {ALL_ON_ONE_ROOT: 4}),
     ],
 )
-def test_copies_take_what_the_node_gives_best_or_what_is_demanded(
+def test_copies_take_the_closest_alignment_or_the_demanded_one(
     hardware: str, shape: str, copies: dict[str, int]
 ) -> None:
     assert placed(cluster(hardware), shape) == {"n": copies}
 
 
-def test_without_a_preference_no_alignment_is_said() -> None:
+def test_a_shape_without_a_preference_has_no_alignment() -> None:
     state = cluster("dgx-h100")
     fit = place_closest(shape_copies(state, FEATURES, "gpu=2,nic=1@none", "ml"), FEATURES)
     assert (fit.fits, fit.nodes[0].alignments) == (4, ())
@@ -107,7 +107,7 @@ def test_a_quota_counts_the_copies_of_all_alignments() -> None:
     assert placed(state, "gpu=1,nic=1") == {"a": {ALL_ON_ONE_ROOT: 1, "not aligned": 2}}
 
 
-def test_the_most_that_fit_is_counted_without_a_constraint() -> None:
+def test_the_maximum_is_counted_without_a_constraint() -> None:
     fit = place_closest(shape_copies(cluster("dgx-h100"), FEATURES, "gpu=3,nic=1", "ml"), FEATURES)
     packed = max_copies(fit, FEATURES)
     assert (fit.fits, packed.fits, packed.proven) == (2, 2, True)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         ("gpu", "one device", 0),
     ],
 )
-def test_the_best_alignment_is_asked_for(
+def test_the_closest_alignment_is_suggested(
     shape: str, alignment: str, constraints: int, plx: Machine, rendered: Renderer
 ) -> None:
     found = suggest(parse(shape), rendered(plx), TARGET)
@@ -52,7 +52,9 @@ def test_the_best_alignment_is_asked_for(
     assert len(found.devices) == parse(shape).devices
 
 
-def test_numa_aligns_what_roots_cannot(plx: Machine, rendered: Renderer) -> None:
+def test_devices_on_different_roots_are_aligned_by_numa_node(
+    plx: Machine, rendered: Renderer
+) -> None:
     found = suggest(parse("gpu=3,nic=1"), rendered(plx, nvidia="0.5", dranet="main"), TARGET)
     assert found is not None
     assert (
@@ -68,7 +70,9 @@ def test_suggestions_lint_clean(plx: Machine, rendered: Renderer, tmp_path: Path
     assert lint(load([str(file)]), TARGET).findings == ()
 
 
-def test_what_the_node_does_not_have(plx: Machine, rendered: Renderer, tmp_path: Path) -> None:
+def test_more_devices_than_the_node_has_are_not_suggested(
+    plx: Machine, rendered: Renderer, tmp_path: Path
+) -> None:
     assert suggest(parse("gpu=9"), rendered(plx), TARGET) is None
     bare = probes.read(sysfs_trees.build(sysfs_trees.describe("no-pci"), tmp_path / "bare"))
     with pytest.raises(InputError, match="no driver known to dractl would publish a gpu"):
@@ -78,12 +82,12 @@ def test_what_the_node_does_not_have(plx: Machine, rendered: Renderer, tmp_path:
 @pytest.mark.parametrize(
     "text", ["", "gpu=0", "gpu=-1", "gpus=1", "gpu=1,gpu=2", "gpu=33", "gpu=x", "gpu=20,nic=20"]
 )
-def test_shapes_that_cannot_be_asked_for(text: str) -> None:
+def test_invalid_shapes_are_errors(text: str) -> None:
     with pytest.raises(UsageError):
         parse(text)
 
 
-def test_what_a_claim_leaves_over(plx: Machine, rendered: Renderer) -> None:
+def test_a_suggestion_counts_the_leftover_devices(plx: Machine, rendered: Renderer) -> None:
     """Eight GPUs and eight NICs, two of each on every root; three GPUs are on no root, but on a NUMA node."""
     found = suggest(parse("gpu=2,nic=2"), rendered(plx), TARGET)
     assert found is not None
@@ -104,7 +108,9 @@ def claims(text: str) -> list[dict[str, Any]]:
     return [value for value in yaml.safe_load_all(text) if value]
 
 
-def test_several_shapes_on_a_described_machine(capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_shapes_are_suggested_for_a_described_machine(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     code, out = run(capsys, "--hardware", "dgx-h100", "--suggest", "gpu=1,nic=1; gpu=4")
     assert code == 0
     assert [value["metadata"]["name"] for value in claims(out)] == ["1-gpu-1-nic", "4-gpu"]
@@ -113,7 +119,7 @@ def test_several_shapes_on_a_described_machine(capsys: pytest.CaptureFixture[str
     assert (code, [value["metadata"]["name"] for value in claims(out)]) == (1, ["8-gpu"])
 
 
-def test_the_largest_claim_whose_pairs_are_aligned(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_largest_claim_has_aligned_pairs(capsys: pytest.CaptureFixture[str]) -> None:
     _, out = run(capsys, "--hardware", "dgx-h100", "--suggest", "largest")
     (value,) = claims(out)
     assert value["metadata"]["name"] == "8-gpu-8-nic"
@@ -121,7 +127,7 @@ def test_the_largest_claim_whose_pairs_are_aligned(capsys: pytest.CaptureFixture
     assert "one leaves over: nothing" in out
 
 
-def test_mig_devices_of_one_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+def test_mig_devices_are_suggested_on_one_gpu(capsys: pytest.CaptureFixture[str]) -> None:
     """An H100 has seven slices of compute: seven 1g, or one 3g and four 1g."""
     code, out = run(capsys, "--hardware", "dgx-h100", "--suggest", "mig=7x1g.10gb")
     (value,) = claims(out)
@@ -145,7 +151,7 @@ def test_mig_devices_of_one_gpu(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     "text", ["mig=", "mig=7", "mig=7x", "mig=7xlarge", "mig=1g.10gb+1g.10gb", "mig=40x1g.10gb"]
 )
-def test_mig_layouts_that_are_none(text: str) -> None:
+def test_invalid_mig_layouts_are_errors(text: str) -> None:
     with pytest.raises(UsageError):
         parse(text)
 
@@ -158,7 +164,7 @@ def test_a_described_machine_is_drawn(output: str, capsys: pytest.CaptureFixture
     assert "1b:00.0" in out
 
 
-def test_a_described_machine_and_another_one(
+def test_a_machine_is_named_once_and_by_a_known_name(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert main(["discover", "--hardware", "dgx-h100", "--root", str(tmp_path)]) == 2
