@@ -7,9 +7,10 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Annotated
 
+from msgspec import Struct
 from typer import Argument, Exit, Option
 
-from dractl.cel import environment, require
+from dractl.cel import Program, environment, require
 from dractl.cel.trials import ReleaseVerdict, TriedDevice, tried
 from dractl.cli import common, completing, terminal
 from dractl.cli.headings import AGAINST
@@ -79,14 +80,51 @@ Driver = Annotated[
 Output = Annotated[str, output_option(FORMATS)]
 
 
+class DeviceOptions(Struct, frozen=True):
+    """The options of the devices on which the expression is tried."""
+
+    files: Files = None
+    devices: Devices = None
+    hardware: Hardware = None
+    driver_version: driver_options.DriverVersion = None
+    driver_option: driver_options.DriverOption = None
+    driver: Driver = None
+
+    @property
+    def driver_names(self) -> tuple[str, ...]:
+        """Return the drivers of ``--driver``."""
+        return driver_options.parse_names(self.driver)
+
+    @property
+    def wanted_drivers(self) -> list[str]:
+        """Return the drivers whose devices count; empty for all."""
+        return [] if self.driver_names == ("all",) else list(self.driver_names)
+
+    def parse_drivers(self) -> driver_options.DriverChoice:
+        """Parse the options of drivers. Raises UsageError."""
+        drivers = self.driver if self.driver_names != ("all",) else None
+        return driver_options.parse(drivers, self.driver_version, self.driver_option, self.hardware)
+
+    def load(
+        self, target: Target, driver_choice: driver_options.DriverChoice
+    ) -> list[ClusterState]:
+        """Load the devices; with ``--driver`` alone, those of every machine with a name."""
+        from dractl.cli import virtual_nodes
+
+        sources = [*(self.devices or ()), *(self.files or ())]
+        states = [virtual_nodes.load_devices(source, target) for source in sources]
+        states += [
+            virtual_nodes.render_machine(spec, target, self.wanted_drivers, driver_choice)
+            for spec in virtual_nodes.parse_machines(self.hardware or ())
+        ]
+        if not states and self.driver_names:
+            return virtual_nodes.render_every_machine(target, self.wanted_drivers)
+        return states
+
+
 def command(
     expression: Expression,
-    files: Files = None,
-    devices: Devices = None,
-    hardware: Hardware = None,
-    driver_version: driver_options.DriverVersion = None,
-    driver_option: driver_options.DriverOption = None,
-    driver: Driver = None,
+    devices: DeviceOptions = DeviceOptions(),
     against: ReleaseOptions = ReleaseOptions(),
     output: Output = "text",
     printing: Printing = Printing(),
@@ -108,12 +146,7 @@ def command(
     settings, variables = against.settings()
     target = choose_target(*against.release_and_gates(settings, variables))
     text = _read_expression(expression)
-    drivers = driver_options.parse_names(driver)
-    named = driver if drivers != ("all",) else None
-    driver_choice = driver_options.parse(named, driver_version, driver_option, hardware)
-    verdict = _judge(
-        text, target, [*(devices or ()), *(files or ())], hardware or (), drivers, driver_choice
-    )
+    verdict = _judge(text, target, devices, devices.parse_drivers())
     if common.base_format(output) == "json":
         common.write_output(cel_json.render(verdict), output, printing.output_file)
     else:
@@ -142,68 +175,51 @@ def _read_expression(expression: str) -> str:
 
 
 def _judge(
-    text: str,
-    target: Target,
-    devices: Sequence[str],
-    hardware: Sequence[str],
-    drivers: Sequence[str],
-    configured: driver_options.DriverChoice,
+    text: str, target: Target, devices: DeviceOptions, driver_choice: driver_options.DriverChoice
 ) -> ReleaseVerdict:
-    from dractl.cli import virtual_nodes
-
+    """Compile the expression, and try it on the devices."""
     require("cel")
     program = environment(target, "new").compile(text)
     stored = environment(target, "stored").compile(text)
-    wanted_drivers = [] if list(drivers) == ["all"] else list(drivers)
-    states = [virtual_nodes.load_devices(source, target) for source in devices]
-    states += [
-        virtual_nodes.render_machine(spec, target, wanted_drivers, configured)
-        for spec in virtual_nodes.parse_machines(hardware)
-    ]
-    if not states and drivers:
-        states = virtual_nodes.render_every_machine(target, wanted_drivers)
+    states = devices.load(target, driver_choice)
+    advice, remarks = help_of(program, target), _lint_remarks(text, target)
     if program.admission == "tooComplex":  # nobody asks for its results, and they can take long
-        return ReleaseVerdict(
-            target.release,
-            program,
-            stored,
-            help_of(program, target),
-            remarks=_lint_remarks(text, target),
-        )
-    all_devices = list(_list_devices(states))
-    if not drivers:
-        driver_names = {*program.drivers, *(all_devices.domain for all_devices in program.lookups)}
-        wanted_drivers = sorted({device.driver for device in all_devices} & driver_names)
-    tested = [
-        device for device in all_devices if not wanted_drivers or device.driver in wanted_drivers
-    ]
-    remarks = _lint_remarks(text, target)
-    unknown_names = virtual_nodes.unknown_names(
-        value for state in states for value in state.objects("ResourceSlice").values()
-    )
-    error = virtual_nodes.snapshot_gap_error(
-        stored,
-        {
-            name
-            for driver in wanted_drivers or unknown_names
-            for name in unknown_names.get(driver, ())
-        },
-    )
-    if error is not None:
-        raise error
+        return ReleaseVerdict(target.release, program, stored, advice, remarks=remarks)
+    candidates = list(_list_devices(states))
+    drivers = devices.wanted_drivers
+    if not devices.driver_names:
+        named_drivers = {*program.drivers, *(lookup.domain for lookup in program.lookups)}
+        drivers = sorted({device.driver for device in candidates} & named_drivers)
+    tested = [device for device in candidates if not drivers or device.driver in drivers]
+    _refuse_unknown_values(stored, states, drivers)
+    untried = {device.driver for device in candidates} - {device.driver for device in tested}
     return ReleaseVerdict(
         target.release,
         program,
         stored,
-        help_of(program, target),
+        advice,
         tried(stored, tested) if stored.ok else (),
         asked=bool(states),
-        untried=tuple(
-            sorted({device.driver for device in all_devices} - {device.driver for device in tested})
-        ),
+        untried=tuple(sorted(untried)),
         remarks=remarks,
         in_doubt=any(code == _preview_code() for code, _, _ in remarks),
     )
+
+
+def _refuse_unknown_values(
+    program: Program, states: Sequence[ClusterState], drivers: Sequence[str]
+) -> None:
+    """Raise InputError if the expression reads a value that a snapshot lacks."""
+    from dractl.cli import virtual_nodes
+
+    slices = (value for state in states for value in state.objects("ResourceSlice").values())
+    names_by_driver = virtual_nodes.unknown_names(slices)
+    names = {
+        name for driver in drivers or names_by_driver for name in names_by_driver.get(driver, ())
+    }
+    error = virtual_nodes.snapshot_gap_error(program, names)
+    if error is not None:
+        raise error
 
 
 def _lint_remarks(text: str, target: Target) -> tuple[tuple[str, str, str | None], ...]:
