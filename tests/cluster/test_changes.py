@@ -47,14 +47,14 @@ def test_a_patch_that_does_not_apply_is_refused(operation: dict) -> None:
         apply_patch({"a": [1]}, [operation])
 
 
-def test_pointer_escapes() -> None:
+def test_a_json_pointer_escapes_slashes_and_tildes() -> None:
     assert (
         pointer("metadata", "labels", "example.com/a~b", 0)
         == "/metadata/labels/example.com~1a~0b/0"
     )
 
 
-def test_targets_of_both_scopes() -> None:
+def test_targets_are_split_into_kind_and_key() -> None:
     assert parse_target("Node/node-1") == ("Node", ("", "node-1"))
     assert parse_target("Pod/ml/train-0") == ("Pod", ("ml", "train-0"))
 
@@ -114,7 +114,7 @@ def test_ending_a_pod_leaves_claims_of_another_namespace_and_malformed_ones() ->
     )
 
 
-def test_a_change_leaves_the_state_before_as_it_was() -> None:
+def test_a_change_leaves_the_original_state_unchanged() -> None:
     before = state_of(node("node-1"))
     after = apply(
         before,
@@ -124,7 +124,7 @@ def test_a_change_leaves_the_state_before_as_it_was() -> None:
     assert before.get("Node", ("", "node-1"))["spec"] == {}
 
 
-def test_creating_and_missing_targets() -> None:
+def test_an_object_is_created_and_a_missing_target_is_refused() -> None:
     state = apply(state_of(), [Create(node("node-2"))])
     assert state.get("Node", ("", "node-2")) is not None
     with pytest.raises(PatchError, match="node-9"):

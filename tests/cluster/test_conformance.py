@@ -1,4 +1,4 @@
-"""What a cluster's own objects say about DRA."""
+"""Checks of the conformance programme on the objects of a cluster."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def states(*arguments: Any) -> dict[str, str]:
     return {check.name: check.state for check in cluster_checks(*arguments)}
 
 
-def test_a_cluster_with_everything() -> None:
-    found = states(SERVED, [CLASS], [pool("a"), pool("b")], [node("a"), node("b")])
-    assert found == dict.fromkeys(found, "ok")
+def test_a_complete_cluster_passes_every_check() -> None:
+    checks = states(SERVED, [CLASS], [pool("a"), pool("b")], [node("a"), node("b")])
+    assert checks == dict.fromkeys(checks, "ok")
 
 
-def test_an_api_that_is_not_served() -> None:
+def test_a_missing_api_names_the_resources_that_are_not_served() -> None:
     assert states((), [], [], [])["resource.k8s.io/v1"] == "missing"
 
 
-def test_a_pool_is_complete_when_its_newest_generation_is() -> None:
+def test_a_pool_is_complete_if_its_newest_generation_is() -> None:
     old_and_new = [
         pool("a", generation=1),
         pool("a", generation=2, count=2),
@@ -70,7 +70,7 @@ def test_a_pool_is_complete_when_its_newest_generation_is() -> None:
         ({"metadata": {"name": "a", "labels": {"nvidia.com/gpu.present": "true"}}}, "ok"),
     ],
 )
-def test_nodes_that_have_accelerators_and_publish_nothing(
+def test_nodes_with_accelerators_that_publish_nothing_are_named(
     marked: dict[str, Any], state: str
 ) -> None:
     assert states(SERVED, [CLASS], [pool("a")], [marked])["nodes with accelerators"] == state

@@ -1,4 +1,4 @@
-"""Why a workload has no pods although nothing refuses them."""
+"""Workloads that have no pods although nothing refuses them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dractl.cluster.workloads import idle_state
 from dractl.views import Workload
 
 
-def of(kind: str, spec: dict[str, Any], uid: str = "u", **more: Any) -> tuple[str, str] | None:
-    found = idle_state(
-        kind, Workload({"metadata": {"uid": uid}, "spec": spec, **more}, ("ml", "x"))
-    )
-    return None if found is None else (found.why, found.resume)
+def idle_text(
+    kind: str, spec: dict[str, Any], uid: str = "u", **more: Any
+) -> tuple[str, str] | None:
+    idle = idle_state(kind, Workload({"metadata": {"uid": uid}, "spec": spec, **more}, ("ml", "x")))
+    return None if idle is None else (idle.why, idle.resume)
 
 
 @pytest.mark.parametrize(
@@ -44,35 +44,38 @@ def of(kind: str, spec: dict[str, Any], uid: str = "u", **more: Any) -> tuple[st
         ("Job", {"parallelism": 0}, "parallelism 0", ""),
     ],
 )
-def test_a_workload_that_wants_no_pods(
+def test_an_idle_workload_names_the_reason_and_the_command_to_resume(
     kind: str, spec: dict[str, Any], why: str, resume: str
 ) -> None:
-    found = of(kind, spec)
-    assert found is not None
-    assert why in found[0]
-    assert found[1].startswith(resume)
+    idle = idle_text(kind, spec)
+    assert idle is not None
+    assert why in idle[0]
+    assert idle[1].startswith(resume)
 
 
-def test_a_job_that_is_over() -> None:
+def test_a_finished_job_is_idle() -> None:
     done = {"conditions": [{"type": "Complete", "status": "True"}]}
-    assert of("Job", {"parallelism": 1}, status=done) == ("Job ml/x is done", "")
+    assert idle_text("Job", {"parallelism": 1}, status=done) == ("Job ml/x is done", "")
     limit = "Job has reached the specified backoff limit"
     failed = {"conditions": [{"type": "Failed", "status": "True", "message": limit}]}
-    assert of("Job", {"parallelism": 1}, status=failed) == (f"Job ml/x has failed ({limit})", "")
+    assert idle_text("Job", {"parallelism": 1}, status=failed) == (
+        f"Job ml/x has failed ({limit})",
+        "",
+    )
 
 
-def test_a_queue_resumes_its_jobs_itself() -> None:
-    found = of(
+def test_a_job_suspended_by_kueue_names_its_queue() -> None:
+    idle = idle_text(
         "Job",
         {"suspend": True},
         metadata={"uid": "u", "labels": {"kueue.x-k8s.io/queue-name": "team"}},
     )
-    assert found is not None
-    assert "LocalQueue ml/team" in found[0]
-    assert found[1] == "kubectl get workloads.kueue.x-k8s.io -n ml"
+    assert idle is not None
+    assert "LocalQueue ml/team" in idle[0]
+    assert idle[1] == "kubectl get workloads.kueue.x-k8s.io -n ml"
 
 
-def test_a_workload_that_wants_pods_and_one_that_is_no_object_of_a_cluster() -> None:
-    assert of("Deployment", {"replicas": 2}) is None
-    assert of("Job", {"suspend": True}, uid="") is None
+def test_workloads_that_want_pods_and_manifests_are_not_idle() -> None:
+    assert idle_text("Deployment", {"replicas": 2}) is None
+    assert idle_text("Job", {"suspend": True}, uid="") is None
     assert idle_state("Pod", Workload(None, ("ml", "x"))) is None

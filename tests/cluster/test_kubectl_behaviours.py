@@ -1,6 +1,8 @@
-"""What explain, devices and fit say for each way in which kubectl, or the cluster behind it, can fail or leave things
-out: exit code and sentence. A fake kubectl on PATH behaves; its messages are those of kubectl, client-go and the API
-server."""
+"""Exit codes and sentences of explain, devices and fit for each way in which kubectl, or the
+cluster behind it, can fail or leave something out.
+
+A fake kubectl on PATH behaves so; its messages are those of kubectl, client-go and the API server.
+"""
 
 from __future__ import annotations
 
@@ -78,14 +80,18 @@ def listed(*objects: dict[str, Any], **more: Any) -> str:
 
 
 def case(pattern: str, out: str = "", err: str = "", code: int = 0) -> str:
-    """What the fake does for command lines with ``pattern``."""
+    """Return what the fake does for command lines with ``pattern``, as a case of its shell
+    script.
+    """
     shown = f"printf '%s\\n' {shlex.quote(out)}; " if out else ""
-    said = f"printf '%s\\n' {shlex.quote(err)} >&2; " if err else ""
-    return f"  {pattern}) {shown}{said}exit {code};;\n"
+    output = f"printf '%s\\n' {shlex.quote(err)} >&2; " if err else ""
+    return f"  {pattern}) {shown}{output}exit {code};;\n"
 
 
-def told(plural: str, where: str = "at the cluster scope") -> str:
-    """k8s.io/apiserver pkg/endpoints/handlers/responsewriters/errors.go forbiddenMessage"""
+def refusal(plural: str, where: str = "at the cluster scope") -> str:
+    """Return forbiddenMessage of k8s.io/apiserver
+    pkg/endpoints/handlers/responsewriters/errors.go.
+    """
     return (
         f'Error from server (Forbidden): {plural} is forbidden: User "me" cannot list resource "{plural}" in API group '
         f'"" {where}'
@@ -98,27 +104,32 @@ TIMEOUT = (
 
 
 def forbidden(kind: str, *, own: bool = False) -> str:
-    """403 for a kind; with ``own`` only outside of namespace ml. kubectl prints the others of the call."""
+    """Return the cases that refuse a kind; with ``own`` only outside of namespace ml.
+
+    kubectl prints the other kinds of the call.
+    """
     pattern, held = next(pair for pair in CALLS.items() if kind in pair[1])
     left = listed(*of(*(other for other in held if other != kind)))
     narrow = (
         listed(*of(kind)) if own else "",
-        "" if own else told(PLURALS[kind], 'in the namespace "ml"'),
+        "" if own else refusal(PLURALS[kind], 'in the namespace "ml"'),
     )
-    return case(f"*'{pattern}'*--all-namespaces*", left, told(PLURALS[kind]), 1) + case(
+    return case(f"*'{pattern}'*--all-namespaces*", left, refusal(PLURALS[kind]), 1) + case(
         f"*'get {PLURALS[kind]}'*", *narrow, 0 if own else 1
     )
 
 
 class Says(Struct, frozen=True):
-    """Exit code, and a pattern of what is said on either stream."""
+    """An exit code, and a pattern of the output on either stream."""
 
     code: int
     pattern: str
 
 
 class Behaviour(Struct, frozen=True):
-    """A way of kubectl, as lines of a shell's ``case`` or a whole program, and what each command answers."""
+    """A behaviour of kubectl, as cases of a shell script or a whole program, and the answers to
+    it.
+    """
 
     name: str
     script: str
@@ -129,7 +140,7 @@ class Behaviour(Struct, frozen=True):
 
 
 def same(name: str, script: str, pattern: str, program: str | None = None) -> Behaviour:
-    """All three commands end with 3, the job could not be done, and the same sentence."""
+    """Return a behaviour for which all three commands end with 3 (the job could not be done)."""
     says = Says(3, pattern)
     return Behaviour(name, script, says, says, says, program)
 
@@ -280,7 +291,7 @@ BEHAVIOURS = [
         "  *version*) printf '%s\\n' '"
         + VERSION
         + "';;\n"
-        + case("*get*", err="\n".join(map(told, PLURALS.values())), code=1),
+        + case("*get*", err="\n".join(map(refusal, PLURALS.values())), code=1),
         "may",
     ),
     same(
@@ -374,7 +385,7 @@ BEHAVIOURS = [
     ),
     same(
         "killed after a refusal",
-        f"  *'get nodes,'*|*'get pods '*) printf '%s\\n' {shlex.quote(told('pods'))} >&2; kill -9 $$;;\n",
+        f"  *'get nodes,'*|*'get pods '*) printf '%s\\n' {shlex.quote(refusal('pods'))} >&2; kill -9 $$;;\n",
         r"cannot read pods: it was ended by signal 9 \(SIGKILL\)",
     ),
     same(
@@ -397,11 +408,11 @@ BEHAVIOURS = [
         case(
             "*'get nodes,'*",
             listed(*of("Node")),
-            f"WARNING: the gcp auth plugin is deprecated\n{told('pods')}",
+            f"WARNING: the gcp auth plugin is deprecated\n{refusal('pods')}",
             1,
         )
         + case(
-            "*'get pods'*", "", f"WARNING: the gcp auth plugin is deprecated\n{told('pods')}", 1
+            "*'get pods'*", "", f"WARNING: the gcp auth plugin is deprecated\n{refusal('pods')}", 1
         ),
         Says(1, "may fit on node-1, but pods may not be read, so who uses the claims"),
         Says(0, "not allowed to read pods: what they use on a node is not counted"),
@@ -409,8 +420,8 @@ BEHAVIOURS = [
     ),
     Behaviour(
         "pods forbidden, exit code 0",
-        case("*'get nodes,'*", listed(*of("Node")), told("pods"))
-        + case("*'get pods'*", "", told("pods")),
+        case("*'get nodes,'*", listed(*of("Node")), refusal("pods"))
+        + case("*'get pods'*", "", refusal("pods")),
         Says(1, "may fit on node-1, but pods may not be read, so who uses the claims"),
         Says(0, "not allowed to read pods: what they use on a node is not counted"),
         Says(0, "not allowed to read pods: what they use on a node is not counted"),
@@ -620,18 +631,18 @@ def test_every_behaviour_has_its_exit_code_and_its_sentence(
 ) -> None:
     install(tmp_path, behaviour, monkeypatch)
     code = main([*COMMANDS[command], "--isolated"])
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     expected = getattr(behaviour, command)
-    words = re.sub(r"\s+", " ", said.out + said.err)
+    words = re.sub(r"\s+", " ", output.out + output.err)
     assert re.search(expected.pattern, words), words
     assert code == expected.code
     assert "Traceback" not in words
     assert "internal error" not in words
-    assert len(said.err) < 2000
+    assert len(output.err) < 2000
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_kubectl_that_never_answers(
+def test_a_kubectl_that_never_answers_is_given_up(
     command: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -660,7 +671,7 @@ def named(name: str) -> Behaviour:
         ("taint rules forbidden", ["fit", "template/one"], "devicetaintrules.resource.k8s.io"),
     ],
 )
-def test_json_names_what_could_not_be_read(
+def test_json_lists_the_resources_that_could_not_be_read(
     name: str,
     arguments: list[str],
     resource: str,
@@ -670,14 +681,16 @@ def test_json_names_what_could_not_be_read(
 ) -> None:
     install(tmp_path, named(name), monkeypatch)
     main([*arguments, "--isolated", "-o", "json"])
-    assert resource in [one["resource"] for one in json.loads(capsys.readouterr().out)["unread"]]
+    assert resource in [
+        entry["resource"] for entry in json.loads(capsys.readouterr().out)["unread"]
+    ]
 
 
 @pytest.mark.parametrize("name", ["version refused", "newer"])
 @pytest.mark.parametrize(
     "arguments", [["explain", "pod/train-0"], ["devices"], ["fit", "template/one"]]
 )
-def test_json_says_that_the_release_is_assumed(
+def test_json_marks_an_assumed_release(
     name: str,
     arguments: list[str],
     tmp_path: Path,
@@ -692,7 +705,7 @@ def test_json_says_that_the_release_is_assumed(
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "output"),
     [
         ("Pod", "whether anything in namespace ml is pending is not known: pods may not be read;"),
         (
@@ -701,9 +714,9 @@ def test_json_says_that_the_release_is_assumed(
         ),
     ],
 )
-def test_nothing_is_pending_only_where_pods_and_claims_were_read(
+def test_nothing_is_pending_only_if_pods_and_claims_were_read(
     kind: str,
-    said: str,
+    output: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -714,7 +727,7 @@ def test_nothing_is_pending_only_where_pods_and_claims_were_read(
     install(tmp_path, same("", forbidden_with_nothing(kind) + nothing, ""), monkeypatch)
     assert main(["explain", "--isolated"]) == 1
     out = capsys.readouterr().out
-    assert out.startswith(said)
+    assert out.startswith(output)
     assert "kubectl create clusterrole" in out
     assert main(["explain", "--isolated", "-o", "json"]) == 1
     answer = json.loads(capsys.readouterr().out)
@@ -724,16 +737,16 @@ def test_nothing_is_pending_only_where_pods_and_claims_were_read(
 
 def forbidden_with_nothing(kind: str) -> str:
     pattern = next(pattern for pattern, held in CALLS.items() if kind in held)
-    error = told(PLURALS[kind])
+    error = refusal(PLURALS[kind])
     return case(f"*'{pattern}'*--all-namespaces*", listed(), error, 1) + case(
         f"*'get {PLURALS[kind]}'*", "", error, 1
     )
 
 
-def test_all_pods_were_not_read_where_one_namespace_was(
+def test_reading_one_namespace_does_not_count_as_reading_all_pods(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    own = case("*'get nodes,'*", listed(*of("Node")), told("pods"), 1) + case(
+    own = case("*'get nodes,'*", listed(*of("Node")), refusal("pods"), 1) + case(
         "*'get pods'*", listed()
     )
     install(
@@ -747,7 +760,7 @@ def test_all_pods_were_not_read_where_one_namespace_was(
     assert "nothing is pending in namespace ml" in capsys.readouterr().out
 
 
-def test_facts_say_what_was_not_compared(
+def test_facts_list_the_parts_that_were_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(
@@ -767,7 +780,7 @@ def test_facts_say_what_was_not_compared(
     ]
 
 
-def test_what_else_was_not_read_is_said_beside(
+def test_other_unread_resources_are_noted_beside_the_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     nothing = case("*'get resourceslices.'*", listed(*of("ResourceSlice"))) + case(

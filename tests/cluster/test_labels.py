@@ -25,18 +25,18 @@ LABELS = {"app": "web", "example.com/tier": "front", "empty": ""}
         "empty=",
     ],
 )
-def test_what_matches(text: str) -> None:
+def test_labels_match_a_query(text: str) -> None:
     assert parse_labels(text).matches(LABELS)
 
 
 @pytest.mark.parametrize(
     "text", ["app=api", "app!=web", "app in (api)", "!app", "canary", "canary=", "app=web,canary"]
 )
-def test_what_does_not(text: str) -> None:
+def test_labels_do_not_match_a_query(text: str) -> None:
     assert not parse_labels(text).matches(LABELS)
 
 
 @pytest.mark.parametrize("text", ["", "=web", "app in web", "!app=web", "app=a b", "app=web,,x"])
-def test_what_is_no_selector(text: str) -> None:
+def test_other_text_is_refused_as_a_selector(text: str) -> None:
     with pytest.raises(UsageError, match="-l cannot read"):
         parse_labels(text)

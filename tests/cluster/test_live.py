@@ -122,25 +122,25 @@ def kubectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kubectl:
     return Kubectl(tmp_path, monkeypatch)
 
 
-def test_a_cluster_is_read(kubectl: Kubectl) -> None:
+def test_a_cluster_is_read_with_its_objects_and_release(kubectl: Kubectl) -> None:
     kubectl.answers()
-    found = live.read(live.Login("prod", "/k"))
-    assert found.state.release == "1.36"
-    assert found.namespace == "ml"
-    assert set(found.state.kinds) == {
+    cluster = live.read(live.Login("prod", "/k"))
+    assert cluster.state.release == "1.36"
+    assert cluster.namespace == "ml"
+    assert set(cluster.state.kinds) == {
         "Node",
         "ResourceSlice",
         "DeviceClass",
         "ResourceClaim",
         "Pod",
     }
-    assert found.notes == ()
+    assert cluster.notes == ()
     assert all(call[:4] == ["--context", "prod", "--kubeconfig", "/k"] for call in kubectl.calls)
     gets = [call for call in kubectl.calls if "get" in call]
     assert all("--chunk-size=500" in call and call[call.index("-o") + 1] == "json" for call in gets)
 
 
-def test_only_what_the_verdict_needs_is_fetched(kubectl: Kubectl) -> None:
+def test_only_resources_that_the_verdict_needs_are_fetched(kubectl: Kubectl) -> None:
     kubectl.answers()
     live.read(live.Login())
     assert not {name.partition(".")[0] for name in fetched(kubectl)} & {
@@ -154,8 +154,8 @@ def test_only_what_the_verdict_needs_is_fetched(kubectl: Kubectl) -> None:
     "reason",
     ["FailedPrepareDynamicResources", "FailedMount", "FailedCreatePodSandBox", "Unhealthy"],
 )
-def test_what_kubelet_says_of_a_pod_is_fetched(kubectl: Kubectl, reason: str) -> None:
-    """Explain reads these warnings of a pod that is on its node."""
+def test_events_of_the_kubelet_about_a_pod_are_fetched(kubectl: Kubectl, reason: str) -> None:
+    """Explain reads these warnings about a pod that is on its node."""
     kubectl.answers()
     live.read(live.Login())
     selectors = [
@@ -205,7 +205,7 @@ def test_what_kubelet_says_of_a_pod_is_fetched(kubectl: Kubectl, reason: str) ->
         ),
     ],
 )
-def test_a_cluster_that_cannot_be_reached_is_one_clear_message(
+def test_an_unreachable_cluster_is_one_clear_message(
     kubectl: Kubectl, errors: str, message: str, hint: str
 ) -> None:
     kubectl.answers(version={"err": errors, "code": 1})
@@ -216,7 +216,7 @@ def test_a_cluster_that_cannot_be_reached_is_one_clear_message(
     assert hint in (raised.value.hint or "")
 
 
-def test_what_the_verdict_needs_must_be_readable(kubectl: Kubectl) -> None:
+def test_resources_that_the_verdict_needs_must_be_readable(kubectl: Kubectl) -> None:
     kubectl.answers(resourceclaims={"err": FORBIDDEN.format("resourceclaims"), "code": 1})
     with pytest.raises(InputError, match="resourceclaims") as raised:
         live.read(live.Login())
@@ -229,13 +229,13 @@ ONE_NAMESPACE = {
 }
 
 
-def test_what_may_be_read_is_read(kubectl: Kubectl) -> None:
-    """A user of one namespace: the cluster's resources are missing, those of the namespace are read there."""
+def test_resources_that_are_readable_in_one_namespace_are_read_there(kubectl: Kubectl) -> None:
+    """Resources of the whole cluster are missing for a user of one namespace."""
     hidden = ("resourceslices", "deviceclasses", "nodes", "devicetaintrules")
     refused = {name: {"err": FORBIDDEN.format(name), "code": 1} for name in hidden}
     kubectl.answers(**refused, **ONE_NAMESPACE)
-    found = live.read(live.Login(), namespace="team", partly=True)
-    rights = found.state.rights
+    cluster = live.read(live.Login(), namespace="team", partly=True)
+    rights = cluster.state.rights
     assert {
         one.kind
         for one in rights.unreadable("ResourceSlice", "DeviceClass", "Node", "DeviceTaintRule")
@@ -245,13 +245,13 @@ def test_what_may_be_read_is_read(kubectl: Kubectl) -> None:
         for one in rights.readable_in_namespace("Pod", "ResourceClaim", "ResourceClaimTemplate")
     } == {("Pod", "team"), ("ResourceClaim", "team"), ("ResourceClaimTemplate", "team")}
     assert rights.user == "me"
-    assert found.notes == (
+    assert cluster.notes == (
         "only namespace team is looked at: pods of other namespaces may not be read",
     )
     assert len(kubectl.calls) <= 12
 
 
-def test_neither_pods_nor_claims(kubectl: Kubectl) -> None:
+def test_a_user_who_may_read_neither_pods_nor_claims_gets_an_error(kubectl: Kubectl) -> None:
     kubectl.answers(
         **{
             name: {"err": FORBIDDEN.format(name), "code": 1}
@@ -267,17 +267,17 @@ def test_neither_pods_nor_claims(kubectl: Kubectl) -> None:
         live.read(live.Login(), namespace="team", everywhere=True, partly=True)
 
 
-def test_somebody_else_is_asked_for(kubectl: Kubectl) -> None:
+def test_kubectl_gets_the_user_to_impersonate(kubectl: Kubectl) -> None:
     kubectl.answers()
     live.read(live.Login(user="jane", groups=("ml", "dev")))
-    who = ["--as", "jane", "--as-group", "ml", "--as-group", "dev"]
-    assert all(call[: len(who)] == who for call in kubectl.calls)
+    options = ["--as", "jane", "--as-group", "ml", "--as-group", "dev"]
+    assert all(call[: len(options)] == options for call in kubectl.calls)
 
 
 def test_pods_of_other_namespaces_may_be_forbidden(kubectl: Kubectl) -> None:
     kubectl.answers(pods={"err": FORBIDDEN.format("pods"), "code": 1, "only_all": True})
-    found = live.read(live.Login(), namespace="team")
-    assert any("pods of other namespaces" in note for note in found.notes)
+    cluster = live.read(live.Login(), namespace="team")
+    assert any("pods of other namespaces" in note for note in cluster.notes)
     assert any(
         call[call.index("get") + 1 : call.index("get") + 4] == ["pods", "-n", "team"]
         for call in kubectl.calls
@@ -285,12 +285,12 @@ def test_pods_of_other_namespaces_may_be_forbidden(kubectl: Kubectl) -> None:
     )
 
 
-def test_what_may_not_be_read_is_one_note(kubectl: Kubectl) -> None:
+def test_unreadable_resources_make_one_note(kubectl: Kubectl) -> None:
     refused = ("resourcequotas", "persistentvolumes", "storageclasses")
     kubectl.answers(**{name: {"err": FORBIDDEN.format(name), "code": 1} for name in refused})
-    found = live.read(live.Login(), namespace="team")
-    assert found.notes == ("not allowed to read quotas, volumes, StorageClasses",)
-    assert "Node" in found.state.kinds  # the rest of the same call is read all the same
+    cluster = live.read(live.Login(), namespace="team")
+    assert cluster.notes == ("not allowed to read quotas, volumes, StorageClasses",)
+    assert "Node" in cluster.state.kinds  # the rest of the same call is read all the same
 
 
 def test_a_cluster_takes_few_calls(kubectl: Kubectl) -> None:
@@ -299,13 +299,13 @@ def test_a_cluster_takes_few_calls(kubectl: Kubectl) -> None:
     assert len(kubectl.calls) <= 8
 
 
-def test_a_login_program_is_asked_once_before_all_other_calls(kubectl: Kubectl) -> None:
+def test_a_login_program_runs_once_before_all_other_calls(kubectl: Kubectl) -> None:
     kubectl.answers(**{"config view": {"out": "team\ncorp-login"}})
     assert live.read(live.Login()).namespace == "team"
     assert [call[0] for call in kubectl.calls[:3]] == ["config", "version", "get"]
 
 
-def test_the_context_is_what_kubectl_says(kubectl: Kubectl) -> None:
+def test_the_context_is_the_one_that_kubectl_names(kubectl: Kubectl) -> None:
     """Its name alone is asked for: an address may have a user and a password in it."""
     kubectl.answers(**{"config view": {"out": "team\n\narn:aws:eks:eu-1:1:cluster/prod"}})
     assert live.read(live.Login()).context == "arn:aws:eks:eu-1:1:cluster/prod"
@@ -326,7 +326,7 @@ def program(kubectl: Kubectl, script: str) -> None:
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
-def test_what_a_login_program_asks_is_shown_while_it_waits(
+def test_messages_of_a_login_program_are_shown_while_it_waits(
     kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(kubectls, "_PROGRESS_SECONDS", 0.05)
@@ -335,18 +335,20 @@ def test_what_a_login_program_asks_is_shown_while_it_waits(
         kubectl,
         f"echo 'open https://login.example.com' >&2\nwhile [ ! -e {done} ]; do /bin/sleep 0.05; done\n",
     )
-    said: list[str] = []
+    output: list[str] = []
 
-    def tell(text: str) -> None:
-        said.append(text)
+    def progress(text: str) -> None:
+        output.append(text)
         if text.startswith("kubectl says"):
             done.touch()
 
-    assert [result.code for result in kubectls.run(live.Login(), ["version"], progress=tell)] == [0]
-    assert said[-1] == "kubectl says: open https://login.example.com"
+    assert [
+        result.code for result in kubectls.run(live.Login(), ["version"], progress=progress)
+    ] == [0]
+    assert output[-1] == "kubectl says: open https://login.example.com"
 
 
-def test_what_kubectl_said_before_it_was_given_up(
+def test_the_last_message_of_a_kubectl_is_shown_at_the_time_limit(
     kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kubectls, "_TIMEOUT_SECONDS", 1)
@@ -358,7 +360,7 @@ def test_what_kubectl_said_before_it_was_given_up(
     assert "log in first" in (raised.value.hint or "")
 
 
-def test_a_claim_that_was_created_while_the_cluster_was_read(kubectl: Kubectl) -> None:
+def test_a_claim_created_during_the_read_is_read_again(kubectl: Kubectl) -> None:
     made = pod(
         "p",
         status={
@@ -376,8 +378,8 @@ def test_a_claim_that_was_created_while_the_cluster_was_read(kubectl: Kubectl) -
     assert live.read(live.Login()).state.get("ResourceClaim", ("ml", "p-g")) is None
 
 
-def test_a_pod_that_was_deleted_while_the_cluster_was_read(kubectl: Kubectl) -> None:
-    """Its claim goes with it: the pod is listed, the claim is not any more."""
+def test_a_pod_deleted_during_the_read_is_left_out(kubectl: Kubectl) -> None:
+    """Its claim was deleted with it: the pod is listed, the claim no longer is."""
     status = {
         "phase": "Pending",
         "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}],
@@ -389,7 +391,7 @@ def test_a_pod_that_was_deleted_while_the_cluster_was_read(kubectl: Kubectl) -> 
     assert set(live.read(live.Login()).state.objects("Pod")) == {("ml", "stays")}
 
 
-def test_what_a_cluster_has_none_of_is_known(kubectl: Kubectl) -> None:
+def test_a_cluster_without_objects_of_a_kind_covers_the_kind(kubectl: Kubectl) -> None:
     kubectl.answers(
         resourceclaimtemplates={"err": FORBIDDEN.format("resourceclaimtemplates"), "code": 1}
     )
@@ -406,27 +408,29 @@ def test_a_release_without_taint_rules_is_no_error(kubectl: Kubectl) -> None:
     assert live.read(live.Login()).notes == ()
 
 
-def test_a_cluster_without_dra_is_said(kubectl: Kubectl) -> None:
+def test_a_cluster_without_dra_is_an_error(kubectl: Kubectl) -> None:
     missing = 'error: the server doesn\'t have a resource type "resourceslices"\n'
     kubectl.answers(resourceslices={"err": missing, "code": 1})
     with pytest.raises(InputError, match="dynamic resource allocation"):
         live.read(live.Login())
 
 
-def test_output_that_is_no_json(kubectl: Kubectl) -> None:
+def test_output_other_than_json_is_an_error(kubectl: Kubectl) -> None:
     kubectl.answers(nodes={"out": "NAME STATUS"})
     with pytest.raises(InputError, match="did not print JSON"):
         live.read(live.Login())
 
 
-def test_without_kubectl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_kubectl_is_an_error_with_an_alternative(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match="not on PATH") as raised:
         live.read(live.Login())
     assert "-f" in (raised.value.hint or "")
 
 
-# -- what is said meanwhile --
+# -- what is output meanwhile --
 
 
 class Screen(io.StringIO):
@@ -439,11 +443,15 @@ class Screen(io.StringIO):
 
 
 @pytest.mark.parametrize(
-    ("on_terminal", "quiet", "told"),
+    ("on_terminal", "quiet", "is_shown"),
     [(True, False, True), (False, False, False), (True, True, False)],
 )
-def test_progress_is_told_on_a_terminal_alone(
-    kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch, on_terminal: bool, quiet: bool, told: bool
+def test_progress_is_shown_on_a_terminal_only(
+    kubectl: Kubectl,
+    monkeypatch: pytest.MonkeyPatch,
+    on_terminal: bool,
+    quiet: bool,
+    is_shown: bool,
 ) -> None:
     kubectl.answers()
     screen = Screen(on_terminal)
@@ -452,13 +460,13 @@ def test_progress_is_told_on_a_terminal_alone(
     monkeypatch.setattr(threading, "Timer", AtOnce)
     terminal.be_quiet(quiet)
     try:
-        with terminal.progress() as tell:
-            live.read(live.Login(), progress=tell)
+        with terminal.progress() as progress:
+            live.read(live.Login(), progress=progress)
     finally:
         terminal.be_quiet(False)
-    said = screen.getvalue()
-    assert ("reading" in said) is told
-    assert said.endswith("\x1b[1A\x1b[2K") if told else not said  # the line is erased
+    output = screen.getvalue()
+    assert ("reading" in output) is is_shown
+    assert output.endswith("\x1b[1A\x1b[2K") if is_shown else not output  # the line is erased
 
 
 # -- workloads --
@@ -482,38 +490,38 @@ def fetched(kubectl: Kubectl) -> list[str]:
     ]
 
 
-def test_workloads_are_read_under_the_names_that_only_they_have(kubectl: Kubectl) -> None:
+def test_only_words_for_custom_workloads_are_read(kubectl: Kubectl) -> None:
     kubectl.answers(**WEB)
-    found = live.read(live.Login())
+    cluster = live.read(live.Login())
     assert {"deployments.apps", "replicasets.apps"} <= set(fetched(kubectl))
-    (question,) = find_subjects(found.state, "deploy/web", "ml", found.kinds)
+    (question,) = find_subjects(cluster.state, "deploy/web", "ml", cluster.kinds)
     assert question.key == ("ml", "web-1-x")
 
 
-def test_a_kind_that_only_the_cluster_knows(kubectl: Kubectl) -> None:
+def test_a_kind_that_only_the_cluster_knows_is_read(kubectl: Kubectl) -> None:
     owner = {"kind": "TrainSet", "apiVersion": "example.com/v1", "name": "t"}
     kubectl.answers(
         trs=listed(workload("example.com/v1", "TrainSet", "t")),
         pods=listed(pod("t-0", metadata={"ownerReferences": [owner], "uid": "uid-t"})),
     )
-    found = live.read(live.Login(), workloads=["trs"])
-    (question,) = find_subjects(found.state, "trs/t", "ml", found.kinds)
+    cluster = live.read(live.Login(), workloads=["trs"])
+    (question,) = find_subjects(cluster.state, "trs/t", "ml", cluster.kinds)
     assert question.key == ("ml", "t-0")
 
 
-def test_a_word_that_is_no_kind_of_the_cluster(kubectl: Kubectl) -> None:
+def test_a_word_for_no_kind_of_the_cluster_is_refused(kubectl: Kubectl) -> None:
     kubectl.answers(
         foo={"err": 'error: the server doesn\'t have a resource type "foo"\n', "code": 1}
     )
-    found = live.read(live.Login(), workloads=["foo"])
+    cluster = live.read(live.Login(), workloads=["foo"])
     with pytest.raises(UsageError, match="foo"):
-        find_subjects(found.state, "foo/x", "ml", found.kinds)
+        find_subjects(cluster.state, "foo/x", "ml", cluster.kinds)
 
 
-def test_workloads_that_may_not_be_read_are_told(kubectl: Kubectl) -> None:
+def test_workloads_that_may_not_be_read_are_noted(kubectl: Kubectl) -> None:
     kubectl.answers(**{**WEB, "replicasets": {"err": FORBIDDEN.format("replicasets"), "code": 1}})
-    found = live.read(live.Login(), workloads=["deploy"])
-    assert any("ReplicaSets" in note for note in found.notes)
+    cluster = live.read(live.Login(), workloads=["deploy"])
+    assert any("ReplicaSets" in note for note in cluster.notes)
 
 
 def test_pending_pods_of_other_namespaces_are_counted(
@@ -522,21 +530,21 @@ def test_pending_pods_of_other_namespaces_are_counted(
     uses = {"name": "g", "resourceClaimName": "held"}
     kubectl.answers(**{"config view": {"out": "default"}, "pods": listed(pod("train-0", uses))})
     assert main(["explain", "--isolated"]) == 0
-    said = capsys.readouterr()
-    assert "nothing is pending in namespace default" in said.out
-    assert "1 is pending in ml: -A shows all" in said.err
+    output = capsys.readouterr()
+    assert "nothing is pending in namespace default" in output.out
+    assert "1 is pending in ml: -A shows all" in output.err
 
 
-def test_pods_name_their_owner_where_it_may_not_be_read(kubectl: Kubectl) -> None:
+def test_pods_name_an_owner_that_may_not_be_read(kubectl: Kubectl) -> None:
     kubectl.answers(**{**WEB, "replicasets": {"err": FORBIDDEN.format("replicasets"), "code": 1}})
-    found = live.read(live.Login(), workloads=["rs"])
-    (question,) = find_subjects(found.state, "rs/web-1", "ml", found.kinds)
+    cluster = live.read(live.Login(), workloads=["rs"])
+    (question,) = find_subjects(cluster.state, "rs/web-1", "ml", cluster.kinds)
     assert question.key == ("ml", "web-1-x")
     with pytest.raises(InputError, match="no replicaset web-2"):
-        find_subjects(found.state, "rs/web-2", "ml", found.kinds)
+        find_subjects(cluster.state, "rs/web-2", "ml", cluster.kinds)
 
 
-def test_a_file_beside_a_cluster_is_asked_about_alone(
+def test_a_file_beside_a_cluster_is_the_only_subject(
     kubectl: Kubectl, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """Whatever the namespace of the kubeconfig, and whatever else is pending."""
@@ -550,7 +558,7 @@ def test_a_file_beside_a_cluster_is_asked_about_alone(
     ]
 
 
-def test_a_cluster_where_nothing_is_pending(
+def test_a_cluster_without_pending_pods_has_a_short_answer(
     kubectl: Kubectl, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kubectl.answers(pods=listed(), resourceclaims=listed())

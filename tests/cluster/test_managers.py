@@ -1,4 +1,4 @@
-"""Who writes an object, by the marks that each tool sets."""
+"""Managers of objects, recognized by the marks that each tool sets."""
 
 from __future__ import annotations
 
@@ -63,18 +63,18 @@ def patched(path: str) -> tuple[Patch, ...]:
         ),
     ],
 )
-def test_who_applies_an_object(
+def test_an_object_names_the_tool_that_applies_it(
     labels: dict[str, str], annotations: dict[str, str], advice: str, reverts: bool
 ) -> None:
-    found = find_manager(
+    manager = find_manager(
         state_of(deployment(labels, annotations)), patched("/spec/template/spec/nodeSelector")
     )
-    assert found is not None
-    assert found.advice.startswith(f"change it {advice}")
-    assert found.reverts is reverts
+    assert manager is not None
+    assert manager.advice.startswith(f"change it {advice}")
+    assert manager.reverts is reverts
 
 
-def test_what_nobody_manages() -> None:
+def test_objects_without_marks_of_a_tool_have_no_manager() -> None:
     assert find_manager(state_of(deployment({"app": "llm"}, {})), patched("/spec/replicas")) is None
 
 
@@ -87,9 +87,9 @@ def test_an_autoscaler_writes_the_replicas_and_nothing_else() -> None:
         "spec": {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 8},
     }
     state = state_of(deployment({}, {}), scaler)
-    found = find_manager(state, patched("/spec/replicas"))
-    assert found is not None
-    assert found.name == "HorizontalPodAutoscaler ml/llm (minReplicas 2, maxReplicas 8)"
+    manager = find_manager(state, patched("/spec/replicas"))
+    assert manager is not None
+    assert manager.name == "HorizontalPodAutoscaler ml/llm (minReplicas 2, maxReplicas 8)"
     assert find_manager(state, patched("/spec/template/spec/nodeSelector")) is None
 
 
@@ -106,9 +106,9 @@ def test_kedas_autoscaler_is_changed_in_its_scaled_object() -> None:
         },
         "spec": {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 8},
     }
-    found = find_manager(state_of(deployment({}, {}), scaler), patched("/spec/replicas"))
-    assert found is not None
-    assert found.advice.startswith(
+    manager = find_manager(state_of(deployment({}, {}), scaler), patched("/spec/replicas"))
+    assert manager is not None
+    assert manager.advice.startswith(
         "change it in minReplicaCount and maxReplicaCount: KEDA ScaledObject ml/queue"
     )
-    assert found.reverts
+    assert manager.reverts

@@ -1,4 +1,4 @@
-"""What may not be read, and the commands that allow it."""
+"""Resources that may not be read, and the commands that allow it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PODS = Unread("Pod", "pods")
         ("", "dractl-NAME --clusterrole=dractl --user=NAME"),
     ],
 )
-def test_the_commands_name_the_user(user: str, binding: str) -> None:
+def test_grant_commands_name_the_user(user: str, binding: str) -> None:
     grant = Rights((SLICES, CLASSES), user).full_grant
     role, _, bound = grant.partition(" && ")
     assert (
@@ -44,20 +44,20 @@ def test_the_commands_name_the_user(user: str, binding: str) -> None:
     assert bound == f"kubectl create clusterrolebinding {binding}"
 
 
-def test_a_user_of_one_namespace_gets_no_right_to_what_is_in_others() -> None:
+def test_a_user_of_one_namespace_gets_no_right_to_other_namespaces() -> None:
     """Devices, classes and nodes are enough for a whole answer about what is their own."""
     assert "--resource=resourceslices " in Rights((SLICES, CLAIMS), "jane").full_grant
     assert Rights((CLAIMS,), "jane").full_grant == ""
 
 
-def test_whoever_reads_the_whole_cluster_gets_what_is_missing() -> None:
+def test_a_user_of_the_whole_cluster_gets_the_missing_rights() -> None:
     assert "--resource=resourceslices,pods " in Rights((SLICES, PODS), "jane").full_grant
 
 
 SERVED = {"ResourceSlice": SLICES.resource, "Pod": "pods", "Event": "events", "Node": "nodes"}
 
 
-def test_the_first_refusal_is_answered_with_all_that_is_read() -> None:
+def test_the_first_refusal_grants_everything_that_dractl_reads() -> None:
     """Else the next run is refused the next resource, and the role of that name exists by then."""
     grant = Rights((SLICES,), "jane", SERVED).full_grant
     assert "create clusterrole dractl " in grant
@@ -81,17 +81,17 @@ def test_a_kind_that_owns_some_pods_has_a_role_of_its_own() -> None:
     )
 
 
-def test_whoever_may_read_everything_needs_no_command() -> None:
+def test_full_rights_need_no_command() -> None:
     assert FULL_RIGHTS.full_grant == ""
 
 
-def test_nowhere_and_in_one_namespace() -> None:
+def test_unreadable_and_namespaced_resources_are_kept_apart() -> None:
     rights = Rights((SLICES, CLAIMS))
     assert rights.unreadable("ResourceSlice", "ResourceClaim", "Pod") == (SLICES,)
     assert rights.readable_in_namespace("ResourceSlice", "ResourceClaim", "Pod") == (CLAIMS,)
 
 
-def test_a_changed_cluster_is_as_hidden_as_before() -> None:
+def test_a_changed_cluster_keeps_its_rights() -> None:
     rights = Rights((SLICES,))
     state = ClusterState({}, rights=rights)
     assert state.replace("Pod", ("ml", "a"), {}).rights is rights
@@ -103,7 +103,7 @@ def test_a_changed_cluster_is_as_hidden_as_before() -> None:
 def granted(role: str) -> set[str]:
     """The resources, with their groups, that a ClusterRole of ``deploy/`` allows to read."""
     documents = yaml.safe_load_all(ROLES.read_text("utf-8"))
-    (rules,) = (one["rules"] for one in documents if one["metadata"]["name"] == role)
+    (rules,) = (document["rules"] for document in documents if document["metadata"]["name"] == role)
     assert all(rule["verbs"] == ["get", "list"] for rule in rules)
     return {
         f"{resource}.{group}".rstrip(".")
@@ -113,8 +113,8 @@ def granted(role: str) -> set[str]:
     }
 
 
-def test_the_role_of_deploy_has_all_that_is_read(kubectl: Kubectl) -> None:  # noqa: F811
-    """Of every cluster, and the groups and owners of pods that a cluster has."""
+def test_the_deployed_role_grants_everything_that_is_read(kubectl: Kubectl) -> None:  # noqa: F811
+    """This includes the groups and owners of pods that a cluster may have."""
     owner = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "a", "uid": "u"}
     group, job = {"podGroupName": "gang"}, {"name": "w", "podGroup": "g"}
     pods = [
@@ -135,7 +135,7 @@ def test_the_role_of_deploy_has_all_that_is_read(kubectl: Kubectl) -> None:  # n
     assert granted("dractl-devices") < granted("dractl")
 
 
-def test_nothing_is_asked_for_twice_after_a_refusal(kubectl: Kubectl) -> None:  # noqa: F811
+def test_one_grant_is_enough_after_a_refusal(kubectl: Kubectl) -> None:  # noqa: F811
     """A ReplicaSet owns the pod, and may not be read: that it is an owner is no reason to ask
     again."""
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "a", "uid": "u"}
@@ -144,7 +144,7 @@ def test_nothing_is_asked_for_twice_after_a_refusal(kubectl: Kubectl) -> None:  
         pods=listed(pod("a", metadata={"ownerReferences": [owner]})), replicasets=refused
     )
     rights = live.read(live.Login(), everywhere=True, partly=True).state.rights
-    assert [one.resource for one in rights.unread] == ["replicasets.apps"]
+    assert [entry.resource for entry in rights.unread] == ["replicasets.apps"]
     resources = rights.full_grant.partition("--resource=")[2].partition(" ")[0].split(",")
     assert len(resources) == len(set(resources))
     assert {"replicasets", "resourceslices", "devicetaintrules", "events"} <= set(resources)

@@ -1,4 +1,4 @@
-"""The schedulers of a cluster: what is read of them, and what a profile says of claims."""
+"""The schedulers of a cluster, and whether their profiles allocate claims."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_profiles_without_a_name_are_the_default_scheduler() -> None:
     "text",
     ["kind: KubeSchedulerConfiguration\nprofiles: 3", "{kind: KubeSchedulerConfiguration", "- a"],
 )
-def test_a_configuration_that_is_none_has_no_profile(text: str) -> None:
+def test_other_text_has_no_profile(text: str) -> None:
     value = configuration()
     value["data"]["config.yaml"] = text
     assert survey_of(state_of(value)).profiles == ()

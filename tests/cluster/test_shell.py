@@ -30,7 +30,7 @@ QUOTES = ("dractl/explain/fixes/steps.py", "dractl/cluster/rights.py", "dractl/c
 
 
 @pytest.mark.parametrize("word", ["a", "ml/a b", TOUCH, "it's", "*", "a\\b", "~", "#"])
-def test_a_word_stays_a_word(word: str) -> None:
+def test_a_quoted_word_stays_one_word_of_the_shell(word: str) -> None:
     assert shlex.split(quote_command("kubectl get pod {} -n {}", word, "ml")) == [
         "kubectl",
         "get",
@@ -42,17 +42,17 @@ def test_a_word_stays_a_word(word: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["--all", "-f/tmp/x", "-n kube-system", "a\nb", "\x1b[2J"])
-def test_a_word_that_is_no_name_makes_no_command(word: str) -> None:
+def test_an_option_or_control_character_makes_no_command(word: str) -> None:
     assert quote_command("kubectl get pod {} -n ml", word) == ""
 
 
 @pytest.mark.parametrize("name", ["a", "a-1.b", "node-1/gpu", "system:node", "10.0.0.1"])
-def test_names(name: str) -> None:
+def test_names_of_kubernetes_are_safe(name: str) -> None:
     assert is_safe_name(name)
 
 
 @pytest.mark.parametrize("name", ["", "-a", "a b", "a;b", "$a", "a\n", "é", "a'b", "(a)"])
-def test_no_names(name: str) -> None:
+def test_names_with_meaning_for_a_shell_are_not_safe(name: str) -> None:
     assert not is_safe_name(name)
 
 
@@ -69,7 +69,7 @@ OBJECTS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("field", ["name", "namespace"])
 @pytest.mark.parametrize("kind", ["ResourceClaim", "Pod"])
 @pytest.mark.parametrize("name", ["--all", "-f/tmp/x", TOUCH])
-def test_a_dump_with_such_a_name_is_refused(
+def test_a_dump_with_an_unsafe_name_is_refused(
     name: str,
     kind: str,
     field: str,
@@ -90,7 +90,7 @@ def test_a_dump_with_such_a_name_is_refused(
     assert f"{dump}:1:" in error
 
 
-def test_a_reference_to_no_name_stands_in_no_command(
+def test_an_unsafe_reference_stands_in_no_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """References are no names of objects: a pod may refer to anything."""
@@ -113,7 +113,7 @@ def test_a_reference_to_no_name_stands_in_no_command(
 @pytest.mark.parametrize(
     "field", ["name", "resourceClaimName", "resourceClaimTemplateName", "phase"]
 )
-def test_a_colour_of_a_dump_is_shown_as_text(
+def test_terminal_codes_of_a_dump_are_shown_as_text(
     field: str, arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     red = {field: "a\x1b[31mb"}
@@ -163,7 +163,7 @@ def simple(text: str) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("objects", SCENARIOS, ids=lambda path: path.parent.name)
-def test_every_command_of_an_answer_is_one_of_kubectl(
+def test_every_command_of_an_answer_calls_kubectl(
     objects: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["explain", "-A", "-f", str(objects), "--isolated", "-o", "json"])
@@ -188,10 +188,12 @@ DOCUMENT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n
 
 
 @pytest.mark.oracle
-def test_kubectl_itself_takes_every_command(
+def test_kubectl_itself_accepts_every_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of all recorded answers: kubectl finds no mistake of usage, and goes to ask the server, which is not there."""
+    """kubectl finds no mistake in the usage, and goes on to query the server, which does not
+    exist.
+    """
     shared = whole_dir()
     kubectl = Path.home() / ".cache" / "dractl-oracle" / "kube-1.37"
     if shared is None or not kubectl.exists():
@@ -240,7 +242,7 @@ def test_kubectl_itself_takes_every_command(
         assert [said for said in pool.map(wrong, found.items()) if said] == []
 
 
-def test_no_command_is_put_together_without_quoting() -> None:
+def test_commands_are_always_quoted() -> None:
     for path in sorted((ROOT / "dractl").rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
         if name in QUOTES:

@@ -36,7 +36,7 @@ def test_a_pod_of_a_deployments_replicaset_belongs_to_the_deployment() -> None:
     )  # nobody's ReplicaSet
 
 
-def test_a_pod_that_has_ended_is_recreated_by_nobody() -> None:
+def test_an_ended_pod_has_no_controller() -> None:
     ended = owned("a", "Job", "train")
     ended["status"] = {"phase": "Failed"}
     assert Pod(ended).workload is None
@@ -78,7 +78,9 @@ def test_the_pods_below_a_workload_are_found_over_several_owners() -> None:
         ({"parallelism": 3, "suspend": True}, 0, 0),
     ],
 )
-def test_the_pods_that_a_job_lacks(spec: dict[str, Any], succeeded: int, missing: int) -> None:
+def test_missing_pods_of_a_job_are_counted(
+    spec: dict[str, Any], succeeded: int, missing: int
+) -> None:
     """kubernetes pkg/controller/job/job_controller.go manageJob."""
     template = {"spec": {"containers": [{"name": "main", "image": "example.com/image"}]}}
     job = {
@@ -115,7 +117,9 @@ def test_a_statefulset_ends_its_highest_ordinal_first() -> None:
         ({"metadata": {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "-5"}}}, {}),
     ],
 )
-def test_a_replicaset_ends_first(goes: dict[str, Any], stays: dict[str, Any]) -> None:
+def test_a_replicaset_ends_pods_in_the_order_of_upstream(
+    goes: dict[str, Any], stays: dict[str, Any]
+) -> None:
     """kubernetes pkg/controller/controller_utils.go ActivePodsWithRanks.Less, in its order."""
     base: dict[str, Any] = {
         "metadata": {"name": "p"},
@@ -144,7 +148,7 @@ def test_pods_that_are_terminating_are_not_active() -> None:
     ],
     ids=["1.37", "1.36"],
 )
-def test_the_pods_of_a_workload_are_those_of_its_groups(of_group: dict[str, Any]) -> None:
+def test_pods_of_a_workload_include_those_of_its_groups(of_group: dict[str, Any]) -> None:
     group = {
         "apiVersion": "scheduling.k8s.io/v1alpha2",
         "kind": "PodGroup",
