@@ -1,5 +1,6 @@
-"""The entry point of ``dractl`` and ``kubectl-dra``. Handles Ctrl-C, and chooses the pack of facts, before anything
-else is imported."""
+"""The entry point of ``dractl`` and ``kubectl-dra``. Handles Ctrl-C, and chooses the pack of facts,
+before anything else is imported.
+"""
 
 import os
 import sys

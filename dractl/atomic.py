@@ -1,4 +1,6 @@
-"""Files that are replaced atomically: if the writer is killed, the file has either the old content or the new."""
+"""Files that are replaced atomically: if the writer is killed, the file has either the old content
+or the new.
+"""
 
 import errno
 import os
@@ -21,9 +23,9 @@ class ChangedError(OSError):
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Makes ``data`` the content of a file, creating it if necessary. A symbolic link stays one, and mode and owner are
-    kept; anything but a regular file (a pipe, ``/dev/stdout``) is written to directly, and so is a file that cannot be
-    replaced.
+    """Makes ``data`` the content of a file, creating it if necessary. A symbolic link stays one,
+    and mode and owner are kept; anything but a regular file (a pipe, ``/dev/stdout``) is written to
+    directly, and so is a file that cannot be replaced.
 
     Raises OSError; then a file that can be replaced is unchanged, and no temporary file is left.
     """
@@ -48,8 +50,8 @@ def replace(path: Path, data: bytes) -> None:
 def edit(path: Path, before: bytes, after: bytes) -> None:
     """Replaces a regular file, as :func:`replace` does, if it still has the bytes ``before``.
 
-    Raises ChangedError if it has others, or if another process is editing it; and OSError, also for a hard link, which
-    the file's other names would lose. The file is unchanged then.
+    Raises ChangedError if it has others, or if another process is editing it; and OSError, also for
+    a hard link, which the file's other names would lose. The file is unchanged then.
     """
     real = os.path.realpath(path)
     old = os.stat(real)
@@ -65,8 +67,10 @@ def edit(path: Path, before: bytes, after: bytes) -> None:
 
 
 def swap(path: str, data: bytes, finish: Callable[[str], None] = lambda _: None) -> None:
-    """Moves a new file, which only its owner can read, to ``path``, following links; ``finish`` gets the name under
-    which it is written. Raises the error of a failed step; then no temporary file is left."""
+    """Moves a new file, which only its owner can read, to ``path``, following links; ``finish``
+    gets the name under which it is written. Raises the error of a failed step; then no temporary
+    file is left.
+    """
     folder, name = os.path.split(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{name[:64]}.", dir=folder)
     try:
@@ -82,8 +86,9 @@ def swap(path: str, data: bytes, finish: Callable[[str], None] = lambda _: None)
 
 @contextmanager
 def _unchanged(path: str, before: bytes) -> Iterator[None]:
-    """Holds a file while it is replaced: of two processes that edit it, only one succeeds, and what a third appends to
-    the old file meanwhile is put back. (Windows replaces no file that is open.)"""
+    """Holds a file while it is replaced: of two processes that edit it, only one succeeds, and what
+    a third appends to the old file meanwhile is put back. (Windows replaces no file that is open.)
+    """
     with open(path, "rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -29,7 +29,9 @@ class _Loading:
 
 @cache
 def missing() -> tuple[str, ...]:
-    """Return the packages that selectors need and that are not installed, by their names on PyPI."""
+    """Return the packages that selectors need and that are not installed, by their names on
+    PyPI.
+    """
     return tuple(package for module, package in _PACKAGES.items() if not _installed(module))
 
 
@@ -71,6 +73,8 @@ def require(what: str) -> None:
     if reason is not None:
         raise Unsupported(
             f"{what} needs selectors, which cannot be compiled here: {reason}",
-            hint="install dractl on glibc Linux, macOS or Windows on x86-64 with CPython 3.11 to "
-            "3.14; discover, render, and lint without selectors run everywhere",
+            hint=(
+                "install dractl on glibc Linux, macOS or Windows on x86-64 with CPython 3.11 to "
+                "3.14; discover, render, and lint without selectors run everywhere"
+            ),
         )

@@ -1,6 +1,7 @@
 """The one family of exceptions that a user's file, node, cluster or command line can cause.
 
-Core packages raise them; :mod:`dractl.cli` turns them into one clear message on standard error and the exit code.
+Core packages raise them; :mod:`dractl.cli` turns them into one clear message on standard error and
+the exit code.
 """
 
 from typing import ClassVar
@@ -9,8 +10,8 @@ from typing import ClassVar
 class DractlError(Exception):
     """An error that the user can see and fix.
 
-    ``message`` says what is wrong, in one sentence; ``place`` where (``file``, ``file:line:column``, an object's name);
-    ``hint`` what is allowed or what to do next.
+    ``message`` says what is wrong, in one sentence; ``place`` where (``file``,
+    ``file:line:column``, an object's name); ``hint`` what is allowed or what to do next.
     """
 
     exit_code: ClassVar[int] = 3
@@ -32,8 +33,12 @@ class UsageError(DractlError):
 
 
 class InputError(DractlError):
-    """The job could not be done (a named path is missing or unreadable, no cluster, kubectl failed): exit code 3."""
+    """The job could not be done (a named path is missing or unreadable, no cluster, kubectl
+    failed): exit code 3.
+    """
 
 
 class Unsupported(DractlError):
-    """A part of the question that dractl does not answer yet, reported instead of a guess: exit code 3."""
+    """A part of the question that dractl does not answer yet, reported instead of a guess: exit
+    code 3.
+    """

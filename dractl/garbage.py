@@ -10,9 +10,10 @@ _MANY = 400_000
 
 @contextmanager
 def without_collecting() -> Iterator[None]:
-    """Disables garbage collection while an input is read: its million small objects live until the end, and examining
-    them takes up to a third of the time. They are not examined later either, until another input is read: a command
-    that watches reads one after the other."""
+    """Disables garbage collection while an input is read: its million small objects live until the
+    end, and examining them takes up to a third of the time. They are not examined later either,
+    until another input is read: a command that watches reads one after the other.
+    """
     if gc.get_freeze_count() > _MANY:
         gc.unfreeze()
         gc.collect()

@@ -1,4 +1,6 @@
-"""Ctrl-C while a command starts and ends. Imports nothing that costs time: this module comes first."""
+"""Ctrl-C while a command starts and ends. Imports nothing that costs time: this module comes
+first.
+"""
 
 import os
 import signal
@@ -7,8 +9,9 @@ INTERRUPTED = 130
 
 
 def leave_on_interrupt() -> None:
-    """Ctrl-C ends the process at once, without a traceback: during imports, any of which could raise KeyboardInterrupt,
-    and at the end. If the parent ignores interrupts (nohup), so do we."""
+    """Ctrl-C ends the process at once, without a traceback: during imports, any of which could
+    raise KeyboardInterrupt, and at the end. If the parent ignores interrupts (nohup), so do we.
+    """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
 

@@ -1,4 +1,6 @@
-"""The location of the data that ships with dractl: in the installed package, or beside it in a checkout."""
+"""The location of the data that ships with dractl: in the installed package, or beside it in a
+checkout.
+"""
 
 from functools import cache
 from pathlib import Path
@@ -6,7 +8,9 @@ from pathlib import Path
 
 @cache
 def data_dir(name: str) -> Path:
-    """The folder ``schemas`` or ``completions``: installed in ``dractl/_data``, in a checkout at its root."""
+    """The folder ``schemas`` or ``completions``: installed in ``dractl/_data``, in a checkout at
+    its root.
+    """
     package = Path(__file__).resolve().parent
     for root in (package / "_data", package.parent):
         if (root / name).is_dir():

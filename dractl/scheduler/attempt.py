@@ -21,7 +21,7 @@ class Scheduler(SchedulerCache):
 
     @property
     def simulated_placements(self) -> dict[Hashable, NodeVerdict | None]:
-        """The nodes that pods got in simulations of this cluster, by what had changed it by then."""
+        """The nodes that pods got in simulations of this cluster, by what had changed it."""
         return self.state.cache.from_sources(
             ("simulated-placements", self.features),
             (self.state,),
