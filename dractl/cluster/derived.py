@@ -120,7 +120,7 @@ def update_from(
     """Decorate a function like :func:`derive_from`, which gets one of its values for other objects,
     or None.
 
-    It may take from that value what is still true, and must return what it would return without it.
+    It may reuse the parts of that value that still hold, and must return the same as without it.
     """
 
     def decorate(compute: Callable[Concatenate[S, Any, P], T]) -> Callable[Concatenate[S, P], T]:

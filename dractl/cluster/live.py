@@ -34,7 +34,7 @@ class Live(Struct, frozen=True):
     namespace: str
     """The namespace of the question, or of the kubeconfig."""
     notes: tuple[str, ...]
-    """Notes on what may not be read and has no answer of its own."""
+    """Notes on unreadable resources that the answer itself does not mention."""
     kinds: Mapping[str, str]
     """The kinds that the cluster has for words of the question."""
     context: str = ""
@@ -382,9 +382,7 @@ class _Reading(Struct, frozen=True):
                     del self.kinds["Pod"][key]
 
     def _pods_with_missing_claims(self) -> list[Key]:
-        """Return the pending pods with a generated claim that is not among the claims, or is being
-        deleted.
-        """
+        """Return the pending pods with a generated claim that is missing or being deleted."""
         claims = self.kinds.get("ResourceClaim", {})
 
         def is_missing(claim: Key) -> bool:

@@ -96,9 +96,7 @@ def manager_of(value: Raw | None) -> Manager | None:
 
 
 def find_autoscaler(state: ClusterState, kind: str, key: Key) -> Manager | None:
-    """Return the HorizontalPodAutoscaler that writes the replicas of a workload; None if none
-    does.
-    """
+    """Return the HorizontalPodAutoscaler that scales a workload; None if none does."""
     for autoscaler_key, value in state.objects("HorizontalPodAutoscaler").items():
         target = map_at(value, "spec", "scaleTargetRef")
         if autoscaler_key[0] == key[0] and (text_at(target, "kind"), text_at(target, "name")) == (
@@ -121,10 +119,10 @@ def find_autoscaler(state: ClusterState, kind: str, key: Key) -> Manager | None:
 
 
 def describe_ownership(value: Raw | None) -> str:
-    """Return what an object that no controller makes says about its owner, "" if nothing.
+    """Return what an object says about its owner, "" if nothing.
 
-    Its labels and annotations say it, an owner that does not control it, or else the first client
-    that wrote it.
+    It is for objects that no controller makes. Their labels and annotations say it, an owner that
+    does not control them, or else the first client that wrote them.
     """
     view = View(value)
     notes: dict[str, str] = {}

@@ -10,7 +10,7 @@ class Origin(Struct, frozen=True):
     """The cluster or the files that an answer is about."""
 
     live: bool = False
-    """True if a cluster was read, besides the files if there are any."""
+    """True if a cluster was read, with or without files."""
     context: str = ""
     """The context of the kubeconfig, as kubectl names it; "" if there is none, as in a pod."""
     server: str = ""
@@ -31,7 +31,7 @@ class Origin(Struct, frozen=True):
         return ", ".join((*(names or ["described machines"]), *server, *read))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the origin as reports print it, without what is not known."""
+        """Return the origin as reports print it, without unknown parts."""
         values = {
             "context": self.context,
             "serverVersion": self.server if self.live else "",

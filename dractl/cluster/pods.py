@@ -1,4 +1,4 @@
-"""Pods of a cluster: those that are new, those that use a claim, those that do nothing."""
+"""Pods of a cluster that are new, that use a claim, or whose containers are stuck."""
 
 from collections.abc import Sequence
 

@@ -1,6 +1,4 @@
-"""The limits on reading a cluster: resources that its authorizer withholds, and commands that grant
-them.
-"""
+"""Limits on reading a cluster, and the commands that lift them."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,10 +7,13 @@ from msgspec import Struct
 
 from dractl.cluster.shell import quote_command
 
-_ROLE, _DEVICES = "dractl", "dractl-devices"  # deploy/clusterrole.yaml
+_ROLE = "dractl"
+"""The role of deploy/clusterrole.yaml."""
+_DEVICES_ROLE = "dractl-devices"
+"""The role for a user of one namespace."""
 _SERVICE_ACCOUNT = "system:serviceaccount:"
-# Nobody lets a user of one namespace read the pods and quotas of all others.
 _CLUSTER_KINDS = ("ResourceSlice", "DeviceClass", "DeviceTaintRule", "Node", "Namespace")
+"""Kinds without a namespace: a user of one namespace is granted no others."""
 
 
 class Unread(Struct, frozen=True):
@@ -35,7 +36,7 @@ class Rights(Struct, frozen=True):
     """The resources that dractl reads of every cluster and that this one serves, by kind."""
 
     def unreadable(self, *kinds: str) -> tuple[Unread, ...]:
-        """Return those of ``kinds`` that may not be read at all."""
+        """Return the resources of ``kinds`` that may not be read at all."""
         return tuple(
             resource
             for resource in self.unread
@@ -43,7 +44,7 @@ class Rights(Struct, frozen=True):
         )
 
     def readable_in_namespace(self, *kinds: str) -> tuple[Unread, ...]:
-        """Return those of ``kinds`` that may be read in one namespace only."""
+        """Return the resources of ``kinds`` that may be read in one namespace only."""
         return tuple(
             resource for resource in self.unread if resource.kind in kinds and resource.namespace
         )
@@ -77,14 +78,14 @@ class Rights(Struct, frozen=True):
         missing = [kind for kind in kinds if kind in _CLUSTER_KINDS]
         every = {kind: name for kind, name in self.resources.items() if kind in _CLUSTER_KINDS}
         return (
-            self._role_commands(_DEVICES, self._unread_resources(missing) | every)
+            self._role_commands(_DEVICES_ROLE, self._unread_resources(missing) | every)
             if missing
             else ""
         )
 
     def grant_commands(self, *kinds: str) -> str:
-        """Return the commands with which an administrator allows reading those of ``kinds`` that
-        are unread.
+        """Return the commands with which an administrator allows reading the unread among
+        ``kinds``.
 
         They allow all else that dractl reads, too, so that the next resource is not refused. A
         custom kind, which only some pods have as their owner, gets a role of its own.
@@ -101,7 +102,7 @@ class Rights(Struct, frozen=True):
         return " && ".join(roles)
 
     def _unread_resources(self, kinds: Iterable[str]) -> dict[str, str]:
-        """Return the resources of those of ``kinds`` that may not be read."""
+        """Return the unread resources of ``kinds``, by kind."""
         return {
             resource.kind: resource.resource for resource in self.unread if resource.kind in kinds
         }

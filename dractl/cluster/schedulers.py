@@ -1,4 +1,6 @@
-"""The scheduler that a pod names: what runs it, what it is, and its own words about the pod."""
+"""The scheduler that a pod names: the workloads that run it, its profile, and its words about the
+pod.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

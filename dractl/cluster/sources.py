@@ -73,7 +73,7 @@ def _is_snapshot(path: str) -> bool:
         with open(path, "rb") as file:
             return _SNAPSHOT_START.match(file.read(256)) is not None
     except OSError:
-        return False  # whoever reads it says why
+        return False  # reading it will report the reason
 
 
 def read_files(paths: Sequence[str], *, stdin: bytes | None = None) -> Inputs:

@@ -128,11 +128,11 @@ class ClusterState:
     def from_documents(
         cls, documents: Iterable[Document], *, namespace: str | None = None
     ) -> ClusterState:
-        """Return the state that loaded documents describe; of an object that comes twice the later
-        counts.
+        """Return the state that loaded documents describe.
 
-        ``namespace`` is that of objects that name none (kubectl's ``-n``). Raises InputError for an
-        object without a valid name: the answer would be about another cluster without it.
+        Of an object that comes twice, the later one counts. ``namespace`` is that of objects that
+        name none (kubectl's ``-n``). Raises InputError for an object without a valid name: without
+        it, the answer would be about another cluster.
         """
         kinds: dict[str, dict[Key, Raw]] = {}
         files: dict[int, str] = {}
@@ -165,9 +165,7 @@ class ClusterState:
         return bool(self._kinds.get(kind))
 
     def covers(self, kind: str) -> bool:
-        """Return True if the input holds objects of this kind, or a cluster is known to have
-        none.
-        """
+        """Return True if the input has objects of this kind, or is known to have none."""
         return kind in self._kinds
 
     def claims_of_pod(self, pod: Key) -> Sequence[Key]:
@@ -202,7 +200,7 @@ class ClusterState:
         return self._copy_with({**self._kinds, **changed})
 
     def with_kinds(self, kinds: Mapping[str, Mapping[Key, Raw]]) -> ClusterState:
-        """Return the state with only these objects of these kinds; other kinds stay."""
+        """Return the state in which these kinds have exactly these objects; other kinds stay."""
         return self._copy_with({**self._kinds, **kinds})
 
     def _copy_with(
@@ -421,9 +419,7 @@ def _holds_profiles(value: Mapping[str, Any]) -> bool:
 
 
 def _kubelet_release(nodes: Iterable[Raw]) -> str | None:
-    """Return the highest minor version of the nodes' kubelets, such as ``1.36``; None if
-    unknown.
-    """
+    """Return the highest kubelet release of the nodes, such as ``1.36``; None if unknown."""
     releases = []
     for node in nodes:
         major, minor, *_ = (*Node(node).kubelet_version.removeprefix("v").split("."), "")

@@ -90,9 +90,7 @@ def workloads_with_refusals(state: ClusterState) -> set[tuple[str, Key]]:
 
 
 def topmost(state: ClusterState, kind: str, key: Key) -> tuple[str, Key]:
-    """Return kind and key of the workload above all others that own one, so far as the input has
-    them.
-    """
+    """Return kind and key of the topmost owner of a workload, so far as the input has it."""
     visited: set[tuple[str, Key]] = set()
     while (kind, key) not in visited:
         visited.add((kind, key))
