@@ -34,7 +34,7 @@ SUBCOMMANDS = {
 }
 
 
-_COMMAND = re.compile(rf"\bdractl(?= (?:{'|'.join(SUBCOMMANDS)})\b)")
+_COMMAND = re.compile(rf"\bdractl(?=\s(?:{'|'.join(SUBCOMMANDS)})\b)")
 
 
 def spell_program(text: str) -> str:
