@@ -145,7 +145,7 @@ def reasons() -> dict[str, str]:
         sections = (
             ("What it means", page.means),
             ("How to see it", page.see),
-            ("How to fix it", page.mend),
+            ("How to fix it", page.fix),
         )
         body = "\n\n".join(f"## {heading}\n\n{literal(text)}" for heading, text in sections)
         made[f"reasons/{page.code}.md"] = f"# {page.code}\n\n{page.title}\n\n{body}"
