@@ -61,7 +61,7 @@ def test_the_example_says_every_setting_and_is_taken(tmp_path: Path) -> None:
 
 
 def test_every_variable_has_its_row() -> None:
-    places = [*(ROOT / "dractl" / "cli").glob("*.py"), ROOT / "dractl" / "facts" / "words.py"]
+    places = [*(ROOT / "dractl" / "cli").rglob("*.py"), ROOT / "dractl" / "facts" / "words.py"]
     code = "\n".join(path.read_text(encoding="utf-8") for path in places)
     without_prefix = re.findall(
         r"""(?:variables|environment)\.get\("(?:DRACTL_)?([A-Z_]+)\"""", code

@@ -388,7 +388,7 @@ def test_a_node_selector_of_a_device_is_read_once_a_node(
 def test_many_devices_of_many_nodes_end_undecided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(placing, "BUDGET", 100)
+    monkeypatch.setattr(placing, "ATTEMPT_BUDGET", 100)
     monkeypatch.setattr(
         placing.place_copies,
         "__kwdefaults__",

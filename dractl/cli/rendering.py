@@ -42,7 +42,7 @@ def make_renderer(target: Target) -> Renderer:
 def _render_chart(chart: str, target: Target) -> Rendered:
     helm = shutil.which("helm")
     if helm is None:
-        return Rendered(None, "a template of a Helm chart, and helm is not installed")
+        return Rendered(None)
     # A name that looks like a directory is never looked up in a repository (helm
     # pkg/action/install.go LocateChart).
     folder = os.path.join(os.path.abspath(chart), "")

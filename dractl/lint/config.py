@@ -218,7 +218,7 @@ def _named(text: str, key: str, path: Path) -> str:
 def _within(named: Path) -> Iterator[Path]:
     """A path and, of a folder, all that is in it; folders behind links are not entered."""
     yield named
-    if named.is_dir() and not named.is_symlink():
+    if os.path.isdir(named) and not named.is_symlink():
         for folder, names, files in os.walk(named):
             yield from (Path(folder, name) for name in (*names, *files))
 
@@ -294,7 +294,7 @@ def _texts(table: Mapping[str, Any], key: str, prefix: str, path: Path) -> tuple
 def baseline(path: Path) -> dict[str, int]:
     """Count each fingerprint in an earlier report of ``dractl lint -o json``. Raises UsageError for anything else."""
     hint = f"make one with: {program_name()} lint -o json PATH > baseline.json"
-    if path.is_dir():
+    if os.path.isdir(path):
         raise UsageError(f"the baseline {path} is a folder, not a report", hint=hint)
     try:
         data = json.loads(_bytes(path, MOST_BYTES))

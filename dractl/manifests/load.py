@@ -232,11 +232,7 @@ def _loaded(
             if text is not None:
                 documents += _in_template(text, chart, source, values)
             elif "{{" in source.text:
-                skipped.append(
-                    Skipped(
-                        name, rendered.why or "a template of a Helm chart", rendering_hint(chart)
-                    )
-                )
+                skipped.append(Skipped(name, _why_skipped(rendered), rendering_hint(chart)))
                 undecided.append(name)
             else:  # whatever the values are, this is what it renders to
                 for item in _in_file(
@@ -246,6 +242,13 @@ def _loaded(
     return Inputs(
         tuple(documents), tuple(broken), tuple(skipped), files, digests, undecided=tuple(undecided)
     )
+
+
+def _why_skipped(rendered: Rendered) -> str:
+    """Say why a template is skipped. No reason at all means that nothing could render it."""
+    if rendered.why is None:
+        return "a template of a Helm chart, and helm is not installed"
+    return rendered.why or "a template of a Helm chart"
 
 
 def _in_file(
