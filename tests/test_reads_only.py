@@ -41,7 +41,11 @@ WATCHED = textwrap.dedent(
 
 
 def _only_asks(event: str, arguments: str) -> bool:
-    """Two questions to the system that are no file: where libudev is, and the kernel's interfaces and routes."""
+    """Return True for what leaves no trace: two questions to the system (where libudev is, the kernel's interfaces and
+    routes), and typer 0.29, which tells pydantic through this process's environment to load no plug-ins.
+    """
+    if event == "os.putenv":
+        return "PYDANTIC_DISABLE_PLUGINS" in arguments
     if event == "subprocess.Popen":
         return "'/sbin/ldconfig', '-p'" in arguments
     return event == "socket.__new__" and f", {AF_NETLINK}, " in arguments
