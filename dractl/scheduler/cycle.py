@@ -128,6 +128,7 @@ class SchedulingCycle:
         if not self._has_mapped_resources:
             verdicts = self.cache.verdicts(self.open_claims, names)
         groups, in_use = self.cache.groups, self.cache.held_devices.in_use
+        has_mapped_resources = self._has_mapped_resources
         rejections = self._first_rejections()
         allocated = [claim for claim in self.claims if claim.allocated]
         for name, node in self.cache.nodes.items():
@@ -135,7 +136,7 @@ class SchedulingCycle:
                 continue
             group = groups.key(node.raw, names, in_use)
             claims = self.open_claims
-            if self._has_mapped_resources:
+            if has_mapped_resources:
                 special = self._special_claim(node)
                 if special is not None and special.claim is not None:
                     claims = (*claims, special)

@@ -3,8 +3,10 @@
 kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go, nodeports.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from dractl.allocation import Features
 from dractl.model import Quantity, SaturatingQuantity
@@ -32,6 +34,7 @@ class NodeResources:
         self.features = features
         self.delegated = delegated
         """Extended resources that NodeResourcesFit leaves to DRA."""
+        self.saturates = features.has("saturating-quantities")
 
     def check_ports(self, node: NodeInfo) -> Rejection | None:
         """Reject a node where another pod uses a host port of the pod."""
@@ -53,63 +56,67 @@ class NodeResources:
         if not node.is_registered:
             return None
         others = self.others.pods_on(node)
-        limit = node.allocatable.get("pods", Quantity())
-        too_many = TooManyPods(limit, len(others)) if limit.value() < len(others) + 1 else None
+        too_many = node.allocatable_units.get("pods", 0) < len(others) + 1
         without_pod = node if others is node.pods else NodeInfo(node.raw, others)
-        shortages = tuple(self._shortages(without_pod))
-        if too_many is not None:
-            resource, want, free = "pods", str(too_many.running + 1), str(limit)
-        elif shortages:
-            first = shortages[0]
-            resource, want, free = first.resource, str(first.wanted), str(first.free)
-        else:
+        shortages = self._find_shortages(without_pod)
+        if not too_many and not shortages:
             return None
-        return Rejection(
+        rejection = Rejection(
             "NodeResourcesFit",
-            (
-                *(("Too many pods",) if too_many is not None else ()),
-                *(f"Insufficient {shortage.resource}" for shortage in shortages),
-            ),
+            tuple(f"Insufficient {shortage.resource}" for shortage in shortages),
             any(self._exceeds(node, shortage.resource) for shortage in shortages),
-            (*((too_many,) if too_many is not None else ()), *shortages),
-            resource=resource,
-            want=want,
-            free=free,
+            tuple(shortages),
+        )
+        if too_many:
+            limit = node.allocatable.get("pods", Quantity())
+            return replace(
+                rejection,
+                texts=("Too many pods", *rejection.texts),
+                unmet=(TooManyPods(limit, len(others)), *rejection.unmet),
+                resource="pods",
+                want=str(len(others) + 1),
+                free=str(limit),
+            )
+        first = shortages[0]
+        return replace(
+            rejection, resource=first.resource, want=str(first.wanted), free=str(first.free)
         )
 
     @cached_property
-    def _resource_names(self) -> Sequence[str]:
-        """The resources that the pod asks for, in the order in which they are looked at."""
+    def _request_units(self) -> Mapping[str, int]:
+        """The requests in the scheduler's units, in the order in which they are looked at."""
 
         def order(name: str) -> tuple[int, str]:
             is_basic = name in _BASIC_RESOURCES
             return (_BASIC_RESOURCES.index(name) if is_basic else len(_BASIC_RESOURCES), name)
 
-        return sorted(self.pod.requests, key=order)
+        requests = self.pod.requests
+        return {
+            name: scheduler_units(
+                name, SaturatingQuantity.of(requests[name]) if self.saturates else requests[name]
+            )
+            for name in sorted(requests, key=order)
+        }
 
-    def _shortages(self, node: NodeInfo) -> Iterator[InsufficientResource]:
-        """Yield the resources of which a node has too little left."""
-        for name in self._resource_names:
+    def _find_shortages(self, node: NodeInfo) -> list[InsufficientResource]:
+        """Return the resources of which a node has too little left."""
+        shortages = []
+        total_units = node.saturating_units if self.saturates else node.allocatable_units
+        for name, units in self._request_units.items():
             if name in self.delegated and self._delegates(node, name):
                 continue
-            total = node.allocatable.get(name, Quantity())
-            free_units = self._units(name, total) - node.requested_units.get(name, 0)
-            if self._units(name, self.pod.requests[name]) > free_units:
+            if units > total_units.get(name, 0) - node.requested_units.get(name, 0):
+                total = node.allocatable.get(name, Quantity())
                 free = total - node.sum_requests(name)
-                yield InsufficientResource(name, self.pod.requests[name], free, total)
+                shortages.append(InsufficientResource(name, self.pod.requests[name], free, total))
+        return shortages
 
     def _exceeds(self, node: NodeInfo, resource: str) -> bool:
         """Decide whether the pod asks for more than the whole node has, so that evictions do not
         help.
         """
-        total = node.allocatable.get(resource, Quantity())
-        request = self.pod.requests[resource]
-        return self._units(resource, request) > self._units(resource, total)
-
-    def _units(self, resource: str, amount: Quantity) -> int:
-        """Return an amount in the units of the release's scheduler."""
-        saturates = self.features.has("saturating-quantities")
-        return scheduler_units(resource, SaturatingQuantity.of(amount) if saturates else amount)
+        total_units = node.saturating_units if self.saturates else node.allocatable_units
+        return self._request_units[resource] > total_units.get(resource, 0)
 
     def _delegates(self, node: NodeInfo, resource: str) -> bool:
         """Decide whether NodeResourcesFit leaves a resource to DRA: no device plugin has it there.

@@ -111,14 +111,17 @@ class PodAffinity:
 
     def check(self, node: NodeInfo) -> Rejection | None:
         """Reject a node where affinity or anti-affinity is violated (Filter)."""
-        return (
-            self._check_affinity(node)
-            or self._check_anti_affinity(node)
-            or self._check_others_anti_affinity(node)
-        )
+        rejection = None
+        if self.pod.pod_affinity:
+            rejection = self._check_affinity(node)
+        if rejection is None and self.pod.pod_anti_affinity:
+            rejection = self._check_anti_affinity(node)
+        if rejection is None and self.repelling_pods:
+            rejection = self._check_others_anti_affinity(node)
+        return rejection
 
     def _check_affinity(self, node: NodeInfo) -> Rejection | None:
-        term = self._unmet_term(node) if self.pod.pod_affinity else None
+        term = self._unmet_term(node)
         if term is None:
             return None
         labels = tuple(term.selector.match_labels.items()) if term.selector is not None else ()
@@ -152,7 +155,7 @@ class PodAffinity:
 
     def _check_others_anti_affinity(self, node: NodeInfo) -> Rejection | None:
         pods = self.repelling_pods
-        repelling = [pods[label] for label in node.labels.items() if label in pods] if pods else []
+        repelling = [pods[label] for label in node.labels.items() if label in pods]
         if not repelling:
             return None
         _, other = min(repelling, key=lambda entry: entry[0])

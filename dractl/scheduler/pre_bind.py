@@ -5,6 +5,7 @@ extendeddynamicresources.go).
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from dractl.allocation import CLAIM_NAME, Features
 from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState
@@ -135,7 +136,7 @@ class PreBind:
         self.state = state
         self.features = features
         self.claims = claims
-        self.nodes = [node for node in nodes if node.fits]
+        self._all_nodes = nodes
         self.mapped_pod = pod if has_mapped_resources else None
         """The pod, if a class provides an extended resource of it."""
         uid, group = ("", "") if pod is None else (pod.uid, pod.pod_group_name)
@@ -143,6 +144,11 @@ class PreBind:
             claim for claim in claims if claim.allocated and not claim.is_reserved_for(uid, group)
         ]
         """The allocated claims that are to be reserved for the pod, too."""
+
+    @cached_property
+    def nodes(self) -> Sequence[NodeVerdict]:
+        """The nodes that fit."""
+        return [node for node in self._all_nodes if node.fits]
 
     def find_failure(self) -> PreBindFailure | None:
         """Return the failure that the scheduler reports."""

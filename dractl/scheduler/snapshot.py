@@ -17,9 +17,10 @@ from msgspec.structs import replace
 
 from dractl.cluster.derived import update_from
 from dractl.cluster.state import ClusterState, Key
-from dractl.model import Quantity
+from dractl.model import Quantity, SaturatingQuantity
 from dractl.objects import Raw
 from dractl.views import Node, Pod
+from dractl.views.amounts import scheduler_units
 from dractl.views.quota import DisruptionBudget
 
 T = TypeVar("T")
@@ -43,6 +44,17 @@ class NodeInfo(Node):
     def __init__(self, raw: Raw, pods: Sequence[Pod] = ()) -> None:
         super().__init__(raw)
         self.pods = pods
+
+    @cached_property
+    def allocatable_units(self) -> Mapping[str, int]:
+        """:attr:`allocatable` in the scheduler's units."""
+        return {name: scheduler_units(name, amount) for name, amount in self.allocatable.items()}
+
+    @cached_property
+    def saturating_units(self) -> Mapping[str, int]:
+        """:attr:`allocatable` in the units of a scheduler from 1.38 on."""
+        amounts = {name: SaturatingQuantity.of(amount) for name, amount in self.allocatable.items()}
+        return {name: scheduler_units(name, amount) for name, amount in amounts.items()}
 
     @cached_property
     def requested_units(self) -> Mapping[str, int]:
