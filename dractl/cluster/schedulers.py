@@ -3,7 +3,6 @@ pod.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,7 +30,7 @@ from dractl.facts.schedulers import (
 from dractl.manifests import Document, read_text
 from dractl.model import pod_templates
 from dractl.model.nearest import nearest
-from dractl.model.reader import Path
+from dractl.model.paths import remove_at
 from dractl.objects import Raw
 from dractl.views import DEFAULT_SCHEDULER, Pod
 
@@ -242,18 +241,8 @@ def _drop_name(objects: Mapping[Key, Raw], name: str) -> dict[Key, Raw] | None:
     for key, value in objects.items():
         for path, spec in pod_templates(value):
             if spec.get("schedulerName") == name:
-                changed[key] = _drop(changed.get(key, value), (*path, "schedulerName"))
+                changed[key] = remove_at(changed.get(key, value), (*path, "schedulerName"))
     return {**objects, **changed} if changed else None
-
-
-def _drop(value: Any, path: Path) -> Any:
-    """Return a value without the field at a path; all that is not on the path stays shared."""
-    field, *deeper = path
-    if not deeper:
-        return {name: part for name, part in value.items() if name != field}
-    copy: Any = list(value) if isinstance(value, list) else dict(value)
-    copy[field] = _drop(value[field], tuple(deeper))
-    return copy
 
 
 def _nearest(name: str, survey: Survey) -> str:

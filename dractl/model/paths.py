@@ -53,6 +53,24 @@ def maps_at(value: Parsed, /, *path: str | int) -> list[Mapping[str, Any]]:
     return [item for item in list_at(value, *path) if isinstance(item, dict)]
 
 
+def remove_at(value: Any, path: Sequence[str | int]) -> Any:
+    """Return a value without the part at a path; the parts that are not on the path stay shared.
+
+    A value that has nothing there is returned as it is.
+    """
+    step, *below = path
+    if isinstance(value, list):
+        if not isinstance(step, int) or step >= len(value):
+            return value
+        kept = [remove_at(value[step], below)] if below else []
+        return [*value[:step], *kept, *value[step + 1 :]]
+    if not isinstance(value, dict) or step not in value:
+        return value
+    if below:
+        return {**value, step: remove_at(value[step], below)}
+    return {name: part for name, part in value.items() if name != step}
+
+
 def integer_at(value: Parsed, /, *path: str | int) -> int | None:
     """Return the integer at a path, or None where there is none."""
     number = at(value, *path)

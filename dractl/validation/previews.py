@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dractl.facts.kubernetes import Preview
-from dractl.model.paths import at
+from dractl.model.paths import at, remove_at
 from dractl.model.releases import PREVIEWS, Target
-from dractl.validation.violation import Path, Violation, dotted
+from dractl.validation.violation import Violation, dotted
 
 RULE = "not-known-of-preview"
 """The rule of a doubt."""
@@ -85,18 +85,5 @@ def remove_doubts(document: Mapping[str, Any], doubts: Sequence[Violation]) -> d
     """Return a document without the fields in doubt."""
     kept = dict(document)
     for each in doubts:
-        kept = _cut(kept, each.path)
+        kept = remove_at(kept, each.path)
     return kept
-
-
-def _cut(value: Any, path: Path) -> Any:
-    step, below = path[0], path[1:]
-    if isinstance(value, list) and isinstance(step, int):
-        return [
-            _cut(entry, below) if number == step else entry for number, entry in enumerate(value)
-        ]
-    if not isinstance(value, dict) or step not in value:
-        return value
-    if below:
-        return {**value, step: _cut(value[step], below)}
-    return {name: entry for name, entry in value.items() if name != step}

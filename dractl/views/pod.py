@@ -47,6 +47,29 @@ class ClaimReference(Struct, frozen=True):
     template_name: str
 
 
+def read_claim_references(spec: Raw) -> tuple[ClaimReference, ...]:
+    """Return ``resourceClaims`` of the spec of a pod or a PodGroup."""
+    return tuple(
+        ClaimReference(
+            text_at(entry, "name"),
+            text_at(entry, "resourceClaimName"),
+            text_at(entry, "resourceClaimTemplateName"),
+        )
+        for entry in maps_at(spec, "resourceClaims")
+    )
+
+
+def read_claim_statuses(status: Raw) -> dict[str, str]:
+    """Return the claims that were created from templates, by the name of the reference.
+
+    The name of the claim is empty if none was needed.
+    """
+    return {
+        text_at(entry, "name"): text_at(entry, "resourceClaimName")
+        for entry in maps_at(status, "resourceClaimStatuses")
+    }
+
+
 class VolumeClaimReference(Struct, frozen=True):
     """A PersistentVolumeClaim that a volume of the pod uses."""
 
@@ -211,24 +234,14 @@ class Pod(View):
     @cached_property
     def claim_references(self) -> tuple[ClaimReference, ...]:
         """``spec.resourceClaims``."""
-        return tuple(
-            ClaimReference(
-                text_at(entry, "name"),
-                text_at(entry, "resourceClaimName"),
-                text_at(entry, "resourceClaimTemplateName"),
-            )
-            for entry in maps_at(self.spec, "resourceClaims")
-        )
+        return read_claim_references(self.spec)
 
     @cached_property
     def claim_statuses(self) -> Mapping[str, str]:
         """The claims that were created from templates, by the name of the reference; "" if none was
         needed.
         """
-        return {
-            text_at(entry, "name"): text_at(entry, "resourceClaimName")
-            for entry in maps_at(self.status, "resourceClaimStatuses")
-        }
+        return read_claim_statuses(self.status)
 
     @property
     def extended_claim_name(self) -> str:

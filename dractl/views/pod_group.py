@@ -9,7 +9,7 @@ from functools import cached_property
 
 from dractl.model.paths import at, maps_at, text_at
 from dractl.views.base import View
-from dractl.views.pod import ClaimReference
+from dractl.views.pod import ClaimReference, read_claim_references, read_claim_statuses
 
 
 class PodGroup(View):
@@ -44,19 +44,9 @@ class PodGroup(View):
     @cached_property
     def claim_references(self) -> tuple[ClaimReference, ...]:
         """``spec.resourceClaims``: claims that the pods of the group share."""
-        return tuple(
-            ClaimReference(
-                text_at(entry, "name"),
-                text_at(entry, "resourceClaimName"),
-                text_at(entry, "resourceClaimTemplateName"),
-            )
-            for entry in maps_at(self.spec, "resourceClaims")
-        )
+        return read_claim_references(self.spec)
 
     @cached_property
     def claim_statuses(self) -> Mapping[str, str]:
         """The claims that were created from templates, by the name of the reference."""
-        return {
-            text_at(entry, "name"): text_at(entry, "resourceClaimName")
-            for entry in maps_at(self.status, "resourceClaimStatuses")
-        }
+        return read_claim_statuses(self.status)
