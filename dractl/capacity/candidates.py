@@ -28,6 +28,8 @@ _SELECTORS = {
 """The devices of a kind among those of a driver that publishes others, too."""
 _SAME_ROOT, _SAME_NUMA_NODE = "all on one PCIe root", "all on one NUMA node"
 _PARENT_UUID = "gpu.nvidia.com/parentUUID"
+MIG_CLASS, MIG_DRIVER = "mig.nvidia.com", "gpu.nvidia.com"
+"""The DeviceClass of MIG devices, and the driver that publishes them."""
 
 
 class DeviceKind(Struct, frozen=True):

@@ -6,7 +6,13 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from dractl.allocation import Features
-from dractl.capacity.candidates import DeviceKind, propose_claims, selector_of
+from dractl.capacity.candidates import (
+    MIG_CLASS,
+    MIG_DRIVER,
+    DeviceKind,
+    propose_claims,
+    selector_of,
+)
 from dractl.capacity.copies import BARE_NAME_KINDS, Copies, copies_of_candidates
 from dractl.capacity.inventory import DeviceRow, Inventory, take_inventory
 from dractl.capacity.placing import AlignedCopies, Fit, NodeFit, place_copies
@@ -14,8 +20,6 @@ from dractl.cluster.state import ClusterState
 from dractl.errors import InputError
 from dractl.facts.resources import hardware
 from dractl.model.shapes import MIG, parse
-
-_MIG_CLASS = "mig.nvidia.com"
 
 
 def shape_copies(
@@ -98,12 +102,12 @@ def _find_device_kind(state: ClusterState, inventory: Inventory, kind: str) -> D
     if ("", kind) in state.objects("DeviceClass"):
         return DeviceKind(kind)
     if kind.startswith(MIG):
-        if not any(_MIG_CLASS in row.classes for row in inventory.devices):
+        if not any(MIG_CLASS in row.classes for row in inventory.devices):
             raise InputError(
-                f"no MIG device in this cluster: no device is of class {_MIG_CLASS}",
+                f"no MIG device in this cluster: no device is of class {MIG_CLASS}",
                 hint="a described machine has them with mig=7x1g.10gb behind its name",
             )
-        return DeviceKind(_MIG_CLASS, selector_of(kind, "gpu.nvidia.com"))
+        return DeviceKind(MIG_CLASS, selector_of(kind, MIG_DRIVER))
     rows = [row for row in inventory.devices if row.id.driver in hardware()[kind]]
     matched: dict[str, list[DeviceRow]] = {}
     for row in rows:

@@ -14,6 +14,8 @@ from msgspec.structs import replace
 from dractl.allocation import Allocated, AllocatedState, Allocator, DeviceID, Features
 from dractl.capacity.candidates import (
     ATTRIBUTES,
+    MIG_CLASS,
+    MIG_DRIVER,
     UNALIGNED,
     DeviceKind,
     propose_claims,
@@ -29,7 +31,6 @@ from dractl.model.shapes import MAX_DEVICES, MIG, Shape
 from dractl.program import program_name
 
 _CLASS_BY_DRIVER = {"dra.net": "dranet"}  # of drivers whose class is not named after them
-_MIG_CLASS, _MIG_DRIVER = "mig.nvidia.com", "gpu.nvidia.com"
 
 
 class Suggestion(Struct, frozen=True):
@@ -172,9 +173,9 @@ def _find_device_kinds(shape: Shape, rendering: Rendering) -> dict[str, DeviceKi
         if kind in classes:
             kinds[kind] = DeviceKind(kind)
             continue
-        drivers = (_MIG_DRIVER,) if kind.startswith(MIG) else hardware().get(kind, ())
+        drivers = (MIG_DRIVER,) if kind.startswith(MIG) else hardware().get(kind, ())
         driver = next((name for name in drivers if name in publishing), "")
-        name = _MIG_CLASS if kind.startswith(MIG) else _CLASS_BY_DRIVER.get(driver, driver)
+        name = MIG_CLASS if kind.startswith(MIG) else _CLASS_BY_DRIVER.get(driver, driver)
         if not driver or name not in classes:
             raise InputError(
                 f"no driver known to dractl would publish a {kind} on this node",
