@@ -10,7 +10,6 @@ from dractl.explain.context import Case
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.schedulers import RunningScheduler, UnseenScheduler
 from dractl.facts.schedulers import Limit, SchedulerFacts
-from dractl.views import Pod
 
 _UNCHECKED = (
     "dractl's verdict is that of the default profile; what its profile changes was not checked"
@@ -42,7 +41,7 @@ def cause_of(case: Case, scheduler: PodScheduler) -> Cause:
             nearest=scheduler.nearest or None,
             nearest_runs=scheduler.nearest_runs,
         )
-    group = group_name(Pod(case.question.value), facts)
+    group = group_name(case.pod, facts)
     resource = facts.group.resource if facts is not None and facts.group is not None else ""
     return RunningScheduler(
         plugin=scheduler.name,
@@ -62,7 +61,7 @@ def refuses_claims(case: Case, scheduler: PodScheduler) -> bool:
 
 def _refusal(case: Case, scheduler: PodScheduler) -> str:
     facts = scheduler.facts
-    if scheduler.allocates is not False or not case.pod.spec.get("resourceClaims"):
+    if scheduler.allocates is not False or not case.pod.claim_references:
         return ""
     if scheduler.profile is not None and not scheduler.profile.allocates:
         return f"its profile in {scheduler.profile.config_map} disables plugin DynamicResources"
@@ -104,9 +103,7 @@ def notes_of(case: Case, scheduler: PodScheduler) -> Iterator[str]:
             )
     else:
         yield _claims_note(facts)
-        pod = case.pod.spec
-        limits = facts.limits if pod.get("resourceClaims") else ()
-        for limit in limits:
+        for limit in facts.limits if case.pod.claim_references else ():
             if limit.concerns(scheduler.version) and _is_met(case, limit):
                 yield _limit_note(facts, limit)
         yield from _group_notes(case, facts)
@@ -137,15 +134,14 @@ def _is_met(case: Case, limit: Limit) -> bool:
             exact = (request.exactly for request in requests)
             return any(one is not None and one.admin_access for one in exact)
         case "named-claim":
-            entries = case.question.value.get("spec", {}).get("resourceClaims") or ()
-            return any("resourceClaimName" in entry for entry in entries)
+            return any(reference.claim_name for reference in case.pod.claim_references)
         case "claims":
             return True
 
 
 def _group_notes(case: Case, facts: SchedulerFacts) -> Iterator[str]:
     """Yield the group and the queue that a pod names, with the scheduler's way with them."""
-    group, queue = (name(Pod(case.question.value), facts) for name in (group_name, queue_name))
+    group, queue = (name(case.pod, facts) for name in (group_name, queue_name))
     if group:
         yield f"the pod is in group {group}: {facts.title} {facts.gangs}"
     if queue:
@@ -181,7 +177,7 @@ def answer_of(case: Case) -> SchedulerAnswer | None:
     scheduler = find_scheduler(case)
     if scheduler is None:
         return None
-    facts, pod = scheduler.facts, case.question.value
+    facts = scheduler.facts
     return SchedulerAnswer(
         scheduler.name,
         scheduler.title,
@@ -194,8 +190,8 @@ def answer_of(case: Case) -> SchedulerAnswer | None:
         facts.claims.text if facts is not None else "",
         (facts.gangs or "") if facts is not None else "",
         (facts.quota or "") if facts is not None else "",
-        group_name(Pod(pod), facts),
-        queue_name(Pod(pod), facts),
+        group_name(case.pod, facts),
+        queue_name(case.pod, facts),
         scheduler.words,
         facts.source if facts is not None else "",
         facts.read if facts is not None else "",
