@@ -1,4 +1,6 @@
-"""Which fixes are offered: none that nobody would do, none that is undone at once, the right name first."""
+"""Which fixes are offered: none that nobody would do, none that is undone at once, the right name
+first.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +47,17 @@ def explain(name: str, *objects: dict[str, Any], release: str = "1.37") -> Expla
     return Explainer(state, Features.for_release(release)).explain(question)
 
 
-def gpus(where: str, *names: str, architecture: str = "Hopper", **pool: Any) -> dict[str, Any]:
+def gpus(node_name: str, *names: str, architecture: str = "Hopper", **pool: Any) -> dict[str, Any]:
     return slice_of(
-        DRIVER, where, *(device(n, type="gpu", architecture=architecture) for n in names), **pool
+        DRIVER,
+        node_name,
+        *(device(n, type="gpu", architecture=architecture) for n in names),
+        **pool,
     )
 
 
-def migs(where: str) -> dict[str, Any]:
-    return slice_of(DRIVER, where, device("mig-0", type="mig", architecture="Hopper"))
+def migs(node_name: str) -> dict[str, Any]:
+    return slice_of(DRIVER, node_name, device("mig-0", type="mig", architecture="Hopper"))
 
 
 def template(name: str, *requests: dict[str, Any]) -> dict[str, Any]:
@@ -64,46 +69,53 @@ def template(name: str, *requests: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def selecting(expression: str, **more: Any) -> dict[str, Any]:
+def request_with_selector(expression: str, **more: Any) -> dict[str, Any]:
     return request("r", DRIVER, selectors=[{"cel": {"expression": expression}}], **more)
 
 
-def made(
-    name: str, owner: str, of: str = "t", *, where: str | None = None, **metadata: Any
+def owned_pod(
+    name: str,
+    owner: str,
+    template_name: str = "t",
+    *,
+    node_name: str | None = None,
+    **metadata: Any,
 ) -> dict[str, Any]:
-    """A pod that ``owner`` (Kind/name) made, of the template ``of``, on a node."""
+    """A pod that ``owner`` (Kind/name) made, of the template ``template_name``, on a node."""
     kind, _, owner_name = owner.partition("/")
     references = [
         {"kind": kind, "name": owner_name, "uid": f"uid-{owner_name}", "controller": True}
     ]
     return pod(
         name,
-        {"name": "g", "resourceClaimTemplateName": of},
+        {"name": "g", "resourceClaimTemplateName": template_name},
         metadata={"uid": f"uid-{name}", "ownerReferences": references, **metadata},
-        spec={"nodeName": where} if where else {},
+        spec={"nodeName": node_name} if node_name else {},
         status={
-            "phase": "Running" if where else "Pending",
+            "phase": "Running" if node_name else "Pending",
             "resourceClaimStatuses": [{"name": "g", "resourceClaimName": f"{name}-g"}],
         },
     )
 
 
 def replica(
-    name: str, where: str | None = None, deployment: str = "web", **metadata: Any
+    name: str, node_name: str | None = None, deployment: str = "web", **metadata: Any
 ) -> dict[str, Any]:
     labels = {"pod-template-hash": "abc"}
-    return made(name, f"ReplicaSet/{deployment}-abc", where=where, labels=labels, **metadata)
+    return owned_pod(
+        name, f"ReplicaSet/{deployment}-abc", node_name=node_name, labels=labels, **metadata
+    )
 
 
-def held(by: str, where: str, *names: str) -> dict[str, Any]:
+def allocated_claim(pod_name: str, node_name: str, *names: str) -> dict[str, Any]:
     """The claim of a pod with devices of the node."""
-    owner = [{"kind": "Pod", "name": by, "uid": f"uid-{by}"}]
-    status = allocation(where, *((DRIVER, name) for name in names), pod=by)
+    owner = [{"kind": "Pod", "name": pod_name, "uid": f"uid-{pod_name}"}]
+    status = allocation(node_name, *((DRIVER, name) for name in names), pod=pod_name)
     return claim(
-        f"{by}-g",
+        f"{pod_name}-g",
         request("r", DRIVER),
         status=status,
-        metadata={"ownerReferences": owner, "uid": by},
+        metadata={"ownerReferences": owner, "uid": pod_name},
     )
 
 
@@ -116,7 +128,11 @@ def titles(answer: Explanation) -> list[str]:
 
 
 TWO = (GPU, node("node-1"), gpus("node-1", "gpu-0", "gpu-1"), template("t", request("r", DRIVER)))
-BUSY = (*TWO, held("web-0", "node-1", "gpu-0"), held("web-1", "node-1", "gpu-1"))
+BUSY = (
+    *TWO,
+    allocated_claim("web-0", "node-1", "gpu-0"),
+    allocated_claim("web-1", "node-1", "gpu-1"),
+)
 WANTS = (
     claim("c", request("r", DRIVER)),
     pod("p", {"name": "g", "resourceClaimName": "c"}, metadata={"uid": "p"}),
@@ -125,19 +141,19 @@ WANTS = (
 # -- pods that come back --
 
 
-def test_the_end_of_a_sibling_replica_is_no_fix() -> None:
-    own = claim(
+def test_ending_a_sibling_replica_is_not_offered() -> None:
+    generated = claim(
         "web-2-g",
         request("r", DRIVER),
         metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-2"}]},
     )
     pods = replica("web-0", "node-1"), replica("web-1", "node-1"), replica("web-2")
-    answer = explain("pod/web-2", *BUSY, own, *pods)
+    answer = explain("pod/web-2", *BUSY, generated, *pods)
     assert answer.fixes == ()
     assert any("Deployment ml/web would recreate it" in note for note in answer.notes)
 
 
-def test_another_workload_becomes_smaller_by_the_pod_that_holds_the_devices() -> None:
+def test_another_workload_is_scaled_down_by_the_pod_that_holds_the_devices() -> None:
     answer = explain("pod/p", *BUSY, *WANTS, replica("web-0", "node-1"), replica("web-1", "node-1"))
     (fix,) = answer.fixes
     mark, scale = changes(fix)
@@ -150,7 +166,7 @@ def test_another_workload_becomes_smaller_by_the_pod_that_holds_the_devices() ->
     assert fix.tried == (Delete(mark["patch"]),)
 
 
-def test_a_mark_is_set_in_place_and_a_pod_seen_from_its_claim_is_made_anew() -> None:
+def test_a_deletion_cost_is_set_in_place_and_the_pod_of_a_claim_is_recreated() -> None:
     patch = explain_patch.render(
         [explain("pod/p", *BUSY, *WANTS, replica("web-0", "node-1"), replica("web-1", "node-1"))]
     )
@@ -164,7 +180,7 @@ def test_a_mark_is_set_in_place_and_a_pod_seen_from_its_claim_is_made_anew() -> 
     assert "kubectl replace --force -f pod-p.yaml" in patch
 
 
-def test_no_mark_is_needed_where_the_controller_takes_that_pod_anyway() -> None:
+def test_no_deletion_cost_is_set_where_the_controller_takes_that_pod_anyway() -> None:
     cheap = replica(
         "web-0", "node-1", annotations={"controller.kubernetes.io/pod-deletion-cost": "-5"}
     )
@@ -179,11 +195,12 @@ def test_no_mark_is_needed_where_the_controller_takes_that_pod_anyway() -> None:
 
 
 def test_the_cheapest_pod_ends_before_those_that_share_a_node() -> None:
-    # ActivePodsWithRanks compares the cost first, then how many pods are on the node; run on a 1.37 control plane
+    # ActivePodsWithRanks compares the cost first, then how many pods are on the node; run on a 1.37
+    # control plane
     held_by = [
-        held("web-0", "node-1", "gpu-0"),
-        held("web-1", "node-2", "gpu-2"),
-        held("web-2", "node-2", "gpu-3"),
+        allocated_claim("web-0", "node-1", "gpu-0"),
+        allocated_claim("web-1", "node-2", "gpu-2"),
+        allocated_claim("web-2", "node-2", "gpu-3"),
     ]
     pods = replica("web-0", "node-1"), replica("web-1", "node-2"), replica("web-2", "node-2")
     wants = claim("c", request("r", DRIVER, 2)), WANTS[1]
@@ -203,8 +220,9 @@ def test_the_cheapest_pod_ends_before_those_that_share_a_node() -> None:
     }
 
 
-def test_who_may_take_what_the_first_of_several_pods_frees_is_told() -> None:
-    # On a 1.37 control plane, two pods that waited behind this one took what the replicas freed one after the other.
+def test_a_pending_pod_that_may_take_the_first_freed_device_is_named() -> None:
+    # On a 1.37 control plane, two pods that waited behind this one took what the replicas freed one
+    # after the other.
     waits = {"name": "g", "resourceClaimName": "c"}, {"name": "g", "resourceClaimName": "d"}
     first, second = (
         pod(name, wants, metadata={"uid": name, "creationTimestamp": f"2026-01-0{day}T00:00:00Z"})
@@ -218,17 +236,17 @@ def test_who_may_take_what_the_first_of_several_pods_frees_is_told() -> None:
     meta = {"name": "web", "namespace": "ml"}
     web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
     pods = web, replica("web-0", "node-1"), replica("web-1", "node-1"), first
-    both, one = claim("c", request("r", DRIVER, 2)), claim("d", request("r", DRIVER))
+    both, single = claim("c", request("r", DRIVER, 2)), claim("d", request("r", DRIVER))
     (alone,) = explain("pod/p", *BUSY, *pods, both).fixes
     assert alone.effect == "frees 2 devices; all of its replicas"
-    (beside,) = explain("pod/p", *BUSY, *pods, both, second, one).fixes
+    (beside,) = explain("pod/p", *BUSY, *pods, both, second, single).fixes
     assert beside.effect == f"{alone.effect}; pod ml/q may take what the first of them frees"
 
 
-def test_a_stateful_set_gives_up_its_highest_number() -> None:
+def test_a_stateful_set_ends_its_highest_ordinal() -> None:
     pods = (
-        made("web-0", "StatefulSet/web", where="node-1"),
-        made("web-1", "StatefulSet/web", where="node-1"),
+        owned_pod("web-0", "StatefulSet/web", node_name="node-1"),
+        owned_pod("web-1", "StatefulSet/web", node_name="node-1"),
     )
     answer = explain("pod/p", *BUSY, *WANTS, *pods)
     assert titles(answer) == ["scale StatefulSet ml/web from 2 to 1 replica"]
@@ -236,7 +254,10 @@ def test_a_stateful_set_gives_up_its_highest_number() -> None:
 
 
 def test_a_job_is_suspended() -> None:
-    pods = made("web-0", "Job/web", where="node-1"), made("web-1", "Job/web", where="node-1")
+    pods = (
+        owned_pod("web-0", "Job/web", node_name="node-1"),
+        owned_pod("web-1", "Job/web", node_name="node-1"),
+    )
     (fix,) = explain("pod/p", *BUSY, *WANTS, *pods).fixes
     assert changes(fix) == [
         {"patch": "Job/ml/web", "json": [{"op": "add", "path": "/spec/suspend", "value": True}]}
@@ -245,14 +266,17 @@ def test_a_job_is_suspended() -> None:
 
 
 @pytest.mark.parametrize("owner", ["DaemonSet/web", "Node/node-1", "RayCluster/web"])
-def test_what_nobody_can_make_smaller_is_left_alone(owner: str) -> None:
-    pods = made("web-0", owner, where="node-1"), made("web-1", owner, where="node-1")
+def test_a_workload_that_cannot_be_scaled_down_is_left_alone(owner: str) -> None:
+    pods = (
+        owned_pod("web-0", owner, node_name="node-1"),
+        owned_pod("web-1", owner, node_name="node-1"),
+    )
     answer = explain("pod/p", *BUSY, *WANTS, *pods)
     assert answer.fixes == ()
     assert any(owner.partition("/")[2] in note for note in answer.notes)
 
 
-def test_a_pod_of_nobody_ends() -> None:
+def test_a_pod_without_a_controller_is_deleted() -> None:
     pods = pod("web-0", spec={"nodeName": "node-1"}), replica("web-1", "node-1")
     assert titles(explain("pod/p", *BUSY, *WANTS, *pods))[0] == "delete pod ml/web-0"
 
@@ -260,9 +284,9 @@ def test_a_pod_of_nobody_ends() -> None:
 # -- what only a driver can publish --
 
 
-def test_no_made_up_slice_is_to_be_applied() -> None:
-    asked = claim("c", request("r", DRIVER))
-    answer = explain("c", GPU, node("node-1"), asked)
+def test_slices_that_only_a_driver_publishes_are_not_applied() -> None:
+    pending = claim("c", request("r", DRIVER))
+    answer = explain("c", GPU, node("node-1"), pending)
     (fix,) = answer.fixes
     assert fix.changes == ()
     assert any(isinstance(change, Create) for change in fix.tried)
@@ -271,7 +295,7 @@ def test_no_made_up_slice_is_to_be_applied() -> None:
     assert "nothing to apply" in patch
 
 
-def test_a_node_without_such_devices_is_not_told_to_have_some() -> None:
+def test_a_driver_is_not_asked_to_publish_on_a_node_without_its_hardware() -> None:
     answer = explain(
         "c",
         GPU,
@@ -284,7 +308,7 @@ def test_a_node_without_such_devices_is_not_told_to_have_some() -> None:
     assert titles(answer) == ["lower count of request r from 3 to 1"]
 
 
-def test_the_same_value_twice_is_written_twice() -> None:
+def test_a_patch_writes_equal_manifests_out_instead_of_aliasing_them() -> None:
     missing = [{"name": n, "resourceClaimName": n} for n in ("a", "b")]
     same = template("x", request("r", DRIVER))["spec"]["spec"]
     elsewhere = [{**claim(n, namespace="other"), "spec": same} for n in ("a", "b")]
@@ -297,9 +321,11 @@ def test_the_same_value_twice_is_written_twice() -> None:
     ]
 
 
-def test_an_incomplete_pool_comes_before_other_wishes() -> None:
+def test_an_incomplete_pool_is_repaired_before_the_request_is_changed() -> None:
     hidden = gpus("node-2", "gpu-0", architecture="Ampere", resourceSliceCount=2)
-    asked = claim("c", selecting(f"device.attributes['{DRIVER}'].architecture == 'Ampere'"))
+    pending = claim(
+        "c", request_with_selector(f"device.attributes['{DRIVER}'].architecture == 'Ampere'")
+    )
     answer = explain(
         "c",
         GPU,
@@ -310,7 +336,7 @@ def test_an_incomplete_pool_comes_before_other_wishes() -> None:
         gpus("node-1", "gpu-0"),
         hidden,
         migs("mig-1"),
-        asked,
+        pending,
     )
     assert answer.reasons[0].code == "pool-incomplete"
     assert "publishes the missing slice" in answer.fixes[0].title
@@ -318,7 +344,7 @@ def test_an_incomplete_pool_comes_before_other_wishes() -> None:
     assert not any("mig.nvidia.com" in title for title in titles(answer))
 
 
-def test_a_class_of_which_there_is_nothing_is_changed() -> None:
+def test_a_class_without_devices_is_replaced() -> None:
     answer = explain("c", GPU, MIG, node("mig-1"), migs("mig-1"), claim("c", request("r", DRIVER)))
     assert titles(answer)[0] == f"change the class of request r from {DRIVER} to mig.nvidia.com"
 
@@ -326,14 +352,14 @@ def test_a_class_of_which_there_is_nothing_is_changed() -> None:
 # -- the right name --
 
 
-def extended(resource: str, **more: Any) -> dict[str, Any]:
-    asked = pod("p", requests={resource: "1"}, **more)
-    asked["spec"]["containers"][0]["resources"]["limits"] = {resource: "1"}
-    del asked["spec"]["resourceClaims"]
-    return asked
+def extended_resource_pod(resource: str, **more: Any) -> dict[str, Any]:
+    pending = pod("p", requests={resource: "1"}, **more)
+    pending["spec"]["containers"][0]["resources"]["limits"] = {resource: "1"}
+    del pending["spec"]["resourceClaims"]
+    return pending
 
 
-def providing(device_class: dict[str, Any], resource: str) -> dict[str, Any]:
+def class_with_resource(device_class: dict[str, Any], resource: str) -> dict[str, Any]:
     return {**device_class, "spec": {**device_class["spec"], "extendedResourceName": resource}}
 
 
@@ -345,21 +371,28 @@ CARDS = (
 )
 
 
-def test_the_near_extended_resource_is_meant() -> None:
-    answer = explain("pod/p", providing(GPU, "nvidia.com/gpu"), *CARDS, extended("nvidia.com/gpus"))
+def test_a_misspelt_extended_resource_is_renamed() -> None:
+    answer = explain(
+        "pod/p",
+        class_with_resource(GPU, "nvidia.com/gpu"),
+        *CARDS,
+        extended_resource_pod("nvidia.com/gpus"),
+    )
     assert (answer.reasons[0].nearest, answer.reasons[0].device_class) == ("nvidia.com/gpu", DRIVER)
     (fix,) = answer.fixes
     (change,) = fix.changes
     assert isinstance(change, Patch)
-    resources = apply_patch(extended("nvidia.com/gpus"), change.operations)["spec"]["containers"][
-        0
-    ]["resources"]
+    resources = apply_patch(extended_resource_pod("nvidia.com/gpus"), change.operations)["spec"][
+        "containers"
+    ][0]["resources"]
     assert resources == {"requests": {"nvidia.com/gpu": "1"}, "limits": {"nvidia.com/gpu": "1"}}
 
 
-@pytest.mark.parametrize(("free", "left"), [(5, 2), (4, 1)])
-def test_of_two_containers_one_asks_for_less_of_an_extended_resource(free: int, left: int) -> None:
-    waiting = extended("nvidia.com/gpu")
+@pytest.mark.parametrize(("free", "lowered"), [(5, 2), (4, 1)])
+def test_of_two_containers_one_asks_for_less_of_an_extended_resource(
+    free: int, lowered: int
+) -> None:
+    waiting = extended_resource_pod("nvidia.com/gpu")
     waiting["spec"]["containers"] = [
         {
             "name": name,
@@ -369,17 +402,23 @@ def test_of_two_containers_one_asks_for_less_of_an_extended_resource(free: int, 
         for name in ("a", "b")
     ]
     cards = gpus("node-1", *(f"gpu-{number}" for number in range(free)))
-    answer = explain("pod/p", providing(GPU, "nvidia.com/gpu"), node("node-1"), cards, waiting)
-    assert titles(answer)[0] == f"lower nvidia.com/gpu from 3 to {left}"
+    answer = explain(
+        "pod/p", class_with_resource(GPU, "nvidia.com/gpu"), node("node-1"), cards, waiting
+    )
+    assert titles(answer)[0] == f"lower nvidia.com/gpu from 3 to {lowered}"
 
 
 def test_the_container_that_asks_for_too_much_is_lowered_beside_an_init_container() -> None:
-    waiting = extended("nvidia.com/gpu")
+    waiting = extended_resource_pod("nvidia.com/gpu")
     amounts = {kind: {"nvidia.com/gpu": "3"} for kind in ("requests", "limits")}
     waiting["spec"]["containers"] = [{"name": "a", "image": "x", "resources": amounts}]
     waiting["spec"]["initContainers"] = [{"name": "i", "image": "x"}]
     answer = explain(
-        "pod/p", providing(GPU, "nvidia.com/gpu"), node("node-1"), gpus("node-1", "gpu-0"), waiting
+        "pod/p",
+        class_with_resource(GPU, "nvidia.com/gpu"),
+        node("node-1"),
+        gpus("node-1", "gpu-0"),
+        waiting,
     )
     (change,) = next(
         fix for fix in answer.fixes if fix.title == "lower nvidia.com/gpu from 3 to 1"
@@ -391,33 +430,41 @@ def test_the_container_that_asks_for_too_much_is_lowered_beside_an_init_containe
     }
 
 
-def test_a_class_of_another_vendor_does_not_provide_it() -> None:
-    answer = explain("pod/p", GPU, *CARDS, extended("example.com/fpga"))
+def test_a_class_of_another_vendor_does_not_provide_a_resource() -> None:
+    answer = explain("pod/p", GPU, *CARDS, extended_resource_pod("example.com/fpga"))
     assert (answer.reasons[0].code, answer.fixes) == ("node-filter", ())
-    assert titles(explain("pod/p", GPU, *CARDS, extended("nvidia.com/gpu"))) == [
+    assert titles(explain("pod/p", GPU, *CARDS, extended_resource_pod("nvidia.com/gpu"))) == [
         f"set extendedResourceName of class {DRIVER} to nvidia.com/gpu"
     ]
 
 
-def test_a_shortened_attribute_is_found() -> None:
-    asked = claim("c", selecting(f"device.attributes['{DRIVER}'].arch == 'Hopper'"))
-    answer = explain("c", *TWO, asked)
+def test_an_abbreviated_attribute_name_is_corrected() -> None:
+    pending = claim("c", request_with_selector(f"device.attributes['{DRIVER}'].arch == 'Hopper'"))
+    answer = explain("c", *TWO, pending)
     assert titles(answer)[0] == f"change {DRIVER}/arch to {DRIVER}/architecture in request r"
 
 
-def test_a_name_is_put_right_wherever_it_is_read() -> None:
-    wrong = "device.attributes['nvidia.com']"
-    asked = claim("c", selecting(f"has({wrong}.architecture) && {wrong}.architecture == 'Hopper'"))
-    (operation,) = explain("c", *TWO, asked).fixes[0].changes[0].operations  # type: ignore[union-attr]
+def test_a_name_is_corrected_wherever_it_is_read() -> None:
+    misspelt = "device.attributes['nvidia.com']"
+    pending = claim(
+        "c",
+        request_with_selector(
+            f"has({misspelt}.architecture) && {misspelt}.architecture == 'Hopper'"
+        ),
+    )
+    (operation,) = explain("c", *TWO, pending).fixes[0].changes[0].operations  # type: ignore[union-attr]
     assert operation["value"].count("['gpu.nvidia.com']") == 2
 
 
-def test_what_else_is_in_the_way_of_the_right_name_is_said() -> None:
-    asked = claim("c", selecting(f"device.attributes['{DRIVER}'].architcture == 'Hopper'", count=2))
+def test_further_obstacles_are_named_beside_the_right_name() -> None:
+    pending = claim(
+        "c",
+        request_with_selector(f"device.attributes['{DRIVER}'].architcture == 'Hopper'", count=2),
+    )
     busy = claim(
         "held", request("r", DRIVER), status=allocation("node-1", (DRIVER, "gpu-0"), pod="x")
     )
-    answer = explain("c", *TWO, busy, asked)
+    answer = explain("c", *TWO, busy, pending)
     assert answer.reasons[0].code == "selector-error"
     assert any(
         "architecture in request r. Then " in note and "1 of 2" in note for note in answer.notes
@@ -425,20 +472,22 @@ def test_what_else_is_in_the_way_of_the_right_name_is_said() -> None:
     assert not any("without" in title for title in titles(answer))
 
 
-def test_the_template_that_is_there_is_used_and_no_other_made() -> None:
-    asked = pod("p", {"name": "g", "resourceClaimTemplateName": "one-gpus"}, metadata={"uid": "p"})
-    one = template("one-gpu", request("r", DRIVER))
-    assert titles(explain("pod/p", *TWO, one, asked)) == [
+def test_an_existing_template_is_used_instead_of_a_new_one() -> None:
+    pending = pod(
+        "p", {"name": "g", "resourceClaimTemplateName": "one-gpus"}, metadata={"uid": "p"}
+    )
+    existing = template("one-gpu", request("r", DRIVER))
+    assert titles(explain("pod/p", *TWO, existing, pending)) == [
         "change resourceClaimTemplateName one-gpus to one-gpu"
     ]
     busy = explain(
-        "pod/p", *BUSY, one, asked, pod("web-0", spec={"nodeName": "node-1"}), pod("web-1")
+        "pod/p", *BUSY, existing, pending, pod("web-0", spec={"nodeName": "node-1"}), pod("web-1")
     )
     assert not any("create" in title for title in titles(busy))
     assert any("one-gpu. Then " in note and "in use" in note for note in busy.notes)
 
 
-def test_a_class_that_was_misspelt_is_not_installed() -> None:
+def test_a_misspelt_class_is_not_created() -> None:
     answer = explain("c", *TWO, claim("c", request("r", "gpu.nvdia.com", 3)))
     assert not any("install" in title for title in titles(answer))
     assert any("not enough by itself" in note for note in answer.notes)
@@ -450,20 +499,20 @@ def test_a_class_that_was_misspelt_is_not_installed() -> None:
 @pytest.mark.parametrize(
     ("label", "offered"), [(HOSTNAME, False), ("topology.kubernetes.io/zone", False), ("a/b", True)]
 )
-def test_a_label_that_says_what_a_node_is_stays(label: str, offered: bool) -> None:
-    asked = pod(
+def test_a_label_that_describes_a_node_stays(label: str, offered: bool) -> None:
+    pending = pod(
         "p",
         {"name": "g", "resourceClaimName": "c"},
         spec={"nodeSelector": {label: "other"}},
         metadata={},
     )
-    answer = explain("pod/p", *TWO, claim("c", request("r", DRIVER)), asked)
+    answer = explain("pod/p", *TWO, claim("c", request("r", DRIVER)), pending)
     assert answer.fixes[0].title == f"remove nodeSelector {label}=other from the pod"
     assert any(title.startswith("label node-1") for title in titles(answer)) is offered
 
 
 @pytest.mark.parametrize(
-    ("policy", "wanted", "most", "told"),
+    ("policy", "wanted", "amount", "clause"),
     [
         (
             {"validRange": {"min": "1G", "max": "8G", "step": "1G"}},
@@ -482,20 +531,20 @@ def test_a_label_that_says_what_a_node_is_stays(label: str, offered: bool) -> No
 )
 @pytest.mark.parametrize("release", ["1.36", "1.37"])
 def test_the_most_that_a_request_policy_allows_is_offered(
-    release: str, policy: Any, wanted: str, most: str, told: str
+    release: str, policy: Any, wanted: str, amount: str, clause: str
 ) -> None:
     port = {"name": "eth0", "allowMultipleAllocations": True}
     port["capacity"] = {"bandwidth": {"value": "10G", "requestPolicy": {"default": "1G", **policy}}}
-    asked = claim("c", request("r", "dranet", capacity={"requests": {"bandwidth": "9G"}}))
+    pending = claim("c", request("r", "dranet", capacity={"requests": {"bandwidth": "9G"}}))
     answer = explain(
-        "c", NIC, node("node-1"), slice_of("dra.net", "node-1", port), asked, release=release
+        "c", NIC, node("node-1"), slice_of("dra.net", "node-1", port), pending, release=release
     )
     assert f"wants {wanted}, " in answer.reasons[0].message
-    assert answer.reasons[0].message.endswith(told)
-    assert titles(answer) == [f"lower bandwidth of request r from 9G to {most}"]
+    assert answer.reasons[0].message.endswith(clause)
+    assert titles(answer) == [f"lower bandwidth of request r from 9G to {amount}"]
 
 
-def shared_port(used: str) -> tuple[dict[str, Any], ...]:
+def port_with_share(used: str) -> tuple[dict[str, Any], ...]:
     """A port of 10G, of which another claim has a share."""
     policy = {"default": "1G", "validRange": {"min": "1G", "max": "8G", "step": "3G"}}
     port = {"name": "eth0", "allowMultipleAllocations": True}
@@ -508,60 +557,64 @@ def shared_port(used: str) -> tuple[dict[str, Any], ...]:
     return NIC, node("node-1"), slice_of("dra.net", "node-1", port), claim("other", status=status)
 
 
-@pytest.mark.parametrize(("asked", "most"), [("9G", "4G"), ("8G", "4G"), ("7G", "4G")])
-def test_the_most_that_is_free_and_allowed_is_offered(asked: str, most: str) -> None:
+@pytest.mark.parametrize(("wanted", "amount"), [("9G", "4G"), ("8G", "4G"), ("7G", "4G")])
+def test_the_most_that_is_free_and_allowed_is_offered(wanted: str, amount: str) -> None:
     """Of 10G 4G are used: 6G are free, and the policy allows 1G, 4G and 7G."""
-    wants = claim("c", request("r", "dranet", capacity={"requests": {"bandwidth": asked}}))
-    assert titles(explain("c", *shared_port("4G"), wants)) == [
-        f"lower bandwidth of request r from {asked} to {most}"
+    wants = claim("c", request("r", "dranet", capacity={"requests": {"bandwidth": wanted}}))
+    assert titles(explain("c", *port_with_share("4G"), wants)) == [
+        f"lower bandwidth of request r from {wanted} to {amount}"
     ]
 
 
 def test_a_capacity_that_no_device_has_is_not_another_one() -> None:
-    """Whoever holds devices that lack it is beside the point; a name that is nothing like it is not what was meant."""
+    """The holders of such devices do not matter, and a name that resembles no other is no typing
+    error.
+    """
     wants = claim("c", request("r", "dranet", capacity={"requests": {"vram": "1"}}))
     held = allocation("node-2", ("dra.net", "eth0"), pod="x")
     port = device("eth0")
     port["capacity"] = {"bandwidth": {"value": "10G"}}
     whole = (node("node-2"), slice_of("dra.net", "node-2", port), claim("whole", status=held))
-    answer = explain("c", *shared_port("1G"), *whole, wants)
+    answer = explain("c", *port_with_share("1G"), *whole, wants)
     assert [reason.code for reason in answer.reasons] == ["capacity-missing"]
     assert titles(answer) == ["remove capacity vram from request r"]
     close = claim("c", request("r", "dranet", capacity={"requests": {"bandwith": "1G"}}))
     assert (
-        titles(explain("c", *shared_port("1G"), close))[0]
+        titles(explain("c", *port_with_share("1G"), close))[0]
         == "rename capacity bandwith of request r to bandwidth"
     )
 
 
 @pytest.mark.parametrize(
-    ("asked", "published"), [("dra.net/bandwidth", "bandwidth"), ("bandwidth", "dra.net/bandwidth")]
+    ("name", "published"), [("dra.net/bandwidth", "bandwidth"), ("bandwidth", "dra.net/bandwidth")]
 )
-def test_a_capacity_is_found_by_the_name_as_it_is_written(asked: str, published: str) -> None:
-    """kube-scheduler 1.37.1: "cannot allocate all claims" (consumable_capacity.go requestsContainNonExistCapacity)."""
+def test_a_capacity_is_found_by_the_name_as_it_is_written(name: str, published: str) -> None:
+    """kube-scheduler 1.37.1: "cannot allocate all claims" (consumable_capacity.go
+    requestsContainNonExistCapacity).
+    """
     port = device("eth0", capacity={published: "10G"})
     objects = NIC, node("node-1"), slice_of("dra.net", "node-1", port)
     answer = explain(
-        "c", *objects, claim("c", request("r", "dranet", capacity={"requests": {asked: "1G"}}))
+        "c", *objects, claim("c", request("r", "dranet", capacity={"requests": {name: "1G"}}))
     )
     assert f"they publish {published}; names are compared as they are written" in answer.headline
-    assert titles(answer)[0] == f"rename capacity {asked} of request r to {published}"
+    assert titles(answer)[0] == f"rename capacity {name} of request r to {published}"
 
 
-def test_where_it_fits_nothing_is_to_be_changed() -> None:
+def test_no_fix_is_offered_where_the_pod_fits() -> None:
     condition = {
         "type": "PodScheduled",
         "status": "False",
         "message": "0/2 nodes are available: 2 cannot allocate all claims.",
     }
-    asked = pod(
+    pending = pod(
         "p",
         {"name": "g", "resourceClaimName": "c"},
         metadata={"uid": "p"},
         status={"phase": "Pending", "conditions": [condition]},
     )
     answer = explain(
-        "pod/p", *TWO, node("net-1", unschedulable=True), claim("c", request("r", DRIVER)), asked
+        "pod/p", *TWO, node("net-1", unschedulable=True), claim("c", request("r", DRIVER)), pending
     )
     assert answer.reasons[0].code == "would-fit-now"
     assert [fix.changes for fix in answer.fixes] == [()]
@@ -570,9 +623,9 @@ def test_where_it_fits_nothing_is_to_be_changed() -> None:
 # -- what a patch says of pods that a workload makes --
 
 
-def test_a_template_of_several_pods_is_called_that_and_the_pod_is_left_to_its_owner() -> None:
+def test_a_fix_of_a_shared_template_counts_its_other_pods() -> None:
     many = template("t", request("r", DRIVER, 3))
-    own = claim(
+    generated = claim(
         "web-0-g",
         request("r", DRIVER, 3),
         metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]},
@@ -581,7 +634,7 @@ def test_a_template_of_several_pods_is_called_that_and_the_pod_is_left_to_its_ow
         "pod/web-0",
         *TWO[:3],
         many,
-        own,
+        generated,
         replica("web-0"),
         pod("p", {"name": "g", "resourceClaimTemplateName": "t"}),
     )
@@ -592,16 +645,16 @@ def test_a_template_of_several_pods_is_called_that_and_the_pod_is_left_to_its_ow
     assert "kubectl get resourceclaimtemplate t -n ml" in patch
 
 
-def test_what_a_deployment_writes_is_changed_there() -> None:
+def test_the_pod_of_a_deployment_is_changed_in_its_template() -> None:
     tainted = node("node-1", taints=[{"key": "dedicated", "effect": "NoSchedule"}])
     waiting = replica("web-0")
     waiting["spec"]["tolerations"] = [{"key": "node.kubernetes.io/not-ready", "operator": "Exists"}]
-    own = claim(
+    generated = claim(
         "web-0-g",
         request("r", DRIVER),
         metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]},
     )
-    answer = explain("pod/web-0", GPU, tainted, gpus("node-1", "gpu-0"), TWO[3], own, waiting)
+    answer = explain("pod/web-0", GPU, tainted, gpus("node-1", "gpu-0"), TWO[3], generated, waiting)
     # The API server adds tolerations to a pod, which its template does not have.
     value = [{"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"}]
     operation = {"op": "add", "path": "/spec/template/spec/tolerations", "value": value}
@@ -612,7 +665,7 @@ def test_what_a_deployment_writes_is_changed_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("owner", "told"),
+    ("owner", "advice"),
     [
         ("Job/web", "change the manifest of Job ml/web and recreate it"),
         ("RayCluster/web", "change the manifest of RayCluster ml/web and recreate it"),
@@ -620,19 +673,27 @@ def test_what_a_deployment_writes_is_changed_there() -> None:
         ("InferenceService/web", "change it in InferenceService ml/web, which would undo this"),
     ],
 )
-def test_what_cannot_be_changed_in_place_is_said(owner: str, told: str) -> None:
+def test_an_object_that_cannot_be_changed_in_place_is_edited_by_hand(
+    owner: str, advice: str
+) -> None:
     tainted = node("node-1", taints=[{"key": "dedicated", "effect": "NoSchedule"}])
-    own = claim(
+    generated = claim(
         "web-0-g",
         request("r", DRIVER),
         metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]},
     )
     answer = explain(
-        "pod/web-0", GPU, tainted, gpus("node-1", "gpu-0"), TWO[3], own, made("web-0", owner)
+        "pod/web-0",
+        GPU,
+        tainted,
+        gpus("node-1", "gpu-0"),
+        TWO[3],
+        generated,
+        owned_pod("web-0", owner),
     )
     patch = explain_patch.render([answer])
     assert "kubectl" not in patch
-    assert told in patch
+    assert advice in patch
     assert "# --patch 2 prints: remove taint dedicated:NoSchedule from node-1" in patch
     assert "kubectl taint node node-1" in explain_patch.render([answer], 2)
 
@@ -643,22 +704,25 @@ def test_what_cannot_be_changed_in_place_is_said(owner: str, told: str) -> None:
 def test_a_guard_beyond_the_cost_limit_is_not_offered() -> None:
     named = device("gpu-1", type="gpu", productName="NVIDIA H100")
     unnamed = slice_of(DRIVER, "node-1", device("gpu-0", type="gpu"), named)
-    written = f"device.attributes['{DRIVER}'].productName.contains('H100')"
-    answer = explain("c", GPU, node("node-1"), unnamed, claim("c", selecting(written)))
-    found = [
+    condition = f"device.attributes['{DRIVER}'].productName.contains('H100')"
+    answer = explain(
+        "c", GPU, node("node-1"), unnamed, claim("c", request_with_selector(condition))
+    )
+    rewrites = [
         o.get("value") for fix in answer.fixes for change in changes(fix) for o in change["json"]
     ]
-    # "Forbidden: too complex, exceeds cost limit": the length of what orValue() returns is not known.
-    assert not any("orValue" in str(expression) for expression in found)
-    assert f"'productName' in device.attributes['{DRIVER}'] && {written}" in found
+    # "Forbidden: too complex, exceeds cost limit": the length of what orValue() returns is not
+    # known.
+    assert not any("orValue" in str(expression) for expression in rewrites)
+    assert f"'productName' in device.attributes['{DRIVER}'] && {condition}" in rewrites
 
 
-def tainted(*taints: dict[str, str]) -> dict[str, Any]:
+def slice_with_taints(*taints: dict[str, str]) -> dict[str, Any]:
     return slice_of(DRIVER, "node-1", device("gpu-0", type="gpu", taints=list(taints)))
 
 
 def test_a_toleration_has_the_taints_value_and_effect() -> None:
-    reserved = tainted({"key": "example.com/team", "value": "a", "effect": "NoSchedule"})
+    reserved = slice_with_taints({"key": "example.com/team", "value": "a", "effect": "NoSchedule"})
     answer = explain("c", GPU, node("node-1"), reserved, claim("c", request("r", DRIVER)))
     ((change,),) = [changes(f) for f in answer.fixes]
     assert change["json"][0]["value"] == [
@@ -667,13 +731,13 @@ def test_a_toleration_has_the_taints_value_and_effect() -> None:
 
 
 def test_a_broken_device_is_repaired_before_anybody_tolerates_it() -> None:
-    broken = tainted({"key": "gpu.nvidia.com/xid", "value": "79", "effect": "NoSchedule"})
+    broken = slice_with_taints({"key": "gpu.nvidia.com/xid", "value": "79", "effect": "NoSchedule"})
     answer = explain("c", GPU, node("node-1"), broken, claim("c", request("r", DRIVER)))
     assert [bool(fix.changes) for fix in answer.fixes] == [False, True]
     assert answer.fixes[0].title.startswith("repair device gpu-0")
 
 
-def test_a_toleration_that_is_regretted_is_never_the_only_fix() -> None:
+def test_a_reluctant_toleration_is_never_the_only_fix() -> None:
     rule = {
         "apiVersion": "resource.k8s.io/v1beta2",
         "kind": "DeviceTaintRule",
@@ -689,8 +753,8 @@ def test_a_toleration_that_is_regretted_is_never_the_only_fix() -> None:
     assert titles(answer)[0] == "delete DeviceTaintRule drain"
 
 
-def test_the_pod_survives_on_its_device() -> None:
-    evicting = tainted({"key": "drain", "value": "a", "effect": "NoExecute"})
+def test_a_fix_does_not_get_the_pod_evicted() -> None:
+    evicting = slice_with_taints({"key": "drain", "value": "a", "effect": "NoExecute"})
     tolerations = [
         {"key": "drain", "operator": "Exists"}
     ]  # enough for the scheduler, not for the eviction
@@ -698,7 +762,7 @@ def test_the_pod_survives_on_its_device() -> None:
     assert explain("c", GPU, node("node-1"), evicting, claim("c", busy)).fixes == ()
 
 
-def test_what_a_controller_put_into_the_pod_is_not_removed_from_its_owner() -> None:
+def test_fields_that_a_controller_added_are_not_removed_from_the_workload() -> None:
     affinity = {
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {
@@ -712,9 +776,9 @@ def test_what_a_controller_put_into_the_pod_is_not_removed_from_its_owner() -> N
             }
         }
     }
-    daemon = made("burn-in", "DaemonSet/burn-in")
+    daemon = owned_pod("burn-in", "DaemonSet/burn-in")
     daemon["spec"]["affinity"] = affinity
-    own = claim(
+    generated = claim(
         "burn-in-g",
         request("r", DRIVER),
         metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-burn-in"}]},
@@ -727,7 +791,7 @@ def test_what_a_controller_put_into_the_pod_is_not_removed_from_its_owner() -> N
             "template": {"spec": {k: v for k, v in daemon["spec"].items() if k != "affinity"}}
         },
     }
-    answer = explain("pod/burn-in", *TWO, node("node-2"), owner, own, daemon)
+    answer = explain("pod/burn-in", *TWO, node("node-2"), owner, generated, daemon)
     assert not any("affinity" in title for title in titles(answer))
 
 
@@ -741,12 +805,12 @@ def test_a_default_of_a_limit_range_is_set_in_the_template_with_its_parents() ->
         "metadata": {"name": "web", "namespace": "ml"},
         "spec": {"template": {"spec": template_spec}},
     }
-    own = claim(
+    generated = claim(
         "web-0-g",
         request("r", DRIVER),
         metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]},
     )
-    answer = explain("pod/web-0", *TWO, owner, own, waiting)
+    answer = explain("pod/web-0", *TWO, owner, generated, waiting)
     (change,) = changes(answer.fixes[0])
     assert change["json"] == [
         {
@@ -775,7 +839,7 @@ def test_a_pod_that_is_terminating_is_not_deleted_again() -> None:
     assert answer.fixes[0].steps == ()
 
 
-def test_gates_are_left_to_their_owner() -> None:
+def test_scheduling_gates_are_left_to_their_owner() -> None:
     gated = pod(
         "p",
         {"name": "g", "resourceClaimName": "c"},
@@ -787,8 +851,8 @@ def test_gates_are_left_to_their_owner() -> None:
     assert "LocalQueue ml/research" in fix.effect
 
 
-def test_nothing_is_deleted_before_the_server_was_asked() -> None:
-    own = claim(
+def test_nothing_is_deleted_before_a_dry_run() -> None:
+    generated = claim(
         "p-g",
         request("r", DRIVER, 3),
         metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-p"}]},
@@ -803,7 +867,7 @@ def test_nothing_is_deleted_before_the_server_was_asked() -> None:
         metadata={"uid": "uid-p"},
         status=status,
     )
-    answer = explain("pod/p", *TWO[:3], template("t", request("r", DRIVER, 3)), own, waiting)
+    answer = explain("pod/p", *TWO[:3], template("t", request("r", DRIVER, 3)), generated, waiting)
     commands = [step.command for step in answer.fixes[0].steps]
     first = next(i for i, step in enumerate(answer.fixes[0].steps) if step.destroys)
     assert any("--dry-run=server" in c for c in commands[:first])
@@ -826,7 +890,7 @@ def test_an_extended_resource_is_changed_where_its_limit_is_written() -> None:
         "resources": {**limits, "requests": {"nvidia.com/gpus": "1"}},
     }
     waiting["spec"] |= {"resourceClaims": [], "containers": [container]}
-    written = {
+    template_spec = {
         "resourceClaims": [],
         "containers": [{"name": "main", "image": "x", "resources": limits}],
     }
@@ -834,7 +898,7 @@ def test_an_extended_resource_is_changed_where_its_limit_is_written() -> None:
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": "web", "namespace": "ml"},
-        "spec": {"template": {"spec": written}},
+        "spec": {"template": {"spec": template_spec}},
     }
     answer = explain("pod/web-0", provider, *TWO[1:], owner, waiting)
     (change,) = changes(answer.fixes[0])
@@ -846,27 +910,28 @@ def test_an_extended_resource_is_changed_where_its_limit_is_written() -> None:
     assert apply_patch(owner, change["json"])
 
 
-def test_a_derived_attribute_goes_with_the_constraint_that_reads_it() -> None:
-    """kube-apiserver refuses one that no constraint reads (ValidateResourceClaim), and kube-scheduler 1.37.1 found no
-    devices for this claim."""
+def test_a_derived_attribute_is_removed_with_the_constraint_that_reads_it() -> None:
+    """kube-apiserver refuses one that no constraint reads (ValidateResourceClaim), and
+    kube-scheduler 1.37.1 found no devices for this claim.
+    """
     nic = slice_of("dra.net", "a", device("nic-0"))
     derived = [
         [{"name": "example.com/bus", "expression": f"'{value}'"}] for value in ("one", "two")
     ]
-    asked = template(
+    pending = template(
         "t", request("g", DRIVER, derivedAttributes=derived[0]), request("n", "dranet")
     )
-    asked["spec"]["spec"]["devices"]["requests"][1]["exactly"]["derivedAttributes"] = derived[1]
-    asked["spec"]["spec"]["devices"]["constraints"] = [{"matchAttribute": "example.com/bus"}]
+    pending["spec"]["spec"]["devices"]["requests"][1]["exactly"]["derivedAttributes"] = derived[1]
+    pending["spec"]["spec"]["devices"]["constraints"] = [{"matchAttribute": "example.com/bus"}]
     subject = pod("p", {"name": "g", "resourceClaimTemplateName": "t"})
-    state = state_of(GPU, NIC, node("a"), gpus("a", "gpu-0"), nic, asked, subject)
+    state = state_of(GPU, NIC, node("a"), gpus("a", "gpu-0"), nic, pending, subject)
     (question,) = find_subjects(state, "pod/p", None)
     answer = Explainer(state, Features.for_release("1.37", {"DRADerivedAttributes": True})).explain(
         question
     )
     (fix,) = (fix for fix in answer.fixes if fix.title == "remove the bus constraint")
     (patch,) = (change for change in fix.changes if isinstance(change, Patch))
-    made = apply_patch(asked, patch.operations)
+    made = apply_patch(pending, patch.operations)
     assert "constraints" not in made["spec"]["spec"]["devices"]
     assert all(
         "derivedAttributes" not in r["exactly"] for r in made["spec"]["spec"]["devices"]["requests"]

@@ -24,7 +24,16 @@ from tests.explain.cluster import (
     slice_of,
     state_of,
 )
-from tests.explain.test_fixes import DRIVER, GPU, explain, gpus, made, selecting, template, titles
+from tests.explain.test_fixes import (
+    DRIVER,
+    GPU,
+    explain,
+    gpus,
+    owned_pod,
+    request_with_selector,
+    template,
+    titles,
+)
 
 if TYPE_CHECKING:
     from dractl.explain import Explanation
@@ -341,7 +350,7 @@ def test_several_mistakes_are_corrected_by_one_fix() -> None:
     wrong = f"device.attributes['{DRIVER}'].architecture == 'hopper'"
     subject = waiting(spec={"nodeSelector": {POOL: "h-100"}})
     there = node("node-1", labels={POOL: "h100"}), gpus("node-1", "gpu-0")
-    answer = explain("pod/p", GPU, *there, template("t", selecting(wrong)), subject)
+    answer = explain("pod/p", GPU, *there, template("t", request_with_selector(wrong)), subject)
     assert len(answer.fixes) == 1
     assert "to 'Hopper' in request r" in answer.fixes[0].title
     assert f"change nodeSelector {POOL}=h-100 to h100" in answer.fixes[0].title
@@ -384,7 +393,7 @@ def test_a_condition_as_it_was_meant(expression: str, right: str, release: str) 
         "gpu-0", type="gpu", productName="NVIDIA H100 80GB HBM3", capacity={"memory": "81559Mi"}
     )
     one["attributes"]["driverVersion"] = {"version": "580.82.0"}
-    asked = template("t", selecting(f"device.attributes['{DRIVER}'].{expression}"))
+    asked = template("t", request_with_selector(f"device.attributes['{DRIVER}'].{expression}"))
     there = node("node-1"), slice_of(DRIVER, "node-1", one)
     answer = explain("pod/p", GPU, *there, asked, waiting(), release=release)
     assert right in answer.fixes[0].title
@@ -569,7 +578,7 @@ def test_next_steps_do_not_repeat_a_command() -> None:
 
 def ring(number: int, where: str | None = None) -> tuple[dict[str, Any], ...]:
     """Replica ``ring-NUMBER`` of a StatefulSet, on node ``where`` with three GPUs, or waiting."""
-    pod_ = made(f"ring-{number}", "StatefulSet/ring", where=where)
+    pod_ = owned_pod(f"ring-{number}", "StatefulSet/ring", node_name=where)
     name = pod_["metadata"]["name"]
     held = allocation(where, *((DRIVER, f"gpu-{n}") for n in range(3)), pod=name) if where else {}
     own = {
@@ -726,7 +735,7 @@ def test_a_pod_that_its_corrected_stateful_set_does_not_replace(
         "spec": {"replicas": 1, "template": {"spec": corrected}, **spec},
         "status": {"updateRevision": "ring-2"},
     }
-    old = made("ring-0", "StatefulSet/ring", labels={REVISION: "ring-1"})
+    old = owned_pod("ring-0", "StatefulSet/ring", labels={REVISION: "ring-1"})
     old["spec"]["nodeSelector"] = {POOL: "h1000"}
     own = {"uid": "c", "ownerReferences": [{"kind": "Pod", "name": "ring-0", "uid": "uid-ring-0"}]}
     nodes = node("a", labels={POOL: "h100"}), gpus("a", "gpu-0")
@@ -767,7 +776,7 @@ def test_a_pod_that_its_paused_deployment_does_not_replace(paused: bool) -> None
         },
         "spec": {"replicas": 1, "template": {"spec": spec("h1000")}},
     }
-    old = made("llm-5f4-x", "ReplicaSet/llm-5f4", labels={"pod-template-hash": "5f4"})
+    old = owned_pod("llm-5f4-x", "ReplicaSet/llm-5f4", labels={"pod-template-hash": "5f4"})
     old["spec"]["nodeSelector"] = {POOL: "h1000"}
     own = {
         "uid": "c",
@@ -786,7 +795,7 @@ def test_a_daemon_set_is_not_behind_its_own_pods() -> None:
     held = claim(
         "other-g", request("r", DRIVER), status=allocation("b", (DRIVER, "gpu-0"), pod="burn-b")
     )
-    burn_b = made("burn-b", "DaemonSet/burn", where="b")
+    burn_b = owned_pod("burn-b", "DaemonSet/burn", node_name="b")
     hog = pod(
         "hog",
         {"name": "g", "resourceClaimName": "held"},
@@ -794,7 +803,7 @@ def test_a_daemon_set_is_not_behind_its_own_pods() -> None:
         spec={"nodeName": "a"},
     )
     hogs = claim("held", request("r", DRIVER), status=allocation("a", (DRIVER, "gpu-0"), pod="hog"))
-    waits = made("burn-a", "DaemonSet/burn")
+    waits = owned_pod("burn-a", "DaemonSet/burn")
     terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     waits["spec"]["affinity"] = {"nodeAffinity": required}
@@ -934,7 +943,7 @@ def test_who_holds_the_partitions_that_keep_a_constraint_from_being_met() -> Non
         "sharedCounters": sets,
     }
     shared["metadata"]["name"] = "counters"
-    wanted = selecting(f"device.attributes['{DRIVER}'].profile == '3g.40gb'", count=2)
+    wanted = request_with_selector(f"device.attributes['{DRIVER}'].profile == '3g.40gb'", count=2)
     same = [{"requests": ["r"], "matchAttribute": f"{DRIVER}/parent"}]
     small = [
         claim(
@@ -1145,7 +1154,7 @@ def test_a_group_of_a_leader_worker_set_is_not_helped_by_the_end_of_its_leader()
 
     def member(name: str, owner: str, index: str, on: str = "") -> list[dict[str, Any]]:
         labels = {f"{lws}/name": "vllm", f"{lws}/group-index": "0", f"{lws}/worker-index": index}
-        one = made(name, f"StatefulSet/{owner}", where=on, labels=labels)
+        one = owned_pod(name, f"StatefulSet/{owner}", node_name=on, labels=labels)
         one["metadata"]["annotations"] = {f"{lws}/size": "3"}
         one["spec"]["nodeSelector"] = {"rack": "a"}
         status = allocation(on, (DRIVER, "gpu-0"), pod=name) if on else {}
@@ -1245,7 +1254,7 @@ def test_the_worker_of_a_job_set_is_not_made_anew_where_its_restarts_are_used_up
     answer = explain(
         "pod/w-0",
         *cluster,
-        made("w-0", "Job/llm-w-0"),
+        owned_pod("w-0", "Job/llm-w-0"),
         claim("w-0-g", request("r", DRIVER, 2), metadata=own),
     )
     lower = [fix for fix in answer.fixes if fix.title == "lower count of request r from 2 to 1"]

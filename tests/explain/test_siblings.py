@@ -17,7 +17,15 @@ from tests.explain.cluster import (
     request,
     slice_of,
 )
-from tests.explain.test_fixes import DRIVER, GPU, explain, gpus, selecting, template, titles
+from tests.explain.test_fixes import (
+    DRIVER,
+    GPU,
+    explain,
+    gpus,
+    request_with_selector,
+    template,
+    titles,
+)
 from tests.explain.test_on_call import ONE, OWN, said, seen, waiting
 
 ANY = device_class(DRIVER, f"device.driver == '{DRIVER}'")
@@ -152,7 +160,7 @@ def test_a_selector_that_is_true_elsewhere_is_no_mistake() -> None:
         device(name, type=kind) for name, kind in (("gpu-0", "gpu"), ("mig-0", "gpu-partition"))
     )
     devices = slice_of(DRIVER, "a", full, part)
-    wanted = template("t", selecting(f"device.attributes['{DRIVER}'].type == 'gpu'"))
+    wanted = template("t", request_with_selector(f"device.attributes['{DRIVER}'].type == 'gpu'"))
     answer = explain("pod/p", ANY, node("a"), devices, wanted, *held("a", "hog"), waiting())
     assert "delete pod ml/hog" in titles(answer)
     assert not any("gpu-partition" in title for title in titles(answer))
@@ -163,7 +171,7 @@ def test_another_product_is_offered_as_something_else_to_ask_for() -> None:
         slice_of(DRIVER, "a", device("gpu-0", model="H100")),
         slice_of(DRIVER, "b", device("gpu-0", model="H100-NVL")),
     )
-    wanted = template("t", selecting(f"device.attributes['{DRIVER}'].model == 'H100'"))
+    wanted = template("t", request_with_selector(f"device.attributes['{DRIVER}'].model == 'H100'"))
     answer = explain(
         "pod/p", ANY, node("a"), node("b"), *slices, wanted, *held("a", "hog"), waiting()
     )
@@ -173,7 +181,9 @@ def test_another_product_is_offered_as_something_else_to_ask_for() -> None:
 
 
 def test_what_is_given_up_with_a_selector() -> None:
-    wanted = template("t", selecting(f"device.attributes['{DRIVER}'].model.contains('B200')"))
+    wanted = template(
+        "t", request_with_selector(f"device.attributes['{DRIVER}'].model.contains('B200')")
+    )
     answer = explain(
         "pod/p",
         ANY,
@@ -188,7 +198,7 @@ def test_what_is_given_up_with_a_selector() -> None:
 def test_an_attribute_that_is_read_as_a_quantity_of_capacity() -> None:
     version = {"name": "gpu-0", "attributes": {"driverVersion": {"version": "6.12.12"}}}
     text = f"device.capacity['{DRIVER}'].driverVersion.compareTo(quantity('6')) >= 0"
-    wanted = template("t", selecting(text))
+    wanted = template("t", request_with_selector(text))
     answer = explain("pod/p", ANY, node("a"), slice_of(DRIVER, "a", version), wanted, waiting())
     assert f"read {DRIVER}/driverVersion from device.attributes" in answer.fixes[0].title
     assert "semver('6.0.0')" in answer.fixes[0].title
@@ -256,7 +266,9 @@ def test_the_type_of_an_attribute_is_told_from_that_of_a_literal() -> None:
         "name": "gpu-0",
         "attributes": {"driverVersion": {"version": "580.82.7"}, "type": {"string": "gpu"}},
     }
-    wanted = template("t", selecting(f"device.attributes['{DRIVER}'].driverVersion >= '570'"))
+    wanted = template(
+        "t", request_with_selector(f"device.attributes['{DRIVER}'].driverVersion >= '570'")
+    )
     answer = explain("pod/p", GPU, node("a"), slice_of(DRIVER, "a", version), wanted, waiting())
     assert "driverVersion is a version, not a string" in answer.headline
 
@@ -272,7 +284,7 @@ def test_the_funnel_shows_the_part_of_a_selector_that_is_false() -> None:
         GPU,
         node("a"),
         slice_of(DRIVER, "a", gpu),
-        template("t", selecting(text)),
+        template("t", request_with_selector(text)),
         waiting(),
     )
     assert [stage.detail for stage in answer.funnel if stage.detail] == ["brand: Nvidia"]
@@ -447,7 +459,9 @@ def test_an_attribute_is_found_again_by_its_value() -> None:
         "name": "gpu-0",
         "attributes": {"resource.kubernetes.io/pciBusID": {"string": "0000:03:00.0"}},
     }
-    wanted = template("t", selecting(f"device.attributes['{DRIVER}'].pciAddr == '0000:03:00.0'"))
+    wanted = template(
+        "t", request_with_selector(f"device.attributes['{DRIVER}'].pciAddr == '0000:03:00.0'")
+    )
     answer = explain("pod/p", ANY, node("a"), slice_of(DRIVER, "a", gpu), wanted, waiting())
     assert answer.fixes[0].title.startswith(
         f"change {DRIVER}/pciAddr to resource.kubernetes.io/pciBusID"
@@ -458,7 +472,9 @@ def test_a_value_that_begins_as_what_was_written_comes_before_one_that_looks_ali
     profiles = [
         device(f"mig-{n}", type="gpu", profile=p) for n, p in enumerate(("1g.5gb+me", "1g.10gb"))
     ]
-    wanted = template("t", selecting(f"device.attributes['{DRIVER}'].profile == '1g.10gb+me'"))
+    wanted = template(
+        "t", request_with_selector(f"device.attributes['{DRIVER}'].profile == '1g.10gb+me'")
+    )
     answer = explain("pod/p", GPU, node("a"), slice_of(DRIVER, "a", *profiles), wanted, waiting())
     assert answer.fixes[0].title == "change profile == '1g.10gb+me' to '1g.10gb' in request r"
 
@@ -494,7 +510,7 @@ def test_a_request_that_a_limit_range_adds_is_set_where_there_is_none() -> None:
 
 def test_the_funnel_names_the_selector_and_the_attribute_that_devices_lack() -> None:
     gpus_of = (device("gpu-0", type="gpu", root="r1"), device("gpu-1", type="gpu"))
-    asked = {**selecting(f"device.attributes['{DRIVER}'].type == 'gpu'")}
+    asked = {**request_with_selector(f"device.attributes['{DRIVER}'].type == 'gpu'")}
     asked["exactly"] = {**asked["exactly"], "count": 2}
     wanted = template("t", asked)
     wanted["spec"]["spec"]["devices"]["constraints"] = [{"matchAttribute": f"{DRIVER}/root"}]
@@ -538,7 +554,7 @@ def test_what_a_comparison_can_be_changed_to(selector: str, title: str) -> None:
         "attributes": {"cores": {"int": 4}},
         "capacity": {"memory": {"value": "80Gi"}},
     }
-    wanted = template("t", selecting(f"device.attributes['{DRIVER}'].{selector}"))
+    wanted = template("t", request_with_selector(f"device.attributes['{DRIVER}'].{selector}"))
     answer = explain("pod/p", ANY, node("a"), slice_of(DRIVER, "a", gpu), wanted, waiting())
     assert titles(answer) == [f"{title} {'from' if title.startswith('remove') else 'in'} request r"]
 

@@ -1,4 +1,4 @@
-"""What a selector was probably meant to say: each correction is proven on the devices."""
+"""Corrections of selectors: each is proven on the devices."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def gpu(name: str = "gpu-0") -> dict[str, Any]:
     return made
 
 
-def corrected(expression: str) -> str:
+def first_correction(expression: str) -> str:
     """The selector after the first fix."""
-    asked = claim("c", request("r", DRIVER, selectors=[{"cel": {"expression": expression}}]))
-    answer = explain(GPU, node("node-1"), slice_of(DRIVER, "node-1", gpu()), asked)
+    pending = claim("c", request("r", DRIVER, selectors=[{"cel": {"expression": expression}}]))
+    answer = explain(GPU, node("node-1"), slice_of(DRIVER, "node-1", gpu()), pending)
     ((operation,),) = [c.operations for c in answer.fixes[0].changes]  # type: ignore[union-attr]
     return str(operation["value"])
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("expression", "intended"),
     [
         # semver() wants three parts (Masterminds/semver StrictNewVersion): runtime error else
         (f"{ATTRIBUTE}.driverVersion.compareTo(semver('550.0')) >= 0", "semver('550.0.0')"),
@@ -63,16 +63,16 @@ def corrected(expression: str) -> str:
         ("device.driver == 'nvidia.com'", f"'{DRIVER}'"),
     ],
 )
-def test_a_selector_says_what_was_meant(written: str, meant: str) -> None:
-    assert meant in corrected(written)
+def test_a_selector_is_corrected_to_the_intended_value(expression: str, intended: str) -> None:
+    assert intended in first_correction(expression)
 
 
-def test_the_driver_of_a_class_is_corrected_only_where_it_is_alike() -> None:
+def test_the_driver_of_a_class_is_corrected_only_to_a_similar_name() -> None:
     def first(driver: str) -> str:
         misspelt = device_class("gpus", f"device.driver == '{driver}'")
-        asked = claim("c", request("r", "gpus"))
+        pending = claim("c", request("r", "gpus"))
         return (
-            explain(misspelt, node("node-1"), slice_of(DRIVER, "node-1", gpu()), asked)
+            explain(misspelt, node("node-1"), slice_of(DRIVER, "node-1", gpu()), pending)
             .fixes[0]
             .title
         )
@@ -81,74 +81,89 @@ def test_the_driver_of_a_class_is_corrected_only_where_it_is_alike() -> None:
     assert "class gpus" not in first("gpu.amd.com")
 
 
-def test_a_driver_that_is_there_is_not_corrected() -> None:
-    """Devices of another driver fail the first condition of a class, those of its own the second."""
+def test_a_driver_that_publishes_devices_is_not_corrected() -> None:
+    """Devices of another driver fail the first condition of a class, those of its own the
+    second.
+    """
     classes = device_class("gpus", f"device.driver == '{DRIVER}' && {ATTRIBUTE}.type == 'mig'")
-    asked = claim("c", request("r", "gpus"))
-    others = slice_of("dra.net", "node-1", device("nic-0"))
-    answer = explain(classes, node("node-1"), slice_of(DRIVER, "node-1", gpu()), others, asked)
-    said = [*(fix.title for fix in answer.fixes), *answer.notes]
-    assert not any(f"change driver {DRIVER} to {DRIVER}" in text for text in said)
+    pending = claim("c", request("r", "gpus"))
+    other_devices = slice_of("dra.net", "node-1", device("nic-0"))
+    answer = explain(
+        classes, node("node-1"), slice_of(DRIVER, "node-1", gpu()), other_devices, pending
+    )
+    texts = [*(fix.title for fix in answer.fixes), *answer.notes]
+    assert not any(f"change driver {DRIVER} to {DRIVER}" in text for text in texts)
 
 
 @pytest.mark.parametrize(
-    ("written", "titles"),
+    ("product", "titles"),
     [
         (
             "NVIDIA H100 64GB HBM3",
-            "change productName == 'NVIDIA H100 64GB HBM3' to 'NVIDIA H100 80GB HBM3' in class gpus",
+            (
+                "change productName == 'NVIDIA H100 64GB HBM3' to 'NVIDIA H100 80GB HBM3' in class"
+                " gpus"
+            ),
         ),
         ("NVIDIA L4", None),
     ],
 )
 def test_another_product_is_offered_for_a_class_only_where_it_differs_in_numbers(
-    written: str, titles: str | None
+    product: str, titles: str | None
 ) -> None:
     """An H100 that a cluster lacks may be meant as the one it has; an L4 is another class."""
     other = device_class(
-        "gpus", f"device.driver == '{DRIVER}' && {ATTRIBUTE}.productName == '{written}'"
+        "gpus", f"device.driver == '{DRIVER}' && {ATTRIBUTE}.productName == '{product}'"
     )
-    found = explain(
+    fix_titles = explain(
         GPU,
         other,
         node("node-1"),
         slice_of(DRIVER, "node-1", gpu()),
         claim("c", request("r", "gpus")),
     )
-    assert next((fix.title for fix in found.fixes if "in class gpus" in fix.title), None) == titles
-    effects = [fix.effect for fix in found.fixes if "in class gpus" in fix.title]
+    assert (
+        next((fix.title for fix in fix_titles.fixes if "in class gpus" in fix.title), None)
+        == titles
+    )
+    effects = [fix.effect for fix in fix_titles.fixes if "in class gpus" in fix.title]
     assert effects == ["for every claim of the class, if such devices will do"] * len(effects)
 
 
-def test_a_selector_reads_whichever_name_a_device_has() -> None:
+def test_a_selector_accepts_the_old_and_the_new_name_of_an_attribute() -> None:
     old, new = device("gpu-0", busy=False), device("gpu-1")
     old["attributes"] = {"cudaComputeCapability": {"version": "9.0.0"}}
     new["attributes"] = {"computeCapability": {"version": "9.0.0"}}
     expression = f"{ATTRIBUTE}.cudaComputeCapability.compareTo(semver('9.0.0')) >= 0"
-    asked = claim("c", request("r", DRIVER, 2, selectors=[{"cel": {"expression": expression}}]))
-    answer = explain(GPU, node("node-1"), slice_of(DRIVER, "node-1", new, old), asked)
+    pending = claim("c", request("r", DRIVER, 2, selectors=[{"cel": {"expression": expression}}]))
+    answer = explain(GPU, node("node-1"), slice_of(DRIVER, "node-1", new, old), pending)
     assert answer.fixes[0].title.startswith(f"read {DRIVER}/computeCapability on devices without")
 
 
-def test_the_next_smaller_profile_is_asked_for() -> None:
+def test_the_next_smaller_mig_profile_is_offered() -> None:
     profiles = [
         device(f"mig-{n}", profile=p) for n, p in enumerate(("1g.10gb", "1g.10gb", "3g.40gb"))
     ]
     expression = f"{ATTRIBUTE}.profile == '4g.40gb'"
-    asked = claim("c", request("r", DRIVER, selectors=[{"cel": {"expression": expression}}]))
-    answer = explain(GPU, node("node-1"), slice_of(DRIVER, "node-1", *profiles), asked)
+    pending = claim("c", request("r", DRIVER, selectors=[{"cel": {"expression": expression}}]))
+    answer = explain(GPU, node("node-1"), slice_of(DRIVER, "node-1", *profiles), pending)
     assert answer.fixes[0].title == "change profile == '4g.40gb' to '3g.40gb' in request r"
 
 
 @pytest.mark.parametrize(
-    ("written", "there"),
+    ("product", "published"),
     [("NVIDIA L4", "NVIDIA L40S"), ("NVIDIA L40S", "NVIDIA L4"), ("NVIDIA H100", "NVIDIA H200")],
 )
-def test_another_product_is_no_typing_error(written: str, there: str) -> None:
-    selector = {"cel": {"expression": f"{ATTRIBUTE}.productName == '{written}'"}}
-    asked = claim("c", request("r", DRIVER, selectors=[selector]))
+def test_another_product_is_not_a_typing_error(product: str, published: str) -> None:
+    selector = {"cel": {"expression": f"{ATTRIBUTE}.productName == '{product}'"}}
+    pending = claim("c", request("r", DRIVER, selectors=[selector]))
     answer = explain(
-        GPU, node("node-1"), slice_of(DRIVER, "node-1", device("gpu-0", productName=there)), asked
+        GPU,
+        node("node-1"),
+        slice_of(DRIVER, "node-1", device("gpu-0", productName=published)),
+        pending,
     )
-    assert answer.fixes[0].title == f"change productName == '{written}' to '{there}' in request r"
+    assert (
+        answer.fixes[0].title == f"change productName == '{product}' to '{published}' in request r"
+    )
     assert answer.fixes[0].effect == "if such devices will do"

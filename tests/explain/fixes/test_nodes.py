@@ -14,14 +14,14 @@ from tests.explain.test_fixes import DRIVER, GPU, changes, explain, gpus, replic
 CLAIM = claim("c", request("r", DRIVER))
 
 
-def waiting(**spec: Any) -> dict[str, Any]:
+def pending_pod(**spec: Any) -> dict[str, Any]:
     return pod("p", {"name": "g", "resourceClaimName": "c"}, metadata={"uid": "p"}, spec=spec)
 
 
 def first(spec: dict[str, Any], *nodes: dict[str, Any]) -> str:
     """The title of the first fix."""
     published = [gpus(n["metadata"]["name"], "gpu-0") for n in nodes]
-    return explain("pod/p", GPU, *nodes, *published, CLAIM, waiting(**spec)).fixes[0].title
+    return explain("pod/p", GPU, *nodes, *published, CLAIM, pending_pod(**spec)).fixes[0].title
 
 
 def test_a_typing_error_in_a_node_selector_is_corrected() -> None:
@@ -50,43 +50,54 @@ def test_a_typing_error_in_a_node_affinity_is_corrected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "now"),
-    [  # k8s.io/api core/v1 well_known_labels.go: LabelFailureDomainBetaZone is topology.kubernetes.io/zone since 1.17
+    ("key", "value", "successor"),
+    [
+        # k8s.io/api core/v1 well_known_labels.go: LabelFailureDomainBetaZone is
+        # topology.kubernetes.io/zone since 1.17.
         ("failure-domain.beta.kubernetes.io/zone", "eu-1a", "topology.kubernetes.io/zone"),
         ("accelerator", "nvidia-h100-80gb", "cloud.google.com/gke-accelerator"),
     ],
 )
-def test_the_new_key_of_a_label(key: str, value: str, now: str) -> None:
-    there = node("node-1", labels={now: value})
-    assert first({"nodeSelector": {key: value}}, there) == f"change nodeSelector {key} to {now}"
+def test_an_outdated_label_key_is_replaced_by_its_successor(
+    key: str, value: str, successor: str
+) -> None:
+    labelled_node = node("node-1", labels={successor: value})
+    assert (
+        first({"nodeSelector": {key: value}}, labelled_node)
+        == f"change nodeSelector {key} to {successor}"
+    )
     required = {
         "nodeSelectorTerms": [
             {"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}
         ]
     }
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
-    assert first({"affinity": affinity}, there) == f"change node affinity {key} to {now}"
+    assert (
+        first({"affinity": affinity}, labelled_node) == f"change node affinity {key} to {successor}"
+    )
 
 
-def test_the_namespace_of_a_pod_affinity() -> None:
+def test_the_missing_namespace_is_added_to_a_pod_affinity() -> None:
     labels = {"app": "kv-cache"}
     cache = pod("kv-0", namespace="cache", metadata={"labels": labels}, spec={"nodeName": "node-1"})
     term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
     affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     objects = GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, cache
-    answer = explain("pod/p", *objects, waiting(affinity=affinity))
+    answer = explain("pod/p", *objects, pending_pod(affinity=affinity))
     assert "no such pod in the namespaces that it names; there is cache/kv-0" in answer.headline
     assert answer.fixes[0].title == "add namespace cache to the pod's podAffinity"
 
 
-def test_what_admits_another_architecture_says_that_the_image_must_be_built_for_it() -> None:
-    """conformance/oncall 232: nothing but what keeps the pod away is changed, and the node keeps its taint."""
+def test_a_node_of_another_architecture_needs_another_image() -> None:
+    """conformance/oncall 232: nothing but what keeps the pod away is changed, and the node keeps
+    its taint.
+    """
     arm = {"key": "kubernetes.io/arch", "value": "arm64", "effect": "NoSchedule"}
-    there = node("gb-1", labels={"kubernetes.io/arch": "arm64"}, taints=[arm])
+    arm_node = node("gb-1", labels={"kubernetes.io/arch": "arm64"}, taints=[arm])
     other = node("cpu-1", labels={"kubernetes.io/arch": "amd64"})
-    spec = waiting(nodeSelector={"kubernetes.io/arch": "amd64"})
+    spec = pending_pod(nodeSelector={"kubernetes.io/arch": "amd64"})
     two = claim("c", request("r", DRIVER, 2))
-    answer = explain("pod/p", GPU, there, other, gpus("gb-1", "gpu-0", "gpu-1"), two, spec)
+    answer = explain("pod/p", GPU, arm_node, other, gpus("gb-1", "gpu-0", "gpu-1"), two, spec)
     tolerate = "tolerate taint kubernetes.io/arch=arm64:NoSchedule"
     assert titles(answer) == [
         f"{tolerate}, and change nodeSelector kubernetes.io/arch from amd64 to arm64"
@@ -94,32 +105,37 @@ def test_what_admits_another_architecture_says_that_the_image_must_be_built_for_
     assert answer.fixes[0].effect == "the image must be built for arm64"
 
 
-def test_another_node_is_no_typing_error() -> None:
+def test_another_node_name_is_not_a_typing_error() -> None:
     assert first(
         {"nodeSelector": {"rack": "rack-1"}}, node("node-1", labels={"rack": "rack-2"})
     ).startswith("remove")
 
 
-def test_a_node_is_never_labelled_as_something_else() -> None:
+def test_a_label_that_a_node_has_with_another_value_is_not_changed() -> None:
     a100 = node("node-1", labels={"pool": "a100"})
     answer = explain(
-        "pod/p", GPU, a100, gpus("node-1", "gpu-0"), CLAIM, waiting(nodeSelector={"pool": "h100"})
+        "pod/p",
+        GPU,
+        a100,
+        gpus("node-1", "gpu-0"),
+        CLAIM,
+        pending_pod(nodeSelector={"pool": "h100"}),
     )
     assert not any(title.startswith("label") for title in titles(answer))
 
 
 def test_the_value_of_a_toleration_is_corrected() -> None:
     tainted = node("node-1", taints=[{"key": "team", "value": "llm", "effect": "NoSchedule"}])
-    mine = {"key": "team", "operator": "Equal", "value": "LLM", "effect": "NoSchedule"}
+    toleration = {"key": "team", "operator": "Equal", "value": "LLM", "effect": "NoSchedule"}
     assert (
-        first({"tolerations": [mine]}, tainted)
+        first({"tolerations": [toleration]}, tainted)
         == "change the pod's toleration of team=LLM to team=llm:NoSchedule"
     )
 
 
-def test_a_taint_of_the_node_controller_is_waited_for() -> None:
+def test_a_taint_of_the_node_controller_goes_away_by_itself() -> None:
     new = node("node-1", taints=[{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}])
-    answer = explain("pod/p", GPU, new, gpus("node-1", "gpu-0"), CLAIM, waiting())
+    answer = explain("pod/p", GPU, new, gpus("node-1", "gpu-0"), CLAIM, pending_pod())
     assert answer.fixes[0].title.startswith("wait until node-1 is back")
     assert answer.fixes[0].changes == ()
 
@@ -127,15 +143,15 @@ def test_a_taint_of_the_node_controller_is_waited_for() -> None:
 def test_cordoned_nodes_share_a_line() -> None:
     nodes = [node(n, unschedulable=True) for n in ("node-1", "node-2", "node-3")]
     published = [gpus(n["metadata"]["name"], "gpu-0") for n in nodes]
-    answer = explain("pod/p", GPU, *nodes, *published, CLAIM, waiting())
+    answer = explain("pod/p", GPU, *nodes, *published, CLAIM, pending_pod())
     assert titles(answer) == ["uncordon node-1"]
     assert "or node-2, node-3" in answer.fixes[0].effect
     assert [step.command for step in answer.fixes[0].steps] == ["kubectl uncordon node-1"]
 
 
-def test_a_node_selector_of_a_runtime_class_goes_with_it() -> None:
-    asked = waiting(runtimeClassName="nvidia", nodeSelector={"runtime": "nvidia"})
-    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, asked)
+def test_the_node_selector_of_a_runtime_class_is_removed_with_the_class() -> None:
+    pending = pending_pod(runtimeClassName="nvidia", nodeSelector={"runtime": "nvidia"})
+    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, pending)
     assert titles(answer) == [
         "label node-1 with runtime=nvidia",
         "remove runtimeClassName nvidia from the pod",
@@ -147,17 +163,17 @@ def test_a_node_selector_of_a_runtime_class_goes_with_it() -> None:
     ]  # else admission adds it again
 
 
-def test_the_runtime_class_of_a_workload_is_removed_where_it_is_written() -> None:
+def test_the_runtime_class_of_a_workload_is_removed_from_its_template() -> None:
     made = replica("web-0")
     made["spec"] |= {"runtimeClassName": "nvidia", "nodeSelector": {"runtime": "nvidia"}}
-    written = {k: v for k, v in made["spec"].items() if k != "nodeSelector"}
+    template_spec = {k: v for k, v in made["spec"].items() if k != "nodeSelector"}
     owner = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": "web", "namespace": "ml"},
-        "spec": {"template": {"spec": written}},
+        "spec": {"template": {"spec": template_spec}},
     }
-    own = claim(
+    generated = claim(
         "web-0-g",
         request("r", DRIVER),
         metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]},
@@ -169,7 +185,7 @@ def test_the_runtime_class_of_a_workload_is_removed_where_it_is_written() -> Non
         gpus("node-1", "gpu-0"),
         template("t", request("r", DRIVER)),
         owner,
-        own,
+        generated,
         made,
     )
     (fix,) = [fix for fix in answer.fixes if "runtimeClassName" in fix.title]
@@ -180,16 +196,16 @@ def test_the_runtime_class_of_a_workload_is_removed_where_it_is_written() -> Non
 
 
 @pytest.mark.parametrize("network", [False, True])
-def test_a_host_port_is_given_up_unless_the_pod_has_the_hosts_network(network: bool) -> None:
-    def serving(name: str, **more: Any) -> dict[str, Any]:
+def test_a_host_port_is_removed_unless_the_pod_uses_the_host_network(network: bool) -> None:
+    def listening_pod(name: str, **more: Any) -> dict[str, Any]:
         container = {"name": "main", "image": "x", "ports": [{"containerPort": 80, "hostPort": 80}]}
         spec = {"containers": [container], **({"hostNetwork": True} if network else {}), **more}
         return pod(name, {"name": "g", "resourceClaimName": "c"}, metadata={"uid": name}, spec=spec)
 
-    other = serving("other", nodeName="node-1")
+    other = listening_pod("other", nodeName="node-1")
     other["spec"]["resourceClaims"] = []
     answer = explain(
-        "pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, other, serving("p")
+        "pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, other, listening_pod("p")
     )
     removed = [{"op": "remove", "path": "/spec/containers/0/ports/0/hostPort"}]
     assert (
@@ -198,21 +214,24 @@ def test_a_host_port_is_given_up_unless_the_pod_has_the_hosts_network(network: b
     )
 
 
-def test_everything_that_refuses_a_node_is_put_right_at_once() -> None:
+def test_all_rejections_of_a_node_are_fixed_together() -> None:
     far = node(
         "node-1",
         labels={"pool": "a"},
         taints=[{"key": "team", "value": "x", "effect": "NoSchedule"}],
     )
     answer = explain(
-        "pod/p", GPU, far, gpus("node-1", "gpu-0"), CLAIM, waiting(nodeSelector={"pool": "b"})
+        "pod/p", GPU, far, gpus("node-1", "gpu-0"), CLAIM, pending_pod(nodeSelector={"pool": "b"})
     )
-    both = "remove nodeSelector pool=b from the pod, and add a toleration for team=x:NoSchedule to the pod"
+    both = (
+        "remove nodeSelector pool=b from the pod, and add a toleration for team=x:NoSchedule to"
+        " the pod"
+    )
     assert answer.fixes[0].title == both
     assert len([step for step in answer.fixes[0].steps if step.destroys]) == 1
 
 
-def test_a_node_gets_the_label_that_an_expression_asks_for() -> None:
+def test_a_node_gets_the_label_that_an_expression_wants() -> None:
     terms = [
         {
             "matchExpressions": [
@@ -221,6 +240,6 @@ def test_a_node_gets_the_label_that_an_expression_asks_for() -> None:
         }
     ]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-    asking = waiting(affinity={"nodeAffinity": required})
-    found = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, asking)
-    assert "label node-1 with example.com/rack=r1" in titles(found)
+    asking = pending_pod(affinity={"nodeAffinity": required})
+    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, asking)
+    assert "label node-1 with example.com/rack=r1" in titles(answer)

@@ -14,17 +14,17 @@ from tests.explain.test_fixes import (
     DRIVER,
     GPU,
     TWO,
+    allocated_claim,
     explain,
     gpus,
-    held,
-    made,
+    owned_pod,
     replica,
     template,
     titles,
 )
 
 
-def own(name: str, *requests: dict[str, Any], **more: Any) -> dict[str, Any]:
+def generated_claim(name: str, *requests: dict[str, Any], **more: Any) -> dict[str, Any]:
     """The claim of a pod that waits."""
     owner = [{"kind": "Pod", "uid": f"uid-{name}"}]
     metadata = {"ownerReferences": owner, "uid": f"uid-{name}-g"}
@@ -32,12 +32,12 @@ def own(name: str, *requests: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def new_replica(name: str) -> dict[str, Any]:
-    return made(name, "ReplicaSet/web-def", labels={"pod-template-hash": "def"})
+    return owned_pod(name, "ReplicaSet/web-def", labels={"pod-template-hash": "def"})
 
 
-def test_a_rollout_makes_room_for_itself() -> None:
+def test_a_rollout_ends_an_old_replica_first() -> None:
     old = replica("web-0", "node-1"), replica("web-1", "node-1")
-    answer = explain("pod/web-2", *BUSY, own("web-2"), *old, new_replica("web-2"))
+    answer = explain("pod/web-2", *BUSY, generated_claim("web-2"), *old, new_replica("web-2"))
     (change,) = answer.fixes[0].changes
     assert isinstance(change, Patch)
     assert change.target == "Deployment/ml/web"
@@ -51,7 +51,7 @@ def test_pods_that_fit_after_one_step_of_a_rollout_are_not_counted() -> None:
     """The rollout takes the next step by itself."""
     old = replica("web-0", "node-1"), replica("web-1", "node-1")
     new = new_replica("web-2"), new_replica("web-3")
-    state = state_of(*BUSY, own("web-2"), own("web-3"), *old, *new)
+    state = state_of(*BUSY, generated_claim("web-2"), generated_claim("web-3"), *old, *new)
     (answer,) = explain_each(
         Explainer(state, Features.for_release("1.37")),
         find_all_waiting(state, None),
@@ -63,8 +63,13 @@ def test_pods_that_fit_after_one_step_of_a_rollout_are_not_counted() -> None:
 
 
 def test_a_pod_of_a_job_waits_for_its_turn() -> None:
-    running = made("web-0", "Job/web", where="node-1"), made("web-1", "Job/web", where="node-1")
-    answer = explain("pod/web-2", *BUSY, own("web-2"), *running, made("web-2", "Job/web"))
+    running = (
+        owned_pod("web-0", "Job/web", node_name="node-1"),
+        owned_pod("web-1", "Job/web", node_name="node-1"),
+    )
+    answer = explain(
+        "pod/web-2", *BUSY, generated_claim("web-2"), *running, owned_pod("web-2", "Job/web")
+    )
     assert titles(answer) == ["wait until another pod of Job ml/web is done"]
     assert answer.fixes[0].changes == ()
 
@@ -77,26 +82,31 @@ def test_a_run_of_a_cron_job_waits_for_the_earlier_one() -> None:
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
     running = (
-        made("web-0", "Job/nightly-1", where="node-1"),
-        made("web-1", "Job/nightly-1", where="node-1"),
+        owned_pod("web-0", "Job/nightly-1", node_name="node-1"),
+        owned_pod("web-1", "Job/nightly-1", node_name="node-1"),
     )
     jobs = run("nightly-1"), run("nightly-2")
     answer = explain(
-        "pod/web-2", *BUSY, *jobs, own("web-2"), *running, made("web-2", "Job/nightly-2")
+        "pod/web-2",
+        *BUSY,
+        *jobs,
+        generated_claim("web-2"),
+        *running,
+        owned_pod("web-2", "Job/nightly-2"),
     )
     assert titles(answer)[0] == "wait until Job ml/nightly-1 is done"
     assert "concurrencyPolicy of CronJob ml/nightly" in answer.fixes[0].effect
 
 
 def test_a_pod_whose_claim_is_older_than_its_template_is_recreated() -> None:
-    stale = own("web-2", request("r", DRIVER, 8))
+    stale = generated_claim("web-2", request("r", DRIVER, 8))
     answer = explain("pod/web-2", *TWO, stale, replica("web-2"))
     (fix,) = answer.fixes
     assert fix.changes == (Delete("Pod/ml/web-2"),)
     assert "earlier version of template t" in fix.effect
 
 
-def test_a_pod_of_nobody_is_deleted_and_created_again() -> None:
+def test_a_pod_without_a_controller_is_deleted_and_created_again() -> None:
     status = {
         "phase": "Pending",
         "resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}],
@@ -115,17 +125,23 @@ def test_a_pod_of_nobody_is_deleted_and_created_again() -> None:
     assert "was deleted" in answer.fixes[0].effect
 
 
-def test_replicas_that_are_to_share_a_device_get_one_claim() -> None:
+def test_replicas_that_should_share_a_device_get_one_claim() -> None:
     sharing = {
         "driver": DRIVER,
         "parameters": {"kind": "GpuConfig", "sharing": {"strategy": "TimeSlicing"}},
     }
     shared = template("t", request("r", DRIVER))
     shared["spec"]["spec"]["devices"]["config"] = [{"opaque": sharing}]
-    one = (GPU, node("node-1"), gpus("node-1", "gpu-0"), shared, held("web-0", "node-1", "gpu-0"))
-    waiting = own("web-1")
+    cluster = (
+        GPU,
+        node("node-1"),
+        gpus("node-1", "gpu-0"),
+        shared,
+        allocated_claim("web-0", "node-1", "gpu-0"),
+    )
+    waiting = generated_claim("web-1")
     waiting["spec"] = shared["spec"]["spec"]
-    answer = explain("pod/web-1", *one, waiting, replica("web-0", "node-1"), replica("web-1"))
+    answer = explain("pod/web-1", *cluster, waiting, replica("web-0", "node-1"), replica("web-1"))
     create, patch, at_once = answer.fixes[0].changes
     assert isinstance(create, Create)
     assert create.value["kind"] == "ResourceClaim"
@@ -143,11 +159,20 @@ def test_equal_replicas_get_the_same_smaller_count() -> None:
         for n in ("node-1", "node-2")
         for part in (node(n), gpus(n, "gpu-0", "gpu-1", "gpu-2", "gpu-3"))
     ]
-    holders = [held(f"web-{n}", f"node-{n + 1}", "gpu-0", "gpu-1", "gpu-2") for n in range(2)]
-    pods = [made(f"web-{n}", "StatefulSet/web", where=f"node-{n + 1}") for n in range(2)]
-    waiting = own("web-2", request("r", DRIVER, 3))
+    holders = [
+        allocated_claim(f"web-{n}", f"node-{n + 1}", "gpu-0", "gpu-1", "gpu-2") for n in range(2)
+    ]
+    pods = [owned_pod(f"web-{n}", "StatefulSet/web", node_name=f"node-{n + 1}") for n in range(2)]
+    waiting = generated_claim("web-2", request("r", DRIVER, 3))
     answer = explain(
-        "pod/web-2", GPU, *nodes, three, *holders, *pods, waiting, made("web-2", "StatefulSet/web")
+        "pod/web-2",
+        GPU,
+        *nodes,
+        three,
+        *holders,
+        *pods,
+        waiting,
+        owned_pod("web-2", "StatefulSet/web"),
     )
     assert (
         titles(answer)[0]

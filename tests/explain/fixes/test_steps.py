@@ -1,4 +1,6 @@
-"""The commands that apply changes: the one that says what it does, dry runs first, each pod named once."""
+"""The commands that apply changes: the one that says what it does, dry runs first, each pod named
+once.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from dractl.explain.ask import Question
 from dractl.explain.fixes.candidates import measure_reach
 from dractl.explain.fixes.steps import steps
 from tests.explain.cluster import node, pod, state_of
-from tests.explain.test_fixes import DRIVER, made, replica, request, template
+from tests.explain.test_fixes import DRIVER, owned_pod, replica, request, template
 
 ASKED = pod("p", {"name": "g", "resourceClaimTemplateName": "t"}, metadata={"uid": "p"})
 
@@ -52,27 +54,27 @@ TAINTS = [{"key": "a", "value": "b", "effect": "NoSchedule"}, {"key": "c", "effe
         ),
     ],
 )
-def test_a_command_says_what_it_does(
+def test_a_change_becomes_the_shortest_kubectl_command(
     value: dict[str, Any], operation: dict[str, Any], command: str
 ) -> None:
     assert commands(Patch("Node/n", (operation,)), objects=(value,)) == [command]
 
 
-def test_the_status_of_a_claim_is_patched_as_one() -> None:
+def test_the_status_of_a_claim_is_patched_as_a_subresource() -> None:
     (command,) = commands(
         Patch("ResourceClaim/ml/c", ({"op": "remove", "path": "/status/allocation"},))
     )
     assert "--subresource=status" in command
 
 
-def test_two_patches_of_one_object_are_one() -> None:
+def test_two_patches_of_an_object_become_one_command() -> None:
     path = "/spec/spec/devices/requests/0/exactly"
     patches = [
         Patch("ResourceClaimTemplate/ml/t", ({"op": "add", "path": f"{path}/{k}", "value": 1},))
         for k in "ab"
     ]
-    found = commands(*patches, objects=(template("t", request("r", DRIVER)),))
-    assert sum("replace --force -f resourceclaimtemplate-t.yaml" in c for c in found) == 1
+    lines = commands(*patches, objects=(template("t", request("r", DRIVER)),))
+    assert sum("replace --force -f resourceclaimtemplate-t.yaml" in c for c in lines) == 1
 
 
 def test_pods_are_deleted_together_and_last() -> None:
@@ -82,24 +84,29 @@ def test_pods_are_deleted_together_and_last() -> None:
         Delete("Pod/ml/web-0"),
         Delete("Pod/ml/web-1"),
     )
-    objects = (template("t", request("r", DRIVER)), made("web-0", "StatefulSet/web", where="n"))
-    found = commands(*changes, about=made("web-1", "StatefulSet/web"), objects=objects)
-    assert found[-1] == "kubectl delete pod web-1 web-0 -n ml"
-    assert sum("kubectl delete" in c for c in found) == 1
+    objects = (
+        template("t", request("r", DRIVER)),
+        owned_pod("web-0", "StatefulSet/web", node_name="n"),
+    )
+    lines = commands(*changes, about=owned_pod("web-1", "StatefulSet/web"), objects=objects)
+    assert lines[-1] == "kubectl delete pod web-1 web-0 -n ml"
+    assert sum("kubectl delete" in c for c in lines) == 1
 
 
 def test_many_pods_of_a_deployment_are_restarted() -> None:
     count = {"op": "replace", "path": "/spec/spec/devices/requests/0/exactly/count", "value": 2}
     pods = tuple(replica(f"web-{n}") for n in range(1, 8))
     objects = (template("t", request("r", DRIVER)), *pods)
-    found = commands(
+    lines = commands(
         Patch("ResourceClaimTemplate/ml/t", (count,)), about=replica("web-0"), objects=objects
     )
-    assert found[-1] == "kubectl rollout restart deployment/web -n ml"
+    assert lines[-1] == "kubectl rollout restart deployment/web -n ml"
 
 
 def test_a_job_is_suspended_where_all_its_pods_end() -> None:
-    """pkg/controller/job counts a pod that is deleted as failed, and not one that a suspension ends."""
+    """pkg/controller/job counts a pod that is deleted as failed, and not one that a suspension
+    ends.
+    """
     count = {"op": "replace", "path": "/spec/spec/devices/requests/0/exactly/count", "value": 2}
     job = {
         "apiVersion": "batch/v1",
@@ -107,17 +114,17 @@ def test_a_job_is_suspended_where_all_its_pods_end() -> None:
         "metadata": {"name": "web", "namespace": "ml", "uid": "uid-web"},
         "spec": {"template": {"spec": {"containers": [{"name": "main", "image": "x"}]}}},
     }
-    change, about = Patch("ResourceClaimTemplate/ml/t", (count,)), made("web-0", "Job/web")
-    found = commands(change, about=about, objects=(template("t", request("r", DRIVER)), job))
-    assert [command.split(" -p ")[0] for command in found[-3:]] == [
+    change, about = Patch("ResourceClaimTemplate/ml/t", (count,)), owned_pod("web-0", "Job/web")
+    lines = commands(change, about=about, objects=(template("t", request("r", DRIVER)), job))
+    assert [command.split(" -p ")[0] for command in lines[-3:]] == [
         "kubectl patch job web -n ml",
         "kubectl wait --for=condition=Suspended job web -n ml --timeout=60s",
         "kubectl patch job web -n ml",
     ]
-    assert not any("delete pod" in command for command in found)
+    assert not any("delete pod" in command for command in lines)
 
 
-def test_the_extent_of_a_change() -> None:
+def test_changes_are_ordered_by_their_reach() -> None:
     targets = (
         "ResourceClaim/ml/c",
         "Pod/ml/p",
@@ -130,12 +137,12 @@ def test_the_extent_of_a_change() -> None:
     assert extents == sorted(set(extents))
 
 
-def test_nothing_can_be_applied_to_what_an_operator_makes() -> None:
+def test_no_command_changes_the_pods_of_an_operator() -> None:
     change = Patch("Pod/ml/p", ({"op": "remove", "path": "/spec/nodeSelector"},))
-    assert commands(change, about={**made("p", "RayCluster/web")}) == []
+    assert commands(change, about={**owned_pod("p", "RayCluster/web")}) == []
 
 
-def test_what_is_created_before_something_is_deleted_is_tried_first() -> None:
+def test_a_creation_is_tried_by_a_dry_run_before_a_deletion() -> None:
     created = Create(
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "ml"}}
     )
@@ -165,10 +172,12 @@ def test_what_is_created_before_something_is_deleted_is_tried_first() -> None:
         ),
     ],
 )
-def test_what_admits_an_object_is_changed_before_the_object_is_tried(
+def test_quotas_and_labels_are_changed_before_the_dry_run(
     kind: str, operation: dict[str, Any], command: str
 ) -> None:
-    """Admission judges a dry run, too (refused by kube-apiserver 1.37 until the namespace has the label)."""
+    """Admission judges a dry run, too (refused by kube-apiserver 1.37 until the namespace has the
+    label).
+    """
     admin = {
         "op": "add",
         "path": "/spec/spec/devices/requests/0/exactly/adminAccess",
@@ -184,10 +193,10 @@ def test_what_admits_an_object_is_changed_before_the_object_is_tried(
         },
         template("t", request("r", DRIVER)),
     )
-    found = commands(
+    lines = commands(
         Patch("ResourceClaimTemplate/ml/t", (admin,)), Patch(kind, (operation,)), objects=objects
     )
-    dry = next(at for at, text in enumerate(found) if text.endswith("--dry-run=server"))
-    assert [text.startswith(command) for text in found].index(True) < dry
-    assert found[dry].startswith("kubectl patch --local")
-    assert "replace --force" in found[-2]
+    dry = next(at for at, text in enumerate(lines) if text.endswith("--dry-run=server"))
+    assert [text.startswith(command) for text in lines].index(True) < dry
+    assert lines[dry].startswith("kubectl patch --local")
+    assert "replace --force" in lines[-2]
