@@ -136,7 +136,7 @@ class Candidate(Struct, frozen=True):
 
 
 def measure_reach(change: Change) -> Reach:
-    """Return how far a change reaches: by the kind of its object, and by what becomes of it."""
+    """Return how far a change reaches. The deletion of a pod or claim affects a workload."""
     match change:
         case Patch(target):
             return _REACH_BY_KIND.get(parse_target(target)[0], Reach.SETTING)
@@ -314,6 +314,7 @@ class FixProblem(Struct, frozen=True):
         )
 
     def _claim(self, claim: PodClaim) -> Claim[str] | None:
+        """Return a view of a claim in the object that people wrote, if any."""
         if claim.editable is None:
             return None
         target, prefix = claim.editable.target, claim.editable.path

@@ -533,22 +533,27 @@ def _contains_part(text: str, part: str) -> bool:
 
 
 def _begins_with_part(text: str, part: str) -> bool:
+    """Return whether a text begins with a part that ends where one of its words does."""
     return _strip_punctuation(text).startswith(part) and _contains_part(text, part)
 
 
 def _numbers(text: str) -> list[str]:
+    """Return the numbers in a text."""
     return re.findall(r"\d+", text)
 
 
 def _words(text: str) -> list[str]:
+    """Return the words and numbers of a text, in lower case."""
     return re.findall(r"[a-z0-9]+", text.lower())
 
 
 def _strip_punctuation(text: str) -> str:
+    """Return the letters and digits of a text, in lower case."""
     return "".join(_words(text))
 
 
 def _attribute_type(devices: Devices, lost: Sequence[DeviceID], reference: Lookup) -> str | None:
+    """Return the type of the value that a lookup reads, as the first device has it."""
     if reference.kind == "capacity":
         return "quantity"
     attributes = (devices.attribute(device, reference.full_name) for device in lost)
@@ -556,9 +561,11 @@ def _attribute_type(devices: Devices, lost: Sequence[DeviceID], reference: Looku
 
 
 def _format_literal(value: str, kind: str | None, like: Literal) -> str:
+    """Format a value as a literal of CEL."""
     return value if kind in ("int", "bool") else _quote(value, like)
 
 
 def _quote(value: str, like: Literal) -> str:
+    """Quote a value as another literal is quoted."""
     quote = like.text[0] if like.text[:1] in ("'", '"') else "'"
     return f"{quote}{value}{quote}"

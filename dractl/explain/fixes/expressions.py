@@ -205,7 +205,7 @@ def _rewrite_expression(
 def _substitute_devices(
     problem: FixProblem, text: str, part: Excerpt, lost: Sequence[DeviceID]
 ) -> Iterator[Rewrite]:
-    """Ask for other devices than those meant; not for another type, which is no replacement."""
+    """Ask for other devices than the intended ones; another type of device is no replacement."""
     if any(lookup.name == "type" for lookup in reading(part.text).lookups):
         return
     for rewrite in correct_condition(problem.case.devices, part.text, lost):

@@ -115,7 +115,7 @@ def lower_amounts(problem: FixProblem) -> Iterator[Candidate]:
 def _lower_amount(
     problem: FixProblem, resource: str, container: int, amount: int, free: int
 ) -> Iterator[Candidate]:
-    """Lower the amount of a container to what is free, by one, or to one."""
+    """Lower the amount of a container to the number of free devices, by one, or to one."""
     paths: list[Path] = [
         ("spec", "containers", container, "resources", field, resource)
         for field in ("requests", "limits")

@@ -130,7 +130,7 @@ def _release_claims(
         preference = Preference.RESTORE
     elif all(claim.is_idle for claim in claims):
         preference = Preference.IDLE
-    # Further pods end besides: what they free is not what is wanted.
+    # Devices of further pods are not the wanted ones, and are not counted.
     further_pods = len(ending.deletions) - len(set(pods))
     devices = plural(sum(claim.device_count for claim in claims), "device")
     effects = (f"frees {devices}" if not further_pods else "", ending.effect)

@@ -263,6 +263,7 @@ def _find_device_types(problem: FixProblem, driver: str) -> set[str]:
 
 
 def _class_creation(name: str, driver: str, manifest: Mapping[str, Any]) -> Candidate:
+    """Return a candidate that creates a class."""
     return Candidate(
         f"create DeviceClass {name} for driver {driver}",
         (Create(manifest),),
@@ -465,6 +466,7 @@ def release_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
 
 
 def _make_ending(ending: Ending, slot: FixSlot, effect: str) -> Candidate:
+    """Return a candidate that ends pods."""
     return Candidate(
         ending.title,
         ending.changes,
@@ -486,6 +488,7 @@ def _end_one_user(problem: FixProblem, users: Sequence[str]) -> Iterator[Candida
 def _end_all_users(
     problem: FixProblem, claim: PodClaim, users: Sequence[str]
 ) -> Iterator[Candidate]:
+    """End all other users of a claim, so that it is allocated again."""
     ending = problem.owners.plan_ending(users)
     if ending is not None:
         effects = (f"claim {claim.key[1]} is allocated again", ending.effect)
@@ -494,6 +497,7 @@ def _end_all_users(
 
 
 def _deallocate(claim: PodClaim, *, is_reserved: bool) -> Candidate:
+    """Deallocate a claim that no other pod uses."""
     reason = "only this pod is to use it" if is_reserved else "no pod uses it"
     deallocation = Patch(f"ResourceClaim/{claim.full_name}", (remove("status", "allocation"),))
     return Candidate(

@@ -20,7 +20,7 @@ from dractl.simulation import SimulationOptions, SimulationResult, simulate
 from dractl.simulation.queue import QueuedPod, list_pending_pods, schedule_pods
 from dractl.views import DEFAULT_SCHEDULER, Pod
 
-_MAX_RIVALS = 16  # pods that may take what another frees
+_MAX_RIVALS = 16  # pending pods that may take freed devices
 _RECONCILED_KINDS = ("Pod", *WORKLOAD_KINDS)  # kinds whose changes controllers answer
 
 

@@ -42,7 +42,7 @@ class Ending(Struct, frozen=True):
     """The deletions of the pods that end by these changes."""
 
     effect: str = ""
-    """What it costs others, and what may stop it."""
+    """The loss for others, and obstacles to the ending."""
 
     preference: Preference = Preference.END
     """How soon an engineer would consider it."""
@@ -100,7 +100,7 @@ class Owners:
         return self._combine(endings)
 
     def _combine(self, endings: Sequence[Ending]) -> Ending:
-        """Combine several endings into one, with what they have in common named once."""
+        """Combine several endings into one; effects that they share are named once."""
         deletions = tuple(deletion for ending in endings for deletion in ending.deletions)
         keys = _list_deleted_pods(deletions)
         stuck_effect = self._explain_stuck_pods(keys)
@@ -132,7 +132,7 @@ class Owners:
         return Ending(title, deletions, deletions, effect, Preference.LAST)
 
     def _explain_stuck_pods(self, keys: Sequence[Key]) -> str:
-        """Return why pods do nothing with what they hold; empty unless all of them are stuck."""
+        """Return why pods do not use their devices; empty unless all of them are stuck."""
         reasons = [describe_stuck_container(Pod(self.state.get("Pod", key))) for key in keys]
         if not reasons or not all(reasons):
             return ""

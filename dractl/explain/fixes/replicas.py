@@ -97,7 +97,7 @@ def _lower_count(
 
 @fix_for(OwnReplicas)
 def scale_down(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
-    """Scale a StatefulSet down to the replicas before those that hold the devices.
+    """Scale a StatefulSet down, so that its later replicas release the devices.
 
     It ends the pods of the highest ordinals first (kubernetes pkg/controller/statefulset).
     """

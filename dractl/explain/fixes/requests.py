@@ -61,6 +61,7 @@ def _lower_count(
     problem: FixProblem, editable: EditablePart[Request], ref: RequestRef, wanted: int, free: int
 ) -> Iterator[Candidate]:
     # Of equal replicas none wants to be the one with less.
+    """Lower a count to what is free, or to the next smaller numbers."""
     is_replica = any(isinstance(cause, OwnReplicas) for cause in problem.causes)
     for count in dict.fromkeys([free, *_counts_to_try(min(wanted - 1, _MAX_DEVICES_PER_CLAIM))]):
         if 0 < count < wanted:

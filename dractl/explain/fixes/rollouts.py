@@ -280,7 +280,7 @@ def share_claim(problem: FixProblem, cause: ClaimEach) -> Iterator[Candidate]:
     index, entry = reference
     new_entry = {"name": text_at(entry, "name"), _CLAIM_FIELD: name}
     patch = problem.patch(replace_field(("spec", "resourceClaims", index), new_entry))
-    # The old replicas hold what the new ones need. A Deployment has a strategy that ends all first.
+    # The old replicas hold the devices of the new ones: a Deployment's strategy ends them first.
     deletions = _delete_holders(problem, owner)
     restart = deletions
     if kind == "Deployment":

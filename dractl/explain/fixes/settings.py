@@ -131,7 +131,7 @@ def enable_gates(problem: FixProblem) -> Iterator[Candidate]:
     for gate in dict.fromkeys(filter(None, map(_find_gate, problem.causes))):
         if gate not in GATES or stage(gate, features.release) is None or gate in features.on:
             continue
-        # A server that has a gate on without those that it needs does not start (from 1.35).
+        # From 1.35 a server does not start with a gate whose dependencies are off.
         dependencies = {name for name in DEPENDENCIES.get(gate, ()) if name not in features.on}
         gates = {gate, *dependencies}
         names = " and ".join([gate, *sorted(gates - {gate})])

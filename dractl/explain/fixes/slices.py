@@ -242,6 +242,7 @@ def _rename_nodes(problem: FixProblem, cause: UnknownNodes) -> Iterator[Patch]:
 def _find_request(
     problem: FixProblem, cause: NoSlicesForDriver | NoSlicesOnNode
 ) -> RequestSurvey | None:
+    """Find the survey of the request that a cause names."""
     requests = (survey for _, survey in problem.requests() if survey.ref == cause.request)
     return next(requests, None)
 

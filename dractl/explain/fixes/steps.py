@@ -108,6 +108,7 @@ class _Script(Struct):
                 self.actions.append(_delete_command(target))
 
     def _patch(self, patch: Patch) -> None:
+        """Add the commands for a patch, and those that bring it to the waiting pods."""
         commands = _patch_commands(self.state, patch)
         if patch.target.partition("/")[0] in _ADMISSION_KINDS:
             self.permissions += commands.actions
@@ -140,6 +141,7 @@ class _Script(Struct):
 
 
 def _delete_command(target: str) -> Command:
+    """Return the command that deletes an object."""
     return Command(f"kubectl delete {kubectl_arguments(target)}", destroys=True)
 
 
@@ -454,6 +456,7 @@ def _slash_arguments(target: str) -> str:
 
 
 def _name_arguments(target: str) -> str:
+    """Return the name and namespace of a target as arguments of kubectl."""
     *namespace, name = target.split("/")[1:]
     option = f" -n {shlex.quote(namespace[0])}" if namespace else ""
     return f"{shlex.quote(name)}{option}"

@@ -96,6 +96,7 @@ def repair_devices(problem: FixProblem) -> Iterator[Candidate]:
 
 
 def _repair_device(device: DeviceID, taint_name: str, patch: Patch) -> Candidate:
+    """Return a candidate for the repair of a device."""
     return Candidate(
         f"repair device {device.device} of pool {device.pool}, which driver {device.driver} "
         f"reports with {taint_name}",

@@ -19,7 +19,7 @@ from dractl.model.nearest import nearest
 # Words in taints of broken devices: gpu.nvidia.com/xid and gpu.nvidia.com/gpu-lost
 # (k8s-dra-driver-gpu cmd/gpu-kubelet-plugin/device_health.go), HealthIssues-*
 # (intel-resource-drivers-for-kubernetes pkg/gpu/device), gpu.amd.com/memory-partition-conflict
-# (k8s-gpu-dra-driver), and what others call the same.
+# (k8s-gpu-dra-driver), and synonyms of other drivers.
 _DAMAGE_WORDS = re.compile(
     r"(^|[/._-])(xid|gpu-lost|lost|fallen-off|unhealthy|healthissues|health|degraded"
     r"|failed|failing|failure|broken|faulty|ecc|memory-partition-conflict)([._-]|$)",

@@ -1,0 +1,179 @@
+"""Free ports and resources of a node: lower the pod's requests, or end other pods."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.edits import Path, drop, replace
+from dractl.explain.fixes.preference import Preference
+from dractl.explain.reasons.between import AddedByAdmission
+from dractl.model import Quantity
+from dractl.scheduler.rejection import Rejection
+from dractl.scheduler.verdict import NodeVerdict
+from dractl.views import Pod
+from dractl.views.amounts import init_container_request, pod_requests, quantity
+
+_MAX_ENDED_PODS = 6  # that are ended one by one
+
+
+def free_host_ports(
+    problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
+) -> Iterator[Candidate]:
+    """Remove the pod's host ports, or end the pods that use them."""
+    operations = [
+        drop(problem.question.value, ("spec", "containers", c, "ports", p, "hostPort"))
+        for c, container in enumerate(maps_at(problem.question.value, "spec", "containers"))
+        for p, port in enumerate(maps_at(container, "ports"))
+        if port.get("hostPort")
+    ]
+    if (
+        problem.pod is not None
+        and operations
+        and not at(problem.question.value, "spec", "hostNetwork")
+    ):
+        yield Candidate(
+            "remove hostPort from the pod's containers",
+            (problem.patch(*operations),),
+            FixSlot(Topic.PORT),
+            Preference.ADAPT,
+            effect="reach the pod through a Service",
+        )
+    yield from end_pods(problem, verdict, rejection.pods)
+
+
+def end_pods(
+    problem: FixProblem, verdict: NodeVerdict, pods: tuple[str, ...]
+) -> Iterator[Candidate]:
+    """End one of the pods that keep the pod from a node."""
+    for position, pod in enumerate(pods[:_MAX_ENDED_PODS]):
+        ending = problem.owners.plan_ending([pod])
+        if ending is not None:
+            yield Candidate(
+                ending.title,
+                ending.changes,
+                FixSlot(Topic.ENDING, ending.owner or f"on {verdict.name}"),
+                ending.preference if ending.changes else Preference.RESTORE,
+                effect=ending.effect,
+                degree=position,
+                consequences=ending.deletions,
+            )
+
+
+def free_resource(
+    problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
+) -> Iterator[Candidate]:
+    """Lower the pod's request for a resource, or end the pods on the node that use most of it."""
+    neighbours = [
+        pod
+        for pod in problem.state.objects("Pod").values()
+        if text_at(pod, "spec", "nodeName") == verdict.name and pod is not problem.question.value
+    ]
+    resource = rejection.resource or ""
+    if resource != "pods":
+        neighbours.sort(
+            key=lambda pod: (
+                -pod_requests(map_at(pod, "spec")).get(resource, quantity(0)).milli_value()
+            )
+        )
+        neighbours = [pod for pod in neighbours if resource in pod_requests(map_at(pod, "spec"))]
+        yield from _lower_request(problem, verdict, rejection)
+    yield from end_pods(problem, verdict, tuple(Pod(pod).full_name for pod in neighbours))
+
+
+def _remove_hugepages(problem: FixProblem, resource: str) -> Candidate:
+    """Remove huge pages from the containers: no pod needs them to run, and the node has none set
+    aside.
+    """
+    operations = tuple(
+        drop(problem.question.value, ("spec", "containers", c, "resources", field, resource))
+        for c, container in enumerate(maps_at(problem.question.value, "spec", "containers"))
+        for field in ("limits", "requests")
+        if resource in map_at(container, "resources", field)
+    )
+    return Candidate(
+        f"remove {resource} from the pod's containers",
+        (problem.patch(*operations),),
+        FixSlot(Topic.AMOUNT, resource),
+        Preference.RELAX,
+        effect="or set huge pages aside on the node, by the kernel parameter hugepages",
+    )
+
+
+def _lower_request(
+    problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
+) -> Iterator[Candidate]:
+    """Lower the largest request of a container to what is free on the node."""
+    resource = rejection.resource or ""
+    request = _find_deciding_request(problem, resource)
+    if problem.pod is None or rejection.free is None or rejection.want is None or request is None:
+        return
+    try:
+        excess = quantity(rejection.want) - quantity(rejection.free)
+        remaining = request.amount - excess
+    except OverflowError:  # amounts too far apart for one number, 1e9999 and 1n
+        return
+    allocatable = map_at(verdict.node.status, "allocatable").get(resource)
+    if resource.startswith("hugepages-") and not quantity(allocatable).sign():
+        yield _remove_hugepages(problem, resource)
+    if remaining.sign() <= 0:
+        return
+    fields = ["requests"]
+    if at(problem.question.value, *request.path, "limits", resource) is not None:
+        fields += ["limits"] if "/" in resource else []
+    operations = (replace((*request.path, f, resource), str(remaining)) for f in fields)
+    is_default = any(
+        isinstance(cause, AddedByAdmission) and cause.what.startswith(f"{resource} ")
+        for cause in problem.causes
+    )
+    title = f"lower {request.owner} for {resource} from {request.amount} to {remaining}"
+    yield Candidate(
+        f"set the pod's request for {resource} to {remaining}" if is_default else title,
+        (problem.patch(*operations),),
+        FixSlot(Topic.AMOUNT, resource),
+        Preference.LESS,
+        effect=f"it names none, and a LimitRange makes that {request.container_amount}"
+        if is_default
+        else "",
+    )
+
+
+class _DecidingRequest(Struct, frozen=True):
+    """The request that decides how much of a resource a pod needs."""
+
+    owner: str
+    """Whose request it is, in words."""
+
+    path: Path
+    """The ``resources`` that contain it."""
+
+    amount: Quantity
+    """The amount that it asks for."""
+
+    container_amount: Quantity
+    """The largest amount of a container."""
+
+
+def _find_deciding_request(problem: FixProblem, resource: str) -> _DecidingRequest | None:
+    """Return the request of the pod, of an init container, or of its most demanding container.
+
+    The request of the pod as a whole counts, whatever its containers ask for.
+    """
+    spec = map_at(problem.question.value, "spec")
+    init_container = init_container_request(spec, resource)
+    kind = "containers" if init_container is None else "initContainers"
+    containers = maps_at(spec, kind)
+    amounts = [quantity(at(c, "resources", "requests", resource) or 0) for c in containers]
+    if not amounts:
+        return None
+    index = max(range(len(amounts)), key=lambda i: amounts[i].milli_value())
+    pod_amount = at(spec, "resources", "requests", resource)
+    if pod_amount is not None:
+        path: Path = ("spec", "resources")
+        return _DecidingRequest("the pod's request", path, quantity(pod_amount), amounts[index])
+    owner = "the pod's request"
+    if init_container is not None:
+        owner = f"the request of init container {init_container[0]}"
+    path = ("spec", kind, index, "resources")
+    return _DecidingRequest(owner, path, amounts[index], amounts[index])

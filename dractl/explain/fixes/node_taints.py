@@ -1,0 +1,194 @@
+"""Uncordon nodes, tolerate or remove their taints, or wait for the nodes."""
+
+from collections.abc import Iterator, Sequence
+
+from dractl.cluster.changes import Patch
+from dractl.cluster.state import at, maps_at, text_at
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.edits import Operation, append, remove, replace
+from dractl.explain.fixes.node_labels import ARCH_LABEL, IMAGE_EFFECT
+from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.tolerations import (
+    correct_toleration,
+    format_taint,
+    is_near_miss,
+    toleration_for,
+)
+from dractl.explain.reasons.passing_taints import passing
+from dractl.objects import Raw
+from dractl.scheduler.node_constraints import is_tolerated
+from dractl.scheduler.rejection import Rejection
+from dractl.scheduler.verdict import NodeVerdict
+from dractl.views import Node, Pod
+
+_MAX_NAMED_NODES = 3  # in an effect
+CORDON_TAINT = "node.kubernetes.io/unschedulable"
+_NOT_READY_TAINTS = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
+
+
+def list_blocking_taints(problem: FixProblem, verdict: NodeVerdict) -> list[Raw]:
+    """Return the taints of a node that keep the pod away."""
+    tolerations = Pod(problem.question.value).tolerations
+    taints = zip(maps_at(verdict.node.spec, "taints"), verdict.node.taints, strict=True)
+    return [
+        raw
+        for raw, taint in taints
+        if taint.effect in ("NoSchedule", "NoExecute") and not is_tolerated(taint, tolerations)
+    ]
+
+
+def uncordon(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+    """Uncordon a node, with the taint of its cordon."""
+    operations = [remove("spec", "unschedulable")]
+    taints = maps_at(verdict.node.spec, "taints")
+    remaining = [t for t in taints if text_at(t, "key") != CORDON_TAINT]
+    if len(remaining) < len(taints):
+        operations.append(_set_taints(remaining))
+    yield Candidate(
+        f"uncordon {verdict.name}",
+        (Patch(f"Node/{verdict.name}", tuple(operations)),),
+        FixSlot(Topic.NODE, "uncordon"),
+        Preference.RESTORE,
+        effect="; ".join(
+            filter(None, ("if its maintenance is over", _name_similar_nodes(problem, verdict)))
+        ),
+    )
+
+
+def _name_similar_nodes(problem: FixProblem, verdict: NodeVerdict) -> str:
+    """Name the other nodes whose devices would do and that the same filter rejects in the same
+    words.
+    """
+    similar_nodes = [
+        other.name
+        for other in problem.case.attempt.nodes
+        if other is not verdict
+        and other.allocates
+        and not other.unusable_claims
+        and other.rejection is not None
+        and verdict.rejection is not None
+        and (other.rejection.plugin, other.rejection.texts)
+        == (verdict.rejection.plugin, verdict.rejection.texts)
+    ]
+    suffix = (
+        f" +{len(similar_nodes) - _MAX_NAMED_NODES}"
+        if len(similar_nodes) > _MAX_NAMED_NODES
+        else ""
+    )
+    return f"or {', '.join(similar_nodes[:_MAX_NAMED_NODES])}{suffix}" if similar_nodes else ""
+
+
+def _set_taints(remaining: list[Raw]) -> Operation:
+    """Return the operation after which a node has only the remaining taints."""
+    return replace(("spec", "taints"), remaining) if remaining else remove("spec", "taints")
+
+
+def untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+    """Tolerate the taints of a node, or remove them: a controller's when their cause is gone."""
+    is_cordoned = bool(at(verdict.node.spec, "unschedulable"))
+    taints = [
+        taint
+        for taint in list_blocking_taints(problem, verdict)
+        if not (is_cordoned and text_at(taint, "key") == CORDON_TAINT)
+    ]
+    controllers = [passing(text_at(taint, "key")) for taint in taints]
+    if any(controller is not None and controller.leaving for controller in controllers):
+        return  # the node goes away
+    is_lasting = all(controller is None for controller in controllers)
+    if problem.pod is not None and taints and is_lasting:
+        yield from _tolerate_node_taints(problem, verdict, taints)
+        if _is_for_other_architecture(verdict, taints):
+            return  # the taint protects the node from images for other architectures
+    remaining = [taint for taint in maps_at(verdict.node.spec, "taints") if taint not in taints]
+    untainted = (Patch(f"Node/{verdict.name}", (_set_taints(remaining),)),)
+    if is_lasting:
+        yield _remove_taints(problem, verdict, taints, untainted)
+    else:
+        yield _await_node(problem, verdict, taints, untainted)
+
+
+def _is_for_other_architecture(verdict: NodeVerdict, taints: Sequence[Raw]) -> bool:
+    """Return whether one of the taints keeps away pods with images for other architectures."""
+    return verdict.node.labels.get(ARCH_LABEL) is not None and any(
+        text_at(taint, "key") == ARCH_LABEL for taint in taints
+    )
+
+
+def _tolerate_node_taints(
+    problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Raw]
+) -> Iterator[Candidate]:
+    """Correct the pod's toleration that was meant for the only taint, or tolerate all of them."""
+    names = ", ".join(map(format_taint, taints))
+    slot = FixSlot(Topic.TOLERATION, ", ".join(text_at(taint, "key") for taint in taints))
+    tolerations = maps_at(problem.question.value, "spec", "tolerations")
+    for index, toleration in enumerate(tolerations if len(taints) == 1 else ()):
+        (taint,) = taints
+        key, value = text_at(toleration, "key"), text_at(toleration, "value")
+        if is_near_miss(toleration, text_at(taint, "key"), text_at(taint, "value")):
+            corrected = correct_toleration(toleration, toleration_for(taint))
+            yield Candidate(
+                f"change the pod's toleration of {'='.join(filter(None, (key, value)))} to {names}",
+                (problem.patch(replace(("spec", "tolerations", index), corrected)),),
+                slot,
+                Preference.CORRECT,
+            )
+    operations = append(
+        problem.question.value, ("spec", "tolerations"), list(map(toleration_for, taints))
+    )
+    if _is_for_other_architecture(verdict, taints):
+        yield Candidate(
+            f"tolerate taint {names}",
+            (problem.patch(*operations),),
+            slot,
+            Preference.CLUSTER,
+            effect=IMAGE_EFFECT.format(verdict.node.labels[ARCH_LABEL]),
+        )
+    else:
+        yield Candidate(
+            f"add a toleration for {names} to the pod",
+            (problem.patch(*operations),),
+            slot,
+            Preference.ADMIT,
+        )
+
+
+def _remove_taints(
+    problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Raw], untainted: tuple[Patch, ...]
+) -> Candidate:
+    """Remove taints from a node, for all pods."""
+    names = ", ".join(map(format_taint, taints))
+    return Candidate(
+        f"remove taint {names} from {verdict.name}",
+        untainted,
+        FixSlot(Topic.NODE, f"taint {names}"),
+        Preference.POLICY,
+        effect="; ".join(filter(None, ("for every pod", _name_similar_nodes(problem, verdict)))),
+    )
+
+
+def _await_node(
+    problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Raw], untainted: tuple[Patch, ...]
+) -> Candidate:
+    """Wait for a node whose taints a controller removes when their cause is gone."""
+    names = ", ".join(map(format_taint, taints))
+    is_dead = any(text_at(taint, "key") in _NOT_READY_TAINTS for taint in taints)
+    hint = f"see kubectl describe node {verdict.name}, and its kubelet"
+    message = _kubelet_message(verdict.node)
+    if message:
+        hint += f", which says: {message}"
+    return Candidate(
+        f"wait until {verdict.name} is {'back' if is_dead else 'ready'}: {names} goes away",
+        (),
+        FixSlot(Topic.NODE, f"taint {names}"),
+        Preference.RESTORE,
+        effect="; ".join(filter(None, (hint, _name_similar_nodes(problem, verdict)))),
+        consequences=untainted,
+    )
+
+
+def _kubelet_message(node: Node) -> str:
+    """Return the message of a node's condition that it is not ready; empty if it is ready, or
+    unknown.
+    """
+    ready = node.condition("Ready")
+    return ready.message if ready.status == "False" else ""
