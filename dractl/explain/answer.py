@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dractl.explain.permissions import UnreadableResource
     from dractl.explain.reasons.base import Cause
     from dractl.explain.reasons.headline import Clauses
-    from dractl.explain.reasons.misfits import Evaluated
+    from dractl.explain.reasons.misfits import Evaluation
     from dractl.explain.reasons.phrases import Names
 
 
@@ -77,7 +77,7 @@ class Reason(Struct, frozen=True):
     free: str | int | None = None
     nearest: str | None = None
     found: tuple[str, ...] = ()
-    evaluated: tuple[Evaluated, ...] = ()
+    evaluated: tuple[Evaluation, ...] = ()
     brief: str = ""  # the message without who holds the devices
 
     @property
@@ -391,9 +391,9 @@ def reason_of(cause: Cause, names: Names, pod_claim: str | None = None) -> Reaso
         value = getattr(cause, attribute)
         if name in _KEYS and attribute != "request" and value is not None:
             facts[name] = value[:MAX_EVALUATIONS] if name == "evaluated" else value
-    if cause.about:
-        several = len({ref.claim for ref in cause.about}) > 1
-        facts["claim"] = cause.about[0].claim
-        facts["request"] = ", ".join(map(names.short if several else str, cause.about))
+    if cause.refs:
+        several = len({ref.claim for ref in cause.refs}) > 1
+        facts["claim"] = cause.refs[0].claim
+        facts["request"] = ", ".join(map(names.short if several else str, cause.refs))
         facts.setdefault("pod_claim", pod_claim)
-    return Reason(cause.code, cause.said(names), **facts, brief=cause.brief(names))
+    return Reason(cause.code, cause.full_sentence(names), **facts, brief=cause.brief(names))

@@ -21,7 +21,7 @@ from dractl.cluster.workloads import (
     workloads_with_refusals,
 )
 from dractl.errors import InputError, UsageError
-from dractl.explain.reasons.phrases import first as some
+from dractl.explain.reasons.phrases import abbreviate as some
 from dractl.facts.resources import drivers_of
 from dractl.model import pod_templates
 from dractl.objects import Raw

@@ -34,8 +34,8 @@ from dractl.explain.funnel import count_nodes, funnel, merge_surveys
 from dractl.explain.permissions import MissingPermissions
 from dractl.explain.rank import nodes_excluded_by_pod
 from dractl.explain.reasons.base import Cause
-from dractl.explain.reasons.between import PodsNotCreated
 from dractl.explain.reasons.constraints import ConstraintConflict
+from dractl.explain.reasons.cross_object import PodsNotCreated
 from dractl.explain.reasons.next_step import AskedObject
 from dractl.explain.reasons.phrases import Names
 from dractl.model import Target
@@ -215,9 +215,12 @@ def next_steps(
     """
     # Without a pod nothing else of it can be looked at.
     causes = [cause for cause in causes if isinstance(cause, PodsNotCreated)] or causes
-    ordered = sorted(causes, key=lambda cause: not cause.underlying)
+    ordered = sorted(causes, key=lambda cause: not cause.is_root_cause)
     cause_steps = [
-        step for cause in ordered if cause.beside_fixes or not fixes for step in cause.steps(asked)
+        step
+        for cause in ordered
+        if cause.steps_beside_fixes or not fixes
+        for step in cause.steps(asked)
     ]
     steps: list[NextStep] = []
     for step in (

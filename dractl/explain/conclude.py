@@ -17,13 +17,13 @@ from dractl.explain.diagnosis.cross_object import find_pod_not_tried, note_repli
 from dractl.explain.diagnosis.nodes import NodeFindings, blocks_every_node
 from dractl.explain.diagnosis.previews import find_doubts
 from dractl.explain.rank import Diagnosis, dominates, nodes_excluded_by_pod
-from dractl.explain.reasons.base import STOPPED, Cause
-from dractl.explain.reasons.between import EvictionLoop, NotReadable
+from dractl.explain.reasons.base import Cause, Progress
+from dractl.explain.reasons.cross_object import EvictionLoop, NotReadable
 from dractl.explain.reasons.devices import DeviceInUse, Tainted
 from dractl.explain.reasons.gangs import GangTooSmall, PodGroupMissing
-from dractl.explain.reasons.headline import Headline, Told
+from dractl.explain.reasons.headline import Headline, HeadlineCause
 from dractl.explain.reasons.nodes import NodeFilter, PinnedNode, Unchecked
-from dractl.explain.reasons.phrases import Scope, first
+from dractl.explain.reasons.phrases import Scope, abbreviate
 from dractl.explain.reasons.previews import NotKnownOfPreview
 from dractl.explain.reasons.schedulers import RunningScheduler, UnseenScheduler
 from dractl.explain.reasons.scheduling import (
@@ -72,7 +72,7 @@ def conclude_from_cause(
     verdict: Verdict, cause: Cause, message: str | None = None, notes: tuple[str, ...] = ()
 ) -> Conclusion:
     """Return the conclusion from one cause, which is its headline as well."""
-    return Conclusion(verdict, Headline(told=(Told(cause),)), (cause,), message, notes)
+    return Conclusion(verdict, Headline(causes=(HeadlineCause(cause),)), (cause,), message, notes)
 
 
 def conclude(diagnosis: Diagnosis) -> Conclusion:
@@ -137,12 +137,12 @@ def _headline(diagnosis: Diagnosis) -> Headline:
     case, findings, ranked = diagnosis.case, diagnosis.found, diagnosis.ranked
     attempt = case.attempt
     if attempt.stops:
-        return Headline(told=(Told(ranked[0]),))
+        return Headline(causes=(HeadlineCause(ranked[0]),))
     if attempt.fits:
-        return Headline(f"fits on {first([n.name for n in attempt.nodes if n.fits])}")
+        return Headline(f"fits on {abbreviate([n.name for n in attempt.nodes if n.fits])}")
     total = len(attempt.nodes)
     names_node = bool(ranked) and total > 1 and _names_one_node(ranked[0], findings, total)
-    clauses: tuple[Told, ...] = ()
+    clauses: tuple[HeadlineCause, ...] = ()
     if ranked:
         scope = Scope.ONE if names_node or total == 1 else Scope.ALL
         cause = _cause_on_named_node(ranked[0], findings) if names_node else ranked[0]
@@ -150,7 +150,7 @@ def _headline(diagnosis: Diagnosis) -> Headline:
             isinstance(other, _NAME_HOLDERS) for other in diagnosis.behind
         )  # they say who holds the devices
         clauses = (
-            Told(cause, ": ", scope, brief=True, whose=not holders_named),
+            HeadlineCause(cause, ": ", scope, brief=True, whose=not holders_named),
             *_alternatives(ranked, Scope.ALL if total > 1 else Scope.ONE),
             *_obstacles_besides(ranked[0], findings),
         )
@@ -189,7 +189,11 @@ def _names_one_node(cause: Cause, findings: Sequence[NodeFindings], total: int) 
     """Return True if the cause holds for some nodes only or has the numbers of one; the headline
     then names it.
     """
-    if not cause.nodes or cause.reach >= STOPPED or isinstance(cause, Mixed | PinnedNode):
+    if (
+        not cause.nodes
+        or cause.progress >= Progress.STOPPED
+        or isinstance(cause, Mixed | PinnedNode)
+    ):
         return False
     if isinstance(cause, SelectorFalse) and not cause.have:
         return False
@@ -197,17 +201,19 @@ def _names_one_node(cause: Cause, findings: Sequence[NodeFindings], total: int) 
         return len(cause.nodes) < total
     if isinstance(cause, DeviceInUse) and not cause.free:
         return not blocks_every_node(cause, findings)
-    return any(not any(cause.same_as(other) for other in node.causes) for node in findings)
+    return any(
+        not any(cause.is_same_elsewhere(other) for other in node.causes) for node in findings
+    )
 
 
-def _alternatives(ranked: Sequence[Cause], scope: Scope) -> Iterator[Told]:
+def _alternatives(ranked: Sequence[Cause], scope: Scope) -> Iterator[HeadlineCause]:
     """Yield what keeps the other alternatives of the request that the first cause is about."""
-    refs = ranked[0].about
+    refs = ranked[0].refs
     if len(refs) != 1 or refs[0].alternative is None:
         return
     causes: dict[str, Cause] = {}
     for cause in ranked[1:]:
-        ref = cause.about[0] if len(cause.about) == 1 else None
+        ref = cause.refs[0] if len(cause.refs) == 1 else None
         if (
             ref is not None
             and ref.request == refs[0].request
@@ -215,10 +221,10 @@ def _alternatives(ranked: Sequence[Cause], scope: Scope) -> Iterator[Told]:
         ):
             causes.setdefault(str(ref.alternative), cause)
     for cause in list(causes.values())[:2]:
-        yield Told(cause, "; and ", scope, brief=True)
+        yield HeadlineCause(cause, "; and ", scope, brief=True)
 
 
-def _obstacles_besides(cause: Cause, findings: Sequence[NodeFindings]) -> Iterator[Told]:
+def _obstacles_besides(cause: Cause, findings: Sequence[NodeFindings]) -> Iterator[HeadlineCause]:
     """Yield another request's first problem on the same node: fixing one request alone would not
     help.
 
@@ -229,19 +235,19 @@ def _obstacles_besides(cause: Cause, findings: Sequence[NodeFindings]) -> Iterat
             (node for node in findings if node.name in cause.places and node.causes), None
         )
         for number, other in enumerate(pinned_node.causes[:2] if pinned_node is not None else ()):
-            yield Told(other, "; " if number else "; that node refuses it: ", brief=True)
+            yield HeadlineCause(other, "; " if number else "; that node refuses it: ", brief=True)
         return
-    if not cause.about or not cause.nodes or cause.reach >= STOPPED:
+    if not cause.refs or not cause.nodes or cause.progress >= Progress.STOPPED:
         return
-    requests = {ref.request for ref in cause.about}
+    requests = {ref.request for ref in cause.refs}
     node = next((n for n in findings if n.name == cause.nodes[0]), None)
     for other in node.causes if node is not None else ():
         if (
-            len(other.about) == 1
-            and other.reach < STOPPED
-            and other.about[0].request not in requests
+            len(other.refs) == 1
+            and other.progress < Progress.STOPPED
+            and other.refs[0].request not in requests
         ):
-            yield Told(other, "; and ", brief=True)
+            yield HeadlineCause(other, "; and ", brief=True)
             return
 
 
@@ -281,7 +287,9 @@ def _name_underlying_cause(diagnosis: Diagnosis, conclusion: Conclusion) -> Conc
         )
     headline = conclusion.headline
     if conclusion.fits:
-        headline = replace(headline, told=(*headline.told, Told(underlying[0], ", but ")))
+        headline = replace(
+            headline, causes=(*headline.causes, HeadlineCause(underlying[0], ", but "))
+        )
         notes = (*conclusion.notes, *map(diagnosis.case.say, underlying))
         return replace(conclusion, headline=headline, notes=notes, behind=underlying)
     headline = replace(headline, underlying=underlying[0])
@@ -320,7 +328,9 @@ def _apply_pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     bug = pods.find_upstream_bug(case)
     if bug is not None:
         conclusion = replace(
-            conclusion, headline=Headline(told=(Told(bug),)), causes=(bug, *conclusion.causes)
+            conclusion,
+            headline=Headline(causes=(HeadlineCause(bug),)),
+            causes=(bug, *conclusion.causes),
         )
     return (
         _conclude_other_scheduler(case, conclusion)
@@ -362,7 +372,7 @@ def _conclude_refusal(case: Case, conclusion: Conclusion) -> Conclusion | None:
     refusal = pods.find_pod_refusal(case)
     if refusal is None:
         return None
-    headline = Headline("there is no pod", (Told(refusal, ": "),))
+    headline = Headline("there is no pod", (HeadlineCause(refusal, ": "),))
     causes = (refusal, *conclusion.causes)
     return replace(
         conclusion,
@@ -404,7 +414,7 @@ def _conclude_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion 
     ):
         headline = Headline(cause.lead)
     elif conclusion.fits:
-        nodes = first([node.name for node in case.attempt.nodes if node.fits])
+        nodes = abbreviate([node.name for node in case.attempt.nodes if node.fits])
         headline = Headline(f"{cause.lead}; kube-scheduler would place it on {nodes}")
     else:
         headline = replace(conclusion.headline, before=f"{cause.lead}. kube-scheduler's view: ")
@@ -609,7 +619,7 @@ def _apply_preview_doubts(diagnosis: Diagnosis, conclusion: Conclusion) -> Concl
     if not doubts:
         return conclusion
     cause = NotKnownOfPreview(names=doubts)
-    headline = Headline("cannot be decided", (Told(cause, ": "),))
+    headline = Headline("cannot be decided", (HeadlineCause(cause, ": "),))
     return replace(conclusion, verdict="undecided", headline=headline, causes=(cause,))
 
 
@@ -688,8 +698,8 @@ def _cause_of_unreadable(diagnosis: Diagnosis, nodes: tuple[str, ...] = ()) -> N
 def _headline_if_undecided(cause: NotReadable) -> Headline:
     """Return the headline of an undecided answer."""
     if cause.quote or cause.fitting:
-        return Headline(told=(Told(cause),))
-    return Headline("cannot be decided", (Told(cause, ": "),))
+        return Headline(causes=(HeadlineCause(cause),))
+    return Headline("cannot be decided", (HeadlineCause(cause, ": "),))
 
 
 # -- claims --
@@ -732,11 +742,11 @@ def _put_claim_first(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion
     headline = replace(
         headline,
         before="the pod ",
-        told=(*headline.told, Told(claim_causes[0], "; of this claim: ", brief=True)),
+        causes=(*headline.causes, HeadlineCause(claim_causes[0], "; of this claim: ", brief=True)),
     )
     return replace(conclusion, headline=headline, causes=(*claim_causes, *remaining))
 
 
 def _claim_of(cause: Cause) -> str | None:
     """Return the claim that a cause is about."""
-    return cause.about[0].claim if cause.about else getattr(cause, "claim", None)
+    return cause.refs[0].claim if cause.refs else getattr(cause, "claim", None)

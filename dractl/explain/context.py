@@ -15,7 +15,7 @@ from dractl.explain.answer import Reason, reason_of
 from dractl.explain.ask import Question
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.limits import drivers_named
-from dractl.explain.reasons.misfits import Evaluated, Saw
+from dractl.explain.reasons.misfits import Evaluation, SeenValue
 from dractl.explain.reasons.phrases import Names
 from dractl.model import (
     CapacityRequestPolicy,
@@ -69,11 +69,11 @@ class Case(Struct, frozen=True):
 
     def say(self, cause: Cause) -> str:
         """Return the sentence about a cause, with the names that the user gave."""
-        return cause.said(self.names)
+        return cause.full_sentence(self.names)
 
     def reason(self, cause: Cause) -> Reason:
         """Return a cause as JSON shows it."""
-        claim = self.claims.get(cause.about[0].claim) if cause.about else None
+        claim = self.claims.get(cause.refs[0].claim) if cause.refs else None
         return reason_of(cause, self.names, claim.name or None if claim is not None else None)
 
     def option(self, ref: RequestRef) -> ExactDeviceRequest | DeviceSubRequest | None:
@@ -119,7 +119,7 @@ class Case(Struct, frozen=True):
                 return part
         return None
 
-    def evaluations(self, expression: str, devices: Iterable[DeviceID]) -> tuple[Evaluated, ...]:
+    def evaluations(self, expression: str, devices: Iterable[DeviceID]) -> tuple[Evaluation, ...]:
         """Return why an expression is not true on devices, once for each deciding part and values;
         most frequent first.
         """
@@ -135,12 +135,12 @@ class Case(Struct, frozen=True):
             else {}
         )
         return tuple(
-            Evaluated(
+            Evaluation(
                 d.text,
                 d.start,
                 d.end,
                 d.error,
-                tuple(Saw(seen.name, seen.value) for seen in d.seen),
+                tuple(SeenValue(seen.name, seen.value) for seen in d.seen),
             )
             for d in sorted(decisions, key=lambda decision: -decisions[decision])
         )

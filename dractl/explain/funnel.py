@@ -10,8 +10,8 @@ from dractl.allocation import DeviceID, Loss, RequestSurvey, Stage, Survey
 from dractl.cluster.devices import Devices
 from dractl.explain import selectors
 from dractl.explain.answer import FunnelStage
-from dractl.explain.reasons.misfits import instead, readable
-from dractl.explain.reasons.phrases import held_by, tally
+from dractl.explain.reasons.misfits import format_expression, values_text
+from dractl.explain.reasons.phrases import describe_holders, tally
 from dractl.model import RequestRef
 
 _NO_NODES: Mapping[tuple[int, str], int] = MappingProxyType({})
@@ -149,7 +149,7 @@ def _merge_stages(a: Stage, b: Stage, *, unique: bool) -> Stage:
 
 def _stage_title(stage: Stage) -> str:
     if stage.name == "request-selector":
-        return readable(stage.expression or "", 44)
+        return format_expression(stage.expression or "", 44)
     if stage.name == "constraint":
         return f"has {stage.attribute}"
     return _NAMES.get(stage.name, stage.name)
@@ -164,7 +164,7 @@ def _loss_text(
     match stage.name:
         case "request-selector":
             expression = stage.expression or ""
-            return instead(
+            return values_text(
                 selectors.misfit(
                     devices, false_part(expression, devices_lost) or expression, devices_lost
                 )
@@ -172,7 +172,7 @@ def _loss_text(
         case "in-use":
             return (
                 f"{len(devices_lost)} held:"
-                f" {held_by(devices.holders(dict.fromkeys(devices_lost)), 2)}"
+                f" {describe_holders(devices.holders(dict.fromkeys(devices_lost)), 2)}"
             )
         case "taints":
             return tally(loss.taint or "" for loss in stage.lost)

@@ -58,7 +58,7 @@ def conclude_placed_pod(
     parts = Parts(nodes=nodes, notes=notes)
     if cause is None:
         return Conclusion("allocated", Headline(after_scheduling.headline_of(on_node.pod))), parts
-    return conclude_from_cause("allocated" if cause.passing else "failing", cause), parts
+    return conclude_from_cause("allocated" if cause.is_transient else "failing", cause), parts
 
 
 def _cause_of_manual_placement(

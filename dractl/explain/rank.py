@@ -12,24 +12,13 @@ from dractl.explain.diagnosis.cross_object import root_causes
 from dractl.explain.diagnosis.gangs import NO_GANG, GangDiagnosis
 from dractl.explain.diagnosis.nodes import NodeFindings, merge_across_nodes, node_findings
 from dractl.explain.inquire import InquiryResult
-from dractl.explain.reasons.base import (
-    HIDDEN,
-    NOTHING,
-    OUTSIDE,
-    STOPPED,
-    TAKEN,
-    Cause,
-    merge,
-    united,
-)
+from dractl.explain.reasons.base import Cause, Progress, merge, merge_into
 from dractl.explain.reasons.nodes import NodeFilter, PinnedNode
 from dractl.explain.reasons.registry import of_stop
 from dractl.explain.reasons.scheduling import Mixed
 from dractl.model.names import RequestRef
 from dractl.scheduler.rejection import Rejection
 
-EVERYWHERE = STOPPED - 1
-"""The progress of a filter that rejects all nodes: nothing else matters until that is fixed."""
 MIN_NODES_FOR_MAJORITY = 10
 MAJORITY = 0.8
 """What holds on this share of many nodes comes before what the others would add."""
@@ -107,13 +96,13 @@ def rank_by_reach(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...
     ):  # details are those of the first
         hardest = _hardest(node)
         for position, cause in enumerate(node.causes):
-            if cause.about and node.name in excluded:
+            if cause.refs and node.name in excluded:
                 continue  # the pod does not want its devices
             key = cause.key
-            combine = united if node.name in excluded else merge
+            combine = merge_into if node.name in excluded else merge
             merged[key] = combine(merged[key], cause) if key in merged else cause
-            progress = cause.reach
-            if cause.about and hardest < progress < STOPPED:
+            progress = cause.progress
+            if cause.refs and hardest < progress < Progress.STOPPED:
                 progress = hardest - 0.1  # this one alone would not be enough
             if isinstance(cause, NodeFilter):
                 further_filters = sum(isinstance(c, NodeFilter) for c in node.causes) - 1
@@ -127,7 +116,7 @@ def rank_by_reach(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...
             reach[key] = max(reach.get(key, progress), progress)
     for key, cause in merged.items():
         if isinstance(cause, NodeFilter) and len(cause.nodes) == len(verdicts):
-            reach[key] = EVERYWHERE
+            reach[key] = Progress.EVERYWHERE
     closed = {name for node in nodes if node.refuses_pod for name in (node.name, *node.like)}
     ranked = [
         _open_nodes_first(merged[k], closed)
@@ -146,7 +135,7 @@ def _open_nodes_first(cause: Cause, closed: set[str]) -> Cause:
     """Return a cause that lies in devices with the nodes first where nothing else keeps the pod
     away.
     """
-    if not cause.about or not closed.intersection(cause.nodes):
+    if not cause.refs or not closed.intersection(cause.nodes):
         return cause
     return replace(cause, nodes=tuple(sorted(cause.nodes, key=lambda name: name in closed)))
 
@@ -164,16 +153,16 @@ def _put_claim_node_first(ranked: list[Cause]) -> list[Cause]:
 
 def _put_nearest_alternative_first(ranked: list[Cause]) -> list[Cause]:
     """Put the cause first that is about the alternative which lacks fewest devices."""
-    refs = ranked[0].about if ranked else ()
-    if len(refs) != 1 or refs[0].alternative is None or not ranked[0].lacking:
+    refs = ranked[0].refs if ranked else ()
+    if len(refs) != 1 or refs[0].alternative is None or not ranked[0].shortage:
         return ranked
     request = refs[0].request
     same = [
         c
         for c in ranked
-        if c.code == ranked[0].code and len(c.about) == 1 and c.about[0].request == request
+        if c.code == ranked[0].code and len(c.refs) == 1 and c.refs[0].request == request
     ]
-    nearest = min(same, key=lambda cause: cause.lacking or 1 << 32)
+    nearest = min(same, key=lambda cause: cause.shortage or 1 << 32)
     return [nearest, *(cause for cause in ranked if cause is not nearest)]
 
 
@@ -190,7 +179,7 @@ def dominates(cause: Cause, nodes: int) -> bool:
     """
     return (
         nodes >= MIN_NODES_FOR_MAJORITY
-        and cause.page.reach == TAKEN
+        and cause.page.progress == Progress.IN_USE
         and len(cause.nodes) >= MAJORITY * nodes
     )
 
@@ -200,7 +189,9 @@ def _cause_of_mixture(nodes: Sequence[NodeFindings], ranked: Sequence[Cause]) ->
     them.
     """
     firsts = [
-        node.causes[0].code for node in nodes if node.causes and node.causes[0].reach > NOTHING
+        node.causes[0].code
+        for node in nodes
+        if node.causes and node.causes[0].progress > Progress.NO_DEVICE
     ]
     codes = Counter(firsts)
     if len(codes) < MIN_MIXED_CAUSES or max(codes.values()) * 2 > len(firsts):
@@ -224,10 +215,10 @@ def _hardest(node: NodeFindings) -> float:
     """Return how far the pod gets on a node with the request that gets least far."""
     best: dict[RequestRef, float] = {}
     for cause in node.causes:
-        if len(cause.about) == 1:
-            key = cause.about[0].request  # alternatives count as one request
-            best[key] = max(best.get(key, 0), cause.reach)
-    return min(best.values(), default=STOPPED)
+        if len(cause.refs) == 1:
+            key = cause.refs[0].request  # alternatives count as one request
+            best[key] = max(best.get(key, 0), cause.progress)
+    return min(best.values(), default=Progress.STOPPED)
 
 
 def _excludes_node(rejection: Rejection) -> bool:
@@ -248,4 +239,4 @@ def _filter_progress(node: str, allocating: set[str], excluded: set[str]) -> flo
     """
     if node not in allocating:
         return -1
-    return HIDDEN - 0.5 if node in excluded else OUTSIDE
+    return Progress.HIDDEN - 0.5 if node in excluded else Progress.OUTSIDE_DRA

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dractl.explain.reasons.between import DriverAbsent, OldTemplate
-from dractl.explain.reasons.headline import Headline, Told
+from dractl.explain.reasons.cross_object import DriverAbsent, OldTemplate
+from dractl.explain.reasons.headline import Headline, HeadlineCause
 from dractl.explain.reasons.phrases import Names
 from dractl.explain.reasons.scheduling import NoConsumer
 from dractl.report.explain import opening as explain_opening
@@ -16,16 +16,18 @@ WHY = "no pod uses claim ml/gpus"
 
 def test_an_underlying_cause_comes_first() -> None:
     old = OldTemplate(claim="ml/gpus", template="ml/one")
-    text = Headline("fits on none of 2 nodes", (Told(UNUSED, ": "),), underlying=old).text(Names())
+    text = Headline("fits on none of 2 nodes", (HeadlineCause(UNUSED, ": "),), underlying=old).text(
+        Names()
+    )
     assert text.startswith("claim ml/gpus was made from an earlier version")
     assert f"; fits on none of 2 nodes: {WHY}" in text
 
 
 def test_after_a_question_a_new_sentence_begins() -> None:
     absent = DriverAbsent(driver="gpu.example.com", nodes=("b",), label="gpu=yes", like=("a",))
-    text = Headline("fits on none of 2 nodes", (Told(UNUSED, ": "),), underlying=absent).text(
-        Names()
-    )
+    text = Headline(
+        "fits on none of 2 nodes", (HeadlineCause(UNUSED, ": "),), underlying=absent
+    ).text(Names())
     assert f"? Fits on none of 2 nodes: {WHY}" in text
 
 
@@ -36,9 +38,9 @@ def test_what_it_depends_on_stands_before_all() -> None:
 
 def test_a_screen_has_the_cause_before_what_follows() -> None:
     absent = DriverAbsent(driver="gpu.example.com", nodes=("b",), label="gpu=yes", like=("a",))
-    told = Headline("fits on none of 2 nodes", (Told(UNUSED, ": "),), underlying=absent).clauses(
-        Names()
-    )
+    told = Headline(
+        "fits on none of 2 nodes", (HeadlineCause(UNUSED, ": "),), underlying=absent
+    ).clauses(Names())
     lines = explain_opening.parted(told)
     assert lines[0] == "gpu.example.com publishes nothing on b, which has gpu=yes like a"
     assert lines[-1].startswith(f"fits on none of 2 nodes: {WHY}")
@@ -47,10 +49,12 @@ def test_a_screen_has_the_cause_before_what_follows() -> None:
 @pytest.mark.parametrize("name", ["a", "device-" * 4, "device-" * 8, "device-" * 12])
 def test_a_long_sentence_is_parted_between_its_clauses(name: str) -> None:
     lead, cause = "fits on none of 12 nodes: nearest is gpu-a", NoConsumer(claim=f"ml/{name}")
-    first, *others = explain_opening.parted(Headline(lead, (Told(cause, ": "),)).clauses(Names()))
+    first, *others = explain_opening.parted(
+        Headline(lead, (HeadlineCause(cause, ": "),)).clauses(Names())
+    )
     assert len(first) <= 77
     assert others
     told = " ".join((first, *others)).replace("because ", "").replace("so it ", "")
     assert sorted(told.replace(":", "").split()) == sorted(
-        f"{lead} {cause.said(Names())}".replace(":", "").split()
+        f"{lead} {cause.full_sentence(Names())}".replace(":", "").split()
     )

@@ -1,11 +1,13 @@
-"""Reading selectors: what they refer to, the conditions they join, the values that devices have instead."""
+"""Reading selectors: what they refer to, the conditions they join, the values that devices have
+instead.
+"""
 
 from __future__ import annotations
 
 import pytest
 
 from dractl.cluster.devices import Devices
-from dractl.explain.reasons.misfits import instead, readable
+from dractl.explain.reasons.misfits import format_expression, values_text
 from dractl.explain.selectors import misfit
 from tests.explain.cluster import device, slice_of, state_of
 
@@ -27,14 +29,14 @@ def test_values_are_counted() -> None:
         device("gpu-3", architecture="Ada"),
     )
     assert misfit(devices, HOPPER, lost).found == ("Ampere", "Ada")
-    assert instead(misfit(devices, HOPPER, lost)) == "architecture: Ampere ×3, Ada"
+    assert values_text(misfit(devices, HOPPER, lost)) == "architecture: Ampere ×3, Ada"
 
 
 def test_the_same_name_in_another_domain_is_the_nearest() -> None:
     devices, lost = devices_of(device("gpu-0", **{"resource.kubernetes.io/pcieRoot": "pci0000:17"}))
     wrong = misfit(devices, "device.attributes['gpu.nvidia.com'].pcieRoot == 'x'", lost)
     assert wrong.nearest == "resource.kubernetes.io/pcieRoot"
-    assert "0 of 1 devices" in instead(wrong)
+    assert "0 of 1 devices" in values_text(wrong)
 
 
 def test_a_misspelt_domain_finds_the_right_one() -> None:
@@ -83,4 +85,4 @@ def test_drivers_are_counted_where_the_driver_is_compared(
     ],
 )
 def test_a_selector_as_a_person_would_say_it(text: str, said: str) -> None:
-    assert readable(text) == said
+    assert format_expression(text) == said

@@ -13,7 +13,7 @@ from dractl.explain.diagnosis.requests import cause_of_stage
 from dractl.explain.reasons.amounts import ConstrainedSearch, NotEnoughTogether, SearchConflict
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.constraints import AttributeType, ConstraintConflict
-from dractl.explain.reasons.devices import Rivals
+from dractl.explain.reasons.devices import RivalRequests
 from dractl.model import RequestRef
 from dractl.scheduler.verdict import NodeVerdict
 
@@ -151,7 +151,7 @@ def _cause_of_rivals(case: Case, requests: Sequence[RequestSurvey]) -> Cause | N
             d.allow_multiple_allocations for d in map(case.devices.get, devices) if d
         ):
             continue
-        return Rivals(
+        return RivalRequests(
             requests=(first.ref, second.ref),
             device_class=second.device_class or None,
             devices=tuple(map(str, devices)),

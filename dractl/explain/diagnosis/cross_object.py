@@ -16,8 +16,9 @@ from dractl.cluster.state import Key, at, list_at, map_at, maps_at, parse_key, t
 from dractl.explain.context import Case
 from dractl.explain.diagnosis.nodes import NodeFindings
 from dractl.explain.reasons.amounts import AllNeedsFree
-from dractl.explain.reasons.base import TAKEN, Cause
-from dractl.explain.reasons.between import (
+from dractl.explain.reasons.base import Cause, Progress
+from dractl.explain.reasons.capacity import CountersShort
+from dractl.explain.reasons.cross_object import (
     AddedByAdmission,
     DriverAbsent,
     EvictionLoop,
@@ -27,7 +28,6 @@ from dractl.explain.reasons.between import (
     OldTemplate,
     UnknownNodes,
 )
-from dractl.explain.reasons.capacity import CountersShort
 from dractl.explain.reasons.devices import DeviceInUse
 from dractl.explain.reasons.nodes import NodeFilter, PinnedNode
 from dractl.explain.reasons.pools import NoSlicesOnNode, PoolIncomplete, PublishedTwice
@@ -558,7 +558,7 @@ def _useful_nodes(case: Case, findings: Sequence[NodeFindings]) -> tuple[set[str
         filtered = any(isinstance(cause, NodeFilter) for cause in node.causes)
         if any(isinstance(cause, NoSlicesOnNode) for cause in node.causes) and not filtered:
             without_devices |= {node.name, *node.like}
-        elif node.causes and not filtered and node.causes[0].reach >= TAKEN:
+        elif node.causes and not filtered and node.causes[0].progress >= Progress.IN_USE:
             with_devices |= {node.name, *node.like}
     return without_devices, with_devices
 
@@ -641,9 +641,9 @@ def _find_devices_on_different_nodes(
     """
     lacking = [
         {
-            c.about[0]
+            c.refs[0]
             for c in n.causes
-            if isinstance(c, NoSlicesOnNode) and c.about and c.about[0].alternative is None
+            if isinstance(c, NoSlicesOnNode) and c.refs and c.refs[0].alternative is None
         }
         for n in findings
     ]

@@ -9,7 +9,7 @@ from dractl.explain.context import Case
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.constraints import AllUnderConstraint
 from dractl.explain.reasons.limits import ClaimLimit, ClassMissing, GateOff
-from dractl.explain.reasons.pools import OfPool, PoolIncomplete, PoolInvalid, PoolObsolete
+from dractl.explain.reasons.pools import PoolCause, PoolIncomplete, PoolInvalid, PoolObsolete
 from dractl.explain.reasons.scheduling import SchedulerError, UpstreamBug
 from dractl.explain.reasons.selectors import SelectorError
 from dractl.model import RequestRef
@@ -146,7 +146,7 @@ def cause_of_unused_pool(
     *,
     device_class: str | None = None,
     all_mode: bool = False,
-) -> OfPool:
+) -> PoolCause:
     """Return why the scheduler does not use a pool. With ``all_mode`` the pool stops ``request``,
     which wants all devices.
     """

@@ -27,9 +27,9 @@ from dractl.explain.diagnosis.requests import cause_of_stage, diagnose_request, 
 from dractl.explain.funnel import funnel, merge_surveys
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.binding import BindingFailed
+from dractl.explain.reasons.controller_taints import find_taint_controller
 from dractl.explain.reasons.devices import DeviceInUse, Tainted
 from dractl.explain.reasons.nodes import NodeFilter, PinnedNode
-from dractl.explain.reasons.passing_taints import passing
 from dractl.explain.reasons.pools import SliceNodeMismatch
 from dractl.explain.reasons.refusals import toleration_text
 from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped, TimeoutRisk
@@ -131,7 +131,7 @@ def _allocation_causes(case: Case, verdict: NodeVerdict, survey: Survey) -> list
             causes = [
                 cause for request in group for cause in diagnose_request(case, survey, request)
             ]
-            causes_on_node += sorted(causes, key=lambda cause: -cause.reach)
+            causes_on_node += sorted(causes, key=lambda cause: -cause.progress)
     if isinstance(outcome, NodeError):
         causes_on_node += [
             cause_of_unused_pool(pool) for pool in survey.pools if pool.state == "invalid"
@@ -176,7 +176,7 @@ def blocks_every_node(cause: Cause, findings: Sequence[NodeFindings]) -> bool:
 def _is_worse_off(node: NodeFindings, cause: Cause) -> bool:
     """Return True if the node fails the same requests at an earlier step."""
     return any(
-        other.about == cause.about and other.reach < cause.page.reach for other in node.causes
+        other.refs == cause.refs and other.progress < cause.page.progress for other in node.causes
     )
 
 
@@ -198,7 +198,7 @@ def merge_across_nodes(case: Case, cause: Cause, findings: Sequence[NodeFindings
     ]
     if sum(number for _, number in surveys) < 2:
         return cause
-    request = next((r for r in merge_surveys(surveys) if r.ref in cause.about), None)
+    request = next((r for r in merge_surveys(surveys) if r.ref in cause.refs), None)
     for stage in request.stages if request is not None else ():
         if isinstance(cause, SelectorFalse) and (stage.expression != cause.selector or stage.kept):
             continue
@@ -217,7 +217,7 @@ def _add_timeout(verdict: NodeVerdict, causes: list[Cause]) -> list[Cause]:
     if not verdict.times_out:
         return causes
     first = causes[0] if causes else None
-    refs = first.about if first is not None else ()
+    refs = first.refs if first is not None else ()
     claim = refs[0].claim if refs else None
     return [TimeoutRisk(nodes=(verdict.name,), claim=claim, requests=refs, because=first), *causes]
 
@@ -290,7 +290,7 @@ def _similar_claim_tolerations(case: Case, rejection: Rejection) -> tuple[str, .
 def _taint_keys(rejection: Rejection) -> set[str]:
     """Return the keys of taints that people set, in lower case."""
     taints = (one.taint.key or "" for one in rejection.unmet if isinstance(one, UntoleratedTaint))
-    return {key.lower() for key in taints if passing(key) is None}
+    return {key.lower() for key in taints if find_taint_controller(key) is None}
 
 
 def _largest_users(case: Case, node: str, rejection: Rejection) -> tuple[str, ...]:

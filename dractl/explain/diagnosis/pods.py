@@ -10,10 +10,10 @@ from dractl.cluster.workloads import newest_refusal
 from dractl.explain.answer import AllocatedDevice
 from dractl.explain.context import Case
 from dractl.explain.reasons.base import Cause
-from dractl.explain.reasons.between import PodsNotCreated
 from dractl.explain.reasons.binding import BindingPending
+from dractl.explain.reasons.cross_object import PodsNotCreated
 from dractl.explain.reasons.nodes import NodeFilter
-from dractl.explain.reasons.phrases import first, plural
+from dractl.explain.reasons.phrases import abbreviate, plural
 from dractl.explain.reasons.scheduling import UpstreamBug
 from dractl.model import ResourceSlice
 from dractl.objects import Raw
@@ -307,9 +307,9 @@ def note_orphaned_slices(case: Case) -> Iterator[str]:
         slices = [item for items in slices_by_node.values() for item in items]
         devices = plural(sum(len(item.spec.devices) for item in slices), "device")
         yield (
-            f"{devices} of node{'' if singular else 's'} {first(list(slices_by_node))} can be used"
-            " by nobody: there are slices, and the"
-            f" node{' does' if singular else 's do'} not exist"
+            f"{devices} of node{'' if singular else 's'} {abbreviate(list(slices_by_node))} can be"
+            f" used by nobody: there are slices, and the node{' does' if singular else 's do'} not"
+            " exist"
         )
 
 
@@ -350,7 +350,7 @@ def note_stuck_holders(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
     if descriptions:
         yield (
             f"{'pods hold' if len(descriptions) > 1 else 'a pod holds'} devices and cannot run:"
-            f" {first(descriptions)}"
+            f" {abbreviate(descriptions)}"
         )
 
 

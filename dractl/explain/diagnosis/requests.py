@@ -21,7 +21,7 @@ from dractl.explain.reasons.constraints import AttributeMissing
 from dractl.explain.reasons.devices import DeviceInUse, DeviceInUseSamePod, Tainted
 from dractl.explain.reasons.limits import GateOff
 from dractl.explain.reasons.pools import NoSlicesForDriver, NoSlicesOnNode, SliceNodeMismatch
-from dractl.explain.reasons.refusals import labels_wanted, taint_text, toleration_text
+from dractl.explain.reasons.refusals import label_selector_text, taint_text, toleration_text
 from dractl.explain.reasons.selectors import SelectorError, SelectorFalse
 from dractl.model import CapacityRequestPolicy, Quantity
 from dractl.model.nearest import nearest
@@ -155,7 +155,7 @@ def _cause_of_no_devices(case: Case, request: RequestSurvey, drivers: frozenset[
                 **_request_fields(request),
                 driver=item.spec.driver,
                 slice=item.metadata.name,
-                selectors=(labels_wanted(item.spec.node_selector),),
+                selectors=(label_selector_text(item.spec.node_selector),),
                 keys=tuple(
                     e.key
                     for term in item.spec.node_selector.node_selector_terms

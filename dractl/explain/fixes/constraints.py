@@ -14,7 +14,7 @@ from dractl.explain.fixes.candidates import (
 )
 from dractl.explain.fixes.edits import Operation, remove
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.reasons.base import OfRequest, OfRequests
+from dractl.explain.reasons.base import RequestCause, RequestsCause
 from dractl.explain.reasons.constraints import AttributeMissing, AttributeType
 from dractl.explain.reasons.scheduling import SchedulerError, TimeoutRisk, UpstreamBug
 from dractl.objects import Constraint
@@ -26,7 +26,7 @@ _COARSER_ATTRIBUTES = {
 }
 
 
-@fix_once_for(OfRequest, OfRequests, SchedulerError, TimeoutRisk, UpstreamBug)
+@fix_once_for(RequestCause, RequestsCause, SchedulerError, TimeoutRisk, UpstreamBug)
 def relax_constraints(problem: FixProblem) -> Iterator[Candidate]:
     """Relax each constraint of the claims that cannot be allocated, in every way."""
     for claim in problem.claims:

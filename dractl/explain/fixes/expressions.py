@@ -23,7 +23,7 @@ from dractl.explain.fixes.candidates import (
 from dractl.explain.fixes.corrections import Rewrite, correct_condition, rename_lookup
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.base import Cause
-from dractl.explain.reasons.misfits import readable
+from dractl.explain.reasons.misfits import format_expression
 from dractl.model.names import RequestRef
 from dractl.objects import Request, items, selectors_of
 
@@ -112,7 +112,7 @@ def _remove_selector(
 ) -> Candidate:
     """Remove a selector, with the list if it is the only one."""
     return Candidate(
-        f"remove the selector {readable(text)} from {problem.request_name(request.ref)}",
+        f"remove the selector {format_expression(text)} from {problem.request_name(request.ref)}",
         (editable.remove("selectors", *(() if is_only else (index,))),),
         _selector_slot(request, editable, index),
         Preference.DROP,
@@ -198,7 +198,7 @@ def _rewrite_expression(
             yield rewrite.apply_to(text, part)
         remaining_text = _drop_condition(text, part)
         if remaining_text is not None:
-            title = f"remove the condition {readable(part.text)}"
+            title = f"remove the condition {format_expression(part.text)}"
             yield Rewrite(title, remaining_text, Preference.RELAX, degree=1)
 
 

@@ -17,7 +17,7 @@ from dractl.explain.fixes.candidates import (
 from dractl.explain.fixes.edits import Path, drop, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.base import Cause
-from dractl.explain.reasons.between import Bound, PodsNotCreated
+from dractl.explain.reasons.cross_object import Bound, PodsNotCreated
 from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped
 from dractl.views import Pod
 from dractl.views.amounts import quantity

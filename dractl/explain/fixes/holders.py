@@ -13,7 +13,7 @@ from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topi
 from dractl.explain.fixes.edits import Path, put, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.amounts import NotEnoughTogether, SearchConflict
-from dractl.explain.reasons.base import Cause, Held
+from dractl.explain.reasons.base import Cause, HeldDevices
 from dractl.explain.reasons.capacity import CountersShort
 from dractl.explain.reasons.constraints import ConstraintConflict
 from dractl.explain.reasons.phrases import plural
@@ -51,7 +51,7 @@ class _HeldClaim(Struct, frozen=True):
         return max(len(holder.devices) for holder in self.holders)
 
 
-@fix_once_for(Held, ConstraintConflict, NotEnoughTogether, SearchConflict)
+@fix_once_for(HeldDevices, ConstraintConflict, NotEnoughTogether, SearchConflict)
 def release_devices(problem: FixProblem) -> Iterator[Candidate]:
     """End the pods, or delete the idle claims, that hold wanted devices.
 
@@ -84,7 +84,7 @@ def _list_held_claims(problem: FixProblem) -> dict[str, _HeldClaim]:
 
 def holders_of(cause: Cause) -> tuple[Holder, ...]:
     """Return the holders of the devices that a cause is about."""
-    if isinstance(cause, Held | ConstraintConflict | NotEnoughTogether | SearchConflict):
+    if isinstance(cause, HeldDevices | ConstraintConflict | NotEnoughTogether | SearchConflict):
         return cause.holders
     return ()
 
@@ -169,7 +169,7 @@ def note_recreated_pods(problem: FixProblem) -> tuple[str, ...]:
     )
 
 
-@fix_once_for(Held, ConstraintConflict, NotEnoughTogether, SearchConflict)
+@fix_once_for(HeldDevices, ConstraintConflict, NotEnoughTogether, SearchConflict)
 def grant_admin_access(problem: FixProblem) -> Iterator[Candidate]:
     """Let the pods of a DaemonSet that take a device on each node use adminAccess.
 
@@ -223,7 +223,7 @@ def _set_admin_access(problem: FixProblem, daemon_set: str, template: Key) -> It
     )
 
 
-@fix_once_for(Held, ConstraintConflict, NotEnoughTogether, SearchConflict)
+@fix_once_for(HeldDevices, ConstraintConflict, NotEnoughTogether, SearchConflict)
 def join_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
     """Use a claim of the same namespace that several pods share already."""
     if problem.question.kind != "Pod":

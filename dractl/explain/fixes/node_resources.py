@@ -8,7 +8,7 @@ from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
 from dractl.explain.fixes.edits import Path, drop, replace
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.reasons.between import AddedByAdmission
+from dractl.explain.reasons.cross_object import AddedByAdmission
 from dractl.model import Quantity
 from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.verdict import NodeVerdict
@@ -133,9 +133,11 @@ def _lower_request(
         (problem.patch(*operations),),
         FixSlot(Topic.AMOUNT, resource),
         Preference.LESS,
-        effect=f"it names none, and a LimitRange makes that {request.container_amount}"
-        if is_default
-        else "",
+        effect=(
+            f"it names none, and a LimitRange makes that {request.container_amount}"
+            if is_default
+            else ""
+        ),
     )
 
 

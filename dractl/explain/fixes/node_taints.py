@@ -14,7 +14,7 @@ from dractl.explain.fixes.tolerations import (
     is_near_miss,
     toleration_for,
 )
-from dractl.explain.reasons.passing_taints import passing
+from dractl.explain.reasons.controller_taints import find_taint_controller
 from dractl.objects import Raw
 from dractl.scheduler.node_constraints import is_tolerated
 from dractl.scheduler.rejection import Rejection
@@ -91,8 +91,8 @@ def untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator
         for taint in list_blocking_taints(problem, verdict)
         if not (is_cordoned and text_at(taint, "key") == CORDON_TAINT)
     ]
-    controllers = [passing(text_at(taint, "key")) for taint in taints]
-    if any(controller is not None and controller.leaving for controller in controllers):
+    controllers = [find_taint_controller(text_at(taint, "key")) for taint in taints]
+    if any(controller is not None and controller.removes_node for controller in controllers):
         return  # the node goes away
     is_lasting = all(controller is None for controller in controllers)
     if problem.pod is not None and taints and is_lasting:

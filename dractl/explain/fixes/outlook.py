@@ -13,7 +13,7 @@ from dractl.explain.fixes.candidates import Candidate, FixProblem
 from dractl.explain.fixes.pod_templates import pods_to_recreate
 from dractl.explain.fixes.rollouts import END_FIRST_STRATEGY, set_strategy
 from dractl.explain.fixes.steps import find_manual_edit
-from dractl.explain.reasons.phrases import first, plural
+from dractl.explain.reasons.phrases import abbreviate, plural
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation import SimulationOptions, SimulationResult, simulate
@@ -178,9 +178,11 @@ def _name_default_scheduler(change: Change) -> Change:
     if not isinstance(change, Patch):
         return change
     operations = tuple(
-        {**operation, "value": DEFAULT_SCHEDULER}
-        if "value" in operation and str(operation["path"]).endswith("/schedulerName")
-        else operation
+        (
+            {**operation, "value": DEFAULT_SCHEDULER}
+            if "value" in operation and str(operation["path"]).endswith("/schedulerName")
+            else operation
+        )
         for operation in change.operations
     )
     return replace(change, operations=operations)
@@ -232,7 +234,7 @@ def _pods_ahead(problem: FixProblem, simulation: SimulationResult) -> tuple[str,
     verb = "waits" if len(keys) == 1 else "wait"
     has_priority = all(pod.priority > priority for pod in pods)
     clause = "of higher priority" if has_priority else f"that {verb} longer"
-    names = first(["/".join(key) for key in keys])
+    names = abbreviate(["/".join(key) for key in keys])
     return (f"{plural(len(keys), 'pending pod')} {clause} {verb} for the same: {names}",)
 
 
@@ -263,10 +265,10 @@ def _side_effects(
     ]
     effects = []
     if ended:
-        effects.append(f"ends pod{'s' * (len(ended) > 1)} {first(ended)}")
+        effects.append(f"ends pod{'s' * (len(ended) > 1)} {abbreviate(ended)}")
     if ahead:
         noun, verb = ("pod", "runs") if len(ahead) == 1 else ("pods", "run")
-        effects.append(f"{noun} {first(ahead)} {verb} before it")
+        effects.append(f"{noun} {abbreviate(ahead)} {verb} before it")
     return effects
 
 
@@ -297,7 +299,7 @@ def _possible_race(
     except PatchError:
         return ()
     noun = "pods" if len(race.placements) > 1 else "pod"
-    names = first(["/".join(key) for key, _ in race.placements])
+    names = abbreviate(["/".join(key) for key, _ in race.placements])
     return (f"{noun} {names} may take what the first of them frees",)
 
 

@@ -10,7 +10,7 @@ from dractl.cluster.state import list_at, map_at, text_at
 from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic
 from dractl.explain.fixes.edits import Operation, remove, replace
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.reasons.pools import OfPool
+from dractl.explain.reasons.pools import PoolCause
 from dractl.model import Quantity
 from dractl.objects import Raw, newest, slice_of
 
@@ -18,7 +18,7 @@ from dractl.objects import Raw, newest, slice_of
 class Pool(Struct, frozen=True):
     """A pool that cannot be used, with its slices."""
 
-    cause: OfPool
+    cause: PoolCause
     """The reason."""
 
     name: str

@@ -20,7 +20,7 @@ from dractl.explain.fixes.pod_templates import pods_of_template
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.requests import replica_count_slot
 from dractl.explain.reasons.amounts import NotEnoughTogether, SearchConflict
-from dractl.explain.reasons.base import Held
+from dractl.explain.reasons.base import HeldDevices
 from dractl.explain.reasons.constraints import ConstraintConflict
 from dractl.explain.reasons.workloads import OwnReplicas
 from dractl.model.names import RequestRef
@@ -29,7 +29,7 @@ _MAX_REPLICAS = 16  # that are placed one after the other
 _MAX_ATTEMPTS = 32  # for all counts together
 
 
-@fix_once_for(Held, ConstraintConflict, NotEnoughTogether, SearchConflict)
+@fix_once_for(HeldDevices, ConstraintConflict, NotEnoughTogether, SearchConflict)
 def lower_count_everywhere(problem: FixProblem) -> Iterator[Candidate]:
     """Lower the count for every replica, where replicas of the pod's workload hold the devices."""
     owner = workload_target(problem.pod, problem.question.key[0])

@@ -14,8 +14,8 @@ from dractl.explain.fixes.holders import holders_of
 from dractl.explain.fixes.owners import lower_deletion_cost
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.settings import recreate_subject
-from dractl.explain.reasons.between import EvictionLoop, OldTemplate
 from dractl.explain.reasons.claims import ClaimMissing
+from dractl.explain.reasons.cross_object import EvictionLoop, OldTemplate
 from dractl.explain.reasons.workloads import ClaimEach, OldReplicas, OldRevision, OwnReplicas
 from dractl.simulation.controllers import filter_active_pods
 from dractl.views import Pod
@@ -290,8 +290,10 @@ def share_claim(problem: FixProblem, cause: ClaimEach) -> Iterator[Candidate]:
         (Create(manifest), patch, *restart),
         FixSlot(Topic.SHARING),
         Preference.CORRECT,
-        effect=f"resourceClaimName {name} instead of resourceClaimTemplateName {template}: "
-        "only pods of one claim share its devices; all replicas restart at once",
+        effect=(
+            f"resourceClaimName {name} instead of resourceClaimTemplateName {template}: "
+            "only pods of one claim share its devices; all replicas restart at once"
+        ),
         consequences=(Create(manifest), patch, *deletions),
         corrects=True,
     )

@@ -18,11 +18,11 @@ from dractl.explain.fixes.pool_repairs import (
     remove_fault,
 )
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.reasons.between import DriverAbsent, UnknownNodes
+from dractl.explain.reasons.cross_object import DriverAbsent, UnknownNodes
 from dractl.explain.reasons.pools import (
     NoSlicesForDriver,
     NoSlicesOnNode,
-    OfPool,
+    PoolCause,
     PoolIncomplete,
     PoolInvalid,
     PoolObsolete,
@@ -35,8 +35,8 @@ _DELETED_ANNOTATION = "deleted-duplicates"  # of a slice that stays: the schedul
 _MAX_CREATED_SLICES = 128  # to try an allocation: nothing bounds the count that a slice announces
 
 
-@fix_for(OfPool)
-def repair_pool(problem: FixProblem, cause: OfPool) -> Iterator[Candidate]:
+@fix_for(PoolCause)
+def repair_pool(problem: FixProblem, cause: PoolCause) -> Iterator[Candidate]:
     """Publish the missing slices of a pool, one generation, or the pool without its fault."""
     name = cause.pool.removeprefix(f"{cause.driver}/")
     slices = {
@@ -45,7 +45,7 @@ def repair_pool(problem: FixProblem, cause: OfPool) -> Iterator[Candidate]:
         if slice_of(value).identity[:2] == (cause.driver, name)
     }
     headline = problem.headline_cause
-    corrects = isinstance(headline, OfPool) and cause.pool == headline.pool
+    corrects = isinstance(headline, PoolCause) and cause.pool == headline.pool
     for candidate in _repairs(problem, Pool(cause, name, slices)):
         yield replace(candidate, corrects=corrects)
 
@@ -97,8 +97,10 @@ def delete_stale_slices(problem: FixProblem, cause: PublishedTwice) -> Iterator[
         (*deletions, Patch(f"ResourceSlice/{newest_name}", (annotation,))),
         FixSlot(Topic.POOL, cause.pool),
         Preference.RESTORE,
-        effect=f"if the driver that published it is gone; {newest_name} is annotated: "
-        "the scheduler notices an update at once, a deletion only after up to five minutes",
+        effect=(
+            f"if the driver that published it is gone; {newest_name} is annotated: "
+            "the scheduler notices an update at once, a deletion only after up to five minutes"
+        ),
         consequences=deletions,
         corrects=True,
     )
@@ -129,8 +131,10 @@ def publish_devices(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[C
             FixSlot(Topic.POOL, cause.driver),
             Preference.CLUSTER if cause.nearest else Preference.RESTORE,
             superseded_by=(Topic.SELECTOR,),
-            effect="is it installed and running? devices were tried on one node, "
-            "whether or not it has the hardware",
+            effect=(
+                "is it installed and running? devices were tried on one node, "
+                "whether or not it has the hardware"
+            ),
             consequences=(_create_slice(problem, request, cause.driver, node),),
         )
 
@@ -217,8 +221,10 @@ def rename_node(problem: FixProblem, cause: UnknownNodes) -> Iterator[Candidate]
             (),
             FixSlot(Topic.POOL, f"{cause.driver} names"),
             Preference.CORRECT,
-            effect=f"it publishes for {cause.places[0]}, the Node is {cause.nearest}: "
-            "take it from spec.nodeName (fieldRef)",
+            effect=(
+                f"it publishes for {cause.places[0]}, the Node is {cause.nearest}: "
+                "take it from spec.nodeName (fieldRef)"
+            ),
             consequences=patches,
             corrects=True,
         )

@@ -253,7 +253,11 @@ def _gang_cause(explainer: Explainer, pod: Raw, namespace: str) -> str:
     """
     key = namespace, text_at(pod, "metadata", "name")
     causes = explainer.group(Question("Pod", key, pod)).causes
-    return causes[0].said(Names()) if causes and not isinstance(causes[0], GangTooSmall) else ""
+    return (
+        causes[0].full_sentence(Names())
+        if causes and not isinstance(causes[0], GangTooSmall)
+        else ""
+    )
 
 
 def _reasons_for_next_pod(explainer: Explainer, placement: Placement) -> tuple[Reason, ...]:

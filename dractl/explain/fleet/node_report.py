@@ -29,7 +29,7 @@ from dractl.explain.permissions import find_missing_permissions, join_words
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.headline import Headline
 from dractl.explain.reasons.nodes import NodeFilter
-from dractl.explain.reasons.phrases import Names, Scope, held_by, plural
+from dractl.explain.reasons.phrases import Names, Scope, describe_holders, plural
 from dractl.explain.reasons.refusals import taint_text
 from dractl.explain.selectors import text_of
 from dractl.model import Device, DeviceClass, ResourceClaim, decode
@@ -216,7 +216,7 @@ def _shortages(scheduler: Scheduler, devices: Devices, name: str) -> dict[Device
             key = (loss.device.driver, loss.device.pool, loss.counter_set)
             if key not in holder_texts:
                 holders = devices.holders(devices.counter_consumers({key}))
-                holder_texts[key] = f"; held by {held_by(holders)}" if holders else ""
+                holder_texts[key] = f"; held by {describe_holders(holders)}" if holders else ""
             shortage = f"wants {loss.want} {loss.counter} of {loss.counter_set}, {loss.free} left"
             reasons[loss.device] = shortage + holder_texts[key]
     return reasons

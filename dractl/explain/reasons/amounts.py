@@ -2,29 +2,29 @@
 
 from dractl.cluster.devices import Holder
 from dractl.explain.reasons.base import (
-    APART,
     SEE_POD_CLAIMS,
-    TAKEN,
-    InUse,
-    OfRequest,
-    OfRequests,
+    HeldByOthers,
+    Progress,
     ReasonPage,
+    RequestCause,
+    RequestsCause,
 )
 from dractl.explain.reasons.constraints import ConstraintConflict
 from dractl.explain.reasons.devices import Tainted
 from dractl.explain.reasons.phrases import Names, Scope, plural
 
 
-class AllNeedsFree(InUse, frozen=True, kw_only=True):
+class AllNeedsFree(HeldByOthers, frozen=True, kw_only=True):
     """A request for all devices, ``taken`` of which are held."""
 
     page = ReasonPage(
         "all-needs-free",
         "allocationMode All needs every matching device",
-        "All means all devices that match on the node; one that is in use or tainted makes the request fail there.",
+        "All means all devices that match on the node; one that is in use or tainted makes the"
+        " request fail there.",
         "kubectl get resourceclaims -A -o wide",
         "Free the device, exclude it with a selector, tolerate its taint, or ask for a number.",
-        TAKEN,
+        Progress.IN_USE,
     )
 
     want: int
@@ -34,7 +34,7 @@ class AllNeedsFree(InUse, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         taken = f"{self.taken} {'is' if self.taken == 1 else 'are'} in use"
-        return f"{self.who(names)} wants all {self.want} matching devices; {taken}"
+        return f"{self.subject_text(names)} wants all {self.want} matching devices; {taken}"
 
 
 class AllNeedsUntainted(Tainted, frozen=True, kw_only=True):
@@ -44,26 +44,26 @@ class AllNeedsUntainted(Tainted, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         number = sum(number for _, number in self.taints)
-        tainted = f"{number} {'is' if number == 1 else 'are'} tainted: {self.listed()}"
+        tainted = f"{number} {'is' if number == 1 else 'are'} tainted: {self.taints_text()}"
         every = (
             f"all {self.want} matching devices"
             if len(self.nodes) < 2
             else "all matching devices of a node"
         )
-        return f"{self.who(names)} wants {every}; {tainted}"
+        return f"{self.subject_text(names)} wants {every}; {tainted}"
 
 
-class NotEnough(OfRequest, frozen=True, kw_only=True):
+class NotEnough(RequestCause, frozen=True, kw_only=True):
     """A request wants more devices than the node has."""
 
     page = ReasonPage(
         "not-enough",
         "the node has fewer devices than wanted",
-        "A pod's devices all come from one node (or are reachable from it), and it has fewer than the requests add up "
-        "to.",
+        "A pod's devices all come from one node (or are reachable from it), and it has fewer than"
+        " the requests add up to.",
         "kubectl get resourceslices --field-selector spec.nodeName=NODE",
         "Ask for fewer devices, or spread the work over several pods.",
-        3,
+        Progress.TOO_FEW,
     )
 
     want: int
@@ -75,10 +75,13 @@ class NotEnough(OfRequest, frozen=True, kw_only=True):
             if scope is Scope.ONE
             else f"no node has more than {self.have}"
         )
-        return f"{self.who(names)} wants {plural(self.want, 'device')}; {there} of class {self.device_class}"
+        return (
+            f"{self.subject_text(names)} wants {plural(self.want, 'device')}; {there} of class"
+            f" {self.device_class}"
+        )
 
 
-class NotEnoughTogether(OfRequests, frozen=True, kw_only=True):
+class NotEnoughTogether(RequestsCause, frozen=True, kw_only=True):
     """Requests together want more devices than the node has that match."""
 
     page = NotEnough.page
@@ -89,13 +92,17 @@ class NotEnoughTogether(OfRequests, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         where = "the node has" if scope is Scope.ONE else "no node has more than"
-        return f"{names.requests(self.requests)} want {self.want} devices together; {where} {self.have} that match"
+        return (
+            f"{names.requests(self.requests)} want {self.want} devices together; {where}"
+            f" {self.have} that match"
+        )
 
 
-class SearchConflict(OfRequests, frozen=True, kw_only=True):
-    """Each request alone would fit, or one device of a request; together they do not. ``counter_sets`` are counters
-    that their devices share, with ``holders`` of others that do; ``incompatible``: some have compatibility groups
-    that exclude each other."""
+class SearchConflict(RequestsCause, frozen=True, kw_only=True):
+    """Each request alone would fit, or one device of a request; together they do not.
+    ``counter_sets`` are counters that their devices share, with ``holders`` of others that do;
+    ``incompatible``: some have compatibility groups that exclude each other.
+    """
 
     page = ReasonPage(
         "search-conflict",
@@ -103,7 +110,7 @@ class SearchConflict(OfRequests, frozen=True, kw_only=True):
         "The requests compete for devices, or one claim's choice leaves nothing for another.",
         SEE_POD_CLAIMS,
         "Relax one of the requests that explain names.",
-        APART,
+        Progress.APART,
     )
 
     total: int = 0
@@ -113,7 +120,10 @@ class SearchConflict(OfRequests, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if len(self.requests) == 1:
-            why = f"{names.request(self.requests[0])}: one device would fit; {self.total} together do not"
+            why = (
+                f"{names.request(self.requests[0])}: one device would fit; {self.total} together"
+                " do not"
+            )
         else:
             why = (
                 f"each of the {names.requests(self.requests)} would fit alone; together they do not"
@@ -126,7 +136,7 @@ class SearchConflict(OfRequests, frozen=True, kw_only=True):
         return f"{why}: their devices draw on the same counters, of {sets}{used}{apart}"
 
     @property
-    def blamed(self) -> tuple[Holder, ...]:
+    def named_holders(self) -> tuple[Holder, ...]:
         return self.holders
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.explain.reasons.base import HIDDEN, SEE_CLAIM, SEE_SLICES, STOPPED, OfClaim, ReasonPage
+from dractl.explain.reasons.base import SEE_CLAIM, SEE_SLICES, ClaimCause, Progress, ReasonPage
 from dractl.explain.reasons.limits import GateOff
 from dractl.explain.reasons.next_step import AskedObject
 from dractl.explain.reasons.phrases import Names, Scope
@@ -15,25 +15,27 @@ class BindingConditionsOff(GateOff, frozen=True, kw_only=True):
     page = ReasonPage(
         "binding-conditions-off",
         "devices with binding conditions are not used while the gate is off",
-        "The device must be prepared before a pod is bound, which needs DRADeviceBindingConditions and "
-        "DRAResourceClaimDeviceStatus.",
+        "The device must be prepared before a pod is bound, which needs DRADeviceBindingConditions"
+        " and DRAResourceClaimDeviceStatus.",
         SEE_SLICES + " (bindingConditions)",
         "Enable the gates in kube-scheduler.",
-        HIDDEN,
+        Progress.HIDDEN,
     )
 
 
-class BindingPending(OfClaim, frozen=True, kw_only=True):
-    """The claim is allocated, and the scheduler waits for binding conditions of its device. ``since`` is when the claim
-    was allocated (RFC 3339)."""
+class BindingPending(ClaimCause, frozen=True, kw_only=True):
+    """The claim is allocated, and the scheduler waits for binding conditions of its device.
+    ``since`` is when the claim was allocated (RFC 3339).
+    """
 
     page = ReasonPage(
         "binding-pending",
         "the scheduler waits for the device to be ready",
-        "The claim is allocated; the driver has not set the device's binding conditions yet (10 minutes at most).",
+        "The claim is allocated; the driver has not set the device's binding conditions yet (10"
+        " minutes at most).",
         SEE_CLAIM + " (status.devices[].conditions); event BindingConditionsPending",
         "Look at the driver's controller that prepares the device.",
-        STOPPED,
+        Progress.STOPPED,
     )
     found = "conditions"
 
@@ -46,19 +48,22 @@ class BindingPending(OfClaim, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         until = f"ten minutes after {self.since}" if self.since else "after ten minutes"
         return (
-            f"claim {self.claim} is allocated; the scheduler waits until the driver of {self.devices[0]} sets "
-            f"{', '.join(self.conditions)} in the claim's status.devices; it gives up {until} and allocates again"
+            f"claim {self.claim} is allocated; the scheduler waits until the driver of"
+            f" {self.devices[0]} sets {', '.join(self.conditions)} in the claim's status.devices;"
+            f" it gives up {until} and allocates again"
         )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        yield _conditions(self.claim, asked)
+        yield _conditions_step(self.claim, asked)
 
 
-class BindingFailed(OfClaim, frozen=True, kw_only=True):
-    """The driver has refused to get a device of the claim ready. ``failure`` says which condition it has set."""
+class BindingFailed(ClaimCause, frozen=True, kw_only=True):
+    """The driver has refused to get a device of the claim ready. ``failure`` says which condition
+    it has set.
+    """
 
     page = BindingPending.page
-    beside_fixes = True
+    steps_beside_fixes = True
 
     failure: str
 
@@ -66,10 +71,10 @@ class BindingFailed(OfClaim, frozen=True, kw_only=True):
         return f"claim {self.claim} cannot be used: {self.failure}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        yield _conditions(self.claim, asked)
+        yield _conditions_step(self.claim, asked)
 
 
-def _conditions(claim: str | None, asked: AskedObject) -> NextStep:
+def _conditions_step(claim: str | None, asked: AskedObject) -> NextStep:
     name = (claim or "").rpartition("/")[2]
     return NextStep(
         "see which conditions the driver has set",

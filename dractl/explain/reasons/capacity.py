@@ -1,20 +1,30 @@
 """Reasons in parts of devices: counters that partitions share, and capacity that claims share."""
 
-from dractl.explain.reasons.base import OTHER, SEE_SLICES, TAKEN, Held, InUse, OfRequest, ReasonPage
-from dractl.explain.reasons.phrases import Names, Scope, by_whom, first, plural
+from dractl.explain.reasons.base import (
+    SEE_SLICES,
+    HeldByOthers,
+    HeldDevices,
+    Progress,
+    ReasonPage,
+    RequestCause,
+)
+from dractl.explain.reasons.phrases import Names, Scope, abbreviate, name_holders, plural
 
 
-class CountersShort(InUse, frozen=True, kw_only=True):
-    """Counters that ``devices`` consume have too little left: the first lacks ``want``, of which ``free`` are left."""
+class CountersShort(HeldByOthers, frozen=True, kw_only=True):
+    """Counters that ``devices`` consume have too little left: the first lacks ``want``, of which
+    ``free`` are left.
+    """
 
     page = ReasonPage(
         "counters-short",
         "partitions of the same hardware use up the shared counters",
-        "A partition (such as a MIG device) consumes counters that it shares with others; too little of them is left, "
-        "or not in the place of this partition.",
+        "A partition (such as a MIG device) consumes counters that it shares with others; too"
+        " little of them is left, or not in the place of this partition.",
         SEE_SLICES + " (sharedCounters, consumesCounters)",
-        "Free the partitions that consume the same counter set, or ask for a partition of another size.",
-        TAKEN,
+        "Free the partitions that consume the same counter set, or ask for a partition of another"
+        " size.",
+        Progress.IN_USE,
     )
 
     driver: str
@@ -27,18 +37,20 @@ class CountersShort(InUse, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         parts = tuple(dict.fromkeys(device.rpartition("/")[2] for device in self.devices))
         what = (
-            f"device {parts[0]} shares" if len(parts) == 1 else f"devices {first(parts, 2)} share"
+            f"device {parts[0]} shares"
+            if len(parts) == 1
+            else f"devices {abbreviate(parts, 2)} share"
         )
         amounts = f" (wants {self.want}, free {self.free})" if self.want is not None else ""
         return (
-            f"{self.lead(names)}{what} hardware with partitions that are in use: counter set {self.counter_set} has "
-            f"too little left of {', '.join(self.counters[:4])}{amounts}"
+            f"{self.lead(names)}{what} hardware with partitions that are in use: counter set"
+            f" {self.counter_set} has too little left of {', '.join(self.counters[:4])}{amounts}"
         )
 
     def brief(self, names: Names, scope: Scope = Scope.ONE) -> str:
         # The funnel names the counters only.
         return self.sentence(names, scope) + (
-            f"; held by {by_whom(self.holders)}" if self.holders else ""
+            f"; held by {name_holders(self.holders)}" if self.holders else ""
         )
 
     @property
@@ -46,7 +58,7 @@ class CountersShort(InUse, frozen=True, kw_only=True):
         return ""  # the brief sentence says it
 
 
-class CapacityMissing(OfRequest, frozen=True, kw_only=True):
+class CapacityMissing(RequestCause, frozen=True, kw_only=True):
     """No device publishes the capacity. ``known`` are the capacities that they publish."""
 
     page = ReasonPage(
@@ -55,7 +67,7 @@ class CapacityMissing(OfRequest, frozen=True, kw_only=True):
         "The request names a capacity that no candidate has under exactly that name.",
         SEE_SLICES + " (capacity of the devices)",
         "Use the name that the driver publishes.",
-        OTHER,
+        Progress.OTHER_DEVICES,
     )
     found = "known"
 
@@ -65,7 +77,10 @@ class CapacityMissing(OfRequest, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        why = f"{self.lead(names)}capacity {self.capacity} exists on 0 of {plural(len(self.devices), 'device')}"
+        why = (
+            f"{self.lead(names)}capacity {self.capacity} exists on 0 of"
+            f" {plural(len(self.devices), 'device')}"
+        )
         same = (
             self.nearest is not None
             and self.nearest.rpartition("/")[2] == self.capacity.rpartition("/")[2]
@@ -74,17 +89,19 @@ class CapacityMissing(OfRequest, frozen=True, kw_only=True):
         return f"{why}; they publish {', '.join(self.known[:5])}{literal}" if self.known else why
 
 
-class CapacityPolicy(Held, frozen=True, kw_only=True):
-    """The amount is not one that the device's policy allows. ``allowed`` says which are; ``problem``
-    what is wrong with it, where the device has no policy."""
+class CapacityPolicy(HeldDevices, frozen=True, kw_only=True):
+    """The amount is not one that the device's policy allows. ``allowed`` says which are;
+    ``problem`` what is wrong with it, where the device has no policy.
+    """
 
     page = ReasonPage(
         "capacity-policy",
         "the amount violates the device's request policy",
-        "The device serves only amounts from a range or a list (requestPolicy), and this is not one of them.",
+        "The device serves only amounts from a range or a list (requestPolicy), and this is not one"
+        " of them.",
         SEE_SLICES + " (capacity.*.requestPolicy)",
         "Ask for an amount within the policy.",
-        OTHER,
+        Progress.OTHER_DEVICES,
     )
 
     capacity: str
@@ -103,18 +120,19 @@ class CapacityPolicy(Held, frozen=True, kw_only=True):
         )
 
 
-class CapacityShort(InUse, frozen=True, kw_only=True):
-    """No device has ``want`` of a capacity left; the best has ``free`` of ``have``. ``asked`` is the amount in the
-    claim, where the devices' policy rounds it up to ``want``."""
+class CapacityShort(HeldByOthers, frozen=True, kw_only=True):
+    """No device has ``want`` of a capacity left; the best has ``free`` of ``have``. ``asked`` is
+    the amount in the claim, where the devices' policy rounds it up to ``want``.
+    """
 
     page = ReasonPage(
         "capacity-short",
         "not enough capacity is left on any one device",
-        "The amount must be free on a single device. A request that names no amount takes the default of the policy, "
-        "or all.",
+        "The amount must be free on a single device. A request that names no amount takes the"
+        " default of the policy, or all.",
         SEE_SLICES + " and the consumedCapacity in kubectl get resourceclaims -A -o yaml",
         "Ask for less, or end a pod that has a share of the device.",
-        TAKEN,
+        Progress.IN_USE,
     )
 
     capacity: str

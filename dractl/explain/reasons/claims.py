@@ -1,5 +1,7 @@
-"""Reasons in a pod's claims, before any node is looked at: PreEnqueue, the claim controller and admission
-(kubernetes pkg/scheduler/framework/plugins/dynamicresources, pkg/controller/resourceclaim)."""
+"""Reasons in a pod's claims, before any node is looked at: PreEnqueue, the claim controller and
+admission (kubernetes pkg/scheduler/framework/plugins/dynamicresources,
+pkg/controller/resourceclaim).
+"""
 
 from collections.abc import Iterator
 
@@ -8,13 +10,13 @@ from dractl.cluster.state import ClusterState, map_at
 from dractl.explain.reasons.base import (
     SEE_CLAIM,
     SEE_POD_CLAIMS,
-    STOPPED,
     Cause,
-    OfClaim,
+    ClaimCause,
+    Progress,
     ReasonPage,
 )
 from dractl.explain.reasons.limits import QuotaExceeded
-from dractl.explain.reasons.next_step import CONTROLLERS, AskedObject, add_the_rest, soon
+from dractl.explain.reasons.next_step import CONTROLLERS, AskedObject, complete_input, retry_prefix
 from dractl.explain.reasons.phrases import Names, Scope
 from dractl.model.nearest import nearest
 from dractl.objects import Claim
@@ -22,30 +24,35 @@ from dractl.scheduler import pre_enqueue
 from dractl.scheduler.attempt import Scheduler
 from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
-_OF_TEMPLATE = "resource.kubernetes.io/pod-claim-name"  # kubernetes pkg/controller/resourceclaim
-_CREATING = (
-    "create ResourceClaim :"  # kubernetes pkg/controller/resourceclaim: the claim has no name yet
+_POD_CLAIM_ANNOTATION = (  # kubernetes pkg/controller/resourceclaim
+    "resource.kubernetes.io/pod-claim-name"
 )
-_NO_ANSWER = 'failed calling webhook "'  # k8s.io/apiserver pkg/admission/plugin/webhook
-# k8s.io/apiserver/pkg/admission/plugin: policies deny "request", webhooks "the request", and a message follows
+_CREATION_PREFIX = (  # kubernetes pkg/controller/resourceclaim: the claim has no name yet
+    "create ResourceClaim :"
+)
+_SILENT_WEBHOOK = 'failed calling webhook "'  # k8s.io/apiserver pkg/admission/plugin/webhook
+# k8s.io/apiserver/pkg/admission/plugin: policies deny "request", webhooks "the request", and a
+# message follows
 _DENIALS = ("denied the request: ", "denied request: ")
 
 
-class ClaimMissing(OfClaim, frozen=True, kw_only=True):
-    """The pod names a claim that does not exist, or had one made from ``template``. ``elsewhere`` are claims of that
-    name in other namespaces; ``none_known``: the input has no claim at all, and may lack those of the cluster;
-    ``unlabelled`` is the namespace, if its missing label for adminAccess may be why the claim was refused."""
+class ClaimMissing(ClaimCause, frozen=True, kw_only=True):
+    """The pod names a claim that does not exist, or had one made from ``template``. ``elsewhere``
+    are claims of that name in other namespaces; ``none_known``: the input has no claim at all, and
+    may lack those of the cluster; ``unlabelled`` is the namespace, if its missing label for
+    adminAccess may be why the claim was refused.
+    """
 
     stops = (pre_enqueue.ClaimMissing,)
     page = ReasonPage(
         "claim-missing",
         "the claim that the pod names does not exist",
-        "The pod names a ResourceClaim that does not exist, or the claim of its template has not been created. The "
-        "scheduler does not even try the pod: it has no condition and no event.",
+        "The pod names a ResourceClaim that does not exist, or the claim of its template has not"
+        " been created. The scheduler does not even try the pod: it has no condition and no event.",
         SEE_POD_CLAIMS + ", then kubectl get resourceclaims -n NS",
-        "Create the claim in the pod's own namespace (claims are namespaced), or correct the name. For a template, "
-        "look at the pod's FailedResourceClaimCreation events.",
-        STOPPED,
+        "Create the claim in the pod's own namespace (claims are namespaced), or correct the name."
+        " For a template, look at the pod's FailedResourceClaimCreation events.",
+        Progress.STOPPED,
     )
     found = "elsewhere"
 
@@ -63,7 +70,8 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
             name
             for (ns, name), value in state.objects("ResourceClaim").items()
             if ns == namespace
-            and _OF_TEMPLATE not in map_at(value, "metadata", "annotations")  # made for another pod
+            and _POD_CLAIM_ANNOTATION
+            not in map_at(value, "metadata", "annotations")  # made for another pod
         ]
         labels = map_at(state.get("Namespace", ("", namespace)), "metadata", "labels")
         unlabelled = (
@@ -75,7 +83,7 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
             pod_claim=stop.pod_claim,
             claim=f"{namespace}/{claim}",
             nearest=nearest(claim, here),
-            elsewhere=_elsewhere(state, "ResourceClaim", claim),
+            elsewhere=_names_in_other_namespaces(state, "ResourceClaim", claim),
             none_known=not state.covers("ResourceClaim"),
             unlabelled=namespace if unlabelled else None,
             template=None if stop.template is None else f"{namespace}/{stop.template}",
@@ -86,15 +94,15 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.is_template:
             return (
-                f"claim {self.claim} does not exist; {self.claim} is a ResourceClaimTemplate, which "
-                "resourceClaimTemplateName has to name"
+                f"claim {self.claim} does not exist; {self.claim} is a ResourceClaimTemplate, which"
+                " resourceClaimTemplateName has to name"
             )
         if self.none_known:
             why = f"claim {self.claim} is not in the input, which has no ResourceClaim at all"
         elif self.template is not None:
             return (
-                f"claim {self.claim} was deleted; made from template {self.template}, it is not created again while "
-                "the pod exists"
+                f"claim {self.claim} was deleted; made from template {self.template}, it is not"
+                " created again while the pod exists"
             )
         else:
             why = f"claim {self.claim} does not exist"
@@ -104,14 +112,14 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
             return f"{why}; did you mean {self.nearest}?"
         if self.unlabelled:
             why += (
-                f". Nothing says why: if it was refused for adminAccess, namespace {self.unlabelled} lacks the label "
-                "resource.kubernetes.io/admin-access=true"
+                ". Nothing says why: if it was refused for adminAccess, namespace"
+                f" {self.unlabelled} lacks the label resource.kubernetes.io/admin-access=true"
             )
         return why
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.none_known:
-            yield add_the_rest("ResourceClaim")
+            yield complete_input("ResourceClaim")
         elif self.template is None:
             yield NextStep(
                 "see which claims the namespace has",
@@ -119,19 +127,22 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
             )
         else:
             yield NextStep(
-                "recreate the pod, and its claim with it; devices that are in use stay so until their pods end",
+                "recreate the pod, and its claim with it; devices that are in use stay so until"
+                " their pods end",
                 quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
             )
 
 
-class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
-    """The claim controller has not made the claim of ``template`` (``namespace/name``). ``event`` is the controller's
-    own sentence, ``refusal`` what the API server said there; ``webhook`` is the admission webhook that did not answer;
-    ``template_is_younger``: the template was created after the pod; ``new``: the pod was created moments ago."""
+class ClaimNotCreated(ClaimCause, frozen=True, kw_only=True):
+    """The claim controller has not made the claim of ``template`` (``namespace/name``). ``event``
+    is the controller's own sentence, ``refusal`` what the API server said there; ``webhook`` is the
+    admission webhook that did not answer; ``template_is_younger``: the template was created after
+    the pod; ``new``: the pod was created moments ago.
+    """
 
     stops = (pre_enqueue.ClaimNotCreated,)
     page = ClaimMissing.page
-    beside_fixes = True
+    steps_beside_fixes = True
 
     template: str
     event: str = ""
@@ -154,8 +165,8 @@ class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
             pod_claim=stop.pod_claim,
             template=f"{namespace}/{template}",
             event=event,
-            refusal=event.partition(_CREATING)[2].strip(),
-            webhook=event.partition(_NO_ANSWER)[2].partition('"')[0],
+            refusal=event.partition(_CREATION_PREFIX)[2].strip(),
+            webhook=event.partition(_SILENT_WEBHOOK)[2].partition('"')[0],
             template_is_younger=stop.template_is_younger,
             new=stop.pod_is_new,
         )
@@ -167,7 +178,10 @@ class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
         if self.event:
             return f"{why}; the claim controller says: {self.event}"
         if self.template_is_younger:
-            return f"{why}; the template was created after the pod: the controller tries again with growing delays"
+            return (
+                f"{why}; the template was created after the pod: the controller tries again with"
+                " growing delays"
+            )
         if self.new:
             return f"{why} yet; the pod was created a few seconds ago"
         return f"{why}, and no event says why: is kube-controller-manager running?"
@@ -182,25 +196,27 @@ class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
         elif self.event:
             asks = next((rest for mark in _DENIALS if (rest := self.event.partition(mark)[2])), "")
             yield NextStep(
-                f"change template {self.template} so that its claims are accepted (their labels are its "
-                f"spec.metadata.labels)" + (f": {asks}" if asks else ""),
+                f"change template {self.template} so that its claims are accepted (their labels are"
+                " its spec.metadata.labels)" + (f": {asks}" if asks else ""),
                 quote_command("kubectl edit resourceclaimtemplate {} -n {}", template, namespace),
             )
         else:
-            yield NextStep(f"{soon(self.new)}{CONTROLLERS.text}", CONTROLLERS.command)
+            yield NextStep(f"{retry_prefix(self.new)}{CONTROLLERS.text}", CONTROLLERS.command)
 
 
-class TemplateMissing(OfClaim, frozen=True, kw_only=True):
+class TemplateMissing(ClaimCause, frozen=True, kw_only=True):
     """The pod names a ResourceClaimTemplate (``namespace/name``) that does not exist."""
 
     stops = (pre_enqueue.TemplateMissing,)
     page = ReasonPage(
         "template-missing",
         "the ResourceClaimTemplate that the pod names does not exist",
-        "The claim controller cannot make the pod's claim because the template is not in the pod's namespace.",
-        "kubectl get resourceclaimtemplates -n NS; kubectl describe pod -n NS NAME (event FailedResourceClaimCreation)",
+        "The claim controller cannot make the pod's claim because the template is not in the pod's"
+        " namespace.",
+        "kubectl get resourceclaimtemplates -n NS; kubectl describe pod -n NS NAME (event"
+        " FailedResourceClaimCreation)",
         "Create the template in the pod's namespace or correct the name, then recreate the pod.",
-        STOPPED,
+        Progress.STOPPED,
     )
     found = "elsewhere"
 
@@ -218,7 +234,7 @@ class TemplateMissing(OfClaim, frozen=True, kw_only=True):
             pod_claim=stop.pod_claim,
             template=f"{namespace}/{template}",
             nearest=nearest(template, here),
-            elsewhere=_elsewhere(state, "ResourceClaimTemplate", template),
+            elsewhere=_names_in_other_namespaces(state, "ResourceClaimTemplate", template),
             none_known=not state.covers("ResourceClaimTemplate"),
             is_claim=state.get("ResourceClaim", stop.template) is not None,
         )
@@ -226,11 +242,14 @@ class TemplateMissing(OfClaim, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.is_claim:
             return (
-                f"template {self.template} does not exist; {self.template} is a ResourceClaim, which resourceClaimName "
-                "has to name"
+                f"template {self.template} does not exist; {self.template} is a ResourceClaim,"
+                " which resourceClaimName has to name"
             )
         if self.none_known:
-            why = f"template {self.template} is not in the input, which has no ResourceClaimTemplate at all"
+            why = (
+                f"template {self.template} is not in the input, which has no ResourceClaimTemplate"
+                " at all"
+            )
         else:
             why = f"template {self.template} does not exist, so the claim is not created"
         if self.elsewhere:
@@ -239,27 +258,31 @@ class TemplateMissing(OfClaim, frozen=True, kw_only=True):
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.none_known:
-            yield add_the_rest("ResourceClaimTemplate")
+            yield complete_input("ResourceClaimTemplate")
         name = self.template.rpartition("/")[2]
         text = f"create template {name}, or correct its name where the pod is written"
         if self.nearest:
-            text = f"replace the name {name} by {self.nearest} where the pod is written, and recreate the pod"
+            text = (
+                f"replace the name {name} by {self.nearest} where the pod is written, and recreate"
+                " the pod"
+            )
         yield NextStep(
             text, quote_command("kubectl get resourceclaimtemplates -n {}", asked.namespace)
         )
 
 
-class ClaimNotOwned(OfClaim, frozen=True, kw_only=True):
+class ClaimNotOwned(ClaimCause, frozen=True, kw_only=True):
     """The claim was made for an earlier pod of the same name."""
 
     stops = (pre_enqueue.ClaimNotOwned,)
     page = ReasonPage(
         "claim-not-owned",
         "the claim belongs to another pod of the same name",
-        "A claim made from a template belongs to one pod. This one is left over from a pod that had this name before.",
+        "A claim made from a template belongs to one pod. This one is left over from a pod that had"
+        " this name before.",
         SEE_CLAIM + " and compare metadata.ownerReferences[].uid with the pod's uid",
         "Wait until the garbage collector has removed the old claim, or delete it.",
-        STOPPED,
+        Progress.STOPPED,
     )
 
     @classmethod
@@ -270,20 +293,21 @@ class ClaimNotOwned(OfClaim, frozen=True, kw_only=True):
         return f"claim {self.claim} was made for another pod of this name: this pod does not own it"
 
 
-class ClaimDeleting(OfClaim, frozen=True, kw_only=True):
-    """The claim is being deleted. ``users`` are pods that still use it, ``gone`` pods that it is reserved for and that
-    no longer exist."""
+class ClaimDeleting(ClaimCause, frozen=True, kw_only=True):
+    """The claim is being deleted. ``users`` are pods that still use it, ``gone`` pods that it is
+    reserved for and that no longer exist.
+    """
 
     stops = (pre_enqueue.ClaimDeleting,)
     page = ReasonPage(
         "claim-deleting",
         "the claim is being deleted",
-        "The claim has a deletionTimestamp and waits for its finalizer: pods still use it, or its driver cannot "
-        "unprepare it.",
+        "The claim has a deletionTimestamp and waits for its finalizer: pods still use it, or its"
+        " driver cannot unprepare it.",
         SEE_CLAIM + " (metadata.deletionTimestamp, finalizers, status.reservedFor)",
-        "End the pods in status.reservedFor; if they are gone, restart the driver on their node so that it unprepares "
-        "the claim.",
-        STOPPED,
+        "End the pods in status.reservedFor; if they are gone, restart the driver on their node so"
+        " that it unprepares the claim.",
+        Progress.STOPPED,
     )
 
     users: tuple[str, ...] = ()
@@ -308,10 +332,16 @@ class ClaimDeleting(OfClaim, frozen=True, kw_only=True):
             return f"claim {self.claim} is being deleted"
         why = f"claim {self.claim} is being deleted and cannot be used"
         if self.gone:
-            why += f"; it is still reserved for pod {', '.join(self.gone)}, which does not exist in the input"
+            why += (
+                f"; it is still reserved for pod {', '.join(self.gone)}, which does not exist in"
+                " the input"
+            )
         elif self.users:
             one = len(self.users) == 1
-            why += f"; {'pod' if one else 'pods'} {', '.join(self.users)} still {'uses' if one else 'use'} it"
+            why += (
+                f"; {'pod' if one else 'pods'} {', '.join(self.users)} still"
+                f" {'uses' if one else 'use'} it"
+            )
         if self.finalizers:
             why += f"; finalizers: {', '.join(self.finalizers)}"
         return why
@@ -323,41 +353,47 @@ class ClaimDeleting(OfClaim, frozen=True, kw_only=True):
         )
 
 
-class ClaimUnsetSource(OfClaim, frozen=True, kw_only=True):
+class ClaimUnsetSource(ClaimCause, frozen=True, kw_only=True):
     """An entry of ``spec.resourceClaims`` names neither a claim nor a template."""
 
     stops = (pre_enqueue.ClaimUnsetSource,)
     page = ReasonPage(
         "claim-unset-source",
         "an entry of spec.resourceClaims names no claim",
-        "Neither resourceClaimName nor resourceClaimTemplateName is set. The form source: {...} of 1.30 and before is "
-        "ignored.",
+        "Neither resourceClaimName nor resourceClaimTemplateName is set. The form source: {...} of"
+        " 1.30 and before is ignored.",
         SEE_POD_CLAIMS,
         "Set one of the two names.",
-        STOPPED,
+        Progress.STOPPED,
     )
 
     old_form: bool = False
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        why = f"pod claim {self.pod_claim} names neither a resourceClaimName nor a resourceClaimTemplateName"
+        why = (
+            f"pod claim {self.pod_claim} names neither a resourceClaimName nor a"
+            " resourceClaimTemplateName"
+        )
         return why + (" (the old form source: {…} is no longer read)" if self.old_form else "")
 
 
 class SchedulingGated(Cause, frozen=True, kw_only=True):
-    """The pod has scheduling gates. ``queue`` (``namespace/name``) is Kueue's LocalQueue that the pod is for."""
+    """The pod has scheduling gates. ``queue`` (``namespace/name``) is Kueue's LocalQueue that the
+    pod is for.
+    """
 
     stops = (pre_enqueue.SchedulingGated,)
     page = ReasonPage(
         "scheduling-gated",
         "the pod has scheduling gates",
-        "Whoever put the gates there (a queue such as Kueue, an operator) has not removed them yet.",
+        "Whoever put the gates there (a queue such as Kueue, an operator) has not removed them"
+        " yet.",
         "kubectl get pod -n NS NAME -o jsonpath='{.spec.schedulingGates}'",
         "Ask the owner of the gate, for Kueue: kubectl get workloads -n NS.",
-        STOPPED,
+        Progress.STOPPED,
     )
     found = "gates"
-    beside_fixes = True
+    steps_beside_fixes = True
 
     gates: tuple[str, ...] = ()
     queue: str = ""
@@ -365,7 +401,10 @@ class SchedulingGated(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         gates = ", ".join(self.gates)
         if self.queue and any("kueue" in gate for gate in self.gates):
-            return f"Kueue has not admitted the pod to LocalQueue {self.queue} yet: scheduling gate {gates} holds it back"
+            return (
+                f"Kueue has not admitted the pod to LocalQueue {self.queue} yet: scheduling gate"
+                f" {gates} holds it back"
+            )
         return f"scheduling is held back by the pod's scheduling gates: {gates}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
@@ -376,12 +415,13 @@ class SchedulingGated(Cause, frozen=True, kw_only=True):
             )
         else:
             yield NextStep(
-                f"ask the owner of the gate {self.gates[0]}: it removes the gate when it releases the pod",
+                f"ask the owner of the gate {self.gates[0]}: it removes the gate when it releases"
+                " the pod",
                 quote_command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
             )
 
 
-def _elsewhere(state: ClusterState, kind: str, name: str) -> tuple[str, ...]:
+def _names_in_other_namespaces(state: ClusterState, kind: str, name: str) -> tuple[str, ...]:
     return tuple(sorted("/".join(key) for key in state.objects(kind) if key[1] == name))
 
 

@@ -1,31 +1,39 @@
-"""Reasons in constraints: attributes that devices lack or publish with other types, and values that do not meet."""
+"""Reasons in constraints: attributes that devices lack or publish with other types, and values that
+do not meet.
+"""
 
 from collections.abc import Iterator
 
 from dractl.cluster.devices import Holder
 from dractl.cluster.shell import NextStep
-from dractl.explain.reasons.base import APART, SEE_SLICES, OfRequest, OfRequests, ReasonPage
-from dractl.explain.reasons.misfits import readable
+from dractl.explain.reasons.base import (
+    SEE_SLICES,
+    Progress,
+    ReasonPage,
+    RequestCause,
+    RequestsCause,
+)
+from dractl.explain.reasons.misfits import format_expression
 from dractl.explain.reasons.next_step import DAEMONSETS, AskedObject
 from dractl.explain.reasons.phrases import Names, Scope, plural
 from dractl.facts import driver, names
 
 
-class AttributeMissing(OfRequest, frozen=True, kw_only=True):
+class AttributeMissing(RequestCause, frozen=True, kw_only=True):
     """``devices`` lack the attribute of a constraint; ``have`` of ``of`` publish it."""
 
     page = ReasonPage(
         "attr-missing",
         "devices lack the attribute of a constraint",
-        "matchAttribute and distinctAttribute refuse a device that does not publish the attribute under exactly that "
-        "name.",
+        "matchAttribute and distinctAttribute refuse a device that does not publish the attribute"
+        " under exactly that name.",
         SEE_SLICES + " (attributes of the devices)",
-        "Use an attribute that all drivers of the constraint publish, update the driver, or leave the request out of "
-        "the constraint.",
-        APART,
+        "Use an attribute that all drivers of the constraint publish, update the driver, or leave"
+        " the request out of the constraint.",
+        Progress.APART,
     )
     identity = ("request", "constraint")
-    beside_fixes = True  # another version of the driver helps without giving up anything
+    steps_beside_fixes = True  # another version of the driver helps without giving up anything
 
     constraint: str
     attribute: str
@@ -36,7 +44,10 @@ class AttributeMissing(OfRequest, frozen=True, kw_only=True):
     of: int = 0
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        why = f"attribute {self.attribute} exists on {self.publish} of {plural(self.of, 'device')} of {self.who(names)}"
+        why = (
+            f"attribute {self.attribute} exists on {self.publish} of {plural(self.of, 'device')} of"
+            f" {self.subject_text(names)}"
+        )
         return f"{why}; there is {self.nearest}" if self.nearest else why
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
@@ -52,24 +63,26 @@ class AttributeMissing(OfRequest, frozen=True, kw_only=True):
         if row is not None:
             told = [f"from {row.since} on"] * bool(row.since) + [row.when] * bool(row.when)
             yield NextStep(
-                f"upgrade driver {self.driver} if it is older than {known.newest}, or see why its devices lack "
-                f"{own.rpartition('/')[2]}: it publishes that{' ' if told else ''}{', '.join(told)}",
+                f"upgrade driver {self.driver} if it is older than {known.newest}, or see why its"
+                f" devices lack {own.rpartition('/')[2]}: it publishes"
+                f" that{' ' if told else ''}{', '.join(told)}",
                 DAEMONSETS,
             )
 
 
-class AttributeType(OfRequests, frozen=True, kw_only=True):
-    """The devices publish a constrained attribute with different types. ``types`` lists them by request; ``gate`` would
-    have to be on for lists."""
+class AttributeType(RequestsCause, frozen=True, kw_only=True):
+    """The devices publish a constrained attribute with different types. ``types`` lists them by
+    request; ``gate`` would have to be on for lists.
+    """
 
     page = ReasonPage(
         "attr-type",
         "the attribute has another type",
-        'matchAttribute needs values of the same type: the string "1" is not the int 1; a list matches only with the '
-        "gate DRAListTypeAttributes.",
+        'matchAttribute needs values of the same type: the string "1" is not the int 1; a list'
+        " matches only with the gate DRAListTypeAttributes.",
         SEE_SLICES + " (attributes of the devices)",
         "Constrain by an attribute that has one type in all drivers.",
-        APART,
+        Progress.APART,
     )
     identity = ("requests", "constraint")
     found = "kinds"
@@ -85,28 +98,30 @@ class AttributeType(OfRequests, frozen=True, kw_only=True):
         types = ", ".join(f"{request}: {'/'.join(kinds)}" for request, kinds in self.types)
         short = self.attribute.rpartition("/")[2]
         why = (
-            f"{self.constraint} over {names.among(self.requests)}: the devices publish {short} with different types "
-            f"({types})"
+            f"{self.constraint} over {names.join(self.requests)}: the devices publish {short} with"
+            f" different types ({types})"
         )
         return (
             f"{why}; lists are matched only with the feature gate {self.gate}" if self.gate else why
         )
 
 
-class ConstraintConflict(OfRequests, frozen=True, kw_only=True):
-    """No set of devices satisfies a constraint. ``counts`` is the number of devices that each request wants, ``chosen``
-    are their selectors, ``values`` the attribute's values among the free candidates; ``devices`` are matching ones
-    that ``holders`` hold, or whose counters they use up. ``exists``: with all of them free it could be satisfied."""
+class ConstraintConflict(RequestsCause, frozen=True, kw_only=True):
+    """No set of devices satisfies a constraint. ``counts`` is the number of devices that each
+    request wants, ``chosen`` are their selectors, ``values`` the attribute's values among the free
+    candidates; ``devices`` are matching ones that ``holders`` hold, or whose counters they use up.
+    ``exists``: with all of them free it could be satisfied.
+    """
 
     page = ReasonPage(
         "constraint-conflict",
         "no set of devices satisfies the constraint",
-        "Each request finds devices, but no combination shares (matchAttribute) or differs in (distinctAttribute) the "
-        "value.",
+        "Each request finds devices, but no combination shares (matchAttribute) or differs in"
+        " (distinctAttribute) the value.",
         "dractl explain prints what each PCIe root or NUMA node holds",
-        "Ask for fewer devices, relax to a coarser attribute (pcieRoot to numaNode), or free the device that stands in "
-        "the way.",
-        APART,
+        "Ask for fewer devices, relax to a coarser attribute (pcieRoot to numaNode), or free the"
+        " device that stands in the way.",
+        Progress.APART,
     )
     identity = ("requests", "constraint")
     found = "values"
@@ -124,7 +139,7 @@ class ConstraintConflict(OfRequests, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.want is not None:
-            over = names.among(self.requests)
+            over = names.join(self.requests)
             there = f"there {'is' if self.have == 1 else 'are'} {self.have}"
             return f"{self.constraint} over {over}: {self.want} different values wanted, {there}"
         short = (self.attribute or "").rpartition("/")[2]
@@ -134,11 +149,12 @@ class ConstraintConflict(OfRequests, frozen=True, kw_only=True):
             wanted.setdefault(request.partition("/")[0], []).append(f"{number} {free}{request}")
         each = [" or ".join(alternatives) for alternatives in wanted.values()]
         wants = (" and " if len(each) == len(self.counts) else ", and ").join(each)
-        wants = wants or f"{free}{names.among(self.requests)}"
-        # A PCIe root or a NUMA node is a place that has devices; other attributes are values that devices share.
+        wants = wants or f"{free}{names.join(self.requests)}"
+        # A PCIe root or a NUMA node is a place that has devices; other attributes are values that
+        # devices share.
         place = (self.attribute or "").startswith("resource.kubernetes.io/")
         only = (
-            f" with {readable(self.chosen[0], 44)}"
+            f" with {format_expression(self.chosen[0], 44)}"
             if len(self.chosen) == len(self.counts) == 1
             else ""
         )
@@ -150,11 +166,11 @@ class ConstraintConflict(OfRequests, frozen=True, kw_only=True):
         return f"{why}, in use or not" if self.devices and not self.exists else why
 
     @property
-    def blamed(self) -> tuple[Holder, ...]:
+    def named_holders(self) -> tuple[Holder, ...]:
         return self.holders if self.exists else ()
 
 
-class AllUnderConstraint(OfRequest, frozen=True, kw_only=True):
+class AllUnderConstraint(RequestCause, frozen=True, kw_only=True):
     """A request for all devices, for all of which a constraint does not hold."""
 
     page = ConstraintConflict.page
@@ -164,4 +180,7 @@ class AllUnderConstraint(OfRequest, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        return f"{self.who(names)} wants all devices, and not all of them satisfy {self.constraint or 'a constraint'}"
+        return (
+            f"{self.subject_text(names)} wants all devices, and not all of them satisfy"
+            f" {self.constraint or 'a constraint'}"
+        )

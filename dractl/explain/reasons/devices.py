@@ -5,31 +5,31 @@ from collections.abc import Iterator
 from dractl.cluster.devices import Holder
 from dractl.cluster.shell import NextStep
 from dractl.explain.reasons.base import (
-    APART,
     SEE_POD_CLAIMS,
     SEE_SLICES,
-    TAKEN,
-    Held,
-    InUse,
-    OfRequest,
-    OfRequests,
+    HeldByOthers,
+    HeldDevices,
+    Progress,
     ReasonPage,
+    RequestCause,
+    RequestsCause,
 )
 from dractl.explain.reasons.next_step import AskedObject
 from dractl.explain.reasons.phrases import Names, Scope, plural, times
 
 
-class DeviceInUse(InUse, frozen=True, kw_only=True):
+class DeviceInUse(HeldByOthers, frozen=True, kw_only=True):
     """Claims hold the devices: ``free`` of ``of`` are free, ``want`` are needed."""
 
     page = ReasonPage(
         "device-in-use",
         "the devices are allocated to other claims",
-        "Matching devices exist, and claims hold them. A claim holds its devices until nobody uses it, even if its "
-        "pods have ended without releasing it. The scheduler does not preempt pods for devices.",
+        "Matching devices exist, and claims hold them. A claim holds its devices until nobody uses"
+        " it, even if its pods have ended without releasing it. The scheduler does not preempt pods"
+        " for devices.",
         "kubectl get resourceclaims -A -o wide",
         "Wait, end a pod that holds one, delete a claim that nobody uses any more, or add devices.",
-        TAKEN,
+        Progress.IN_USE,
     )
 
     want: int
@@ -44,16 +44,17 @@ class DeviceInUse(InUse, frozen=True, kw_only=True):
         return self.lead(names) + _in_use(self.free, self.of, self.want)
 
 
-class DeviceInUseSamePod(Held, frozen=True, kw_only=True):
+class DeviceInUseSamePod(HeldDevices, frozen=True, kw_only=True):
     """The pod's own claims hold the devices."""
 
     page = ReasonPage(
         "device-in-use-same-pod",
         "another request of the same pod takes the device",
-        "Requests and claims of one pod never share a device, unless it allows multiple allocations.",
+        "Requests and claims of one pod never share a device, unless it allows multiple"
+        " allocations.",
         SEE_POD_CLAIMS,
         "Ask for fewer devices, or let one request serve both purposes.",
-        APART,
+        Progress.APART,
     )
 
     want: int
@@ -65,7 +66,7 @@ class DeviceInUseSamePod(Held, frozen=True, kw_only=True):
         return f"{self.lead(names)}{_in_use(self.free, self.of, self.want)} by the pod's own claims"
 
     @property
-    def blamed(self) -> tuple[Holder, ...]:
+    def named_holders(self) -> tuple[Holder, ...]:
         return self.holders
 
     @property
@@ -80,8 +81,10 @@ def _in_use(free: int, of: int, want: int) -> str:
     return f"{every.get(of, f'all {of} matching devices are')} in use"
 
 
-class Rivals(OfRequests, frozen=True, kw_only=True):
-    """Two requests would both have to take their devices from the same ``have``, and want ``want``."""
+class RivalRequests(RequestsCause, frozen=True, kw_only=True):
+    """Two requests would both have to take their devices from the same ``have``, and want
+    ``want``.
+    """
 
     page = DeviceInUseSamePod.page
 
@@ -96,23 +99,29 @@ class Rivals(OfRequests, frozen=True, kw_only=True):
             names.short(r) if len({r.claim for r in self.requests}) > 1 else str(r)
             for r in self.requests
         )
-        return f"requests {both} want {self.want} devices, and both would have to take them from {devices}"
+        return (
+            f"requests {both} want {self.want} devices, and both would have to take them from"
+            f" {devices}"
+        )
 
 
-class Tainted(OfRequest, frozen=True, kw_only=True):
-    """``devices`` have a taint (the most frequent one: ``taint``) that the request does not tolerate. ``taints`` are
-    all with their numbers, ``rules`` the DeviceTaintRules that put ``taint`` there. ``tolerates``
-    are tolerations of the request that look like it and do not match; ``sweeping`` are rules that select every device
-    of a driver."""
+class Tainted(RequestCause, frozen=True, kw_only=True):
+    """``devices`` have a taint (the most frequent one: ``taint``) that the request does not
+    tolerate. ``taints`` are all with their numbers, ``rules`` the DeviceTaintRules that put
+    ``taint`` there. ``tolerates`` are tolerations of the request that look like it and do not
+    match; ``sweeping`` are rules that select every device of a driver.
+    """
 
     page = ReasonPage(
         "tainted",
         "a device taint is not tolerated",
-        "The device, or a DeviceTaintRule, carries a taint with effect NoSchedule or NoExecute. Tolerations of the pod "
-        "are about nodes and do not count here; adminAccess does not tolerate taints either.",
+        "The device, or a DeviceTaintRule, carries a taint with effect NoSchedule or NoExecute."
+        " Tolerations of the pod are about nodes and do not count here; adminAccess does not"
+        " tolerate taints either.",
         SEE_SLICES + " (taints); kubectl get devicetaintrules",
-        "Repair the device and let the driver remove the taint, delete the rule, or add a toleration to the request.",
-        TAKEN,
+        "Repair the device and let the driver remove the taint, delete the rule, or add a"
+        " toleration to the request.",
+        Progress.IN_USE,
     )
     identity = ("request", "taint")
 
@@ -133,7 +142,7 @@ class Tainted(OfRequest, frozen=True, kw_only=True):
             if self.have
             else f"{plural(number, 'device')} {has}"
         )
-        why = f"{self.lead(names)}{of} a taint that is not tolerated: {self.listed()}"
+        why = f"{self.lead(names)}{of} a taint that is not tolerated: {self.taints_text()}"
         if self.have and (self.want or 0) > self.have:
             why += f"; {self.want} wanted"
         return (
@@ -151,7 +160,7 @@ class Tainted(OfRequest, frozen=True, kw_only=True):
                 "check the device: its driver set the taint", "kubectl get resourceslices -o yaml"
             )
 
-    def listed(self) -> str:
+    def taints_text(self) -> str:
         """``xid=79:NoSchedule ×2 (DeviceTaintRule broken)``: the taints, and who put them there."""
         wide = ", which selects every device of its driver" if self.sweeping else ""
         by = f" (DeviceTaintRule {', '.join(self.rules)}{wide})" if self.rules else ""

@@ -1,10 +1,11 @@
-"""Reasons in the group that kube-scheduler places a pod with: PodGroups, and the Workloads of 1.35 (kubernetes
-pkg/scheduler/framework/plugins/gangscheduling, pkg/scheduler/schedule_one_podgroup.go)."""
+"""Reasons in the group that kube-scheduler places a pod with: PodGroups, and the Workloads of 1.35
+(kubernetes pkg/scheduler/framework/plugins/gangscheduling, pkg/scheduler/schedule_one_podgroup.go).
+"""
 
 from collections.abc import Iterator
 
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.explain.reasons.base import STOPPED, Cause, ReasonPage
+from dractl.explain.reasons.base import Cause, Progress, ReasonPage
 from dractl.explain.reasons.headline import Headline
 from dractl.explain.reasons.next_step import AskedObject
 from dractl.explain.reasons.phrases import Names, Scope
@@ -21,11 +22,13 @@ class PodGroupMissing(Cause, frozen=True, kw_only=True):
     page = ReasonPage(
         "podgroup-missing",
         "the PodGroup that the pod names does not exist",
-        "spec.schedulingGroup of the pod names a PodGroup (in 1.35 spec.workloadRef a Workload) that is not in its "
-        "namespace. The scheduler does not try the pod until it is created: the pod has no condition and no event.",
+        "spec.schedulingGroup of the pod names a PodGroup (in 1.35 spec.workloadRef a Workload)"
+        " that is not in its namespace. The scheduler does not try the pod until it is created: the"
+        " pod has no condition and no event.",
         "kubectl get podgroups.scheduling.k8s.io -n NS",
-        "Create the PodGroup. The group of a pod cannot be changed: recreate pods that name the wrong one.",
-        STOPPED,
+        "Create the PodGroup. The group of a pod cannot be changed: recreate pods that name the"
+        " wrong one.",
+        Progress.STOPPED,
     )
     identity = ("group",)
     found = "known"
@@ -37,7 +40,10 @@ class PodGroupMissing(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.unseen:
-            return f"{self.group} is not in the input, and the scheduler has not tried the pod: does it exist?"
+            return (
+                f"{self.group} is not in the input, and the scheduler has not tried the pod: does"
+                " it exist?"
+            )
         near = f"; there is {self.nearest}" if self.nearest else ""
         return f"{self.group} does not exist, so the scheduler tries none of its pods{near}"
 
@@ -55,11 +61,13 @@ class PodGroupRefused(Cause, frozen=True, kw_only=True):
     page = ReasonPage(
         "podgroup-refused",
         "kube-scheduler tries no pod of the PodGroup",
-        "All pods of a PodGroup must have its priority, and one schedulerName and preemptionPolicy (from 1.37 on). A "
-        "topology constraint names a node label, and the pods only run on nodes that have it.",
-        "kubectl get podgroups.scheduling.k8s.io -n NS NAME -o yaml (condition PodGroupInitiallyScheduled)",
+        "All pods of a PodGroup must have its priority, and one schedulerName and preemptionPolicy"
+        " (from 1.37 on). A topology constraint names a node label, and the pods only run on nodes"
+        " that have it.",
+        "kubectl get podgroups.scheduling.k8s.io -n NS NAME -o yaml (condition"
+        " PodGroupInitiallyScheduled)",
         "Give PodGroup and pods the same priorityClassName and recreate them; label the nodes.",
-        STOPPED,
+        Progress.STOPPED,
     )
     identity = ("group",)
 
@@ -80,24 +88,28 @@ class PodGroupRefused(Cause, frozen=True, kw_only=True):
 
 
 class GangTooSmall(Cause, frozen=True, kw_only=True):
-    """Of the gang ``group`` (``PodGroup namespace/name``) ``have`` pods fit and ``want`` start at once. ``placed`` of
-    them have a node. The next one is ``pod``, which stops at ``why``; ``called`` are its names for requests. ``domain``
-    (``key=value``) is where they fit, if a topology constraint keeps them together."""
+    """Of the gang ``group`` (``PodGroup namespace/name``) ``have`` pods fit and ``want`` start at
+    once. ``placed`` of them have a node. The next one is ``pod``, which stops at ``why``;
+    ``called`` are its names for requests. ``domain`` (``key=value``) is where they fit, if a
+    topology constraint keeps them together.
+    """
 
     page = ReasonPage(
         "gang-waits",
         "the pod fits, but not with its gang",
-        "The pods of a gang start together or not at all: spec.schedulingPolicy.gang.minCount of a PodGroup says how "
-        "many. kube-scheduler places one after the other, and if fewer than minCount have a node in the end, it takes "
-        "all back. From 1.37 on a single pod that is held back before scheduling (a gate, a claim that does not "
-        "exist) holds back its whole PodGroup, gang or not.",
+        "The pods of a gang start together or not at all: spec.schedulingPolicy.gang.minCount of a"
+        " PodGroup says how many. kube-scheduler places one after the other, and if fewer than"
+        " minCount have a node in the end, it takes all back. From 1.37 on a single pod that is"
+        " held back before scheduling (a gate, a claim that does not exist) holds back its whole"
+        " PodGroup, gang or not.",
         _SEE,
-        "Free devices or add nodes until minCount pods fit, let each pod ask for less, or lower minCount (from 1.37 "
-        "on it can be changed). Create the pods that are missing, and release those that are held back.",
-        STOPPED,
+        "Free devices or add nodes until minCount pods fit, let each pod ask for less, or lower"
+        " minCount (from 1.37 on it can be changed). Create the pods that are missing, and release"
+        " those that are held back.",
+        Progress.STOPPED,
     )
     identity = ("group",)
-    beside_fixes = True
+    steps_beside_fixes = True
 
     group: str
     want: int
@@ -116,12 +128,16 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
         if self.want == 1:
             lead = f"no {'other ' if self.placed else ''}pod of {self.group} fits{together}"
         else:
-            lead = f"{self.group} starts with {self.want} pods at once or none, and {self.have} {fit}{together}{here}"
+            lead = (
+                f"{self.group} starts with {self.want} pods at once or none, and {self.have}"
+                f" {fit}{together}{here}"
+            )
         return f"{lead}; the next one, {self.pod}: {self.why.text(self.called)}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
-            f"see how many pods of {self.group} fit, and whether another order or shape would place all",
+            f"see how many pods of {self.group} fit, and whether another order or shape would"
+            " place all",
             quote_command(
                 f"{program_name()} explain {{}} -n {{}}", _word(self.group), asked.namespace
             ),
@@ -133,7 +149,7 @@ class GangIncomplete(Cause, frozen=True, kw_only=True):
 
     page = GangTooSmall.page
     identity = ("group",)
-    beside_fixes = True
+    steps_beside_fixes = True
 
     group: str
     want: int
@@ -141,12 +157,16 @@ class GangIncomplete(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         exist = f"only {self.have} exist{'s' if self.have == 1 else ''}"
-        return f"{self.group} starts with {self.want} pods at once or none, and {exist}; the scheduler tries none before"
+        return (
+            f"{self.group} starts with {self.want} pods at once or none, and {exist}; the scheduler"
+            " tries none before"
+        )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         missing = self.want - self.have
         yield NextStep(
-            f"find what creates the pods of {self.group}, and why {missing} {'is' if missing == 1 else 'are'} missing",
+            f"find what creates the pods of {self.group}, and why {missing}"
+            f" {'is' if missing == 1 else 'are'} missing",
             quote_command(
                 "kubectl get events -n {} --field-selector reason=FailedCreate", asked.namespace
             ),
@@ -154,12 +174,13 @@ class GangIncomplete(Cause, frozen=True, kw_only=True):
 
 
 class GangHeldBack(Cause, frozen=True, kw_only=True):
-    """``pod`` of ``group`` is held back before scheduling, by ``why``, and the others wait for it. ``called`` are its
-    names for requests."""
+    """``pod`` of ``group`` is held back before scheduling, by ``why``, and the others wait for it.
+    ``called`` are its names for requests.
+    """
 
     page = GangTooSmall.page
     identity = ("group",)
-    beside_fixes = True
+    steps_beside_fixes = True
 
     group: str
     pod: str
@@ -168,7 +189,10 @@ class GangHeldBack(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         why = self.why.text(self.called)
-        return f"{self.group} waits for its pod {self.pod}, which is held back before scheduling: {why}"
+        return (
+            f"{self.group} waits for its pod {self.pod}, which is held back before scheduling:"
+            f" {why}"
+        )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         ask = quote_command(

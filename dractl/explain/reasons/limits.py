@@ -1,4 +1,6 @@
-"""Reasons in what the cluster lets a claim ask for: quotas, labels of the namespace, classes, gates, a claim's size."""
+"""Reasons in what the cluster lets a claim ask for: quotas, labels of the namespace, classes,
+gates, a claim's size.
+"""
 
 from collections.abc import Iterator
 
@@ -7,38 +9,40 @@ from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import ClusterState, maps_at, text_at
 from dractl.explain.reasons.base import (
     SEE_CLAIM,
-    STOPPED,
     Cause,
-    OfClaim,
-    OfRequest,
-    OfRequests,
+    ClaimCause,
+    Progress,
     ReasonPage,
+    RequestCause,
+    RequestsCause,
 )
-from dractl.explain.reasons.next_step import DAEMONSETS, AskedObject, add_the_rest
-from dractl.explain.reasons.phrases import Names, Scope, first, plural
+from dractl.explain.reasons.next_step import DAEMONSETS, AskedObject, complete_input
+from dractl.explain.reasons.phrases import Names, Scope, abbreviate, plural
 from dractl.model import DeviceClass, Quantity, Target
 from dractl.model.nearest import nearest
 from dractl.scheduler import admission, charges, cycle, pre_bind, quota
 from dractl.scheduler.attempt import Scheduler
 
 
-class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
-    """A ResourceQuota forbids the claim, or the pod. ``have`` is its limit for ``resource``, ``used`` what is in use,
-    ``more`` what is wanted beside, and ``want`` both. ``event`` is the API server's refusal where that is all that is
-    known."""
+class QuotaExceeded(ClaimCause, frozen=True, kw_only=True):
+    """A ResourceQuota forbids the claim, or the pod. ``have`` is its limit for ``resource``,
+    ``used`` what is in use, ``more`` what is wanted beside, and ``want`` both. ``event`` is the API
+    server's refusal where that is all that is known.
+    """
 
     stops = (quota.QuotaExceeded, pre_bind.ExtendedClaimRefused)
     page = ReasonPage(
         "quota-exceeded",
         "a ResourceQuota forbids the claim",
-        "The namespace may have only so many claims (count/resourceclaims.resource.k8s.io) and devices of a class "
-        "(NAME.deviceclass.resource.k8s.io/devices); All counts as 32.",
-        "kubectl describe resourcequota -n NS; kubectl describe pod -n NS NAME (event FailedResourceClaimCreation)",
+        "The namespace may have only so many claims (count/resourceclaims.resource.k8s.io) and"
+        " devices of a class (NAME.deviceclass.resource.k8s.io/devices); All counts as 32.",
+        "kubectl describe resourcequota -n NS; kubectl describe pod -n NS NAME (event"
+        " FailedResourceClaimCreation)",
         "Delete claims that are no longer needed, ask for fewer devices, or raise the quota.",
-        STOPPED,
+        Progress.STOPPED,
     )
     found = "quotas"
-    beside_fixes = True
+    steps_beside_fixes = True
 
     quotas: tuple[str, ...]  # namespace/name, one
     request_name: str | None = None
@@ -81,14 +85,17 @@ class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         name = self.quotas[0].rpartition("/")[2] if self.quotas else ""
         yield NextStep(
-            "see what uses the quota: raise it, or lower the replicas of a workload in the namespace to what it allows",
-            quote_command("kubectl describe resourcequota {} -n {}", name, asked.namespace)
-            if name
-            else quote_command("kubectl describe resourcequota -n {}", asked.namespace),
+            "see what uses the quota: raise it, or lower the replicas of a workload in the"
+            " namespace to what it allows",
+            (
+                quote_command("kubectl describe resourcequota {} -n {}", name, asked.namespace)
+                if name
+                else quote_command("kubectl describe resourcequota -n {}", asked.namespace)
+            ),
         )
 
 
-class AdminAccessNamespace(OfClaim, frozen=True, kw_only=True):
+class AdminAccessNamespace(ClaimCause, frozen=True, kw_only=True):
     """A request wants adminAccess, and the namespace is not labelled for it."""
 
     stops = (admission.AdminAccessNamespace,)
@@ -97,8 +104,9 @@ class AdminAccessNamespace(OfClaim, frozen=True, kw_only=True):
         "adminAccess needs a label on the namespace",
         "Claims with adminAccess may only be created in a namespace that is labelled for it.",
         "kubectl get namespace NS --show-labels",
-        "kubectl label namespace NS resource.kubernetes.io/admin-access=true, if this namespace may use adminAccess.",
-        STOPPED,
+        "kubectl label namespace NS resource.kubernetes.io/admin-access=true, if this namespace may"
+        " use adminAccess.",
+        Progress.STOPPED,
     )
 
     request_name: str
@@ -112,27 +120,28 @@ class AdminAccessNamespace(OfClaim, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return (
-            f"request {self.request_name} wants adminAccess, and namespace {self.namespace} lacks the label "
-            "resource.kubernetes.io/admin-access=true"
+            f"request {self.request_name} wants adminAccess, and namespace {self.namespace} lacks"
+            " the label resource.kubernetes.io/admin-access=true"
         )
 
 
-class ClassMissing(OfRequest, frozen=True, kw_only=True):
-    """A request names a DeviceClass that does not exist. ``known`` are those that do; ``none_known``: the input has no
-    class at all, and may lack those of the cluster. ``upstream`` is the scheduler's own sentence, where the request
-    names no class at all. ``driver`` is the one that installs a class of that name, where it is known; ``silent``: it
-    publishes no devices."""
+class ClassMissing(RequestCause, frozen=True, kw_only=True):
+    """A request names a DeviceClass that does not exist. ``known`` are those that do;
+    ``none_known``: the input has no class at all, and may lack those of the cluster. ``upstream``
+    is the scheduler's own sentence, where the request names no class at all. ``driver`` is the one
+    that installs a class of that name, where it is known; ``silent``: it publishes no devices.
+    """
 
     stops = (cycle.ClassMissing,)
     page = ReasonPage(
         "class-missing",
         "the DeviceClass does not exist",
-        "A request names a class that is not in the cluster: a typo, the driver's name in its place, or a driver whose "
-        "classes were not installed.",
+        "A request names a class that is not in the cluster: a typo, the driver's name in its"
+        " place, or a driver whose classes were not installed.",
         "kubectl get deviceclasses",
-        "Correct deviceClassName, or install the class with its driver (for gpu.nvidia.com: the chart with "
-        "resources.gpus.enabled=true and gpuResourcesEnabledOverride=true).",
-        STOPPED,
+        "Correct deviceClassName, or install the class with its driver (for gpu.nvidia.com: the"
+        " chart with resources.gpus.enabled=true and gpuResourcesEnabledOverride=true).",
+        Progress.STOPPED,
     )
     found = "known"
 
@@ -145,7 +154,8 @@ class ClassMissing(OfRequest, frozen=True, kw_only=True):
 
     @classmethod
     def of_stop(cls, stop: cycle.ClassMissing, scheduler: Scheduler) -> Cause:
-        # Where a known driver installs a class of that name, only another one of that driver's can have been meant.
+        # Where a known driver installs a class of that name, only another one of that driver's can
+        # have been meant.
         from dractl.drivers.classes import installed_by
 
         state, wanted = scheduler.state, stop.device_class
@@ -180,11 +190,11 @@ class ClassMissing(OfRequest, frozen=True, kw_only=True):
             return f"{lead} does not exist; the cluster has no DeviceClass at all"
         if self.nearest:
             return f"{lead} does not exist; there is {self.nearest}"
-        return f"{lead} does not exist; there are {first(self.known, 5)}"
+        return f"{lead} does not exist; there are {abbreviate(self.known, 5)}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.none_known:
-            yield add_the_rest("DeviceClass")
+            yield complete_input("DeviceClass")
             return
         if self.silent:
             from dractl.drivers.registry import find
@@ -195,28 +205,31 @@ class ClassMissing(OfRequest, frozen=True, kw_only=True):
             return
         if self.nearest:
             yield NextStep(
-                f"change deviceClassName {self.device_class} to {self.nearest} where the claim is written",
+                f"change deviceClassName {self.device_class} to {self.nearest} where the claim is"
+                " written",
                 "kubectl get deviceclasses",
             )
             return
         yield NextStep(
-            f"install the driver that brings device class {self.device_class}, create the class, or name one that "
-            "exists",
+            f"install the driver that brings device class {self.device_class}, create the class, or"
+            " name one that exists",
             "kubectl get deviceclasses",
         )
 
 
-class GateOff(OfRequest, frozen=True, kw_only=True):
-    """The request or its devices need a feature whose gate is off; ``upstream`` is the scheduler's sentence,
-    ``detail`` what is hidden from the request."""
+class GateOff(RequestCause, frozen=True, kw_only=True):
+    """The request or its devices need a feature whose gate is off; ``upstream`` is the scheduler's
+    sentence, ``detail`` what is hidden from the request.
+    """
 
     page = ReasonPage(
         "gate-off",
         "a feature gate is off",
         "The claim or the devices use a feature that is off in this release with its gates.",
         "kubectl version; the feature gates of kube-apiserver and kube-scheduler",
-        "Enable the gate in kube-apiserver, kube-scheduler and kube-controller-manager, or do without the feature.",
-        STOPPED,
+        "Enable the gate in kube-apiserver, kube-scheduler and kube-controller-manager, or do"
+        " without the feature.",
+        Progress.STOPPED,
     )
 
     gate: str | None = None
@@ -228,17 +241,19 @@ class GateOff(OfRequest, frozen=True, kw_only=True):
         return self.upstream if not self.detail else f"{self.lead(names)}{self.detail}"
 
 
-class ClaimLimit(OfRequests, frozen=True, kw_only=True):
-    """The requests of a claim want more than ``have`` devices; ``want`` is None where it cannot be counted."""
+class ClaimLimit(RequestsCause, frozen=True, kw_only=True):
+    """The requests of a claim want more than ``have`` devices; ``want`` is None where it cannot be
+    counted.
+    """
 
     page = ReasonPage(
         "limit-32",
         "a claim can have at most 32 devices",
-        "The requests of one claim add up to more than 32 devices. With All, devices in use and tainted "
-        "ones count too.",
+        "The requests of one claim add up to more than 32 devices. With All, devices in use and"
+        " tainted ones count too.",
         SEE_CLAIM,
         "Split the claim into several claims of the pod, or ask for fewer.",
-        STOPPED,
+        Progress.STOPPED,
     )
 
     claim: str
@@ -247,7 +262,10 @@ class ClaimLimit(OfRequests, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         wants = f"{names.requests(self.requests)} want{'s' * (len(self.requests) == 1)}"
-        return f"claim {self.claim}: {wants} {self.want or 'too many'} devices, and a claim can have {self.have}"
+        return (
+            f"claim {self.claim}: {wants} {self.want or 'too many'} devices, and a claim can have"
+            f" {self.have}"
+        )
 
 
 def drivers_named(device_class: DeviceClass) -> frozenset[str]:
@@ -261,7 +279,9 @@ def drivers_named(device_class: DeviceClass) -> frozenset[str]:
 
 
 def _class_of_driver(state: ClusterState, driver: str) -> str | None:
-    """The class whose selector wants this driver, where a driver's name was written in place of the class."""
+    """The class whose selector wants this driver, where a driver's name was written in place of the
+    class.
+    """
     for (_, name), value in sorted(state.objects("DeviceClass").items()):
         for selector in maps_at(value, "spec", "selectors"):
             if driver in text_at(selector, "cel", "expression"):

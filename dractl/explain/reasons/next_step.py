@@ -1,4 +1,6 @@
-"""Next steps: what to look at or to do where no change of objects helps, with the command that shows it."""
+"""Next steps: what to look at or to do where no change of objects helps, with the command that
+shows it.
+"""
 
 from collections.abc import Sequence
 
@@ -38,11 +40,11 @@ def see_node(node: str) -> NextStep:
     return NextStep(f"look at node {node}", quote_command("kubectl describe node {}", node))
 
 
-def twice_wanted(resource: str, asked: AskedObject) -> NextStep:
+def remove_duplicate_resource(resource: str, asked: AskedObject) -> NextStep:
     """The step for an extended resource that a claim may provide as well."""
     return NextStep(
-        f"if a claim of the pod provides the device already, remove {resource} from the container's resources.limits "
-        "and requests",
+        f"if a claim of the pod provides the device already, remove {resource} from the container's"
+        " resources.limits and requests",
         quote_command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
     )
 
@@ -63,15 +65,17 @@ def delete_by_force(pod: str) -> NextStep:
     )
 
 
-def soon(new: bool) -> str:
+def retry_prefix(new: bool) -> str:
     """The beginning of a step where waiting may be enough."""
     return "ask again in a few seconds; if nothing has changed by then, " if new else ""
 
 
-def add_the_rest(kind: str) -> NextStep:
-    """The step where the input has no object of a kind: it may be a part of what the cluster has."""
+def complete_input(kind: str) -> NextStep:
+    """The step where the input has no object of a kind: it may be a part of what the cluster
+    has.
+    """
     return NextStep(
-        f"add what the cluster has to the input, which has no {kind}, or name the devices: --hardware dgx-h100, "
-        "--devices FILE",
+        f"add what the cluster has to the input, which has no {kind}, or name the devices:"
+        " --hardware dgx-h100, --devices FILE",
         "kubectl get " + "nodes,pods," * (kind == "Node") + _DRA,
     )

@@ -1,22 +1,24 @@
-"""Reasons in where a pod may go: with a claim that others use, and through the filters of the scheduler."""
+"""Reasons in where a pod may go: with a claim that others use, and through the filters of the
+scheduler.
+"""
 
 from collections.abc import Iterator, Sequence
 
 from dractl.cluster.events import newest_message
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import ClusterState, text_at
-from dractl.explain.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
+from dractl.explain.reasons.base import SEE_CLAIM, Cause, ClaimCause, Progress, ReasonPage
+from dractl.explain.reasons.controller_taints import find_taint_controller
 from dractl.explain.reasons.next_step import (
     DAEMONSETS,
     AskedObject,
-    add_the_rest,
+    complete_input,
     pods_on,
+    remove_duplicate_resource,
     see_node,
-    twice_wanted,
 )
-from dractl.explain.reasons.passing_taints import passing
-from dractl.explain.reasons.phrases import Names, Scope, first, listed, plural
-from dractl.explain.reasons.refusals import labels_text, unmet
+from dractl.explain.reasons.phrases import Names, Scope, abbreviate, join_names, plural
+from dractl.explain.reasons.refusals import describe_unmet, labels_text
 from dractl.model.nearest import nearest
 from dractl.scheduler import cycle, pre_bind, volumes
 from dractl.scheduler.attempt import Scheduler
@@ -31,17 +33,19 @@ from dractl.scheduler.rejection import (
 from dractl.views import Pod
 
 
-class PinnedNode(OfClaim, frozen=True, kw_only=True):
-    """The claim is already allocated elsewhere: on the nodes ``places``, or in ``pools``. ``users`` are its pods."""
+class PinnedNode(ClaimCause, frozen=True, kw_only=True):
+    """The claim is already allocated elsewhere: on the nodes ``places``, or in ``pools``. ``users``
+    are its pods.
+    """
 
     page = ReasonPage(
         "pinned-node",
         "a claim is already allocated on another node",
         "A claim that several pods share is allocated once; every pod must go where it is.",
         SEE_CLAIM + " (status.allocation.nodeSelector)",
-        "Make room on that node, give the pod a claim of its own, or end the claim's pods so that it is allocated "
-        "again.",
-        OUTSIDE,
+        "Make room on that node, give the pod a claim of its own, or end the claim's pods so that"
+        " it is allocated again.",
+        Progress.OUTSIDE_DRA,
     )
     found = "places"
 
@@ -51,13 +55,13 @@ class PinnedNode(OfClaim, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         where = ", ".join(self.places or self.pools)
-        users = f" (used by pod {first(self.users)})" if self.users else ""
+        users = f" (used by pod {abbreviate(self.users)})" if self.users else ""
         return (
             f"claim {self.claim}{users} is already allocated on {where}, so the pod must go there"
         )
 
 
-class ReservedLimit(OfClaim, frozen=True, kw_only=True):
+class ReservedLimit(ClaimCause, frozen=True, kw_only=True):
     """As many pods use the claim as may (``want``); ``have`` is their number."""
 
     stops = (pre_bind.ReservedLimit,)
@@ -67,7 +71,7 @@ class ReservedLimit(OfClaim, frozen=True, kw_only=True):
         "At most 256 pods can use one claim at a time.",
         SEE_CLAIM + " (status.reservedFor)",
         "End a pod that uses it, or use a second claim.",
-        STOPPED,
+        Progress.STOPPED,
     )
 
     have: int
@@ -87,21 +91,25 @@ class ReservedLimit(OfClaim, frozen=True, kw_only=True):
 
 
 class NodeFilter(Cause, frozen=True, kw_only=True):
-    """A filter of the scheduler refuses the node. ``texts`` are the plugin's own words; ``unmet`` is what the pod
-    wants, ``labels`` what the nodes have instead. ``pods`` (``namespace/name``) stand in the way;
-    ``final``: to end pods would not help. ``users`` use most of ``resource``. ``nearest`` is the label (``key=value``)
-    that was probably meant, ``tolerates`` are tolerations that look like the taint and do not match,
-    ``claim_tolerates`` such of the pod's requests, which count for devices only."""
+    """A filter of the scheduler refuses the node. ``texts`` are the plugin's own words;
+    ``describe_unmet`` is what the pod wants, ``labels`` what the nodes have instead. ``pods``
+    (``namespace/name``) stand in the way; ``final``: to end pods would not help. ``users`` use most
+    of ``resource``. ``nearest`` is the label (``key=value``) that was probably meant, ``tolerates``
+    are tolerations that look like the taint and do not match, ``claim_tolerates`` such of the pod's
+    requests, which count for devices only.
+    """
 
     stops = (volumes.VolumeUnusable,)
     page = ReasonPage(
         "node-filter",
         "the node is refused before DRA is asked",
-        "The node is cordoned, tainted, not selected, or out of CPU, memory, pods or ports; affinity forbids it. Or "
-        "the scheduler refuses the pod for something that explain does not check, such as a volume: it is quoted then.",
+        "The node is cordoned, tainted, not selected, or out of CPU, memory, pods or ports;"
+        " affinity forbids it. Or the scheduler refuses the pod for something that explain does not"
+        " check, such as a volume: it is quoted then.",
         "kubectl describe node NODE; kubectl describe pod -n NS NAME; kubectl get pvc -n NS",
-        "Fix what the filter names: uncordon, tolerate, relax affinity, ask for less, create or bind the volume claim.",
-        OUTSIDE,
+        "Fix what the filter names: uncordon, tolerate, relax affinity, ask for less, create or"
+        " bind the volume claim.",
+        Progress.OUTSIDE_DRA,
     )
     identity = ("plugin", "resource")
     found = "pods"
@@ -121,18 +129,20 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
     claim_tolerates: tuple[str, ...] = ()
 
     @property
-    def lacking(self) -> int:
+    def shortage(self) -> int:
         """Thousandths of the resource of which the node has too little."""
         short = (u.wanted - u.free for u in self.unmet if isinstance(u, InsufficientResource))
         return next((each.milli_value() for each in short), 0)
 
     @classmethod
     def of_stop(cls, stop: volumes.VolumeUnusable, scheduler: Scheduler) -> Cause:
-        about = VolumeClaimFault("/".join(stop.volume_claim), _why_unbound(scheduler.state, stop))
+        about = VolumeClaimFault(
+            "/".join(stop.volume_claim), _describe_unbound(scheduler.state, stop)
+        )
         return cls(plugin=stop.plugin, texts=(stop.text,), unmet=(about,))
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        used = f"mostly used by {first(self.users)}" if self.users else ""
+        used = f"mostly used by {abbreviate(self.users)}" if self.users else ""
         near = f"there is {self.nearest}" if self.nearest else ""
         tolerates = f"the pod tolerates {', '.join(self.tolerates)}" if self.tolerates else ""
         misplaced = (
@@ -141,12 +151,13 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
         misplaced += " for devices, which does not count for nodes" if misplaced else ""
         labels = labels_text(self.labels, len(self.nodes) < 2)
         details = "; ".join(
-            filter(None, (unmet(self.unmet), labels, near, tolerates, misplaced, used))
+            filter(None, (describe_unmet(self.unmet), labels, near, tolerates, misplaced, used))
         )
         upstream = "; ".join(self.texts)
         if not details or not upstream:
             return details or upstream
-        # What counts nodes is long and says little: it comes last, where a narrow screen may cut it off.
+        # What counts nodes is long and says little: it comes last, where a narrow screen may cut it
+        # off.
         return (
             f"{details} ({upstream})"
             if upstream.startswith("node(s)")
@@ -156,21 +167,26 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.plugin == "VolumeRestrictions" and self.pods:
             namespace, _, name = self.pods[0].partition("/")
-            text = f"end pod {self.pods[0]}, or wait until it is done: its volume allows one pod at a time"
+            text = (
+                f"end pod {self.pods[0]}, or wait until it is done: its volume allows one pod at a"
+                " time"
+            )
             yield NextStep(text, quote_command("kubectl get pod {} -n {}", name, namespace))
         elif (self.plugin or "").startswith("Volume"):
-            yield from _volumes(asked.volumes, asked.namespace)
+            yield from _volume_steps(asked.volumes, asked.namespace)
         elif self.plugin == "TaintToleration" and self.nodes:
-            yield self._removed_or_not()
+            yield self._taint_step()
         elif self.plugin == "NodeAffinity":
             yield NextStep(
-                "add a node that the pod's nodeSelector and affinity want, or scale up its node pool",
+                "add a node that the pod's nodeSelector and affinity want, or scale up its node"
+                " pool",
                 "kubectl get nodes --show-labels",
             )
         elif self.plugin == "NodePorts" and self.nodes:
             yield NextStep(
-                "let the pods use different ports, or run each on a node of its own: a node has every host port once, "
-                "and with hostNetwork all ports of a container are host ports",
+                "let the pods use different ports, or run each on a node of its own: a node has"
+                " every host port once, and with hostNetwork all ports of a container are host"
+                " ports",
                 pods_on(self.nodes[0]),
             )
         elif self.plugin == "NodeResourcesFit" and "/" in (self.resource or ""):
@@ -178,7 +194,7 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
                 yield NextStep(
                     f"see whether the device plugin that offers {self.resource} runs", DAEMONSETS
                 )
-            yield twice_wanted(self.resource or "", asked)
+            yield remove_duplicate_resource(self.resource or "", asked)
         elif self.plugin == "InterPodAffinity" and self.nodes:
             repelled = any(isinstance(each, AntiAffinityConflict) for each in self.unmet)
             apart = (
@@ -190,12 +206,17 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
         elif self.nodes:
             yield see_node(self.nodes[0])
 
-    def _removed_or_not(self) -> NextStep:
+    def _taint_step(self) -> NextStep:
         """The step for a node with a taint: it may be about to go."""
         node = self.nodes[0]
         keys = (each.taint.key or "" for each in self.unmet if isinstance(each, UntoleratedTaint))
         leaving = next(
-            (found for key in keys if (found := passing(key)) is not None and found.leaving), None
+            (
+                found
+                for key in keys
+                if (found := find_taint_controller(key)) is not None and found.removes_node
+            ),
+            None,
         )
         if leaving is None:
             return see_node(node)
@@ -215,12 +236,14 @@ class NoNodes(Cause, frozen=True, kw_only=True):
         return "the input has no node on which the pod could run"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        yield add_the_rest("Node")
+        yield complete_input("Node")
 
 
 class Unchecked(Cause, frozen=True, kw_only=True):
-    """The scheduler refuses the pod for something that is not checked here; ``quotes`` are its own words, ``fitting``
-    is the number of nodes that fit otherwise. ``volumes`` are the pod's PersistentVolumeClaims with their phase."""
+    """The scheduler refuses the pod for something that is not checked here; ``quotes`` are its own
+    words, ``fitting`` is the number of nodes that fit otherwise. ``volumes`` are the pod's
+    PersistentVolumeClaims with their phase.
+    """
 
     page = NodeFilter.page
     identity = ("plugin",)
@@ -235,14 +258,20 @@ class Unchecked(Cause, frozen=True, kw_only=True):
     used: int = 0  # volumes that they use there
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        where = listed(self.nodes[:1], self.fitting - 1)
+        where = join_names(self.nodes[:1], self.fitting - 1)
         quotes = "; ".join(self.quotes)
-        why = f"the scheduler says: {quotes}; that is not checked here, and everything else would fit on {where}"
+        why = (
+            f"the scheduler says: {quotes}; that is not checked here, and everything else would fit"
+            f" on {where}"
+        )
         volumes = ", ".join(f"{name} ({state})" for name, state in self.volumes)
         if self.users and self.used:
-            return f"{why}; {first(self.users)} use{'s' * (len(self.users) == 1)} {plural(self.used, 'volume')} there"
+            return (
+                f"{why}; {abbreviate(self.users)} use{'s' * (len(self.users) == 1)}"
+                f" {plural(self.used, 'volume')} there"
+            )
         if self.users:
-            return f"{why}; pod {first(self.users)} uses PersistentVolumeClaim {volumes}"
+            return f"{why}; pod {abbreviate(self.users)} uses PersistentVolumeClaim {volumes}"
         return f"{why}; PersistentVolumeClaims of the pod: {volumes}" if volumes else why
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
@@ -255,11 +284,11 @@ class Unchecked(Cause, frozen=True, kw_only=True):
                 else "as ReadWriteOncePod allows one pod at a time"
             )
             yield NextStep(
-                f"{what} pod {first(self.users)}, {why}",
+                f"{what} pod {abbreviate(self.users)}, {why}",
                 quote_command("kubectl get pod {} -n {} -o wide", name, namespace),
             )
             return
-        yield from _volumes(self.volumes, asked.namespace)
+        yield from _volume_steps(self.volumes, asked.namespace)
         if not self.volumes:
             yield NextStep(
                 "see what the scheduler says",
@@ -267,17 +296,21 @@ class Unchecked(Cause, frozen=True, kw_only=True):
             )
 
 
-def _volumes(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator[NextStep]:
+def _volume_steps(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator[NextStep]:
     """Claims that are not bound, and where the volumes of the others are."""
     for name, state in claims:
         if state in ("missing", "not in the input"):
             yield NextStep(
-                f"create PersistentVolumeClaim {name}, or name one that exists where the pod is written",
+                f"create PersistentVolumeClaim {name}, or name one that exists where the pod is"
+                " written",
                 quote_command("kubectl get pvc -n {}", namespace),
             )
             continue
         if state == "awaited":
-            text = f"see why kube-controller-manager does not make PersistentVolumeClaim {name} of the ephemeral volume"
+            text = (
+                f"see why kube-controller-manager does not make PersistentVolumeClaim {name} of the"
+                " ephemeral volume"
+            )
             yield NextStep(
                 text,
                 quote_command(
@@ -286,7 +319,10 @@ def _volumes(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator[Next
             )
             continue
         if state == "to be made":
-            text = f"see whether the StorageClass of PersistentVolumeClaim {name}, which is made with the pod, is there"
+            text = (
+                f"see whether the StorageClass of PersistentVolumeClaim {name}, which is made with"
+                " the pod, is there"
+            )
             yield NextStep(text, "kubectl get storageclass")
             continue
         text = f"see why PersistentVolumeClaim {name} is {state}"
@@ -297,8 +333,10 @@ def _volumes(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator[Next
         yield NextStep(text, quote_command("kubectl describe pvc {} -n {}", name, namespace))
 
 
-def _why_unbound(state: ClusterState, stop: volumes.VolumeUnusable) -> str:
-    """Why a PersistentVolumeClaim cannot be used: no such claim or StorageClass, or what its provisioner says."""
+def _describe_unbound(state: ClusterState, stop: volumes.VolumeUnusable) -> str:
+    """Why a PersistentVolumeClaim cannot be used: no such claim or StorageClass, or what its
+    provisioner says.
+    """
     key = stop.volume_claim
     value = stop.claim or state.get("PersistentVolumeClaim", key)
     if value is None:

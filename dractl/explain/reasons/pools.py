@@ -3,24 +3,28 @@
 from collections.abc import Iterator
 
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.explain.reasons.base import HIDDEN, NOTHING, SEE_SLICES, Cause, OfRequest, ReasonPage
+from dractl.explain.reasons.base import SEE_SLICES, Cause, Progress, ReasonPage, RequestCause
 from dractl.explain.reasons.next_step import DAEMONSETS, MORE_NODES, AskedObject, pods_on
-from dractl.explain.reasons.phrases import Names, Scope, first, plural
+from dractl.explain.reasons.phrases import Names, Scope, abbreviate, plural
 from dractl.explain.reasons.refusals import labels_text
 from dractl.scheduler.rejection import NodeLabel
 
 
-class NoSlicesForDriver(OfRequest, frozen=True, kw_only=True):
-    """The driver publishes nothing. ``known`` are the drivers that publish something; ``none_known``: there is no
-    ResourceSlice at all, in the cluster (``listed``) or in the input, which may lack those of the cluster."""
+class NoSlicesForDriver(RequestCause, frozen=True, kw_only=True):
+    """The driver publishes nothing. ``known`` are the drivers that publish something;
+    ``none_known``: there is no ResourceSlice at all, in the cluster (``listed``) or in the input,
+    which may lack those of the cluster.
+    """
 
     page = ReasonPage(
         "no-slices-for-driver",
         "the driver publishes no ResourceSlice",
-        "The class's driver has no ResourceSlice: it is not installed, does not run, or is too old for this API.",
+        "The class's driver has no ResourceSlice: it is not installed, does not run, or is too old"
+        " for this API.",
         "kubectl get resourceslices; kubectl get daemonsets -A | grep -i dra",
-        "Look at the driver's pods and their logs; check that its version supports the API versions of the cluster.",
-        1,
+        "Look at the driver's pods and their logs; check that its version supports the API versions"
+        " of the cluster.",
+        Progress.NO_DRIVER,
     )
     found = "known"
 
@@ -39,11 +43,17 @@ class NoSlicesForDriver(OfRequest, frozen=True, kw_only=True):
         if self.nearest:
             why += f"; there is {self.nearest}"
         why = f"{why} (class {self.device_class})" if self.device_class else why
-        return f"{why}; {first(self._siblings)} of the same vendor does" if self._siblings else why
+        return (
+            f"{why}; {abbreviate(self._siblings)} of the same vendor does"
+            if self._siblings
+            else why
+        )
 
     @property
     def _siblings(self) -> tuple[str, ...]:
-        """Drivers of the same vendor that publish: parts of a driver can be switched off where it is installed."""
+        """Drivers of the same vendor that publish: parts of a driver can be switched off where it
+        is installed.
+        """
         vendor = (self.driver or "").partition(".")[2]
         return tuple(
             name
@@ -65,7 +75,7 @@ class NoSlicesForDriver(OfRequest, frozen=True, kw_only=True):
         yield NextStep(f"see whether {driver} is installed and running", DAEMONSETS)
 
 
-class NoSlicesOnNode(OfRequest, frozen=True, kw_only=True):
+class NoSlicesOnNode(RequestCause, frozen=True, kw_only=True):
     """The driver publishes no device on the node."""
 
     page = ReasonPage(
@@ -73,9 +83,9 @@ class NoSlicesOnNode(OfRequest, frozen=True, kw_only=True):
         "the driver publishes nothing on this node",
         "Other nodes may have devices of the driver; this one has none, or its slice is empty.",
         "kubectl get resourceslices --field-selector spec.nodeName=NODE",
-        "If the node should have devices, look at the driver's pod on it; after a kubelet restart the slices may take "
-        "a while.",
-        NOTHING,
+        "If the node should have devices, look at the driver's pod on it; after a kubelet restart"
+        " the slices may take a while.",
+        Progress.NO_DEVICE,
     )
 
     driver: str | None = None
@@ -95,16 +105,19 @@ class NoSlicesOnNode(OfRequest, frozen=True, kw_only=True):
         yield MORE_NODES
 
 
-class SliceNodeMismatch(OfRequest, frozen=True, kw_only=True):
-    """The slice is for nodes that match ``selectors`` (one, as text), or its ``devices`` are for other nodes."""
+class SliceNodeMismatch(RequestCause, frozen=True, kw_only=True):
+    """The slice is for nodes that match ``selectors`` (one, as text), or its ``devices`` are for
+    other nodes.
+    """
 
     page = ReasonPage(
         "slice-node-mismatch",
         "the slice is for other nodes",
-        "A slice that is not bound to one node has a node selector, and this node's labels do not match it.",
+        "A slice that is not bound to one node has a node selector, and this node's labels do not"
+        " match it.",
         SEE_SLICES + " (spec.nodeSelector); kubectl get nodes --show-labels",
         "Label the node to match the selector, if the device can really be reached from there.",
-        3,
+        Progress.TOO_FEW,
     )
     found = "selectors"
 
@@ -121,23 +134,31 @@ class SliceNodeMismatch(OfRequest, frozen=True, kw_only=True):
             why = f"{self.lead(names)}slice {self.slice} is only for nodes with {self.selectors[0]}"
             return f"{why}; {there}" if there else why
         are = "is" if len(self.devices) == 1 else "are"
-        return f"{self.lead(names)}{plural(len(self.devices), 'device')} of the slice {are} for other nodes"
+        return (
+            f"{self.lead(names)}{plural(len(self.devices), 'device')} of the slice {are} for other"
+            " nodes"
+        )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.slice is None:
             return
         yield NextStep(
-            f"see which nodes slice {self.slice} is for: add such a node, or let its driver name these",
-            quote_command("kubectl get nodes -L {}", ",".join(self.keys))
-            if self.keys
-            else "kubectl get nodes",
+            f"see which nodes slice {self.slice} is for: add such a node, or let its driver name"
+            " these",
+            (
+                quote_command("kubectl get nodes -L {}", ",".join(self.keys))
+                if self.keys
+                else "kubectl get nodes"
+            ),
         )
 
 
-class OfPool(OfRequest, frozen=True, kw_only=True):
-    """A pool (``driver/name``) whose devices the scheduler does not use. ``have`` of ``want`` slices of ``generation``
-    exist. With ``all_mode`` it stops a request for all devices, whichever driver's devices that wants.
-    ``upstream`` is the scheduler's sentence, where that is all that is known."""
+class PoolCause(RequestCause, frozen=True, kw_only=True):
+    """A pool (``driver/name``) whose devices the scheduler does not use. ``have`` of ``want``
+    slices of ``generation`` exist. With ``all_mode`` it stops a request for all devices, whichever
+    driver's devices that wants. ``upstream`` is the scheduler's sentence, where that is all that is
+    known.
+    """
 
     driver: str
     pool: str
@@ -147,7 +168,7 @@ class OfPool(OfRequest, frozen=True, kw_only=True):
     all_mode: bool = False
     upstream: str = ""
 
-    def faulty(self, names: Names, fault: str) -> str:
+    def fault_sentence(self, names: Names, fault: str) -> str:
         """The sentence, with what is wrong with the pool."""
         if self.upstream:
             return self.upstream
@@ -157,56 +178,59 @@ class OfPool(OfRequest, frozen=True, kw_only=True):
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
-            f"look at the slices of pool {self.pool}, then restart driver {self.driver} where it lags",
+            f"look at the slices of pool {self.pool}, then restart driver {self.driver} where it"
+            " lags",
             quote_command(
                 "kubectl get resourceslices --field-selector spec.driver={}", self.driver
             ),
         )
 
 
-class PoolIncomplete(OfPool, frozen=True, kw_only=True):
+class PoolIncomplete(PoolCause, frozen=True, kw_only=True):
     """Slices of the pool are missing."""
 
     page = ReasonPage(
         "pool-incomplete",
         "slices of the pool are missing",
-        "The pool announces a different number of slices than it has: devices of an incomplete pool are not used, and "
-        "a request with allocationMode All fails while any pool of the node is incomplete, whatever its driver. "
-        "Up to 1.37 that error ends the scheduler's attempt for all nodes; from 1.38 on it refuses this node alone.",
+        "The pool announces a different number of slices than it has: devices of an incomplete pool"
+        " are not used, and a request with allocationMode All fails while any pool of the node is"
+        " incomplete, whatever its driver. Up to 1.37 that error ends the scheduler's attempt for"
+        " all nodes; from 1.38 on it refuses this node alone.",
         SEE_SLICES + " (spec.pool: name, generation, resourceSliceCount)",
-        "Wait a moment; if it persists, the driver is at fault: restart it. A dead node's slices go away with its "
-        "Node object.",
-        HIDDEN,
+        "Wait a moment; if it persists, the driver is at fault: restart it. A dead node's slices go"
+        " away with its Node object.",
+        Progress.HIDDEN,
     )
 
     def sentence(self, names: Names, scope: Scope) -> str:
         have, want = self.have or 0, self.want or 0
         if have > want:
             exist = f"{plural(have, 'slice')} of generation {self.generation} exist"
-            return self.faulty(names, f"is incomplete: {exist}, and each announces {want}")
-        return self.faulty(
+            return self.fault_sentence(names, f"is incomplete: {exist}, and each announces {want}")
+        return self.fault_sentence(
             names, f"is incomplete: {have} of {want} slices of generation {self.generation} exist"
         )
 
 
 class PublishedTwice(Cause, frozen=True, kw_only=True):
-    """The pool has more slices than each of them says. ``slices`` are their names with the time of their creation, the
-    oldest first; ``both`` are devices that several of them have."""
+    """The pool has more slices than each of them says. ``slices`` are their names with the time of
+    their creation, the oldest first; ``both`` are devices that several of them have.
+    """
 
     page = ReasonPage(
         "pool-published-twice",
         "two installations of a driver publish the same pool",
-        "Each slice of a pool says how many there are. More than that are there: an earlier installation of the driver "
-        "has left its slices behind, or two run side by side. The scheduler takes the pool to be incomplete and uses "
-        "none of its devices.",
+        "Each slice of a pool says how many there are. More than that are there: an earlier"
+        " installation of the driver has left its slices behind, or two run side by side. The"
+        " scheduler takes the pool to be incomplete and uses none of its devices.",
         SEE_SLICES + " (metadata.creationTimestamp); kubectl get daemonsets -A",
         "Uninstall the driver that is not wanted, and delete the slices that it has left.",
-        HIDDEN,
+        Progress.HIDDEN,
     )
     found = "both"
-    beside_fixes = True
-    underlying = True
-    asks = True
+    steps_beside_fixes = True
+    is_root_cause = True
+    is_question = True
 
     driver: str
     pool: str
@@ -220,13 +244,13 @@ class PublishedTwice(Cause, frozen=True, kw_only=True):
         )
         more = f" and {len(self.slices) - 3} more" if len(self.slices) > 3 else ""
         both = (
-            f"; {'all' if len(self.slices) > 2 else 'both'} have {first(self.both)}"
+            f"; {'all' if len(self.slices) > 2 else 'both'} have {abbreviate(self.both)}"
             if self.both
             else ""
         )
         return (
-            f"pool {self.pool} is published twice, by slices {slices}{more}{both}: do two installations of the driver "
-            "run, or has an earlier one left its slices?"
+            f"pool {self.pool} is published twice, by slices {slices}{more}{both}: do two"
+            " installations of the driver run, or has an earlier one left its slices?"
         )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
@@ -237,13 +261,14 @@ class PublishedTwice(Cause, frozen=True, kw_only=True):
         yield NextStep(
             "look at the slices; a stale one is older than the start of the driver that runs",
             quote_command(
-                "kubectl get resourceslices --field-selector spec.driver={} --sort-by=.metadata.creationTimestamp",
+                "kubectl get resourceslices --field-selector spec.driver={}"
+                " --sort-by=.metadata.creationTimestamp",
                 self.driver,
             ),
         )
 
 
-class PoolObsolete(OfPool, frozen=True, kw_only=True):
+class PoolObsolete(PoolCause, frozen=True, kw_only=True):
     """A newer generation of the pool exists."""
 
     page = ReasonPage(
@@ -251,30 +276,32 @@ class PoolObsolete(OfPool, frozen=True, kw_only=True):
         "a newer generation of the pool has replaced the slice",
         "Only slices of the newest generation of a pool count; older ones are dropped silently.",
         SEE_SLICES + " (spec.pool.generation)",
-        "The driver must publish all slices of the pool in the same generation: restart it on the node that lags.",
-        HIDDEN,
+        "The driver must publish all slices of the pool in the same generation: restart it on the"
+        " node that lags.",
+        Progress.HIDDEN,
     )
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        return self.faulty(
+        return self.fault_sentence(
             names, f"is ignored: here it has generation {self.generation}, elsewhere a newer one"
         )
 
 
-class PoolInvalid(OfPool, frozen=True, kw_only=True):
+class PoolInvalid(PoolCause, frozen=True, kw_only=True):
     """The pool contradicts itself; ``fault`` says how, in the scheduler's words."""
 
     page = ReasonPage(
         "pool-invalid",
         "the pool contradicts itself",
-        "Two devices or counter sets have the same name, or a device consumes a counter that no counter set of the "
-        "pool has. No device of the pool is used. Up to 1.37 the scheduler does not say which fault it is.",
+        "Two devices or counter sets have the same name, or a device consumes a counter that no"
+        " counter set of the pool has. No device of the pool is used. Up to 1.37 the scheduler does"
+        " not say which fault it is.",
         SEE_SLICES,
         "This is a bug in the driver: report it, or use a version without it.",
-        HIDDEN,
+        Progress.HIDDEN,
     )
 
     fault: str = ""
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        return self.faulty(names, f"is invalid: {self.fault}")
+        return self.fault_sentence(names, f"is invalid: {self.fault}")

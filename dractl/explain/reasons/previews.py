@@ -1,23 +1,26 @@
 """Reasons in a release that was not out when dractl's facts were read."""
 
-from dractl.explain.reasons.base import SEE_CLAIM, STOPPED, Cause, ReasonPage
+from dractl.explain.reasons.base import SEE_CLAIM, Cause, Progress, ReasonPage
 from dractl.explain.reasons.phrases import Names, Scope
 
-_SHOWN = 2
+MAX_SHOWN_NAMES = 2
 
 
 class NotKnownOfPreview(Cause, frozen=True, kw_only=True):
-    """A claim or a class has names that the preview of a release may have, and that dractl does not know."""
+    """A claim or a class has names that the preview of a release may have, and that dractl does not
+    know.
+    """
 
     page = ReasonPage(
         "not-known-of-preview",
         "a claim or a class says what is not known of this release",
-        "The release was not out when dractl's facts were read. A field, a value or a name in a selector that nothing "
-        "which was read has may have come later, and then it decides where the pod fits; or it is a mistake.",
+        "The release was not out when dractl's facts were read. A field, a value or a name in a"
+        " selector that nothing which was read has may have come later, and then it decides where"
+        " the pod fits; or it is a mistake.",
         SEE_CLAIM,
-        "Look at the changelog of the release, take newer facts (--facts), or ask for the rules of a release that is "
-        "out (--kubernetes-version).",
-        STOPPED,
+        "Look at the changelog of the release, take newer facts (--facts), or ask for the rules of"
+        " a release that is out (--kubernetes-version).",
+        Progress.STOPPED,
     )
     found = "names"
 
@@ -25,5 +28,5 @@ class NotKnownOfPreview(Cause, frozen=True, kw_only=True):
     """The object, the field and the preview, a sentence for each."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        more = len(self.names) - _SHOWN
-        return "; ".join(self.names[:_SHOWN]) + (f" (and {more} more)" if more > 0 else "")
+        more = len(self.names) - MAX_SHOWN_NAMES
+        return "; ".join(self.names[:MAX_SHOWN_NAMES]) + (f" (and {more} more)" if more > 0 else "")

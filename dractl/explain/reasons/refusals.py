@@ -1,23 +1,25 @@
-"""Sentences about nodes that a filter before DRA refuses: what the pod wants, and what the node has instead."""
+"""Sentences about nodes that a filter before DRA refuses: what the pod wants, and what the node has
+instead.
+"""
 
 from collections.abc import Callable, Iterable
 
-from dractl.explain.reasons.passing_taints import aside
+from dractl.explain.reasons.controller_taints import taint_meaning
 from dractl.model import DeviceTaint, DeviceToleration, NodeSelector, NodeSelectorRequirement, Taint
 from dractl.model.core import Toleration
 from dractl.scheduler import rejection
 from dractl.scheduler.rejection import NodeLabel, UnmetRequirement
 
 
-def unmet(wanted: Iterable[UnmetRequirement]) -> str:
+def describe_unmet(wanted: Iterable[UnmetRequirement]) -> str:
     """``cpu: wants 4, free 2 of 8; the node may run 110 pods and runs 110``."""
     found = tuple(wanted)
     taints = [one.taint for one in found if isinstance(one, rejection.UntoleratedTaint)]
-    others = (_sentence(one) for one in found if not isinstance(one, rejection.UntoleratedTaint))
-    return "; ".join(filter(None, (_untolerated(taints), *others)))
+    others = (_describe(one) for one in found if not isinstance(one, rejection.UntoleratedTaint))
+    return "; ".join(filter(None, (_describe_taints(taints), *others)))
 
 
-_MOST = 4  # values of a label
+MAX_LABEL_VALUES = 4  # values of a label
 
 # What the node controller says with a taint: k8s.io/api core/v1 well_known_taints.go.
 _CONDITIONS = {
@@ -31,8 +33,10 @@ _CONDITIONS = {
 }
 
 
-def _untolerated(taints: Iterable[Taint]) -> str:
-    """Taints of a node that the pod does not tolerate; what the node's own ones stand for comes first."""
+def _describe_taints(taints: Iterable[Taint]) -> str:
+    """Taints of a node that the pod does not tolerate; what the node's own ones stand for comes
+    first.
+    """
     said: dict[str, list[str]] = {}
     others: list[str] = []
     asides: list[str] = []
@@ -40,7 +44,7 @@ def _untolerated(taints: Iterable[Taint]) -> str:
         state = _CONDITIONS.get(taint.key or "")
         if state is None:
             others.append(taint_text(taint))
-            asides.append(aside(taint.key or ""))
+            asides.append(taint_meaning(taint.key or ""))
         else:
             said.setdefault(state, []).append(taint_text(taint))
     parts = [f"{state} (taint {', '.join(texts)})" for state, texts in said.items()]
@@ -48,7 +52,8 @@ def _untolerated(taints: Iterable[Taint]) -> str:
         one = len(others) == 1
         meant = next(filter(None, asides), "")
         parts.append(
-            f"{'taint' if one else 'taints'} {', '.join(others)} {'is' if one else 'are'} not tolerated{meant}"
+            f"{'taint' if one else 'taints'} {', '.join(others)} {'is' if one else 'are'} not"
+            f" tolerated{meant}"
         )
     return "; ".join(parts)
 
@@ -60,9 +65,9 @@ def labels_text(labels: Iterable[NodeLabel], one: bool = True) -> str:
         values.setdefault(label.key, []).extend([label.value] if label.value is not None else [])
     having = []
     for key, found in values.items():
-        more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
+        more = f" and {len(found) - MAX_LABEL_VALUES} more" if len(found) > MAX_LABEL_VALUES else ""
         if found:
-            having.append(f"{key}={', '.join(found[:_MOST])}{more}")
+            having.append(f"{key}={', '.join(found[:MAX_LABEL_VALUES])}{more}")
     who, has = ("the node", "has") if one else ("the nodes", "have")
     if not values:
         return ""
@@ -82,20 +87,22 @@ def toleration_text(toleration: Toleration | DeviceToleration) -> str:
 
 def selector_text(selector: NodeSelector) -> str:
     """``zone In a,b and gpu Exists or metadata.name In node-1``."""
-    return _terms(selector, _full)
+    return _format_terms(selector, _format_requirement)
 
 
-def labels_wanted(selector: NodeSelector) -> str:
+def label_selector_text(selector: NodeSelector) -> str:
     """``zone=a and gpu Exists``: the same, shorter where one value is wanted."""
-    return _terms(
+    return _format_terms(
         selector,
         lambda r: (
-            f"{r.key}={r.values[0]}" if r.operator == "In" and len(r.values) == 1 else _full(r)
+            f"{r.key}={r.values[0]}"
+            if r.operator == "In" and len(r.values) == 1
+            else _format_requirement(r)
         ),
     )
 
 
-def _terms(selector: NodeSelector, text: Callable[[NodeSelectorRequirement], str]) -> str:
+def _format_terms(selector: NodeSelector, text: Callable[[NodeSelectorRequirement], str]) -> str:
     terms = (
         " and ".join(map(text, (*t.match_expressions, *t.match_fields)))
         for t in selector.node_selector_terms
@@ -103,11 +110,11 @@ def _terms(selector: NodeSelector, text: Callable[[NodeSelectorRequirement], str
     return " or ".join(filter(None, terms)) or "nothing"
 
 
-def _full(requirement: NodeSelectorRequirement) -> str:
+def _format_requirement(requirement: NodeSelectorRequirement) -> str:
     return f"{requirement.key} {requirement.operator} {','.join(requirement.values)}".rstrip()
 
 
-def _sentence(wanted: UnmetRequirement) -> str:
+def _describe(wanted: UnmetRequirement) -> str:
     match wanted:
         case rejection.CordonedNode():
             return "the node is cordoned"
@@ -116,7 +123,7 @@ def _sentence(wanted: UnmetRequirement) -> str:
         case rejection.NodeListMismatch(nodes):
             return f"node affinity wants the node {', '.join(nodes)}"
         case rejection.UntoleratedTaint(taint):
-            return _untolerated([taint])
+            return _describe_taints([taint])
         case rejection.LabelMismatch(key, value):
             return f"nodeSelector wants {key}={value}"
         case rejection.NodeAffinityMismatch(selector):
@@ -131,13 +138,22 @@ def _sentence(wanted: UnmetRequirement) -> str:
             return f"the node has no label {key}"
         case rejection.SkewExceeded(key, domain, here, least, max_skew, emptiest):
             pods = f"{here} matching pod{'' if here == 1 else 's'}"
-            return f"{key}={domain} has {pods}, {emptiest or 'another'} has {least}; maxSkew is {max_skew}"
+            return (
+                f"{key}={domain} has {pods}, {emptiest or 'another'} has {least}; maxSkew is"
+                f" {max_skew}"
+            )
         case rejection.TooFewDomains(key, domain, here, domains, least):
-            return f"{key}={domain} has {here} matching pods; minDomains is {least}, there are {domains}"
+            return (
+                f"{key}={domain} has {here} matching pods; minDomains is {least}, there are"
+                f" {domains}"
+            )
         case rejection.PodAffinityMismatch(key, friend, wants, stranger):
             labels = f" ({', '.join(f'{k}={v}' for k, v in wants)})" if wants else ""
             if friend is None:
-                why = f"the required pod affinity wants a pod{labels} in the same {key}, and there is no such pod"
+                why = (
+                    f"the required pod affinity wants a pod{labels} in the same {key}, and there is"
+                    " no such pod"
+                )
                 return (
                     f"{why} in the namespaces that it names; there is {stranger}"
                     if stranger
@@ -156,18 +172,27 @@ def _sentence(wanted: UnmetRequirement) -> str:
         case rejection.MissingVolume(claim):
             return f"PersistentVolumeClaim {claim} is bound to a volume that does not exist"
         case rejection.VolumeNodeMismatch(claim, selector):
-            return f"the volume of PersistentVolumeClaim {claim} can be used on nodes with {labels_wanted(selector)}"
+            return (
+                f"the volume of PersistentVolumeClaim {claim} can be used on nodes with"
+                f" {label_selector_text(selector)}"
+            )
         case rejection.ProvisioningElsewhere(claim, node):
             return f"PersistentVolumeClaim {claim} is being provisioned for node {node}"
         case rejection.NoMatchingVolume(claim, storage_class, selector):
             if selector is not None:
-                there = f"the volume for claim {claim} can be used on nodes with {labels_wanted(selector)}"
+                there = (
+                    f"the volume for claim {claim} can be used on nodes with"
+                    f" {label_selector_text(selector)}"
+                )
                 return f"{there}, and class {storage_class} provisions none"
             return (
                 f"no PersistentVolume for claim {claim}, and class {storage_class} provisions none"
             )
         case rejection.UnsupportedTopology(claim, storage_class):
-            return f"class {storage_class} of PersistentVolumeClaim {claim} provisions no volume in this topology"
+            return (
+                f"class {storage_class} of PersistentVolumeClaim {claim} provisions no volume in"
+                " this topology"
+            )
         case rejection.VolumeZoneMismatch(volume, key, values):
             return f"volume {volume} is in {key} {', '.join(values)}"
         case rejection.VolumeClaimFault(claim, why):

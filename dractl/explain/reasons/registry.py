@@ -22,7 +22,7 @@ _ORDER = (
         "binding",
         "amounts",
     ),
-    *("nodes", "schedulers", "scheduling", "running", "workloads", "between"),
+    *("nodes", "schedulers", "scheduling", "running", "workloads", "cross_object"),
 )
 _NAMES = {module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])} - {
     "registry"

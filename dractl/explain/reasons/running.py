@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from dractl.cluster.kubelet import MissingDependency, PrepareFailure, parse_missing_dependency
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.explain.reasons.base import STOPPED, Cause, ReasonPage
+from dractl.explain.reasons.base import Cause, Progress, ReasonPage
 from dractl.explain.reasons.next_step import (
     AskedObject,
     delete_by_force,
@@ -12,7 +12,7 @@ from dractl.explain.reasons.next_step import (
     see_kubelet,
     see_node,
 )
-from dractl.explain.reasons.phrases import Names, Scope, first
+from dractl.explain.reasons.phrases import Names, Scope, abbreviate
 from dractl.program import program_name
 from dractl.views import ContainerStatus, DeviceHealth
 
@@ -62,9 +62,9 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         "Start the driver where it does not run. Where it refuses, its words are the cause: correct the configuration "
         "in the claim or its template, switch on the driver's feature gate, or reset the device. Where CDI files that "
         "were there are gone, recreate the pod.",
-        STOPPED,
+        Progress.STOPPED,
     )
-    beside_fixes = True
+    steps_beside_fixes = True
 
     prepare: PrepareFailure
     faults: tuple[tuple[str, str, str], ...] = ()
@@ -135,7 +135,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
             )
             yield _check(node, "it looks for the vendor's libraries")
         else:
-            device = f"device {first(self.devices)}" if self.devices else "the device"
+            device = f"device {abbreviate(self.devices)}" if self.devices else "the device"
             yield NextStep(
                 f"reset or replace {device} on {node}; or keep others away from it with a taint, and recreate the "
                 "pod so that it gets another device",
@@ -173,7 +173,7 @@ class NotInjected(Cause, frozen=True, kw_only=True):
     the pod has run before, so that the devices were there. ``host``: the path on the node that is absent."""
 
     page = NotPrepared.page
-    beside_fixes = True
+    steps_beside_fixes = True
 
     container: str
     why: str
@@ -224,9 +224,9 @@ class NotStarted(Cause, frozen=True, kw_only=True):
         "kubectl describe pod -n NS NAME (FailedCreatePodSandBox, FailedMount, Failed)",
         "Mend what the kubelet's words name: the network plugin, the runtime handler, the Secret or ConfigMap, the "
         "volume, the image. The pod then starts without being recreated.",
-        STOPPED,
+        Progress.STOPPED,
     )
-    beside_fixes = True
+    steps_beside_fixes = True
 
     what: str
     why: str
@@ -303,7 +303,7 @@ class ContainerFailed(Cause, frozen=True, kw_only=True):
         "kubectl logs -n NS NAME -c CONTAINER --previous; kubectl describe pod -n NS NAME",
         "Correct the program, its arguments or its limits. A program that does not find its device: see whether the "
         "container lists the claim in resources.claims, and dractl discover --check on the node (CDI).",
-        STOPPED,
+        Progress.STOPPED,
     )
 
     container: ContainerStatus
@@ -385,9 +385,9 @@ class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
         "unhealthy. The container keeps running until somebody ends it.",
         "kubectl get pod -n NS NAME -o jsonpath='{.status.containerStatuses[*].allocatedResourcesStatus}'",
         "Drain the device: delete the pod, keep others away with a DeviceTaintRule, and reset or replace the device.",
-        STOPPED,
+        Progress.STOPPED,
     )
-    beside_fixes = True
+    steps_beside_fixes = True
 
     health: tuple[DeviceHealth, ...]
     devices: tuple[str, ...] = ()
@@ -424,7 +424,7 @@ class DeviceNotReady(Cause, frozen=True, kw_only=True):
         "Drivers write conditions of allocated devices to the claim's status.devices. One of them says Ready: False.",
         "kubectl get resourceclaim -n NS NAME -o jsonpath='{.status.devices}'",
         "Its message is the driver's: mend what it names; the driver's log on the node says more.",
-        STOPPED,
+        Progress.STOPPED,
     )
 
     claim: str
@@ -474,7 +474,7 @@ class Evicted(Cause, frozen=True, kw_only=True):
         "it for a taint of its node or device.",
         "kubectl describe pod -n NS NAME (Evicted, condition DisruptionTarget); kubectl describe node NODE",
         "Free what the node ran out of, or tolerate or remove the taint; then recreate the pod.",
-        STOPPED,
+        Progress.STOPPED,
     )
 
     why: str
@@ -530,9 +530,9 @@ class NodeSilent(Cause, frozen=True, kw_only=True):
         "or ends it.",
         "kubectl describe node NODE (condition Ready)",
         "Start the kubelet or the node. Only where the node is gone for good, delete the pod by force.",
-        STOPPED,
+        Progress.STOPPED,
     )
-    underlying = True
+    is_root_cause = True
 
     why: str
     since: str = ""
@@ -596,7 +596,7 @@ class Stuck(Cause, frozen=True, kw_only=True):
         "log of the kubelet on the node (NodeUnprepareResources failed for ResourceClaim)",
         "Start the driver of the claims; if it refuses, its words stand in the kubelet's log. Deleting by force gives "
         "the devices to the next pod while they may be in use.",
-        STOPPED,
+        Progress.STOPPED,
     )
 
     until: str
@@ -609,7 +609,7 @@ class Stuck(Cause, frozen=True, kw_only=True):
     reported: str = ""
 
     @property
-    def passing(self) -> bool:
+    def is_transient(self) -> bool:
         return not self.late
 
     def sentence(self, names: Names, scope: Scope) -> str:
@@ -638,7 +638,7 @@ class Stuck(Cause, frozen=True, kw_only=True):
         node = self.nodes[0]
         if self.known and not self.running and (self.lost or self.drivers):
             yield NextStep(
-                f"start driver {first(self.lost or self.drivers)} on {node}: the pod is then gone",
+                f"start driver {abbreviate(self.lost or self.drivers)} on {node}: the pod is then gone",
                 pods_on(node),
             )
             yield NextStep(

@@ -1,14 +1,19 @@
-"""Reasons in the scheduler that a pod names: another one than the default schedules it, or none that is seen."""
+"""Reasons in the scheduler that a pod names: another one than the default schedules it, or none
+that is seen.
+"""
 
 from collections.abc import Iterator
 
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.explain.reasons.base import STOPPED, Cause, ReasonPage
+from dractl.explain.reasons.base import Cause, Progress, ReasonPage
 from dractl.explain.reasons.next_step import AskedObject
 from dractl.explain.reasons.phrases import Names, Scope
 
 _VIEW = "the rest is what kube-scheduler would say"
-WITHOUT_CLAIMS = "request the devices as resources of a device plugin, or choose a scheduler that allocates claims"
+WITHOUT_CLAIMS = (
+    "request the devices as resources of a device plugin, or choose a scheduler that allocates"
+    " claims"
+)
 """The advice for pods of a scheduler that does not allocate claims."""
 
 
@@ -18,13 +23,14 @@ class UnseenScheduler(Cause, frozen=True, kw_only=True):
     page = ReasonPage(
         "scheduler-bypass",
         "kube-scheduler does not schedule this pod",
-        "spec.schedulerName names another scheduler, and the input does not show that it runs; or spec.nodeName was "
-        "set by hand or by a scheduler that does not allocate claims. Where no scheduler runs that allocates claims, "
-        "the pod's claims stay unallocated.",
-        "kubectl get pod -n NS NAME -o jsonpath='{.spec.schedulerName} {.spec.nodeName}'; kubectl get pods -A",
-        "See that the scheduler runs, or correct a misspelt name. Instead of nodeName use nodeSelector, so that a "
-        "scheduler places the pod.",
-        STOPPED,
+        "spec.schedulerName names another scheduler, and the input does not show that it runs; or"
+        " spec.nodeName was set by hand or by a scheduler that does not allocate claims. Where no"
+        " scheduler runs that allocates claims, the pod's claims stay unallocated.",
+        "kubectl get pod -n NS NAME -o jsonpath='{.spec.schedulerName} {.spec.nodeName}'; kubectl"
+        " get pods -A",
+        "See that the scheduler runs, or correct a misspelt name. Instead of nodeName use"
+        " nodeSelector, so that a scheduler places the pod.",
+        Progress.STOPPED,
     )
     found = "schedulers"
 
@@ -51,16 +57,25 @@ class UnseenScheduler(Cause, frozen=True, kw_only=True):
             seen = (
                 "nothing of it runs" if self.absent else "the input does not show whether it runs"
             )
-            return f"{self.title} is to schedule the pod, and {seen} (spec.schedulerName is {self.plugin})"
+            return (
+                f"{self.title} is to schedule the pod, and {seen} (spec.schedulerName is"
+                f" {self.plugin})"
+            )
         absent = ", and no scheduler of that name runs" if self.absent else ""
         meant = f"; did you mean {self.nearest}?" if self.nearest else ""
-        return f"kube-scheduler ignores the pod: its spec.schedulerName is {self.plugin}{absent}{meant}"
+        return (
+            "kube-scheduler ignores the pod: its spec.schedulerName is"
+            f" {self.plugin}{absent}{meant}"
+        )
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.title or self.absent or self.nearest:
             joint = " " if self.nearest and not self.title else "; "
             return f"{self.lead}{joint}{_VIEW}"
-        return f"{self.lead}, and the input does not show whether {self.plugin} runs or allocates claims; {_VIEW}"
+        return (
+            f"{self.lead}, and the input does not show whether {self.plugin} runs or allocates"
+            f" claims; {_VIEW}"
+        )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.nearest and not self.nearest_runs:
@@ -78,12 +93,15 @@ class RunningScheduler(Cause, frozen=True, kw_only=True):
     page = ReasonPage(
         "other-scheduler",
         "another scheduler schedules this pod",
-        "spec.schedulerName names a scheduler that runs. It decides when and where the pod starts; explain quotes "
-        "what it has written about the pod and says what kube-scheduler would do. Where kube-scheduler would place "
-        "the pod, the other scheduler has a reason of its own: a gang, a queue, a quota, or a fault.",
-        "kubectl describe pod -n NS NAME (its condition PodScheduled, and events from that scheduler)",
-        "Nothing is wrong with the name. Look at the group, the queue and the log of that scheduler.",
-        STOPPED,
+        "spec.schedulerName names a scheduler that runs. It decides when and where the pod starts;"
+        " explain quotes what it has written about the pod and says what kube-scheduler would do."
+        " Where kube-scheduler would place the pod, the other scheduler has a reason of its own: a"
+        " gang, a queue, a quota, or a fault.",
+        "kubectl describe pod -n NS NAME (its condition PodScheduled, and events from that"
+        " scheduler)",
+        "Nothing is wrong with the name. Look at the group, the queue and the log of that"
+        " scheduler.",
+        Progress.STOPPED,
     )
     found = "running"
 

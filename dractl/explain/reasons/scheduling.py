@@ -3,17 +3,19 @@
 from collections.abc import Iterator
 
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.explain.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
-from dractl.explain.reasons.next_step import AskedObject, twice_wanted
-from dractl.explain.reasons.phrases import Names, Scope, first
+from dractl.explain.reasons.base import SEE_CLAIM, Cause, ClaimCause, Progress, ReasonPage
+from dractl.explain.reasons.next_step import AskedObject, remove_duplicate_resource
+from dractl.explain.reasons.phrases import Names, Scope, abbreviate
 from dractl.explain.reasons.schedulers import WITHOUT_CLAIMS, UnseenScheduler
 from dractl.model.names import RequestRef
 from dractl.scheduler import pre_bind
 from dractl.scheduler.attempt import Scheduler
 
 
-class PlacedByHand(OfClaim, frozen=True, kw_only=True):
-    """``spec.nodeName`` was set without the scheduler having allocated the claim. ``exists``: there is such a node."""
+class PlacedByHand(ClaimCause, frozen=True, kw_only=True):
+    """``spec.nodeName`` was set without the scheduler having allocated the claim. ``exists``: there
+    is such a node.
+    """
 
     page = UnseenScheduler.page
 
@@ -38,22 +40,23 @@ class PlacedByHand(OfClaim, frozen=True, kw_only=True):
             return
         node = self.nodes[0] if self.nodes else "NODE"
         yield NextStep(
-            f"remove spec.nodeName from the pod's manifest, select the node with nodeSelector "
+            "remove spec.nodeName from the pod's manifest, select the node with nodeSelector "
             f"kubernetes.io/hostname: {node} instead, and recreate the pod",
             quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
         )
 
 
-class TimeoutRisk(OfClaim, frozen=True, kw_only=True):
+class TimeoutRisk(ClaimCause, frozen=True, kw_only=True):
     """The scheduler gives up before it has an answer. ``because`` is what cannot be satisfied."""
 
     page = ReasonPage(
         "timeout-risk",
         "the scheduler's search takes too long",
-        "kube-scheduler tries combinations one after the other and gives up after 10 seconds per node.",
+        "kube-scheduler tries combinations one after the other and gives up after 10 seconds per"
+        " node.",
         "kubectl describe pod -n NS NAME (timed out trying to allocate devices)",
         "Fix the request that cannot be satisfied; narrow the selectors of the large one.",
-        STOPPED,
+        Progress.STOPPED,
     )
     identity = ("pod_claim", "requests")
 
@@ -67,21 +70,26 @@ class TimeoutRisk(OfClaim, frozen=True, kw_only=True):
         )
         if self.because is None:
             return why
-        return f"{why}; the part that cannot be satisfied: {self.because.said(names, scope)}"
+        return (
+            f"{why}; the part that cannot be satisfied: {self.because.full_sentence(names, scope)}"
+        )
 
 
-class SchedulerError(OfClaim, frozen=True, kw_only=True):
-    """The allocator fails with an error that has no code of its own; ``upstream`` is its sentence."""
+class SchedulerError(ClaimCause, frozen=True, kw_only=True):
+    """The allocator fails with an error that has no code of its own; ``upstream`` is its
+    sentence.
+    """
 
     page = ReasonPage(
         "scheduler-error",
         "the scheduler fails with an error",
-        "The structured allocator of kube-scheduler ends the attempt with an error for which dractl has no separate "
-        "reason: an amount that the device's range arithmetic cannot represent, a derived attribute that cannot be "
-        "evaluated, a field that this release does not know. It stops the pod on every node.",
+        "The structured allocator of kube-scheduler ends the attempt with an error for which dractl"
+        " has no separate reason: an amount that the device's range arithmetic cannot represent, a"
+        " derived attribute that cannot be evaluated, a field that this release does not know. It"
+        " stops the pod on every node.",
         "kubectl describe pod -n NS NAME (event FailedScheduling)",
         "Change what the error names; the message is quoted as the scheduler prints it.",
-        STOPPED,
+        Progress.STOPPED,
     )
     identity = ("claim", "request")
 
@@ -93,9 +101,10 @@ class SchedulerError(OfClaim, frozen=True, kw_only=True):
         return self.upstream
 
 
-class UpstreamBug(OfClaim, frozen=True, kw_only=True):
-    """A known bug of the release stops the pod. ``effect`` is what goes wrong; ``fits_without``: on ``nodes`` it would
-    fit if the release did not have the bug."""
+class UpstreamBug(ClaimCause, frozen=True, kw_only=True):
+    """A known bug of the release stops the pod. ``effect`` is what goes wrong; ``fits_without``: on
+    ``nodes`` it would fit if the release did not have the bug.
+    """
 
     stops = (pre_bind.NoAllocationTime, pre_bind.EmptyMapping, pre_bind.Miscounted)
     page = ReasonPage(
@@ -104,7 +113,7 @@ class UpstreamBug(OfClaim, frozen=True, kw_only=True):
         "Without the bug the pod would be allocated; explain names the issue.",
         "the issue that explain names",
         "Upgrade kube-scheduler, or avoid the combination that the issue names.",
-        STOPPED,
+        Progress.STOPPED,
     )
     found = "names"
 
@@ -126,9 +135,9 @@ class UpstreamBug(OfClaim, frozen=True, kw_only=True):
         match stop:
             case pre_bind.NoAllocationTime(claim):
                 effect = (
-                    f"claim {claim.full_name} was allocated without allocationTimestamp, by Kubernetes 1.35 or before, "
-                    "or with DRADeviceBindingConditions off: no further pod can join it until its pods end and it is "
-                    "allocated again"
+                    f"claim {claim.full_name} was allocated without allocationTimestamp, by"
+                    " Kubernetes 1.35 or before, or with DRADeviceBindingConditions off: no"
+                    " further pod can join it until its pods end and it is allocated again"
                 )
                 users = (
                     tuple(c.name for c in claim.claim.status.reserved_for)
@@ -140,16 +149,16 @@ class UpstreamBug(OfClaim, frozen=True, kw_only=True):
                 )
             case pre_bind.EmptyMapping(_, nodes):
                 effect = (
-                    "the pod has claims and wants an extended resource that a device class provides, and the device "
-                    f"plugin of node {nodes[0]} has it: the scheduler makes an empty claim for it and fails to bind "
-                    "the pod"
+                    "the pod has claims and wants an extended resource that a device class"
+                    f" provides, and the device plugin of node {nodes[0]} has it: the scheduler"
+                    " makes an empty claim for it and fails to bind the pod"
                 )
                 return cls(effect=effect, nodes=nodes)
             case pre_bind.Miscounted():
                 claim = stop.open_claims[0]
                 effect = (
-                    "one claim of the pod is allocated already and another has alternatives (firstAvailable): scoring "
-                    "counts allocations wrongly in this release"
+                    "one claim of the pod is allocated already and another has alternatives"
+                    " (firstAvailable): scoring counts allocations wrongly in this release"
                 )
                 return cls(
                     pod_claim=claim.name, claim=claim.full_name, effect=effect, issue=stop.issue
@@ -159,40 +168,47 @@ class UpstreamBug(OfClaim, frozen=True, kw_only=True):
         if not self.fits_without:
             return self.effect
         issue = f" ({self.issue})" if self.issue else ""
-        return f"it would fit on {first(self.nodes)}, but for a known bug in the scheduler: {self.effect}{issue}"
+        return (
+            f"it would fit on {abbreviate(self.nodes)}, but for a known bug in the scheduler:"
+            f" {self.effect}{issue}"
+        )
 
 
-class NoConsumer(OfClaim, frozen=True, kw_only=True):
+class NoConsumer(ClaimCause, frozen=True, kw_only=True):
     """No pod uses the claim."""
 
     page = ReasonPage(
         "no-consumer",
         "no pod uses the claim",
-        "A claim is allocated when a pod that uses it is scheduled; until then pending is its normal state.",
+        "A claim is allocated when a pod that uses it is scheduled; until then pending is its"
+        " normal state.",
         SEE_CLAIM + " (status.reservedFor); kubectl get pods -n NS",
         "Create a pod that refers to it.",
-        STOPPED,
+        Progress.STOPPED,
     )
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return (
-            f"no pod uses claim {self.claim}: a claim is allocated when a pod that uses it is scheduled, until then "
-            "pending is its normal state"
+            f"no pod uses claim {self.claim}: a claim is allocated when a pod that uses it is"
+            " scheduled, until then pending is its normal state"
         )
 
 
 class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
-    """Nothing provides the extended resource. ``nearest`` is a similar one (of ``device_class``, if set); else
-    ``device_class`` has devices of the vendor and does not provide it. ``gate_off``: DRAExtendedResource is off."""
+    """Nothing provides the extended resource. ``nearest`` is a similar one (of ``device_class``, if
+    set); else ``device_class`` has devices of the vendor and does not provide it. ``gate_off``:
+    DRAExtendedResource is off.
+    """
 
     page = ReasonPage(
         "extended-resource-unmapped",
         "no DeviceClass provides the extended resource",
-        "The pod asks for a resource by name. Nodes with a device plugin offer it themselves; nodes with a DRA driver "
-        "only through a class with that extendedResourceName.",
+        "The pod asks for a resource by name. Nodes with a device plugin offer it themselves; nodes"
+        " with a DRA driver only through a class with that extendedResourceName.",
         "kubectl get deviceclasses -o yaml; kubectl describe node NODE (Allocatable)",
-        "Set spec.extendedResourceName in the driver's class (feature gate DRAExtendedResource), or use a claim.",
-        OUTSIDE,
+        "Set spec.extendedResourceName in the driver's class (feature gate DRAExtendedResource), or"
+        " use a claim.",
+        Progress.OUTSIDE_DRA,
     )
     identity = ("resource",)
 
@@ -206,26 +222,32 @@ class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
             by = f", of class {self.device_class}" if self.device_class else ""
             return f"nothing provides {self.resource}; there is {self.nearest}{by}"
         why = (
-            f"the node offers no {self.resource}; its DRA driver has devices of class {self.device_class}, which does "
-            f"not provide {self.resource} (spec.extendedResourceName)"
+            f"the node offers no {self.resource}; its DRA driver has devices of class"
+            f" {self.device_class}, which does not provide {self.resource}"
+            " (spec.extendedResourceName)"
         )
         return f"{why}; the feature gate DRAExtendedResource is off, too" if self.gate_off else why
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        yield twice_wanted(self.resource, asked)
+        yield remove_duplicate_resource(self.resource, asked)
 
 
 class PodDeleting(Cause, frozen=True, kw_only=True):
-    """The pod is being deleted ``since`` (RFC 3339), without ever having had a node: ``finalizers`` keep it."""
+    """The pod is being deleted ``since`` (RFC 3339), without ever having had a node: ``finalizers``
+    keep it.
+    """
 
     page = ReasonPage(
         "pod-deleting",
         "the pod is being deleted, and will not be scheduled",
-        "The pod was deleted and never had a node. Finalizers keep it until the controllers that set them remove them; "
-        "the scheduler does not try it, and nothing of the same name can be created until then.",
-        "kubectl get pod -n NS NAME -o jsonpath='{.metadata.deletionTimestamp} {.metadata.finalizers}'",
-        "See whether the controller of the finalizer runs. If it is gone for good, remove the finalizer.",
-        STOPPED,
+        "The pod was deleted and never had a node. Finalizers keep it until the controllers that"
+        " set them remove them; the scheduler does not try it, and nothing of the same name can be"
+        " created until then.",
+        "kubectl get pod -n NS NAME -o jsonpath='{.metadata.deletionTimestamp}"
+        " {.metadata.finalizers}'",
+        "See whether the controller of the finalizer runs. If it is gone for good, remove the"
+        " finalizer.",
+        Progress.STOPPED,
     )
     found = "finalizers"
 
@@ -234,7 +256,7 @@ class PodDeleting(Cause, frozen=True, kw_only=True):
     finalizers: tuple[str, ...] = ()
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        kept = f"; finalizer {first(self.finalizers)} keeps it" if self.finalizers else ""
+        kept = f"; finalizer {abbreviate(self.finalizers)} keeps it" if self.finalizers else ""
         return (
             f"pod {self.pod} is being deleted since {self.since}, and will not be scheduled{kept}"
         )
@@ -245,12 +267,13 @@ class PodDeleting(Cause, frozen=True, kw_only=True):
             yield NextStep("wait until it is gone", quote_command("kubectl get pod {} -n {}", *pod))
             return
         yield NextStep(
-            f"see why the controller that set finalizer {first(self.finalizers)} does not remove it",
+            f"see why the controller that set finalizer {abbreviate(self.finalizers)} does not"
+            " remove it",
             quote_command("kubectl get pod {} -n {} -o yaml", *pod),
         )
         yield NextStep(
-            "only if that controller is gone for good, remove the pod's finalizers; a pod that replaces it can be "
-            "created then",
+            "only if that controller is gone for good, remove the pod's finalizers; a pod that"
+            " replaces it can be created then",
             quote_command(
                 "kubectl patch pod {} -n {} --type=merge -p {}",
                 *pod,
@@ -260,17 +283,18 @@ class PodDeleting(Cause, frozen=True, kw_only=True):
 
 
 class InputIncomplete(Cause, frozen=True, kw_only=True):
-    """The scheduler has said why (``said_by``) the pod does not fit, and by the input it would: the input is
-    without (``absent``) nodes, or the objects of all namespaces but one."""
+    """The scheduler has said why (``said_by``) the pod does not fit, and by the input it would: the
+    input is without (``absent``) nodes, or the objects of all namespaces but one.
+    """
 
     page = ReasonPage(
         "input-incomplete",
         "the scheduler saw more than the input has",
-        "By what the input has, the pod fits; the scheduler says that it does not. It saw nodes, or claims of other "
-        "namespaces, that the input lacks.",
+        "By what the input has, the pod fits; the scheduler says that it does not. It saw nodes, or"
+        " claims of other namespaces, that the input lacks.",
         "kubectl get pod -n NS NAME -o jsonpath='{.status.conditions}'",
         "Believe the scheduler's message, and add to the input what is missing.",
-        STOPPED,
+        Progress.STOPPED,
     )
 
     said_by: str
@@ -290,18 +314,21 @@ class InputIncomplete(Cause, frozen=True, kw_only=True):
 
 
 class WouldFitNow(Cause, frozen=True, kw_only=True):
-    """The pod fits now, and the scheduler has not tried again since ``since`` (RFC 3339). ``leaving`` are the pods that
-    it preempts on the node, and waits for; ``unbound`` the PersistentVolumeClaims that it waits for (kubernetes
-    pkg/scheduler/framework/plugins/volumebinding PreBind, BindPodVolumes)."""
+    """The pod fits now, and the scheduler has not tried again since ``since`` (RFC 3339).
+    ``leaving`` are the pods that it preempts on the node, and waits for; ``unbound`` the
+    PersistentVolumeClaims that it waits for (kubernetes
+    pkg/scheduler/framework/plugins/volumebinding PreBind, BindPodVolumes).
+    """
 
     page = ReasonPage(
         "would-fit-now",
         "the pod would fit now, and has not been tried again",
-        "Its condition is older than a change that helps. The scheduler tries again at an event that concerns the pod, "
-        "or after five minutes.",
+        "Its condition is older than a change that helps. The scheduler tries again at an event"
+        " that concerns the pod, or after five minutes.",
         "kubectl get pod -n NS NAME -o yaml (status.conditions[].lastTransitionTime)",
-        "Wait a few minutes; if nothing happens, see whether kube-scheduler runs, or delete and recreate the pod.",
-        STOPPED,
+        "Wait a few minutes; if nothing happens, see whether kube-scheduler runs, or delete and"
+        " recreate the pod.",
+        Progress.STOPPED,
     )
 
     pod_claim: str | None = None
@@ -313,20 +340,28 @@ class WouldFitNow(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         since = f" at {self.since}" if self.since else ""
         if self.leaving:
-            pods = first(self.leaving)
-            return f"kube-scheduler preempts pods of lower priority on {self.nodes[0]}, and waits until they end: {pods}"
+            pods = abbreviate(self.leaving)
+            return (
+                f"kube-scheduler preempts pods of lower priority on {self.nodes[0]}, and waits"
+                f" until they end: {pods}"
+            )
         if self.unbound:
-            which = f"PersistentVolumeClaim {first(self.unbound)}"
-            return f"kube-scheduler has chosen {self.nodes[0]}, and waits for {which} to be bound there"
+            which = f"PersistentVolumeClaim {abbreviate(self.unbound)}"
+            return (
+                f"kube-scheduler has chosen {self.nodes[0]}, and waits for {which} to be bound"
+                " there"
+            )
         return (
-            f"it fits now (on {self.nodes[0]}), but the scheduler's last attempt{since} failed and it has not tried "
-            "again; it does so at an event that concerns the pod, or after five minutes"
+            f"it fits now (on {self.nodes[0]}), but the scheduler's last attempt{since} failed and"
+            " it has not tried again; it does so at an event that concerns the pod, or after five"
+            " minutes"
         )
 
 
 class Mixed(Cause, frozen=True, kw_only=True):
-    """Nodes have different causes, and none holds on most of them. ``codes`` are theirs; ``nearest_node`` and
-    ``nearest_cause`` are those of the node that is nearest to fitting."""
+    """Nodes have different causes, and none holds on most of them. ``codes`` are theirs;
+    ``nearest_node`` and ``nearest_cause`` are those of the node that is nearest to fitting.
+    """
 
     page = ReasonPage(
         "mixed",
@@ -334,7 +369,7 @@ class Mixed(Cause, frozen=True, kw_only=True):
         "No single reason stops the pod on most nodes; explain lists them node by node.",
         "dractl explain -o json (nodes[].reasons)",
         "Pick the smallest fix: one node is enough.",
-        OUTSIDE,
+        Progress.OUTSIDE_DRA,
     )
     found = "codes"
 
@@ -346,4 +381,4 @@ class Mixed(Cause, frozen=True, kw_only=True):
         why = "no common reason"
         if self.nearest_cause is None:
             return why
-        return f"{why}; nearest is {self.nearest_node}: {self.nearest_cause.said(names)}"
+        return f"{why}; nearest is {self.nearest_node}: {self.nearest_cause.full_sentence(names)}"

@@ -3,28 +3,32 @@
 from collections.abc import Iterator
 
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.explain.reasons.base import OTHER, SEE_SLICES, STOPPED, OfRequest, ReasonPage
-from dractl.explain.reasons.misfits import Evaluated, Misfit, instead, readable
+from dractl.explain.reasons.base import SEE_SLICES, Progress, ReasonPage, RequestCause
+from dractl.explain.reasons.misfits import Evaluation, Misfit, format_expression, values_text
 from dractl.explain.reasons.next_step import AskedObject
-from dractl.explain.reasons.phrases import Names, Scope, first, plural
+from dractl.explain.reasons.phrases import Names, Scope, abbreviate, plural
 
 _COMPARE = NextStep(
     "compare the selector with what the devices publish", "kubectl get resourceslices -o yaml"
 )
 
 
-class SelectorFalse(OfRequest, frozen=True, kw_only=True):
-    """A selector is false on devices: ``have`` of ``of`` meet it, ``want`` are needed. ``of_class``: it is one of the
-    class. ``part`` is the part of it that is false on all of them. ``misfit`` is what the devices have instead,
-    ``values`` are those values; ``evaluated`` has both for each kind of device."""
+class SelectorFalse(RequestCause, frozen=True, kw_only=True):
+    """A selector is false on devices: ``have`` of ``of`` meet it, ``want`` are needed.
+    ``of_class``: it is one of the class. ``part`` is the part of it that is false on all of them.
+    ``misfit`` is what the devices have instead, ``values`` are those values; ``evaluated`` has both
+    for each kind of device.
+    """
 
     page = ReasonPage(
         "selector-false",
         "the selectors exclude the devices",
-        "The devices are there, but the CEL expressions of the class and the request are false on them.",
+        "The devices are there, but the CEL expressions of the class and the request are false on"
+        " them.",
         SEE_SLICES + " beside the selectors of the class and the request",
-        "Compare the expression with the values that the devices publish: dractl explain prints the nearest ones.",
-        OTHER,
+        "Compare the expression with the values that the devices publish: dractl explain prints the"
+        " nearest ones.",
+        Progress.OTHER_DEVICES,
     )
     identity = ("request", "selector")
     found = "values"
@@ -41,16 +45,19 @@ class SelectorFalse(OfRequest, frozen=True, kw_only=True):
     have: int | None = None
     of: int = 0
     devices: tuple[str, ...] = ()
-    evaluated: tuple[Evaluated, ...] = ()
+    evaluated: tuple[Evaluation, ...] = ()
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        there = instead(self.misfit) if self.misfit is not None else ""
+        there = values_text(self.misfit) if self.misfit is not None else ""
         detail = f" ({self._false()}{there})" if there else ""
         if self.of_class:
             of = plural(self.of, "device")
             return f"{self.lead(names)}class {self.device_class} matches none of {of}{detail}"
         have = self.have or 0
-        why = f"{self.lead(names)}{readable(self.selector)} is true on {have} of {plural(self.of, 'device')}"
+        why = (
+            f"{self.lead(names)}{format_expression(self.selector)} is true on {have} of"
+            f" {plural(self.of, 'device')}"
+        )
         if have and (self.want or 0) > 1:
             why += f", {self.want} wanted"
         return why + detail
@@ -58,30 +65,32 @@ class SelectorFalse(OfRequest, frozen=True, kw_only=True):
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.of_class:
             yield NextStep(
-                f"correct the selector of class {self.device_class}, or add devices that it matches",
+                f"correct the selector of class {self.device_class}, or add devices that it"
+                " matches",
                 quote_command("kubectl edit deviceclass {}", self.device_class or ""),
             )
         yield _COMPARE
 
     def _false(self) -> str:
         """The part of a longer selector that is false."""
-        part = readable(self.part) if self.part else ""
-        return f"{part} is false: " if part and part != readable(self.selector) else ""
+        part = format_expression(self.part) if self.part else ""
+        return f"{part} is false: " if part and part != format_expression(self.selector) else ""
 
 
-class SelectorError(OfRequest, frozen=True, kw_only=True):
-    """A selector fails on ``devices`` of the nodes ``on``. ``error`` is cel-go's sentence, ``upstream`` the scheduler's
-    whole message, where nothing more is known."""
+class SelectorError(RequestCause, frozen=True, kw_only=True):
+    """A selector fails on ``devices`` of the nodes ``on``. ``error`` is cel-go's sentence,
+    ``upstream`` the scheduler's whole message, where nothing more is known.
+    """
 
     page = ReasonPage(
         "selector-error",
         "a selector fails on a device",
-        "An error while evaluating a CEL expression on any device that the search reaches aborts scheduling for the "
-        "whole pod, even if other devices or nodes would fit.",
+        "An error while evaluating a CEL expression on any device that the search reaches aborts"
+        " scheduling for the whole pod, even if other devices or nodes would fit.",
         "kubectl describe pod -n NS NAME (FailedScheduling: CEL runtime error)",
-        "Guard optional attributes (device.attributes['d'].?x.orValue(0) or has()), test device.driver first, compare "
-        "with the attribute's own type.",
-        STOPPED,
+        "Guard optional attributes (device.attributes['d'].?x.orValue(0) or has()), test"
+        " device.driver first, compare with the attribute's own type.",
+        Progress.STOPPED,
     )
     identity = ("request", "selector")
     found = "values"
@@ -95,12 +104,12 @@ class SelectorError(OfRequest, frozen=True, kw_only=True):
     misfit: Misfit | None = None
     nearest: str | None = None
     devices: tuple[str, ...] = ()
-    evaluated: tuple[Evaluated, ...] = ()
+    evaluated: tuple[Evaluation, ...] = ()
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.upstream:
             return self.upstream
-        there = instead(self.misfit) if self.misfit is not None else ""
+        there = values_text(self.misfit) if self.misfit is not None else ""
         detail = f" ({there})" if there else ""
         if self.selector is None:
             return f"{self.lead(names)}{self.error}{detail}"
@@ -108,8 +117,11 @@ class SelectorError(OfRequest, frozen=True, kw_only=True):
             f"{len(self.devices)} devices" if len(self.devices) > 1 else f"device {self.devices[0]}"
         )
         if self.on:
-            on += f" of node {first(self.on)}"
-        return f"{self.lead(names)}{readable(self.selector)} fails on {on}: {self.error}{detail}"
+            on += f" of node {abbreviate(self.on)}"
+        return (
+            f"{self.lead(names)}{format_expression(self.selector)} fails on {on}:"
+            f" {self.error}{detail}"
+        )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield _COMPARE

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.explain.reasons.base import OUTSIDE, SEE_CLAIM, Cause, OfClaim, ReasonPage
+from dractl.explain.reasons.base import SEE_CLAIM, Cause, ClaimCause, Progress, ReasonPage
 from dractl.explain.reasons.next_step import (
     CONTROLLERS,
     AskedObject,
@@ -11,7 +11,7 @@ from dractl.explain.reasons.next_step import (
     pods_on,
     see_kubelet,
 )
-from dractl.explain.reasons.phrases import Names, Scope, first, plural
+from dractl.explain.reasons.phrases import Names, Scope, abbreviate, plural
 
 _PODS = "kubectl get pods -n NS -o wide"
 
@@ -29,18 +29,19 @@ def _keep_away(pods: Sequence[str], other: str) -> str:
 
 
 class OldReplicas(Cause, frozen=True, kw_only=True):
-    """The pod is a new replica of a rolling update, and ``pods``, its old replicas, hold the devices; or they keep it
-    ``apart`` from their nodes by anti-affinity or a host port."""
+    """The pod is a new replica of a rolling update, and ``pods``, its old replicas, hold the
+    devices; or they keep it ``apart`` from their nodes by anti-affinity or a host port.
+    """
 
     page = ReasonPage(
         "rollout-waits",
         "a rolling update waits for its own old replicas",
-        "The old replicas of the Deployment hold the devices that the new one needs, or keep it away from their nodes "
-        "by anti-affinity or a host port, and the Deployment ends an old one only when a new one is ready: with "
-        "maxUnavailable 0 that never happens.",
+        "The old replicas of the Deployment hold the devices that the new one needs, or keep it"
+        " away from their nodes by anti-affinity or a host port, and the Deployment ends an old one"
+        " only when a new one is ready: with maxUnavailable 0 that never happens.",
         "kubectl rollout status -n NS deployment/NAME; " + _PODS,
         "Set maxSurge to 0 and maxUnavailable to 1, or use the strategy Recreate.",
-        OUTSIDE,
+        Progress.OUTSIDE_DRA,
     )
     found = "pods"
 
@@ -67,21 +68,22 @@ class OldReplicas(Cause, frozen=True, kw_only=True):
 
 
 class OldRevision(Cause, frozen=True, kw_only=True):
-    """The pod was made from an earlier version of ``owner``, a StatefulSet or a ``paused`` Deployment, which does not
-    replace it."""
+    """The pod was made from an earlier version of ``owner``, a StatefulSet or a ``paused``
+    Deployment, which does not replace it.
+    """
 
     page = ReasonPage(
         "pod-of-old-revision",
         "the pod was made from an earlier version of its workload",
-        "A StatefulSet with podManagementPolicy OrderedReady does nothing further while one of its pods is not ready, "
-        "so a correction of its pod template does not reach a pod that is pending (kubernetes#67250). With the update "
-        "strategy OnDelete it never replaces pods itself. A Deployment with spec.paused makes no pods of a changed "
-        "template either.",
+        "A StatefulSet with podManagementPolicy OrderedReady does nothing further while one of its"
+        " pods is not ready, so a correction of its pod template does not reach a pod that is"
+        " pending (kubernetes#67250). With the update strategy OnDelete it never replaces pods"
+        " itself. A Deployment with spec.paused makes no pods of a changed template either.",
         "kubectl get statefulset -n NS NAME -o jsonpath='{.status.updateRevision}'; "
         "kubectl get pods -n NS -L controller-revision-hash",
-        "Delete the pod: the next one is made from the StatefulSet as it is now. Resume a paused Deployment: kubectl "
-        "rollout resume.",
-        OUTSIDE,
+        "Delete the pod: the next one is made from the StatefulSet as it is now. Resume a paused"
+        " Deployment: kubectl rollout resume.",
+        Progress.OUTSIDE_DRA,
     )
 
     owner: str
@@ -89,30 +91,36 @@ class OldRevision(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.paused:
-            return f"{self.owner} is paused, so its changes do not reach the pod, which is of an earlier version of it"
+            return (
+                f"{self.owner} is paused, so its changes do not reach the pod, which is of an"
+                " earlier version of it"
+            )
         return (
-            f"the pod was made from an earlier version of {self.owner}, whose changes do not reach it until it is "
-            "deleted"
+            f"the pod was made from an earlier version of {self.owner}, whose changes do not reach"
+            " it until it is deleted"
         )
 
 
 class OwnReplicas(Cause, frozen=True, kw_only=True):
-    """Other ``pods`` of the same workload hold the devices, or keep the pod ``apart`` from their nodes by
-    anti-affinity or a host port. ``ends``: such pods end by themselves (a Job's), so that waiting is the answer;
-    ``together``: unless they wait for each other, as those of a JobSet or an Indexed Job may."""
+    """Other ``pods`` of the same workload hold the devices, or keep the pod ``apart`` from their
+    nodes by anti-affinity or a host port. ``ends``: such pods end by themselves (a Job's), so that
+    waiting is the answer; ``together``: unless they wait for each other, as those of a JobSet or an
+    Indexed Job may.
+    """
 
     page = ReasonPage(
         "own-replicas",
         "other pods of the same workload hold the devices",
-        "The workload wants more pods than there are devices, or, where anti-affinity or a host port keeps them apart, "
-        "than there are nodes. Pods of a Job end, and the next one gets its turn; replicas of other workloads do not "
-        "end by themselves.",
+        "The workload wants more pods than there are devices, or, where anti-affinity or a host"
+        " port keeps them apart, than there are nodes. Pods of a Job end, and the next one gets its"
+        " turn; replicas of other workloads do not end by themselves.",
         _PODS,
-        "Wait, if it is a Job; else lower the replicas, ask for fewer devices per pod, or add devices.",
-        OUTSIDE,
+        "Wait, if it is a Job; else lower the replicas, ask for fewer devices per pod, or add"
+        " devices.",
+        Progress.OUTSIDE_DRA,
     )
     found = "pods"
-    underlying = True
+    is_root_cause = True
 
     owner: str
     pods: tuple[str, ...] = ()
@@ -134,10 +142,13 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
             return f"{held}; this one gets its turn only if they end without it"
         if self.ends:
             return f"nothing is wrong: {held}, and this one waits its turn"
-        why = f"{held} ({first([name.rpartition('/')[2] for name in self.pods])})"
+        why = f"{held} ({abbreviate([name.rpartition('/')[2] for name in self.pods])})"
         if self.size:
             nodes = f"{plural(self.nodes_there, 'node')} with such devices"
-            return f"{self.owner} wants {self.size} pods where {self.where}, and there are {nodes}; {why}"
+            return (
+                f"{self.owner} wants {self.size} pods where {self.where}, and there are {nodes};"
+                f" {why}"
+            )
         return f"{why}, and {self.autoscaler} wants more" if self.autoscaler else why
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
@@ -148,15 +159,15 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
             )
         elif self.autoscaler:
             yield NextStep(
-                f"lower minReplicas and maxReplicas of {self.autoscaler.partition(' (')[0]} to what fits: it undoes "
-                "what is scaled by hand; or add a node",
+                f"lower minReplicas and maxReplicas of {self.autoscaler.partition(' (')[0]} to what"
+                " fits: it undoes what is scaled by hand; or add a node",
                 quote_command("kubectl get hpa -n {}", asked.namespace),
             )
         elif self.size:
             group = self.owner.partition(" of ")[2]
             yield NextStep(
-                f"add a node where {self.where}, or lower spec.leaderWorkerTemplate.size of {group} to "
-                f"{self.nodes_there} if a smaller group will do",
+                f"add a node where {self.where}, or lower spec.leaderWorkerTemplate.size of {group}"
+                f" to {self.nodes_there} if a smaller group will do",
                 quote_command("kubectl get nodes -l {}", self.where),
             )
         else:
@@ -166,26 +177,28 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
             )
 
 
-class ClaimEach(OfClaim, frozen=True, kw_only=True):
-    """Each replica has a claim of its own from ``template``, and the claim's configuration asks for sharing, which
-    works among the pods of one claim only."""
+class ClaimEach(ClaimCause, frozen=True, kw_only=True):
+    """Each replica has a claim of its own from ``template``, and the claim's configuration asks for
+    sharing, which works among the pods of one claim only.
+    """
 
     page = ReasonPage(
         "claim-for-each-replica",
         "each replica has its own claim, and devices are shared within one claim only",
-        "A ResourceClaimTemplate makes one claim for each pod, and a device belongs to one claim. Time-slicing and MPS "
-        "share a device among the containers and pods that use the same ResourceClaim.",
+        "A ResourceClaimTemplate makes one claim for each pod, and a device belongs to one claim."
+        " Time-slicing and MPS share a device among the containers and pods that use the same"
+        " ResourceClaim.",
         SEE_CLAIM,
         "Create one ResourceClaim and name it in the pod template by resourceClaimName.",
-        OUTSIDE,
+        Progress.OUTSIDE_DRA,
     )
 
     template: str
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return (
-            f"each replica has its own claim, from template {self.template}, and devices are shared only among the "
-            "pods of one ResourceClaim"
+            f"each replica has its own claim, from template {self.template}, and devices are shared"
+            " only among the pods of one ResourceClaim"
         )
 
 
@@ -195,15 +208,16 @@ class HoldersEnded(Cause, frozen=True, kw_only=True):
     page = ReasonPage(
         "holder-ended",
         "a claim holds the devices for a pod that has ended",
-        "kube-controller-manager releases the claims of pods that have ended or were deleted, usually within seconds. "
-        "Until then, and for as long as it does not run, their devices stay allocated.",
+        "kube-controller-manager releases the claims of pods that have ended or were deleted,"
+        " usually within seconds. Until then, and for as long as it does not run, their devices"
+        " stay allocated.",
         SEE_CLAIM,
-        "See whether kube-controller-manager runs. Deleting the claims does not help: their finalizer keeps them until "
-        "it releases them.",
-        OUTSIDE,
+        "See whether kube-controller-manager runs. Deleting the claims does not help: their"
+        " finalizer keeps them until it releases them.",
+        Progress.OUTSIDE_DRA,
     )
     found = "claims"
-    beside_fixes = True
+    steps_beside_fixes = True
 
     claims: tuple[str, ...] = ()
     pods: tuple[str, ...] = ()
@@ -211,9 +225,10 @@ class HoldersEnded(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         one = len(self.claims) == 1
         return (
-            f"claim{'' if one else 's'} {first(self.claims)} still {'holds' if one else 'hold'} devices for pod "
-            f"{first(self.pods)}, which {'has' if len(self.pods) == 1 else 'have'} ended: kube-controller-manager has "
-            f"not released {'it' if one else 'them'}"
+            f"claim{'' if one else 's'} {abbreviate(self.claims)} still"
+            f" {'holds' if one else 'hold'} devices for pod {abbreviate(self.pods)}, which"
+            f" {'has' if len(self.pods) == 1 else 'have'} ended: kube-controller-manager has not"
+            f" released {'it' if one else 'them'}"
         )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
@@ -221,19 +236,21 @@ class HoldersEnded(Cause, frozen=True, kw_only=True):
 
 
 class HoldersTerminating(Cause, frozen=True, kw_only=True):
-    """``pods`` that hold the devices are being deleted and have not ended; ``since`` is when that began."""
+    """``pods`` that hold the devices are being deleted and have not ended; ``since`` is when that
+    began.
+    """
 
     page = ReasonPage(
         "holder-terminating",
         "a pod that holds the devices is Terminating",
-        "The pod was deleted, and its kubelet has not reported its end: containers that do not stop, a finalizer, or a "
-        "node that does not answer. Its claim stays allocated until then.",
+        "The pod was deleted, and its kubelet has not reported its end: containers that do not"
+        " stop, a finalizer, or a node that does not answer. Its claim stays allocated until then.",
         "kubectl get pod -n NS NAME -o wide; kubectl get node NODE",
         "Look at the node. If it is gone for good: kubectl delete pod --force --grace-period=0.",
-        OUTSIDE,
+        Progress.OUTSIDE_DRA,
     )
     found = "pods"
-    beside_fixes = True
+    steps_beside_fixes = True
 
     pods: tuple[str, ...] = ()
     since: str = ""
@@ -243,26 +260,29 @@ class HoldersTerminating(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         one = len(self.pods) == 1
-        why = f"; finalizer {first(self.finalizers)} keeps it" if self.finalizers else ""
+        why = f"; finalizer {abbreviate(self.finalizers)} keeps it" if self.finalizers else ""
         why = f"; its kubelet says: {self.event}" if self.event else why
         return (
-            f"pod {first(self.pods)} on {first(self.on)}, which {'holds' if one else 'hold'} the devices, "
-            f"{'is' if one else 'are'} Terminating since {self.since}{why}"
+            f"pod {abbreviate(self.pods)} on {abbreviate(self.on)}, which"
+            f" {'holds' if one else 'hold'} the devices, {'is' if one else 'are'} Terminating since"
+            f" {self.since}{why}"
         )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.event:
             yield NextStep(
-                f"get the DRA driver on {self.on[0]} running and registered again: the kubelet cannot unprepare the "
-                "claims before, and to delete the pod by force leaves its devices in an unknown state",
+                f"get the DRA driver on {self.on[0]} running and registered again: the kubelet"
+                " cannot unprepare the claims before, and to delete the pod by force leaves its"
+                " devices in an unknown state",
                 pods_on(self.on[0]),
             )
             return
         if self.finalizers:
             namespace, _, name = self.pods[0].partition("/")
             yield NextStep(
-                f"see why the controller that set finalizer {first(self.finalizers)} does not remove it; only if it is "
-                "gone for good, remove the finalizer: to delete by force does nothing against it",
+                f"see why the controller that set finalizer {abbreviate(self.finalizers)} does not"
+                " remove it; only if it is gone for good, remove the finalizer: to delete by force"
+                " does nothing against it",
                 quote_command("kubectl get pod {} -n {} -o yaml", name, namespace),
             )
             return

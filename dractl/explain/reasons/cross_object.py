@@ -1,4 +1,6 @@
-"""Reasons that span objects: why the facts of a node or a pod are as they are. They never change the verdict."""
+"""Reasons that span objects: why the facts of a node or a pod are as they are. They never change
+the verdict.
+"""
 
 import re
 from collections.abc import Iterator
@@ -8,16 +10,15 @@ from msgspec.structs import replace
 
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.reasons.base import (
-    OUTSIDE,
     SEE_CLAIM,
     SEE_SLICES,
-    STOPPED,
     Cause,
-    OfClaim,
+    ClaimCause,
+    Progress,
     ReasonPage,
 )
-from dractl.explain.reasons.next_step import DAEMONSETS, AskedObject, pods_on, soon
-from dractl.explain.reasons.phrases import Names, Scope, first
+from dractl.explain.reasons.next_step import DAEMONSETS, AskedObject, pods_on, retry_prefix
+from dractl.explain.reasons.phrases import Names, Scope, abbreviate
 from dractl.scheduler import quota
 from dractl.scheduler.attempt import Scheduler
 
@@ -25,27 +26,29 @@ from dractl.scheduler.attempt import Scheduler
 _ACCOUNT = "error looking up service account "
 # k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go
 _POD_SECURITY = re.compile(r'violates PodSecurity "([a-z]+):[^"]*": (.*)', re.DOTALL)
-_UNSAID = re.compile(r"failed quota: ([^:\s]+): must specify (.*)")
+_UNSET_AMOUNT = re.compile(r"failed quota: ([^:\s]+): must specify (.*)")
 _LIMIT = re.compile(r"(maximum|minimum) (\S+) usage per (\w+) is ([^,\s]+)")
-_NO_ANSWER = re.compile(r'failed calling webhook "([^"]+)"')
-_DENIED = re.compile(r'admission webhook "([^"]+)" denied the request: (.*)', re.DOTALL)
+_SILENT_WEBHOOK = re.compile(r'failed calling webhook "([^"]+)"')
+_WEBHOOK_DENIAL = re.compile(r'admission webhook "([^"]+)" denied the request: (.*)', re.DOTALL)
 _QUOTA = re.compile(r"exceeded quota: ([^,\s]+), requested: (.*?), used: .*?, limited: (\S+)")
 
 
 class LostNodes(Cause, frozen=True, kw_only=True):
-    """``places`` are nodes that do not exist, or that do not answer (``unready``), and what the pod needs is there:
-    ``claim`` is allocated there, or ``pods`` on them hold the devices."""
+    """``places`` are nodes that do not exist, or that do not answer (``unready``), and what the pod
+    needs is there: ``claim`` is allocated there, or ``pods`` on them hold the devices.
+    """
 
     page = ReasonPage(
         "node-lost",
         "what the pod needs is on a node that is gone or does not answer",
-        "A claim stays allocated on a node that was removed or that does not answer, until its pods are deleted.",
+        "A claim stays allocated on a node that was removed or that does not answer, until its pods"
+        " are deleted.",
         "kubectl get nodes; kubectl get resourceclaims -A -o wide",
         "Bring the node back, or delete the claim's pods, so that the claim is allocated again.",
-        OUTSIDE,
+        Progress.OUTSIDE_DRA,
     )
     found = "places"
-    beside_fixes = True
+    steps_beside_fixes = True
 
     places: tuple[str, ...] = ()
     claim: str | None = None
@@ -58,7 +61,7 @@ class LostNodes(Cause, frozen=True, kw_only=True):
         )
         if not one and not self.unready:
             state = "no longer exist"
-        where = f"node {first(self.places)}"
+        where = f"node {abbreviate(self.places)}"
         if self.claim is not None:
             return f"claim {self.claim} is allocated on {where}, which {state}"
         return f"devices are held on {where}, which {state}"
@@ -77,20 +80,23 @@ class LostNodes(Cause, frozen=True, kw_only=True):
 
 
 class DriverAbsent(Cause, frozen=True, kw_only=True):
-    """``nodes`` look like nodes where ``driver`` publishes devices (the same ``label``), and it publishes none."""
+    """``nodes`` look like nodes where ``driver`` publishes devices (the same ``label``), and it
+    publishes none.
+    """
 
     page = ReasonPage(
         "driver-absent",
         "nodes with the hardware on which the driver publishes nothing",
-        "Nodes of the same instance type or with the same hardware label publish devices, these do not: the driver's "
-        "pod is not running on them, or has not found the hardware.",
-        "kubectl get pods -A -o wide --field-selector spec.nodeName=NODE; kubectl get daemonsets -A",
+        "Nodes of the same instance type or with the same hardware label publish devices, these do"
+        " not: the driver's pod is not running on them, or has not found the hardware.",
+        "kubectl get pods -A -o wide --field-selector spec.nodeName=NODE; kubectl get"
+        " daemonsets -A",
         "See whether the driver's DaemonSet runs on these nodes, and what its log says.",
-        OUTSIDE,
+        Progress.OUTSIDE_DRA,
     )
     found = "like"
-    beside_fixes = True
-    asks = True
+    steps_beside_fixes = True
+    is_question = True
 
     driver: str
     label: str = ""
@@ -102,13 +108,15 @@ class DriverAbsent(Cause, frozen=True, kw_only=True):
         number = len(self.nodes)
         if self.daemon_set:
             return (
-                f"{first(self.nodes)} {'lacks' if number == 1 else 'lack'} {self.daemon_set}, but "
-                f"{'has' if number == 1 else 'have'} {self.label} like {first(self.like)}: its nodeSelector wants "
-                f"{self.selector}; did the nodes lose it?"
+                f"{abbreviate(self.nodes)} {'lacks' if number == 1 else 'lack'} {self.daemon_set},"
+                f" but {'has' if number == 1 else 'have'} {self.label} like"
+                f" {abbreviate(self.like)}: its nodeSelector wants {self.selector}; did the nodes"
+                " lose it?"
             )
         return (
-            f"{self.driver} publishes nothing on {first(self.nodes)}, which {'has' if number == 1 else 'have'} "
-            f"{self.label} like {first(self.like)}: is its driver running there?"
+            f"{self.driver} publishes nothing on {abbreviate(self.nodes)}, which"
+            f" {'has' if number == 1 else 'have'} {self.label} like {abbreviate(self.like)}: is its"
+            " driver running there?"
         )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
@@ -123,19 +131,22 @@ class DriverAbsent(Cause, frozen=True, kw_only=True):
 
 
 class UnknownNodes(Cause, frozen=True, kw_only=True):
-    """Slices of ``driver`` name ``places``, of which there is no Node; ``nearest`` is a Node with a similar name."""
+    """Slices of ``driver`` name ``places``, of which there is no Node; ``nearest`` is a Node with a
+    similar name.
+    """
 
     page = ReasonPage(
         "slices-of-unknown-node",
         "ResourceSlices name a node that does not exist",
-        "The driver publishes under a name other than the Node object's, so no node has the devices: the environment "
-        "variable NODE_NAME of its DaemonSet must come from spec.nodeName.",
+        "The driver publishes under a name other than the Node object's, so no node has the"
+        " devices: the environment variable NODE_NAME of its DaemonSet must come from"
+        " spec.nodeName.",
         SEE_SLICES + " (spec.nodeName); kubectl get nodes",
         "Set NODE_NAME of the driver's DaemonSet from the field spec.nodeName.",
-        OUTSIDE,
+        Progress.OUTSIDE_DRA,
     )
     found = "places"
-    beside_fixes = True
+    steps_beside_fixes = True
 
     driver: str
     places: tuple[str, ...] = ()
@@ -146,36 +157,38 @@ class UnknownNodes(Cause, frozen=True, kw_only=True):
         where = (
             f"a node that does not exist: {self.places[0]}"
             if one
-            else f"nodes that do not exist: {first(self.places)}"
+            else f"nodes that do not exist: {abbreviate(self.places)}"
         )
         why = f"slices of {self.driver} are for {where}"
         return f"{why}; there is node {self.nearest}" if self.nearest else why
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
-            f"find the DaemonSet of driver {self.driver}; after the change, see that its pods restart",
+            f"find the DaemonSet of driver {self.driver}; after the change, see that its pods"
+            " restart",
             DAEMONSETS,
         )
 
 
-class OldTemplate(OfClaim, frozen=True, kw_only=True):
+class OldTemplate(ClaimCause, frozen=True, kw_only=True):
     """The claim was made from an earlier version of ``template``."""
 
     page = ReasonPage(
         "claim-of-old-template",
         "the claim was made from an earlier version of its template",
-        "A claim is made once, when its pod is created; a later change of the template does not reach it.",
+        "A claim is made once, when its pod is created; a later change of the template does not"
+        " reach it.",
         SEE_CLAIM + " beside kubectl get resourceclaimtemplate",
         "Recreate the pod: its new claim is made from the template as it is now.",
-        OUTSIDE,
+        Progress.OUTSIDE_DRA,
     )
 
     template: str
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return (
-            f"claim {self.claim} was made from an earlier version of template {self.template}; the template's changes "
-            "do not reach it until the pod is recreated"
+            f"claim {self.claim} was made from an earlier version of template {self.template}; the"
+            " template's changes do not reach it until the pod is recreated"
         )
 
 
@@ -185,11 +198,12 @@ class EvictionLoop(Cause, frozen=True, kw_only=True):
     page = ReasonPage(
         "eviction-loop",
         "pods are evicted by a device taint as soon as they run",
-        "A toleration without an effect lets the scheduler place a pod on a device with a NoExecute taint, and the "
-        "eviction controller ends the pod all the same. Its owner creates the next one.",
+        "A toleration without an effect lets the scheduler place a pod on a device with a NoExecute"
+        " taint, and the eviction controller ends the pod all the same. Its owner creates the next"
+        " one.",
         "kubectl get events -n NS --field-selector reason=DeviceTaintManagerEviction",
         "Give the toleration the effect NoExecute, or choose devices without the taint.",
-        OUTSIDE,
+        Progress.OUTSIDE_DRA,
     )
 
     owner: str
@@ -197,14 +211,15 @@ class EvictionLoop(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return (
-            f"pods of {self.owner} are evicted by a device taint as soon as they run ({self.evicted} so far): a "
-            "toleration without effect NoExecute, or with tolerationSeconds, does not keep them there"
+            f"pods of {self.owner} are evicted by a device taint as soon as they run"
+            f" ({self.evicted} so far): a toleration without effect NoExecute, or with"
+            " tolerationSeconds, does not keep them there"
         )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
-            "choose devices without the taint, or have the device repaired; only if it may be used, tolerate the taint "
-            "with effect NoExecute and without tolerationSeconds",
+            "choose devices without the taint, or have the device repaired; only if it may be used,"
+            " tolerate the taint with effect NoExecute and without tolerationSeconds",
             quote_command(
                 "kubectl get events -n {} --field-selector reason=DeviceTaintManagerEviction",
                 asked.namespace,
@@ -213,19 +228,21 @@ class EvictionLoop(Cause, frozen=True, kw_only=True):
 
 
 class NotTriedYet(Cause, frozen=True, kw_only=True):
-    """The scheduler has not looked at the pod: it has no condition PodScheduled. ``new``: it was created moments
-    ago."""
+    """The scheduler has not looked at the pod: it has no condition PodScheduled. ``new``: it was
+    created moments ago.
+    """
 
     page = ReasonPage(
         "not-tried-yet",
         "the scheduler has not tried the pod",
-        "kube-scheduler writes the condition PodScheduled at its first attempt. A pod without it is seconds old, or "
-        "kube-scheduler does not run.",
-        "kubectl get pods -n kube-system -l component=kube-scheduler; kubectl get lease -n kube-system kube-scheduler",
+        "kube-scheduler writes the condition PodScheduled at its first attempt. A pod without it is"
+        " seconds old, or kube-scheduler does not run.",
+        "kubectl get pods -n kube-system -l component=kube-scheduler; kubectl get lease -n"
+        " kube-system kube-scheduler",
         "Wait a few seconds; then see whether kube-scheduler runs.",
-        STOPPED,
+        Progress.STOPPED,
     )
-    beside_fixes = True
+    steps_beside_fixes = True
 
     since: str = ""
     new: bool = False
@@ -234,28 +251,35 @@ class NotTriedYet(Cause, frozen=True, kw_only=True):
         if self.new:
             return "the scheduler has not tried the pod yet, which was created a few seconds ago"
         since = f" since it was created at {self.since}" if self.since else ""
-        return f"the scheduler has not tried the pod{since} (no PodScheduled condition): is kube-scheduler running?"
+        return (
+            f"the scheduler has not tried the pod{since} (no PodScheduled condition): is"
+            " kube-scheduler running?"
+        )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
-            f"{soon(self.new)}see whether kube-scheduler runs",
+            f"{retry_prefix(self.new)}see whether kube-scheduler runs",
             "kubectl get pods -n kube-system -l component=kube-scheduler; "
             "kubectl get lease kube-scheduler -n kube-system",
         )
 
 
 class NotReadable(Cause, frozen=True, kw_only=True):
-    """Objects that may not be read decide whether the subject fits; ``missing`` are sentences about them. ``quote`` is
-    the scheduler's message; ``fitting`` are nodes with room, judging by what may be read."""
+    """Objects that may not be read decide whether the subject fits; ``missing`` are sentences about
+    them. ``quote`` is the scheduler's message; ``fitting`` are nodes with room, judging by what may
+    be read.
+    """
 
     page = ReasonPage(
         "not-readable",
         "what decides whether it fits may not be read",
-        "The user of the kubeconfig may not list everything that the scheduler looks at: ResourceSlices, DeviceClasses "
-        "and nodes, or the claims of other namespaces, whose devices then look free.",
+        "The user of the kubeconfig may not list everything that the scheduler looks at:"
+        " ResourceSlices, DeviceClasses and nodes, or the claims of other namespaces, whose devices"
+        " then look free.",
         "kubectl auth can-i list resourceslices; kubectl auth can-i list resourceclaims -A",
-        "Ask an administrator for the ClusterRole that explain prints, or ask somebody who may read the whole cluster.",
-        STOPPED,
+        "Ask an administrator for the ClusterRole that explain prints, or ask somebody who may read"
+        " the whole cluster.",
+        Progress.STOPPED,
     )
     found = "missing"
 
@@ -264,7 +288,7 @@ class NotReadable(Cause, frozen=True, kw_only=True):
     fitting: bool = False
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        where = f"may fit on {first(self.nodes)}" if self.fitting else ""
+        where = f"may fit on {abbreviate(self.nodes)}" if self.fitting else ""
         quote = f'the scheduler says "{self.quote}"' if self.quote else ""
         context = ", but ".join(filter(None, (where, quote)))
         missing = "; ".join(self.missing)
@@ -279,25 +303,27 @@ class NotReadable(Cause, frozen=True, kw_only=True):
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         """What the scheduler's message asks of the pod's own manifest."""
-        for words, step in _OWN:
+        for words, step in _STEPS_BY_MESSAGE:
             if words in self.quote:
                 yield step
 
 
-# By the words of a filter's message: what may be changed by who may not read nodes. 1.37 does not name the taint.
-_OWN = (
+# By the words of a filter's message: what may be changed by who may not read nodes. 1.37 does not
+# name the taint.
+_STEPS_BY_MESSAGE = (
     (
         "untolerated taint",
         NextStep(
-            "ask an administrator which taint to tolerate, and add the toleration to the pod's manifest (GPU nodes "
-            "often have nvidia.com/gpu:NoSchedule)",
+            "ask an administrator which taint to tolerate, and add the toleration to the pod's"
+            " manifest (GPU nodes often have nvidia.com/gpu:NoSchedule)",
             "kubectl get nodes -o custom-columns=NODE:.metadata.name,TAINTS:.spec.taints",
         ),
     ),
     (
         "didn't match Pod's node affinity/selector",
         NextStep(
-            "correct nodeSelector or node affinity where the pod is written: an administrator can tell the labels",
+            "correct nodeSelector or node affinity where the pod is written: an administrator can"
+            " tell the labels",
             "kubectl get nodes --show-labels",
         ),
     ),
@@ -312,17 +338,19 @@ _OWN = (
 
 
 class AddedByAdmission(Cause, frozen=True, kw_only=True):
-    """The pod has ``what``, which its owner's template does not have: admission added it. ``by`` is what did, if
-    that is known: the RuntimeClass that the pod names, or a LimitRange."""
+    """The pod has ``what``, which its owner's template does not have: admission added it. ``by`` is
+    what did, if that is known: the RuntimeClass that the pod names, or a LimitRange.
+    """
 
     page = ReasonPage(
         "added-by-admission",
         "admission added what keeps the pod off its nodes",
-        "A RuntimeClass adds its node selector and tolerations to pods, a LimitRange its default requests. Removing "
-        "them from the pod's template changes nothing.",
+        "A RuntimeClass adds its node selector and tolerations to pods, a LimitRange its default"
+        " requests. Removing them from the pod's template changes nothing.",
         "kubectl get runtimeclass -o yaml; kubectl get limitrange -n NS -o yaml",
-        "Change the RuntimeClass or LimitRange, set the field in the template yourself, or label the nodes.",
-        OUTSIDE,
+        "Change the RuntimeClass or LimitRange, set the field in the template yourself, or label"
+        " the nodes.",
+        Progress.OUTSIDE_DRA,
     )
 
     what: str
@@ -341,9 +369,9 @@ class NoNodeHasAll(Cause, frozen=True, kw_only=True):
         "A pod runs on one node, and its devices must all be reachable from there.",
         SEE_SLICES,
         "Split the work into pods that each need the devices of one node.",
-        OUTSIDE,
+        Progress.OUTSIDE_DRA,
     )
-    underlying = True
+    is_root_cause = True
 
     where: tuple[tuple[str, str], ...] = ()
 
@@ -353,14 +381,16 @@ class NoNodeHasAll(Cause, frozen=True, kw_only=True):
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
-            "split the work into pods that each need the devices of one node, or add a node with both",
+            "split the work into pods that each need the devices of one node, or add a node with"
+            " both",
             "kubectl get resourceslices",
         )
 
 
 class Bound(Struct, frozen=True):
-    """What a LimitRange says of a ``resource``: no more than ``amount`` for each container or pod (``of``), no less
-    where it is ``least``."""
+    """What a LimitRange says of a ``resource``: no more than ``amount`` for each container or pod
+    (``of``), no less where it is ``least``.
+    """
 
     least: bool
     resource: str
@@ -375,11 +405,11 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
     page = ReasonPage(
         "pods-not-created",
         "the workload cannot create its pods",
-        "The API server refuses the workload's pods: a quota, an admission policy, a webhook. There is no pod for the "
-        "scheduler to place.",
+        "The API server refuses the workload's pods: a quota, an admission policy, a webhook. There"
+        " is no pod for the scheduler to place.",
         "kubectl describe replicaset -n NS (event FailedCreate)",
         "Fix what the event names.",
-        STOPPED,
+        Progress.STOPPED,
     )
 
     owner: str
@@ -396,14 +426,15 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
         account = self.event.partition(_ACCOUNT)[2].partition(":")[0]
         if account:
             yield NextStep(
-                f"create ServiceAccount {account}, or correct serviceAccountName where the pods are written",
+                f"create ServiceAccount {account}, or correct serviceAccountName where the pods are"
+                " written",
                 quote_command("kubectl get serviceaccounts -n {}", asked.namespace),
             )
         exceeded = _QUOTA.search(self.event)
         if exceeded is not None:
             yield NextStep(
-                f"raise quota {exceeded[1]}, or lower what the pods ask for (requested: {exceeded[2]}; "
-                f"limited: {exceeded[3]})",
+                f"raise quota {exceeded[1]}, or lower what the pods ask for (requested:"
+                f" {exceeded[2]}; limited: {exceeded[3]})",
                 quote_command("kubectl edit resourcequota {} -n {}", exceeded[1], asked.namespace),
             )
         known = tuple(self._refusal(asked.namespace))
@@ -419,7 +450,9 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
 
     @property
     def bound(self) -> Bound | None:
-        """The bound of a LimitRange that the pods do not keep to; None where something else refuses them."""
+        """The bound of a LimitRange that the pods do not keep to; None where something else refuses
+        them.
+        """
         found = _LIMIT.search(self.event)
         return (
             Bound(found[1] == "minimum", found[2], found[3], found[4].rstrip("."))
@@ -428,18 +461,22 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
         )
 
     def _refusal(self, namespace: str) -> Iterator[NextStep]:
-        """What to change so that admission takes the pods: Pod Security, a quota that wants to be told, a LimitRange, a
-        webhook (kubernetes staging/src/k8s.io/pod-security-admission, plugin/pkg/admission)."""
-        security, unsaid = _POD_SECURITY.search(self.event), _UNSAID.search(self.event)
-        silent, denied = _NO_ANSWER.search(self.event), _DENIED.search(self.event)
+        """What to change so that admission takes the pods: Pod Security, a quota that wants to be
+        told, a LimitRange, a webhook (kubernetes staging/src/k8s.io/pod-security-admission,
+        plugin/pkg/admission).
+        """
+        security, unsaid = _POD_SECURITY.search(self.event), _UNSET_AMOUNT.search(self.event)
+        silent, denied = _SILENT_WEBHOOK.search(self.event), _WEBHOOK_DENIAL.search(self.event)
         if security is not None:
             yield NextStep(
-                f"change the pods, where they are written, so that Pod Security {security[1]} takes them: {security[2]}"
+                f"change the pods, where they are written, so that Pod Security {security[1]} takes"
+                f" them: {security[2]}"
             )
             yield NextStep(
                 f"or have an administrator let namespace {namespace} run such pods",
                 quote_command(
-                    "kubectl label namespace {} pod-security.kubernetes.io/enforce=privileged --overwrite",
+                    "kubectl label namespace {} pod-security.kubernetes.io/enforce=privileged"
+                    " --overwrite",
                     namespace,
                 ),
             )
@@ -452,14 +489,14 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
         if limit is not None:
             least = "at least" if limit.least else "at most"
             yield NextStep(
-                f"ask for {least} {limit.amount} {limit.resource} for each {limit.of.lower()} where the pods are "
-                "written, or change the LimitRange",
+                f"ask for {least} {limit.amount} {limit.resource} for each {limit.of.lower()} where"
+                " the pods are written, or change the LimitRange",
                 quote_command("kubectl get limitranges -n {} -o yaml", namespace),
             )
         if silent is not None:
             yield NextStep(
-                f"see why admission webhook {silent[1]} does not answer; if its service is gone, its webhook "
-                "configuration has to go, too",
+                f"see why admission webhook {silent[1]} does not answer; if its service is gone,"
+                " its webhook configuration has to go, too",
                 "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             )
         if denied is not None:
