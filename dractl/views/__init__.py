@@ -6,28 +6,38 @@ is in no cluster. Verdicts about devices use :mod:`dractl.model`, whose objects 
 :mod:`dractl.objects` has views that know their paths.
 """
 
+from dractl.views.autoscaler import Autoscaler
 from dractl.views.base import Condition, Key, OwnerReference, View, parse_timestamp
-from dractl.views.claim import AllocatedDevice, Claim, Consumer, ReportedDevice
+from dractl.views.claim import AllocatedDevice, Claim, Consumer, DeviceRequest, ReportedDevice
+from dractl.views.claim_template import ClaimTemplate
+from dractl.views.config_map import ConfigMap
 from dractl.views.container import ContainerStatus, DeviceHealth
 from dractl.views.event import Event, ObjectReference
+from dractl.views.job_set import JobSet
 from dractl.views.namespace import Namespace
 from dractl.views.node import Node
 from dractl.views.pod import DEFAULT_SCHEDULER, ClaimReference, ContainerAmount, HostPort, Pod
-from dractl.views.pod_group import PodGroup
+from dractl.views.pod_group import GangWorkload, PodGroup
 from dractl.views.workload import Workload
 
 __all__ = [
     "DEFAULT_SCHEDULER",
     "AllocatedDevice",
+    "Autoscaler",
     "Claim",
     "ClaimReference",
+    "ClaimTemplate",
     "Condition",
+    "ConfigMap",
     "Consumer",
     "ContainerAmount",
     "ContainerStatus",
     "DeviceHealth",
+    "DeviceRequest",
     "Event",
+    "GangWorkload",
     "HostPort",
+    "JobSet",
     "Key",
     "Namespace",
     "Node",

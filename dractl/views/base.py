@@ -39,6 +39,16 @@ class Condition(Struct, frozen=True):
     """When ``status`` changed last (RFC 3339)."""
 
 
+class FieldManager(Struct, frozen=True):
+    """An entry of ``metadata.managedFields``: a client that has written the object."""
+
+    name: str
+    time: str
+    """When it wrote last (RFC 3339)."""
+    subresource: str
+    """The subresource that it wrote, such as ``status``; "" for the object itself."""
+
+
 class View:
     """An object as it was read, with typed fields.
 
@@ -73,6 +83,11 @@ class View:
         """The kind that the object has."""
         return text_at(self.raw, "kind")
 
+    @property
+    def api_group(self) -> str:
+        """The group of ``apiVersion``, "" for the core group."""
+        return text_at(self.raw, "apiVersion").rpartition("/")[0]
+
     @cached_property
     def metadata(self) -> Mapping[str, Any]:
         """``metadata``."""
@@ -92,6 +107,11 @@ class View:
     def name(self) -> str:
         """``metadata.name``."""
         return text_at(self.raw, "metadata", "name")
+
+    @property
+    def generate_name(self) -> str:
+        """``metadata.generateName``: how the name begins that the API server makes."""
+        return text_at(self.raw, "metadata", "generateName")
 
     @cached_property
     def namespace(self) -> str:
@@ -147,6 +167,21 @@ class View:
         """The owner that recreates the object when it is deleted; None if it has none."""
         return next((owner for owner in self.owners if owner.is_controller), None)
 
+    @property
+    def field_managers(self) -> tuple[FieldManager, ...]:
+        """``metadata.managedFields``."""
+        return tuple(
+            FieldManager(
+                text_at(entry, "manager"), text_at(entry, "time"), text_at(entry, "subresource")
+            )
+            for entry in maps_at(self.metadata, "managedFields")
+        )
+
+    @property
+    def condition_entries(self) -> tuple[Condition, ...]:
+        """``status.conditions`` in their order, those with the same type included."""
+        return read_conditions(self.status, "conditions")
+
     @cached_property
     def conditions(self) -> Mapping[str, Condition]:
         """``status.conditions`` by type; of two with one type the first."""
@@ -167,16 +202,22 @@ class View:
 
 def conditions_by_type(status: Raw) -> dict[str, Condition]:
     """Return the ``conditions`` of a status by type; of two with one type the first."""
-    return {
-        text_at(condition, "type"): Condition(
+    entries = read_conditions(status, "conditions")
+    return {condition.type: condition for condition in reversed(entries)}
+
+
+def read_conditions(status: Raw, field: str) -> tuple[Condition, ...]:
+    """Return the conditions in a field of a status, in their order."""
+    return tuple(
+        Condition(
             text_at(condition, "type"),
             text_at(condition, "status"),
             text_at(condition, "reason"),
             text_at(condition, "message"),
             text_at(condition, "lastTransitionTime"),
         )
-        for condition in reversed(maps_at(status, "conditions"))
-    }
+        for condition in maps_at(status, field)
+    )
 
 
 def parse_timestamp(text: str) -> float | None:

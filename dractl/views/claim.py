@@ -1,6 +1,6 @@
 """ResourceClaims."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +9,7 @@ from msgspec import Struct
 from dractl.allocation import DeviceID
 from dractl.model import NodeSelector
 from dractl.model.paths import at, map_at, maps_at, text_at
+from dractl.objects import Raw
 from dractl.views.base import Condition, View, conditions_by_type
 from dractl.views.selectors import node_selector
 
@@ -52,6 +53,27 @@ class Consumer(Struct, frozen=True):
     api_group: str
 
 
+class DeviceRequest(Struct, frozen=True):
+    """An entry of ``spec.devices.requests``."""
+
+    raw: Raw
+
+    @property
+    def name(self) -> str:
+        """The name that constraints and results use."""
+        return text_at(self.raw, "name")
+
+    @property
+    def exactly(self) -> Mapping[str, Any]:
+        """``exactly``; empty if the request has alternatives."""
+        return map_at(self.raw, "exactly")
+
+    @property
+    def alternatives(self) -> Sequence[Raw]:
+        """``firstAvailable``; empty if the request has none."""
+        return maps_at(self.raw, "firstAvailable")
+
+
 class Claim(View):
     """A ResourceClaim."""
 
@@ -59,6 +81,16 @@ class Claim(View):
     def devices(self) -> Mapping[str, Any]:
         """``spec.devices``: requests, constraints and configuration."""
         return map_at(self.spec, "devices")
+
+    @property
+    def requests(self) -> tuple[DeviceRequest, ...]:
+        """``spec.devices.requests``."""
+        return tuple(map(DeviceRequest, maps_at(self.devices, "requests")))
+
+    @property
+    def constraints(self) -> Sequence[Raw]:
+        """``spec.devices.constraints`` as written."""
+        return maps_at(self.devices, "constraints")
 
     @cached_property
     def allocation(self) -> Mapping[str, Any]:
@@ -69,6 +101,11 @@ class Claim(View):
     def is_allocated(self) -> bool:
         """True if the claim has an allocation."""
         return bool(self.allocation)
+
+    @cached_property
+    def results(self) -> Sequence[Raw]:
+        """``status.allocation.devices.results`` as written."""
+        return maps_at(self.allocation, "devices", "results")
 
     @cached_property
     def allocated_devices(self) -> tuple[AllocatedDevice, ...]:
@@ -82,7 +119,7 @@ class Claim(View):
                 text_at(result, "shareID"),
                 result.get("adminAccess") is True,
             )
-            for result in maps_at(self.allocation, "devices", "results")
+            for result in self.results
         )
 
     @property
@@ -104,6 +141,11 @@ class Claim(View):
         )
 
     @property
+    def consumes_capacity(self) -> bool:
+        """True if the claim has only a share of some device's capacity."""
+        return any(result.get("consumedCapacity") for result in self.results)
+
+    @property
     def allocation_timestamp(self) -> str:
         """The time at which the claim was allocated (RFC 3339); "" if unknown."""
         return text_at(self.allocation, "allocationTimestamp")
@@ -115,6 +157,22 @@ class Claim(View):
         return node_selector(selector) if isinstance(selector, dict) else None
 
     @cached_property
+    def nodes_by_name(self) -> tuple[str, ...]:
+        """The nodes that the allocation selects by their names (``matchFields``)."""
+        return tuple(
+            name
+            for term in (self.node_selector or NodeSelector(())).node_selector_terms
+            for field in term.match_fields
+            if field.key == "metadata.name"
+            for name in field.values
+        )
+
+    @cached_property
+    def reserved_for(self) -> Sequence[Raw]:
+        """``status.reservedFor`` as written."""
+        return maps_at(self.status, "reservedFor")
+
+    @cached_property
     def consumers(self) -> tuple[Consumer, ...]:
         """The objects that the claim is reserved for."""
         return tuple(
@@ -124,7 +182,7 @@ class Claim(View):
                 text_at(entry, "uid"),
                 text_at(entry, "apiGroup"),
             )
-            for entry in maps_at(self.status, "reservedFor")
+            for entry in self.reserved_for
         )
 
     @property

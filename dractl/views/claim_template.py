@@ -1,10 +1,12 @@
 """ResourceClaimTemplates."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from dractl.model.paths import at, map_at
 from dractl.views.base import View
+from dractl.views.claim import Claim
 
 
 class ClaimTemplate(View):
@@ -19,3 +21,8 @@ class ClaimTemplate(View):
     def claim_spec(self) -> Any:
         """``spec.spec``: the spec of the claims."""
         return at(self.spec, "spec")
+
+    @cached_property
+    def claim(self) -> Claim:
+        """A claim as it is made from the template."""
+        return Claim({"metadata": self.claim_metadata, "spec": self.claim_spec})

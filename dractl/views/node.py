@@ -56,6 +56,18 @@ class Node(View):
         """``status.nodeInfo.kubeletVersion``, such as ``v1.37.1``; "" if unknown."""
         return text_at(self.status, "nodeInfo", "kubeletVersion")
 
+    @property
+    def kernel_version(self) -> str:
+        """``status.nodeInfo.kernelVersion``; "" if unknown."""
+        return text_at(self.status, "nodeInfo", "kernelVersion")
+
+    @property
+    def container_runtime(self) -> str:
+        """``status.nodeInfo.containerRuntimeVersion``, such as ``containerd://2.1.0``; "" if
+        unknown.
+        """
+        return text_at(self.status, "nodeInfo", "containerRuntimeVersion")
+
     @cached_property
     def declared_features(self) -> tuple[str, ...]:
         """The feature gates that the node's kubelet declares."""

@@ -187,7 +187,12 @@ class Pod(View):
     @property
     def may_preempt(self) -> bool:
         """False for ``preemptionPolicy: Never``."""
-        return text_at(self.spec, "preemptionPolicy") != "Never"
+        return self.preemption_policy != "Never"
+
+    @property
+    def preemption_policy(self) -> str:
+        """``spec.preemptionPolicy``, or the default of the API server."""
+        return text_at(self.spec, "preemptionPolicy") or "PreemptLowerPriority"
 
     # -- owners ----------------------------------------------------------------------------------
 
@@ -229,6 +234,19 @@ class Pod(View):
         """The PodGroup of Kubernetes that the pod names, "" if none."""
         return text_at(self.spec, "schedulingGroup", "podGroupName")
 
+    @property
+    def workload_reference(self) -> tuple[str, ...]:
+        """The Workload of 1.35 that the pod names, its group and its replica; empty if none."""
+        reference = map_at(self.spec, "workloadRef")
+        if not reference:
+            return ()
+        return tuple(text_at(reference, key) for key in ("name", "podGroup", "podGroupReplicaKey"))
+
+    @property
+    def is_grouped_by_scheduler(self) -> bool:
+        """True if kube-scheduler places the pod with others, in the fields of 1.36 or of 1.35."""
+        return bool(map_at(self.spec, "schedulingGroup") or map_at(self.spec, "workloadRef"))
+
     # -- claims ----------------------------------------------------------------------------------
 
     @cached_property
@@ -266,11 +284,22 @@ class Pod(View):
             for reference in self.claim_references
         )
 
+    @property
+    def volumes(self) -> Sequence[Raw]:
+        """``spec.volumes`` as written."""
+        return maps_at(self.spec, "volumes")
+
+    @property
+    def config_map_names(self) -> tuple[str, ...]:
+        """The ConfigMaps of the pod's volumes."""
+        names = (text_at(volume, "configMap", "name") for volume in self.volumes)
+        return tuple(filter(None, names))
+
     @cached_property
     def volume_claims(self) -> tuple[VolumeClaimReference, ...]:
         """The PersistentVolumeClaims of the pod's volumes."""
         references: list[VolumeClaimReference] = []
-        for volume in maps_at(self.spec, "volumes"):
+        for volume in self.volumes:
             template = at(volume, "ephemeral", "volumeClaimTemplate")
             if isinstance(volume.get("persistentVolumeClaim"), dict):
                 # It has a template, too, in a replica of a StatefulSet that is to be created.
@@ -410,6 +439,11 @@ class Pod(View):
     def node_selector(self) -> Mapping[str, str]:
         """``spec.nodeSelector``."""
         return map_at(self.spec, "nodeSelector")
+
+    @property
+    def affinity(self) -> Mapping[str, Any]:
+        """``spec.affinity``, with the terms that are only preferred."""
+        return map_at(self.spec, "affinity")
 
     @cached_property
     def node_affinity(self) -> NodeSelector | None:

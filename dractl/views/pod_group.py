@@ -22,6 +22,12 @@ class PodGroup(View):
         return count if isinstance(count, int) and count > 0 else None
 
     @property
+    def priority(self) -> int:
+        """``spec.priority``, which admission writes; 0 for a manifest."""
+        priority = self.spec.get("priority")
+        return priority if isinstance(priority, int) else 0
+
+    @property
     def topology_key(self) -> str:
         """The node label of which all pods of the group must have one value, "" if none."""
         constraints = maps_at(self.spec, "schedulingConstraints", "topology")
@@ -50,3 +56,15 @@ class PodGroup(View):
     def claim_statuses(self) -> Mapping[str, str]:
         """The claims that were created from templates, by the name of the reference."""
         return read_claim_statuses(self.status)
+
+
+class GangWorkload(View):
+    """A Workload of scheduling.k8s.io, whose pod groups pods of 1.35 name."""
+
+    def min_count(self, group_name: str) -> int | None:
+        """Return the pods of one of its groups that start together; None if it is no gang."""
+        for group in maps_at(self.spec, "podGroups"):
+            if group.get("name") == group_name:
+                count = at(group, "policy", "gang", "minCount")
+                return count if isinstance(count, int) and count > 0 else None
+        return None

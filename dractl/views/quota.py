@@ -1,7 +1,8 @@
-"""ResourceQuotas and PodDisruptionBudgets."""
+"""ResourceQuotas, LimitRanges and PodDisruptionBudgets."""
 
 from collections.abc import Container, Mapping
 from functools import cached_property
+from typing import Any
 
 from msgspec import Struct
 
@@ -48,6 +49,28 @@ class ResourceQuota(View):
     def has_scopes(self) -> bool:
         """True if it counts some pods only. Claims are in no scope, so that it counts none."""
         return bool(self.scopes or map_at(self.spec, "scopeSelector"))
+
+
+class ContainerLimit(Struct, frozen=True):
+    """An entry of a LimitRange that is about containers."""
+
+    minimum: Mapping[str, Any]
+    """``min``: the least that a container must ask for, by the name of the resource."""
+    maximum: Mapping[str, Any]
+    """``max``: the most that it may ask for."""
+
+
+class LimitRange(View):
+    """A LimitRange."""
+
+    @property
+    def container_limits(self) -> tuple[ContainerLimit, ...]:
+        """The entries of ``spec.limits`` with ``type: Container``."""
+        return tuple(
+            ContainerLimit(map_at(limit, "min"), map_at(limit, "max"))
+            for limit in maps_at(self.spec, "limits")
+            if limit.get("type") == "Container"
+        )
 
 
 class DisruptionBudget(View):

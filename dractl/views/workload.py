@@ -1,12 +1,24 @@
 """Workloads: objects whose controllers make pods from a template."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from dractl.model.paths import at, map_at
+from msgspec import Struct
+
+from dractl.model.paths import at, list_at, map_at, maps_at, text_at
+from dractl.objects import Raw
 from dractl.views.base import View
 from dractl.views.pod import Pod
+
+
+class PodFailureRule(Struct, frozen=True):
+    """A rule of the ``podFailurePolicy`` of a Job."""
+
+    action: str
+    exit_code_operator: str
+    """In or NotIn; "" for a rule that is not about exit codes."""
+    exit_codes: Sequence[Any]
 
 
 class Workload(View):
@@ -49,6 +61,64 @@ class Workload(View):
     def desired_number_scheduled(self) -> int | None:
         """``status.desiredNumberScheduled`` of a DaemonSet."""
         return _integer(at(self.status, "desiredNumberScheduled"))
+
+    @property
+    def failure_rules(self) -> tuple[PodFailureRule, ...]:
+        """``spec.podFailurePolicy.rules`` of a Job."""
+        return tuple(
+            PodFailureRule(
+                text_at(rule, "action"),
+                text_at(rule, "onExitCodes", "operator"),
+                list_at(rule, "onExitCodes", "values"),
+            )
+            for rule in maps_at(self.spec, "podFailurePolicy", "rules")
+        )
+
+    @property
+    def schedule(self) -> str:
+        """``spec.schedule`` of a CronJob."""
+        return text_at(self.spec, "schedule")
+
+    @property
+    def has_active_jobs(self) -> bool:
+        """True if Jobs of a CronJob run."""
+        return bool(maps_at(self.status, "active"))
+
+    @property
+    def strategy_type(self) -> str:
+        """``spec.strategy.type`` of a Deployment."""
+        return text_at(self.spec, "strategy", "type")
+
+    @property
+    def update_strategy_type(self) -> str:
+        """``spec.updateStrategy.type`` of a DaemonSet."""
+        return text_at(self.spec, "updateStrategy", "type")
+
+    @property
+    def rolling_update(self) -> Mapping[str, Any]:
+        """``spec.strategy.rollingUpdate`` of a Deployment."""
+        return map_at(self.spec, "strategy", "rollingUpdate")
+
+    @property
+    def pod_management_policy(self) -> str:
+        """``spec.podManagementPolicy`` of a StatefulSet."""
+        return text_at(self.spec, "podManagementPolicy")
+
+    @property
+    def first_ordinal(self) -> int:
+        """``spec.ordinals.start`` of a StatefulSet, 0 by default."""
+        return _integer(at(self.spec, "ordinals", "start")) or 0
+
+    @property
+    def volume_claim_templates(self) -> Mapping[str, Raw]:
+        """``spec.volumeClaimTemplates`` of a StatefulSet, by name."""
+        templates = maps_at(self.spec, "volumeClaimTemplates")
+        return {text_at(template, "metadata", "name"): template for template in templates}
+
+    @property
+    def group_restart_policy(self) -> str:
+        """``spec.leaderWorkerTemplate.restartPolicy`` of a LeaderWorkerSet."""
+        return text_at(self.spec, "leaderWorkerTemplate", "restartPolicy")
 
     @property
     def is_suspended(self) -> bool:
