@@ -213,3 +213,27 @@ def crowded_signatures(path: Path, module: ast.Module, limit: int) -> Iterator[R
         ]
         if len(parameters) > limit:
             yield Remark(path, function.lineno, f"{function.name} has {len(parameters)} parameters")
+
+
+PATH_READERS = frozenset({"at", "text_at", "map_at", "maps_at", "list_at", "integer_at"})
+
+
+def path_reads(path: Path, module: ast.Module) -> Iterator[Remark]:
+    """Yield the reads of an object by path: ``text_at(pod, "spec", "nodeName")``, ``.get("spec", {}).get("nodeName")``
+    and ``pod["spec"]["nodeName"]``.
+    """
+    for node in ast.walk(module):
+        match node:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if (
+                name in PATH_READERS
+            ):
+                yield Remark(path, node.lineno, ast.unparse(node))
+            case ast.Call(
+                func=ast.Attribute(attr="get", value=ast.Call(func=ast.Attribute(attr="get")))
+            ):
+                yield Remark(path, node.lineno, ast.unparse(node))
+            case ast.Subscript(
+                slice=ast.Constant(value=str()),
+                value=ast.Subscript(slice=ast.Constant(value=str())),
+            ):
+                yield Remark(path, node.lineno, ast.unparse(node))
