@@ -14,9 +14,10 @@ from dractl.allocation import DeviceID, Features
 from dractl.allocation.faults import AttemptFailed
 from dractl.capacity.copies import copies_of_claim
 from dractl.capacity.placing import MAX_COPIES_PER_NODE, Fit, place_copies
-from dractl.cluster.state import text_at
+from dractl.cluster.state import Key
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
+from dractl.views import Claim
 
 
 class AlignedCounts(Struct, frozen=True):
@@ -58,18 +59,13 @@ def count_aligned_copies(
     for number, key in enumerate(pod_keys):
         if number % 100 == 99:
             progress(f"comparing copies ({number + 1} of {len(pod_keys)})")
-        pod = fit.state.objects("Pod")[key]
-        alignments = aligner.align_claims(
-            _list_pod_claims(fit, key), text_at(pod, "spec", "nodeName")
-        )
+        alignments = _align_pod(aligner, fit, key)
         first += all(a.is_best for a in alignments)
         unknown += any(a.share is None for a in alignments)
     if not pod_keys or unknown:
         return AlignedCounts(first, unknown)
     example = _list_pod_claims(fit, pod_keys[0])
-    alignments = aligner.align_claims(
-        example, text_at(fit.state.objects("Pod")[pod_keys[0]], "spec", "nodeName")
-    )
+    alignments = _align_pod(aligner, fit, pod_keys[0])
     if not alignments:
         return AlignedCounts(first, possible=first)
     progress("looking for aligned choices")
@@ -80,9 +76,7 @@ def count_aligned_copies(
         return counts
     requests = find_requests(alignments[-1], example)
     for constraint, claim in propose_constraints(example[0], requests.names):
-        changed = copies_of_claim(
-            fit.subject.state, "", text_at(claim, "metadata", "namespace"), claim
-        )
+        changed = copies_of_claim(fit.subject.state, "", Claim(claim).namespace, claim)
         constrained_fit = place_copies(changed, features)
         if constrained_fit.fits > first and are_all_copies_aligned(constrained_fit, features):
             return replace(counts, constraint=constraint, fits_with_constraint=constrained_fit.fits)
@@ -95,17 +89,15 @@ def are_all_copies_aligned(fit: Fit, features: Features) -> bool:
     pod_keys = [
         key for key in fit.state.objects("Pod") if fit.subject.state.get("Pod", key) is None
     ]
-    pods = fit.state.objects("Pod")
-    return all(
-        a.is_best
-        for key in pod_keys
-        for a in aligner.align_claims(
-            _list_pod_claims(fit, key), text_at(pods[key], "spec", "nodeName")
-        )
-    )
+    return all(a.is_best for key in pod_keys for a in _align_pod(aligner, fit, key))
 
 
-def _list_pod_claims(fit: Fit, pod: tuple[str, str]) -> list[Raw]:
+def _align_pod(aligner: Aligner, fit: Fit, pod: Key) -> Sequence[Alignment]:
+    """Return the alignments of a placed copy's claims on its node."""
+    return aligner.align_claims(_list_pod_claims(fit, pod), fit.state.pod(pod).node_name)
+
+
+def _list_pod_claims(fit: Fit, pod: Key) -> list[Raw]:
     claims = fit.state.objects("ResourceClaim")
     return [claims[key] for key in fit.state.claims_of_pod(pod) if key in claims]
 

@@ -7,13 +7,13 @@ from msgspec import Struct
 
 from dractl.allocation import Allocated, as_json
 from dractl.cluster.podgroups import claims_of_group
-from dractl.cluster.state import ClusterState, list_at, map_at, text_at
+from dractl.cluster.state import ClusterState
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.pre_enqueue import pre_enqueue
 from dractl.scheduler.verdict import NodeVerdict
-from dractl.views import Pod
+from dractl.views import AllocatedDevice, Claim, Pod, View
 
 # A scheduler with binding conditions writes the time; only its presence matters to dractl.
 _ALLOCATION_TIMESTAMP = "2000-01-01T00:00:00Z"
@@ -43,7 +43,7 @@ def bind_copy(scheduler: Scheduler, pod: dict[str, Any], node: NodeVerdict) -> B
     # of this node are allocated anew.
     outcome = scheduler.allocate(node.node, node.claims)
     results = outcome.results if isinstance(outcome, Allocated) else ()
-    bound_pod = _assign_node(pod, node.name)
+    bound_pod = Pod(_assign_node(pod, node.name))
     claims = [
         _allocate_claim(
             claim, as_json(result), bound_pod, _consumer_reference(state, bound_pod, claim.name)
@@ -56,11 +56,11 @@ def bind_copy(scheduler: Scheduler, pod: dict[str, Any], node: NodeVerdict) -> B
     ]
     bound_state = state.with_objects(
         {
-            "Pod": {_key(bound_pod): bound_pod},
-            "ResourceClaim": {_key(claim): claim for claim in [*claims, *joined_claims]},
+            "Pod": {bound_pod.key: bound_pod.raw},
+            "ResourceClaim": {View(claim).key: claim for claim in [*claims, *joined_claims]},
         }
     )
-    return Binding(BoundCopy(bound_pod, tuple(claims)), bound_state)
+    return Binding(BoundCopy(bound_pod.raw, tuple(claims)), bound_state)
 
 
 def move_copy(
@@ -70,61 +70,50 @@ def move_copy(
 
     ``pools`` names the pool of ``node`` for each driver and pool of the node that was filled.
     """
-    bound_pod = _assign_node(pod, node)
+    bound_pod = Pod(_assign_node(pod, node))
     return BoundCopy(
-        bound_pod,
+        bound_pod.raw,
         tuple(
-            _move_claim(claim, bound_pod, node, pools, number)
+            _move_claim(Claim(claim), bound_pod, node, pools, number)
             for number, claim in enumerate(claims)
         ),
     )
 
 
 def _move_claim(
-    claim: Raw, pod: Raw, node: str, pools: Mapping[tuple[str, str], str], number: int
+    claim: Claim, pod: Pod, node: str, pools: Mapping[tuple[str, str], str], number: int
 ) -> Raw:
-    allocation = map_at(claim, "status", "allocation")
-    devices = map_at(allocation, "devices")
     results = [
-        {**result, "pool": _pool_on_node(result, pools)} for result in list_at(devices, "results")
+        {**result, "pool": _pool_on_node(device, pools)}
+        for result, device in zip(claim.results, claim.allocated_devices, strict=True)
     ]
-    changed = {**allocation, "devices": {**devices, "results": results}}
-    if "nodeSelector" in allocation:
+    changed = {**claim.allocation}
+    changed["devices"] = {**claim.allocation.get("devices", {}), "results": results}
+    if "nodeSelector" in changed:
         field = {"key": "metadata.name", "operator": "In", "values": [node]}
         changed["nodeSelector"] = {"nodeSelectorTerms": [{"matchFields": [field]}]}
-    name = f"{pod['metadata']['name']}-{number}"
-    metadata = {**map_at(claim, "metadata"), "name": name}
+    metadata = {**claim.metadata, "name": f"{pod.name}-{number}"}
     status = {"allocation": changed, "reservedFor": [_pod_reference(pod)]}
-    return {**claim, "metadata": metadata, "status": status}
+    return {**claim.raw, "metadata": metadata, "status": status}
 
 
-def _pool_on_node(result: Raw, pools: Mapping[tuple[str, str], str]) -> str:
-    pool = text_at(result, "pool")  # absent if it is empty
-    return pools.get((text_at(result, "driver"), pool), pool)
+def _pool_on_node(device: AllocatedDevice, pools: Mapping[tuple[str, str], str]) -> str:
+    return pools.get((device.driver, device.pool), device.pool)
 
 
 def _assign_node(pod: dict[str, Any], node: str) -> dict[str, Any]:
-    return {
-        **pod,
-        "spec": {**map_at(pod, "spec"), "nodeName": node},
-        "status": {"phase": "Running"},
-    }
+    return {**pod, "spec": {**Pod(pod).spec, "nodeName": node}, "status": {"phase": "Running"}}
 
 
 def _allocate_claim(
-    claim: PodClaim, allocation: dict[str, Any], pod: Raw, user: Raw
+    claim: PodClaim, allocation: dict[str, Any], pod: Pod, user: Raw
 ) -> dict[str, Any]:
     value = dict(claim.value or {})
-    metadata = dict(map_at(value, "metadata"))
+    metadata = dict(View(value).metadata)
     # The claim is generated for this pod: from a template, or for its extended resources.
     if claim.template is not None or not claim.name:
-        metadata["name"] = f"{pod['metadata']['name']}-{claim.name or 'extended-resources'}"
-        owner = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "name": pod["metadata"]["name"],
-            "uid": pod["metadata"]["uid"],
-        }
+        metadata["name"] = f"{pod.name}-{claim.name or 'extended-resources'}"
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": pod.name, "uid": pod.uid}
         metadata["ownerReferences"] = [owner]
     allocation = {**allocation, "allocationTimestamp": _ALLOCATION_TIMESTAMP}
     value["metadata"] = metadata
@@ -135,7 +124,7 @@ def _allocate_claim(
 def _list_joined_claims(
     state: ClusterState, pod: Raw, new_claims: list[dict[str, Any]]
 ) -> list[PodClaim]:
-    new_keys = {_key(claim) for claim in new_claims}
+    new_keys = {View(claim).key for claim in new_claims}
     return [
         claim
         for claim in pre_enqueue(state, pod, recreated=True).claims
@@ -144,19 +133,17 @@ def _list_joined_claims(
 
 
 def _reserve_claim(claim: Raw | None, user: Raw) -> dict[str, Any]:
-    value = dict(claim or {})
-    status = dict(map_at(value, "status"))
-    users = list_at(status, "reservedFor")
-    status["reservedFor"] = users if user in users else [*users, user]
-    value["status"] = status
-    return value
+    view = Claim(claim)
+    users = view.reserved_for
+    reserved_for = users if user in users else [*users, user]
+    return {**view.raw, "status": {**view.status, "reservedFor": reserved_for}}
 
 
-def _consumer_reference(state: ClusterState, pod: Raw, pod_claim: str) -> dict[str, Any]:
+def _consumer_reference(state: ClusterState, pod: Pod, pod_claim: str) -> dict[str, Any]:
     """Return the consumer that a pod's claim is reserved for: its PodGroup if the group shares the
     claim, else the pod.
     """
-    group_claim = claims_of_group(state, Pod(pod)).get(pod_claim)
+    group_claim = claims_of_group(state, pod).get(pod_claim)
     if group_claim is None:
         return _pod_reference(pod)
     group = group_claim.group.metadata
@@ -164,9 +151,5 @@ def _consumer_reference(state: ClusterState, pod: Raw, pod_claim: str) -> dict[s
     return {**reference, **({"uid": group["uid"]} if "uid" in group else {})}
 
 
-def _pod_reference(pod: Raw) -> dict[str, Any]:
-    return {"resource": "pods", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
-
-
-def _key(value: Raw) -> tuple[str, str]:
-    return value["metadata"]["namespace"], value["metadata"]["name"]
+def _pod_reference(pod: Pod) -> dict[str, Any]:
+    return {"resource": "pods", "name": pod.name, "uid": pod.uid}

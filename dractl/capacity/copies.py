@@ -8,7 +8,7 @@ from msgspec import Struct
 from dractl.capacity.candidates import Candidate
 from dractl.cluster.kinds import object_not_found, resolve_kind
 from dractl.cluster.podgroups import claims_of_group
-from dractl.cluster.state import ClusterState, Key, at, map_at, maps_at
+from dractl.cluster.state import ClusterState, Key, at
 from dractl.errors import InputError, UsageError
 from dractl.facts.resources import hardware
 from dractl.model import pod_templates
@@ -16,7 +16,7 @@ from dractl.model.nearest import nearest
 from dractl.model.shapes import Shape
 from dractl.objects import Raw
 from dractl.program import program_name
-from dractl.views import Pod
+from dractl.views import Claim, Pod, View
 
 BARE_NAME_KINDS = ("ResourceClaimTemplate", "ResourceClaim", "Pod")
 """Kinds of what a name without a kind may mean, in the order in which they are looked for."""
@@ -53,7 +53,7 @@ class Copies(Struct, frozen=True):
 
     def copy(self, number: int) -> dict[str, Any]:
         """Return the pod with the given number, as if it were just created."""
-        metadata = dict(map_at(self.pod, "metadata"))
+        metadata = Pod(self.pod).metadata
         name = f"{metadata['name']}-{number}"
         return {**self.pod, "metadata": {**metadata, "name": name, "uid": f"dractl-{name}"}}
 
@@ -111,16 +111,9 @@ def copies_of_object(state: ClusterState, kind: str, key: Key) -> Copies:
     if kind == "Pod":
         return Copies(name, state, _strip_identity(value, namespace, key[1]))
     for path, spec in pod_templates(dict(value)):
-        template: Any = value
-        for part in path[:-1]:
-            template = at(template, part)
-        return Copies(
-            name,
-            state,
-            _strip_identity(
-                {"metadata": map_at(template, "metadata"), "spec": spec}, namespace, key[1]
-            ),
-        )
+        template = View(at(value, *path[:-1]))
+        pod = {"metadata": template.metadata, "spec": spec}
+        return Copies(name, state, _strip_identity(pod, namespace, key[1]))
     hint = "fit takes a template, a claim, a pod or a workload"
     if kind == "PodGroup":
         hint += f"; {program_name()} explain podgroup/{key[1]} counts how many of its pods fit"
@@ -168,7 +161,7 @@ def _template_of_claim(namespace: str, name: str, claim: Raw) -> dict[str, Any]:
         "apiVersion": claim.get("apiVersion"),
         "kind": "ResourceClaimTemplate",
         "metadata": {"name": name, "namespace": namespace},
-        "spec": {"spec": map_at(claim, "spec")},
+        "spec": {"spec": Claim(claim).spec},
     }
 
 
@@ -195,10 +188,9 @@ def _pod_of_template(namespace: str, template: str) -> dict[str, Any]:
 
 def _strip_identity(pod: Raw, namespace: str, name: str) -> dict[str, Any]:
     """Return a pod as its owner would create it: without node, status and identity."""
-    metadata = {
-        key: value for key, value in map_at(pod, "metadata").items() if key not in _IDENTITY_FIELDS
-    }
-    spec = {key: value for key, value in map_at(pod, "spec").items() if key != "nodeName"}
+    view = Pod(pod)
+    metadata = {key: v for key, v in view.metadata.items() if key not in _IDENTITY_FIELDS}
+    spec = {key: value for key, value in view.spec.items() if key != "nodeName"}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -209,5 +201,6 @@ def _strip_identity(pod: Raw, namespace: str, name: str) -> dict[str, Any]:
 
 def shares_claims(state: ClusterState, pod: Raw) -> bool:
     """Return whether all copies share a claim: one that the pod names, or one of its PodGroup."""
-    named = any(entry.get("resourceClaimName") for entry in maps_at(pod, "spec", "resourceClaims"))
-    return named or bool(claims_of_group(state, Pod(pod)))
+    view = Pod(pod)
+    names_claim = any(reference.claim_name for reference in view.claim_references)
+    return names_claim or bool(claims_of_group(state, view))

@@ -2,12 +2,13 @@
 ResourceSlices.
 """
 
+from collections import Counter
+
 from msgspec import Struct
 
-from dractl.cluster.state import ClusterState, map_at, text_at
+from dractl.cluster.state import ClusterState
 from dractl.facts.resources import by_name, drivers_of
-from dractl.views import Pod
-from dractl.views.amounts import pod_requests, quantity
+from dractl.objects import slice_of
 
 
 class PluginRow(Struct, frozen=True):
@@ -23,22 +24,18 @@ class PluginRow(Struct, frozen=True):
 
 def list_device_plugins(state: ClusterState) -> tuple[PluginRow, ...]:
     """Return the accelerators that device plugins offer, by node and resource."""
-    requested: dict[str, dict[str, int]] = {}
-    for pod in state.objects("Pod").values():
-        node_name = text_at(pod, "spec", "nodeName")
-        if node_name and not Pod(pod).has_ended:
-            amounts = requested.setdefault(node_name, {})
-            for resource, amount in pod_requests(map_at(pod, "spec")).items():
+    requested: Counter[tuple[str, str]] = Counter()
+    for pod in state.pods.values():
+        if pod.node_name and not pod.has_ended:
+            for resource, amount in pod.requests.items():
                 if "/" in resource:
-                    amounts[resource] = amounts.get(resource, 0) + amount.value()
+                    requested[pod.node_name, resource] += amount.value()
     rows = []
-    for (_, name), node in sorted(state.objects("Node").items()):
-        for resource, amount in sorted(map_at(node, "status", "allocatable").items()):
-            units = quantity(amount).value() if drivers_of(resource) else 0
+    for (_, name), node in sorted(state.nodes.items()):
+        for resource, amount in sorted(node.allocatable.items()):
+            units = amount.value() if drivers_of(resource) else 0
             if units:
-                rows.append(
-                    PluginRow(name, resource, units, requested.get(name, {}).get(resource, 0))
-                )
+                rows.append(PluginRow(name, resource, units, requested[name, resource]))
     return tuple(rows)
 
 
@@ -70,8 +67,8 @@ def device_plugin_allocations(state: ClusterState) -> tuple[PluginAllocation, ..
     offered = [row for row in list_device_plugins(state) if row.requested]
     if not offered:
         return ()
-    specs = [item.get("spec") for item in state.objects("ResourceSlice").values()]
-    published = {(text_at(spec, "nodeName"), text_at(spec, "driver")) for spec in specs}
+    slices = map(slice_of, state.objects("ResourceSlice").values())
+    published = {(item.node, item.driver) for item in slices}
     return tuple(
         PluginAllocation(
             row.node, row.resource, driver, row.allocatable, min(row.requested, row.allocatable)

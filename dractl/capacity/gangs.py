@@ -13,12 +13,12 @@ from msgspec import Struct
 from dractl.allocation import Features
 from dractl.capacity.replicas import Placement, place_first
 from dractl.cluster.podgroups import GangGroup
-from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.pre_enqueue import pre_enqueue
 from dractl.scheduler.verdict import Attempt
-from dractl.views import Pod
+from dractl.views import Key, Pod, PodGroup
 
 
 class GroupMissing(Struct, frozen=True):
@@ -107,16 +107,16 @@ GangWait = GroupMissing | TooFewPods | MemberBlocked | UnequalPods | NoTopologyD
 class _Members(Struct, frozen=True):
     """The pods of a gang, by what the scheduler does with them."""
 
-    pods: list[Raw]
+    pods: list[Pod]
     """All of them."""
 
-    placed: list[Raw]
+    placed: list[Pod]
     """The pods that have a node."""
 
-    queued: list[Raw]
+    queued: list[Pod]
     """The pods that wait for a node and are not being deleted."""
 
-    schedulable: list[Raw]
+    schedulable: list[Pod]
     """The queued pods that pass PreEnqueue."""
 
     blocked: MemberBlocked | None
@@ -139,7 +139,7 @@ def find_gang_wait(
     if group is None:
         return None
     if group.value is None:
-        return _find_missing_group(state, pod, group)
+        return _find_missing_group(state, Pod(pod), group)
     minimum, topology = group.min_count, group.topology
     members = _sort_members(state, group, recreated=recreated)
     placed, schedulable = members.placed, members.schedulable
@@ -150,7 +150,7 @@ def find_gang_wait(
     ):
         return members.blocked
     if features.has("groups-checked"):
-        message = _inequality_message(group.value, [*members.queued, *placed])
+        message = _inequality_message(PodGroup(group.value), [*members.queued, *placed])
         if message:
             return UnequalPods(group.name, message)
     missing = max((minimum or 1) - len(placed), 1 if topology else 0)
@@ -159,32 +159,26 @@ def find_gang_wait(
     return _place_members(state, group, members, features, missing)
 
 
-def _find_missing_group(state: ClusterState, pod: Raw, group: GangGroup) -> GroupMissing | None:
+def _find_missing_group(state: ClusterState, pod: Pod, group: GangGroup) -> GroupMissing | None:
     """Return the cause if the cluster has no such group; None if that is not known."""
     if group.kind in state.kinds:
         return GroupMissing(group.name)
     # The scheduler sets no condition on a pod whose group does not exist.
-    untried = text_at(pod, "metadata", "uid") and not maps_at(pod, "status", "conditions")
-    if untried and not text_at(pod, "spec", "nodeName"):
+    if pod.uid and not pod.conditions and not pod.node_name:
         return GroupMissing(group.name, is_kind_unknown=True)
     return None
 
 
 def _sort_members(state: ClusterState, group: GangGroup, *, recreated: bool) -> _Members:
     pods = group.members(state)
-    placed = [pod for pod in pods if text_at(pod, "spec", "nodeName")]
-    queued = [
-        pod
-        for pod in pods
-        if not text_at(pod, "spec", "nodeName")
-        and not text_at(pod, "metadata", "deletionTimestamp")
-    ]
-    entries = [(pod, pre_enqueue(state, pod, recreated=recreated)) for pod in queued]
+    placed = [pod for pod in pods if pod.node_name]
+    queued = [pod for pod in pods if not pod.node_name and not pod.deletion_timestamp]
+    entries = [(pod, pre_enqueue(state, pod.raw, recreated=recreated)) for pod in queued]
     blocked = [
         MemberBlocked(
             group.name,
             group.min_count,
-            pod,
+            pod.raw,
             Attempt(entry.claims, entry.stops, message=entry.condition),
         )
         for pod, entry in entries
@@ -210,9 +204,10 @@ def _place_members(
     domains = split_by_topology(state, group.topology, members.placed)
     if not domains:
         return NoTopologyDomain(group.name, group.topology)
+    schedulable = [pod.raw for pod in members.schedulable]
     placements: list[tuple[str, Placement]] = []
     for domain, nodes in domains.items():
-        placement = place_first(nodes, group.key[1], members.schedulable, features, missing)
+        placement = place_first(nodes, group.key[1], schedulable, features, missing)
         if placement.fits >= missing:
             return None
         if placement.undecided:
@@ -221,7 +216,7 @@ def _place_members(
     best_domain, best = max(placements, key=lambda entry: entry[1].fits)
     next_pod, attempt = best.pending, best.attempt
     if next_pod is None or attempt is None:
-        next_pod = members.schedulable[-1]
+        next_pod = schedulable[-1]
         attempt = Scheduler(best.state, features).attempt_pod(next_pod, recreated=True)
     return TooFewFit(
         group=group.name,
@@ -253,50 +248,36 @@ def gang_remarks(group: GangGroup) -> Iterator[str]:
         )
 
 
-def _inequality_message(group: Raw, pods: Sequence[Raw]) -> str:
+def _inequality_message(group: PodGroup, pods: Sequence[Pod]) -> str:
     """Return the scheduler's message for pods that may not be in one group (validatePodGroup).
 
     Empty if they may.
     """
     if not pods:
         return ""
-    first_scheduler, first_policy = Pod(pods[0]).scheduler_name, _preemption_policy(pods[0])
-    group_priority = _int_or_zero(at(group, "spec", "priority"))
+    first_scheduler, first_policy = pods[0].scheduler_name, pods[0].preemption_policy
     for pod in pods:
-        scheduler = Pod(pod).scheduler_name
-        if scheduler != first_scheduler:
+        if pod.scheduler_name != first_scheduler:
             return (
                 "all pods in a single pod group should have the same .spec.schedulerName set, "
-                f'got: "{scheduler}" and "{first_scheduler}"'
+                f'got: "{pod.scheduler_name}" and "{first_scheduler}"'
             )
-        priority = _int_or_zero(at(pod, "spec", "priority"))
         # Only the API server sets a priority: an object that it has not seen has none yet.
-        are_created = text_at(pod, "metadata", "uid") and text_at(group, "metadata", "uid")
-        if priority != group_priority and are_created:
+        if pod.priority != group.priority and pod.uid and group.uid:
             return (
                 "all pods in a single pod group should have the same priority as the pod group's "
-                f"priority, got {priority} and {group_priority}"
+                f"priority, got {pod.priority} and {group.priority}"
             )
-        policy = _preemption_policy(pod)
-        if policy != first_policy:
+        if pod.preemption_policy != first_policy:
             return (
                 "all pods in a single pod group should have the same preemption policy, "
-                f"got {policy} and {first_policy}"
+                f"got {pod.preemption_policy} and {first_policy}"
             )
     return ""
 
 
-def _preemption_policy(pod: Raw) -> str:
-    """Return the preemption policy of a pod, or the default of the API server."""
-    return text_at(pod, "spec", "preemptionPolicy") or "PreemptLowerPriority"
-
-
-def _int_or_zero(value: object) -> int:
-    return value if isinstance(value, int) else 0
-
-
 def split_by_topology(
-    state: ClusterState, topology: str, placed: Sequence[Raw]
+    state: ClusterState, topology: str, placed: Sequence[Pod]
 ) -> dict[str, ClusterState]:
     """Return the cluster with the nodes of one topology domain alone, by ``key=value``.
 
@@ -305,12 +286,12 @@ def split_by_topology(
     """
     if not topology:
         return {"": state}
-    domains: dict[str, dict[tuple[str, str], Raw]] = {}
-    for name, node in state.objects("Node").items():
-        value = map_at(node, "metadata", "labels").get(topology)
+    domains: dict[str, dict[Key, Raw]] = {}
+    for key, node in state.nodes.items():
+        value = node.labels.get(topology)
         if value is not None:
-            domains.setdefault(str(value), {})[name] = node
-    hosts = {("", text_at(pod, "spec", "nodeName")) for pod in placed}
+            domains.setdefault(str(value), {})[key] = node.raw
+    hosts = {("", pod.node_name) for pod in placed}
     return {
         f"{topology}={value}": state.with_kinds({"Node": nodes})
         for value, nodes in sorted(domains.items())

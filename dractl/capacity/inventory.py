@@ -21,7 +21,7 @@ from dractl.capacity.summaries import (
 )
 from dractl.cel import environment
 from dractl.cluster.devices import Devices, Holder, ready_devices
-from dractl.cluster.state import ClusterState, list_at, maps_at
+from dractl.cluster.state import ClusterState
 from dractl.model import Device, DeviceClass, Quantity, ResourceClaim, ResourceSlice, Target
 from dractl.scheduler.cache import scheduler_slices
 from dractl.scheduler.holdings import collect_held_devices
@@ -251,28 +251,19 @@ def _nodes_of_allocations(state: ClusterState) -> dict[DeviceID, str]:
     """
     nodes: dict[DeviceID, str] = {}
     for claim in state.claims.values():
-        names = [
-            str(value)
-            for term in maps_at(claim.allocation, "nodeSelector", "nodeSelectorTerms")
-            for field in maps_at(term, "matchFields")
-            if field.get("key") == "metadata.name"
-            for value in list_at(field, "values")
-        ]
-        if len(names) == 1:
-            nodes |= {device.id: names[0] for device in claim.allocated_devices}
+        if len(claim.nodes_by_name) == 1:
+            (name,) = claim.nodes_by_name
+            nodes |= {device.id: name for device in claim.allocated_devices}
     return nodes
 
 
 def _sum_consumed_capacity(state: ClusterState) -> dict[PoolID, dict[str, Quantity]]:
     """Sum the claims' shares of each capacity, by pool, except through adminAccess."""
     consumed: dict[PoolID, dict[str, Quantity]] = {}
-    for value in state.objects("ResourceClaim").values():
-        if not any(
-            r.get("consumedCapacity")
-            for r in maps_at(value, "status", "allocation", "devices", "results")
-        ):
+    for view in state.claims.values():
+        if not view.consumes_capacity:
             continue
-        claim: ResourceClaim = state.decode(value)
+        claim: ResourceClaim = state.decode(view.raw)
         allocation = claim.status.allocation if claim.status is not None else None
         for result in allocation.devices.results if allocation is not None else ():
             for name, amount in (

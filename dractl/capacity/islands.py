@@ -7,14 +7,13 @@ from collections.abc import Hashable, Mapping
 from msgspec import Struct
 
 from dractl.capacity.copies import shares_claims
-from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key
 from dractl.model import Quantity
-from dractl.objects import Raw
+from dractl.objects import Raw, selectors_of, slice_of
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.node_filters import NodeFilters
 from dractl.scheduler.snapshot import NodeInfo, Snapshot
 from dractl.scheduler.verdict import Attempt, NodeVerdict
-from dractl.views import Pod
 from dractl.views.amounts import scheduler_units
 
 
@@ -42,8 +41,8 @@ class Islands(Struct, frozen=True):
         slices: dict[str, dict[Key, Raw]] = {}
         homes: dict[tuple[str, str], str] = {}
         for key, value in scheduler.state.objects("ResourceSlice").items():
-            node = text_at(value, "spec", "nodeName")
-            pool = (text_at(value, "spec", "driver"), text_at(value, "spec", "pool", "name"))
+            resource_slice = slice_of(value)
+            node, pool = resource_slice.node, (resource_slice.driver, resource_slice.pool)
             if not node:
                 if _may_use_driver(scheduler, first, pool[0]):
                     return None
@@ -52,16 +51,13 @@ class Islands(Struct, frozen=True):
                 return None  # a pool over several nodes: complete or not, counters in common
             slices.setdefault(node, {})[key] = value
         pods: dict[str, dict[Key, Raw]] = {}
-        for key, value in scheduler.state.objects("Pod").items():
-            node = text_at(value, "spec", "nodeName")
-            if node and not Pod(value).has_ended:
-                pods.setdefault(node, {})[key] = value
+        for key, placed_pod in scheduler.state.pods.items():
+            if placed_pod.node_name and not placed_pod.has_ended:
+                pods.setdefault(placed_pod.node_name, {})[key] = placed_pod.raw
         claims: dict[tuple[str, str], dict[Key, Raw]] = {}
-        for key, value in scheduler.state.objects("ResourceClaim").items():
-            for result in maps_at(value, "status", "allocation", "devices", "results"):
-                claims.setdefault((text_at(result, "driver"), text_at(result, "pool")), {})[key] = (
-                    value
-                )
+        for key, claim in scheduler.state.claims.items():
+            for device in claim.allocated_devices:
+                claims.setdefault((device.driver, device.pool), {})[key] = claim.raw
         requests = tuple(sorted(scheduler.snapshot.pod(pod).requests))
         return cls(scheduler.state, scheduler.snapshot, requests, pods, slices, claims)
 
@@ -131,20 +127,17 @@ class Islands(Struct, frozen=True):
         }
 
     def _list_pools(self, node: str) -> list[tuple[str, str]]:
-        slices = self.slices.get(node, {}).values()
-        return sorted(
-            {(text_at(s, "spec", "driver"), text_at(s, "spec", "pool", "name")) for s in slices}
-        )
+        slices = map(slice_of, self.slices.get(node, {}).values())
+        return sorted({(item.driver, item.pool) for item in slices})
 
 
 def _depends_on_other_nodes(scheduler: Scheduler, pod: Raw) -> bool:
     """Return whether the filters look at pods of other nodes, or a pod repels copies."""
-    spec = map_at(pod, "spec")
-    affinity = map_at(spec, "affinity")
-    if "podAffinity" in affinity or "podAntiAffinity" in affinity:
+    view = scheduler.snapshot.pod(pod)
+    if "podAffinity" in view.affinity or "podAntiAffinity" in view.affinity:
         return True
-    filters = NodeFilters(scheduler.snapshot, scheduler.snapshot.pod(pod), scheduler.features)
-    return bool(filters.pod.spread_constraints or filters.pod_affinity.repelling_pods)
+    filters = NodeFilters(scheduler.snapshot, view, scheduler.features)
+    return bool(view.spread_constraints or filters.pod_affinity.repelling_pods)
 
 
 def _may_use_driver(scheduler: Scheduler, first: Attempt, driver: str) -> bool:
@@ -157,10 +150,9 @@ def _may_use_driver(scheduler: Scheduler, first: Attempt, driver: str) -> bool:
             options = (request.exactly,) if request.exactly is not None else request.first_available
             device_classes |= {option.device_class_name for option in options if option is not None}
     for name in device_classes:
-        value = scheduler.state.get("DeviceClass", ("", name))
+        device_class = scheduler.state.get("DeviceClass", ("", name)) or {}
         programs = [
-            scheduler.compile_selector(text_at(s, "cel", "expression"))
-            for s in maps_at(value, "spec", "selectors")
+            scheduler.compile_selector(selector.text) for selector in selectors_of(device_class)
         ]
         drivers = [program.driver for program in programs if program.ok]
         if not any(

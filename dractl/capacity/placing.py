@@ -22,7 +22,7 @@ from dractl.capacity.copies import Copies
 from dractl.capacity.device_plugins import PluginAllocation
 from dractl.capacity.inventory import take_inventory
 from dractl.capacity.islands import Islands
-from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState
 from dractl.model.order import natural
 from dractl.model.quantity import PLENTY
 from dractl.objects import Raw
@@ -31,6 +31,7 @@ from dractl.scheduler.quota import find_missing_requests, find_quota_room
 from dractl.scheduler.snapshot import snapshot_of
 from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt, NodeVerdict
+from dractl.views import Claim, Pod, View
 from dractl.views.amounts import pod_requests
 
 ATTEMPT_BUDGET = 100_000
@@ -103,7 +104,7 @@ def list_remaining_resources(fit: Fit) -> dict[str, dict[str, str]]:
 
     Only resources that a copy requests are returned, and of a described machine only known ones.
     """
-    requested = {"cpu", "memory"} & pod_requests(map_at(fit.subject.pod, "spec")).keys()
+    requested = {"cpu", "memory"} & pod_requests(Pod(fit.subject.pod).spec).keys()
     nodes = snapshot_of(fit.state).nodes if requested else {}
     return {
         name: {
@@ -280,16 +281,8 @@ def _cost_of_attempt(state: ClusterState) -> int:
 
     Devices of several nodes make it higher: the allocator looks at all of them for every node.
     """
-    slices = [
-        resource_slice
-        for resource_slice in state.objects("ResourceSlice").values()
-        if not text_at(resource_slice, "spec", "nodeName")
-    ]
-    return (
-        1
-        + sum(len(maps_at(resource_slice, "spec", "devices")) for resource_slice in slices)
-        // _DEVICES_PER_ATTEMPT
-    )
+    devices = sum(len(item.spec.devices) for item in state.slices if not item.spec.node_name)
+    return 1 + devices // _DEVICES_PER_ATTEMPT
 
 
 def _place_in_turn(
@@ -347,11 +340,7 @@ def _place_in_turn(
 
 
 def _device_names(claims: tuple[Raw, ...]) -> tuple[str, ...]:
-    return tuple(
-        f"{text_at(result, 'driver')}/{text_at(result, 'pool')}/{text_at(result, 'device')}"
-        for claim in claims
-        for result in maps_at(claim, "status", "allocation", "devices", "results")
-    )
+    return tuple(str(device.id) for claim in claims for device in Claim(claim).allocated_devices)
 
 
 def _count_by_node(
@@ -369,13 +358,9 @@ def _count_by_node(
 
 
 def _add_copies(state: ClusterState, copies: Iterable[BoundCopy]) -> ClusterState:
-    pods = {_key(copy.pod): copy.pod for copy in copies}
-    claims = {_key(claim): claim for copy in copies for claim in copy.claims}
+    pods = {View(copy.pod).key: copy.pod for copy in copies}
+    claims = {View(claim).key: claim for copy in copies for claim in copy.claims}
     return state.with_objects({"Pod": pods, "ResourceClaim": claims})
-
-
-def _key(value: Raw) -> Key:
-    return value["metadata"]["namespace"], value["metadata"]["name"]
 
 
 def subtract_plugin_allocations(

@@ -1,6 +1,6 @@
 """Problems to clean up: devices held for no pod, allocated twice, or published unusably."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -9,10 +9,10 @@ from dractl.capacity.inventory import Inventory, PoolRow
 from dractl.cluster.podgroups import group_reference
 from dractl.cluster.pods import describe_consumers, pods_using_claim
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.cluster.state import ClusterState, Key, list_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key
 from dractl.facts.resources import drivers_of
-from dractl.objects import Raw, slice_of
-from dractl.views import Claim, Pod
+from dractl.objects import slice_of
+from dractl.views import Claim, Consumer, Pod
 
 
 class Problem(Struct, frozen=True):
@@ -40,15 +40,14 @@ def find_problems(
 
 
 def _check_claims(state: ClusterState) -> Iterator[Problem]:
-    for key, claim in sorted(state.objects("ResourceClaim").items()):
-        results = maps_at(claim, "status", "allocation", "devices", "results")
-        held = sum(result.get("adminAccess") is not True for result in results)
+    for key, claim in sorted(state.claims.items()):
+        held = len(claim.held_devices)
         if not held:
             continue
         name, devices = "/".join(key), f"{held} {'device' if held == 1 else 'devices'}"
-        users = maps_at(claim, "status", "reservedFor")
-        if text_at(claim, "metadata", "deletionTimestamp"):
-            yield _deletion_problem(key, claim, devices)
+        users = claim.consumers
+        if claim.deletion_timestamp:
+            yield _deletion_problem(claim, devices)
         elif not state.rights.can_read("Pod", key[0]):
             continue  # whether a pod uses it, or has ended, is not known
         elif not users and not pods_using_claim(state, key):
@@ -67,13 +66,14 @@ def _delete_command(key: Key) -> str:
     return quote_command("kubectl delete resourceclaim {} -n {}", key[1], key[0])
 
 
-def _deletion_problem(key: Key, claim: Raw, devices: str) -> Problem:
-    name = "/".join(key)
-    users = describe_consumers(Claim(claim))
-    finalizers = [str(f) for f in list_at(claim, "metadata", "finalizers")]
-    waits = users or (f"finalizer {', '.join(finalizers)}" if finalizers else "nobody")
+def _deletion_problem(claim: Claim, devices: str) -> Problem:
+    namespace, object_name = claim.key
+    name, users = "/".join(claim.key), describe_consumers(claim)
+    finalizers = ", ".join(claim.finalizers)
+    waits = users or (f"finalizer {finalizers}" if finalizers else "nobody")
     step = NextStep(
-        "see who uses it", quote_command("kubectl describe resourceclaim {} -n {}", key[1], key[0])
+        "see who uses it",
+        quote_command("kubectl describe resourceclaim {} -n {}", object_name, namespace),
     )
     return Problem(
         "claim-deleting",
@@ -84,21 +84,21 @@ def _deletion_problem(key: Key, claim: Raw, devices: str) -> Problem:
 
 
 def _check_ended_pods(
-    state: ClusterState, key: Key, users: list[Raw], devices: str
+    state: ClusterState, key: Key, users: Sequence[Consumer], devices: str
 ) -> Iterator[Problem]:
     """Report a claim all of whose pods have ended or are gone.
 
     While one pod runs, it holds the devices rightly.
     """
-    pods = [text_at(user, "name") for user in users if text_at(user, "resource") == "pods"]
-    if not pods or len(pods) < len(users) or not state.has("Pod"):
+    names = [user.name for user in users if user.resource == "pods"]
+    if not names or len(names) < len(users) or not state.has("Pod"):
         return
-    pods_by_name = {name: state.get("Pod", (key[0], name)) for name in pods}
-    if any(pod is not None and not Pod(pod).has_ended for pod in pods_by_name.values()):
+    pods = {name: state.pod((key[0], name)) for name in names}
+    if any(pod.exists and not pod.has_ended for pod in pods.values()):
         return
     name = "/".join(key)
-    finished = [pod for pod, value in pods_by_name.items() if value is not None]
-    gone = [pod for pod, value in pods_by_name.items() if value is None]
+    finished = [pod_name for pod_name, pod in pods.items() if pod.exists]
+    gone = [pod_name for pod_name, pod in pods.items() if not pod.exists]
     holders = [f"pod {', '.join(finished)}, which has ended"] if finished else []
     holders += [f"pod {', '.join(gone)}, which does not exist"] if gone else []
     step = NextStep(
@@ -108,26 +108,26 @@ def _check_ended_pods(
     yield Problem(
         "pod-finished",
         f"claim {name} holds {devices} for {' and '.join(holders)}",
-        (f"ResourceClaim/{name}", *(f"Pod/{key[0]}/{pod}" for pod in pods)),
+        (f"ResourceClaim/{name}", *(f"Pod/{key[0]}/{pod}" for pod in names)),
         (step,),
     )
 
 
 def _check_ended_groups(
-    state: ClusterState, key: Key, users: list[Raw], devices: str
+    state: ClusterState, key: Key, users: Sequence[Consumer], devices: str
 ) -> Iterator[Problem]:
     """Report a claim of a PodGroup without pods that run or wait.
 
     kube-controller-manager keeps the reservation for as long as the PodGroup exists
     (pkg/controller/resourceclaim, syncClaim).
     """
-    groups = [text_at(user, "name") for user in users if text_at(user, "resource") == "podgroups"]
+    groups = [user.name for user in users if user.resource == "podgroups"]
     if not groups or len(groups) < len(users) or not state.has("Pod"):
         return
     alive = {
-        group_reference(Pod(pod))
-        for other, pod in state.objects("Pod").items()
-        if other[0] == key[0] and not Pod(pod).has_ended
+        group_reference(pod)
+        for other, pod in state.pods.items()
+        if other[0] == key[0] and not pod.has_ended
     }
     if any((group,) in alive for group in groups):
         return
@@ -149,14 +149,10 @@ def _check_ended_groups(
 
 def _check_health(state: ClusterState) -> Iterator[Problem]:
     """Report the devices that kubelet calls unhealthy in the status of their pods (KEP-4680)."""
-    for key, pod in sorted(state.objects("Pod").items()):
-        for health in () if Pod(pod).has_ended else dict.fromkeys(Pod(pod).unhealthy_devices):
+    for key, pod in sorted(state.pods.items()):
+        for health in () if pod.has_ended else pod.unhealthy_devices:
             claim = _find_pod_claim(state, pod, health.claim)
-            results = maps_at(claim, "status", "allocation", "devices", "results")
-            names = {
-                f"{r.get('driver')}/{r.get('pool')}/{r.get('device')}": str(r.get("device"))
-                for r in results
-            }
+            names = {str(device.id): device.device for device in claim.allocated_devices}
             device_name = health.match_device(list(names.values()))
             device = next(
                 (full for full, name in names.items() if name == device_name), health.device
@@ -176,19 +172,11 @@ def _check_health(state: ClusterState) -> Iterator[Problem]:
             )
 
 
-def _find_pod_claim(state: ClusterState, pod: Raw, name: str) -> Raw | None:
-    generated = {
-        text_at(s, "name"): text_at(s, "resourceClaimName")
-        for s in maps_at(pod, "status", "resourceClaimStatuses")
-    }
-    named = {
-        text_at(r, "name"): text_at(r, "resourceClaimName")
-        for r in maps_at(pod, "spec", "resourceClaims")
-    }
-    return state.get(
-        "ResourceClaim",
-        (text_at(pod, "metadata", "namespace"), generated.get(name) or named.get(name) or ""),
-    )
+def _find_pod_claim(state: ClusterState, pod: Pod, name: str) -> Claim:
+    """Return the claim that a pod calls ``name``; one without fields if the input lacks it."""
+    claim_names = {reference.name: reference.claim_name for reference in pod.claim_references}
+    generated = pod.claim_statuses.get(name)
+    return state.claim((pod.key[0], generated or claim_names.get(name, "")))
 
 
 def _check_double_allocations(inventory: Inventory) -> Iterator[Problem]:

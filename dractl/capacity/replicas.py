@@ -17,10 +17,11 @@ from dractl.capacity.binding import bind_copy
 from dractl.capacity.copies import Copies
 from dractl.capacity.packing import MaxCopies, max_copies
 from dractl.capacity.placing import free_nodes, place_copies
-from dractl.cluster.state import ClusterState, map_at, maps_at, text_at
-from dractl.objects import Raw
+from dractl.cluster.state import ClusterState
+from dractl.objects import Raw, text
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import Attempt
+from dractl.views import Claim, ClaimTemplate, Pod
 
 _MAX_ORDERS = 24  # of kinds of pods that are tried: all of four kinds
 # Fields and labels that tell replicas of one workload apart and change nothing about where they can
@@ -74,23 +75,21 @@ def place_replicas(
 
     If ``state`` has them, they are removed first, with the claims that were generated for them.
     """
-    base = _remove_pods(state, pods)
-    if len({scheduling_key(pod) for pod in pods}) == 1:
+    base, views = _remove_pods(state, pods), [Pod(pod) for pod in pods]
+    kinds: dict[Hashable, list[Pod]] = {}
+    for pod in views:
+        kinds.setdefault(scheduling_key(pod), []).append(pod)
+    if len(kinds) == 1:
         return _place_equal_pods(base, name, pods, features, progress)
-    placement = _place_in_order(base, pods, features, progress)
+    placement = _place_in_order(base, views, features, progress)
     if placement.pending is None:
         return placement
-    kinds: dict[Hashable, list[Raw]] = {}
-    for pod in pods:
-        kinds.setdefault(scheduling_key(pod), []).append(pod)
     for order in islice(permutations(kinds.values()), 1, _MAX_ORDERS):
         other_placement = _place_in_order(
             base, [pod for members in order for pod in members], features, progress
         )
         if other_placement.pending is None:
-            return replace(
-                placement, order=tuple(text_at(members[0], "metadata", "name") for members in order)
-            )
+            return replace(placement, order=tuple(members[0].name for members in order))
     return placement
 
 
@@ -101,43 +100,33 @@ def place_first(
 
     This is what one scheduling cycle of their group does.
     """
-    base = _remove_pods(state, pods)
-    if len({scheduling_key(pod) for pod in pods}) > 1:
+    base, views = _remove_pods(state, pods), [Pod(pod) for pod in pods]
+    if len({scheduling_key(pod) for pod in views}) > 1:
         is_retried = not features.has("groups-in-one-cycle")
         return _place_in_order(
-            base, pods, features, lambda _: None, max_pods=max_pods, is_retried=is_retried
+            base, views, features, lambda _: None, max_pods=max_pods, is_retried=is_retried
         )
     fit = place_copies(_copies_of_equal_pods(base, name, pods), features, max_count=max_pods)
     pending = pods[fit.fits] if fit.fits < min(max_pods, len(pods)) else None
     return Placement(fit.fits, fit.state, pending, fit.next_attempt, undecided=fit.undecided)
 
 
-def scheduling_key(pod: Raw) -> Hashable:
+def scheduling_key(pod: Pod) -> Hashable:
     """Return a key that is equal for pods that the scheduler cannot tell apart."""
-    spec = {key: value for key, value in map_at(pod, "spec").items() if key not in _REPLICA_FIELDS}
-    labels = {
-        key: value
-        for key, value in map_at(pod, "metadata", "labels").items()
-        if key not in _REPLICA_LABELS
-    }
+    spec = {key: value for key, value in pod.spec.items() if key not in _REPLICA_FIELDS}
+    labels = {key: value for key, value in pod.labels.items() if key not in _REPLICA_LABELS}
     return repr(sorted(spec.items())), repr(sorted(labels.items()))
 
 
 def _remove_pods(state: ClusterState, pods: Sequence[Raw]) -> ClusterState:
     """Remove pods and the claims that were generated for them."""
-    namespaces = {text_at(pod, "metadata", "namespace") for pod in pods}
-    pod_keys = {
-        (text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")) for pod in pods
-    }
-    claim_keys = {
-        (text_at(pod, "metadata", "namespace"), text_at(status, "resourceClaimName"))
-        for pod in pods
-        for status in maps_at(pod, "status", "resourceClaimStatuses")
-    }
-    claims = state.objects("ResourceClaim")
-    claim_keys -= {key for key in claim_keys if _belongs_to_group(claims.get(key))}
-    if not namespaces:
+    if not pods:
         return state
+    views = [Pod(pod) for pod in pods]
+    pod_keys = {pod.key for pod in views}
+    claim_keys = {(pod.namespace, name) for pod in views for name in pod.claim_statuses.values()}
+    claim_keys -= {key for key in claim_keys if _belongs_to_group(state.claim(key))}
+    claims = state.objects("ResourceClaim")
     return state.with_kinds(
         {
             "Pod": {
@@ -148,29 +137,24 @@ def _remove_pods(state: ClusterState, pods: Sequence[Raw]) -> ClusterState:
     )
 
 
-def _belongs_to_group(claim: Raw | None) -> bool:
-    return any(
-        owner.get("kind") == "PodGroup" for owner in maps_at(claim, "metadata", "ownerReferences")
-    )
+def _belongs_to_group(claim: Claim) -> bool:
+    return any(owner.kind == "PodGroup" for owner in claim.owners)
 
 
-def _strip_pod(pod: Raw) -> dict[str, Any]:
+def _strip_pod(pod: Pod) -> dict[str, Any]:
     metadata = {
-        k: v
-        for k, v in map_at(pod, "metadata").items()
-        if k in ("name", "namespace", "labels", "annotations")
+        k: v for k, v in pod.metadata.items() if k in ("name", "namespace", "labels", "annotations")
     }
     metadata["uid"] = f"dractl-{metadata['namespace']}-{metadata['name']}"
-    spec = {k: v for k, v in map_at(pod, "spec").items() if k != "nodeName"}
+    spec = {k: v for k, v in pod.spec.items() if k != "nodeName"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
 def _copies_of_equal_pods(base: ClusterState, name: str, pods: Sequence[Raw]) -> Copies:
     """Return equal pods as copies of one, called NAME-1 and so on."""
-    pod = _strip_pod(pods[0])
-    del pod["metadata"]["uid"]
-    pod["metadata"]["name"] = name
-    return Copies(name, base, pod)
+    pod = _strip_pod(Pod(pods[0]))
+    metadata = {key: value for key, value in pod["metadata"].items() if key != "uid"}
+    return Copies(name, base, {**pod, "metadata": {**metadata, "name": name}})
 
 
 def _place_equal_pods(
@@ -200,28 +184,13 @@ def _place_each_alternative(
 ) -> list[AlternativeFit]:
     """Place the pods with each alternative alone, for each request that has several."""
     fits = []
-    for reference in maps_at(subject.pod, "spec", "resourceClaims"):
-        key = (
-            text_at(subject.pod, "metadata", "namespace"),
-            text_at(reference, "resourceClaimTemplateName"),
-        )
-        template = subject.state.get("ResourceClaimTemplate", key)
-        if template is None:
-            continue
-        requests = maps_at(template, "spec", "spec", "devices", "requests")
-        for number, request in enumerate(requests):
-            for alternative in maps_at(request, "firstAvailable"):
-                changed_requests = [
-                    *requests[:number],
-                    {**request, "firstAvailable": [alternative]},
-                    *requests[number + 1 :],
-                ]
-                spec = map_at(template, "spec", "spec")
-                devices = {**map_at(spec, "devices"), "requests": changed_requests}
-                changed = {
-                    **template,
-                    "spec": {**map_at(template, "spec"), "spec": {**spec, "devices": devices}},
-                }
+    pod = Pod(subject.pod)
+    for reference in pod.claim_references:
+        key = (pod.namespace, reference.template_name)
+        template = ClaimTemplate(subject.state.get("ResourceClaimTemplate", key), key)
+        for number, request in enumerate(template.claim.requests):
+            for alternative in request.alternatives:
+                changed = _restrict_request(template, number, alternative)
                 state = subject.state.replace("ResourceClaimTemplate", key, changed)
                 fit = place_copies(
                     Copies(subject.name, state, subject.pod),
@@ -229,14 +198,24 @@ def _place_each_alternative(
                     max_count=count,
                     progress=progress,
                 )
-                name = f"{text_at(reference, 'name')}/{text_at(request, 'name')}"
-                fits.append(AlternativeFit(name, text_at(alternative, "name"), fit.fits))
+                name = f"{reference.name}/{request.name}"
+                fits.append(AlternativeFit(name, text(alternative.get("name")), fit.fits))
     return fits
+
+
+def _restrict_request(template: ClaimTemplate, number: int, alternative: Raw) -> Raw:
+    """Return a template whose request of this number has one of its alternatives alone."""
+    claim = template.claim
+    requests = [request.raw for request in claim.requests]
+    requests[number] = {**requests[number], "firstAvailable": [alternative]}
+    devices = {**claim.devices, "requests": requests}
+    spec = {**template.spec, "spec": {**claim.spec, "devices": devices}}
+    return {**template.raw, "spec": spec}
 
 
 def _place_in_order(
     base: ClusterState,
-    pods: Sequence[Raw],
+    pods: Sequence[Pod],
     features: Features,
     progress: Callable[[str], None],
     *,
@@ -252,7 +231,7 @@ def _place_in_order(
     queue, count = list(pods), 0
     pods_per_node: dict[str, int] = {}
     while queue:
-        refused: list[Raw] = []
+        refused: list[Pod] = []
         attempts: dict[Hashable, Attempt] = {}
         for pod in queue:
             if max_pods is not None and count >= max_pods:
@@ -273,8 +252,7 @@ def _place_in_order(
             count += 1
             progress(f"placing pods ({count} of {len(pods)})")
         if refused and (len(refused) == len(queue) or not is_retried):
-            return Placement(
-                count, scheduler.state, refused[0], attempts[scheduling_key(refused[0])]
-            )
+            attempt = attempts[scheduling_key(refused[0])]
+            return Placement(count, scheduler.state, refused[0].raw, attempt)
         queue = refused
     return Placement(count, scheduler.state)

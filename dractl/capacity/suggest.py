@@ -28,7 +28,9 @@ from dractl.facts.resources import hardware
 from dractl.model import decode
 from dractl.model.releases import Target
 from dractl.model.shapes import MAX_DEVICES, MIG, Shape
+from dractl.objects import slice_of
 from dractl.program import program_name
+from dractl.views import View
 
 _CLASS_BY_DRIVER = {"dra.net": "dranet"}  # of drivers whose class is not named after them
 
@@ -54,7 +56,7 @@ class _Node:
     """The node that a rendering is for, and the devices that claims have taken from it."""
 
     def __init__(self, rendering: Rendering, target: Target) -> None:
-        node = next((item["spec"]["nodeName"] for item in rendering.slices), "node-1")
+        node = next((slice_of(item).node for item in rendering.slices), "node-1")
         self.node: Any = decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}})
         slices: list[Any] = [decode(item) for item in rendering.slices]
         classes: list[Any] = [decode(item) for item in rendering.device_classes]
@@ -118,10 +120,10 @@ def find_largest_shape(rendering: Rendering, target: Target) -> Shape | None:
     """
     counts = Counter(
         kind
-        for item in rendering.slices
+        for item in map(slice_of, rendering.slices)
         for kind, drivers in hardware().items()
-        if item["spec"]["driver"] in drivers
-        for _ in item["spec"].get("devices", ())
+        if item.driver in drivers
+        for _ in item.devices
     )
     kind = next((k for k in hardware() if k not in ("nic", "rdma", "nvme") and counts[k]), None)
     if kind is None:
@@ -140,12 +142,10 @@ def drivers_without_attribute(shape: Shape, rendering: Rendering) -> tuple[str, 
     attribute = ATTRIBUTES.get(shape.constraint)
     drivers = {name for kind in shape.counts for name in hardware().get(kind, ())}
     publishing: dict[str, bool] = {}
-    for item in rendering.slices:
-        driver = item["spec"]["driver"]
-        if driver in drivers and attribute is not None:
-            publishing[driver] = publishing.get(driver, False) or any(
-                attribute in device.get("attributes", {})
-                for device in item["spec"].get("devices", ())
+    for item in map(slice_of, rendering.slices):
+        if item.driver in drivers and attribute is not None:
+            publishing[item.driver] = publishing.get(item.driver, False) or any(
+                attribute in device.fields.get("attributes", {}) for device in item.devices
             )
     return tuple(driver for driver, published in publishing.items() if not published)
 
@@ -166,8 +166,8 @@ def _device_names(verdict: Allocated) -> tuple[str, ...]:
 
 def _find_device_kinds(shape: Shape, rendering: Rendering) -> dict[str, DeviceKind]:
     """Return the class and the selector of each kind: those of the drivers with devices here."""
-    publishing = {item["spec"]["driver"] for item in rendering.slices}
-    classes = {item["metadata"]["name"] for item in rendering.device_classes}
+    publishing = {slice_of(item).driver for item in rendering.slices}
+    classes = {View(item).name for item in rendering.device_classes}
     kinds: dict[str, DeviceKind] = {}
     for kind in shape.counts:
         if kind in classes:

@@ -2,19 +2,19 @@
 
 import itertools
 from collections.abc import Container, Mapping
-from typing import Any
 
 from dractl.allocation import IMPLICIT_PREFIX
 from dractl.cluster.changes import Delete, apply
 from dractl.cluster.kinds import KINDS_BY_WORD
-from dractl.cluster.state import ClusterState, Key, map_at, text_at
+from dractl.cluster.state import ClusterState, Key
 from dractl.errors import InputError, UsageError
 from dractl.model.nearest import nearest
 from dractl.model.order import natural
 from dractl.model.quantity import PLENTY
-from dractl.objects import Raw
+from dractl.objects import Raw, mapping, slice_of
 from dractl.scheduler.cache import nodes_by_name
 from dractl.scheduler.extended import classes_by_resource
+from dractl.views import Node, Pod
 from dractl.views.amounts import pod_requests
 
 _KINDS = ("Pod", "Node", "ResourceClaim")
@@ -45,16 +45,12 @@ def remove_object(state: ClusterState, target: str, namespace: str | None) -> Cl
     state = apply(state, [Delete("/".join((kind, *filter(None, key))))])
     if kind != "Node":
         return state
-    for pod, value in list(state.objects("Pod").items()):
-        if text_at(value, "spec", "nodeName") == key[1]:
-            state = apply(state, [Delete("/".join(("Pod", *pod)))])
+    for pod_key, pod in state.pods.items():
+        if pod.node_name == key[1]:
+            state = apply(state, [Delete("/".join(("Pod", *pod_key)))])
     slices = state.objects("ResourceSlice")
     return state.with_kinds(
-        {
-            "ResourceSlice": {
-                k: v for k, v in slices.items() if text_at(v, "spec", "nodeName") != key[1]
-            }
-        }
+        {"ResourceSlice": {k: v for k, v in slices.items() if slice_of(v).node != key[1]}}
     )
 
 
@@ -87,9 +83,7 @@ def add_nodes(state: ClusterState, nodes: ClusterState, count: int, name: str) -
     state = _add_nodes_of_slices(state)
     slices: dict[Key, Raw] = {}
     objects: dict[Key, Raw] = {}
-    names = dict.fromkeys(
-        text_at(value, "spec", "nodeName") for value in nodes.objects("ResourceSlice").values()
-    )
+    names = dict.fromkeys(slice_of(value).node for value in nodes.objects("ResourceSlice").values())
     free = (
         new
         for number in itertools.count(1)
@@ -98,35 +92,11 @@ def add_nodes(state: ClusterState, nodes: ClusterState, count: int, name: str) -
     for _ in range(count):
         for old in filter(None, names):
             new = next(free)
-            labels = {
-                **map_at(nodes.get("Node", ("", old)), "metadata", "labels"),
-                "kubernetes.io/hostname": new,
-            }
-            status = (
-                {"status": machine_status}
-                if (machine_status := map_at(nodes.get("Node", ("", old)), "status"))
-                else {}
-            )
-            node = {
-                "apiVersion": "v1",
-                "kind": "Node",
-                "metadata": {"name": new, "labels": labels},
-                **status,
-            }
-            objects["", new] = node
+            objects["", new] = _copy_node(nodes.node(old), new)
             for (_, slice_name), value in nodes.objects("ResourceSlice").items():
-                spec = map_at(value, "spec")
-                if spec.get("nodeName") == old:
-                    pool = {
-                        **map_at(spec, "pool"),
-                        "name": _rename_pool(text_at(spec, "pool", "name"), old, new),
-                    }
-                    metadata = {"name": f"{slice_name}-{new}"}
-                    slices["", metadata["name"]] = {
-                        **value,
-                        "metadata": metadata,
-                        "spec": {**spec, "nodeName": new, "pool": pool},
-                    }
+                if slice_of(value).node == old:
+                    new_name = f"{slice_name}-{new}"
+                    slices["", new_name] = _copy_slice(value, new_name, old, new)
     if not objects:
         raise InputError("--add: no ResourceSlice of a node in it")
     classes = {
@@ -137,19 +107,42 @@ def add_nodes(state: ClusterState, nodes: ClusterState, count: int, name: str) -
     return state.with_objects({"Node": objects, "ResourceSlice": slices, "DeviceClass": classes})
 
 
+def _copy_node(node: Node, name: str) -> Raw:
+    """Return a node like another one, under a new name."""
+    labels = {**node.labels, "kubernetes.io/hostname": name}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        **({"status": node.status} if node.status else {}),
+    }
+
+
+def _copy_slice(value: Raw, name: str, node: str, new_node: str) -> Raw:
+    """Return a slice of ``node`` as ``new_node`` would publish it, under a new name."""
+    resource_slice = slice_of(value)
+    spec, pool_name = resource_slice.spec, _rename_pool(resource_slice.pool, node, new_node)
+    pool = {**mapping(spec.get("pool")), "name": pool_name}
+    return {
+        **value,
+        "metadata": {"name": name},
+        "spec": {**spec, "nodeName": new_node, "pool": pool},
+    }
+
+
 def list_unknown_resources(
-    pod: Raw, allocatable: Mapping[str, Any], provided: Container[str]
+    pod: Raw, allocatable: Mapping[str, object], provided: Container[str]
 ) -> list[str]:
     """Return the resources that a pod requests and whose amount on a described node is unknown.
 
     ``allocatable`` does not name them, or says plenty. Resources that classes provide
     (``provided``) are devices, and not in the list.
     """
-    requested = (name for name in pod_requests(map_at(pod, "spec")) if name not in provided)
+    requested = (name for name in pod_requests(Pod(pod).spec) if name not in provided)
     return sorted(
         name
         for name in requested
-        if not name.startswith(IMPLICIT_PREFIX) and allocatable.get(name, PLENTY) == PLENTY
+        if not name.startswith(IMPLICIT_PREFIX) and str(allocatable.get(name, PLENTY)) == PLENTY
     )
 
 
@@ -159,10 +152,7 @@ def list_unjudged_resources(state: ClusterState, pod: Raw) -> tuple[str, ...]:
     A described node is one that no API server has: it has no UID.
     """
     devices = classes_by_resource(state.classes)
-    nodes = (
-        node for node in state.objects("Node").values() if not text_at(node, "metadata", "uid")
-    )
-    rooms = (map_at(node, "status", "allocatable") for node in nodes)
+    rooms = (node.allocatable for node in state.nodes.values() if not node.uid)
     return tuple(
         sorted({name for room in rooms for name in list_unknown_resources(pod, room, devices)})
     )

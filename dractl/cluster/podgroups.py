@@ -82,7 +82,7 @@ class GangGroup(Struct, frozen=True):
         """The CompositePodGroup that the group is part of, "" if none."""
         return PodGroup(self.value).composite_group_name
 
-    def members(self, state: ClusterState) -> list[Raw]:
+    def members(self, state: ClusterState) -> list[Pod]:
         """Return its pods that have not ended, the oldest first, each with its namespace."""
         namespace = self.key[0]
         members = [
@@ -91,7 +91,7 @@ class GangGroup(Struct, frozen=True):
             if key[0] == namespace and group_reference(pod) == self.reference and not pod.has_ended
         ]
         return [
-            {**pod.raw, "metadata": {**pod.metadata, "namespace": namespace}}
+            Pod({**pod.raw, "metadata": {**pod.metadata, "namespace": namespace}}, pod.key)
             for pod in sorted(members, key=lambda pod: (pod.creation_timestamp, pod.key))
         ]
 

@@ -93,7 +93,7 @@ def schedule_pods(
     unschedulable: set[Hashable] = set()
     pods_per_node: Counter[str] = Counter()
     for entry in queue:
-        pod_class = (entry.pod.key[0], entry.nodes, scheduling_key(entry.pod.raw))
+        pod_class = (entry.pod.key[0], entry.nodes, scheduling_key(entry.pod))
         if pod_class in unschedulable:
             continue
         attempt = history, tuple(placements), entry.pod.key, entry.generates_claims, entry.nodes
@@ -144,7 +144,7 @@ def _gang_starts(scheduler: Scheduler, pod: Pod) -> bool:
     """
     state, new_pod = scheduler.state, _with_server_metadata(pod)
     group = find_pod_group(state, Pod(new_pod))
-    for member in map(Pod, group.members(state) if group is not None else ()):
+    for member in group.members(state) if group is not None else ():
         is_other = member.name != pod.key[1]
         if is_other and member.is_pending and _has_outdated_claim(state, pod.key[0], member):
             return False

@@ -143,7 +143,7 @@ def _kind(state: ClusterState, namespace: str, pod: Raw) -> Hashable:
         for claim in claims
     ]
     spec = {name: value for name, value in map_at(pod, "spec").items() if name != "resourceClaims"}
-    return tuple(wants), scheduling_key({**pod, "spec": spec})
+    return tuple(wants), scheduling_key(Pod({**pod, "spec": spec}))
 
 
 def _made(state: ClusterState, kind: str, key: Key, used: frozenset[str]) -> Raw | None:

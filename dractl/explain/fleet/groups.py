@@ -216,7 +216,8 @@ def _explain_group(
     pod_group = find_pod_group(explainer.state, Pod(pending[0]))
     topology = pod_group.topology if pod_group is not None else ""
     workload_name = name.rpartition("/")[2]
-    states = split_by_topology(explainer.state, topology, on_nodes) or {"": explainer.state}
+    placed_pods = [Pod(pod) for pod in on_nodes]
+    states = split_by_topology(explainer.state, topology, placed_pods) or {"": explainer.state}
     placements = {
         domain: place_replicas(nodes, workload_name, pending, explainer.features, progress)
         for domain, nodes in states.items()
