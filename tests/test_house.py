@@ -176,6 +176,7 @@ FLOORS = (
     "cel",
     "probes",
     "validation",
+    "inputs",
     "drivers",
     "machines",
     "lint",

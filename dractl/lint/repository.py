@@ -156,7 +156,7 @@ def _part(path: str, state: tuple[int, int, int], kustomizations: Kustomizations
         relevant = False
     if not relevant:
         return Part(state, parts=parts, affix=affix)
-    inputs = load_readable([path], changed_files=True, render=lambda _: Rendered(None))
+    inputs = load_readable([path], changed_files=True, render=lambda _: (Rendered(None),))
     names = names_of(inputs, readings(inputs.documents, kustomizations))
     return Part(state, tuple(names.defined), tuple(names.used), parts, bool(names.undecided), affix)
 
@@ -251,7 +251,7 @@ def surrounded(
         list(map(shown, around)),
         changed_files=True,
         render=lambda chart: (
-            render(chart) if render and os.path.abspath(chart) in charts else Rendered(None)
+            render(chart) if render and os.path.abspath(chart) in charts else (Rendered(None),)
         ),
     )
     documents = [*inputs.documents, *more.documents]

@@ -14,7 +14,7 @@ from dractl.manifests.documents import Document, Inputs, Path, Skipped, Within
 from dractl.manifests.embedded import in_text
 from dractl.manifests.kustomize import NAMES, REMOTE, Kustomizations, is_kustomization, shown
 from dractl.manifests.load import is_definition, is_relevant, names_dra, read_text
-from dractl.manifests.rendered import Renderer
+from dractl.manifests.rendered import Builder
 from dractl.manifests.source import Position
 from dractl.manifests.text import decode
 from dractl.model.paths import at as value_at
@@ -26,19 +26,23 @@ _WORKERS = 2
 
 
 def built(
-    inputs: Inputs, files: Iterable[str], build: Renderer, concerns: Callable[[Document], bool]
+    inputs: Inputs,
+    files: Iterable[str],
+    build: Builder,
+    concerns: Callable[[Document], bool],
+    overlay: Callable[[str], bytes | None] = lambda _: None,
 ) -> Inputs:
     """The input, followed by the objects of the kustomizations among ``files`` as ``build`` makes them.
 
     Only the outermost kustomizations are built, only those with a document that ``concerns`` the reader, and only those
     that refer to nothing but files and folders of this machine. The others are in ``skipped``: their files are linted
-    as they are.
+    as they are. ``overlay`` gives the content of files that are not written yet.
     """
     names = {os.path.abspath(file): file for file in files}
     folders = [os.path.dirname(path) for path in names if is_kustomization(path)]
     if not folders:
         return inputs
-    written = _Written(inputs.documents, names)
+    written = _Written(inputs.documents, names, overlay)
     found = _Kustomizations(folders, written, concerns)
     roots = found.roots()
     barred = {root: why for root in roots if (why := found.barred(root)) is not None}
@@ -102,7 +106,7 @@ class _Kustomizations:
         return self._concern[path]
 
     def _holds_concern(self, path: str) -> bool:
-        data = _bytes(path)
+        data = self._written.data(path)
         if not names_dra(data) or is_definition(data):
             return False
         documents = self._written.of(path)
@@ -132,7 +136,7 @@ class _Kustomizations:
         own = (
             item
             for path in sorted(found.patches)
-            for item in read_text(shown(path), decode(_bytes(path)))
+            for item in read_text(shown(path), decode(self._written.data(path)))
         )
         return (*(item for item in own if isinstance(item, Document)), *inline, *inner)
 
@@ -164,17 +168,28 @@ def _bytes(path: str) -> bytes:
 class _Written:
     """The documents of files as they were written."""
 
-    def __init__(self, documents: Iterable[Document], names: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        documents: Iterable[Document],
+        names: Mapping[str, str],
+        overlay: Callable[[str], bytes | None],
+    ) -> None:
         self._names = names
+        self._overlay = overlay
         self._files: dict[str, list[Document]] = {}
         for document in documents:
             if not document.rendered and os.path.isfile(document.file):
                 self._files.setdefault(os.path.abspath(document.file), []).append(document)
 
+    def data(self, path: str) -> bytes:
+        """The bytes of a file."""
+        content = self._overlay(path)
+        return _bytes(path) if content is None else content
+
     def of(self, path: str) -> list[Document]:
         """The documents of a file, read now unless they are part of the input."""
         if path not in self._files:
-            found = read_text(self._names.get(path) or shown(path), decode(_bytes(path)))
+            found = read_text(self._names.get(path) or shown(path), decode(self.data(path)))
             documents = [
                 item
                 for item in found

@@ -85,6 +85,7 @@ class Document:
     file from 0; the items of a List have that of the List. ``origin`` is the template named by Helm's ``# Source:``.
     ``rendered``: the chart or the kustomization that it was rendered from; the file is then the source template or
     resource, whose text differs. ``derived``: values are made of others in the file, and cannot be edited there.
+    ``variant``: the values file, if the chart was rendered with others before.
     ``paged``: its List goes on elsewhere (ListMeta.continue of k8s.io/apimachinery pkg/apis/meta/v1).
     """
 
@@ -102,6 +103,7 @@ class Document:
         "paged",
         "rendered",
         "value",
+        "variant",
     )
 
     def __init__(
@@ -116,8 +118,10 @@ class Document:
         rendered: str | None = None,
         derived: bool = False,
         paged: bool = False,
+        variant: str | None = None,
     ) -> None:
         self.paged = paged
+        self.variant = variant
         self.rendered = rendered
         self.derived = derived
         self.file = file
@@ -136,8 +140,9 @@ class Document:
 
     @property
     def built(self) -> bool:
-        """True for an object as a kustomization makes it, whose file has it as it was before."""
-        return self.rendered is not None and self.origin is None
+        """True for an object as a kustomization makes it, whose file has it as it was before, and for one that a chart
+        makes with further values."""
+        return self.rendered is not None and (self.origin is None or self.variant is not None)
 
     @property
     def editable(self) -> bool:
@@ -183,6 +188,7 @@ class Document:
             rendered=self.rendered,
             derived=derived,
             paged=paged,
+            variant=self.variant,
         )
 
     def at(self, path: Path) -> Any:

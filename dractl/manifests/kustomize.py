@@ -184,12 +184,16 @@ def _barred(value: dict[str, Any]) -> str | None:
 
 
 def _value(path: str) -> dict[str, Any] | None:
-    """The first document of a file, the only one that kustomize reads; None if it is not a mapping, or too large."""
     try:
         with open(path, "rb") as file:
-            data = file.read(_MAX_SIZE + 1)
+            return decode_kustomization(path, file.read(_MAX_SIZE + 1))
     except OSError:
         return None
+
+
+def decode_kustomization(path: str, data: bytes) -> dict[str, Any] | None:
+    """Decode the first document of a file, the only one that kustomize reads; None if it is not a mapping, or too
+    large."""
     documents = yamltext.read(Source(path, decode(data))) if len(data) <= _MAX_SIZE else ()
     first = next(iter(documents), None)
     return first.value if isinstance(first, Document) and isinstance(first.value, dict) else None

@@ -216,32 +216,58 @@ def _loaded(
             if not isinstance(item, Document):
                 undecided.append(source.name)
     for chart, sources in templates.items():
-        rendered = (
-            render(chart) if render is not None and os.path.isdir(chart) else Rendered(None, "")
-        )
-        values = _values(os.path.join(chart, "values.yaml"))
-        if rendered.data is not None:
-            documents += _in_templates(rendered.data, chart, sources, values)
-            continue
-        for name, source in sources.items():
-            text = (
-                filled(source.text, values.value if values else {}, _name(chart))
-                if rendered.why is None
-                else None
-            )
-            if text is not None:
-                documents += _in_template(text, chart, source, values)
-            elif "{{" in source.text:
-                skipped.append(Skipped(name, _why_skipped(rendered), rendering_hint(chart)))
-                undecided.append(name)
-            else:  # whatever the values are, this is what it renders to
-                for item in _in_file(
-                    source, meant=False, names=True, definitions=not relevant_only
-                ):
-                    _add(item, documents, broken, skipped)
+        for item in _in_chart(chart, sources, render, definitions=not relevant_only):
+            _add(item, documents, broken, skipped)
+            if isinstance(item, Skipped):
+                undecided.append(item.file)
     return Inputs(
         tuple(documents), tuple(broken), tuple(skipped), files, digests, undecided=tuple(undecided)
     )
+
+
+def _in_chart(
+    chart: str, sources: Mapping[str, Source], render: Renderer | None, *, definitions: bool
+) -> Iterator[Document | Broken | Skipped]:
+    """What the templates of a chart make with each of its values."""
+    own = _values(os.path.join(chart, "values.yaml"))
+    can_render = render is not None and os.path.isdir(chart)
+    renderings = render(chart) if render is not None and can_render else (Rendered(None, ""),)
+    complete = [item for item in renderings if item.data is not None]
+    if not complete:
+        yield from _without_helm(chart, sources, own, renderings[0], definitions=definitions)
+        return
+    for at, item in enumerate(complete):
+        layers = [*filter(None, map(_values, reversed(item.values))), *([own] if own else [])]
+        variant = item.values[-1] if at and item.values else None
+        yield from _in_templates(item.data or b"", chart, sources, layers, variant)
+    for item in renderings:
+        if item.data is None and item.is_variant:
+            yield Skipped(item.values[-1], f"the chart was not rendered with it: {item.why}")
+
+
+def _without_helm(
+    chart: str,
+    sources: Mapping[str, Source],
+    values: Document | None,
+    rendered: Rendered,
+    *,
+    definitions: bool,
+) -> Iterator[Document | Broken | Skipped]:
+    """What templates make that need no helm; the others are skipped."""
+    name = _name(chart)
+    for source in sources.values():
+        text = (
+            filled(source.text, values.value if values else {}, name)
+            if rendered.why is None
+            else None
+        )
+        if text is not None:
+            yield from _in_template(text, chart, source, values)
+        elif "{{" in source.text:
+            hint = None if rendered.why else rendering_hint(chart)
+            yield Skipped(source.name, _why_skipped(rendered), hint)
+        else:  # whatever the values are, this is what it renders to
+            yield from _in_file(source, meant=False, names=True, definitions=definitions)
 
 
 def _why_skipped(rendered: Rendered) -> str:
@@ -323,19 +349,24 @@ def _in_template(
     for item in _read_yaml(Source(chart, text), definitions=False):
         if isinstance(item, Document) and isinstance(item.value, dict):
             item.origin = os.path.join(os.path.basename(chart), os.path.relpath(source.name, chart))
-            yield in_template(item, source, values)
+            yield in_template(item, source, [values] if values else [])
 
 
 def _in_templates(
-    data: bytes, chart: str, sources: Mapping[str, Source], values: Document | None
+    data: bytes,
+    chart: str,
+    sources: Mapping[str, Source],
+    values: Sequence[Document],
+    variant: str | None,
 ) -> Iterator[Document]:
-    """The documents rendered from a chart, provided that they come from the templates in ``sources``."""
+    """The documents rendered from a chart, provided that they come from the templates in ``sources``; ``variant`` is
+    the values file, if the chart was rendered with others before."""
     by_path = {os.path.relpath(name, chart): source for name, source in sources.items()}
     for item in _read_yaml(Source(chart, decode(data)), definitions=False):
         if isinstance(item, Document) and isinstance(item.value, dict) and item.origin:
             template = by_path.get(os.path.normpath(item.origin.partition("/")[2]))
             if template is not None:
-                yield in_template(item, template, values)
+                yield in_template(item, template, values, variant)
 
 
 def read_text(name: str, text: str) -> list[Document | Broken]:

@@ -6,32 +6,53 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.manifests.documents import Document, DoubledKey, Path
+from dractl.manifests.kustomize import shown
 from dractl.manifests.source import Position, Source
 from dractl.manifests.templates import inserted_values
 
-Renderer = Callable[[str], "Rendered"]
+Renderer = Callable[[str], Sequence["Rendered"]]
+"""Renders the chart in a folder, with each of several values."""
+Builder = Callable[[str], "Rendered"]
+"""Builds the kustomization in a folder."""
 
 
 class Rendered(Struct, frozen=True):
-    """The manifests of a chart or a kustomization, or the reason why there are none; origins of a kustomization's
-    objects are relative to ``base``."""
+    """The manifests of a chart or a kustomization, or the reason why there are none."""
 
     data: bytes | None
+    """The manifests; None if there are none."""
     why: str | None = None
+    """Why there are none; None if no program could render them."""
     base: str = ""
+    """The folder that the origins of a kustomization's objects are relative to."""
+    values: tuple[str, ...] = ()
+    """Values files beside the chart's own; the last one takes precedence."""
+    is_variant: bool = False
+    """The chart was also rendered with other values before."""
 
 
-def in_template(document: Document, template: Source, values: Document | None = None) -> Document:
+def in_template(
+    document: Document,
+    template: Source,
+    values: Sequence[Document] = (),
+    variant: str | None = None,
+) -> Document:
     """A rendered document with places in its template, as near as possible: the line with the same text, else one with
-    the same key, else the first; what the line inserts is placed in the ``values`` of the chart."""
-    locator = _TemplatePlaces(document, template, values)
+    the same key, else the first; what the line inserts is placed in the first of the ``values`` that has it."""
+    beside = f" with {shown(variant)}" if variant is not None else ""
     return Document(
-        template.name, document.index, document.value, locator, origin=document.origin, rendered=document.file
-    )  # fmt: skip
+        template.name,
+        document.index,
+        document.value,
+        _TemplatePlaces(document, template, values),
+        origin=f"{document.origin}{beside}",
+        rendered=f"{document.file}{beside}",
+        variant=variant,
+    )
 
 
 class _TemplatePlaces:
-    def __init__(self, document: Document, template: Source, values: Document | None) -> None:
+    def __init__(self, document: Document, template: Source, values: Sequence[Document]) -> None:
         self._values = values
         self._document = document
         self._template = template
@@ -47,30 +68,40 @@ class _TemplatePlaces:
             return Position(
                 self._template.name, number, place.column + shift, number, place.end_column + shift
             )
-        found = self._inserted(line, self._document.at(path)) if not key else None
-        if found is not None and self._values is not None:
-            whole = self._values.at(found) == self._document.at(path)
-            return self._values.locate(found, offset=offset if whole else None)
+        inside = self._in_values(line, self._document.at(path), offset) if not key else None
+        if inside is not None:
+            return inside
         start = len(line) - len(line.lstrip()) + 1
         return Position(
             self._template.name, number, start, number, max(start + 1, len(line.rstrip()) + 1)
         )
 
-    def _inserted(self, line: str, value: Any) -> tuple[str, ...] | None:
-        """The path of the value that a line inserts as ``value``, or as the only part of it that varies."""
-        if (
-            isinstance(value, dict) and len(value) == 1
-        ):  # such as a container's claim, which is just a name
-            (value,) = value.values()
-        names = inserted_values(line) if self._values is not None else []
-        held = [(name, self._values.at(name)) for name in names if self._values is not None]
-        same = [name for name, item in held if item is not None and item == value]
-        part = [
-            name
-            for name, item in held
-            if isinstance(item, str) and isinstance(value, str) and item in value
-        ]
-        return same[0] if same else part[0] if len(names) == 1 and part else None
+    def _in_values(self, line: str, value: Any, offset: int | None) -> Position | None:
+        """The place of the value that a line inserts as ``value``, or as the only part of it that varies; None if the
+        character at ``offset`` is not of that part."""
+        if isinstance(value, dict) and len(value) == 1:
+            (value,) = value.values()  # such as a container's claim, which is just a name
+        names = inserted_values(line)
+        held = [(name, values) for name in names if (values := self._holder(name)) is not None]
+        same = [(name, values) for name, values in held if values.at(name) == value]
+        if same:
+            name, values = same[0]
+            return values.locate(name, offset=offset)
+        if len(names) != 1 or not held or not isinstance(value, str):
+            return None
+        ((name, values),) = held
+        part = values.at(name)
+        start = value.find(part) if isinstance(part, str) else -1
+        if start < 0:
+            return None
+        if offset is None:
+            return values.locate(name)
+        is_inside = start <= offset < start + len(part)
+        return values.locate(name, offset=offset - start) if is_inside else None
+
+    def _holder(self, name: Path) -> Document | None:
+        """The values that decide about a name."""
+        return next((values for values in self._values if values.at(name) is not None), None)
 
     def _line(self, written: str, near: int) -> int:
         """The number of the template's line that produced a rendered line."""

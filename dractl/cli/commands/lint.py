@@ -22,7 +22,7 @@ from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT, TOOLS
 from dractl.cli.options import driver_options
 from dractl.cli.options.printing import Printing
 from dractl.cli.options.release import ReleaseOptions, choose_target
-from dractl.cli.rendering import build_kustomizations, make_renderer
+from dractl.cli.rendering import Rendering
 from dractl.cli.terminal import notice
 from dractl.errors import InputError, Unsupported, UsageError
 from dractl.facts.consumers import named
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from dractl.lint.selection import Selection
     from dractl.manifests import Inputs, Skipped
     from dractl.manifests.files import Entry
+    from dractl.manifests.rendered import Renderer
     from dractl.model import Target
 
 FORMATS = ("full", "concise", "json", "yaml", "sarif", "junit", "github", "gitlab")
@@ -498,7 +499,7 @@ def _make_job(
         changed_files=inputs.changed_files,
         gitignore=inputs.gitignore,
         suffixes=(*MANIFEST_SUFFIXES, *SUFFIXES) if settings.markdown else MANIFEST_SUFFIXES,
-        render=inputs.render,
+        rendering=Rendering(cache) if inputs.render else None,
         target=target,
         assumed=assumed,
         consumers=frozenset(consumers),
@@ -566,8 +567,8 @@ class Job(Struct, frozen=True):
     """Files that git ignores are not read."""
     suffixes: tuple[str, ...]
     """Suffixes of the files that are read in folders."""
-    render: bool
-    """Charts are rendered and kustomizations built."""
+    rendering: Rendering | None
+    """Renders charts and builds kustomizations; None if they stay as they are."""
     target: Target
     """Release and gates whose rules apply."""
     assumed: bool
@@ -598,26 +599,29 @@ class Job(Struct, frozen=True):
             gitignore=self.gitignore,
             suffixes=self.suffixes,
             overlay=overlay,
-            render=make_renderer(self.target) if self.render else None,
+            render=self._render_charts(overlay),
         )
-        inputs = self._add_repository_context(inputs)
-        if overlay:  # files that are not written yet cannot be built
-            return inputs
+        inputs = self._add_repository_context(inputs, overlay)
         return self._add_kustomizations(
-            inputs, listed(self.paths, self.exclude, gitignore=self.gitignore)
+            inputs, listed(self.paths, self.exclude, gitignore=self.gitignore), overlay
         )
 
-    def _add_repository_context(self, inputs: Inputs) -> Inputs:
+    def _render_charts(self, overlay: Mapping[str, bytes]) -> Renderer | None:
+        return self.rendering.charts(self.target, overlay=overlay) if self.rendering else None
+
+    def _add_repository_context(self, inputs: Inputs, overlay: Mapping[str, bytes]) -> Inputs:
         """Add the objects on which the verdicts about the input depend."""
         whole = replace(inputs, folders=tuple(filter(os.path.isdir, self.paths)))
-        return surrounded(
-            whole, self.repositories, make_renderer(self.target) if self.render else None
-        )
+        return surrounded(whole, self.repositories, self._render_charts(overlay))
 
-    def _add_kustomizations(self, inputs: Inputs, entries: Iterable[Entry | Skipped]) -> Inputs:
+    def _add_kustomizations(
+        self, inputs: Inputs, entries: Iterable[Entry | Skipped], overlay: Mapping[str, bytes]
+    ) -> Inputs:
         """Add the objects of the input's kustomizations."""
+        if self.rendering is None:
+            return inputs
         files = [item.path for item in entries if not isinstance(item, Skipped)]
-        return build_kustomizations(inputs, files) if self.render else inputs
+        return self.rendering.kustomizations(inputs, files, overlay)
 
     def lint_releases(self, targets: Sequence[Target]) -> Report:
         """Report on one release, or on several and mark the findings of each."""
@@ -664,7 +668,7 @@ class Job(Struct, frozen=True):
             lint_listed,
         )  # with multiprocessing: 15 ms that one file does not need
 
-        has_kustomization = self.render and any(
+        has_kustomization = self.rendering is not None and any(
             isinstance(item, Entry) and is_kustomization(item.path) for item in entries
         )
         # builds, and parts of repositories, depend on files that no digest covers, and no share has
@@ -677,7 +681,7 @@ class Job(Struct, frozen=True):
             processes=self.jobs if is_complete else 1,
             cache=Cache(self.cache) if is_complete and self.cache is not None else None,
             completed=lambda inputs: self._add_kustomizations(
-                self._add_repository_context(inputs), entries
+                self._add_repository_context(inputs, {}), entries, {}
             ),
         )
 

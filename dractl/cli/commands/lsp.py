@@ -18,7 +18,7 @@ from dractl.cli.commands.lint import cache_folder, select_rules
 from dractl.cli.headings import ACTIONS, OUTPUT
 from dractl.cli.options.printing import Printing
 from dractl.cli.options.release import ReleaseOptions, choose_target
-from dractl.cli.rendering import build_kustomizations
+from dractl.cli.rendering import Rendering
 from dractl.editing import Range
 from dractl.editing.places import split_lines
 from dractl.errors import DractlError, Unsupported
@@ -103,6 +103,8 @@ class Editor(Struct):
     """Fixes that may change the meaning are offered, too."""
     repositories: Repositories
     """Indexes of the repositories that the files are in."""
+    rendering: Rendering = field(default_factory=Rendering)
+    """Builds kustomizations."""
     diagnostics: dict[str, tuple[editing.Diagnostic, ...]] = field(default_factory=dict)
     """Diagnostics of the newest version of each text, by its address."""
 
@@ -121,7 +123,9 @@ class Editor(Struct):
                     assumed=self.assumed,
                     repositories=self.repositories,
                     completed=(
-                        build_kustomizations if _is_saved(document) else lambda inputs: inputs
+                        self.rendering.kustomizations
+                        if _is_saved(document)
+                        else lambda inputs: inputs
                     ),
                 )
             )

@@ -1,0 +1,163 @@
+"""Builds kustomizations with kustomize or kubectl, on a copy of the files that they refer to.
+
+kustomize reads files in and below the folder of a kustomization only, but folders anywhere; here,
+both have to be in its repository. What it would fetch, and plug-ins that it would run, are refused
+before it starts (:mod:`dractl.manifests.kustomize`).
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from dractl.inputs.memory import Memory, key_of
+from dractl.inputs.programs import LIMITS, Limits, identify, run
+from dractl.inputs.trees import (
+    NO_OVERLAY,
+    FileTree,
+    NotRenderable,
+    Overlay,
+    TreeReader,
+    find_repository,
+)
+from dractl.manifests.kustomize import NAMES, decode_kustomization
+from dractl.manifests.rendered import Rendered
+
+_PROGRAMS = (("kustomize", "build"), ("kubectl", "kustomize"))
+_MAX_PATH = 4096
+
+
+class KustomizationBuilder:
+    """Builds the kustomizations of one run."""
+
+    def __init__(
+        self,
+        *,
+        overlay: Overlay = NO_OVERLAY,
+        memory: Memory | None = None,
+        limits: Limits = LIMITS,
+    ) -> None:
+        self._overlay = overlay
+        self._memory = memory or Memory()
+        self._limits = limits
+
+    def build(self, folder: str) -> Rendered:
+        """Build the kustomization in a folder; an annotation names the file of each object."""
+        commands = (
+            (program, subcommand)
+            for name, subcommand in _PROGRAMS
+            if (program := shutil.which(name)) is not None
+        )
+        command = next(commands, None)
+        if command is None:
+            return Rendered(None, "neither kustomize nor kubectl is installed")
+        try:
+            tree = read_kustomization(folder, self._overlay)
+        except NotRenderable as error:
+            return Rendered(None, error.why)
+        program, subcommand = command
+        name = os.path.basename(tree.root)
+        if not name:
+            return Rendered(None, "it is at the root of the file system")
+        base = os.path.dirname(tree.root)
+        start = os.path.relpath(os.path.realpath(folder), base).replace(os.sep, "/")
+        key = key_of([identify(program), subcommand.encode(), os.fsencode(start), *tree.parts()])
+        output = self._memory.get(key)
+        if output is not None:
+            return Rendered(output, base=base)
+        with TemporaryDirectory(prefix="dractl-") as made:
+            scratch = os.path.realpath(made)
+            work = os.path.join(scratch, "work")
+            tree.write(os.path.join(work, name))
+            _write_outermost(work, start)
+            home = os.path.join(scratch, "home")
+            os.mkdir(home)
+            end = run([program, subcommand, work], home, self._limits)
+            problem = end.problem and end.problem.replace(os.path.join(work, name), tree.root)
+        if end.output is not None:
+            self._memory.put(key, end.output)
+        return Rendered(end.output, problem, base=base)
+
+
+def _write_outermost(folder: str, start: str) -> None:
+    """Write a kustomization around another one that annotates each object with its file."""
+    text = json.dumps({"buildMetadata": ["originAnnotations"], "resources": [start]})
+    with open(os.path.join(folder, "kustomization.yaml"), "x", encoding="utf-8") as file:
+        file.write(text)
+
+
+def read_kustomization(folder: str, overlay: Overlay) -> FileTree:
+    """Read a kustomization and all that its texts name, with the kustomizations among that.
+
+    Raises NotRenderable if it leaves its repository. Outside of any repository, nobody else's
+    change can have made it do so.
+    """
+    walk = _Walk(TreeReader(find_repository(folder), overlay))
+    walk.visit(folder)
+    root = os.path.commonpath(walk.folders | {os.path.dirname(path) for path in walk.files})
+    return FileTree(
+        root,
+        {os.path.relpath(path, root): content for path, content in walk.files.items()},
+        {
+            os.path.relpath(link, root): os.path.relpath(target, root)
+            for link, target in walk.links.items()
+            if os.path.commonpath([link, root]) == root
+        },
+    )
+
+
+class _Walk:
+    """The files and folders that a kustomization consists of, by absolute path."""
+
+    def __init__(self, reader: TreeReader) -> None:
+        self._reader = reader
+        self.files: dict[str, bytes] = {}
+        self.folders: set[str] = set()
+        self.links: dict[str, str] = {}
+
+    def visit(self, folder: str) -> None:
+        """Read the kustomization in a folder, and what it names."""
+        self._reader.check(folder)
+        real = os.path.realpath(folder)
+        if real in self.folders:
+            return
+        self.folders.add(real)
+        for path in (os.path.join(real, name) for name in NAMES):
+            if os.path.isfile(path):
+                self._add(path)
+                value = decode_kustomization(path, self.files[path])
+                for text in _texts(value):
+                    self._follow(real, text)
+
+    def _follow(self, folder: str, text: str) -> None:
+        """Read the file or the kustomization that a text names, if it names one."""
+        for name in dict.fromkeys((text, text.partition("=")[2])):  # a generator's KEY=FILE
+            if not name or "\n" in name or "\0" in name or len(name) > _MAX_PATH:
+                continue
+            path = os.path.normpath(os.path.join(folder, name))
+            if os.path.isfile(path):
+                self._add(path)
+            elif any(os.path.isfile(os.path.join(path, inside)) for inside in NAMES):
+                real = os.path.realpath(path)
+                if real != path:
+                    self.links[path] = real
+                self.visit(path)
+
+    def _add(self, path: str) -> None:
+        if path not in self.files:
+            self.files[path] = self._reader.read(path)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every string in a value."""
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
+        elif isinstance(node, str):
+            yield node

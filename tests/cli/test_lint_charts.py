@@ -1,0 +1,126 @@
+"""lint of charts, rendered by a program that stands in for helm: it fills in flat values."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dractl.cli.main import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HELM = """
+import os, re, sys
+chart, values, words = sys.argv[3], {}, sys.argv[4:]
+files = [os.path.join(chart, "values.yaml")]
+files += [words[at + 1] for at, word in enumerate(words) if word == "--values"]
+for name in files:
+    for line in open(name):
+        key, _, value = line.split("#")[0].partition(":")
+        if value.strip():
+            values[key] = value.strip()
+for at, word in enumerate(words):
+    if word == "--set":
+        key, _, value = words[at + 1].partition("=")
+        values[key] = value
+if "broken" in values:
+    sys.exit("Error: values do not match the schema: broken is not allowed")
+for name in sorted(os.listdir(os.path.join(chart, "templates"))):
+    text = open(os.path.join(chart, "templates", name)).read()
+    print("---\\n# Source: c/templates/" + name)
+    print(re.sub(r"{{ .Values.(\\w+) }}", lambda found: values.get(found[1], ""), text))
+"""
+TEMPLATE = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata:
+  name: gpu
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly:
+          deviceClassName: gpu.example.com
+          count: {{ .Values.count }}
+          selectors:
+          - cel:
+              expression: device.driver == "{{ .Values.driver }}"
+"""
+
+
+@pytest.fixture
+def chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a chart in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "helm").write_text(f"#!{sys.executable} -IS\n{HELM}")
+    (tmp_path / "bin" / "helm").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    folder = Path("c")
+    (folder / "templates").mkdir(parents=True)
+    (folder / "ci").mkdir()
+    (folder / "Chart.yaml").write_text("apiVersion: v2\nname: c\nversion: 1.0.0\n")
+    (folder / "values.yaml").write_text("count: 2\ndriver: gpu.example.com\n")
+    (folder / "templates" / "claim.yaml").write_text(TEMPLATE)
+    return folder
+
+
+def findings(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    capsys.readouterr()
+    main(["lint", *words, "-o", "json"])
+    return list(json.loads(capsys.readouterr().out)["findings"])
+
+
+def places(found: list[dict[str, Any]]) -> list[tuple[str, str, int]]:
+    return [(finding["code"], finding["file"], finding["line"]) for finding in found]
+
+
+def test_a_finding_is_placed_in_the_values_that_it_comes_from(
+    chart: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert findings(capsys, "c") == []
+    (chart / "ci" / "a-values.yaml").write_text("# more\ncount: -1\n")
+    (chart / "ci" / "b-values.yaml").write_text("count: 3\n")
+    (finding,) = findings(capsys, "c")
+    assert places([finding]) == [("DRA116", "c/ci/a-values.yaml", 2)]
+    assert finding["origin"] == "c/templates/claim.yaml with c/ci/a-values.yaml"
+
+
+def test_renderings_are_judged_apart_and_a_shared_finding_is_reported_once(
+    chart: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (chart / "values.yaml").write_text("count: -1\ndriver: gpu.example.com\n")
+    for name in "abc":
+        (chart / "ci" / f"{name}-values.yaml").write_text("other: 1\n")
+    assert places(findings(capsys, "c")) == [("DRA116", "c/values.yaml", 1)]
+    main(["lint", "c", "-q"])
+    main(["lint", "c"])
+    assert "1 error in 1 document" in capsys.readouterr().out
+
+
+def test_values_that_do_not_render_are_a_note_with_what_helm_says(
+    chart: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (chart / "ci" / "a-values.yaml").write_text("broken: 1\n")
+    assert main(["lint", "c"]) == 0
+    captured = capsys.readouterr()
+    assert "c/ci/a-values.yaml: skipped, the chart was not rendered with it: " in captured.err
+    assert "helm template failed: Error: values do not match the schema" in captured.err
+    assert "(1 skipped)" in captured.out
+    assert main(["lint", "c", "--fail-on-skipped"]) == 1
+
+
+def test_a_mistake_that_the_template_writes_is_not_placed_in_the_value(
+    chart: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    template = TEMPLATE.replace("device.driver == ", "device.drver == ")
+    (chart / "templates" / "claim.yaml").write_text(template)
+    (finding,) = findings(capsys, "c")
+    assert (finding["file"], finding["line"]) == ("c/templates/claim.yaml", 15)
