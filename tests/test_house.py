@@ -293,6 +293,7 @@ SEAMS = {
     "explain/fixes/objects.py": "drivers",
     "explain/fixes/settings.py": "drivers",
     "explain/after_scheduling.py": "drivers",
+    "facts/refusals.py": "re2",
     "facts/choice.py": "a pack of others is checked, the built-in one is not",
     "lint/config.py": "tomllib takes 2 % of a start, and most runs have no configuration",
     "lint/hints.py": "CEL's library",

@@ -57,6 +57,12 @@ class PrepareFailure(Struct, frozen=True):
     driver: str = ""
 
     @property
+    def claim(self) -> str:
+        """The name of the claim that the driver refuses; "" if the kubelet does not name it."""
+        match = _FAILED_CLAIM.search(self.words)
+        return match["claim"] if match is not None else ""
+
+    @property
     def gate(self) -> str | None:
         """The feature gate of the driver that is off, if it refuses for that."""
         match = _GATE.search(self.words) if self.answer == "refused" else None
@@ -72,6 +78,8 @@ class PrepareFailure(Struct, frozen=True):
         """The single words of the message, among which names of devices may be."""
         return frozenset(re.findall(r"[\w.-]*\w", self.words))
 
+
+_FAILED_CLAIM = re.compile(r"failed for (?:ResourceClaim|claim) (?P<claim>[^\s:]+):")
 
 # kubernetes-sigs/dra-driver-nvidia-gpu api/nvidia.com/resource/v1beta1/validate.go
 _GATE = re.compile(

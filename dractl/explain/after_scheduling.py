@@ -16,11 +16,18 @@ from dractl.cluster.clock import read_time
 from dractl.cluster.events import END_REASONS, TIMESTAMP_SECONDS, events_about, newest_event
 from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice
+from dractl.explain.diagnosis.refusals import (
+    Refusal,
+    RefusedPod,
+    explain_driver_words,
+    explain_words,
+)
 from dractl.explain.fixes.tolerations import eviction_delay, is_tolerated, list_evicting_taints
 from dractl.explain.reasons import running
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.refusals import taint_text
 from dractl.facts.parameters import kind_for, kind_of, sharing_gate
+from dractl.facts.refusals import KUBELET, refusals
 from dractl.model import ResourceSlice
 from dractl.objects import Raw
 from dractl.scheduler.claims import PodClaim
@@ -341,8 +348,29 @@ def _driver_refusal(placed: PlacedPod) -> Cause | None:
                 prepare=kubelet.PrepareFailure("refused", refusal.message),
                 faults=_configuration_faults(placed.claims)[0],
                 drivers=placed.drivers,
+                refusal=explain_driver_words(refusal.message, _make_refused_pod(placed)),
             )
     return None
+
+
+def _make_refused_pod(placed: PlacedPod, driver: str = "", claim: str = "") -> RefusedPod:
+    return RefusedPod(
+        state=placed.state,
+        pod=placed.pod,
+        allocated=placed.allocated,
+        slices=placed.slices,
+        driver=driver,
+        claim=claim,
+    )
+
+
+def _explain_failure(placed: PlacedPod, failure: kubelet.PrepareFailure) -> Refusal | None:
+    """Return the meaning of a failure, whose words are the kubelet's or the driver's."""
+    refused = _make_refused_pod(placed, failure.driver, failure.claim)
+    if failure.answer == "unregistered":
+        return None
+    kubelet_words = explain_words(failure.words, refused, refusals(KUBELET))
+    return kubelet_words or explain_driver_words(failure.words, refused)
 
 
 def _preparation_cause(placed: PlacedPod, failure: kubelet.PrepareFailure) -> Cause:
@@ -370,6 +398,7 @@ def _preparation_cause(placed: PlacedPod, failure: kubelet.PrepareFailure) -> Ca
         configured=tuple(driver for driver in placed.drivers if driver in configured_drivers),
         lost=() if refused else placed.silent_drivers,
         devices=named_devices or tuple(device.device for device in placed.allocated),
+        refusal=_explain_failure(placed, failure),
     )
 
 

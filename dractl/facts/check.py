@@ -1,4 +1,6 @@
-"""Whether all files of a pack are what they should be: read before a pack is used that dractl does not bring itself."""
+"""Whether all files of a pack are what they should be: read before a pack is used that dractl does
+not bring itself.
+"""
 
 from collections.abc import Iterable, Iterator
 from datetime import date
@@ -10,6 +12,15 @@ from dractl.facts.hardware import Machines, MigTables, Products
 from dractl.facts.known import Breakage
 from dractl.facts.kubernetes import Kubernetes
 from dractl.facts.pack import Damaged, Pack, built_in
+from dractl.facts.refusals import (
+    CONTEXT,
+    FOLDER,
+    OTHERS,
+    RefusalFact,
+    RefusalFile,
+    compile_pattern,
+    fields_of,
+)
 from dractl.facts.resources import Resources
 from dractl.facts.schedulers import KUBE_SCHEDULER, SchedulerFacts
 
@@ -18,7 +29,9 @@ OLD = 90
 
 
 def check(pack: Pack) -> None:
-    """Raises Damaged for the first file that is not of its form, contradicts itself, or lacks what dractl asks for."""
+    """Raises Damaged for the first file that is not of its form, contradicts itself, or lacks what
+    dractl asks for.
+    """
     own = built_in()
     for name in own.entries("drivers"):
         file = f"drivers/{name}.json"
@@ -31,13 +44,16 @@ def check(pack: Pack) -> None:
         _driver(name, pack.read(f"drivers/{name}.json", Driver))
     for name in pack.entries("configuration"):
         _configuration(name, pack)
+    for name in pack.entries(FOLDER):
+        _refusals(name, pack)
     products = pack.read("products.json", Products)
     layouts = pack.read("mig.json", MigTables).layouts
     for kind, rows in products.products.items():
         for name, row in rows.items():
             if row.get("same", name) not in rows:
                 raise Damaged(
-                    f"products.json: {kind} {name} is said to be the same as {row['same']}, which is missing"
+                    f"products.json: {kind} {name} is said to be the same as {row['same']}, which"
+                    " is missing"
                 )
             if row.get("mig") is not None and row["mig"] not in layouts:
                 raise Damaged(
@@ -108,6 +124,46 @@ def _configuration(name: str, pack: Pack) -> None:
             )
 
 
+def _refusals(name: str, pack: Pack) -> None:
+    file = f"{FOLDER}/{name}.json"
+    content = pack.read(file, RefusalFile)
+    if content.of != name:
+        raise Damaged(f"{file} is about {content.of}")
+    _date(file, content.read)
+    for driver in (name, content.like):
+        if driver and driver not in (*pack.entries("drivers"), *OTHERS):
+            raise Damaged(f"{file} is about driver {driver}, which the pack lacks")
+    ids = set()
+    for fact in content.refusals:
+        if fact.id in ids:
+            raise Damaged(f"{file} has {fact.id} twice")
+        ids.add(fact.id)
+        if fact.read:
+            _date(file, fact.read)
+        _texts(f"{file}: {fact.id}", fact)
+
+
+def _texts(place: str, fact: RefusalFact) -> None:
+    """Raise Damaged for a pattern that RE2 does not take, or a name in braces that nothing gives a
+    value.
+    """
+    names = set(CONTEXT)
+    for pattern in fact.words:
+        try:
+            names.update(compile_pattern(pattern).groupindex)
+        except ValueError as error:
+            raise Damaged(f"{place}: {pattern!r} is no pattern: {error}") from None
+    steps = [step for advice in fact.advices for step in advice.steps]
+    texts = [text for advice in fact.advices for text in advice.meaning]
+    for text in (*texts, fact.is_not, *(step.do for step in steps), *(step.run for step in steps)):
+        try:
+            unknown = [name for name in fields_of(text) if name not in names]
+        except ValueError as error:
+            raise Damaged(f"{place}: {text!r}: {error}") from None
+        if unknown:
+            raise Damaged(f"{place}: nothing gives {{{unknown[0]}}} a value")
+
+
 def _sinces(schema: Any) -> Iterator[str]:
     if isinstance(schema, dict):
         for key, value in schema.items():
@@ -144,7 +200,9 @@ def _date(file: str, text: str) -> None:
 
 
 def dated(pack: Pack) -> Iterator[tuple[str, str]]:
-    """The parts of a pack with the date on which each was read: its files, and rows that have a date of their own."""
+    """The parts of a pack with the date on which each was read: its files, and rows that have a
+    date of their own.
+    """
     for name in pack.entries("drivers"):
         known = pack.read(f"drivers/{name}.json", Driver)
         yield name, known.read
@@ -152,6 +210,8 @@ def dated(pack: Pack) -> Iterator[tuple[str, str]]:
             for row in getattr(known, kind):
                 if row.read and row.read < known.read:
                     yield f"{name} {kind} {getattr(row, 'name', getattr(row, 'key', ''))}", row.read
+    for name in pack.entries(FOLDER):
+        yield f"refusals of {name}", pack.read(f"{FOLDER}/{name}.json", RefusalFile).read
     products = pack.read("products.json", Products)
     yield "products", products.read
     yield "MIG layouts", pack.read("mig.json", MigTables).read
@@ -192,7 +252,9 @@ def list_overdue_previews(pack: Pack, today: date) -> tuple[str, ...]:
 
 
 def old(pack: Pack, today: date) -> tuple[tuple[str, int], ...]:
-    """The parts that were read more than :data:`OLD` days ago, with their age in days, the oldest first."""
+    """The parts that were read more than :data:`OLD` days ago, with their age in days, the oldest
+    first.
+    """
     ages = [(name, (today - date.fromisoformat(read)).days) for name, read in dated(pack)]
     return tuple(
         sorted(

@@ -1,4 +1,5 @@
-"""The pack of facts: a folder of data with a version and a date, which can be replaced without the program.
+"""The pack of facts: a folder of data with a version and a date, which can be replaced without the
+program.
 
 One pack is in use in a process (:mod:`dractl.facts.choice`).
 """
@@ -31,8 +32,9 @@ class Damaged(Exception):
 
 
 class Head(Struct, frozen=True, forbid_unknown_fields=True):
-    """``pack.json``: the form of the files, the version of the pack, the date of the newest of its facts, and the
-    drivers in the order in which people are told of them (others follow)."""
+    """``pack.json``: the form of the files, the version of the pack, the date of the newest of its
+    facts, and the drivers in the order in which people are told of them (others follow).
+    """
 
     schema: int
     version: str
@@ -41,7 +43,9 @@ class Head(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Pack(Struct, frozen=True, kw_only=True):
-    """A pack. ``origin`` is where it is from, in words; ``extra`` are files that it has besides those of its folder."""
+    """A pack. ``origin`` is where it is from, in words; ``extra`` are files that it has besides
+    those of its folder.
+    """
 
     folder: Any  # a Traversable: a folder, or a folder in an archive
     origin: str
@@ -49,8 +53,11 @@ class Pack(Struct, frozen=True, kw_only=True):
     extra: dict[str, bytes] = {}
 
     def entries(self, folder: str, ending: str = ".json") -> tuple[str, ...]:
-        """The names of the files of a folder that have an ending, without it, sorted."""
-        own = {one.name for one in self.folder.joinpath(folder).iterdir()}
+        """The names of the files of a folder that have an ending, without it, sorted; none where a
+        pack lacks it.
+        """
+        place = self.folder.joinpath(folder)
+        own = {one.name for one in place.iterdir()} if place.is_dir() else set()
         more = {name.rpartition("/")[2] for name in self.extra if name.rpartition("/")[0] == folder}
         return tuple(
             sorted(name.removesuffix(ending) for name in own | more if name.endswith(ending))
@@ -104,7 +111,9 @@ def _files(folder: Traversable, prefix: str) -> Iterator[str]:
 
 
 class _Choice:
-    """The pack in use, and what is said about the choice. The one thing here that changes: once, before it is used."""
+    """The pack in use, and what is said about the choice. The one thing here that changes: once,
+    before it is used.
+    """
 
     def __init__(self) -> None:
         self.pack: Pack | None = None

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from dractl.cluster.kubelet import MissingDependency, PrepareFailure, parse_missing_dependency
 from dractl.cluster.shell import NextStep, quote_command
+from dractl.explain.diagnosis.refusals import Refusal
 from dractl.explain.reasons.base import Cause, Progress, ReasonPage
 from dractl.explain.reasons.next_step import (
     AskedObject,
@@ -15,9 +16,6 @@ from dractl.explain.reasons.next_step import (
 from dractl.explain.reasons.phrases import Names, Scope, abbreviate
 from dractl.program import program_name
 from dractl.views import ContainerStatus, DeviceHealth
-
-# kubernetes-sigs/dra-driver-nvidia-gpu cmd/compute-domain-kubelet-plugin/device_state.go
-_DOMAIN_NOT_READY = "asserting ComputeDomain Ready"
 
 
 def _check(node: str, why: str) -> NextStep:
@@ -49,7 +47,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     what the driver would find in the configuration of a claim: pod claim, path, and why. ``drivers`` are those of its
     devices, ``configured`` those of them for which a claim has a configuration, ``lost`` those that publish nothing on
     the node any more. ``devices`` are those of the claims, ``gates`` the driver's feature gates that a corrected
-    configuration needs."""
+    configuration needs. ``refusal`` is the meaning of the words, if the facts have it."""
 
     page = ReasonPage(
         "not-prepared",
@@ -59,9 +57,9 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         "does not find what the driver wrote for it (CDI). Containers do not start until it succeeds; the kubelet "
         "tries again by itself.",
         "kubectl describe pod -n NS NAME (FailedPrepareDynamicResources, Failed); dractl discover --check on the node",
-        "Start the driver where it does not run. Where it refuses, its words are the cause: correct the configuration "
-        "in the claim or its template, switch on the driver's feature gate, or reset the device. Where CDI files that "
-        "were there are gone, recreate the pod.",
+        "Start the driver where it does not run. Where it refuses, its words are the cause: dractl says what they "
+        "mean where it knows them, and the driver's log tells the rest. Where CDI files that were there are gone, "
+        "recreate the pod.",
         Progress.STOPPED,
     )
     steps_beside_fixes = True
@@ -73,12 +71,15 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     lost: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
+    refusal: Refusal | None = None
 
     def sentence(self, names: Names, scope: Scope) -> str:
         where = f"scheduled on {self.nodes[0]}, where the kubelet cannot prepare its devices: {self.prepare.words}"
         faults = "; ".join(f"{path} of claim {claim}: {why}" for claim, path, why in self.faults)
         if faults and self.prepare.answer == "refused":
             return f"{where}; the driver refuses {faults}"
+        if self.refusal is not None and self.refusal.meaning:
+            return f"{where}; {self.refusal.meaning}"
         lost = ", ".join(self.lost)
         return (
             f"{where}; driver {lost} publishes nothing on {self.nodes[0]} any more"
@@ -89,7 +90,8 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     @property
     def driver(self) -> str:
         """The driver that the kubelet names, or the only one of the pod."""
-        one = self.prepare.driver or (self.drivers[0] if len(self.drivers) == 1 else "")
+        one = self.prepare.driver or (self.refusal.driver if self.refusal is not None else "")
+        one = one or (self.drivers[0] if len(self.drivers) == 1 else "")
         return f"driver {one}" if one else "the DRA driver"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
@@ -100,22 +102,21 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
                 pods_on(node),
             )
             yield _check(node, "it says which drivers listen and are registered")
-        elif self.prepare.answer == "silent":
+        elif self.prepare.answer == "silent" and self.refusal is None:
             yield NextStep(
                 f"see whether {self.driver} runs on {node}, and why it does not answer; restart it",
                 pods_on(node),
             )
-        elif _DOMAIN_NOT_READY in self.prepare.words:
-            yield from _domain(asked, node)
-        elif self.prepare.answer == "refused":
+        elif self.prepare.answer != "unasked":
             yield from self._refused(asked, node)
+            return
+        elif self.refusal is not None:
+            yield from self.refusal.steps
         yield _describe(asked)
 
     def _refused(self, asked: AskedObject, node: str) -> Iterator[NextStep]:
-        """What to do where the driver itself has answered: another start of it would answer the same."""
-        if self.prepare.gate is not None:
-            yield self._switch_on(self.prepare.gate, "the kubelet then tries again")
-        elif self.faults or (self.configured and not self.prepare.lacks_libraries):
+        """Yield what to do where the driver itself has answered: another start of it would answer the same."""
+        if self.faults:
             yield NextStep(
                 "correct the parameters in the config of the claim or its template, and recreate the pod",
                 quote_command(
@@ -127,23 +128,12 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
                 yield self._switch_on(
                     gate, "off by default, it would refuse the corrected configuration as well"
                 )
-        elif self.prepare.lacks_libraries:
-            yield NextStep(
-                f"see whether the vendor's libraries and programs are complete under the driver root that "
-                f"{self.driver} has on {node} (Helm: nvidiaDriverRoot), and install what its words name",
-                pods_on(node),
-            )
-            yield _check(node, "it looks for the vendor's libraries")
-        else:
-            device = f"device {abbreviate(self.devices)}" if self.devices else "the device"
-            yield NextStep(
-                f"reset or replace {device} on {node}; or keep others away from it with a taint, and recreate the "
-                "pod so that it gets another device",
-                see_node(node).command,
-            )
+        elif self.refusal is not None:
+            yield from self.refusal.steps
+        elif self.prepare.gate is not None:
+            yield self._switch_on(self.prepare.gate, "the kubelet then tries again")
         yield NextStep(
-            f"read the log of {self.driver} on {node}: it refuses to prepare the claim",
-            pods_on(node),
+            f"read the log of {self.driver} on {node}: it tells more than the event", pods_on(node)
         )
 
     def _switch_on(self, gate: str, why: str) -> NextStep:
@@ -152,20 +142,6 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
             f"out of the claim's configuration: {why}",
             "helm list -A",
         )
-
-
-def _domain(asked: AskedObject, node: str) -> Iterator[NextStep]:
-    yield NextStep(
-        "see which nodes the ComputeDomain waits for: a pod starts when the domain's daemon on its node is ready",
-        quote_command("kubectl get computedomains -n {} -o yaml", asked.namespace),
-    )
-    yield NextStep(
-        f"see whether the ComputeDomain's daemon runs on {node}",
-        quote_command(
-            "kubectl get pods -A -o wide -l resource.nvidia.com/computeDomain --field-selector spec.nodeName={}",
-            node,
-        ),
-    )
 
 
 class NotInjected(Cause, frozen=True, kw_only=True):

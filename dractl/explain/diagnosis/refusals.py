@@ -1,0 +1,186 @@
+"""The meaning of what drivers, the kubelet and runtimes say, from facts and the input's objects."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl.cluster.shell import NextStep
+from dractl.cluster.state import parse_key
+from dractl.facts.drivers import driver as facts_of, names
+from dractl.facts.images import running as running_versions
+from dractl.facts.refusals import (
+    CLAIM_UID,
+    Advice,
+    Blame,
+    RefusalFact,
+    RefusalMatch,
+    fields_of,
+    match_words,
+    refusals,
+)
+from dractl.program import program_name
+
+if TYPE_CHECKING:
+    from dractl.cluster.state import ClusterState
+    from dractl.explain.answer import AllocatedDevice
+    from dractl.model import ResourceSlice
+    from dractl.views import Pod
+
+_IMAGE_KINDS = ("DaemonSet", "Deployment", "StatefulSet", "Pod")
+
+
+class Refusal(Struct, frozen=True):
+    """The meaning of words, and what to do."""
+
+    id: str
+    """The entry's name in its file."""
+    blames: Blame
+    driver: str
+    """The driver that refuses; "" if that is not known."""
+    meaning: str
+    """A clause; "" where nothing can be added to the words."""
+    steps: tuple[NextStep, ...]
+
+
+class RefusedPod(Struct, frozen=True, kw_only=True):
+    """The pod that words are about, and what the input shows around it."""
+
+    state: ClusterState
+    pod: Pod
+    allocated: Sequence[AllocatedDevice] = ()
+    """Devices of its claims."""
+    slices: Iterable[ResourceSlice] = ()
+    driver: str = ""
+    """The driver that refuses; "" if that is not known."""
+    claim: str = ""
+    """The name of the claim that the words are about; "" if they name none."""
+
+    @property
+    def devices(self) -> tuple[AllocatedDevice, ...]:
+        """The devices of that claim and driver."""
+        named = [one for one in self.allocated if self.claim in ("", one.claim.rpartition("/")[2])]
+        return tuple(one for one in named if self.driver in ("", one.driver))
+
+
+def explain_driver_words(words: str, refused: RefusedPod) -> Refusal | None:
+    """Return what the words of a driver mean; None if no entry explains them.
+
+    Of several drivers of the claim the first whose words they can be is taken.
+    """
+    drivers = (
+        [refused.driver]
+        if refused.driver
+        else [
+            device.driver
+            for device in refused.allocated
+            if refused.claim in ("", device.claim.rpartition("/")[2])
+        ]
+    )
+    explanations = (
+        explain_words(words, replace(refused, driver=driver), refusals(driver))
+        for driver in dict.fromkeys(drivers or [""])
+    )
+    return next(filter(None, explanations), None)
+
+
+def explain_words(words: str, refused: RefusedPod, facts: Iterable[RefusalFact]) -> Refusal | None:
+    """Return what words mean according to the fact that explains them; None if none does."""
+    match = match_words(words, facts, _types_of_devices(refused))
+    if match is None:
+        return None
+    fact, holder = match.fact, _holder(match, refused)
+    advice = Advice(fact.meaning, fact.steps)
+    if fact.gone is not None and holder == "" and refused.state.covers("ResourceClaim"):
+        advice = fact.gone
+    values = {**_context(refused), **match.groups, "holder": holder or ""}
+    negation = f"it is not {fact.is_not}" if fact.is_not else ""
+    clauses = filter(None, (fill_text(text, values) for text in (*advice.meaning, negation)))
+    steps = [
+        NextStep(text, fill_command(step.run, values))
+        for step in advice.steps
+        if (text := fill_text(step.do, values))
+    ]
+    if fact.fixed and not _has_release(fact.fixed, refused):
+        text = f"update {values['driver']} to {fact.fixed} or later, which no longer refuses this"
+        steps.append(NextStep(text))
+    return Refusal(fact.id, fact.blames, refused.driver, "; ".join(clauses), tuple(steps))
+
+
+def _types_of_devices(refused: RefusedPod) -> frozenset[str]:
+    """Return the values of the drivers' attribute ``type`` that the pod's devices have."""
+    wanted = {(device.driver, device.pool, device.device) for device in refused.devices}
+    types = set()
+    for published in refused.slices:
+        for device in published.spec.devices:
+            if (published.spec.driver, published.spec.pool.name, device.name) in wanted:
+                attribute = device.attribute(f"{published.spec.driver}/type", published.spec.driver)
+                if attribute is not None and isinstance(attribute.value, str):
+                    types.add(attribute.value)
+    return frozenset(types)
+
+
+def fill_text(text: str, values: Mapping[str, str]) -> str:
+    """Return a text with values for its names in braces; "" if one of them has none."""
+    if all(values.get(name) for name in fields_of(text)):
+        return text.format_map(values)
+    return ""
+
+
+def fill_command(text: str, values: Mapping[str, str]) -> str:
+    """Return a command with quoted values for its names in braces; "" if one of them has none, or
+    one that kubectl would read as an option.
+    """
+    words = {name: values.get(name, "") for name in fields_of(text)}
+    if any(not word or word.startswith("-") or not word.isprintable() for word in words.values()):
+        return ""
+    return text.format_map({name: shlex.quote(word) for name, word in words.items()})
+
+
+def _context(refused: RefusedPod) -> dict[str, str]:
+    """Return the values that every text can have."""
+    pod, claims = refused.pod, dict.fromkeys(device.claim for device in refused.devices)
+    others = {
+        name
+        for claim in claims
+        for name in refused.state.claim(parse_key(claim)).consumer_pods
+        if name != pod.name
+    }
+    return {
+        "driver": f"driver {refused.driver}" if refused.driver else "the DRA driver",
+        "node": pod.node_name,
+        "namespace": pod.namespace,
+        "pod": pod.name,
+        "claim": next(iter(claims), "").rpartition("/")[2],
+        "device": next((device.device for device in refused.devices), ""),
+        "sharers": ", ".join(sorted(others)),
+        "program": program_name(),
+    }
+
+
+def _holder(match: RefusalMatch, refused: RefusedPod) -> str | None:
+    """Return whose the UID in the words is: "" if no claim of the input has it, None if the words
+    have none.
+    """
+    uid = match.groups.get(CLAIM_UID)
+    if uid is None:
+        return None
+    for key, claim in refused.state.claims.items():
+        if claim.uid == uid:
+            pods = ", ".join(claim.consumer_pods)
+            return f"claim {'/'.join(key)}" + (f" of pod {pods}" if pods else ", which no pod uses")
+    return ""
+
+
+def _has_release(fixed: str, refused: RefusedPod) -> bool:
+    """Decide whether the driver is known to run in a release or a later one."""
+    if refused.driver not in names():
+        return False
+    objects = [item for kind in _IMAGE_KINDS for item in refused.state.objects(kind).values()]
+    installed = running_versions(objects).get(refused.driver)
+    driver = facts_of(refused.driver)
+    return installed is not None and driver.order(installed) >= driver.order(fixed)

@@ -1,0 +1,192 @@
+"""Words with which drivers, the kubelet and container runtimes refuse to prepare or start a pod's
+devices, what they mean and what to do: one file of the pack for each that says them.
+"""
+
+import html
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, lru_cache
+from string import Formatter
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from dractl.facts import pack
+
+FOLDER = "refusals"
+ANY_DRIVER, KUBELET, RUNTIME = "any-driver", "kubelet", "runtime"
+OTHERS = (ANY_DRIVER, KUBELET, RUNTIME)
+"""Files that are about no single driver: the words of libraries that drivers share, of the kubelet,
+of runtimes.
+"""
+
+CONTEXT = frozenset(
+    {"driver", "node", "namespace", "pod", "claim", "device", "sharers", "holder", "program"}
+)
+"""Names that texts can have in braces besides the named groups of their own patterns."""
+
+CLAIM_UID = "claim_uid"
+"""The named group for the UID of a claim, which is looked up among the claims of the input."""
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+_TAG = re.compile(
+    r"</?(?:a|b|br|code|div|em|font|i|li|p|pre|span|strong|tt|ul)(?:\s[^<>]{0,200})?/?>",
+    re.IGNORECASE,
+)
+
+Blame = Literal["hardware", "parameters", "claim", "pod", "driver", "node", "installation", "wait"]
+
+
+class StepFact(Struct, frozen=True, forbid_unknown_fields=True):
+    """A step: ``do`` is an imperative, ``run`` the command that does or shows it."""
+
+    do: str
+    run: str = ""
+
+
+class Advice(Struct, frozen=True, forbid_unknown_fields=True):
+    """The meaning of words, in clauses, and what to do. A text in which a name in braces has no value is
+    left out.
+    """
+
+    meaning: tuple[str, ...]
+    steps: tuple[StepFact, ...]
+
+
+class RefusalFact(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """Something that is said of a claim or a device that cannot be prepared."""
+
+    id: str
+    """A name in kebab case, unique in its file."""
+    words: tuple[str, ...]
+    """Patterns (RE2) of which one is found in the words. Named groups can stand in texts."""
+    blames: Blame
+    """What is at fault. Only ``hardware`` advises to reset or replace a device."""
+    meaning: tuple[str, ...]
+    steps: tuple[StepFact, ...]
+    general: bool = False
+    """True if any entry that is not general is better where both explain the words."""
+    devices: tuple[str, ...] = ()
+    """Values of the driver's attribute ``type`` of the claim's devices to which it applies; empty:
+    all.
+    """
+    gone: Advice | None = None
+    """The advice where the UID in the words is of no claim that the input has."""
+    fixed: str = ""
+    """First release of the driver that no longer refuses so."""
+    is_not: str = ""
+    """What it is easily taken for."""
+    source: str
+    """Path and line in the repository that the file names."""
+    read: str = ""
+    """Date on which it was read, where that is not the date of the file."""
+
+    @property
+    def advices(self) -> tuple[Advice, ...]:
+        """Return all advice of the entry."""
+        advice = Advice(self.meaning, self.steps)
+        return (advice,) if self.gone is None else (advice, self.gone)
+
+
+class RefusalFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A file of refusals."""
+
+    of: str
+    """A driver, ``any-driver``, ``kubelet`` or ``runtime``."""
+    source: str
+    """Repositories with the tags or commits that were read."""
+    read: str
+    like: str = ""
+    """A driver whose code this one was made from: its entries count after the file's own."""
+    refusals: tuple[RefusalFact, ...]
+
+
+class RefusalMatch(Struct, frozen=True):
+    """An entry that explains words."""
+
+    fact: RefusalFact
+    groups: Mapping[str, str]
+    """The named groups of the pattern that have a value."""
+    start: int
+    """Where in the words the pattern begins."""
+
+
+@cache
+def refusal_file(name: str) -> RefusalFile | None:
+    """Return the file of a driver, or one of the other files; None if the pack has none."""
+    chosen = pack.current()
+    if name not in chosen.entries(FOLDER):
+        return None
+    return chosen.read(f"{FOLDER}/{name}.json", RefusalFile)
+
+
+@cache
+def refusals(driver: str) -> tuple[RefusalFact, ...]:
+    """Return what a driver can say: its own entries, those of the driver that it was made from,
+    those of any driver.
+    """
+    facts: list[RefusalFact] = []
+    file = refusal_file(driver)
+    parts = (driver,) if driver in OTHERS else (driver, file.like if file else "", ANY_DRIVER)
+    for name in parts:
+        part = refusal_file(name) if name else None
+        facts += part.refusals if part is not None else ()
+    return tuple(facts)
+
+
+def match_words(
+    words: str, facts: Iterable[RefusalFact], device_types: Iterable[str] = ()
+) -> RefusalMatch | None:
+    """Return the entry whose pattern begins last in the words; of equal ones the first.
+
+    Go wraps an error from left to right, so what stands last is the cause of what stands before it.
+    An entry that is not general comes before those that are.
+    """
+    text, types = clean_words(words), frozenset(device_types)
+    matches = [
+        RefusalMatch(
+            fact, {name: value for name, value in found.groupdict().items() if value}, found.start()
+        )
+        for fact in facts
+        if not fact.devices or not types.isdisjoint(fact.devices)
+        for pattern in fact.words
+        for found in compile_pattern(pattern).finditer(text)
+    ]
+    return max(matches, key=lambda match: (not match.fact.general, match.start), default=None)
+
+
+def clean_words(words: str) -> str:
+    """Return words without colours, control characters and markup, to be compared with patterns."""
+    return _TAG.sub("", html.unescape(_ANSI.sub("", words)))
+
+
+@lru_cache(1 << 10)
+def compile_pattern(pattern: str) -> Any:
+    """Compile a pattern as RE2 does, which takes linear time; with Python's module where RE2 is not
+    installed.
+
+    Raises ValueError for what is no pattern.
+    """
+    try:
+        import re2
+    except ImportError:
+        return re.compile(pattern)
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        raise ValueError(str(error)) from None
+
+
+def fields_of(text: str) -> Iterator[str]:
+    """Yield the names in braces of a text. Raises ValueError for a text that is no template."""
+    for _, name, spec, conversion in Formatter().parse(text):
+        if name is not None:
+            if spec or conversion or not name.isidentifier():
+                raise ValueError(f"{{{name}}} is not a name alone")
+            yield name
+
+
+for _known in (refusal_file, refusals):
+    pack.forget_with(_known.cache_clear)

@@ -1,0 +1,139 @@
+"""The facts about refusals: their patterns, and which entry explains words."""
+
+import pytest
+
+from dractl.facts import pack
+from dractl.facts.check import check
+from dractl.facts.pack import Damaged, Pack
+from dractl.facts.refusals import (
+    FOLDER,
+    KUBELET,
+    RefusalFact,
+    clean_words,
+    match_words,
+    refusal_file,
+    refusals,
+)
+
+NVIDIA = "gpu.nvidia.com"
+BUSY = 'error waiting for GPU "0000:11:00.0" to be free: timed out waiting for gpu to be free'
+
+
+def explained(words: str, driver: str = NVIDIA, *types: str) -> str | None:
+    match = match_words(words, refusals(driver), types)
+    return match.fact.id if match is not None else None
+
+
+def test_the_innermost_error_decides() -> None:
+    outer = "unable to create CDI spec file for claim: failed to write spec: "
+    assert explained(outer + "write /run/cdi/s.tmp: no space left on device") == "disk-full"
+    assert explained(outer + "invalid CDI Spec: invalid spec, no devices") == "cdi-no-devices"
+    assert explained(outer) == "cdi-unwritten"
+
+
+def test_a_driver_that_nobody_knows_has_the_words_of_shared_libraries() -> None:
+    assert explained("prepare failed: checkpoint is corrupted", "acc.example.com") == (
+        "checkpoint-corrupt"
+    )
+    assert explained("the flux capacitor is empty", "acc.example.com") is None
+
+
+def test_words_of_one_driver_are_not_taken_for_those_of_another() -> None:
+    words = "driver only supports one pod per claim, got 2"
+    assert explained(words, NVIDIA) is None
+
+
+def test_an_entry_can_be_about_one_type_of_device() -> None:
+    words = (
+        "NodePrepareResources: rpc error: code = DeadlineExceeded desc = context deadline exceeded"
+    )
+    assert explained(words, NVIDIA, "vfio") == "vfio-deadline"
+    assert explained(words, NVIDIA, "gpu") is None
+
+
+def test_a_fork_has_the_words_of_the_driver_that_it_was_made_from() -> None:
+    assert explained(BUSY, "compute-domain.nvidia.com") == "vfio-busy"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"\x1b[31m{BUSY}\x1b[0m",
+        "<pre>" + BUSY.replace('"', "&quot;") + "</pre>",
+        BUSY.replace(" to be", "\x07 to be"),
+        "x" * 900 + BUSY[:60],
+    ],
+    ids=["colours", "markup", "control characters", "cut"],
+)
+def test_words_are_recognized_in_what_others_made_of_them(words: str) -> None:
+    assert explained(words) == "vfio-busy"
+
+
+def test_a_translated_message_is_not_explained() -> None:
+    assert explained("Gerät oder Ressource belegt") is None
+    assert explained("") is None
+
+
+def test_an_angle_bracket_that_is_no_markup_stays() -> None:
+    assert clean_words("want < 3, got <nil>") == "want < 3, got <nil>"
+    assert clean_words("wanted a<b") == "wanted a<b"
+
+
+def test_only_sick_hardware_is_to_be_reset_or_replaced() -> None:
+    for name in pack.current().entries(FOLDER):
+        file = refusal_file(name)
+        assert file is not None
+        for fact in file.refusals:
+            texts = [step.do for advice in fact.advices for step in advice.steps]
+            advises = any("replace" in text or "reset or" in text for text in texts)
+            assert not advises or fact.blames == "hardware", (name, fact.id)
+            corrects = any("correct the parameters" in text for text in texts)
+            assert not corrects or fact.blames in ("parameters", "claim"), (name, fact.id)
+
+
+def test_every_entry_says_what_to_do_and_where_it_was_read() -> None:
+    for name in pack.current().entries(FOLDER):
+        file = refusal_file(name)
+        assert file is not None
+        assert file.source
+        for fact in file.refusals:
+            assert fact.meaning, (name, fact.id)
+            assert fact.steps, (name, fact.id)
+            assert fact.source, (name, fact.id)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"words": ["(?P<a>"]}, "no pattern"),
+        ({"words": ["(?<=a)b"]}, "no pattern"),
+        ({"meaning": ["of {nobody}"]}, "nothing gives {nobody} a value"),
+        ({"steps": [{"do": "see {node.name}"}]}, "not a name alone"),
+    ],
+)
+def test_a_pack_with_a_wrong_refusal_is_not_used(change: dict[str, object], message: str) -> None:
+    import json
+
+    entry = {
+        "id": "a",
+        "words": ["a"],
+        "blames": "node",
+        "meaning": ["m"],
+        "steps": [{"do": "d"}],
+        "source": "s",
+        **change,
+    }
+    file = {"of": NVIDIA, "source": "s", "read": "2026-11-27", "refusals": [entry]}
+    built_in = pack.built_in()
+    extra = {f"{FOLDER}/{NVIDIA}.json": json.dumps(file).encode()}
+    with pytest.raises(Damaged, match=message):
+        check(Pack(folder=built_in.folder, origin="test", head=built_in.head, extra=extra))
+
+
+def test_the_kubelet_has_words_of_its_own() -> None:
+    facts: tuple[RefusalFact, ...] = refusals(KUBELET)
+    words = "old ResourceClaim with same name c and different UID 0-1 still exists"
+    match = match_words(words, facts)
+    assert match is not None
+    assert match.fact.id == "old-claim"
+    assert match.groups == {"named": "c", "claim_uid": "0-1"}
