@@ -1,0 +1,49 @@
+"""Further copies of the claim templates that a cluster has."""
+
+from collections import Counter
+from collections.abc import Callable
+
+from dractl.allocation import Features
+from dractl.capacity.copies import copies_of_object
+from dractl.capacity.placing import ATTEMPT_BUDGET, Fit, place_copies
+from dractl.cluster.state import ClusterState, Key, maps_at, text_at
+from dractl.errors import DractlError
+
+_MAX_TEMPLATES = 6
+"""Templates whose copies are counted, which takes a few seconds."""
+_MAX_TEMPLATE_NODES = 6000
+"""Templates multiplied by nodes, in a cluster of many nodes."""
+
+
+def count_template_copies(
+    state: ClusterState, features: Features, progress: Callable[[str], None]
+) -> list[Fit]:
+    """Count the further copies of the templates that most pods use."""
+    fits = []
+    for key in _list_popular(state):
+        progress(f"placing copies of {key[1]}")
+        try:
+            subject = copies_of_object(state, "ResourceClaimTemplate", key)
+            budget = ATTEMPT_BUDGET // _MAX_TEMPLATES
+            fits.append(place_copies(subject, features, budget=budget))
+        except DractlError:
+            continue  # a template that no server would have accepted is left out
+    return fits
+
+
+def _list_popular(state: ClusterState) -> list[Key]:
+    """Return the templates that most pods use, as many as can be tried in a few seconds."""
+    pod_count = Counter(
+        (key[0], text_at(reference, "resourceClaimTemplateName"))
+        for key, pod in state.objects("Pod").items()
+        for reference in maps_at(pod, "spec", "resourceClaims")
+    )
+    # Of a template without requests any number fits.
+    candidates = [
+        key
+        for key, value in state.objects("ResourceClaimTemplate").items()
+        if maps_at(value, "spec", "spec", "devices", "requests")
+    ]
+    nodes = max(1, len(state.objects("Node")))
+    limit = max(1, min(_MAX_TEMPLATES, _MAX_TEMPLATE_NODES // nodes))
+    return sorted(candidates, key=lambda key: (-pod_count[key], key))[:limit]
