@@ -16,8 +16,9 @@ from dractl.allocation.nodes import label_matches
 from dractl.capacity.what_if import list_unknown_resources
 from dractl.cluster import ClusterState
 from dractl.cluster.state import Key, at, map_at, maps_at, text_at
+from dractl.errors import InputError
 from dractl.explain.answer import Explanation
-from dractl.explain.ask import Question
+from dractl.explain.ask import Question, find_all_waiting, find_subjects
 from dractl.explain.explain import Explainer, Options
 from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ResourceSlice
 from dractl.objects import Raw
@@ -109,6 +110,32 @@ def compare(
         )
         columns.append([cluster.answer(question) for question in questions(cluster.state)])
     return tuple(ByMachine(answers) for answers in zip(*columns, strict=True))
+
+
+def find_questions(
+    state: ClusterState, names: Iterable[str], namespace: str | None, kinds: Mapping[str, str]
+) -> list[Question]:
+    """Find the named subjects, else the pending ones, else the templates: a file of claims often
+    has nothing else.
+    """
+    questions = [
+        question for name in names for question in find_subjects(state, name, namespace, kinds)
+    ] or find_all_waiting(state, namespace)
+    if not questions:
+        templates = (
+            key for key in state.objects("ResourceClaimTemplate") if namespace in (None, key[0])
+        )
+        questions = [
+            question
+            for space, name in templates
+            for question in find_subjects(state, f"template/{name}", space)
+        ]
+    if not questions:
+        raise InputError(
+            "no claim, template or pending pod in the input",
+            hint="KIND/NAME asks about one of the cluster; FILE or -f FILE about those of a file",
+        )
+    return questions
 
 
 def _make_pending(state: ClusterState, questions: Sequence[Question]) -> ClusterState:
