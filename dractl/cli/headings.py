@@ -1,9 +1,12 @@
-"""The headings under which a help page lists its options.
+"""The headings under which a help page lists its options, and the groups that carry them.
 
-Each option names its own (``rich_help_panel``), so that none ends up under the wrong one.
+Each option stands in a group, whose heading it has, or names its own (``rich_help_panel``), so that
+none ends up under the wrong one.
 """
 
-from typing import Final
+from typing import ClassVar, Final
+
+from msgspec import Struct
 
 INPUT: Final = "Input"
 AGAINST: Final = "Against"
@@ -11,3 +14,10 @@ ACTIONS: Final = "What to do"
 OUTPUT: Final = "Output"
 TOOLS: Final = "For tools"
 HEADINGS: Final = (INPUT, AGAINST, ACTIONS, OUTPUT, TOOLS)
+
+
+class OptionGroup(Struct, frozen=True):
+    """Options that a subcommand takes as one value; each field is an option or an argument."""
+
+    heading: ClassVar[str]
+    """The heading of the options that do not name their own."""

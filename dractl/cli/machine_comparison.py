@@ -1,19 +1,21 @@
-"""``dractl explain --hardware`` and ``--network-devices``: devices that no cluster has
-virtual_nodes.
-"""
+"""``dractl explain --hardware``: the machines that would serve a subject."""
 
 import sys
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from dractl.cli import terminal, virtual_nodes
 from dractl.cli.options.cluster_input import Cluster
 from dractl.cli.options.driver_options import DriverChoice
+from dractl.cli.options.printing import Printing
 from dractl.cluster import ClusterState
-from dractl.errors import InputError, UsageError
-from dractl.explain import Options, Question, find_all_waiting, find_subjects
-from dractl.explain.fleet.machines import ByMachine, DescribedMachine, compare as ask
+from dractl.errors import UsageError
+from dractl.explain import Options, Question
+from dractl.explain.fleet.machines import (
+    ByMachine,
+    DescribedMachine,
+    compare as ask,
+    find_questions,
+)
 from dractl.model import Target
 from dractl.report.explain import machines as explain_machines, text as explain_text
 
@@ -29,26 +31,13 @@ def refuse_combinations(output: str, *, patch: bool, node: bool, devices: bool) 
             )
 
 
-def add_network_devices(cluster: Cluster, files: Sequence[str], target: Target) -> Cluster:
-    """Add the devices of ``--network-devices`` to the cluster."""
-    return (
-        replace(
-            cluster, state=virtual_nodes.load_network_devices(files, target).merge(cluster.state)
-        )
-        if files
-        else cluster
-    )
-
-
 def compare(
     cluster: Cluster,
     hardware: Sequence[str],
     driver_choice: DriverChoice,
     target: Target,
     output: str,
-    verbose: int,
-    *,
-    to_file: bool,
+    printing: Printing,
 ) -> tuple[str, bool]:
     """Report which machines serve each subject; also return True if each subject has one."""
     specs = virtual_nodes.parse_machines(hardware)
@@ -56,7 +45,8 @@ def compare(
     machines = {spec: _describe_machine(spec, classes, target, driver_choice) for spec in specs}
 
     def questions(state: ClusterState) -> list[Question]:
-        return _find_questions(cluster, state)
+        names, namespace = cluster.sources.names, cluster.namespace
+        return find_questions(state, names, namespace, cluster.kinds)
 
     comparisons = ask(
         cluster.state, machines, questions, cluster.features, Options(cluster.release_assumed)
@@ -64,7 +54,7 @@ def compare(
     text = (
         explain_machines.to_json(comparisons, cluster.origin)
         if output == "json"
-        else _render_text(comparisons, cluster.release, verbose, to_file=to_file)
+        else _render_text(comparisons, cluster.release, printing)
     )
     return text, all(comparison.fits for comparison in comparisons)
 
@@ -80,33 +70,9 @@ def _describe_machine(
     return DescribedMachine(classes.merge(state), labels, room_of(spec), setters)
 
 
-def _find_questions(cluster: Cluster, state: ClusterState) -> list[Question]:
-    """Find the named subjects, else the pending ones, else the templates: a file of claims often
-    has nothing else.
-    """
-    names, namespace = cluster.sources.names, cluster.namespace
-    questions = [
-        q for name in names for q in find_subjects(state, name, namespace, cluster.kinds)
-    ] or find_all_waiting(state, namespace)
-    if not questions:
-        templates = [
-            key for key in state.objects("ResourceClaimTemplate") if namespace in (None, key[0])
-        ]
-        questions = [
-            q for space, name in templates for q in find_subjects(state, f"template/{name}", space)
-        ]
-    if not questions:
-        raise InputError(
-            "no claim, template or pending pod in the input",
-            hint="KIND/NAME asks about one of the cluster; FILE or -f FILE about those of a file",
-        )
-    return questions
-
-
-def _render_text(
-    comparisons: Sequence[ByMachine], release: str, verbose: int, *, to_file: bool
-) -> str:
+def _render_text(comparisons: Sequence[ByMachine], release: str, printing: Printing) -> str:
     """Render the tables; with -v, also the explanation for each machine that does not serve."""
+    verbose, to_file = printing.verbose, printing.to_file
     out = sys.stdout
     canvas = terminal.canvas(to_file=to_file, most=120)
     text = explain_machines.to_text(comparisons, canvas, release, cut=out.isatty() and not to_file)

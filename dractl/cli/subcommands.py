@@ -3,14 +3,16 @@ name.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from importlib import import_module
 from inspect import Parameter, Signature, signature
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
-from msgspec import Struct
 from msgspec.structs import fields
+from typer.models import OptionInfo
 
+from dractl.cli.headings import OptionGroup
 from dractl.program import program_name
 
 # In the order of the work: see a node, render it, check manifests, explain what is stuck.
@@ -48,23 +50,19 @@ def spell_program(text: str) -> str:
 def function(name: str) -> Callable[..., Any]:
     """Return the function of a subcommand, as typer reads it.
 
-    A parameter that is a Struct, such as ``against``, stands for its fields, each of which is an
-    option.
+    A parameter that is an OptionGroup, such as ``against``, stands for its fields, each of which is
+    an option.
     """
     command: Callable[..., Any] = import_module(f"dractl.cli.commands.{name}").command
     parameters: list[Parameter] = []
-    group_types: dict[str, type[Struct]] = {}
+    group_types: dict[str, type[OptionGroup]] = {}
     for parameter in signature(command, eval_str=True).parameters.values():
         kind = parameter.annotation
-        if isinstance(kind, type) and issubclass(kind, Struct):
+        if isinstance(kind, type) and issubclass(kind, OptionGroup):
             group_types[parameter.name] = kind
-            hints = get_type_hints(kind, include_extras=True)
-            options = [(f.name, f.default, hints[f.name]) for f in fields(kind)]
+            parameters += _list_options(kind)
         else:
-            options = [(parameter.name, parameter.default, kind)]
-        parameters += [
-            Parameter(n, Parameter.KEYWORD_ONLY, default=d, annotation=a) for n, d, a in options
-        ]
+            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
 
     def run(**values: Any) -> None:
         groups = {
@@ -76,6 +74,22 @@ def function(name: str) -> Callable[..., Any]:
     run.__doc__ = command.__doc__
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return run
+
+
+def _list_options(group: type[OptionGroup]) -> Iterator[Parameter]:
+    """Yield the options of a group, under its heading unless they name another."""
+    hints = get_type_hints(group, include_extras=True)
+    for field in fields(group):
+        kind, option = get_args(hints[field.name])
+        if isinstance(option, OptionInfo) and option.rich_help_panel is None:
+            option = copy(option)
+            option.rich_help_panel = group.heading
+        yield Parameter(
+            field.name,
+            Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=Annotated[kind, option],
+        )
 
 
 def add_options(command: Callable[..., Any], options: Sequence[Parameter]) -> Callable[..., Any]:

@@ -5,15 +5,14 @@ scheduler does.
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from msgspec import Struct
 from typer import Argument, Exit, Option
 
 from dractl.cel import Program, environment, require
 from dractl.cel.trials import ReleaseVerdict, TriedDevice, tried
 from dractl.cli import common, completing, terminal
-from dractl.cli.headings import AGAINST
+from dractl.cli.headings import AGAINST, OptionGroup
 from dractl.cli.options import driver_options
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions, choose_target
@@ -50,7 +49,6 @@ Devices = Annotated[
         "--devices",
         metavar="FILE|DIR|SNAPSHOT|local|cluster",
         help="Try it on these devices; repeatable.",
-        rich_help_panel=AGAINST,
     ),
 ]
 Hardware = Annotated[
@@ -60,7 +58,6 @@ Hardware = Annotated[
         metavar="SPEC,...",
         help="Try it on the devices of described machines, as in `dractl render`.",
         autocompletion=completing.offer_comma_list(completing.machines),
-        rich_help_panel=AGAINST,
     ),
 ]
 Driver = Annotated[
@@ -74,14 +71,15 @@ Driver = Annotated[
             " else all."
         ),
         autocompletion=completing.offer_comma_list(completing.drivers),
-        rich_help_panel=AGAINST,
     ),
 ]
 Output = Annotated[str, output_option(FORMATS)]
 
 
-class DeviceOptions(Struct, frozen=True):
+class DeviceOptions(OptionGroup, frozen=True):
     """The options of the devices on which the expression is tried."""
+
+    heading: ClassVar[str] = AGAINST
 
     files: Files = None
     devices: Devices = None

@@ -2,47 +2,29 @@
 cleaning up.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, ClassVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 from typer import Argument, Option
 
 from dractl.alignment import Alignment, Use, list_uses
-from dractl.capacity import (
-    DeviceRow,
-    Fit,
-    Inventory,
-    PluginRow,
-    copies,
-    find_problems,
-    list_device_plugins,
-    place_copies,
-    take_inventory,
-)
-from dractl.capacity.placing import ATTEMPT_BUDGET
+from dractl.capacity import Inventory, PluginRow, find_problems, list_device_plugins, take_inventory
+from dractl.capacity.device_filter import DeviceFilter
 from dractl.capacity.problems import Problem
-from dractl.cel import environment
+from dractl.capacity.templates import count_template_copies
 from dractl.cli import common, completing, terminal, virtual_nodes, watching
-from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT
+from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT, OptionGroup
 from dractl.cli.options import cluster_input, driver_options
-from dractl.cli.options.cluster_input import Cluster
+from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
-from dractl.cluster import shell
 from dractl.cluster.clock import newest_time
-from dractl.cluster.devices import Devices
-from dractl.cluster.labels import LabelQuery, parse_labels
+from dractl.cluster.labels import parse_labels
 from dractl.cluster.sources import classify_arguments, describe_unusable_input
-from dractl.cluster.state import ClusterState, map_at, maps_at, parse_key, text_at
-from dractl.errors import DractlError, InputError, UsageError
-from dractl.explain.reasons.phrases import Names, Scope
-from dractl.lint.cel_hints import help_of
+from dractl.errors import InputError, UsageError
 from dractl.model import Target
-from dractl.model.nearest import nearest
-from dractl.program import program_name
 from dractl.report.alignment.text import fleet_text
 from dractl.report.canvas import Canvas
 from dractl.report.capacity import json as capacity_json, text as capacity_text
@@ -61,11 +43,7 @@ Arguments = Annotated[
 Node = Annotated[
     str | None,
     Option(
-        "--node",
-        metavar="NAME",
-        help="Only devices of this node.",
-        autocompletion=completing.nodes,
-        rich_help_panel=AGAINST,
+        "--node", metavar="NAME", help="Only devices of this node.", autocompletion=completing.nodes
     ),
 ]
 Namespace = Annotated[
@@ -76,59 +54,34 @@ Namespace = Annotated[
         metavar="NAME",
         help="Only devices that claims of this namespace hold.",
         autocompletion=completing.namespaces,
-        rich_help_panel=INPUT,
     ),
 ]
 AllNamespaces = Annotated[
-    bool,
-    Option(
-        "--all-namespaces",
-        "-A",
-        help="Devices whoever holds them; the default.",
-        rich_help_panel=INPUT,
-    ),
+    bool, Option("--all-namespaces", "-A", help="Devices whoever holds them; the default.")
 ]
 Labels = Annotated[
     str | None,
     Option(
-        "--labels",
-        "-l",
-        metavar="LABELS",
-        help="Only devices that pods with these labels hold.",
-        rich_help_panel=INPUT,
+        "--labels", "-l", metavar="LABELS", help="Only devices that pods with these labels hold."
     ),
 ]
 Class = Annotated[
-    str | None,
-    Option(
-        "--class", metavar="NAME", help="Only devices of this DeviceClass.", rich_help_panel=ACTIONS
-    ),
+    str | None, Option("--class", metavar="NAME", help="Only devices of this DeviceClass.")
 ]
 Cel = Annotated[
     str | None,
     Option(
-        "--cel",
-        metavar="EXPRESSION",
-        help="Only devices for which this CEL expression is true.",
-        rich_help_panel=INPUT,
+        "--cel", metavar="EXPRESSION", help="Only devices for which this CEL expression is true."
     ),
 ]
-OldCel = Annotated[
-    str | None, Option("--selector", metavar="CEL", hidden=True, rich_help_panel=INPUT)
-]
+OldCel = Annotated[str | None, Option("--selector", metavar="CEL", hidden=True)]
 SortBy = Annotated[
     str | None,
     Option(
-        "--sort-by",
-        metavar="COLUMN",
-        help="Sort the table by a column: its header in lower case.",
-        rich_help_panel=OUTPUT,
+        "--sort-by", metavar="COLUMN", help="Sort the table by a column: its header in lower case."
     ),
 ]
-NoHeaders = Annotated[
-    bool,
-    Option("--no-headers", help="Leave out the first line of the table.", rich_help_panel=OUTPUT),
-]
+NoHeaders = Annotated[bool, Option("--no-headers", help="Leave out the first line of the table.")]
 State = Annotated[
     str | None,
     Option(
@@ -136,7 +89,6 @@ State = Annotated[
         metavar="STATE,...",
         help=f"Only devices in these states: {', '.join(STATES)}.",
         autocompletion=completing.offer_comma_list(lambda: STATES),
-        rich_help_panel=ACTIONS,
     ),
 ]
 By = Annotated[
@@ -146,7 +98,6 @@ By = Annotated[
         metavar="GROUP",
         help=f"Group the table by {', '.join(GROUPS)}.",
         autocompletion=completing.offer_words(*GROUPS),
-        rich_help_panel=ACTIONS,
     ),
 ]
 Output = Annotated[str, output_option(FORMATS)]
@@ -155,41 +106,98 @@ ByAlignment = Annotated[
     Option(
         "--alignment",
         help="Show what is allocated by its share of the best alignment, the worst first.",
-        rich_help_panel=ACTIONS,
     ),
 ]
-Watch = Annotated[
-    bool,
-    Option(
-        "--watch", help="Show the table again whenever something changes.", rich_help_panel=ACTIONS
-    ),
-]
+Watch = Annotated[bool, Option("--watch", help="Show the table again whenever something changes.")]
+
+
+class InputOptions(OptionGroup, frozen=True):
+    """The options of the objects that are read, and of the holders whose devices are listed."""
+
+    heading: ClassVar[str] = INPUT
+
+    arguments: Arguments = None
+    files: cluster_input.Files = None
+    namespace: Namespace = None
+    all_namespaces: AllNamespaces = False
+    labels: Labels = None
+    cel: Cel = None
+    selector: OldCel = None
+
+    @property
+    def expression(self) -> str | None:
+        """Return the expression of ``--cel``, or of the option that it was before."""
+        return self.cel or self.selector
+
+    def refuse_names(self) -> None:
+        """Raise InputError for an argument that is no file."""
+        if names := classify_arguments(self.arguments or (), (), ()).names:
+            raise InputError(
+                f"{names[0]}: no such file",
+                hint="devices takes files; --node, --driver and --class choose",
+            )
+
+
+class MachineOptions(OptionGroup, frozen=True):
+    """The options of devices that are not the cluster's, and of nodes and drivers."""
+
+    heading: ClassVar[str] = AGAINST
+
+    devices: cluster_input.Devices = None
+    hardware: cluster_input.Hardware = None
+    driver_version: driver_options.DriverVersion = None
+    driver_option: driver_options.DriverOption = None
+    node: Node = None
+    driver: driver_options.Driver = None
+
+    def parse_drivers(self) -> driver_options.DriverChoice:
+        """Parse the options of drivers. Raises UsageError."""
+        return driver_options.parse(
+            self.driver, self.driver_version, self.driver_option, self.hardware
+        )
+
+
+class ListingOptions(OptionGroup, frozen=True):
+    """The options of the devices that are listed, and of their order."""
+
+    heading: ClassVar[str] = ACTIONS
+
+    device_class: Class = None
+    state: State = None
+    by: By = "node"
+    alignment: ByAlignment = False
+    watch: Watch = False
+
+    def parse_states(self) -> frozenset[str] | None:
+        """Return the states of ``--state``, or None for all. Raises UsageError."""
+        if not self.state:
+            return None
+        words = self.state.split(",")
+        return frozenset(common.choose("--state", word.strip(), STATES) for word in words)
+
+
+class TableOptions(OptionGroup, frozen=True):
+    """The options of the table."""
+
+    heading: ClassVar[str] = OUTPUT
+
+    sort_by: SortBy = None
+    no_headers: NoHeaders = False
+    output: Output = "table"
+
+    def choose_format(self, printing: Printing) -> str:
+        """Return the format of ``-o``; with ``-v`` a table is wide. Raises UsageError."""
+        common.choose_output(self.output, FORMATS)
+        return "wide" if printing.verbose and self.output == "table" else self.output
 
 
 def command(
-    arguments: Arguments = None,
-    files: cluster_input.Files = None,
-    devices: cluster_input.Devices = None,
-    hardware: cluster_input.Hardware = None,
-    driver_version: driver_options.DriverVersion = None,
-    driver_option: driver_options.DriverOption = None,
-    namespace: Namespace = None,
-    all_namespaces: AllNamespaces = False,
-    labels: Labels = None,
-    node: Node = None,
-    driver: driver_options.Driver = None,
-    device_class: Class = None,
-    cel: Cel = None,
-    selector: OldCel = None,
-    state: State = None,
-    by: By = "node",
-    alignment: ByAlignment = False,
-    sort_by: SortBy = None,
-    no_headers: NoHeaders = False,
-    watch: Watch = False,
-    access: cluster_input.Access = cluster_input.Access(),
+    inputs: InputOptions = InputOptions(),
+    machines: MachineOptions = MachineOptions(),
+    listing: ListingOptions = ListingOptions(),
+    table: TableOptions = TableOptions(),
+    access: Access = Access(),
     against: ReleaseOptions = ReleaseOptions(),
-    output: Output = "table",
     printing: Printing = Printing(),
 ) -> None:
     """List the devices of the cluster: which are free, who holds the others, and what needs
@@ -202,79 +210,33 @@ def command(
     `dractl devices -f dump.yaml --by model`
     """
     printing.apply()
-    common.choose_output(output, FORMATS)
-    if printing.verbose and output == "table":
-        output = "wide"
-    common.choose("--by", by, GROUPS)
-    if selector is not None:
+    output = table.choose_format(printing)
+    common.choose("--by", listing.by, GROUPS)
+    if inputs.selector is not None:
         terminal.notice("--selector is called --cel, and goes with the next release")
-    if output == "svg" and not alignment:
+    if output == "svg" and not listing.alignment:
         raise UsageError(
             "-o svg draws what is allocated", hint="add --alignment, or use -o html for all devices"
         )
-    states = (
-        frozenset(common.choose("--state", word.strip(), STATES) for word in state.split(","))
-        if state
-        else None
-    )
-
-    if all_namespaces and namespace:
-        raise UsageError("-n and -A exclude each other")
-    namespace_name = namespace.removeprefix("=") if namespace else None  # -n=ml
-    label_query = parse_labels(labels) if labels is not None else None
-    driver_choice = driver_options.parse(driver, driver_version, driver_option, hardware)
-    added_nodes = virtual_nodes.parse_added_nodes("--hardware", hardware or ())
-    names = classify_arguments(arguments or [], (), ()).names
-    if names:
-        raise InputError(
-            f"{names[0]}: no such file",
-            hint="devices takes files; --node, --driver and --class choose",
-        )
+    device_filter = _make_filter(inputs, machines, listing)
+    driver_choice = machines.parse_drivers()
+    added_nodes = virtual_nodes.parse_added_nodes("--hardware", machines.hardware or ())
+    inputs.refuse_names()
 
     def make_report() -> str:
-        cluster = cluster_input.load_cluster(
-            arguments or [],
-            files or [],
-            devices or [],
-            access,
-            against,
-            namespace=None,
-            everywhere=True,
-            vital=frozenset({"ResourceSlice"}),
-            described=bool(hardware),
-        )
-        extended = virtual_nodes.add_nodes(
-            cluster.state, added_nodes, Target.of(cluster.features.release), driver_choice
-        )
+        cluster = _load_cluster(inputs, machines, access, against)
+        target = Target.of(cluster.features.release)
+        extended = virtual_nodes.add_nodes(cluster.state, added_nodes, target, driver_choice)
         cluster = replace(cluster, state=extended)
-        if not (cluster.sources.live or any(cluster.state.kinds)) and (
-            advice := describe_unusable_input(cluster.sources.files)
-        ):
-            raise InputError("no object of a cluster in the input", hint=advice)
+        _refuse_empty(cluster)
+        if listing.alignment and output in ("table", "wide", "svg"):
+            uses = _list_uses(cluster, device_filter.node)
+            return _render_alignment(uses, output, printing.output_file)
         canvas = terminal.canvas(to_file=printing.output_file, unlimited=200)
-        canvas = replace(canvas, sort_by=sort_by, headers=not no_headers)
-        if alignment and output in ("table", "wide", "svg"):
-            return _render_alignment(_list_uses(cluster, node), output, printing.output_file)
-        base_output = common.base_format(output)
-        holds = (
-            None
-            if namespace_name is None and label_query is None
-            else partial(_holds_device, cluster.state, namespace_name, label_query)
-        )
-        return _render(
-            cluster,
-            node,
-            driver_choice.drivers,
-            device_class,
-            cel or selector,
-            states,
-            holds=holds,
-            by=by,
-            output=base_output,
-            canvas=canvas,
-        )
+        canvas = replace(canvas, sort_by=table.sort_by, headers=not table.no_headers)
+        return _report(cluster, device_filter, common.base_format(output), listing.by, canvas)
 
-    if watch:
+    if listing.watch:
         if output not in ("table", "wide"):
             raise UsageError("--watch shows a table", hint="omit -o, or give -o wide")
 
@@ -283,116 +245,155 @@ def command(
     common.write_output(make_report(), output, printing.output_file)
 
 
-def _render(
-    cluster: Cluster,
-    node: str | None,
-    drivers: tuple[str, ...],
-    device_class: str | None,
-    selector: str | None,
-    states: frozenset[str] | None,
-    *,
-    holds: Callable[[DeviceRow], bool] | None = None,
-    by: str,
-    output: str,
-    canvas: Canvas,
+def _make_filter(
+    inputs: InputOptions, machines: MachineOptions, listing: ListingOptions
+) -> DeviceFilter:
+    """Return the conditions on the devices that are listed. Raises UsageError."""
+    states = listing.parse_states()
+    if inputs.all_namespaces and inputs.namespace:
+        raise UsageError("-n and -A exclude each other")
+    return DeviceFilter(
+        machines.node,
+        driver_options.parse_names(machines.driver),
+        listing.device_class,
+        states,
+        inputs.expression,
+        inputs.namespace.removeprefix("=") if inputs.namespace else None,  # -n=ml
+        parse_labels(inputs.labels) if inputs.labels is not None else None,
+    )
+
+
+def _load_cluster(
+    inputs: InputOptions, machines: MachineOptions, access: Access, against: ReleaseOptions
+) -> Cluster:
+    request = ClusterInput(
+        inputs.arguments,
+        inputs.files,
+        machines.devices,
+        everywhere=True,
+        vital=frozenset({"ResourceSlice"}),
+        described=bool(machines.hardware),
+    )
+    return cluster_input.load_cluster(request, access, against)
+
+
+def _refuse_empty(cluster: Cluster) -> None:
+    """Raise InputError if files have no object of a cluster, and it is known what they have."""
+    if cluster.sources.live or any(cluster.state.kinds):
+        return
+    if advice := describe_unusable_input(cluster.sources.files):
+        raise InputError("no object of a cluster in the input", hint=advice)
+
+
+class _Listing(Struct, frozen=True):
+    """The devices that a report shows."""
+
+    cluster: Cluster
+    """The objects of the input."""
+    node: str | None
+    """The only node that is shown, or None for all."""
+    inventory: Inventory
+    """The devices that meet the conditions, and their pools."""
+    plugin_rows: tuple[PluginRow, ...]
+    """Resources of device plugins."""
+    problems: tuple[Problem, ...]
+    """What needs cleaning up."""
+
+    @property
+    def uses(self) -> tuple[Use, ...]:
+        """Return what is allocated with its alignment."""
+        return _list_uses(self.cluster, self.node)
+
+
+def _report(
+    cluster: Cluster, device_filter: DeviceFilter, output: str, by: str, canvas: Canvas
 ) -> str:
+    """Return the report of the devices that meet the conditions."""
+    state, features, node = cluster.state, cluster.features, device_filter.node
     with terminal.progress() as progress:
-        stock = take_inventory(cluster.state, cluster.features, progress)
-    unread = cluster.state.rights.unread
-    plugin_rows = list_device_plugins(cluster.state)
-    faults = (
-        *(_node_problems(cluster, node) if node is not None else ()),
-        *find_problems(cluster.state, stock, plugin_rows),
+        inventory = take_inventory(state, features, progress)
+    all_plugin_rows = list_device_plugins(state)
+    problems = (
+        *_find_node_problems(cluster, node),
+        *find_problems(state, inventory, all_plugin_rows),
     )
-    rows = [
-        row
-        for row in stock.devices
-        if node in (None, row.node)
-        and (not drivers or row.id.driver in drivers)
-        and (device_class is None or device_class in row.classes)
-        and (states is None or row.state in states)
-        and (holds is None or holds(row))
-    ]
-    if selector is not None:
-        rows = _filter_by_cel(cluster, rows, selector)
-    _check_names(cluster, stock, plugin_rows, node=node, drivers=drivers, device_class=device_class)
-    is_narrowed = drivers or device_class or holds
-    has_plugin_rows = not (is_narrowed or selector or states) and any(
-        node in (None, p.node) for p in plugin_rows
-    )
-    if not rows and stock.devices and not has_plugin_rows and output in ("table", "wide", "name"):
-        return f"none of {len(stock.devices)} devices matches these options\n"
-    filtered = len(rows) < len(stock.devices)
+    rows = device_filter.select_devices(state, features, inventory)
+    device_filter.check_names(state, inventory, all_plugin_rows)
+    plugin_rows = device_filter.select_plugins(all_plugin_rows)
+    concerns_devices = device_filter.expression is not None or device_filter.states is not None
+    has_plugin_rows = bool(plugin_rows) and not concerns_devices
+    count = len(inventory.devices)
+    if not rows and count and not has_plugin_rows and output in ("table", "wide", "name"):
+        return f"none of {count} devices matches these options\n"
     pools = {(row.id.driver, row.id.pool) for row in rows}
     shown_pools = tuple(
-        row for row in stock.pools if not filtered or (row.driver, row.pool) in pools
+        pool for pool in inventory.pools if len(rows) == count or (pool.driver, pool.pool) in pools
     )
-    stock = replace(stock, devices=tuple(rows), pools=shown_pools)
-    plugin_rows = tuple(p for p in plugin_rows if node in (None, p.node)) if not is_narrowed else ()
+    shown = replace(inventory, devices=rows, pools=shown_pools)
+    return _render(_Listing(cluster, node, shown, plugin_rows, problems), output, by, canvas)
+
+
+def _find_node_problems(cluster: Cluster, node: str | None) -> Sequence[Problem]:
+    if node is None:
+        return ()
+    from dractl.explain.fleet.node_problems import find_node_problems
+
+    return list(find_node_problems(cluster.state, cluster.features, node))
+
+
+def _render(listing: _Listing, output: str, by: str, canvas: Canvas) -> str:
+    cluster, inventory = listing.cluster, listing.inventory
     if output == "json":
-        rights, assumed = cluster.state.rights, cluster.live_release_assumed
-        release, uses = cluster.features.release, _list_uses(cluster, node)
         return capacity_json.devices(
-            stock,
-            plugin_rows,
-            faults,
-            release,
-            rights,
-            uses=uses,
-            assumed=assumed,
+            inventory,
+            listing.plugin_rows,
+            listing.problems,
+            cluster.features.release,
+            cluster.state.rights,
+            uses=listing.uses,
+            assumed=cluster.live_release_assumed,
             origin=cluster.origin,
         )
     if output == "openmetrics":
         from dractl.report.capacity import openmetrics as capacity_openmetrics
 
-        return capacity_openmetrics.render(stock, plugin_rows, _list_uses(cluster, node))
+        return capacity_openmetrics.render(inventory, listing.plugin_rows, listing.uses)
     if output == "html":
-        from dractl.report.capacity import html as capacity_html
-
-        templates = [] if unread else _count_template_copies(cluster)
-        return capacity_html.devices(
-            stock,
-            plugin_rows,
-            faults,
-            templates,
-            _unread_claims_note(cluster),
-            cluster.origin.title,
-            _list_uses(cluster, node),
-        )
-
+        return _render_html(listing)
     if output == "name":
-        return "\n".join(str(row.id) for row in stock.devices)
+        return "\n".join(str(row.id) for row in inventory.devices)
+    note = _unread_claims_note(cluster)
     if output == "wide":
         now = newest_time(cluster.state)
-        return capacity_text.wide(
-            stock, faults, canvas, _unread_claims_note(cluster), _list_uses(cluster, node), now
-        )
+        return capacity_text.wide(inventory, listing.problems, canvas, note, listing.uses, now)
     return capacity_text.devices(
-        stock,
-        plugin_rows,
-        faults,
+        inventory,
+        listing.plugin_rows,
+        listing.problems,
         canvas,
-        _unread_claims_note(cluster),
+        note,
         by=by,
         release=cluster.release,
     )
 
 
-def _holds_device(
-    state: ClusterState, namespace: str | None, labels: LabelQuery | None, row: DeviceRow
-) -> bool:
-    """Return True if a claim of the namespace, and a pod with the labels, holds the device."""
-    return any(
-        namespace in (None, holder.claim.partition("/")[0])
-        and (labels is None or labels.matches(_pod_labels(state, holder.pod)))
-        for holder in row.holders
-        if labels is None or holder.pod
+def _render_html(listing: _Listing) -> str:
+    from dractl.report.capacity import html as capacity_html
+
+    cluster = listing.cluster
+    fits = []
+    if not cluster.state.rights.unread:
+        with terminal.progress() as progress:
+            fits = count_template_copies(cluster.state, cluster.features, progress)
+    return capacity_html.devices(
+        listing.inventory,
+        listing.plugin_rows,
+        listing.problems,
+        fits,
+        _unread_claims_note(cluster),
+        cluster.origin.title,
+        listing.uses,
     )
-
-
-def _pod_labels(state: ClusterState, pod: str | None) -> Mapping[str, Any]:
-    space, _, name = (pod or "").partition("/")
-    return map_at(state.get("Pod", (space, name)), "metadata", "labels")
 
 
 _MAX_PANELS = 12  # of a picture
@@ -417,68 +418,11 @@ def _alignment_share(alignment: Alignment) -> float:
     return 2 if alignment.share is None else alignment.share[0]
 
 
-def _node_problems(cluster: Cluster, node: str) -> Iterator[Problem]:
-    """Yield the problems of a node: its condition, and the pods that are stuck on it."""
-    from dractl.explain.fleet import stuck_pods
-
-    condition = stuck_pods.node_condition(cluster.state, node)
-    if condition is not None:
-        node_step = shell.NextStep(
-            "see what its kubelet says", shell.quote_command("kubectl describe node {}", node)
-        )
-        yield Problem(
-            "node-not-ready",
-            condition.sentence(Names(), Scope.ONE),
-            (f"Node/{node}",),
-            (node_step,),
-        )
-    for stuck in stuck_pods.find_stuck_pods(Scheduler(cluster.state, cluster.features), node):
-        namespace, name = parse_key(stuck.pod)
-        pod_step = shell.NextStep(
-            "see what helps",
-            shell.quote_command(f"{program_name()} explain pod/{{}} -n {{}}", name, namespace),
-        )
-        yield Problem(
-            "pod-hangs", f"pod {stuck.pod}: {stuck.why}", (f"Pod/{stuck.pod}",), (pod_step,)
-        )
-
-
 def _list_uses(cluster: Cluster, node: str | None) -> tuple[Use, ...]:
     """Return what is allocated with its alignment, on one node or on all."""
     with terminal.progress() as progress:
         uses = list_uses(Scheduler(cluster.state, cluster.features), progress)
     return tuple(use for use in uses if node in (None, use.node))
-
-
-def _check_names(
-    cluster: Cluster,
-    stock: Inventory,
-    plugin_rows: tuple[PluginRow, ...],
-    *,
-    node: str | None,
-    drivers: tuple[str, ...],
-    device_class: str | None,
-) -> None:
-    """Raises InputError for a node, driver or class that the input does not have."""
-    state = cluster.state
-    nodes = {name for _, name in state.objects("Node")} | {
-        row.node for row in stock.devices if row.node
-    }
-    nodes |= {p.node for p in plugin_rows}
-    published = {pool.driver for pool in stock.pools} | {row.id.driver for row in stock.devices}
-    classes = {name for _, name in state.objects("DeviceClass")}
-    for option, plural, values, present in (
-        ("node", "nodes", (node,), nodes),
-        ("driver", "drivers", drivers, published),
-        ("class", "classes", (device_class,), classes),
-    ):
-        for value in values:
-            if value is not None and value not in present:
-                near = nearest(value, sorted(present))
-                names = ", ".join(sorted(present)[:8]) + (" ..." if len(present) > 8 else "")
-                listed = f"{plural}: {names}" if present else None
-                hint = f"did you mean {near}?" if near else listed
-                raise InputError(f"--{option} {value}: no such {option} in the input", hint=hint)
 
 
 def _unread_claims_note(cluster: Cluster) -> str:
@@ -493,62 +437,3 @@ def _unread_claims_note(cluster: Cluster) -> str:
         " you may not read; an administrator can allow it:"
         f" {rights.grant_commands('ResourceClaim')}"
     )
-
-
-_TEMPLATES, _NODES = (
-    6,
-    6000,
-)  # templates whose copies are counted on a page, multiplied by nodes: a few seconds
-
-
-def _count_template_copies(cluster: Cluster) -> list[Fit]:
-    """Count the further copies of the cluster's templates.
-
-    Of many templates, only those that most pods use are counted.
-    """
-    pod_count = Counter(
-        (key[0], text_at(reference, "resourceClaimTemplateName"))
-        for key, pod in cluster.state.objects("Pod").items()
-        for reference in maps_at(pod, "spec", "resourceClaims")
-    )
-    # Of a template without requests any number fits.
-    templates = cluster.state.objects("ResourceClaimTemplate").items()
-    candidates = [
-        key for key, value in templates if maps_at(value, "spec", "spec", "devices", "requests")
-    ]
-    keys = sorted(candidates, key=lambda key: (-pod_count[key], key))
-    fits = []
-    with terminal.progress() as progress:
-        for key in keys[
-            : max(1, min(_TEMPLATES, _NODES // max(1, len(cluster.state.objects("Node")))))
-        ]:
-            progress(f"placing copies of {key[1]}")
-            try:
-                subject = copies.copies_of_object(cluster.state, "ResourceClaimTemplate", key)
-                fits.append(
-                    place_copies(subject, cluster.features, budget=ATTEMPT_BUDGET // _TEMPLATES)
-                )
-            except DractlError:
-                continue  # a template that no server would have accepted is left out of the page
-    return fits
-
-
-def _filter_by_cel(cluster: Cluster, rows: list[DeviceRow], selector: str) -> list[DeviceRow]:
-    """Return the rows for whose devices a CEL expression is true. Raises UsageError if it does not
-    compile.
-    """
-    features = cluster.features
-    gates = features.on if features.cel_on is None else features.cel_on
-    program = environment(Target(features.release, gates), "stored").compile(selector)
-    if not program.ok:
-        why = program.issues[0].message if program.issues else program.error
-        raise UsageError(
-            f"--cel does not compile: {why}", hint=help_of(program, Target(features.release, gates))
-        )
-    index = Devices(cluster.state, cluster.state.slices)
-    matches = []
-    for row in rows:
-        device = index.get(row.id)
-        if device is not None and program.evaluate(row.id.driver, device) is True:
-            matches.append(row)
-    return matches

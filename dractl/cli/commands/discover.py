@@ -7,7 +7,7 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import yaml
 from msgspec import structs
@@ -15,8 +15,8 @@ from typer import Argument, Exit, Option
 
 from dractl.capacity.suggest import drivers_without_attribute, find_largest_shape, suggest
 from dractl.cli import common, completing, terminal
-from dractl.cli.headings import ACTIONS, AGAINST, INPUT
-from dractl.cli.options.machine_input import From, SysfsRoot, read_node
+from dractl.cli.headings import ACTIONS, AGAINST, OptionGroup
+from dractl.cli.options.machine_input import MachineSource, read_node
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.cluster.state import text_at
@@ -63,16 +63,12 @@ Hardware = Annotated[
         metavar="SPEC",
         help="Show a described machine, such as dgx-h100; as in `dractl render`, but one.",
         autocompletion=completing.offer_lazily(completing.machines),
-        rich_help_panel=AGAINST,
     ),
 ]
 Save = Annotated[
     Path | None,
     Option(
-        "--save",
-        metavar="FILE",
-        help="Also write a snapshot, which --from reads on any machine.",
-        rich_help_panel=ACTIONS,
+        "--save", metavar="FILE", help="Also write a snapshot, which --from reads on any machine."
     ),
 ]
 Identity = Annotated[
@@ -80,7 +76,6 @@ Identity = Annotated[
     Option(
         "--with-identity",
         help="Keep host name, MAC and IP addresses and serial numbers in reports and snapshots.",
-        rich_help_panel=INPUT,
     ),
 ]
 Suggest = Annotated[
@@ -93,7 +88,6 @@ Suggest = Annotated[
             " mig=7x1g.10gb, or with the one that it demands (gpu=2,nic=1@pcieRoot, @numaNode,"
             " @none); `largest`; or `all`, the usual shapes."
         ),
-        rich_help_panel=ACTIONS,
     ),
 ]
 Diff = Annotated[
@@ -105,7 +99,6 @@ Diff = Annotated[
             "Compare two machines by meaning, not by name; each is a snapshot, an archive, a"
             " directory or `local`."
         ),
-        rich_help_panel=ACTIONS,
     ),
 ]
 Check = Annotated[
@@ -113,7 +106,6 @@ Check = Annotated[
     Option(
         "--check",
         help="Check that this node has everything DRA needs; exit code 1 if something is missing.",
-        rich_help_panel=ACTIONS,
     ),
 ]
 Cluster = Annotated[
@@ -124,78 +116,114 @@ Cluster = Annotated[
             "With --check: check the cluster through kubectl, and this machine if it is a node"
             " of it."
         ),
-        rich_help_panel=ACTIONS,
     ),
 ]
 
 
+class NodeOptions(MachineSource, frozen=True):
+    """The options of the machine that is shown."""
+
+    with_identity: Identity = False
+    file: File = None
+
+    def resolve(self) -> MachineSource:
+        """Return the machine that the options or the argument name. Raises UsageError for both."""
+        if self.file is None:
+            return MachineSource(self.sysfs_root, self.snapshot)
+        if not self.is_this_machine:
+            raise UsageError(
+                f"{self.file} names a machine, as --root and --from do: give only one of them"
+            )
+        return (
+            MachineSource(self.file) if os.path.isdir(self.file) else MachineSource(None, self.file)
+        )
+
+
+class DescriptionOptions(OptionGroup, frozen=True):
+    """The option of a described machine."""
+
+    heading: ClassVar[str] = AGAINST
+
+    hardware: Hardware = None
+
+
+class ActionOptions(OptionGroup, frozen=True):
+    """The options of what is printed or written."""
+
+    heading: ClassVar[str] = ACTIONS
+
+    save: Save = None
+    suggest: Suggest = None
+    diff: Diff = None
+    check: Check = False
+    cluster: Cluster = False
+
+    def refuse_modes(self) -> None:
+        """Raise UsageError for options that each print a report of their own."""
+        modes = {
+            "--diff": self.diff is not None,
+            "--check": self.check,
+            "--suggest": self.suggest is not None,
+        }
+        names = [name for name, is_given in modes.items() if is_given]
+        if len(names) > 1:
+            raise UsageError(
+                f"{' and '.join(names)} cannot be combined: each prints its own report",
+                hint=f"run {program_name()} once per report",
+            )
+
+    def refuse_combinations(self) -> None:
+        """Raise UsageError for options that mean nothing together."""
+        if self.cluster and not self.check:
+            raise UsageError("--cluster needs --check")
+        if self.save is not None and (self.diff is not None or self.check):
+            raise UsageError(
+                "--save writes the machine shown: it cannot be combined with --diff or --check"
+            )
+
+
 def command(
-    file: File = None,
+    node: NodeOptions = NodeOptions(),
     output: Output = "tree",
-    sysfs_root: SysfsRoot = None,
-    snapshot: From = None,
-    hardware: Hardware = None,
-    save: Save = None,
-    with_identity: Identity = False,
-    suggest: Suggest = None,
-    diff: Diff = None,
-    check: Check = False,
-    cluster: Cluster = False,
+    described: DescriptionOptions = DescriptionOptions(),
+    actions: ActionOptions = ActionOptions(),
     against: ReleaseOptions = ReleaseOptions(),
     printing: Printing = Printing(),
 ) -> None:
     """Show this node's NUMA nodes, PCIe roots, switches and devices, and how far apart they are."""
     printing.apply()
     common.choose_output(output, FORMATS)
-    modes = {"--diff": diff is not None, "--check": check, "--suggest": suggest is not None}
-    _refuse_combination([name for name, given in modes.items() if given])
-    if file is not None:
-        if sysfs_root is not None or snapshot is not None:
-            raise UsageError(
-                f"{file} names a machine, as --root and --from do: give only one of them"
-            )
-        sysfs_root, snapshot = (file, None) if os.path.isdir(file) else (None, file)
-    if cluster and not check:
-        raise UsageError("--cluster needs --check")
-    if save is not None and (diff is not None or check):
-        raise UsageError(
-            "--save writes the machine shown: it cannot be combined with --diff or --check"
-        )
-    if diff is not None:
-        if sysfs_root is not None or snapshot is not None or hardware:
+    actions.refuse_modes()
+    source, hardware = node.resolve(), described.hardware
+    actions.refuse_combinations()
+    if actions.diff is not None:
+        if hardware or not source.is_this_machine:
             raise UsageError(
                 "--diff already names both machines: it cannot be combined with --root, --from or"
                 " --hardware"
             )
-        raise Exit(_diff(diff, output, printing.output_file))
-    if check:
-        raise Exit(_check(sysfs_root, snapshot, cluster, output, printing.output_file))
+        raise Exit(_diff(actions.diff, output, printing.output_file))
+    if actions.check:
+        raise Exit(_check(source, actions.cluster, output, printing.output_file))
     settings, variables = against.settings()
     target = choose_target(*against.release_and_gates(settings, variables))
-    if hardware and (sysfs_root is not None or snapshot is not None):
+    if hardware and not source.is_this_machine:
         raise UsageError(
             "--hardware names a machine, as --root and --from do: give only one of them"
         )
     spec = _single_machine(hardware) if hardware else None
-    machine = read_node(sysfs_root, snapshot) if spec is None else _describe_machine(spec)
-    if save is not None:
-        snapshots.save(machine, save, identity=with_identity)
+    machine = source.read() if spec is None else _describe_machine(spec)
+    if actions.save is not None:
+        snapshots.save(machine, actions.save, identity=node.with_identity)
         terminal.notice(
-            f"snapshot written to {save}; `{program_name()} discover --from {save}` shows it again"
+            f"snapshot written to {actions.save}; `{program_name()} discover --from"
+            f" {actions.save}` shows it again"
         )
-    if suggest is not None:
-        _suggest(machine, suggest, target, spec, printing.output_file)
+    if actions.suggest is not None:
+        _suggest(machine, actions.suggest, target, spec, printing.output_file)
         return
-    shown = machine if with_identity else machine.without_identity()
+    shown = machine if node.with_identity else machine.without_identity()
     common.write_report(_render(shown, output, target, printing.verbose), printing.output_file)
-
-
-def _refuse_combination(modes: list[str]) -> None:
-    if len(modes) > 1:
-        raise UsageError(
-            f"{' and '.join(modes)} cannot be combined: each prints its own report",
-            hint=f"run {program_name()} once per report",
-        )
 
 
 def _canvas(default: int = 100) -> Canvas:
@@ -224,24 +252,18 @@ def _diff(sides: tuple[Path, Path], output: str, output_file: Path | None) -> in
     return 1 if changes else 0
 
 
-def _check(
-    sysfs_root: Path | None,
-    snapshot: Path | None,
-    cluster: bool,
-    output: str,
-    output_file: Path | None,
-) -> int:
+def _check(source: MachineSource, cluster: bool, output: str, output_file: Path | None) -> int:
     """Prints the checks; returns the exit code, 1 if something is missing."""
     from dractl.report.machine import check as machine_check
 
     if output not in ("tree", "json"):
         raise UsageError(f"--check cannot print {output}; it prints text, or JSON with -o json")
-    if snapshot is not None:
+    if source.snapshot is not None:
         raise UsageError(
             "--check reads files that a snapshot does not have",
             hint="run it on the node itself, or give the node's mounted root with --root DIR",
         )
-    checks = _cluster_checks(sysfs_root) if cluster else _node_checks(sysfs_root)
+    checks = _cluster_checks(source.sysfs_root) if cluster else _node_checks(source.sysfs_root)
     if output == "json":
         text = json.dumps(
             {"schema": "dractl/check/v1", "checks": [encode(c) for c in checks]}, indent=1

@@ -2,16 +2,17 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 from typer import Argument, Exit, Option
 
 from dractl.cli import common, completing, terminal, watching
 from dractl.cli.app import MAX_REPETITIONS
-from dractl.cli.headings import ACTIONS, AGAINST, INPUT, TOOLS
+from dractl.cli.headings import ACTIONS, AGAINST, INPUT, TOOLS, OptionGroup
 from dractl.cli.options import cluster_input, driver_options
-from dractl.cli.options.cluster_input import Cluster
+from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
 from dractl.cluster import ClusterState
@@ -68,17 +69,12 @@ Selector = Annotated[
         "-l",
         metavar="LABELS",
         help="Only subjects with these labels, like `kubectl get pods -l`.",
-        rich_help_panel=INPUT,
     ),
 ]
 Node = Annotated[
     str | None,
     Option(
-        "--node",
-        metavar="NAME",
-        help="Answer for this node only.",
-        autocompletion=completing.nodes,
-        rich_help_panel=AGAINST,
+        "--node", metavar="NAME", help="Answer for this node only.", autocompletion=completing.nodes
     ),
 ]
 Hardware = Annotated[
@@ -91,17 +87,11 @@ Hardware = Annotated[
             "`dractl render`. Of KIND/NAME the cluster is asked, of files it is not."
         ),
         autocompletion=completing.offer_comma_list(completing.machines),
-        rich_help_panel=AGAINST,
     ),
 ]
 NetworkDevices = Annotated[
     list[str] | None,
-    Option(
-        "--network-devices",
-        metavar="FILE",
-        help="Add pools of network-attached devices.",
-        rich_help_panel=AGAINST,
-    ),
+    Option("--network-devices", metavar="FILE", help="Add pools of network-attached devices."),
 ]
 Patch = Annotated[
     int,
@@ -110,42 +100,83 @@ Patch = Annotated[
         metavar="[N]",
         parser=common.number_parser("--patch"),
         help="Print the first fix, or fix N, as a shell script of kubectl commands.",
-        rich_help_panel=ACTIONS,
     ),
 ]
 Output = Annotated[str, output_option(FORMATS)]
 Watch = Annotated[
-    bool,
-    Option(
-        "--watch",
-        help="Explain again whenever something that matters changes.",
-        rich_help_panel=ACTIONS,
-    ),
+    bool, Option("--watch", help="Explain again whenever something that matters changes.")
 ]
 ExitZero = Annotated[
     bool, Option("--exit-zero", help="Exit with 0 whatever the answer.", rich_help_panel=TOOLS)
 ]
 
 
+class InputOptions(OptionGroup, frozen=True):
+    """The options of the subjects, and of the objects that are read."""
+
+    heading: ClassVar[str] = INPUT
+
+    names: Names = None
+    files: cluster_input.Files = None
+    namespace: cluster_input.Namespace = None
+    all_namespaces: cluster_input.AllNamespaces = False
+    selector: Selector = None
+
+    def check(self) -> None:
+        """Raise UsageError for more names than are explained one by one."""
+        count = len(self.names or ())
+        if count > MAX_REPETITIONS:
+            raise UsageError(
+                f"{count:,} names are given, and at most {MAX_REPETITIONS:,} are taken",
+                hint="-A explains all",
+            )
+
+
+class MachineOptions(OptionGroup, frozen=True):
+    """The options of the devices, nodes and drivers that count."""
+
+    heading: ClassVar[str] = AGAINST
+
+    devices: cluster_input.Devices = None
+    hardware: Hardware = None
+    driver: driver_options.Driver = None
+    driver_version: driver_options.DriverVersion = None
+    driver_option: driver_options.DriverOption = None
+    network_devices: NetworkDevices = None
+    node: Node = None
+
+    def parse_drivers(self) -> driver_options.DriverChoice:
+        """Parse the options of drivers. Raises UsageError."""
+        return driver_options.parse(
+            self.driver, self.driver_version, self.driver_option, self.hardware
+        )
+
+
+class AnswerOptions(OptionGroup, frozen=True):
+    """The options of what is done with the answer."""
+
+    heading: ClassVar[str] = ACTIONS
+
+    patch: Patch = 0
+    watch: Watch = False
+    exit_zero: ExitZero = False
+    output: Output = "text"
+
+    def check(self) -> None:
+        """Raise UsageError for a patch that cannot be printed."""
+        if self.patch and self.output != "text":
+            raise UsageError(
+                f"--patch prints a shell script, not {self.output}",
+                hint="-o json has the changes and commands of every fix",
+            )
+
+
 def command(
-    names: Names = None,
-    files: cluster_input.Files = None,
-    devices: cluster_input.Devices = None,
-    hardware: Hardware = None,
-    driver: driver_options.Driver = None,
-    driver_version: driver_options.DriverVersion = None,
-    driver_option: driver_options.DriverOption = None,
-    network_devices: NetworkDevices = None,
-    namespace: cluster_input.Namespace = None,
-    all_namespaces: cluster_input.AllNamespaces = False,
-    selector: Selector = None,
-    node: Node = None,
-    patch: Patch = 0,
-    access: cluster_input.Access = cluster_input.Access(),
+    inputs: InputOptions = InputOptions(),
+    machines: MachineOptions = MachineOptions(),
+    access: Access = Access(),
     against: ReleaseOptions = ReleaseOptions(),
-    exit_zero: ExitZero = False,
-    watch: Watch = False,
-    output: Output = "text",
+    answer: AnswerOptions = AnswerOptions(),
     printing: Printing = Printing(),
 ) -> None:
     """Explain why a claim or pod is not allocated, node by node, and show the smallest change that
@@ -160,82 +191,79 @@ def command(
     `dractl explain pod/train-0 -n ml --hardware p5.48xlarge,dgx-a100`
     """
     printing.apply()
-    common.choose_output(output, FORMATS)
-    if patch and output != "text":
-        raise UsageError(
-            f"--patch prints a shell script, not {output}",
-            hint="-o json has the changes and commands of every fix",
-        )
-    if len(names or ()) > MAX_REPETITIONS:
-        raise UsageError(
-            f"{len(names or ()):,} names are given, and at most {MAX_REPETITIONS:,} are taken",
-            hint="-A explains all",
-        )
-    if patch < 0:
-        raise UsageError(
-            f"--patch {patch}: fixes are counted from 1",
-            hint=f"{program_name()} explain lists them",
-        )
-    driver_choice = driver_options.parse(driver, driver_version, driver_option, hardware)
-    if hardware:
+    common.choose_output(answer.output, FORMATS)
+    answer.check()
+    inputs.check()
+    driver_choice = machines.parse_drivers()
+    if machines.hardware:
         from dractl.cli import machine_comparison
 
         machine_comparison.refuse_combinations(
-            output, patch=bool(patch), node=node is not None, devices=bool(devices)
+            answer.output,
+            patch=bool(answer.patch),
+            node=machines.node is not None,
+            devices=bool(machines.devices),
         )
 
     def make_report(*, aged: bool = True) -> tuple[str, bool]:
-        cluster = cluster_input.load_cluster(
-            names or [],
-            files or [],
-            devices or [],
-            access,
-            against,
-            namespace=namespace,
-            everywhere=all_namespaces,
-            partly=True,
-            described=bool(hardware) and not cluster_input.subject_names(names or []),
-        )
-        if not hardware:
-            cluster = replace(cluster, state=filter_drivers(cluster.state, driver_choice.drivers))
-        if hardware or network_devices:
-            from dractl.cli import machine_comparison
+        cluster = _load_cluster(inputs, machines, access, against)
+        if machines.hardware:
+            cluster = _add_network_devices(cluster, machines, against)
+            target = _describe_target(cluster, against)
+            output = common.base_format(answer.output)
+            return machine_comparison.compare(
+                cluster, machines.hardware, driver_choice, target, output, printing
+            )
+        cluster = replace(cluster, state=filter_drivers(cluster.state, driver_choice.drivers))
+        cluster = _add_network_devices(cluster, machines, against)
+        return _explain(cluster, _Request(inputs.selector, machines.node, answer, printing, aged))
 
-            gates = replace(against, kubernetes_version=None).release_and_gates(
-                *against.settings()
-            )[1]
-            target = Target.of(cluster.features.release, gates)
-            cluster = machine_comparison.add_network_devices(cluster, network_devices or [], target)
-            if hardware:
-                verbose, to_file = printing.verbose, printing.to_file
-                base_output = common.base_format(output)
-                return machine_comparison.compare(
-                    cluster, hardware, driver_choice, target, base_output, verbose, to_file=to_file
-                )
-        verbose, to_file = printing.verbose, printing.to_file
-        base_output = common.base_format(output)
-        return _explain(
-            cluster,
-            selector,
-            node,
-            patch=patch,
-            output=base_output,
-            verbose=verbose,
-            to_file=to_file,
-            aged=aged,
-        )
-
-    if watch:
-        if output != "text" or patch:
+    if answer.watch:
+        if answer.output != "text" or answer.patch:
             raise UsageError("--watch prints only text", hint="omit -o and --patch")
 
         # In a pipe a report is printed only if it differs, and an age always does.
         watching.repeat(watching.tolerate_errors(lambda: make_report(aged=sys.stdout.isatty())[0]))
         return
     text, fits = make_report()
-    common.write_output(text, output, printing.output_file)
-    if not exit_zero and not fits:
+    common.write_output(text, answer.output, printing.output_file)
+    if not answer.exit_zero and not fits:
         raise Exit(1)
+
+
+def _load_cluster(
+    inputs: InputOptions, machines: MachineOptions, access: Access, against: ReleaseOptions
+) -> Cluster:
+    request = ClusterInput(
+        inputs.names,
+        inputs.files,
+        machines.devices,
+        inputs.namespace,
+        inputs.all_namespaces,
+        partly=True,
+        described=bool(machines.hardware) and not cluster_input.subject_names(inputs.names or []),
+    )
+    return cluster_input.load_cluster(request, access, against)
+
+
+def _describe_target(cluster: Cluster, against: ReleaseOptions) -> Target:
+    """Return the release of the cluster, with the gates of the options."""
+    settings, variables = against.settings()
+    _, gates = replace(against, kubernetes_version=None).release_and_gates(settings, variables)
+    return Target.of(cluster.features.release, gates)
+
+
+def _add_network_devices(
+    cluster: Cluster, machines: MachineOptions, against: ReleaseOptions
+) -> Cluster:
+    """Add the devices of ``--network-devices`` to the cluster."""
+    if not machines.network_devices:
+        return cluster
+    from dractl.cli import virtual_nodes
+
+    target = _describe_target(cluster, against)
+    pools = virtual_nodes.load_network_devices(machines.network_devices, target)
+    return replace(cluster, state=pools.merge(cluster.state))
 
 
 def _find_questions(
@@ -265,70 +293,90 @@ def _find_questions(
     return questions, missing
 
 
-def _explain(
-    cluster: Cluster,
-    selector: str | None,
-    node: str | None,
-    *,
-    patch: int,
-    output: str,
-    verbose: int,
-    to_file: bool,
-    aged: bool,
-) -> tuple[str, bool]:
-    """Return the report, and True if every subject fits. With ``aged`` it has the ages of the
-    subjects.
-    """
-    state, sources = cluster.state, cluster.sources
-    questions, missing = _find_questions(cluster, selector)
+class _Request(Struct, frozen=True):
+    """The subjects, and the form of the answer."""
+
+    selector: str | None
+    """Labels of the subjects."""
+    node: str | None
+    """The only node that counts, or None for all."""
+    answer: AnswerOptions
+    printing: Printing
+    aged: bool
+    """The report has the ages of the subjects."""
+
+    @property
+    def output(self) -> str:
+        """Return the format in which the report is made."""
+        return common.base_format(self.answer.output)
+
+
+class _Report(Struct, frozen=True):
+    """The answers that a report shows."""
+
+    explanations: list[Explanation]
+    groups: list[Group]
+    """Workloads and gangs, explained as wholes."""
+    listed: bool
+    """More than one subject was asked about."""
+    several: bool
+    """There are more subjects than names."""
+
+    @property
+    def fits(self) -> bool:
+        """Return True if every subject fits."""
+        return all(e.fits for e in self.explanations) and all(g.complete for g in self.groups)
+
+
+def _explain(cluster: Cluster, request: _Request) -> tuple[str, bool]:
+    """Return the report, and True if every subject fits."""
+    questions, missing = _find_questions(cluster, request.selector)
     if not questions:
-        return _report_nothing_pending(cluster, selector, output, patch=bool(patch)), _can_read_all(
-            cluster
+        text = _report_nothing_pending(
+            cluster, request.selector, request.output, patch=bool(request.answer.patch)
         )
+        return text, _can_read_all(cluster)
     _warn_incomplete_dump(cluster)
-    explainer = Explainer(
-        state,
-        cluster.features,
-        Options(cluster.release_assumed, node, notes=(cluster.caveat,) if cluster.caveat else ()),
+    report = _answer(cluster, request, questions)
+    if request.printing.verbose:
+        terminal.notice(current().title)
+    text = _render(cluster, report, request)
+    for error in missing:
+        if request.output == "text" and not request.answer.patch:
+            text += f"\n{error}\n"
+        else:
+            terminal.notice(str(error))
+    return text, not missing and report.fits
+
+
+def _answer(cluster: Cluster, request: _Request, questions: list[Question]) -> _Report:
+    """Answer the questions. Raises InputError for a node that does not exist."""
+    names, patch = cluster.sources.names, request.answer.patch
+    explainer = _make_explainer(cluster, request.node)
+    with terminal.progress() as progress:
+        explanations = explain_each(explainer, questions, progress, group_replicas=not patch)
+    explanations = [
+        replace(drop_repeated_step(explanation, names), release_from=cluster.release_from)
+        for explanation in explanations
+    ]
+    return _Report(
+        explanations,
+        [] if patch or request.selector else _explain_groups(explainer, cluster, questions),
+        listed=len(names) != 1 or len(questions) != 1,
+        several=len(explanations) > max(1, len(names)),
     )
+
+
+def _make_explainer(cluster: Cluster, node: str | None) -> Explainer:
+    notes = (cluster.caveat,) if cluster.caveat else ()
+    options = Options(cluster.release_assumed, node, notes=notes)
+    explainer = Explainer(cluster.state, cluster.features, options)
     node_names = list(explainer.scheduler.nodes)
     if node is not None and node not in node_names:
         raise InputError(
             f"--node {node}: no such node", hint=f"nodes: {', '.join(node_names[:8]) or 'none'}"
         )
-    with terminal.progress() as progress:
-        explanations = explain_each(explainer, questions, progress, group_replicas=not patch)
-    explanations = [
-        replace(drop_repeated_step(answer, sources.names), release_from=cluster.release_from)
-        for answer in explanations
-    ]
-    groups = [] if patch or selector else _explain_groups(explainer, cluster, questions)
-    listed = len(sources.names) != 1 or len(questions) != 1
-    several = len(explanations) > max(1, len(sources.names))  # several were named
-    if verbose:
-        terminal.notice(current().title)
-    now = newest_time(state) if aged else None
-    if patch:
-        text = _render_patches(explanations, patch)
-    elif output == "name":
-        text = "".join(f"{e.subject.address}\n" for e in explanations)
-    elif output == "text":
-        text = _render_text(
-            explanations, groups, verbose, several=several, to_file=to_file, now=now
-        )
-        screen = terminal.height(sys.stdout)
-        if several and not verbose and (to_file or not screen or text.count("\n") + 2 <= screen):
-            terminal.notice("for details: explain KIND/NAME -n NAMESPACE, or -v for all")
-    else:
-        text = _render(explanations, groups, output, cluster, listed=listed)
-    for error in missing:
-        if output == "text" and not patch:
-            text += f"\n{error}\n"
-        else:
-            terminal.notice(str(error))
-    return text, not missing and all(e.fits for e in explanations) and all(
-        g.complete for g in groups
-    )
+    return explainer
 
 
 def _explain_groups(
@@ -461,51 +509,46 @@ def _list_contents(state: ClusterState) -> str:
     return f"the input has {counts}" if counts else "the input has no object that explain reads"
 
 
-def _render(
-    explanations: list[Explanation],
-    groups: list[Group],
-    output: str,
-    cluster: Cluster,
-    *,
-    listed: bool,
-) -> str:
-    """Return the report in JSON or HTML."""
-    origin, rights = cluster.origin, cluster.state.rights
+def _render(cluster: Cluster, report: _Report, request: _Request) -> str:
+    output, origin, rights = request.output, cluster.origin, cluster.state.rights
+    explanations, groups = report.explanations, report.groups
+    if request.answer.patch:
+        return _render_patches(explanations, request.answer.patch)
+    if output == "name":
+        return "".join(f"{e.subject.address}\n" for e in explanations)
+    if output == "text":
+        now = newest_time(cluster.state) if request.aged else None
+        return _render_text(report, request.printing, now)
     if output == "json":
         return explain_json.render(
-            explanations, listed=listed, groups=groups, rights=rights, origin=origin
+            explanations, listed=report.listed, groups=groups, rights=rights, origin=origin
         )
     from dractl.report.explain import html as explain_html
 
     return explain_html.render(explanations, groups, now=origin.time, origin=origin)
 
 
-def _render_text(
-    explanations: list[Explanation],
-    groups: list[Group],
-    verbose: int,
-    *,
-    several: bool,
-    to_file: bool,
-    now: float | None,
-) -> str:
+def _render_text(report: _Report, printing: Printing, now: float | None) -> str:
     """Render one subject, or each named one, in full, and otherwise a table.
 
     With -v, each subject that does not fit follows the table.
     """
+    explanations, verbose, to_file = report.explanations, printing.verbose, printing.to_file
     canvas = terminal.canvas(to_file=to_file, most=120)
-    group_text = explain_groups_text.text(groups, canvas) + "\n" if groups else ""
-    if not several:
+    group_text = explain_groups_text.text(report.groups, canvas) + "\n" if report.groups else ""
+    if not report.several:
         return group_text + explain_text.render(explanations, canvas, now=now, every=verbose > 0)
-    text = overview.table(
-        explanations, canvas, now=now, screen=0 if to_file else terminal.height(sys.stdout)
-    )
+    screen = terminal.height(sys.stdout)
+    text = overview.table(explanations, canvas, now=now, screen=0 if to_file else screen)
     unplaced = (
         [e for e in explanations if not e.fits or e.subject.kind == "Node"] if verbose else []
     )
     if unplaced:
         text += "\n" + explain_text.render(unplaced, canvas, now=now, every=verbose > 1)
-    return group_text + text
+    text = group_text + text
+    if not verbose and (to_file or not screen or text.count("\n") + 2 <= screen):
+        terminal.notice("for details: explain KIND/NAME -n NAMESPACE, or -v for all")
+    return text
 
 
 def _render_patches(explanations: list[Explanation], number: int) -> str:

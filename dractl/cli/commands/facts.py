@@ -13,7 +13,7 @@ from typer import Argument, Option
 from dractl import facts
 from dractl.cli import common, terminal
 from dractl.cli.headings import ACTIONS, AGAINST
-from dractl.cli.options.cluster_input import Context, Kubeconfig
+from dractl.cli.options.cluster_input import KubeconfigOptions
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cluster.state import ClusterState
 from dractl.errors import UsageError
@@ -55,8 +55,7 @@ Output = Annotated[str, output_option(FORMATS)]
 def command(
     files: Files = None,
     cluster: FromCluster = False,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
+    access: KubeconfigOptions = KubeconfigOptions(),
     as_of: AsOf = None,
     output: Output = "text",
     printing: Printing = Printing(),
@@ -77,7 +76,7 @@ def command(
     objects: list[Mapping[str, Any]] = [document.value for document in documents]
     release, unread = None, []
     if cluster:
-        live = _read_cluster(context, kubeconfig)
+        live = _read_cluster(access)
         objects += [value for kind in live.kinds for value in live.objects(kind).values()]
         release, unread = live.release, live.rights.as_json()
     facts_summary = summary(
@@ -90,12 +89,12 @@ def command(
     common.write_output(text, output, printing.output_file)
 
 
-def _read_cluster(context: str | None, kubeconfig: str | None) -> ClusterState:
+def _read_cluster(access: KubeconfigOptions) -> ClusterState:
     """Read everything that may be read of a cluster."""
     from dractl.cluster import live
 
     with terminal.progress() as progress:
-        login = live.Login(context, kubeconfig, None, ())
+        login = live.Login(access.context, access.kubeconfig, None, ())
         cluster = live.read(
             login, everywhere=True, partly=True, vital=frozenset(), progress=progress
         )

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 from typer import Argument, Exit, Option
@@ -25,11 +25,12 @@ from dractl.capacity.device_plugins import device_plugin_allocations
 from dractl.capacity.placing import subtract_plugin_allocations
 from dractl.capacity.shapes import is_shape, place_closest, shape_copies
 from dractl.cli import common, completing, terminal, virtual_nodes
-from dractl.cli.headings import ACTIONS, AGAINST
+from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OptionGroup
 from dractl.cli.options import cluster_input, driver_options
-from dractl.cli.options.cluster_input import Cluster
+from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
+from dractl.cli.virtual_nodes import AddedNodes
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.podgroups import group_object
 from dractl.cluster.schedulers import identify
@@ -84,22 +85,15 @@ Replicas = Annotated[
         metavar="N",
         parser=common.number_parser("--replicas"),
         help="Exit with 1 if fewer than N fit. Default: 1.",
-        rich_help_panel=ACTIONS,
     ),
 ]
-Pack = Annotated[
-    bool,
-    Option(
-        "--pack", help="Also find the maximum over all orders of placing.", rich_help_panel=ACTIONS
-    ),
-]
+Pack = Annotated[bool, Option("--pack", help="Also find the maximum over all orders of placing.")]
 Without = Annotated[
     list[str] | None,
     Option(
         "--without",
         metavar="KIND/[NS/]NAME",
         help="Answer as if this pod, node or claim were gone; repeatable.",
-        rich_help_panel=AGAINST,
     ),
 ]
 Add = Annotated[
@@ -112,7 +106,6 @@ Add = Annotated[
             "dgx-h100*4 or 8xH100,4xnic; repeatable."
         ),
         autocompletion=completing.offer_comma_list(completing.machines),
-        rich_help_panel=AGAINST,
     ),
 ]
 Node = Annotated[
@@ -122,7 +115,6 @@ Node = Annotated[
         metavar="NAME",
         help="Place copies on this node only.",
         autocompletion=completing.nodes,
-        rich_help_panel=AGAINST,
     ),
 ]
 AlignedOnly = Annotated[
@@ -133,7 +125,6 @@ AlignedOnly = Annotated[
             "Count only copies whose devices are as near to each other as their node allows while "
             "it is idle; with SHAPE@none, of those that the order of the devices makes."
         ),
-        rich_help_panel=ACTIONS,
     ),
 ]
 TrustSlices = Annotated[
@@ -141,7 +132,6 @@ TrustSlices = Annotated[
     Option(
         "--trust-slices",
         help="Count as kube-scheduler does, also devices that a device plugin has handed out.",
-        rich_help_panel=AGAINST,
     ),
 ]
 More = Annotated[
@@ -159,31 +149,82 @@ Shapes = Annotated[
             "Show a table of several shapes by node: gpu=2,nic=1;gpu=4@numaNode, or names with "
             "commas."
         ),
-        rich_help_panel=ACTIONS,
     ),
 ]
 Output = Annotated[str, output_option(FORMATS)]
 
 
+class SubjectOptions(OptionGroup, frozen=True):
+    """The options of what is placed, and of the objects that are read."""
+
+    heading: ClassVar[str] = INPUT
+
+    name: Name = None
+    more: More = None
+    files: cluster_input.Files = None
+    namespace: cluster_input.Namespace = None
+
+    @property
+    def namespace_name(self) -> str | None:
+        """Return the namespace without the equals sign of ``-n=ml``."""
+        return self.namespace and self.namespace.removeprefix("=")
+
+    @property
+    def all_files(self) -> list[str]:
+        """Return the files of ``-f``, and those among the arguments."""
+        return [*(self.files or []), *(self.more or [])]
+
+    @property
+    def subject_file(self) -> str | None:
+        """Return the file that has the subject, if one is named."""
+        return self.name if self.name and os.path.exists(self.name) else None
+
+
+class ChangeOptions(OptionGroup, frozen=True):
+    """The options of the devices and nodes that count."""
+
+    heading: ClassVar[str] = AGAINST
+
+    devices: cluster_input.Devices = None
+    trust_slices: TrustSlices = False
+    without: Without = None
+    add: Add = None
+    hardware: cluster_input.Hardware = None
+    driver: driver_options.Driver = None
+    driver_version: driver_options.DriverVersion = None
+    driver_option: driver_options.DriverOption = None
+    node: Node = None
+
+    def parse_added_nodes(self) -> list[AddedNodes]:
+        """Return the nodes of ``--add`` and ``--hardware``. Raises UsageError."""
+        return [
+            *virtual_nodes.parse_added_nodes("--add", self.add or ()),
+            *virtual_nodes.parse_added_nodes("--hardware", self.hardware or ()),
+        ]
+
+    def parse_drivers(self, added_nodes: Sequence[AddedNodes]) -> driver_options.DriverChoice:
+        """Parse the options of drivers. Raises UsageError."""
+        return driver_options.parse(
+            self.driver, self.driver_version, self.driver_option, added_nodes
+        )
+
+
+class CountOptions(OptionGroup, frozen=True):
+    """The options of what is counted."""
+
+    heading: ClassVar[str] = ACTIONS
+
+    replicas: Replicas = None
+    pack: Pack = False
+    aligned: AlignedOnly = False
+    shapes: Shapes = None
+
+
 def command(
-    name: Name = None,
-    more: More = None,
-    files: cluster_input.Files = None,
-    devices: cluster_input.Devices = None,
-    namespace: cluster_input.Namespace = None,
-    replicas: Replicas = None,
-    pack: Pack = False,
-    aligned: AlignedOnly = False,
-    trust_slices: TrustSlices = False,
-    without: Without = None,
-    add: Add = None,
-    hardware: cluster_input.Hardware = None,
-    driver: driver_options.Driver = None,
-    driver_version: driver_options.DriverVersion = None,
-    driver_option: driver_options.DriverOption = None,
-    shapes: Shapes = None,
-    node: Node = None,
-    access: cluster_input.Access = cluster_input.Access(),
+    subject: SubjectOptions = SubjectOptions(),
+    changes: ChangeOptions = ChangeOptions(),
+    count: CountOptions = CountOptions(),
+    access: Access = Access(),
     against: ReleaseOptions = ReleaseOptions(),
     output: Output = "text",
     printing: Printing = Printing(),
@@ -201,70 +242,108 @@ def command(
     """
     printing.apply()
     common.choose_output(output, FORMATS)
-    _check_arguments(name, shapes, more or [])
-    namespace = namespace and namespace.removeprefix("=")  # -n=ml
-    subject_files = [name] if name and os.path.exists(name) else []
-    with without_collecting():
-        file_state = (
-            cluster_input.load_files(sources.Sources((), tuple(subject_files)), namespace)
-            if subject_files
-            else None
-        )
-    has_cluster = file_state is not None and any(map(file_state.has, ("Node", "ResourceSlice")))
-    added_nodes = [
-        *virtual_nodes.parse_added_nodes("--add", add or ()),
-        *virtual_nodes.parse_added_nodes("--hardware", hardware or ()),
-    ]
-    files = [*(files or []), *(more or [])]
-    driver_choice = driver_options.parse(driver, driver_version, driver_option, added_nodes)
-    paths = [*files, *subject_files] if files or devices or hardware or has_cluster else files
-    cluster = cluster_input.load_cluster(
-        [],
-        paths,
-        devices or [],
-        access,
-        against,
-        namespace=namespace,
-        everywhere=namespace is None,
-        described=bool(hardware),
-        file_objects=file_state if paths == subject_files else None,
-    )
-    state = _apply_changes(cluster, without or [], added_nodes, node, driver_choice)
-    if subject_files and file_state is not None:
-        subjects: list[Subject] = [(_file_subject(state, subject_files[0], file_state),)]
+    _check_arguments(subject.name, count.shapes, subject.more or [])
+    file_state = _load_subject_file(subject)
+    added_nodes = changes.parse_added_nodes()
+    driver_choice = changes.parse_drivers(added_nodes)
+    cluster = _load_cluster(subject, changes, access, against, file_state)
+    state = _apply_changes(cluster, changes, added_nodes, driver_choice)
+    if subject.subject_file is not None and file_state is not None:
+        subjects: list[Subject] = [(_file_subject(state, subject.subject_file, file_state),)]
     else:
-        words = split_list(shapes) if shapes else _parse_shapes(name or "")
+        words = split_list(count.shapes) if count.shapes else _parse_shapes(subject.name or "")
         subjects = [_subject(cluster, state, word.strip()) for word in dict.fromkeys(words)]
-    for subject in subjects:
-        _warn_gang_ignored(subject[0])
-        _warn_claim_shared(subject[0])
-        _warn_other_scheduler(state, subject[0])
-    trusting_fits = [_place_copies(cluster, subject) for subject in subjects]
-    alignments = [_count_aligned(cluster, fit) if aligned else None for fit in trusting_fits]
-    allocations = () if trust_slices else device_plugin_allocations(state)
-    fits = [
-        subtract_plugin_allocations(fit, allocations, cluster.features) for fit in trusting_fits
-    ]
-    if common.base_format(output) == "json":
-        text = _render_json(cluster, fits, alignments, pack, replicas)
-    elif output == "html":
-        text = _render_html(cluster, fits, alignments, pack)
-    else:
-        text = _render_text(
-            cluster,
-            fits,
-            alignments,
-            pack,
-            replicas,
-            to_file=printing.to_file,
-            every=printing.verbose > 0,
-        )
-    common.write_output(text, output, printing.output_file)
-    if any(
-        (fit.fits if alignment is None else min(fit.fits, alignment.first)) < (replicas or 1)
-        for fit, alignment in zip(fits, alignments, strict=True)
-    ):
+    for candidates in subjects:
+        _warn(state, candidates[0])
+    counts = _count_copies(cluster, state, subjects, count, trust_slices=changes.trust_slices)
+    common.write_output(
+        _render(cluster, counts, count, output, printing), output, printing.output_file
+    )
+    if any(entry.total < (count.replicas or 1) for entry in counts):
         raise Exit(1)
+
+
+class _Count(Struct, frozen=True):
+    """The number of copies of a subject."""
+
+    fit: Fit
+    aligned: AlignedCounts | None
+    """The copies that are aligned as well as an idle node allows, if these are counted."""
+
+    @property
+    def total(self) -> int:
+        """Return the number that is compared with ``--replicas``."""
+        return self.fit.fits if self.aligned is None else min(self.fit.fits, self.aligned.first)
+
+
+def _load_subject_file(subject: SubjectOptions) -> ClusterState | None:
+    """Load the objects of the file that has the subject."""
+    path = subject.subject_file
+    if path is None:
+        return None
+    with without_collecting():
+        return cluster_input.load_files(sources.Sources((), (path,)), subject.namespace_name)
+
+
+def _load_cluster(
+    subject: SubjectOptions,
+    changes: ChangeOptions,
+    access: Access,
+    against: ReleaseOptions,
+    file_state: ClusterState | None,
+) -> Cluster:
+    """Load the cluster, which the file with the subject is if it has nodes or slices."""
+    files, subject_file = subject.all_files, subject.subject_file
+    has_cluster = file_state is not None and any(map(file_state.has, ("Node", "ResourceSlice")))
+    is_alone = not (files or changes.devices or changes.hardware or has_cluster)
+    paths = files if is_alone or subject_file is None else [*files, subject_file]
+    request = ClusterInput(
+        (),
+        paths,
+        changes.devices,
+        subject.namespace_name,
+        subject.namespace_name is None,
+        described=bool(changes.hardware),
+        file_objects=file_state if paths == [subject_file] else None,
+    )
+    return cluster_input.load_cluster(request, access, against)
+
+
+def _warn(state: ClusterState, subject: Copies) -> None:
+    """Print notices of what the number of copies does not say."""
+    _warn_gang_ignored(subject)
+    _warn_claim_shared(subject)
+    _warn_other_scheduler(state, subject)
+
+
+def _count_copies(
+    cluster: Cluster,
+    state: ClusterState,
+    subjects: Sequence[Subject],
+    count: CountOptions,
+    *,
+    trust_slices: bool,
+) -> list[_Count]:
+    """Count the copies of each subject, without the devices that device plugins have handed out
+    unless ``trust_slices``.
+    """
+    trusting_fits = [_place_copies(cluster, subject) for subject in subjects]
+    alignments = [_count_aligned(cluster, fit) if count.aligned else None for fit in trusting_fits]
+    allocations = () if trust_slices else device_plugin_allocations(state)
+    return [
+        _Count(subtract_plugin_allocations(fit, allocations, cluster.features), alignment)
+        for fit, alignment in zip(trusting_fits, alignments, strict=True)
+    ]
+
+
+def _render(
+    cluster: Cluster, counts: list[_Count], count: CountOptions, output: str, printing: Printing
+) -> str:
+    if common.base_format(output) == "json":
+        return _render_json(cluster, counts, count)
+    if output == "html":
+        return _render_html(cluster, counts, count)
+    return _render_text(cluster, counts, count, printing)
 
 
 def _check_arguments(name: str | None, shapes: str | None, extra_words: Sequence[str]) -> None:
@@ -384,26 +463,21 @@ def _place_copies(cluster: Cluster, subject: Subject) -> Fit:
 
 def _apply_changes(
     cluster: Cluster,
-    without: list[str],
-    added_nodes: list[virtual_nodes.AddedNodes],
-    node: str | None,
+    changes: ChangeOptions,
+    added_nodes: list[AddedNodes],
     driver_choice: driver_options.DriverChoice,
 ) -> ClusterState:
     """Apply `--without`, `--add` and `--node` to the cluster. Raises InputError for an object that
     does not exist.
     """
     state = cluster.state
-    for target in without:
-        state = what_if.remove_object(state, target, cluster.namespace)
-    state = (
-        sources.filter_drivers(state, driver_choice.drivers)
-        if state.objects("ResourceSlice")
-        else state
-    )
-    state = virtual_nodes.add_nodes(
-        state, added_nodes, Target.of(cluster.features.release), driver_choice
-    )
-    return state if node is None else what_if.keep_node(state, node)
+    for name in changes.without or ():
+        state = what_if.remove_object(state, name, cluster.namespace)
+    if state.objects("ResourceSlice"):
+        state = sources.filter_drivers(state, driver_choice.drivers)
+    target = Target.of(cluster.features.release)
+    state = virtual_nodes.add_nodes(state, added_nodes, target, driver_choice)
+    return state if changes.node is None else what_if.keep_node(state, changes.node)
 
 
 def _explain_next_copy(cluster: Cluster, fit: Fit) -> Explanation | None:
@@ -454,27 +528,20 @@ def _fit_details(cluster: Cluster, fit: Fit, pack: bool) -> _FitDetails:
         )
 
 
-def _render_json(
-    cluster: Cluster,
-    fits: list[Fit],
-    alignments: list[AlignedCounts | None],
-    pack: bool,
-    replicas: int | None,
-) -> str:
-    release = cluster.features.release
+def _render_json(cluster: Cluster, counts: list[_Count], count: CountOptions) -> str:
     values = []
-    for fit, alignment in zip(fits, alignments, strict=True):
-        details = _fit_details(cluster, fit, pack)
+    for entry in counts:
+        details = _fit_details(cluster, entry.fit, count.pack)
         values.append(
             capacity_json.fit_value(
-                fit,
+                entry.fit,
                 details.stops,
                 details.stranded,
                 details.maximum,
-                aligned=alignment,
+                aligned=entry.aligned,
                 by_node=details.by_node,
-                replicas=replicas,
-                release=release,
+                replicas=count.replicas,
+                release=cluster.features.release,
             )
         )
     report: dict[str, Any] = (
@@ -490,56 +557,42 @@ def _render_json(
     return json.dumps(report, indent=1, ensure_ascii=False)
 
 
-def _render_html(
-    cluster: Cluster, fits: list[Fit], alignments: list[AlignedCounts | None], pack: bool
-) -> str:
+def _render_html(cluster: Cluster, counts: list[_Count], count: CountOptions) -> str:
     from dractl.report.capacity import html as capacity_html
 
-    if len(fits) > 1:
-        return capacity_html.shapes(
-            fits, take_inventory(cluster.state, cluster.features), cluster.origin.title
-        )
-    details = _fit_details(cluster, fits[0], pack)
-    stock = take_inventory(fits[0].state, cluster.features)
+    title = cluster.origin.title
+    if len(counts) > 1:
+        inventory = take_inventory(cluster.state, cluster.features)
+        return capacity_html.shapes([entry.fit for entry in counts], inventory, title)
+    fit, aligned = counts[0].fit, counts[0].aligned
+    details = _fit_details(cluster, fit, count.pack)
+    inventory = take_inventory(fit.state, cluster.features)
     stops = capacity_text.stopped(details.stops)
     stops += [
-        f"kube-scheduler ends {', '.join(pods)} on {node} for it"
-        for node, pods in fits[0].preempts[:4]
+        f"kube-scheduler ends {', '.join(pods)} on {node} for it" for node, pods in fit.preempts[:4]
     ]
     return capacity_html.fit(
-        fits[0],
-        stock,
-        stops,
-        details.stranded,
-        details.maximum,
-        alignments[0],
-        cluster.origin.title,
+        fit, inventory, stops, details.stranded, details.maximum, aligned, title
     )
 
 
 def _render_text(
-    cluster: Cluster,
-    fits: list[Fit],
-    alignments: list[AlignedCounts | None],
-    pack: bool,
-    replicas: int | None,
-    *,
-    to_file: bool,
-    every: bool,
+    cluster: Cluster, counts: list[_Count], count: CountOptions, printing: Printing
 ) -> str:
-    canvas = terminal.canvas(to_file=to_file)
-    if len(fits) > 1:
+    canvas = terminal.canvas(to_file=printing.to_file)
+    if len(counts) > 1:
+        fits = [entry.fit for entry in counts]
         stops = [_stop_reasons(cluster, fit) for fit in fits]
-        return capacity_text.shapes(fits, canvas, alignments, stops)
-    details = _fit_details(cluster, fits[0], pack)
+        return capacity_text.shapes(fits, canvas, [entry.aligned for entry in counts], stops)
+    details = _fit_details(cluster, counts[0].fit, count.pack)
     return capacity_text.fit(
-        fits[0],
+        counts[0].fit,
         details.stops,
         details.stranded,
         details.maximum,
         canvas,
-        aligned=alignments[0],
-        replicas=replicas,
+        aligned=counts[0].aligned,
+        replicas=count.replicas,
         release=cluster.release,
-        every=every,
+        every=printing.verbose > 0,
     )

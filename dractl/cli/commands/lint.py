@@ -8,7 +8,7 @@ import sys
 import time
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, NoReturn, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from dractl.cel_library import why_not
 from dractl.cli import common, completing, fixing, terminal, watching
 from dractl.cli.app import MAX_REPETITIONS
 from dractl.cli.fixing import EditOutcome
-from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT, TOOLS
+from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT, TOOLS, OptionGroup
 from dractl.cli.options import driver_options
 from dractl.cli.options.printing import Printing
 from dractl.cli.options.release import ReleaseOptions, choose_target
@@ -73,26 +73,14 @@ Paths = Annotated[
     ),
 ]
 Files = Annotated[
-    list[str] | None,
-    Option("--filename", "-f", metavar="PATH", help="Same as PATH.", rich_help_panel=INPUT),
+    list[str] | None, Option("--filename", "-f", metavar="PATH", help="Same as PATH.")
 ]
 StdinName = Annotated[
-    str,
-    Option(
-        "--stdin-filename",
-        metavar="NAME",
-        help="Name of standard input in reports.",
-        rich_help_panel=INPUT,
-    ),
+    str, Option("--stdin-filename", metavar="NAME", help="Name of standard input in reports.")
 ]
 Exclude = Annotated[
     list[str] | None,
-    Option(
-        "--exclude",
-        metavar="PATTERN",
-        help="Skip files, as in .gitignore; repeatable.",
-        rich_help_panel=INPUT,
-    ),
+    Option("--exclude", metavar="PATTERN", help="Skip files, as in .gitignore; repeatable."),
 ]
 ChangedFiles = Annotated[
     bool,
@@ -102,7 +90,6 @@ ChangedFiles = Annotated[
             "PATHs are files that changed, as a hook passes them: skip what is excluded or not a"
             " Kubernetes object."
         ),
-        rich_help_panel=INPUT,
     ),
 ]
 Render = Annotated[
@@ -110,7 +97,6 @@ Render = Annotated[
     Option(
         "--render/--no-render",
         help="Render charts with helm and kustomizations with kustomize or kubectl, if installed.",
-        rich_help_panel=INPUT,
     ),
 ]
 Gitignore = Annotated[
@@ -118,12 +104,10 @@ Gitignore = Annotated[
     Option(
         "--gitignore/--no-gitignore",
         help="Skip what git ignores below folders, node_modules, and Go's vendor.",
-        rich_help_panel=INPUT,
     ),
 ]
 FailOnEmpty = Annotated[
-    bool,
-    Option("--fail-on-empty", help="Exit with 1 if there are no manifests.", rich_help_panel=TOOLS),
+    bool, Option("--fail-on-empty", help="Exit with 1 if there are no manifests.")
 ]
 ShowFiles = Annotated[
     bool,
@@ -140,7 +124,6 @@ Select = Annotated[
         metavar="CODES",
         help="Check only these rules: codes, names or prefixes (DRA7), comma-separated.",
         autocompletion=completing.offer_comma_list(completing.rules),
-        rich_help_panel=ACTIONS,
     ),
 ]
 Ignore = Annotated[
@@ -150,7 +133,6 @@ Ignore = Annotated[
         metavar="CODES",
         help="Ignore these rules.",
         autocompletion=completing.offer_comma_list(completing.rules),
-        rich_help_panel=ACTIONS,
     ),
 ]
 FailOn = Annotated[
@@ -160,16 +142,10 @@ FailOn = Annotated[
         metavar="SEVERITY",
         help="Lowest severity that sets exit code 1: error (default), warning or info.",
         autocompletion=completing.offer_words(*SEVERITIES),
-        rich_help_panel=TOOLS,
     ),
 ]
 FailOnSkipped = Annotated[
-    bool,
-    Option(
-        "--fail-on-skipped",
-        help="Exit with 1 if a file was skipped, such as a template.",
-        rich_help_panel=TOOLS,
-    ),
+    bool, Option("--fail-on-skipped", help="Exit with 1 if a file was skipped, such as a template.")
 ]
 Baseline = Annotated[
     Path | None,
@@ -177,19 +153,15 @@ Baseline = Annotated[
         "--baseline",
         metavar="FILE",
         help="Hide findings already present in an earlier JSON report.",
-        rich_help_panel=ACTIONS,
     ),
 ]
-Statistics = Annotated[
-    bool, Option("--statistics", help="Count the findings of each rule.", rich_help_panel=OUTPUT)
-]
+Statistics = Annotated[bool, Option("--statistics", help="Count the findings of each rule.")]
 Devices = Annotated[
     list[str] | None,
     Option(
         "--devices",
         metavar="FILE|DIR|SNAPSHOT|local|cluster",
         help="Try selectors, constraints and capacities on these devices; repeatable.",
-        rich_help_panel=AGAINST,
     ),
 ]
 Hardware = Annotated[
@@ -202,7 +174,6 @@ Hardware = Annotated[
             " repeatable."
         ),
         autocompletion=completing.offer_comma_list(completing.machines),
-        rich_help_panel=AGAINST,
     ),
 ]
 For = Annotated[
@@ -219,19 +190,12 @@ For = Annotated[
     ),
 ]
 FixFiles = Annotated[
-    bool,
-    Option(
-        "--fix",
-        help="Write the safe fixes to the files; report what remains.",
-        rich_help_panel=ACTIONS,
-    ),
+    bool, Option("--fix", help="Write the safe fixes to the files; report what remains.")
 ]
 UnsafeFixes = Annotated[
     bool,
     Option(
-        "--unsafe-fixes",
-        help="With --fix or --diff: also apply fixes that may change the meaning.",
-        rich_help_panel=ACTIONS,
+        "--unsafe-fixes", help="With --fix or --diff: also apply fixes that may change the meaning."
     ),
 ]
 AddIgnore = Annotated[
@@ -239,16 +203,10 @@ AddIgnore = Annotated[
     Option(
         "--add-ignore",
         help="Write a comment `# dractl: ignore[CODE]` for each finding; report what remains.",
-        rich_help_panel=ACTIONS,
     ),
 ]
 Diff = Annotated[
-    bool,
-    Option(
-        "--diff",
-        help="Show what --fix or --add-ignore would change; change nothing.",
-        rich_help_panel=ACTIONS,
-    ),
+    bool, Option("--diff", help="Show what --fix or --add-ignore would change; change nothing.")
 ]
 Watch = Annotated[
     bool,
@@ -266,16 +224,10 @@ Jobs = Annotated[
         parser=common.number_parser("--jobs"),
         metavar="N",
         help="Processes for many files; default: one for each CPU.",
-        rich_help_panel=TOOLS,
     ),
 ]
-NoCache = Annotated[
-    bool, Option("--no-cache", help="Do not read or write cached reports.", rich_help_panel=TOOLS)
-]
-ExitZero = Annotated[
-    bool,
-    Option("--exit-zero", help="Exit with 0 even if there are findings.", rich_help_panel=TOOLS),
-]
+NoCache = Annotated[bool, Option("--no-cache", help="Do not read or write cached reports.")]
+ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 even if there are findings.")]
 Output = Annotated[
     list[str] | None,
     Option(
@@ -284,13 +236,14 @@ Output = Annotated[
         metavar="FORMAT[=FILE]",
         help=f"{', '.join(FORMATS)}; repeatable with =FILE.",
         autocompletion=completing.offer_words(*FORMATS),
-        rich_help_panel=OUTPUT,
     ),
 ]
 
 
-class InputOptions(Struct, frozen=True):
+class InputOptions(OptionGroup, frozen=True):
     """The options of the files to check."""
+
+    heading: ClassVar[str] = INPUT
 
     paths: Paths = None
     filename: Files = None
@@ -307,8 +260,10 @@ class InputOptions(Struct, frozen=True):
         return [*(self.paths or []), *(self.filename or [])] or ["."]
 
 
-class DeviceOptions(Struct, frozen=True):
+class DeviceOptions(OptionGroup, frozen=True):
     """The options of the devices on which selectors are tried."""
+
+    heading: ClassVar[str] = AGAINST
 
     devices: Devices = None
     hardware: Hardware = None
@@ -323,8 +278,10 @@ class DeviceOptions(Struct, frozen=True):
         )
 
 
-class RuleOptions(Struct, frozen=True):
+class RuleOptions(OptionGroup, frozen=True):
     """The options of the rules that apply."""
+
+    heading: ClassVar[str] = ACTIONS
 
     for_: For = None
     select: Select = None
@@ -332,8 +289,10 @@ class RuleOptions(Struct, frozen=True):
     baseline: Baseline = None
 
 
-class EditOptions(Struct, frozen=True):
+class EditOptions(OptionGroup, frozen=True):
     """The options that change files, or show the changes."""
+
+    heading: ClassVar[str] = ACTIONS
 
     fix: FixFiles = False
     unsafe_fixes: UnsafeFixes = False
@@ -359,8 +318,10 @@ class EditOptions(Struct, frozen=True):
             raise UsageError("--unsafe-fixes needs --fix or --diff")
 
 
-class RunOptions(Struct, frozen=True):
+class RunOptions(OptionGroup, frozen=True):
     """The options of the exit code, of repetition and of speed."""
+
+    heading: ClassVar[str] = TOOLS
 
     fail_on: FailOn = None
     fail_on_skipped: FailOnSkipped = False
@@ -382,11 +343,17 @@ class RunOptions(Struct, frozen=True):
         return is_bad and not self.exit_zero
 
 
-class ReportOptions(Struct, frozen=True):
+class ReportOptions(OptionGroup, frozen=True):
     """The options of the reports."""
+
+    heading: ClassVar[str] = OUTPUT
 
     statistics: Statistics = False
     output: Output = None
+
+    def formats(self, environment: Mapping[str, str]) -> list[str]:
+        """Return the formats of the option, else of the variable, else ``full``."""
+        return self.output or [environment.get("OUTPUT", "full")]
 
 
 def command(
@@ -410,12 +377,8 @@ def command(
     """
     printing.apply()
     settings, environment = against.settings()
-    outputs = _parse_outputs(
-        common.origin("--output", reports.output, environment, settings),
-        reports.output or [environment.get("OUTPUT", "full")],
-        printing,
-        statistics=reports.statistics,
-    )
+    output_origin = common.origin("--output", reports.output, environment, settings)
+    outputs = _parse_outputs(output_origin, reports.formats(environment), reports, printing)
     threshold = run.threshold(environment, settings)
     edits.check()
     if run.watch:
@@ -424,10 +387,7 @@ def command(
     release, gates = against.release_and_gates(settings, environment)
     releases = _split_values([release]) if release else [None]
     targets = [choose_target(name, gates) for name in releases]
-    if len(targets) > 1 and (run.watch or edits.is_requested):
-        raise UsageError(
-            "several releases cannot be combined with --watch or with changes of files"
-        )
+    _refuse_releases(targets, run, edits)
     is_uncached = against.isolated or run.no_cache or environment.get("NO_CACHE")
     job = _make_job(
         inputs,
@@ -439,23 +399,29 @@ def command(
         cache=None if is_uncached else cache_folder(),
         driver_versions=driver_choice.versions,
     )
-    if not inputs.show_files:
-        sources = devices.devices or list(settings.devices)
-        hardware = devices.hardware or []
-        inventory = _load_inventory(sources, hardware, driver_choice, job.target)
-        job = replace(job, inventory=inventory, jobs=run.jobs or _count_processors())
     if inputs.show_files:
         _show_files(job, printing.output_file)
+    inventory = _load_inventory(
+        devices.devices or list(settings.devices), devices.hardware or [], driver_choice, job.target
+    )
+    job = replace(job, inventory=inventory, jobs=run.jobs or _count_processors())
     if run.watch:
         _watch(job, outputs[0])
-    outcome = (
-        _apply_edits(job, edits)
-        if edits.is_requested
-        else EditOutcome(job.lint_releases(targets), [], [])
-    )
+    if edits.is_requested:
+        outcome = _apply_edits(job, edits)
+    else:
+        outcome = EditOutcome(job.lint_releases(targets), [], [])
     origin = against.release_from(settings, environment)
     outcome = replace(outcome, report=replace(outcome.report, release_from=origin))
     _finish(job, outcome, edits, run, outputs, threshold, printing.output_file)
+
+
+def _refuse_releases(targets: Sequence[Target], run: RunOptions, edits: EditOptions) -> None:
+    """Raise UsageError for options that cannot be combined with several releases."""
+    if len(targets) > 1 and (run.watch or edits.is_requested):
+        raise UsageError(
+            "several releases cannot be combined with --watch or with changes of files"
+        )
 
 
 def _refuse_watch(
@@ -772,7 +738,7 @@ class _Output(Struct, frozen=True):
 
 
 def _parse_outputs(
-    origin: str, values: list[str], printing: Printing, *, statistics: bool
+    origin: str, values: list[str], options: ReportOptions, printing: Printing
 ) -> list[_Output]:
     """Parse the destinations of reports.
 
@@ -787,7 +753,8 @@ def _parse_outputs(
         common.choose(origin, name, FORMATS)
         if equals and not file:
             raise UsageError(f"--output {text} names no file", hint=f"write {name}=FILE")
-        outputs.append(_Output(name, Path(file) if file else None, statistics, printing.quiet))
+        path = Path(file) if file else None
+        outputs.append(_Output(name, path, options.statistics, printing.quiet))
     to_stdout = [item for item in outputs if item.file is None]
     if len(to_stdout) > 1:
         raise UsageError(
@@ -799,7 +766,7 @@ def _parse_outputs(
     default = _Output(
         to_stdout[0].format if to_stdout else "full",
         printing.output_file,
-        statistics,
+        options.statistics,
         printing.quiet,
     )
     return [*reports, default]

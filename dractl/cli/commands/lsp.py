@@ -160,6 +160,34 @@ def _file_name(path: str) -> str:
     return file.relative_to(Path.cwd()).as_posix() if file.is_relative_to(Path.cwd()) else str(file)
 
 
+class _Session:
+    """The state that a server keeps between two requests of an editor."""
+
+    def __init__(self, make: Callable[[], Editor]) -> None:
+        self.make = make
+        self.editor = make()
+        self.has_warned = False
+
+    def enter(self, folder: str) -> str | None:
+        """Change to the editor's folder and apply its settings; return the error if it has none
+        that can be used.
+        """
+        os.chdir(folder)
+        try:
+            self.editor = self.make()
+        except DractlError as error:
+            return "; ".join(filter(None, (str(error), error.hint)))
+        return None
+
+    def selector_warning(self) -> str | None:
+        """Return the warning, once, that selectors are not checked."""
+        reason = why_not()
+        if reason is None or self.has_warned:
+            return None
+        self.has_warned = True
+        return f"dractl does not check selectors here: {reason}"
+
+
 def _make_server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
     """Make a server with the settings of the working directory.
 
@@ -175,37 +203,34 @@ def _make_server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer
         ) from None
 
     server = LanguageServer("dractl", __version__)
-    editor = make()
-    warned = False
+    session = _Session(make)
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
-        nonlocal editor
         folder = _folder(params) if follows else None
-        if folder is None:
-            return
-        os.chdir(folder)
-        try:
-            editor = make()
-        except DractlError as error:
-            message = "; ".join(filter(None, (str(error), error.hint)))
+        message = session.enter(folder) if folder is not None else None
+        if message is not None:
             server.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
+
+    _serve_diagnostics(server, session)
+    _serve_help(server, session)
+    _serve_fixes(server, session)
+    return server
+
+
+def _serve_diagnostics(server: LanguageServer, session: _Session) -> None:
+    """Publish the diagnostics of a text whenever it is opened or changed."""
+    from lsprotocol import types
 
     def publish(uri: str) -> None:
         document = server.workspace.get_text_document(uri)
-        shown = [_diagnostic(document, item) for item in editor.diagnose(document)]
+        shown = [_diagnostic(document, item) for item in session.editor.diagnose(document)]
         server.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(uri, shown, document.version)
         )
-        warn_of_selectors()
-
-    def warn_of_selectors() -> None:
-        nonlocal warned
-        reason = why_not()
-        if reason is not None and not warned:
-            warned = True
-            text = f"dractl does not check selectors here: {reason}"
-            server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, text))
+        warning = session.selector_warning()
+        if warning is not None:
+            server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, warning))
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def on_open(params: types.DidOpenTextDocumentParams) -> None:
@@ -222,14 +247,19 @@ def _make_server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def on_close(params: types.DidCloseTextDocumentParams) -> None:
         uri = params.text_document.uri
-        editor.diagnostics.pop(uri, None)
+        session.editor.diagnostics.pop(uri, None)
         server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+
+
+def _serve_help(server: LanguageServer, session: _Session) -> None:
+    """Serve hovers and completions."""
+    from lsprotocol import types
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hover(params: types.HoverParams) -> types.Hover | None:
         document = server.workspace.get_text_document(params.text_document.uri)
         line, column = _code_point_position(document, params.position)
-        help_text = editing.hover(document.source, line, column, editor.target)
+        help_text = editing.hover(document.source, line, column, session.editor.target)
         if help_text is None:
             return None
         location = _range(document, editing.Range(line, help_text.start, line, help_text.end))
@@ -241,8 +271,13 @@ def _make_server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer
     def completion(params: types.CompletionParams) -> list[types.CompletionItem]:
         document = server.workspace.get_text_document(params.text_document.uri)
         line, column = _code_point_position(document, params.position)
-        candidates = editing.completions(document.source, line, column, editor.target)
+        candidates = editing.completions(document.source, line, column, session.editor.target)
         return [_completion(document, item, line, column) for item in candidates]
+
+
+def _serve_fixes(server: LanguageServer, session: _Session) -> None:
+    """Serve the fixes of diagnostics as quick fixes."""
+    from lsprotocol import types
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
@@ -252,12 +287,10 @@ def _make_server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer
         document = server.workspace.get_text_document(params.text_document.uri)
         return [
             _action(document, item, item.fix)
-            for item in editor.diagnostics.get(document.uri, ())
-            if item.fix is not None and (item.fix.safe or editor.unsafe)
+            for item in session.editor.diagnostics.get(document.uri, ())
+            if item.fix is not None and (item.fix.safe or session.editor.unsafe)
             if _overlap(_range(document, item.range), params.range)
         ]
-
-    return server
 
 
 def _folder(params: types.InitializeParams) -> str | None:

@@ -2,10 +2,11 @@
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import Annotated
+from typing import Annotated, Any
 
+from msgspec import Struct
 from typer import Argument, Exit, Option
 
 from dractl.cli import common, fixing, terminal
@@ -16,9 +17,9 @@ from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.errors import InputError, UsageError
 from dractl.facts import current
 from dractl.garbage import without_collecting
-from dractl.manifests import Inputs, load_readable
+from dractl.manifests import Inputs, Skipped, load_readable
 from dractl.manifests.kustomize import is_kustomization
-from dractl.migration import Migrated, Migration, classes_for
+from dractl.migration import Migrated, Migration, Remark, classes_for
 from dractl.migration.resources import wanted
 from dractl.model import Target
 from dractl.model.releases import GATES
@@ -114,16 +115,11 @@ def command(
     )
     if write:
         errors += _write(changes, stdin)
-    _report(
-        inputs,
-        migrated,
-        changes,
-        target,
-        printing.output_file,
-        keep=keep_requests,
-        output=output,
-        write=write,
-    )
+    conversion = _Conversion(inputs, migrated, changes)
+    if keep_requests:
+        _report_classes(conversion, target, output, printing.output_file)
+    else:
+        _report_changes(conversion, output, write=write, file=printing.output_file)
     if _report_errors(inputs, errors):
         raise Exit(InputError.exit_code)
     if inputs.undecided or any(_mentions_device_plugin(item.file) for item in inputs.skipped):
@@ -180,77 +176,114 @@ def _write(changes: list[FileChange], stdin: bytes | None) -> list[InputError]:
     )
 
 
-def _report(
-    inputs: Inputs,
-    migrated: list[Migrated],
-    changes: list[FileChange],
-    target: Target,
-    file: Path | None,
-    *,
-    keep: bool,
-    output: str,
-    write: bool,
+class _Conversion(Struct, frozen=True):
+    """The conversion of manifests."""
+
+    inputs: Inputs
+    """The manifests."""
+    files: list[Migrated]
+    """Files that may have requests for devices."""
+    changes: list[FileChange]
+    """Changes of files."""
+
+    @property
+    def resources(self) -> frozenset[str]:
+        """Return the resources of device plugins that containers request."""
+        return frozenset[str]().union(*(file.resources for file in self.files))
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """Return the remarks about requests that cannot be converted."""
+        return [remark for file in self.files for remark in file.remarks]
+
+    @property
+    def diffs(self) -> dict[str, str]:
+        """Return the diffs by the names of their files."""
+        return {change.name: fixing.diff(change) for change in self.changes}
+
+    @property
+    def skipped(self) -> list[Skipped]:
+        """Return the skipped files that mention a device plugin's resources."""
+        return [
+            item
+            for item in self.inputs.skipped
+            if not item.unread and _mentions_device_plugin(item.file)
+        ]
+
+
+def _report_changes(
+    conversion: _Conversion, output: str, *, write: bool, file: Path | None
 ) -> None:
-    resources = frozenset[str]().union(*(item.resources for item in migrated))
-    classes, notes = (
-        classes_for(resources, target)
-        if keep
-        else ((), _migration_steps(resources) if changes else ())
-    )
-    remarks = [] if keep else [remark for item in migrated for remark in item.remarks]
-    skipped = [
-        item for item in inputs.skipped if not item.unread and _mentions_device_plugin(item.file)
-    ]
-    diffs = {change.name: fixing.diff(change) for change in changes}
+    """Print the diff, and notices of what was not converted and of the steps on a cluster."""
+    resources = conversion.resources
+    notes = _migration_steps(resources) if conversion.changes else ()
     if common.base_format(output) == "json":
-        report = {
-            "schema": "dractl/migrate/v1",
-            "facts": current().to_json(),
-            "files": [{"file": name, "diff": text} for name, text in diffs.items()],
-            "remarks": [
-                {
-                    "file": r.position.file,
-                    "line": r.position.line,
-                    "column": r.position.column,
-                    "message": r.message,
-                }
-                for r in remarks
-            ],
-            "skipped": [
-                {"file": item.file, "why": item.why, "hint": item.hint} for item in skipped
-            ],
-            "classes": list(classes),
-            "notes": list(notes),
-        }
-        common.write_output(json.dumps(report, indent=2, ensure_ascii=False), output, file)
+        _write_json(conversion, conversion.remarks, (), notes, output, file)
         return
     terminal.write_utf8()
-    if keep:
-        header = f"# extendedResourceName: feature gate DRAExtendedResource, {_gate_stages()}\n"
-        common.write_report(header + to_yaml(classes) if classes else "", file)
-    elif not write:
-        common.write_report(
-            (
-                "".join(map(fixing.paint_diff, diffs.values()))
-                if file is None
-                else "".join(diffs.values())
-            ),
-            file,
-        )
+    if not write:
+        diffs = conversion.diffs.values()
+        painted = map(fixing.paint_diff, diffs) if file is None else diffs
+        common.write_report("".join(painted), file)
+    _print_notices(conversion, conversion.remarks, notes)
+
+
+def _report_classes(
+    conversion: _Conversion, target: Target, output: str, file: Path | None
+) -> None:
+    """Print the DeviceClasses with which the requests of manifests can stay."""
+    classes, notes = classes_for(conversion.resources, target)
+    if common.base_format(output) == "json":
+        _write_json(conversion, (), classes, notes, output, file)
+        return
+    terminal.write_utf8()
+    header = f"# extendedResourceName: feature gate DRAExtendedResource, {_gate_stages()}\n"
+    common.write_report(header + to_yaml(classes) if classes else "", file)
+    _print_notices(conversion, (), notes)
+
+
+def _write_json(
+    conversion: _Conversion,
+    remarks: Sequence[Remark],
+    classes: Sequence[Mapping[str, Any]],
+    notes: Sequence[str],
+    output: str,
+    file: Path | None,
+) -> None:
+    report = {
+        "schema": "dractl/migrate/v1",
+        "facts": current().to_json(),
+        "files": [{"file": name, "diff": text} for name, text in conversion.diffs.items()],
+        "remarks": [
+            {
+                "file": remark.position.file,
+                "line": remark.position.line,
+                "column": remark.position.column,
+                "message": remark.message,
+            }
+            for remark in remarks
+        ],
+        "skipped": [
+            {"file": item.file, "why": item.why, "hint": item.hint} for item in conversion.skipped
+        ],
+        "classes": list(classes),
+        "notes": list(notes),
+    }
+    common.write_output(json.dumps(report, indent=2, ensure_ascii=False), output, file)
+
+
+def _print_notices(
+    conversion: _Conversion, remarks: Sequence[Remark], notes: Sequence[str]
+) -> None:
+    inputs, skipped = conversion.inputs, conversion.skipped
     for item in skipped:
-        terminal.notice(
-            f"{item.file}: unchanged, {item.why}"
-            + (
-                f"; {item.hint.replace(f'{program_name()} lint -', f'{program_name()} migrate -')}"
-                if item.hint
-                else ""
-            )
-        )
+        hint = (item.hint or "").replace(f"{program_name()} lint -", f"{program_name()} migrate -")
+        terminal.notice(f"{item.file}: unchanged, {item.why}" + (f"; {hint}" if hint else ""))
     for remark in remarks:
         terminal.notice(str(remark))
     for note in notes:
         terminal.notice(note)
-    if resources or remarks or inputs.unread or inputs.broken:
+    if conversion.resources or remarks or inputs.unread or inputs.broken:
         return
     if not inputs.skipped:
         terminal.notice("nothing to convert: no container requests a resource of a device plugin")

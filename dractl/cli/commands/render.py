@@ -8,16 +8,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 from typer import Exit, Option
 
 from dractl.cli import common, completing, terminal, virtual_nodes
-from dractl.cli.headings import ACTIONS, AGAINST
+from dractl.cli.headings import ACTIONS, AGAINST, OptionGroup
 from dractl.cli.options import driver_options
-from dractl.cli.options.machine_input import From, SysfsRoot, read_node
+from dractl.cli.options.machine_input import MachineSource
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.drivers import Options, Rendering, by_default, compare, render
@@ -49,17 +49,10 @@ Driver = Annotated[
             f" drivers {', '.join(one for one in ONLY_NAMED if one.endswith(_EXAMPLE))}."
         ),
         autocompletion=completing.offer_comma_list(completing.drivers),
-        rich_help_panel=AGAINST,
     ),
 ]
 NodeName = Annotated[
-    str | None,
-    Option(
-        "--node-name",
-        metavar="NAME",
-        help="Node that the slices belong to.",
-        rich_help_panel=AGAINST,
-    ),
+    str | None, Option("--node-name", metavar="NAME", help="Node that the slices belong to.")
 ]
 Hardware = Annotated[
     list[str] | None,
@@ -71,16 +64,10 @@ Hardware = Annotated[
             "or a YAML file; *N for N nodes of one; repeatable."
         ),
         autocompletion=completing.offer_comma_list(completing.machines),
-        rich_help_panel=AGAINST,
     ),
 ]
 ListHardware = Annotated[
-    bool,
-    Option(
-        "--list-hardware",
-        help="List the machines that --hardware knows by name.",
-        rich_help_panel=AGAINST,
-    ),
+    bool, Option("--list-hardware", help="List the machines that --hardware knows by name.")
 ]
 NetworkDevices = Annotated[
     list[str] | None,
@@ -88,7 +75,6 @@ NetworkDevices = Annotated[
         "--network-devices",
         metavar="FILE",
         help="Also render these network-attached pools (alone if no machine is given).",
-        rich_help_panel=AGAINST,
     ),
 ]
 Nodes = Annotated[
@@ -98,16 +84,10 @@ Nodes = Annotated[
         metavar="N",
         parser=common.number_parser("--nodes", 1, MAX_NODES),
         help="Render N nodes of this hardware: NAME-1 to NAME-N.",
-        rich_help_panel=AGAINST,
     ),
 ]
 DeviceClasses = Annotated[
-    bool,
-    Option(
-        "--device-classes",
-        help="Also print the DeviceClasses of the drivers.",
-        rich_help_panel=ACTIONS,
-    ),
+    bool, Option("--device-classes", help="Also print the DeviceClasses of the drivers.")
 ]
 Diff = Annotated[
     str | None,
@@ -115,26 +95,53 @@ Diff = Annotated[
         "--diff",
         metavar="FILE|-|cluster",
         help="Compare with published slices; exit code 1 if they differ.",
-        rich_help_panel=ACTIONS,
     ),
 ]
 
 
+class NodeOptions(OptionGroup, frozen=True):
+    """The options of the drivers, and of the node that they publish for."""
+
+    heading: ClassVar[str] = AGAINST
+
+    driver: Driver = None
+    node_name: NodeName = None
+    hardware: Hardware = None
+    list_hardware: ListHardware = False
+    network_devices: NetworkDevices = None
+    nodes: Nodes = 1
+
+    @property
+    def drivers(self) -> list[str]:
+        """Return the drivers of ``--driver``."""
+        return list(driver_options.parse_names(self.driver))
+
+
+class SetupOptions(OptionGroup, frozen=True):
+    """The options of how drivers are set up."""
+
+    heading: ClassVar[str] = AGAINST
+
+    driver_version: driver_options.DriverVersion = None
+    driver_option: driver_options.DriverOption = None
+
+
+class ActionOptions(OptionGroup, frozen=True):
+    """The options of what is printed."""
+
+    heading: ClassVar[str] = ACTIONS
+
+    device_classes: DeviceClasses = False
+    diff: Diff = None
+
+
 def command(
     output: Output = "yaml",
-    driver: Driver = None,
-    node_name: NodeName = None,
-    sysfs_root: SysfsRoot = None,
-    snapshot: From = None,
-    hardware: Hardware = None,
-    list_hardware: ListHardware = False,
-    network_devices: NetworkDevices = None,
-    nodes: Nodes = 1,
+    node: NodeOptions = NodeOptions(),
+    source: MachineSource = MachineSource(),
     against: ReleaseOptions = ReleaseOptions(),
-    driver_version: driver_options.DriverVersion = None,
-    driver_option: driver_options.DriverOption = None,
-    device_classes: DeviceClasses = False,
-    diff: Diff = None,
+    setup: SetupOptions = SetupOptions(),
+    actions: ActionOptions = ActionOptions(),
     printing: Printing = Printing(),
 ) -> None:
     """Print the ResourceSlices that DRA drivers would publish for this node or for a described
@@ -142,32 +149,43 @@ def command(
     """
     printing.apply()
     common.choose_output(output, FORMATS)
-    if list_hardware:
+    if node.list_hardware:
         common.write_report(_list_hardware(output), printing.output_file)
         return
     settings, variables = against.settings()
     target = choose_target(*against.release_and_gates(settings, variables))
-    drivers = list(driver_options.parse_names(driver))
-    live = sysfs_root is None and snapshot is None and not hardware
-    if network_devices:
-        if diff is not None:
+    if node.network_devices:
+        if actions.diff is not None:
             raise UsageError(
                 "--diff compares the slices of a node: it cannot be combined with --network-devices"
             )
-        if live:
-            _write(_network_rendering(network_devices, target), output, printing.output_file)
+        if source.is_this_machine and not node.hardware:
+            rendering = _network_rendering(node.network_devices, target)
+            _write(rendering, output, printing.output_file)
             return
-    groups = _nodes(sysfs_root, snapshot, hardware or [], node_name, nodes)
-    name = groups[0].names[0]
-    if diff is not None and (count := sum(len(group.names) for group in groups)) > 1:
+    groups = _nodes(node, source)
+    if actions.diff is not None and (count := sum(len(group.names) for group in groups)) > 1:
         raise UsageError(f"--diff compares one node, and {count:,} are rendered")
     options = Options(
-        node_name=name,
+        node_name=groups[0].names[0],
         target=target,
-        versions=driver_options.parse_versions(driver_version or (), drivers),
-        settings=driver_options.parse_settings(driver_option or ()),
+        versions=driver_options.parse_versions(setup.driver_version or (), node.drivers),
+        settings=driver_options.parse_settings(setup.driver_option or ()),
     )
-    rendering = _render(groups, options, drivers, device_classes=device_classes)
+    rendering = _render(groups, options, node.drivers, device_classes=actions.device_classes)
+    _remark_on(rendering, node.drivers)
+    if actions.diff is not None:
+        raise Exit(_compare(actions.diff, rendering, options.node_name, node, output, printing))
+    if node.network_devices:
+        pools = _network_rendering(node.network_devices, target)
+        rendering = replace(rendering, slices=rendering.slices + pools.slices)
+    _write(rendering, output, printing.output_file)
+    if rendering.unpublished:
+        raise Exit(1)
+
+
+def _remark_on(rendering: Rendering, drivers: Sequence[str]) -> None:
+    """Print notices and errors about what drivers would not publish."""
     for notice in rendering.remarks:
         terminal.notice(notice)
     for driver_name, why in rendering.unpublished.items():
@@ -175,18 +193,6 @@ def command(
     if not (rendering.slices or rendering.remarks or rendering.unpublished):
         wanted = ", ".join(drivers) if drivers else "any driver that is rendered by default"
         terminal.notice(f"nothing to publish: no hardware found for {wanted}")
-    if diff is not None:
-        has_differences = _compare(
-            diff, rendering, name, drivers or list(by_default()), output, printing.output_file
-        )
-        raise Exit(1 if has_differences else 0)
-    if network_devices:
-        rendering = replace(
-            rendering, slices=rendering.slices + _network_rendering(network_devices, target).slices
-        )
-    _write(rendering, output, printing.output_file)
-    if rendering.unpublished:
-        raise Exit(1)
 
 
 def _write(rendering: Rendering, output: str, output_file: Path | None) -> None:
@@ -228,23 +234,18 @@ class _EqualNodes(Struct, frozen=True):
             yield name, as_node(self.machine, name) if several else self.machine
 
 
-def _nodes(
-    sysfs_root: Path | None,
-    snapshot: Path | None,
-    hardware: Sequence[str],
-    node_name: str | None,
-    count: int,
-) -> list[_EqualNodes]:
+def _nodes(options: NodeOptions, source: MachineSource) -> list[_EqualNodes]:
     """Return the nodes that the options describe.
 
     A single one has the name that :func:`_node_name` gives it, and ``--nodes`` numbers several of
     it. Several machines are called as ``fit`` calls them, or by ``--node-name`` and a number.
     """
-    groups = [group for text in hardware for group in node_groups(text)]
+    count = options.nodes
+    groups = [group for text in options.hardware or () for group in node_groups(text)]
     if not groups or (len(groups) == 1 and groups[0].count == 1):
-        machine = _machine(sysfs_root, snapshot, groups[0].machine if groups else None)
-        live = sysfs_root is None and snapshot is None and not groups
-        name = _node_name(node_name, machine, live=live)
+        machine = _machine(source, groups[0].machine if groups else None)
+        live = source.is_this_machine and not groups
+        name = _node_name(options.node_name, machine, live=live)
         return [_EqualNodes(machine, [name] if count == 1 else _number_names(name, range(count)))]
     if count > 1 and any(group.count > 1 for group in groups):
         raise UsageError(
@@ -254,9 +255,10 @@ def _nodes(
     nodes: list[_EqualNodes] = []
     used: Counter[str] = Counter()
     for group in groups:
-        machine = _machine(sysfs_root, snapshot, group.machine)
+        machine = _machine(source, group.machine)
         number = max(count, group.count)
-        name = _node_name(node_name or virtual_nodes.node_name(group.machine), machine, live=False)
+        base_name = options.node_name or virtual_nodes.node_name(group.machine)
+        name = _node_name(base_name, machine, live=False)
         names = _number_names(name, range(used[name], used[name] + number))
         nodes.append(_EqualNodes(as_node(machine, names[0]), names))
         used[name] += number
@@ -269,10 +271,10 @@ def _number_names(name: str, numbers: range) -> list[str]:
     return [f"{stem}-{number + 1}" for number in numbers]
 
 
-def _machine(sysfs_root: Path | None, snapshot: Path | None, hardware: str | None) -> Machine:
+def _machine(source: MachineSource, hardware: str | None) -> Machine:
     if hardware is None:
-        return read_node(sysfs_root, snapshot)
-    if sysfs_root is not None or snapshot is not None:
+        return source.read()
+    if not source.is_this_machine:
         raise UsageError(
             "--hardware, --from and --sysfs-root each name a machine: give one of them"
         )
@@ -366,29 +368,31 @@ def _refuse_too_many(nodes: Sequence[_EqualNodes], examples: Sequence[Rendering]
 
 
 def _compare(
-    source: str,
+    published: str,
     rendering: Rendering,
     node_name: str,
-    drivers: list[str],
+    node: NodeOptions,
     output: str,
-    output_file: Path | None,
-) -> bool:
-    slices = _load_published(source)
+    printing: Printing,
+) -> int:
+    """Print the differences to published slices; return the exit code, 1 if there are any."""
+    slices = _load_published(published)
     nodes = compare.nodes(slices)
     if node_name not in nodes:
         raise InputError(
             f"no ResourceSlice of node {node_name} is published there",
-            place=source,
+            place=published,
             hint=f"--node-name: there are slices of {', '.join(nodes[:5])}" if nodes else None,
         )
+    drivers = node.drivers or list(by_default())
     differences = compare.differences(slices, rendering.slices, node_name, drivers)
     text = (
         render_diff.to_json(differences, node_name)
         if output == "json"
         else render_diff.to_text(differences, node_name)
     )
-    common.write_report(text, output_file)
-    return bool(differences)
+    common.write_report(text, printing.output_file)
+    return 1 if differences else 0
 
 
 def _load_published(source: str) -> list[dict[str, Any]]:

@@ -5,23 +5,19 @@ version.
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 from typer import Argument, Exit, Option
 
 from dractl.cel import require
 from dractl.cli import common, completing, terminal
-from dractl.cli.headings import ACTIONS, AGAINST, OUTPUT
+from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OptionGroup
 from dractl.cli.options import cluster_input, driver_options
-from dractl.cli.options.printing import Printing
-from dractl.cli.options.release import (
-    Config,
-    FeatureGates,
-    Isolated,
-    ReleaseOptions,
-    warn_about_gates,
-)
+from dractl.cli.options.cluster_input import Access
+from dractl.cli.options.printing import Printing, output_option
+from dractl.cli.options.release import GateOptions, warn_about_gates
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import text_at
 from dractl.errors import InputError, UsageError
@@ -34,7 +30,6 @@ from dractl.program import program_name
 from dractl.upgrade import (
     Compared,
     DescribedNode,
-    Finding,
     GateSetting,
     Input,
     Plan,
@@ -57,22 +52,10 @@ Paths = Annotated[
     ),
 ]
 To = Annotated[
-    str,
-    Option(
-        "--to",
-        metavar="1.NN",
-        help="Release to upgrade to. Default: the newest known.",
-        rich_help_panel=AGAINST,
-    ),
+    str, Option("--to", metavar="1.NN", help="Release to upgrade to. Default: the newest known.")
 ]
 From = Annotated[
-    str | None,
-    Option(
-        "--from",
-        metavar="1.NN",
-        help="Present release. Default: the cluster's.",
-        rich_help_panel=AGAINST,
-    ),
+    str | None, Option("--from", metavar="1.NN", help="Present release. Default: the cluster's.")
 ]
 Hardware = Annotated[
     list[str] | None,
@@ -81,7 +64,6 @@ Hardware = Annotated[
         metavar="SPEC[*N],...",
         help="Machines of nodes, such as dgx-h100, or their snapshots; repeatable.",
         autocompletion=completing.offer_comma_list(completing.machines),
-        rich_help_panel=AGAINST,
     ),
 ]
 DriverVersion = Annotated[
@@ -90,47 +72,82 @@ DriverVersion = Annotated[
         "--driver-version",
         metavar="DRIVER=VERSION",
         help="Upgrade this driver, too; DRIVER=PRESENT..VERSION.",
-        rich_help_panel=AGAINST,
     ),
 ]
 SafeFixes = Annotated[
     bool,
     Option(
-        "--fix",
-        help="Write lint's safe fixes of what breaks to the manifests; report the rest.",
-        rich_help_panel=ACTIONS,
+        "--fix", help="Write lint's safe fixes of what breaks to the manifests; report the rest."
     ),
 ]
 UnsafeFixes = Annotated[
-    bool,
-    Option(
-        "--unsafe-fixes",
-        help="With --fix: also apply fixes that may change the meaning.",
-        rich_help_panel=ACTIONS,
-    ),
+    bool, Option("--unsafe-fixes", help="With --fix: also apply fixes that may change the meaning.")
 ]
-Output = Annotated[
-    str,
-    Option(
-        "--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".", rich_help_panel=OUTPUT
-    ),
-]
+Output = Annotated[str, output_option(FORMATS)]
+
+
+class InputOptions(OptionGroup, frozen=True):
+    """The options of the manifests and of the objects that are stored."""
+
+    heading: ClassVar[str] = INPUT
+
+    paths: Paths = None
+    files: cluster_input.Files = None
+    namespace: cluster_input.Namespace = None
+
+    def read_stdin(self) -> bytes | None:
+        """Read standard input if an argument or ``-f`` names it."""
+        names = (*(self.paths or ()), *(self.files or ()))
+        return sys.stdin.buffer.read() if "-" in names else None
+
+
+class VersionOptions(OptionGroup, frozen=True):
+    """The options of the releases, of drivers' versions, and of the machines that they run on."""
+
+    heading: ClassVar[str] = AGAINST
+
+    to: To = NEWEST
+    start: From = None
+    driver_version: DriverVersion = None
+    hardware: Hardware = None
+
+
+class EditOptions(OptionGroup, frozen=True):
+    """The options that change the manifests."""
+
+    heading: ClassVar[str] = ACTIONS
+
+    fix: SafeFixes = False
+    unsafe_fixes: UnsafeFixes = False
+
+    def check(self, paths: Sequence[str]) -> None:
+        """Raise UsageError for fixes without a file to write."""
+        if self.unsafe_fixes and not self.fix:
+            raise UsageError("--unsafe-fixes needs --fix")
+        if self.fix and (not paths or "-" in paths):
+            raise UsageError(
+                "--fix changes files",
+                hint=f"name the manifests: {program_name()} upgrade --fix PATH...",
+            )
+
+
+class _Loaded(Struct, frozen=True):
+    """The objects that are compared."""
+
+    manifests: tuple[Input, ...]
+    """Objects of the manifests."""
+    state: ClusterState
+    """Objects that are stored."""
+    settings: tuple[GateSetting, ...]
+    """Gates that components set."""
 
 
 def command(
-    paths: Paths = None,
-    files: cluster_input.Files = None,
-    to: To = NEWEST,
-    start: From = None,
-    driver_version: DriverVersion = None,
-    hardware: Hardware = None,
-    fix: SafeFixes = False,
-    unsafe_fixes: UnsafeFixes = False,
-    namespace: cluster_input.Namespace = None,
-    access: cluster_input.Access = cluster_input.Access(),
-    feature_gates: FeatureGates = None,
-    config: Config = None,
-    isolated: Isolated = False,
+    inputs: InputOptions = InputOptions(),
+    versions: VersionOptions = VersionOptions(),
+    edits: EditOptions = EditOptions(),
+    access: Access = Access(),
+    against: GateOptions = GateOptions(),
     output: Output = "text",
     printing: Printing = Printing(),
 ) -> None:
@@ -147,48 +164,32 @@ def command(
     printing.apply()
     common.choose_output(output, FORMATS)
     require("this command")
-    path_of(start or to, to)
-    _check_fix(paths or [], fix=fix, unsafe=unsafe_fixes)
-    against = ReleaseOptions(None, feature_gates, config, isolated)
-    _, gates = against.release_and_gates(*against.settings())
-    driver_versions = driver_options.parse_versions(driver_version or ())
-    stdin = sys.stdin.buffer.read() if "-" in (*(paths or ()), *(files or ())) else None
-    manifests = _read_manifests(paths or [], stdin)
-    settings = _read_gate_settings(paths or [], stdin)
-    errors: list[InputError] = []
-    with without_collecting():
-        if files:
-            documents = _read_documents(files, stdin)
-            state = ClusterState.from_documents(documents, namespace=namespace)
-            settings += tuple(settings_of_documents(documents))
-        elif hardware or ((manifests or settings) and start):
-            state = ClusterState({})
-        else:
-            state = _read_cluster(access)
-            settings += tuple(settings_of_objects(state.objects("Pod").values()))
-    first = start or state.release
+    path_of(versions.start or versions.to, versions.to)
+    paths = inputs.paths or []
+    edits.check(paths)
+    gates = against.parse_gates()
+    driver_versions = driver_options.parse_versions(versions.driver_version or ())
+    stdin = inputs.read_stdin()
+    loaded = _load(inputs, versions, access, stdin)
+    first = versions.start or loaded.state.release
     if first is None:
         raise UsageError(
             "the input does not tell the present release",
             hint="--from names it, such as --from 1.34",
         )
-    last = path_of(first, to)[-1]
-    refuse_unknown_gates(last, gates)
-    warn_about_gates(last, gates)
-    if fix:
-        errors = _fix_manifests(
-            paths or [],
-            [Target.of(release, gates_of(release, gates)) for release in path_of(first, to)],
-            unsafe_fixes,
-        )
-        manifests = _read_manifests(paths or [], stdin)
+    releases = path_of(first, versions.to)
+    refuse_unknown_gates(releases[-1], gates)
+    warn_about_gates(releases[-1], gates)
+    errors: list[InputError] = []
+    if edits.fix:
+        targets = [Target.of(release, gates_of(release, gates)) for release in releases]
+        errors = _fix_manifests(paths, targets, edits.unsafe_fixes)
+        loaded = replace(loaded, manifests=_read_manifests(paths, stdin))
     state, machines = _add_machines(
-        state, hardware or [], Target.of(path_of(first, to)[0]), driver_versions
+        loaded.state, versions.hardware or [], Target.of(releases[0]), driver_versions
     )
-    upgrade_plan = plan(
-        Compared(manifests, state, gates, driver_versions, machines, settings), first, to
-    )
-    upgrade_plan = _add_fixes(upgrade_plan, paths or [], gates)
+    compared = Compared(loaded.manifests, state, gates, driver_versions, machines, loaded.settings)
+    upgrade_plan = _add_fixes(plan(compared, first, versions.to), paths, gates)
     report = _render(
         upgrade_plan, common.base_format(output), printing.verbose > 0, to_file=printing.to_file
     )
@@ -199,15 +200,24 @@ def command(
         raise Exit(1)
 
 
-def _check_fix(paths: list[str], *, fix: bool, unsafe: bool) -> None:
-    """Raise UsageError for fixes without a file to write."""
-    if unsafe and not fix:
-        raise UsageError("--unsafe-fixes needs --fix")
-    if fix and (not paths or "-" in paths):
-        raise UsageError(
-            "--fix changes files",
-            hint=f"name the manifests: {program_name()} upgrade --fix PATH...",
-        )
+def _load(
+    inputs: InputOptions, versions: VersionOptions, access: Access, stdin: bytes | None
+) -> _Loaded:
+    """Load the manifests, and the stored objects of files or of the cluster."""
+    paths = inputs.paths or []
+    manifests = _read_manifests(paths, stdin)
+    settings = _read_gate_settings(paths, stdin)
+    with without_collecting():
+        if inputs.files:
+            documents = _read_documents(inputs.files, stdin)
+            state = ClusterState.from_documents(documents, namespace=inputs.namespace)
+            settings += tuple(settings_of_documents(documents))
+        elif versions.hardware or ((manifests or settings) and versions.start):
+            state = ClusterState({})
+        else:
+            state = _read_cluster(access)
+            settings += tuple(settings_of_objects(state.objects("Pod").values()))
+    return _Loaded(manifests, state, settings)
 
 
 def _fix_manifests(paths: list[str], targets: list[Target], unsafe: bool) -> list[InputError]:
@@ -288,40 +298,12 @@ def _add_machines(
 
 def _add_fixes(upgrade_plan: Plan, paths: list[str], gates: Mapping[str, bool]) -> Plan:
     """Add lint's fixes to the findings that break manifests."""
-    if not upgrade_plan.count("breaks") or not [path for path in paths if path != "-"]:
+    files = [path for path in paths if path != "-"]
+    if not upgrade_plan.count("breaks") or not files:
         return upgrade_plan
-    from dractl.lint.run import lint
+    from dractl.upgrade.lint_fixes import add_fixes
 
-    inputs = load([path for path in paths if path != "-"])
-    steps = []
-    for step in upgrade_plan.steps:
-        release = step.step.partition(" ")[2]
-        fixes: dict[str, dict[str, None]] = {}
-        if step.step.startswith("Kubernetes ") and any(
-            one.level == "breaks" for one in step.findings
-        ):
-            for finding in lint(inputs, Target.of(release, gates_of(release, gates))).findings:
-                if finding.fix is not None and finding.api is not None:
-                    ref = finding.object
-                    name = "/".join(filter(None, (ref.kind, ref.namespace, ref.name)))
-                    safe = (
-                        f"{program_name()} lint --fix"
-                        if finding.fix.safe
-                        else f"{program_name()} lint --fix --unsafe-fixes"
-                    )
-                    text = (
-                        f"{finding.fix.title} ({safe} --kubernetes-version {release}"
-                        f" {finding.position.file})"
-                    )
-                    fixes.setdefault(name, {})[text] = None
-        steps.append(replace(step, findings=tuple(_add_fix(one, fixes) for one in step.findings)))
-    return replace(upgrade_plan, steps=tuple(steps))
-
-
-def _add_fix(finding: Finding, fixes: Mapping[str, Mapping[str, None]]) -> Finding:
-    titles = list(dict.fromkeys(text for name in finding.objects for text in fixes.get(name, ())))
-    fits = finding.level == "breaks" and finding.fix is None and titles
-    return replace(finding, fix="; ".join(titles)) if fits else finding
+    return add_fixes(upgrade_plan, load(files), gates)
 
 
 def _read_documents(files: list[str], stdin: bytes | None) -> Sequence[Document]:
@@ -330,7 +312,7 @@ def _read_documents(files: list[str], stdin: bytes | None) -> Sequence[Document]
         return sources.read_files(files, stdin=stdin).documents
 
 
-def _read_cluster(access: cluster_input.Access) -> ClusterState:
+def _read_cluster(access: Access) -> ClusterState:
     from dractl.cluster import live
 
     with terminal.progress() as progress:

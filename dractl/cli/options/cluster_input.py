@@ -5,7 +5,7 @@ devices of a machine.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import Struct
 from typer import Option
@@ -13,7 +13,7 @@ from typer import Option
 from dractl.allocation import Features
 from dractl.cel import require
 from dractl.cli import completing, terminal
-from dractl.cli.headings import AGAINST, INPUT
+from dractl.cli.headings import INPUT, OptionGroup
 from dractl.cli.options.release import (
     ReleaseOptions,
     notify_if_newer,
@@ -43,7 +43,6 @@ Files = Annotated[
         "-f",
         metavar="FILE|DIR|ARCHIVE",
         help="Read objects from files, not from a cluster.",
-        rich_help_panel=INPUT,
     ),
 ]
 Devices = Annotated[
@@ -52,7 +51,6 @@ Devices = Annotated[
         "--devices",
         metavar="FILE|DIR|SNAPSHOT|local|cluster",
         help="Devices to allocate from; `local` means this node's.",
-        rich_help_panel=AGAINST,
     ),
 ]
 Hardware = Annotated[
@@ -65,7 +63,6 @@ Hardware = Annotated[
             " --devices no cluster is asked: these are all the nodes. Repeatable."
         ),
         autocompletion=completing.offer_comma_list(completing.machines),
-        rich_help_panel=AGAINST,
     ),
 ]
 Namespace = Annotated[
@@ -76,12 +73,10 @@ Namespace = Annotated[
         metavar="NAME",
         help="Namespace of the subjects.",
         autocompletion=completing.namespaces,
-        rich_help_panel=INPUT,
     ),
 ]
 AllNamespaces = Annotated[
-    bool,
-    Option("--all-namespaces", "-A", help="Subjects of every namespace.", rich_help_panel=INPUT),
+    bool, Option("--all-namespaces", "-A", help="Subjects of every namespace.")
 ]
 Context = Annotated[
     str | None,
@@ -90,38 +85,30 @@ Context = Annotated[
         metavar="NAME",
         help="Context of the kubeconfig.",
         autocompletion=completing.contexts,
-        rich_help_panel=INPUT,
     ),
 ]
-Kubeconfig = Annotated[
-    str | None,
-    Option("--kubeconfig", metavar="FILE", help="Kubeconfig file.", rich_help_panel=INPUT),
-]
+Kubeconfig = Annotated[str | None, Option("--kubeconfig", metavar="FILE", help="Kubeconfig file.")]
 As = Annotated[
-    str | None,
-    Option(
-        "--as",
-        metavar="USER",
-        help="Read the cluster as this user, like kubectl.",
-        rich_help_panel=INPUT,
-    ),
+    str | None, Option("--as", metavar="USER", help="Read the cluster as this user, like kubectl.")
 ]
 AsGroup = Annotated[
     list[str] | None,
-    Option(
-        "--as-group",
-        metavar="GROUP",
-        help="Read the cluster as a member of this group.",
-        rich_help_panel=INPUT,
-    ),
+    Option("--as-group", metavar="GROUP", help="Read the cluster as a member of this group."),
 ]
 
 
-class Access(Struct, frozen=True):
-    """The options that say how kubectl reaches a cluster."""
+class KubeconfigOptions(OptionGroup, frozen=True):
+    """The options of the cluster that kubectl reaches."""
+
+    heading: ClassVar[str] = INPUT
 
     context: Context = None
     kubeconfig: Kubeconfig = None
+
+
+class Access(KubeconfigOptions, frozen=True):
+    """The options of the cluster that kubectl reaches, and of the user who reads it."""
+
     user: As = None
     groups: AsGroup = None
 
@@ -177,119 +164,136 @@ class Cluster(Struct, frozen=True):
         return self.sources.live and self.release_assumed
 
 
-def load_cluster(
-    names: Sequence[str],
-    files: Sequence[str],
-    devices: Sequence[str],
-    access: Access,
-    against: ReleaseOptions,
-    *,
-    namespace: str | None,
-    everywhere: bool,
-    partly: bool = False,
-    vital: frozenset[str] | None = None,
-    described: bool = False,
-    file_objects: ClusterState | None = None,
-) -> Cluster:
-    """Separate names from files among the arguments, load all objects, and determine the release.
+class ClusterInput(Struct, frozen=True):
+    """The input of a command, and the scope of its question."""
 
-    ``partly``: the caller answers from the readable objects. ``vital`` are the kinds that it needs,
-    as in :func:`dractl.cluster.live.read`. ``described``: no cluster is asked, since options
-    describe its nodes. ``file_objects`` are the objects of the files, if they have been loaded.
-    Raises DractlError.
-    """
+    names: Sequence[str] | None = None
+    """Names and files among the arguments."""
+    files: Sequence[str] | None = None
+    """Files of ``-f``."""
+    devices: Sequence[str] | None = None
+    """Sources of ``--devices``."""
+    namespace: str | None = None
+    """The namespace of ``-n``."""
+    everywhere: bool = False
+    """The subjects are in all namespaces."""
+    partly: bool = False
+    """The caller answers from the readable objects."""
+    vital: frozenset[str] | None = None
+    """Kinds that the caller needs, as in :func:`dractl.cluster.live.read`."""
+    described: bool = False
+    """No cluster is asked, since options describe its nodes."""
+    file_objects: ClusterState | None = None
+    """The objects of the files, if they have been loaded."""
+
+    @property
+    def namespace_name(self) -> str | None:
+        """Return the namespace without the equals sign of ``-n=ml``."""
+        return self.namespace.removeprefix("=") if self.namespace else None
+
+    def classify(self) -> Sources:
+        """Separate names from files among the arguments. Raises UsageError."""
+        names, files, devices = (
+            list(words or ()) for words in (self.names, self.files, self.devices)
+        )
+        return origins.classify_arguments(
+            expand_kind(names), files, devices, described=self.described
+        )
+
+
+def load_cluster(request: ClusterInput, access: Access, against: ReleaseOptions) -> Cluster:
+    """Load all objects of an input, and determine the release. Raises DractlError."""
     require("this command")
-    namespace = namespace.removeprefix("=") if namespace else None  # -n=ml
-
     settings, variables = against.settings()
     release, gates = against.release_and_gates(settings, variables)
-    sources = origins.classify_arguments(
-        expand_kind(list(names)), list(files), list(devices), described=described
-    )
-    kinds: Mapping[str, str] = {}
-    context = ""
+    sources = request.classify()
     with without_collecting():
-        state = file_state = load_files(sources, namespace, release, file_objects)
-        scope = None if everywhere else namespace
-        if sources.live:
-            from dractl.cluster import live
+        objects = _load_objects(request, sources, access, release)
+    release_seen = release or objects.state.release
+    _remark_on_release(sources, release, release_seen)
+    features = Features.for_release(release_seen or NEWEST, gates)
+    warn_about_gates(features.release, gates)
+    origin = against.release_from(settings, variables)
+    if origin == "default" and release_seen is not None:
+        origin = "from the cluster" if sources.live else "from kubelets"
+    return Cluster(
+        objects.state,
+        objects.scope,
+        objects.kinds,
+        sources,
+        features,
+        release_assumed=release is None
+        and (not sources.live or release_seen is None or is_newer(release_seen)),
+        files=objects.files if sources.files and sources.live else None,
+        caveat=None if release else caveat(objects.state.release),
+        context=objects.context,
+        release_from=origin,
+    )
 
-            vital_kinds = live.VITAL if vital is None else vital
-            cluster = _read_cluster(
-                sources,
-                access.login,
-                namespace,
-                everywhere=everywhere,
-                partly=partly,
-                vital=vital_kinds,
-            )
-            state, kinds = (
-                cluster.state.merge(_prefer_published_slices(cluster.state, state)),
-                cluster.kinds,
-            )
-            context = cluster.context
-            if not (
-                everywhere or sources.files
-            ):  # the kubeconfig's namespace does not apply to files
-                scope = namespace or cluster.namespace
+
+class _LoadedObjects(Struct, frozen=True):
+    """The objects of an input, and the scope of the subjects among them."""
+
+    state: ClusterState
+    """All objects."""
+    files: ClusterState
+    """The objects that do not come from a cluster."""
+    scope: str | None
+    """The namespace of the subjects, or None for all."""
+    kinds: Mapping[str, str] = {}
+    """Kinds of the cluster's custom resources, by the words for them."""
+    context: str = ""
+    """The context of the kubeconfig, as kubectl names it."""
+
+
+def _load_objects(
+    request: ClusterInput, sources: Sources, access: Access, release: str | None
+) -> _LoadedObjects:
+    """Load the objects of files, and those of the cluster if the sources have one."""
+    namespace = request.namespace_name
+    state = load_files(sources, namespace, release, request.file_objects)
+    scope = None if request.everywhere else namespace
+    if not sources.live:
+        return _LoadedObjects(state, state, scope)
+    cluster = _read_cluster(request, sources, access)
+    if not (request.everywhere or sources.files):
+        # The kubeconfig's namespace does not apply to files.
+        scope = namespace or cluster.namespace
+    merged = cluster.state.merge(_prefer_published_slices(cluster.state, state))
+    return _LoadedObjects(merged, state, scope, cluster.kinds, cluster.context)
+
+
+def _read_cluster(request: ClusterInput, sources: Sources, access: Access) -> Live:
+    """Read the objects with kubectl, and print progress and notices."""
+    from dractl.cluster import live
+
+    with terminal.progress() as progress:
+        cluster = live.read(
+            access.login,
+            namespace=request.namespace_name,
+            everywhere=request.everywhere,
+            partly=request.partly,
+            vital=live.VITAL if request.vital is None else request.vital,
+            workloads=workload_words(sources.names),
+            progress=progress,
+        )
+    for note in cluster.notes:
+        terminal.notice(note)
+    return cluster
+
+
+def _remark_on_release(sources: Sources, release: str | None, release_seen: str | None) -> None:
+    """Print notices about a release that is not known.
+
+    Raises UsageError for a ``release`` that was named and is newer than dractl knows.
+    """
     refuse_newer(release)
-    release_seen = release or state.release
     notify_if_newer(release_seen)
     if sources.live and release_seen is None:
         terminal.notice(
             f"the cluster's version cannot be read: the rules of {NEWEST} are used;"
             " --kubernetes-version names another"
         )
-    features = Features.for_release(release or state.release or NEWEST, gates)
-    warn_about_gates(features.release, gates)
-    named_objects = file_state if sources.files and sources.live else None
-    release_assumed = release is None and (
-        not sources.live or release_seen is None or is_newer(release_seen)
-    )
-    origin = against.release_from(settings, variables)
-    if origin == "default" and release_seen is not None:
-        origin = "from the cluster" if sources.live else "from kubelets"
-    release_caveat = None if release else caveat(state.release)
-    return Cluster(
-        state,
-        scope,
-        kinds,
-        sources,
-        features,
-        release_assumed,
-        named_objects,
-        release_caveat,
-        context,
-        origin,
-    )
-
-
-def _read_cluster(
-    sources: Sources,
-    login: Login,
-    namespace: str | None,
-    *,
-    everywhere: bool,
-    partly: bool,
-    vital: frozenset[str],
-) -> Live:
-    """Read the objects with kubectl, and print progress and notices."""
-    from dractl.cluster import live
-
-    words = workload_words(sources.names)
-    with terminal.progress() as progress:
-        cluster = live.read(
-            login,
-            namespace=namespace,
-            everywhere=everywhere,
-            partly=partly,
-            vital=vital,
-            workloads=words,
-            progress=progress,
-        )
-    for note in cluster.notes:
-        terminal.notice(note)
-    return cluster
 
 
 def expand_kind(words: list[str]) -> list[str]:

@@ -9,7 +9,6 @@ from msgspec import Struct, field
 from typer import Option
 
 from dractl.cli import completing
-from dractl.cli.headings import AGAINST
 from dractl.errors import UsageError
 from dractl.model.nearest import nearest_names
 
@@ -20,7 +19,6 @@ Driver = Annotated[
         metavar="NAME,...",
         help="Only devices of these drivers.",
         autocompletion=completing.offer_comma_list(completing.drivers),
-        rich_help_panel=AGAINST,
     ),
 ]
 DriverVersion = Annotated[
@@ -30,7 +28,6 @@ DriverVersion = Annotated[
         metavar="DRIVER=VERSION",
         help="Render, or judge, as this version of a driver; with one --driver, VERSION alone.",
         autocompletion=completing.offer_comma_list(completing.driver_equals),
-        rich_help_panel=AGAINST,
     ),
 ]
 DriverOption = Annotated[
@@ -39,7 +36,6 @@ DriverOption = Annotated[
         "--driver-option",
         metavar="DRIVER:NAME=VALUE",
         help="Option of a driver; `rule DRIVER` lists them.",
-        rich_help_panel=AGAINST,
     ),
 ]
 

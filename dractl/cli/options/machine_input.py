@@ -2,11 +2,11 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from typer import Option
 
-from dractl.cli.headings import INPUT
+from dractl.cli.headings import INPUT, OptionGroup
 from dractl.errors import InputError, UsageError
 from dractl.topology.machine import Machine
 
@@ -20,7 +20,6 @@ SysfsRoot = Annotated[
             "Read a directory with sys/, proc/ and etc/ (such as a mounted host) instead of this"
             " machine."
         ),
-        rich_help_panel=INPUT,
     ),
 ]
 From = Annotated[
@@ -32,9 +31,26 @@ From = Annotated[
             "Read a snapshot written by --save, or an archive of /sys and /proc (.tar,"
             " .tar.gz/bz2/xz, .zip)."
         ),
-        rich_help_panel=INPUT,
     ),
 ]
+
+
+class MachineSource(OptionGroup, frozen=True):
+    """The options of the machine that is read; by default this one."""
+
+    heading: ClassVar[str] = INPUT
+
+    sysfs_root: SysfsRoot = None
+    snapshot: From = None
+
+    @property
+    def is_this_machine(self) -> bool:
+        """Return True if no option names a machine."""
+        return self.sysfs_root is None and self.snapshot is None
+
+    def read(self) -> Machine:
+        """Read the machine. Raises UsageError and InputError."""
+        return read_node(self.sysfs_root, self.snapshot)
 
 
 def read_node(sysfs_root: Path | None, snapshot: Path | None) -> Machine:

@@ -1,28 +1,18 @@
 """The options of where and how a subcommand prints."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from msgspec import Struct
 from typer import Option
 
 from dractl.cli import completing, terminal
-from dractl.cli.headings import OUTPUT
+from dractl.cli.headings import OUTPUT, OptionGroup
 from dractl.errors import UsageError
 
 Quiet = Annotated[
-    bool,
-    Option(
-        "--quiet",
-        "-q",
-        help="Print no notices and no progress on standard error.",
-        rich_help_panel=OUTPUT,
-    ),
+    bool, Option("--quiet", "-q", help="Print no notices and no progress on standard error.")
 ]
-Verbose = Annotated[
-    int,
-    Option("--verbose", "-v", count=True, help="Show more; repeatable.", rich_help_panel=OUTPUT),
-]
+Verbose = Annotated[int, Option("--verbose", "-v", count=True, help="Show more; repeatable.")]
 COLORS = ("auto", "always", "never")
 Color = Annotated[
     str,
@@ -31,25 +21,23 @@ Color = Annotated[
         metavar="WHEN",
         help="auto, always or never. NO_COLOR and FORCE_COLOR are honoured.",
         autocompletion=completing.offer_words(*COLORS),
-        rich_help_panel=OUTPUT,
     ),
 ]
 OutputFile = Annotated[
     Path | None,
     Option(
-        "--output-file",
-        metavar="FILE",
-        help="Write the report to FILE instead of standard output.",
-        rich_help_panel=OUTPUT,
+        "--output-file", metavar="FILE", help="Write the report to FILE instead of standard output."
     ),
 ]
 
 
-class Printing(Struct, frozen=True):
+class Printing(OptionGroup, frozen=True):
     """The options of where and how a subcommand prints.
 
     Each subcommand takes all of them, even if it has no more to show.
     """
+
+    heading: ClassVar[str] = OUTPUT
 
     output_file: OutputFile = None
     quiet: Quiet = False

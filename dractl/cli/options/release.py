@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from msgspec import Struct
 from typer import Option
 
 from dractl.cli import completing, terminal
 from dractl.cli.common import environment, error_origin, load_configuration, origin
-from dractl.cli.headings import AGAINST, TOOLS
+from dractl.cli.headings import AGAINST, TOOLS, OptionGroup
 from dractl.errors import UsageError
 from dractl.lint.config import Config as Configuration
 from dractl.model import Target
@@ -44,7 +43,6 @@ KubernetesVersion = Annotated[
         metavar="1.NN",
         help="Kubernetes release whose behavior applies.",
         autocompletion=completing.offer_comma_list(completing.releases),
-        rich_help_panel=AGAINST,
     ),
 ]
 FeatureGates = Annotated[
@@ -54,7 +52,6 @@ FeatureGates = Annotated[
         metavar="NAME=BOOL,...",
         help="Feature gates that differ from the release's defaults.",
         autocompletion=completing.offer_comma_list(completing.gates),
-        rich_help_panel=AGAINST,
     ),
 ]
 
@@ -68,8 +65,10 @@ def assume_newest(value: bool) -> None:
     _Choices.newest = value
 
 
-class ReleaseOptions(Struct, frozen=True):
+class ReleaseOptions(OptionGroup, frozen=True):
     """The options of the release and gates that apply, and of the settings that complete them."""
+
+    heading: ClassVar[str] = AGAINST
 
     kubernetes_version: KubernetesVersion = None
     feature_gates: FeatureGates = None
@@ -108,6 +107,22 @@ class ReleaseOptions(Struct, frozen=True):
         if variables.get("KUBERNETES_VERSION"):
             return "DRACTL_KUBERNETES_VERSION"
         return settings.file.name if settings.kubernetes_version and settings.file else "default"
+
+
+class GateOptions(OptionGroup, frozen=True):
+    """The options of the gates that apply, of a command that has releases of its own."""
+
+    heading: ClassVar[str] = AGAINST
+
+    feature_gates: FeatureGates = None
+    config: Config = None
+    isolated: Isolated = False
+
+    def parse_gates(self) -> dict[str, bool]:
+        """Return the gates that differ from a release's defaults. Raises UsageError."""
+        options = ReleaseOptions(None, self.feature_gates, self.config, self.isolated)
+        _, gates = options.release_and_gates(*options.settings())
+        return gates
 
 
 def choose_target(release: str | None, gates: dict[str, bool]) -> Target:
