@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dractl.allocation import Features
 from dractl.capacity.copies import copies_of_object
 from dractl.capacity.placing import ATTEMPT_BUDGET, Fit, place_copies
-from dractl.cluster.state import ClusterState, Key, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key
 from dractl.errors import DractlError
+from dractl.views.claim_template import ClaimTemplate
 
 _MAX_TEMPLATES = 6
 """Templates whose copies are counted, which takes a few seconds."""
@@ -34,15 +35,15 @@ def count_template_copies(
 def _list_popular(state: ClusterState) -> list[Key]:
     """Return the templates that most pods use, as many as can be tried in a few seconds."""
     pod_count = Counter(
-        (key[0], text_at(reference, "resourceClaimTemplateName"))
-        for key, pod in state.objects("Pod").items()
-        for reference in maps_at(pod, "spec", "resourceClaims")
+        (key[0], reference.template_name)
+        for key, pod in state.pods.items()
+        for reference in pod.claim_references
     )
     # Of a template without requests any number fits.
     candidates = [
         key
-        for key, value in state.objects("ResourceClaimTemplate").items()
-        if maps_at(value, "spec", "spec", "devices", "requests")
+        for key, template in state.objects("ResourceClaimTemplate").items()
+        if ClaimTemplate(template).claim.requests
     ]
     nodes = max(1, len(state.objects("Node")))
     limit = max(1, min(_MAX_TEMPLATES, _MAX_TEMPLATE_NODES // nodes))
