@@ -11,9 +11,8 @@ from typing import Final
 from msgspec import Struct
 
 from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key
-from dractl.model.paths import at, map_at, maps_at, text_at
 from dractl.objects import Raw
-from dractl.views import ClaimReference, Pod, PodGroup
+from dractl.views import ClaimReference, GangWorkload, Pod, PodGroup
 
 GroupReference = tuple[str, ...]
 """The group that a pod names: ``(PodGroup,)`` or, in 1.35, ``(Workload, pod group, replica)``."""
@@ -26,9 +25,8 @@ def group_reference(pod: Pod) -> GroupReference:
     """Return the group that a pod names, empty if it names none."""
     if pod.pod_group_name:
         return (pod.pod_group_name,)
-    reference = map_at(pod.spec, "workloadRef")
-    if reference:
-        return tuple(text_at(reference, key) for key in ("name", "podGroup", "podGroupReplicaKey"))
+    if pod.workload_reference:
+        return pod.workload_reference
     names = (pod.labels.get(label) for label in _LABELS)
     return next(((str(name),) for name in names if name), NO_GROUP)
 
@@ -49,9 +47,7 @@ def group_object(pod: Pod) -> tuple[str, Key] | None:
     None for a pod without a group, and for groups of other schedulers.
     """
     reference = group_reference(pod)
-    if not reference or not (
-        map_at(pod.spec, "schedulingGroup") or map_at(pod.spec, "workloadRef")
-    ):
+    if not reference or not pod.is_grouped_by_scheduler:
         return None
     kind = "Workload" if len(reference) > 1 else "PodGroup"
     return kind, (pod.namespace or DEFAULT_NAMESPACE, reference[0])
@@ -122,19 +118,11 @@ def claims_of_group(state: ClusterState, pod: Pod) -> dict[str, GroupClaim]:
     """
     target = group_object(pod)
     group = PodGroup(None if target is None else state.get(*target))
-    pod_entries = _claim_entries(pod.raw)
     claims: dict[str, GroupClaim] = {}
-    for entry, reference in zip(_claim_entries(group.raw), group.claim_references, strict=True):
-        if entry in pod_entries:
+    for reference in group.claim_references:
+        if reference in pod.claim_references:
             claims.setdefault(reference.name, GroupClaim(_claim_name(group, reference), group))
     return claims
-
-
-def _claim_entries(value: Raw) -> list[tuple[object, ...]]:
-    """Return the fields by which two entries of ``spec.resourceClaims`` are the same."""
-    fields = ("name", "resourceClaimName", "resourceClaimTemplateName")
-    entries = maps_at(value, "spec", "resourceClaims")
-    return [tuple(entry.get(field) for field in fields) for entry in entries]
 
 
 def _claim_name(group: PodGroup, reference: ClaimReference) -> str:
@@ -161,7 +149,5 @@ def min_count(state: ClusterState, namespace: str, reference: GroupReference) ->
     """
     if len(reference) <= 1:
         return state.pod_group((namespace, reference[0])).min_count if reference else None
-    groups = maps_at(state.get("Workload", (namespace, reference[0])), "spec", "podGroups")
-    group = next((group for group in groups if group.get("name") == reference[1]), None)
-    count = at(group, "policy", "gang", "minCount")
-    return count if isinstance(count, int) and count > 0 else None
+    workload = GangWorkload(state.get("Workload", (namespace, reference[0])))
+    return workload.min_count(reference[1])

@@ -33,7 +33,18 @@ from dractl.model.paths import (
 )
 from dractl.objects import Raw
 from dractl.topology.machine import Machine
-from dractl.views import Claim, Event, Key as Key, Namespace, Node, Pod, PodGroup, View, Workload
+from dractl.views import (
+    Claim,
+    ClaimTemplate,
+    Event,
+    Key as Key,
+    Namespace,
+    Node,
+    Pod,
+    PodGroup,
+    View,
+    Workload,
+)
 
 Machines = Mapping[str, tuple[Machine, Literal["snapshot", "hardware"]]]
 
@@ -269,6 +280,10 @@ class ClusterState:
     def claim(self, key: Key) -> Claim:
         """Return a ResourceClaim; one without fields if there is none."""
         return self.claims.get(key) or Claim(None, key)
+
+    def claim_template(self, key: Key) -> ClaimTemplate:
+        """Return a ResourceClaimTemplate; one without fields if there is none."""
+        return ClaimTemplate(self.get("ResourceClaimTemplate", key), key)
 
     def workload(self, kind: str, key: Key) -> Workload:
         """Return an object that makes pods; one without fields if there is none."""

@@ -8,7 +8,7 @@ from dractl.cel import Program
 from dractl.cluster.derived import derive_from
 from dractl.cluster.state import ClusterState
 from dractl.model import ResourceSlice, Target
-from dractl.model.paths import text_at
+from dractl.objects import slice_of
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.filter_results import PodFilterResults, filter_results
 from dractl.scheduler.groups import AttributeNames, NodeGroups
@@ -122,7 +122,7 @@ def nodes_by_name(state: ClusterState) -> Mapping[str, Node]:
     if state.nodes:
         return {name: node for (_, name), node in sorted(state.nodes.items(), key=lambda n: n[0])}
     slices = state.objects("ResourceSlice").values()
-    names = sorted({text_at(each, "spec", "nodeName") for each in slices} - {""})
+    names = sorted({slice_of(each).node for each in slices} - {""})
     return {name: _unseen_node(name) for name in names}
 
 

@@ -15,7 +15,6 @@ from dractl.allocation import Fatal, Features, NoAllocator, NodeError, Verdict, 
 from dractl.allocation.nodes import SelectorFault, selector_matches
 from dractl.errors import Unsupported
 from dractl.model import RequestRef
-from dractl.model.paths import at
 from dractl.scheduler import condition
 from dractl.scheduler.binding import find_binding_failure
 from dractl.scheduler.cache import SchedulerCache
@@ -27,7 +26,7 @@ from dractl.scheduler.pre_bind import PreBind
 from dractl.scheduler.preemption import preempt
 from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt, NodeVerdict
-from dractl.views import Node, Pod
+from dractl.views import Node, Pod, View
 
 CANNOT_ALLOCATE = "cannot allocate all claims"
 NOT_ON_NODE = "resourceclaim not available on the node"
@@ -171,8 +170,8 @@ class SchedulingCycle:
         classes = self.cache.state.objects("DeviceClass").values()
         return attribute_names(
             self.cache.compile_selector,
-            *(at(each, "spec") for each in classes),
-            *(at(claim.value, "spec") for claim in self.claims),
+            *(View(device_class).spec for device_class in classes),
+            *(View(claim.value).spec for claim in self.claims),
         )
 
     def _first_rejections(self) -> FirstRejections | None:

@@ -17,7 +17,6 @@ from dractl.allocation.nodes import some_term_matches
 from dractl.cel import Program
 from dractl.cluster.derived import DerivedValues
 from dractl.model import ResourceSlice
-from dractl.model.paths import at
 from dractl.objects import PoolName, Raw
 from dractl.scheduler.holdings import DevicesInUse
 from dractl.views import Node
@@ -108,9 +107,8 @@ class NodeGroups:
         pools = tuple(map(_pool_of, slices))
         if not self._wide_pools.isdisjoint(pools):
             return single
-        features = at(node, "status", "declaredFeatures")
         hashes = tuple(self._signatures.hash(each, names) for each in slices)
-        key = hashes, tuple(reachable), repr(features) if features else ""
+        key = hashes, tuple(reachable), view.declared_features
         return _IdleNodeKey(node, self._key_numbers.setdefault(key, len(self._key_numbers)), pools)
 
     def pools(self, node: str) -> tuple[PoolName, ...]:

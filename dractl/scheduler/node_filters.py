@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from dractl.allocation import Features
-from dractl.model.paths import at, maps_at
+from dractl.model.paths import maps_at
 from dractl.scheduler.bound_pods import BoundPods
 from dractl.scheduler.node_constraints import (
     check_node_affinity,
@@ -115,7 +115,7 @@ def node_features_for(pod: Pod) -> list[str]:
         for rule in maps_at(container, "restartPolicyRules")
     ):
         features.append("RestartAllContainersOnContainerExits")
-    if at(spec, "hostNetwork") is True and at(spec, "hostUsers") is False:
+    if spec.get("hostNetwork") is True and spec.get("hostUsers") is False:
         features.append("UserNamespacesHostNetworkSupport")
     if any(
         mount.get("bindMountOptions")

@@ -5,6 +5,7 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go,
 pkg/controller/resourceclaim/controller.go, dynamic-resource-allocation/resourceclaim/claim.go).
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
 from msgspec import Struct
@@ -15,13 +16,11 @@ from dractl.cluster.podgroups import GroupClaim, claims_of_group
 from dractl.cluster.pods import is_new
 from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key
 from dractl.model import PodResourceClaim, ResourceClaim
-from dractl.model.paths import at, maps_at, text_at
 from dractl.objects import Raw
 from dractl.scheduler.admission import find_refusals
 from dractl.scheduler.claims import EditableSpec, PodClaim
 from dractl.scheduler.stops import Stop
-from dractl.views import Pod
-from dractl.views.claim_template import ClaimTemplate
+from dractl.views import ClaimTemplate, Pod
 
 
 class SchedulingGated(Stop, frozen=True):
@@ -153,16 +152,17 @@ class _PreEnqueue:
         if reference.resource_claim_name:
             return self._look_up(name, reference.resource_claim_name)
         if not template:
-            return _Resolution(stops=(ClaimUnsetSource(name, self._has_old_form(name)),))
+            return _Resolution(stops=(ClaimUnsetSource(name, self._has_source(name)),))
         if self.creates_claims:
             if name in self.group_claims:
                 return self._share(name, template, self.group_claims[name])
             return self._create(name, template)
         return self._look_up_generated(name, template)
 
-    def _has_old_form(self, name: str) -> bool:
-        entries = maps_at(self.raw, "spec", "resourceClaims")
-        return any("source" in entry for entry in entries if text_at(entry, "name") == name)
+    def _has_source(self, name: str) -> bool:
+        """Return True if an entry of this name has the form of Kubernetes up to 1.30."""
+        references = Pod(self.raw).claim_references
+        return any(reference.has_source for reference in references if reference.name == name)
 
     # -- claims that exist -----------------------------------------------------------------------
 
@@ -239,33 +239,33 @@ class _PreEnqueue:
         """Return the claim that all pods of a PodGroup share, as its controller has made it or
         would make it.
         """
-        claim_name, group = shared.name, shared.group.raw
+        claim_name, group = shared.name, shared.group
         if self.state.get("ResourceClaim", (self.namespace, claim_name)) is not None:
             return self._look_up(name, claim_name)
         claim_template = self._template(template)
         if not claim_template.exists:
             return _Resolution(stops=(TemplateMissing(name, (self.namespace, template)),))
-        raw = self._instantiate(claim_template, claim_name)
-        owner = {"apiVersion": group.get("apiVersion"), "kind": "PodGroup", "controller": True}
-        identity = {
-            key: at(group, "metadata", key) for key in ("name", "uid") if at(group, "metadata", key)
-        }
-        raw["metadata"]["ownerReferences"] = [{**owner, **identity}]
+        owner = {"apiVersion": group.raw.get("apiVersion"), "kind": "PodGroup", "controller": True}
+        identity = {key: group.metadata[key] for key in ("name", "uid") if group.metadata.get(key)}
+        raw = self._instantiate(claim_template, claim_name, [{**owner, **identity}])
         key = (self.namespace, claim_name)
         spec = self._template_spec(template)
         return _Resolution(PodClaim(name, key, raw, self._decode(raw), None, spec))
 
     def _template(self, name: str) -> ClaimTemplate:
-        key = (self.namespace, name)
-        return ClaimTemplate(self.state.get("ResourceClaimTemplate", key), key)
+        return self.state.claim_template((self.namespace, name))
 
     def _template_spec(self, name: str) -> EditableSpec:
         target = f"ResourceClaimTemplate/{self.namespace}/{name}"
         return EditableSpec(target, ("spec", "spec"))
 
-    def _instantiate(self, template: ClaimTemplate, name: str) -> dict[str, Any]:
-        """Return the claim that the controller makes from a template."""
+    def _instantiate(
+        self, template: ClaimTemplate, name: str, owners: Sequence[Raw] = ()
+    ) -> dict[str, Any]:
+        """Return the claim that the controller makes from a template, for the given owners."""
         metadata = {**template.claim_metadata, "name": name, "namespace": self.namespace}
+        if owners:
+            metadata["ownerReferences"] = list(owners)
         return {
             "apiVersion": template.raw.get("apiVersion"),
             "kind": "ResourceClaim",

@@ -12,8 +12,7 @@ from msgspec import Struct
 from dractl.allocation import Features
 from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key
 from dractl.model import Quantity, RequestRef, ResourceClaim
-from dractl.model.paths import map_at, text_at
-from dractl.objects import Raw
+from dractl.objects import Raw, text
 from dractl.scheduler.charges import (
     DEVICES_SUFFIX,
     ExtendedResourceCharges,
@@ -139,9 +138,7 @@ def find_missing_requests(state: ClusterState, pod: Raw) -> PodsNotCreated | Non
     """
     view = Pod(pod)
     namespace = view.namespace or DEFAULT_NAMESPACE
-    if map_at(view.spec, "resources") or any(
-        k[0] == namespace for k in state.objects("LimitRange")
-    ):
+    if view.pod_level_resources or any(k[0] == namespace for k in state.objects("LimitRange")):
         return None
     for quota in _quotas(state, namespace):
         if not _is_in_scopes(quota, view):
@@ -152,7 +149,7 @@ def find_missing_requests(state: ClusterState, pod: Raw) -> PodsNotCreated | Non
             charge = pod_charge(Pod({"spec": {"containers": [container]}}))
             for resource in required:
                 if resource not in charge:
-                    missing.setdefault(resource, []).append(text_at(container, "name"))
+                    missing.setdefault(resource, []).append(text(container.get("name")))
         if missing:
             texts = (f"{name} for: {','.join(sorted(names))}" for name, names in missing.items())
             message = f"failed quota: {quota.key[1]}: must specify {'; '.join(texts)}"

@@ -16,7 +16,6 @@ from dractl.allocation.nodes import some_term_matches
 from dractl.cluster.derived import derive_from
 from dractl.cluster.state import ClusterState, Key
 from dractl.model import NodeSelector
-from dractl.model.paths import map_at
 from dractl.objects import Raw
 from dractl.scheduler.rejection import (
     MissingVolume,
@@ -139,10 +138,11 @@ class Volumes:
         It is of the default StorageClass if the template names none (kubernetes
         plugin/pkg/admission/storage/storageclass/setdefault).
         """
-        spec = map_at(template, "spec")
+        view = PersistentVolumeClaim(template)
+        spec = view.spec
         if "storageClassName" not in spec:
             spec = {**spec, "storageClassName": _default_class(self.state)}
-        metadata = {**map_at(template, "metadata"), "name": name, "namespace": self.pod.namespace}
+        metadata = {**view.metadata, "name": name, "namespace": self.pod.namespace}
         return PersistentVolumeClaim({"metadata": metadata, "spec": spec})
 
     def _fault(self, claim: PersistentVolumeClaim, reference: VolumeClaimReference) -> str:

@@ -102,7 +102,7 @@ class Claim(View):
         """True if the claim has an allocation."""
         return bool(self.allocation)
 
-    @cached_property
+    @property
     def results(self) -> Sequence[Raw]:
         """``status.allocation.devices.results`` as written."""
         return maps_at(self.allocation, "devices", "results")

@@ -71,8 +71,8 @@ class Node(View):
     @cached_property
     def declared_features(self) -> tuple[str, ...]:
         """The feature gates that the node's kubelet declares."""
-        features = list_at(self.status, "declaredFeatures")
-        return tuple(name for name in features if isinstance(name, str))
+        features = list_at(self.raw, "status", "declaredFeatures")
+        return tuple([name for name in features if isinstance(name, str)]) if features else ()
 
     def matches(self, selector: NodeSelector) -> bool:
         """Decide whether a term of node affinity matches; unreadable terms match nothing."""

@@ -45,6 +45,8 @@ class ClaimReference(Struct, frozen=True):
     name: str
     claim_name: str
     template_name: str
+    has_source: bool = False
+    """True if it has the field ``source`` of Kubernetes up to 1.30."""
 
 
 def read_claim_references(spec: Raw) -> tuple[ClaimReference, ...]:
@@ -54,6 +56,7 @@ def read_claim_references(spec: Raw) -> tuple[ClaimReference, ...]:
             text_at(entry, "name"),
             text_at(entry, "resourceClaimName"),
             text_at(entry, "resourceClaimTemplateName"),
+            "source" in entry,
         )
         for entry in maps_at(spec, "resourceClaims")
     )
@@ -315,7 +318,17 @@ class Pod(View):
     @cached_property
     def containers(self) -> Sequence[Raw]:
         """The containers as written, init containers first."""
-        return [*maps_at(self.spec, "initContainers"), *maps_at(self.spec, "containers")]
+        return [*maps_at(self.spec, "initContainers"), *self.main_containers]
+
+    @property
+    def main_containers(self) -> Sequence[Raw]:
+        """``spec.containers`` as written."""
+        return maps_at(self.spec, "containers")
+
+    @property
+    def pod_level_resources(self) -> Mapping[str, Any]:
+        """``spec.resources``: requests and limits of the pod as a whole."""
+        return map_at(self.spec, "resources")
 
     @cached_property
     def requests(self) -> Mapping[str, Quantity]:
@@ -372,7 +385,7 @@ class Pod(View):
                 port["hostPort"],
                 text_at(port, "hostIP") or ANY_ADDRESS,
             )
-            for container in [*maps_at(self.spec, "containers"), *sidecars]
+            for container in [*self.main_containers, *sidecars]
             for port in maps_at(container, "ports")
             if isinstance(port.get("hostPort"), int) and port["hostPort"] > 0
         )
@@ -462,11 +475,16 @@ class Pod(View):
         terms = maps_at(self.spec, "affinity", "podAntiAffinity", REQUIRED)
         return tuple(map(affinity_term, terms))
 
+    @property
+    def topology_spread(self) -> Sequence[Raw]:
+        """``spec.topologySpreadConstraints`` as written."""
+        return maps_at(self.spec, "topologySpreadConstraints")
+
     @cached_property
     def spread_constraints(self) -> tuple[SpreadConstraint, ...]:
         """Topology spread constraints that forbid nodes."""
         return tuple(
             spread_constraint(constraint)
-            for constraint in maps_at(self.spec, "topologySpreadConstraints")
+            for constraint in self.topology_spread
             if constraint.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
         )
