@@ -4,18 +4,21 @@ An object of the cluster was accepted once, and the server compares a changed ob
 one (ratcheting). So violations that an object already has are not held against a change of it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
 from dractl.allocation import Features
 from dractl.cluster.changes import Change, Create, Patch, apply, parse_target
-from dractl.cluster.state import ClusterState, map_at, maps_at, text_at
+from dractl.cluster.derived import derive_from
+from dractl.cluster.state import ClusterState
 from dractl.model import Target
 from dractl.objects import Raw
 from dractl.scheduler.quota import find_missing_requests, find_quota_room
 from dractl.validation import validate
+from dractl.views import Pod, View, Workload
 from dractl.views.amounts import container_requests, quantity
+from dractl.views.quota import ContainerLimit, LimitRange
 
 
 class Rejection(Struct, frozen=True, order=True):
@@ -74,14 +77,13 @@ def _reject_object(state: ClusterState, manifest: Raw | None, target: Target) ->
     return rejections | set(_reject_min_domains(manifest))
 
 
-def _namespace_labels(state: ClusterState) -> dict[str, dict[str, str]]:
+@derive_from("Namespace")
+def _namespace_labels(state: ClusterState) -> Mapping[str, Mapping[str, str]]:
     """Return the labels of each namespace, except values that are not strings."""
-    labels: dict[str, dict[str, str]] = {}
-    for (_, name), namespace in state.objects("Namespace").items():
-        namespace_labels = (namespace.get("metadata") or {}).get("labels") or {}
-        if isinstance(namespace_labels, dict):
-            labels[name] = {k: v for k, v in namespace_labels.items() if isinstance(v, str)}
-    return labels
+    return {
+        name: {k: v for k, v in View(namespace).labels.items() if isinstance(v, str)}
+        for (_, name), namespace in state.objects("Namespace").items()
+    }
 
 
 def _reject_min_domains(manifest: Raw) -> Iterator[Rejection]:
@@ -89,10 +91,10 @@ def _reject_min_domains(manifest: Raw) -> Iterator[Rejection]:
 
     Upstream: kubernetes pkg/apis/core/validation/validation.go validateMinDomains.
     """
-    path, spec = "spec", map_at(manifest, "spec")
-    if manifest.get("kind") != "Pod":
-        path, spec = "spec.template.spec", map_at(spec, "template", "spec")
-    for index, constraint in enumerate(maps_at(spec, "topologySpreadConstraints")):
+    path, pod = "spec", Pod(manifest)
+    if pod.kind != "Pod":
+        path, pod = "spec.template.spec", Workload(manifest).template_pod
+    for index, constraint in enumerate(pod.topology_spread):
         is_soft = constraint.get("whenUnsatisfiable") == "ScheduleAnyway"
         if is_soft and constraint.get("minDomains") is not None:
             field = f"{path}.topologySpreadConstraints[{index}].minDomains"
@@ -116,27 +118,25 @@ def find_pod_rejection(state: ClusterState, features: Features, pod: Raw) -> str
             f"exceeded quota: {quota.quota[1]}, requested: {quota.resource}={quota.need}, "
             f"used: {quota.used}, limited: {quota.limit}"
         )
-    namespace = text_at(pod, "metadata", "namespace")
-    return next(_violate_limit_ranges(state, namespace, map_at(pod, "spec")), None)
+    return next(_violate_limit_ranges(state, Pod(pod)), None)
 
 
-def _violate_limit_ranges(state: ClusterState, namespace: str, spec: Raw) -> Iterator[str]:
-    """Yield a message for each container request outside a LimitRange of the namespace.
+def _violate_limit_ranges(state: ClusterState, pod: Pod) -> Iterator[str]:
+    """Yield a message for each container request outside a LimitRange of the pod's namespace.
 
     Upstream: kubernetes plugin/pkg/admission/limitranger/admission.go.
     """
-    for limit in _container_limits(state, namespace):
-        minimum, maximum = map_at(limit, "min"), map_at(limit, "max")
-        for container in maps_at(spec, "containers"):
+    for limit in _container_limits(state, pod.namespace):
+        for container in pod.main_containers:
             for name, amount in container_requests(container).items():
-                low, high = minimum.get(name), maximum.get(name)
+                low, high = limit.minimum.get(name), limit.maximum.get(name)
                 if low is not None and amount < quantity(low):
                     yield f"minimum {name} usage per Container is {low}, but request is {amount}"
                 if high is not None and quantity(high) < amount:
                     yield f"maximum {name} usage per Container is {high}, but request is {amount}"
 
 
-def _container_limits(state: ClusterState, namespace: str) -> Iterator[Raw]:
+def _container_limits(state: ClusterState, namespace: str) -> Iterator[ContainerLimit]:
     for key, limit_range in state.objects("LimitRange").items():
-        limits = maps_at(limit_range, "spec", "limits") if key[0] == namespace else ()
-        yield from (limit for limit in limits if limit.get("type") == "Container")
+        if key[0] == namespace:
+            yield from LimitRange(limit_range, key).container_limits

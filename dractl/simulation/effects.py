@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target
-from dractl.cluster.state import ClusterState, Key, text_at
+from dractl.cluster.state import ClusterState, Key
 from dractl.cluster.workloads import WORKLOAD_KINDS
+from dractl.objects import slice_of
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation.workload_pods import (
     WorkloadKey,
@@ -47,8 +48,8 @@ def delete_whole_groups(state: ClusterState, changes: Sequence[Change]) -> tuple
 
 
 def _recreates_group(state: ClusterState, namespace: str, leader_worker_set: str) -> bool:
-    owner = state.get("LeaderWorkerSet", (namespace, leader_worker_set))
-    policy = text_at(owner, "spec", "leaderWorkerTemplate", "restartPolicy")
+    owner = state.workload("LeaderWorkerSet", (namespace, leader_worker_set))
+    policy = owner.group_restart_policy
     return not policy or policy == _RECREATE_GROUP
 
 
@@ -152,8 +153,8 @@ def _nodes_affected_by(scheduler: Scheduler, change: Change) -> set[str] | None:
     if kind == "Node":
         return {key[1]}
     if kind == "ResourceSlice":
-        slice_ = change.value if isinstance(change, Create) else state.get(kind, key)
-        node = text_at(slice_, "spec", "nodeName")
+        value = change.value if isinstance(change, Create) else state.get(kind, key)
+        node = slice_of(value or {}).node
         return {node} if node else None
     if kind == "Pod":
         return {state.pod(key).node_name}

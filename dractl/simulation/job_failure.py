@@ -7,7 +7,7 @@ from dractl.simulation.controllers import ControllerAction, WorkloadChange
 from dractl.simulation.controllers.jobset import RestartDecision, decide_restart
 from dractl.simulation.effects import list_jobs
 from dractl.simulation.workload_pods import WorkloadKey, list_active_pods
-from dractl.views import Pod, View
+from dractl.views import JobSet, Pod
 
 
 class JobFailure(Struct, frozen=True):
@@ -49,13 +49,13 @@ def fail_job(
     )
 
 
-def _find_job_set(state: ClusterState, change: WorkloadChange) -> View:
+def _find_job_set(state: ClusterState, change: WorkloadChange) -> JobSet:
     """Return the JobSet of a Job; without fields if it has none, or if the input lacks it."""
     owner = change.current.controller
     if owner is None or owner.kind != "JobSet":
-        return View(None)
+        return JobSet(None)
     key = (change.key[0], owner.name)
-    return View(state.get("JobSet", key), key)
+    return JobSet(state.get("JobSet", key), key)
 
 
 def _list_pods(state: ClusterState, jobs: list[WorkloadKey]) -> tuple[Pod, ...]:

@@ -11,7 +11,7 @@ from dractl.capacity.gangs import find_gang_wait
 from dractl.capacity.replicas import scheduling_key
 from dractl.cluster.changes import Delete, apply
 from dractl.cluster.podgroups import find_pod_group, group_object
-from dractl.cluster.state import ClusterState, Key, at
+from dractl.cluster.state import ClusterState, Key
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import NodeVerdict
 from dractl.simulation.workload_pods import NEW_SUFFIX, pod_identity
@@ -155,8 +155,8 @@ def _has_outdated_claim(state: ClusterState, namespace: str, pod: Pod) -> bool:
     """Return whether a claim of a pod differs from what its template generates now."""
     for reference in pod.claim_references:
         claim = state.claim((namespace, pod.claim_statuses.get(reference.name, "")))
-        template = state.get("ResourceClaimTemplate", (namespace, reference.template_name))
-        if claim.exists and template is not None and claim.spec != at(template, "spec", "spec"):
+        template = state.claim_template((namespace, reference.template_name))
+        if claim.exists and template.exists and claim.spec != template.claim_spec:
             return True
     return False
 

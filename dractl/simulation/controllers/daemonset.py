@@ -1,14 +1,12 @@
 """Roll out a DaemonSet (kubernetes pkg/controller/daemon/update.go)."""
 
-from dractl.cluster.state import text_at
 from dractl.simulation.controllers.change import NO_ACTION, ControllerAction, WorkloadChange
 from dractl.simulation.controllers.replicas import is_available
 
 
 def replaces_pods(change: WorkloadChange) -> bool:
     """Return whether the change makes a DaemonSet replace its pods."""
-    strategy = text_at(change.current.spec, "updateStrategy", "type")
-    return change.template_changed and strategy != "OnDelete"
+    return change.template_changed and change.current.update_strategy_type != "OnDelete"
 
 
 def roll_out_to_nodes(change: WorkloadChange) -> ControllerAction:

@@ -7,7 +7,7 @@ from math import ceil, floor
 
 from msgspec import Struct
 
-from dractl.cluster.state import ClusterState, map_at, text_at
+from dractl.cluster.state import ClusterState
 from dractl.simulation.controllers.change import NO_ACTION, ControllerAction, WorkloadChange
 from dractl.simulation.controllers.replicas import is_available, rank_for_deletion, replica_count
 from dractl.views import Pod, View, Workload
@@ -30,11 +30,9 @@ def resolve_fenceposts(deployment: Workload) -> Fenceposts | None:
 
     Upstream: pkg/controller/deployment/util/deployment_util.go ResolveFenceposts.
     """
-    strategy = map_at(deployment.spec, "strategy")
-    if text_at(strategy, "type") == "Recreate":
+    if deployment.strategy_type == "Recreate":
         return None
-    replicas = replica_count(deployment)
-    update = map_at(strategy, "rollingUpdate")
+    replicas, update = replica_count(deployment), deployment.rolling_update
     surge = _resolve_percentage(update.get("maxSurge", "25%"), replicas, round_up=True)
     unavailable = _resolve_percentage(update.get("maxUnavailable", "25%"), replicas, round_up=False)
     # A rollout that may neither add nor remove a pod would never move.

@@ -1,6 +1,5 @@
 """Replace the pods of a Job, or let it fail (kubernetes pkg/controller/job/job_controller.go)."""
 
-from dractl.cluster.state import list_at, maps_at, text_at
 from dractl.simulation.controllers.change import NO_ACTION, ControllerAction, WorkloadChange
 from dractl.simulation.controllers.replicas import recreate_deleted_pods
 from dractl.views import Pod, Workload
@@ -70,10 +69,9 @@ def _failure_policy_action(job: Workload, pod: Pod) -> str:
     """
     if not pod.node_name:
         return "Count"
-    for rule in maps_at(job.spec, "podFailurePolicy", "rules"):
-        operator = text_at(rule, "onExitCodes", "operator")
-        values = list_at(rule, "onExitCodes", "values")
-        matches = [code in values for code in _EXIT_CODES_OF_DELETED_POD]
+    for rule in job.failure_rules:
+        operator = rule.exit_code_operator
+        matches = [code in rule.exit_codes for code in _EXIT_CODES_OF_DELETED_POD]
         if (operator == "In" and any(matches)) or (operator == "NotIn" and not all(matches)):
-            return text_at(rule, "action")
+            return rule.action
     return "Count"

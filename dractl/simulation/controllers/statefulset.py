@@ -3,7 +3,6 @@
 Upstream: kubernetes pkg/controller/statefulset/stateful_set_control.go.
 """
 
-from dractl.cluster.state import at, text_at
 from dractl.cluster.workloads import ordinal
 from dractl.simulation.controllers.change import NO_ACTION, ControllerAction, WorkloadChange
 from dractl.simulation.controllers.replicas import is_available, replica_count
@@ -20,7 +19,7 @@ def reconcile_stateful_set(change: WorkloadChange) -> ControllerAction:
     if surplus:
         return ControllerAction(pods_to_delete=tuple(surplus))
     missing = _list_missing_pods(change, end)
-    if text_at(change.current.spec, "podManagementPolicy") == "Parallel":
+    if change.current.pod_management_policy == "Parallel":
         return ControllerAction(pods_to_create=tuple(missing[change.rejections :]))
     if not missing or change.rejections:
         return NO_ACTION
@@ -34,8 +33,7 @@ def _end_of_ordinals(stateful_set: Workload) -> int | None:
     """Return the ordinal after the last replica's; None if the input lacks the StatefulSet."""
     if not stateful_set.exists:
         return None
-    start = at(stateful_set.spec, "ordinals", "start")
-    return (start if isinstance(start, int) else 0) + replica_count(stateful_set)
+    return stateful_set.first_ordinal + replica_count(stateful_set)
 
 
 def _list_missing_pods(change: WorkloadChange, end: int | None) -> list[Pod]:
