@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from math import gcd
 
 from dractl.alignment.quality import Improvement
-from dractl.cluster.state import list_at, map_at, maps_at, text_at
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
 from dractl.objects import Raw
+from dractl.views import Claim
 
 
 def propose_constraints(
@@ -50,42 +50,37 @@ def _propose_parts(
 def _add_constraints(claim: Raw, groups: Sequence[Sequence[str]], attribute: str) -> Raw:
     """Return a claim with one constraint more for each group of requests."""
     constraints = [{"matchAttribute": attribute, "requests": list(group)} for group in groups]
-    devices = map_at(claim, "spec", "devices")
-    return _replace_devices(
-        claim, {**devices, "constraints": [*list_at(devices, "constraints"), *constraints]}
-    )
+    return _replace_devices(claim, constraints=[*Claim(claim).constraints, *constraints])
 
 
-def _replace_devices(claim: Raw, devices: Raw) -> Raw:
-    return {**claim, "spec": {**claim["spec"], "devices": devices}}
+def _replace_devices(claim: Raw, **fields: object) -> Raw:
+    """Return a claim with other fields of ``spec.devices``."""
+    view = Claim(claim)
+    return {**claim, "spec": {**view.spec, "devices": {**view.devices, **fields}}}
 
 
 def _device_count(claim: Raw, name: str) -> int:
     """Return the number of devices of a request; 1 if the request cannot be split."""
-    for request in maps_at(claim, "spec", "devices", "requests"):
-        exactly = map_at(request, "exactly")
-        if text_at(request, "name") == name and exactly.get("allocationMode") != "All":
-            count = exactly.get("count", 1)
+    for request in Claim(claim).requests:
+        if request.name == name and request.exactly.get("allocationMode") != "All":
+            count = request.exactly.get("count", 1)
             return count if isinstance(count, int) else 1
     return 1
 
 
 def _split_requests(claim: Raw, names: Sequence[str], parts: int) -> Raw:
     """Return the claim with a request for each part; constraints cover all parts of a request."""
-    devices = map_at(claim, "spec", "devices")
-    requests: list[Raw] = []
-    for request in maps_at(devices, "requests"):
-        name = text_at(request, "name")
-        if name not in names:
-            requests.append(request)
+    view, requests = Claim(claim), list[Raw]()
+    for request in view.requests:
+        if request.name not in names:
+            requests.append(request.raw)
             continue
-        exactly = {**map_at(request, "exactly"), "count": _device_count(claim, name) // parts}
-        requests += [{"name": part, "exactly": exactly} for part in _part_names(name, parts)]
-    constraints = [
-        _split_constraint(constraint, names, parts)
-        for constraint in maps_at(devices, "constraints")
-    ]
-    return _replace_devices(claim, {**devices, "requests": requests, "constraints": constraints})
+        count = _device_count(claim, request.name) // parts
+        exactly = {**request.exactly, "count": count}
+        part_names = _part_names(request.name, parts)
+        requests += [{"name": name, "exactly": exactly} for name in part_names]
+    constraints = [_split_constraint(constraint, names, parts) for constraint in view.constraints]
+    return _replace_devices(claim, requests=requests, constraints=constraints)
 
 
 def _split_constraint(constraint: Raw, names: Sequence[str], parts: int) -> Raw:
