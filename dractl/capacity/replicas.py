@@ -187,7 +187,7 @@ def _place_each_alternative(
     pod = Pod(subject.pod)
     for reference in pod.claim_references:
         key = (pod.namespace, reference.template_name)
-        template = ClaimTemplate(subject.state.get("ResourceClaimTemplate", key), key)
+        template = subject.state.claim_template(key)
         for number, request in enumerate(template.claim.requests):
             for alternative in request.alternatives:
                 changed = _restrict_request(template, number, alternative)

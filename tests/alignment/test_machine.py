@@ -41,9 +41,7 @@ def test_a_group_is_described_in_words() -> None:
     )
 
 
-def test_claims_can_match_numa_nodes_that_both_drivers_publish(
-    plx: Machine, rendered: Renderer
-) -> None:
+def test_claims_can_match_numa_nodes_of_both_drivers(plx: Machine, rendered: Renderer) -> None:
     old = publication(rendered(plx, nvidia="0.4", dranet="1.4"), plx).devices
     (text,) = list_obstacles(old)
     assert text.startswith(

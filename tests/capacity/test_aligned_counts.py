@@ -69,7 +69,7 @@ def test_copies_of_one_kind_or_one_device_are_aligned() -> None:
     assert (fits, near.first) == (2, 2)
 
 
-def test_copies_that_are_farther_apart_than_the_idle_node_allows_are_not_counted() -> None:
+def test_copies_farther_apart_than_the_idle_node_allows_are_not_counted() -> None:
     """The NICs beside gpu-0 to gpu-2 are left, and all GPUs: three copies of two GPUs and a NIC.
 
     On the idle node both GPUs are on the socket of the NIC. This socket has four GPUs, so the third
@@ -79,7 +79,7 @@ def test_copies_that_are_farther_apart_than_the_idle_node_allows_are_not_counted
     assert (fits, near.first) == (3, 2)
 
 
-def test_fit_aligned_counts_the_copies_that_first_fit_aligns(
+def test_fit_aligned_counts_the_aligned_copies_of_first_fit(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     state = cluster("dgx-h100", allocated_claim("c", "n", nic=[FIRST_NIC]))

@@ -92,7 +92,7 @@ def test_pods_on_nodes_count_and_ended_ones_do_not() -> None:
     ) == TooFewPods("PodGroup/ml/ring", 7, 6)
 
 
-def test_a_basic_group_starts_with_what_fits() -> None:
+def test_a_basic_group_starts_although_not_all_its_pods_fit() -> None:
     assert asked(state_of(GPU, ONE, *NODES, podgroup(BASIC), *ring(8))) is None
 
 
@@ -115,7 +115,7 @@ def test_a_pod_with_a_scheduling_gate_blocks_its_group(
     assert not isinstance(found, MemberBlocked) or found.pod["metadata"]["name"] == "ring-2"
 
 
-def test_a_group_that_does_not_exist_keeps_its_pods() -> None:
+def test_a_missing_group_keeps_its_pods_pending() -> None:
     pods = ring(2, group="rnig")
     assert asked(state_of(GPU, ONE, *NODES, podgroup(gang(2)), *pods)) == GroupMissing(
         "PodGroup/ml/rnig"

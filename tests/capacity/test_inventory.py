@@ -191,7 +191,7 @@ def test_a_node_with_a_device_plugin_only_is_no_problem() -> None:
     assert find_problems(state, take_inventory(state, FEATURES), list_device_plugins(state)) == ()
 
 
-def test_devices_of_a_pool_that_is_gone_are_of_the_node_of_their_claim() -> None:
+def test_devices_of_an_absent_pool_are_on_the_node_of_their_claim() -> None:
     held = claim(
         "c", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p")
     )

@@ -124,7 +124,7 @@ def test_copies_of_a_pod_have_its_cpu_request() -> None:
     assert place_copies(find_subject(state_of(*objects), "pod/user", "ml"), FEATURES).fits == 2
 
 
-def test_remaining_resources_are_those_that_copies_request() -> None:
+def test_only_resources_requested_by_copies_are_listed_as_remaining() -> None:
     """A described machine has room for anything of which nobody says how much it has."""
     asking = pod("user", {"name": "gpu", "resourceClaimTemplateName": "one"}, requests={"cpu": "3"})
     nodes = node("a"), node("b", allocatable={"cpu": PLENTY})
@@ -144,7 +144,7 @@ def test_remaining_resources_are_those_that_copies_request() -> None:
     }
 
 
-def test_a_node_whose_devices_make_a_selector_fail_stops_all() -> None:
+def test_a_selector_error_on_one_node_stops_all_copies() -> None:
     """dynamicresources.go Filter: an error of CEL on one node ends the attempt, whatever fits elsewhere."""
     selector = {"cel": {"expression": "device.attributes['gpu.example.com'].model == 'a'"}}
     fleets = [
@@ -201,7 +201,7 @@ def test_placing_ends_with_the_budget() -> None:
     assert (fits(found), found.undecided) == ({"a": 2, "b": 0, "c": 0}, True)
 
 
-def test_copies_that_keep_away_from_each_other_are_placed_in_turn() -> None:
+def test_copies_with_anti_affinity_are_placed_in_turn() -> None:
     repel = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "zone"}
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [repel]}}
     user = pod(
@@ -380,7 +380,7 @@ def exhaustive(roots: list[str], wants: int, same: bool) -> int:
     return best(frozenset(range(len(roots))))
 
 
-def test_copies_that_would_end_other_pods_are_not_counted() -> None:
+def test_copies_with_victims_are_not_counted() -> None:
     """defaultpreemption: a node's CPU is freed by pods of lower priority, devices are not."""
     small = {"cpu": "4"}
     low = pod(
@@ -521,7 +521,7 @@ def anywhere(driver: str, *names: str) -> dict[str, Any]:
     return made
 
 
-def test_devices_that_every_node_reaches_are_given_once() -> None:
+def test_devices_of_all_nodes_are_allocated_once() -> None:
     one = template("one", request("nic", "nic"))
     shared = anywhere("nic.example.com", "n-0", "n-1", "n-2")
     found = place_copies(

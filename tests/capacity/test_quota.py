@@ -59,7 +59,7 @@ def test_copies_stop_at_the_quota(hard: dict[str, str], fits: int) -> None:
         assert stop.resource in hard
 
 
-def test_the_copies_that_a_quota_admits_are_on_different_nodes() -> None:
+def test_copies_within_a_quota_are_on_different_nodes() -> None:
     """kube-scheduler scores the node higher that is less allocated (NodeResourcesFit, LeastAllocated)."""
     state = fleet(GPU, ONE, quota({"hard": {"count/resourceclaims.resource.k8s.io": "4"}}))
     found = place_copies(find_subject(state, "template/one", "ml"), Features.for_release("1.37"))
@@ -92,7 +92,7 @@ def test_a_quota_with_scopes_counts_pods_in_them_alone(scope: dict[str, Any], fi
     )
 
 
-def test_a_pod_without_the_request_that_a_quota_limits_is_refused() -> None:
+def test_a_pod_without_a_request_under_a_quota_is_refused() -> None:
     """pods.go enforcePodContainerConstraints; a LimitRange may fill in what is missing."""
     user = pod(
         "user",
@@ -113,7 +113,7 @@ def test_a_pod_without_the_request_that_a_quota_limits_is_refused() -> None:
     assert place_copies(find_subject(ranged, "pod/user", "ml"), features).fits == 8
 
 
-def test_the_claims_that_a_copy_brings_along_are_charged() -> None:
+def test_claims_of_a_copy_are_charged_to_the_quota() -> None:
     """One that all copies share is there already; the scheduler makes one for each pod with an extended resource."""
     counted = quota({"hard": {"count/resourceclaims.resource.k8s.io": "2"}})
     shared = pod("user", {"name": "gpu", "resourceClaimName": "old"})

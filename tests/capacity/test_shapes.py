@@ -83,7 +83,7 @@ def test_each_node_has_an_alignment_of_its_own() -> None:
     assert placed(state, "gpu=2,nic=1@pcieRoot") == {"a": {ALL_ON_ONE_ROOT: 1}, "b": {}}
 
 
-def test_devices_that_others_hold_are_not_taken() -> None:
+def test_devices_of_other_claims_are_not_taken() -> None:
     """The NICs of the first socket are in use, so pairs of one root are those of the other."""
     first = [f"pci-0000-{bus}-00-0" for bus in ("18", "40", "4f", "5e")]
     state = cluster("dgx-h100", allocated_claim("c", "n", nic=first))

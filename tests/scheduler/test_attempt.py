@@ -32,7 +32,7 @@ def fitting_nodes(scheduler: Scheduler) -> list[str]:
     return [node.name for node in scheduler.attempt_pod(pod).nodes if node.fits]
 
 
-def test_a_change_that_decides_otherwise_gets_a_new_verdict(scheduler: Scheduler) -> None:
+def test_a_decisive_change_gets_a_new_verdict(scheduler: Scheduler) -> None:
     freed = scheduler.with_state(apply(scheduler.state, [Delete("Pod/ml/job-00001")]))
     without = freed.with_state(
         apply(freed.state, [Patch("DeviceClass/gpu.nvidia.com", (_SELECT_NONE,))])

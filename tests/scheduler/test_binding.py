@@ -97,7 +97,7 @@ def attached(*conditions: dict[str, Any], user: str | None = "p") -> dict[str, A
     return claim("c", request("r", "gpu"), status=status, metadata={"uid": "uid-c"})
 
 
-def test_a_pod_whose_device_is_not_ready_waits() -> None:
+def test_a_pod_waits_for_a_device_to_become_ready() -> None:
     answer = explain(*CLUSTER, attached(), joining())
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "binding-pending")
     assert "Attached" in answer.headline

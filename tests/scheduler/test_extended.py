@@ -32,7 +32,7 @@ def claims(resource: str, release: str, **spec: Any) -> tuple[bool, list[str]]:
 
 
 @pytest.mark.parametrize("release", ["1.34", "1.35", "1.36", "1.37"])
-def test_a_class_provides_the_resource_that_it_names(release: str) -> None:
+def test_a_class_provides_its_extended_resource(release: str) -> None:
     assert claims("x.io/gpu", release, extendedResourceName="x.io/gpu") == (
         True,
         ["<extended-resources>"],

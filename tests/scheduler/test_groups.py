@@ -15,7 +15,7 @@ def selecting(expression: str) -> dict[str, Any]:
     return {"selectors": [{"cel": {"expression": expression}}]}
 
 
-def test_selectors_and_constraints_read_the_attributes_that_they_name() -> None:
+def test_selectors_and_constraints_read_only_the_attributes_in_them() -> None:
     spec = selecting('device.attributes["x.io"].model == "a"')
     constraint = {"constraints": [{"matchAttribute": "resource.kubernetes.io/pcieRoot"}]}
     assert attribute_names(compile_selector, spec, constraint) == {"model", "pcieRoot"}

@@ -48,7 +48,7 @@ def test_a_prefer_no_schedule_taint_rejects_no_pod() -> None:
     )
 
 
-def test_a_node_selector_names_the_label_that_differs() -> None:
+def test_a_rejection_by_node_selector_names_the_label() -> None:
     rejection = reject(
         pod("a", spec={"nodeSelector": {"zone": "a"}}), node("node-1", labels={"zone": "b"})
     )
@@ -93,7 +93,7 @@ def requiring(operator: str, *values: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("label", ["1_0", " 10 ", "10 ", "٣", str(1 << 63), "9" * 5000])
-def test_gt_compares_what_go_parses_as_an_integer(label: str) -> None:
+def test_gt_compares_only_integers_of_go(label: str) -> None:
     """strconv.ParseInt in apimachinery/pkg/labels/selector.go takes neither underscores, nor
     blanks, nor other digits, nor numbers beyond 64 bits.
     """

@@ -23,7 +23,7 @@ def test_requests_of_other_pods_use_up_a_node() -> None:
     assert reject(pod("a", requests={"cpu": "2"}), node("node-1"), other) is None
 
 
-def test_no_eviction_helps_a_pod_that_is_larger_than_the_node() -> None:
+def test_no_eviction_helps_a_pod_larger_than_the_node() -> None:
     rejection = reject(pod("a", requests={"cpu": "9"}), node("node-1"))
     assert rejection is not None
     assert rejection.unresolvable

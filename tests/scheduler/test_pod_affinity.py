@@ -20,7 +20,7 @@ def test_pod_anti_affinity_names_the_pod() -> None:
     assert rejection.pods == ("ml/b",)
 
 
-def test_pod_affinity_needs_one_pod_that_matches_every_term() -> None:
+def test_pod_affinity_needs_one_pod_for_all_terms() -> None:
     terms = [
         {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "x"}}},
         {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"tier": "1"}}},

@@ -140,7 +140,7 @@ def test_a_class_without_a_provisioner_needs_a_volume() -> None:
     )
 
 
-def test_a_rejection_names_the_nodes_of_a_volume_that_matches() -> None:
+def test_a_rejection_names_the_nodes_of_the_matching_volume() -> None:
     local = storage_class(provisioner="kubernetes.io/no-provisioner")
     refused = {n.name: n.rejection for n in attempt(claim(), local, volume("pv", "b")).nodes}
     assert refused["b-1"] is None
@@ -169,7 +169,7 @@ def test_a_rejection_names_the_nodes_of_a_volume_that_matches() -> None:
         {**volume("pv"), "metadata": {"name": "pv", "deletionTimestamp": "2026-01-01T00:00:00Z"}},
     ],
 )
-def test_a_volume_that_differs_from_the_claim_is_not_bound(unfit: dict[str, Any]) -> None:
+def test_a_volume_unlike_the_claim_is_not_bound(unfit: dict[str, Any]) -> None:
     assert fits(claim(), storage_class(provisioner="kubernetes.io/no-provisioner"), unfit) == []
 
 

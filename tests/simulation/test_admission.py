@@ -21,14 +21,14 @@ def set_count(claim: str, count: int) -> Patch:
     return Patch(f"ResourceClaim/ml/{claim}", ({"op": "replace", "path": COUNT, "value": count},))
 
 
-def test_the_api_server_rejects_a_patch_that_violates_a_rule() -> None:
+def test_the_api_server_rejects_a_patch_with_a_violation() -> None:
     state = scheduler_of(replica("p")).state
     rejection = find_rejection(state, [set_count("p-g", -1)], TARGET)
     assert rejection is not None
     assert rejection.startswith("spec.devices.requests[0].exactly.count: ")
 
 
-def test_violations_that_an_object_already_has_are_not_held_against_a_change() -> None:
+def test_earlier_violations_do_not_reject_a_change() -> None:
     pod, claim = replica("p")
     claim["spec"]["devices"]["requests"][0]["exactly"]["count"] = -1
     state = scheduler_of(pod, claim).state

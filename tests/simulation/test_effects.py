@@ -35,7 +35,7 @@ def test_a_deleted_worker_takes_its_leader_worker_set_group_along() -> None:
     assert deletions == (Delete("Pod/ml/lws-0"),)
 
 
-def test_a_group_that_is_not_restarted_keeps_its_other_pods() -> None:
+def test_a_group_without_restart_keeps_its_other_pods() -> None:
     state = scheduler_of(leader_worker_set(restartPolicy="None")).state
     assert delete_whole_groups(state, [Delete("Pod/ml/lws-0-1")]) == ()
 
@@ -81,7 +81,7 @@ def test_finalizers_of_kubernetes_do_not_keep_a_pod() -> None:
     assert list_pods_kept_by_finalizers(state, deletions) == (("ml", "flushed"),)
 
 
-def test_a_pod_whose_claim_is_deleted_is_identified_by_its_uid() -> None:
+def test_a_pod_with_a_deleted_claim_is_identified_by_its_uid() -> None:
     state = scheduler_of(replica("p"), replica("other")).state
     deletions = [Delete("ResourceClaim/ml/p-g")]
     assert find_pods_with_deleted_claims(state, deletions) == {"uid-p"}

@@ -48,7 +48,7 @@ def test_pods_ahead_are_not_tried_if_the_change_affects_no_node() -> None:
     assert [entry.pod.name for entry in queue] == ["p"]
 
 
-def test_pods_that_the_scheduler_does_not_try_are_not_pending() -> None:
+def test_pods_outside_the_scheduling_queue_are_not_pending() -> None:
     gated = replica("gated", schedulingGates=[{"name": "example.com/wait"}])
     foreign = replica("foreign", schedulerName="other-scheduler")
     scheduler = scheduler_of(replica("bound", on="n-1", gpu="gpu-0"), gated, foreign, replica("p"))

@@ -152,13 +152,13 @@ def test_a_replica_set_recreates_a_deleted_pod() -> None:
     assert not outcome.subject_runs  # the new pod has the higher priority
 
 
-def test_a_workload_that_is_scaled_down_recreates_no_pod() -> None:
+def test_scaling_down_recreates_no_pod() -> None:
     outcome = simulate_changes([*replica_set_with_the_only_gpu(), replica("p")], SCALE_TO_ZERO)
     assert outcome.subject_runs
     assert names_of_ended_pods(outcome) == {"holder"}
 
 
-def test_devices_of_a_workload_that_is_scaled_down_go_to_the_pod_of_higher_priority() -> None:
+def test_devices_freed_by_scaling_down_go_to_the_pod_of_higher_priority() -> None:
     objects = [*replica_set_with_the_only_gpu(), replica("p"), replica("first", priority=1000)]
     outcome = simulate_changes(objects, SCALE_TO_ZERO)
     assert not outcome.subject_runs
@@ -224,7 +224,7 @@ def test_a_rollout_creates_the_new_pod_beside_the_old_one() -> None:
     assert outcome.scheduled_first == ()  # the new pod did not exist before
 
 
-def test_a_quota_that_the_old_pod_exhausts_stops_the_rollout() -> None:
+def test_a_quota_exhausted_by_the_old_pod_stops_the_rollout() -> None:
     outcome = simulate_correction([*deployment_with_pending_pod(), cpu_quota(1)])
     assert not outcome.subject_runs
     assert "exceeded quota: q" in outcome.rejections[0]
@@ -249,7 +249,7 @@ def test_a_foreign_finalizer_keeps_the_name_of_a_stateful_set_pod() -> None:
 
 
 @pytest.mark.parametrize(("policy", "placed_pods"), [("OrderedReady", []), ("Parallel", ["p-1"])])
-def test_only_ordered_stateful_set_pods_wait_for_one_that_cannot_be_created(
+def test_only_ordered_stateful_set_pods_wait_for_a_rejected_pod(
     policy: str, placed_pods: list[str]
 ) -> None:
     """pkg/controller/statefulset processReplica, runForAll."""
@@ -381,14 +381,14 @@ def test_a_suspended_job_set_ends_the_pods_of_all_its_jobs() -> None:
 # -- notes --
 
 
-def test_a_note_says_that_an_unknown_kind_is_assumed_to_recreate_its_pods() -> None:
+def test_a_note_tells_of_the_assumption_about_an_unknown_kind() -> None:
     worker = replica("w-0", "RayCluster/llm", "n-1", "gpu-0")
     objects = [machine("n-1", "gpu-0"), worker, replica("p", priority=5)]
     notes = simulate_changes(objects, Delete("Pod/ml/w-0")).notes
     assert notes[0] == "assumed: RayCluster ml/llm (unknown kind) recreates its pods"
 
 
-def test_no_note_says_that_a_replica_set_recreates_its_pods() -> None:
+def test_no_note_is_needed_for_the_pods_of_a_replica_set() -> None:
     objects = [*replica_set_with_the_only_gpu(), replica("p", priority=5)]
     outcome = simulate_changes(objects, Delete("Pod/ml/holder"))
     assert outcome.notes == ("leaves 1 of the pods of ReplicaSet ml/other pending",)
@@ -401,7 +401,7 @@ def test_no_note_says_that_a_replica_set_recreates_its_pods() -> None:
         (["gpu-0", "gpu-1"], ()),
     ],
 )
-def test_a_note_counts_recreated_pods_that_stay_pending(
+def test_a_note_counts_recreated_pods_still_pending(
     gpus: list[str], notes: tuple[str, ...]
 ) -> None:
     """The StatefulSet recreates its pod, whose device went to the pod of higher priority."""
