@@ -4,7 +4,7 @@ render them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from msgspec import Struct, field
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dractl.cluster.shell import NextStep
     from dractl.explain.fixes.steps import Command
     from dractl.explain.permissions import UnreadableResource
-    from dractl.explain.reasons.base import Cause
+    from dractl.explain.reasons.base import Cause, Facts
     from dractl.explain.reasons.headline import Clauses
     from dractl.explain.reasons.misfits import Evaluation
     from dractl.explain.reasons.phrases import Names
@@ -44,46 +44,35 @@ FITS: frozenset[Verdict] = frozenset({"allocated", "allocatable"})
 
 
 class Reason(Struct, frozen=True):
-    """One reason with a stable code; every other field is set where it is known."""
+    """A cause as it is reported, with a code that never changes."""
 
     code: str
     message: str
-    pod_claim: str | None = None
-    claim: str | None = None
-    request: str | None = None
-    selector: str | None = None
-    constraint: str | None = None
-    device_class: str | None = None
-    template: str | None = None
-    driver: str | None = None
-    pool: str | None = None
-    slice: str | None = None
-    counter_set: str | None = None
-    counters: tuple[str, ...] = ()
-    attribute: str | None = None
-    capacity: str | None = None
-    taint: str | None = None
-    rules: tuple[str, ...] = ()  # DeviceTaintRules that put the taint there
-    plugin: str | None = None
-    resource: str | None = None
-    gate: str | None = None
-    group: str | None = None  # PodGroup namespace/name
-    issue: str | None = None  # kubernetes#NNN
-    nodes: tuple[str, ...] = ()
-    devices: tuple[str, ...] = ()
-    holders: tuple[Holder, ...] = ()
-    want: str | int | None = None
-    have: str | int | None = None
-    free: str | int | None = None
-    nearest: str | None = None
-    found: tuple[str, ...] = ()
-    evaluated: tuple[Evaluation, ...] = ()
-    brief: str = ""  # the message without who holds the devices
+    """The sentence, with the holders of the devices."""
+    brief: str
+    """The sentence without them."""
+    facts: Facts = field(default_factory=dict)
+    """What JSON shows besides, by its keys."""
 
     @property
-    def short(self) -> str:
-        """The message without who holds the devices."""
-        return self.brief or self.message
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes where it holds."""
+        return cast("tuple[str, ...]", self.facts.get("nodes", ()))
+
+    @property
+    def request(self) -> str | None:
+        """The requests that it is about."""
+        return cast("str | None", self.facts.get("request"))
+
+    @property
+    def selector(self) -> str | None:
+        """The selector that excludes devices or fails on them."""
+        return cast("str | None", self.facts.get("selector"))
+
+    @property
+    def evaluations(self) -> tuple[Evaluation, ...]:
+        """The evaluations of the selector on the devices."""
+        return cast("tuple[Evaluation, ...]", self.facts.get("evaluated", ()))
 
 
 class FunnelStage(Struct, frozen=True):
@@ -348,10 +337,6 @@ class Explanation(Struct, frozen=True):
         return stopped and any(node.verdict == "allocatable" for node in self.nodes)
 
 
-_JSON_NAMES = {"device_class": "class"}
-_NOT_SHOWN = frozenset({"brief"})
-
-
 def plain(value: Any) -> Any:
     """Encode a value of this module as JSON: camelCase keys, without fields that have no value."""
     if isinstance(value, tuple | list):
@@ -362,38 +347,43 @@ def plain(value: Any) -> Any:
         return {"delete": value.target}
     if isinstance(value, Create):
         return {"create": dict(value.value)}
+    if isinstance(value, Reason):
+        facts = {key: plain(fact) for key, fact in value.facts.items()}
+        return {"code": value.code, "message": value.message, **facts}
     if isinstance(value, Struct):
-        named = (
-            (name, getattr(value, name))
-            for name in value.__struct_fields__
-            if name not in _NOT_SHOWN
-        )
-        return {
-            _JSON_NAMES.get(name) or camel_case(name): plain(item)
-            for name, item in named
-            if item is not None and item not in ((), "")
-        }
+        fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
+        return {camel_case(name): plain(item) for name, item in fields if _has_value(item)}
     return value
 
 
-MAX_EVALUATIONS = 8  # kinds of devices whose evaluation is shown
-_FIELD_NAMES = {"request_name": "request"}  # the name of a request that has no claim yet
-_KEYS = frozenset(Reason.__struct_fields__)
+def _has_value(fact: object) -> bool:
+    return fact is not None and fact not in ((), "")
+
+
+_FACT_ORDER = (
+    *("podClaim", "claim", "request", "selector", "constraint", "class", "template", "driver"),
+    *("pool", "slice", "counterSet", "counters", "attribute", "capacity", "taint", "rules"),
+    *("plugin", "resource", "gate", "group", "issue", "nodes", "devices", "holders"),
+    *("want", "have", "free", "nearest", "found", "evaluated"),
+)
+"""The keys of facts in the order in which JSON shows them; others come last."""
+_FACT_POSITIONS = {key: position for position, key in enumerate(_FACT_ORDER)}
 
 
 def reason_of(cause: Cause, names: Names, pod_claim: str | None = None) -> Reason:
-    """Encode a cause as JSON shows it; ``pod_claim`` is the name that the pod gives the claim of
+    """Return a cause as it is reported; ``pod_claim`` is the name that the pod gives the claim of
     the first request.
     """
-    facts: dict[str, Any] = {}
-    for attribute in cause.__struct_fields__:
-        name = "found" if attribute == cause.found else _FIELD_NAMES.get(attribute, attribute)
-        value = getattr(cause, attribute)
-        if name in _KEYS and attribute != "request" and value is not None:
-            facts[name] = value[:MAX_EVALUATIONS] if name == "evaluated" else value
+    facts = cause.facts()
     if cause.refs:
-        several = len({ref.claim for ref in cause.refs}) > 1
+        single = len({ref.claim for ref in cause.refs}) == 1
         facts["claim"] = cause.refs[0].claim
-        facts["request"] = ", ".join(map(names.short if several else str, cause.refs))
-        facts.setdefault("pod_claim", pod_claim)
-    return Reason(cause.code, cause.full_sentence(names), **facts, brief=cause.brief(names))
+        facts["request"] = ", ".join(map(str if single else names.short_name, cause.refs))
+        facts["podClaim"] = facts.get("podClaim") or pod_claim
+    keys = sorted(facts, key=lambda key: _FACT_POSITIONS.get(key, len(_FACT_ORDER)))
+    return Reason(
+        cause.code,
+        cause.full_sentence(names),
+        cause.brief(names),
+        {key: facts[key] for key in keys if _has_value(facts[key])},
+    )

@@ -749,4 +749,5 @@ def _put_claim_first(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion
 
 def _claim_of(cause: Cause) -> str | None:
     """Return the claim that a cause is about."""
-    return cause.refs[0].claim if cause.refs else getattr(cause, "claim", None)
+    claim: str | None = cause.refs[0].claim if cause.refs else cause.facts().get("claim")
+    return claim

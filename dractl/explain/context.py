@@ -14,7 +14,7 @@ from dractl.cluster.state import ClusterState
 from dractl.explain.answer import Reason, reason_of
 from dractl.explain.ask import Question
 from dractl.explain.reasons.base import Cause
-from dractl.explain.reasons.limits import drivers_named
+from dractl.explain.reasons.limits import drivers_of_class
 from dractl.explain.reasons.misfits import Evaluation, SeenValue
 from dractl.explain.reasons.phrases import Names
 from dractl.model import (
@@ -93,10 +93,8 @@ class Case(Struct, frozen=True):
 
     def drivers_of(self, device_class: str) -> frozenset[str]:
         """Return the drivers that a class's selectors name literally; empty if they name none."""
-        device_class_object = self.classes.get(device_class)
-        return (
-            drivers_named(device_class_object) if device_class_object is not None else frozenset()
-        )
+        value = self.classes.get(device_class)
+        return drivers_of_class(value) if value is not None else frozenset()
 
     def false_part(self, expression: str, devices: Sequence[DeviceID]) -> str | None:
         """Return the part of an expression that no device meets.

@@ -15,7 +15,7 @@ from dractl.explain.ask import Question
 from dractl.explain.build import Parts
 from dractl.explain.conclude import Conclusion, conclude_from_cause
 from dractl.explain.diagnosis.nodes import allocation_of
-from dractl.explain.reasons.claims import ClaimDeleting
+from dractl.explain.reasons.claims import SubjectClaimDeleting
 from dractl.explain.reasons.headline import Headline
 from dractl.explain.reasons.scheduling import PlacedByHand
 from dractl.scheduler.attempt import Scheduler
@@ -85,7 +85,7 @@ def conclude_claim(claim: PodClaim) -> tuple[Conclusion, Parts]:
     """Return the conclusion about a claim that is allocated or is being deleted."""
     if not claim.allocated:
         return (
-            conclude_from_cause("blocked", ClaimDeleting(claim=claim.full_name, asked=True)),
+            conclude_from_cause("blocked", SubjectClaimDeleting(claim=claim.full_name)),
             Parts(),
         )
     selector = at(claim.value, "status", "allocation", "nodeSelector")

@@ -14,7 +14,7 @@ from dractl.explain.diagnosis.nodes import NodeFindings, merge_across_nodes, nod
 from dractl.explain.inquire import InquiryResult
 from dractl.explain.reasons.base import Cause, Progress, merge, merge_into
 from dractl.explain.reasons.nodes import NodeFilter, PinnedNode
-from dractl.explain.reasons.registry import of_stop
+from dractl.explain.reasons.registry import cause_of_stop
 from dractl.explain.reasons.scheduling import Mixed
 from dractl.model.names import RequestRef
 from dractl.scheduler.rejection import Rejection
@@ -66,9 +66,9 @@ def rank_causes(case: Case, findings: Sequence[NodeFindings]) -> tuple[Cause, ..
     """Return the causes of the subject, the weightiest first."""
     attempt = case.attempt
     if attempt.stops:
-        return tuple(of_stop(stop, case.scheduler) for stop in attempt.stops)
+        return tuple(cause_of_stop(stop, case.scheduler) for stop in attempt.stops)
     if attempt.pre_bind_failure is not None:
-        return (of_stop(attempt.pre_bind_failure, case.scheduler),)
+        return (cause_of_stop(attempt.pre_bind_failure, case.scheduler),)
     if attempt.fits:
         return ()
     ranked = tuple(

@@ -230,7 +230,7 @@ def test_a_claim_is_answered_for_itself_before_the_pod_that_uses_it() -> None:
     )
     explainer = Explainer(state, Features.for_release("1.36"))
     answer = explainer.explain(find_subjects(state, "claim/d", "ml")[0])
-    assert answer.reasons[0].claim == "ml/d"
+    assert answer.reasons[0].facts["claim"] == "ml/d"
     assert "wants 2 devices" in answer.headline
     fine = state.replace("ResourceClaim", ("ml", "d"), claim("d", request("r", "nic")))
     answer = Explainer(fine, Features.for_release("1.36")).explain(

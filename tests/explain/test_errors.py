@@ -39,8 +39,8 @@ def test_an_amount_that_range_arithmetic_cannot_hold() -> None:
     }
     asked = request("r", "gpu", capacity={"requests": {"memory": "10E"}})
     reason = first(gpus(shared), claim("pool-claim", asked))
-    assert (reason.code, reason.request, reason.gate) == ("scheduler-error", "r", None)
-    assert reason.devices == ("gpu.example.com/pool-1/gpu-0",)
+    assert (reason.code, reason.request, reason.facts.get("gate")) == ("scheduler-error", "r", None)
+    assert reason.facts.get("devices") == ("gpu.example.com/pool-1/gpu-0",)
     assert "exceeds MaxInt64" in reason.message
 
 
@@ -62,7 +62,7 @@ def test_a_panic_is_a_known_fault_of_the_release() -> None:
         release="1.35",
         DRAPartitionableDevices=True,
     )
-    assert (reason.code, reason.issue) == ("upstream-bug", "kubernetes#138882")
+    assert (reason.code, reason.facts.get("issue")) == ("upstream-bug", "kubernetes#138882")
 
 
 def test_a_derived_attribute_that_fails() -> None:
@@ -85,7 +85,11 @@ def test_a_constraint_of_an_unknown_type() -> None:
         gpus(device("gpu-0")),
         claim("pool-claim", request("r", "gpu"), constraints=[{"requests": ["r"]}]),
     )
-    assert (reason.code, reason.pool, reason.gate) == ("scheduler-error", None, None)
+    assert (reason.code, reason.facts.get("pool"), reason.facts.get("gate")) == (
+        "scheduler-error",
+        None,
+        None,
+    )
     assert (
         reason.message
         == "claim ml/pool-claim, constraint #0: empty constraint (unsupported constraint type?)"
@@ -109,7 +113,7 @@ def test_a_gate_is_named_where_the_message_does_not_name_it() -> None:
         release="1.35",
         DRAAdminAccess=False,
     )
-    assert (reason.code, reason.gate) == ("gate-off", "DRAAdminAccess")
+    assert (reason.code, reason.facts.get("gate")) == ("gate-off", "DRAAdminAccess")
 
 
 # -- a request for all devices beside a pool that cannot be used (kubernetes#141898) --

@@ -52,7 +52,7 @@ def test_the_largest_amount_there_is_is_named_and_offered() -> None:
     answer = explain("c", GPU, node("node-1"), small, claim("c", asked))
     assert answer.verdict == "unallocatable"
     assert answer.reasons[0].code == "selector-false"
-    assert set(answer.reasons[0].found) == {"40Gi", "24Gi"}
+    assert set(answer.reasons[0].facts["found"]) == {"40Gi", "24Gi"}
     (operation,) = answer.fixes[0].changes[0].operations  # type: ignore[union-attr]
     assert (
         operation["value"]
@@ -97,7 +97,7 @@ def test_holders_are_named_with_their_pods_and_whether_they_ended() -> None:
         done,
         claim("c", request("r", "gpu")),
     )
-    (holder,) = answer.reasons[0].holders
+    (holder,) = answer.reasons[0].facts["holders"]
     assert (holder.claim, holder.pod, holder.finished) == ("ml/job", "ml/job", True)
     assert holder.devices == ("gpu.example.com/node-1/gpu-0",)
 
@@ -110,7 +110,7 @@ def test_a_misspelt_constraint_finds_the_attribute() -> None:
     answer = explain(
         "c", GPU, node("node-1"), devices, claim("c", request("r", "gpu", 2), constraints=typo)
     )
-    assert (answer.reasons[0].code, answer.reasons[0].nearest) == ("attr-missing", ROOT)
+    assert (answer.reasons[0].code, answer.reasons[0].facts["nearest"]) == ("attr-missing", ROOT)
     assert any(ROOT in fix.title for fix in answer.fixes)
 
 
@@ -183,7 +183,10 @@ def test_a_missing_template(template: str, nearest: str | None) -> None:
     }
     asked = pod("p", {"name": "g", "resourceClaimTemplateName": template})
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", device("gpu-0")), there, asked)
-    assert (answer.reasons[0].code, answer.reasons[0].nearest) == ("template-missing", nearest)
+    assert (answer.reasons[0].code, answer.reasons[0].facts.get("nearest")) == (
+        "template-missing",
+        nearest,
+    )
     assert answer.fixes
 
 
@@ -389,7 +392,7 @@ def test_the_part_of_a_selector_that_is_false_is_named_with_the_values_it_saw() 
     )
     (reason,) = explain("c", GPU, node("node-1"), devices, claim("c", wants(text))).reasons
     part = "device.attributes['gpu.example.com'].cores > 4 || device.attributes['gpu.example.com'].?big.orValue(false)"
-    (evaluated,) = plain(reason.evaluated)
+    (evaluated,) = plain(reason.evaluations)
     assert evaluated["expression"] == part == text[evaluated["start"] : evaluated["end"]]
     assert evaluated["saw"] == [
         {"name": "gpu.example.com/cores", "value": "2"},
@@ -404,6 +407,6 @@ def test_a_selector_that_fails_names_the_lookup_that_failed() -> None:
         "c", GPU, node("node-1"), gpus("node-1", device("gpu-0")), claim("c", wants(text))
     ).reasons
     assert reason.code == "selector-error"
-    (evaluated,) = reason.evaluated
+    (evaluated,) = reason.evaluations
     assert evaluated.expression == "device.attributes['gpu.example.com'].model"
     assert evaluated.error == "no such key: model"

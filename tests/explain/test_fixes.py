@@ -378,7 +378,10 @@ def test_a_misspelt_extended_resource_is_renamed() -> None:
         *CARDS,
         extended_resource_pod("nvidia.com/gpus"),
     )
-    assert (answer.reasons[0].nearest, answer.reasons[0].device_class) == ("nvidia.com/gpu", DRIVER)
+    assert (answer.reasons[0].facts["nearest"], answer.reasons[0].facts["class"]) == (
+        "nvidia.com/gpu",
+        DRIVER,
+    )
     (fix,) = answer.fixes
     (change,) = fix.changes
     assert isinstance(change, Patch)

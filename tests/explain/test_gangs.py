@@ -50,12 +50,14 @@ def test_a_pod_that_fits_without_its_gang_waits_for_it() -> None:
     assert found.headline.startswith(
         "PodGroup ml/ring starts with 8 pods at once or none, and 5 fit; the next one, "
     )
-    assert (found.reasons[0].group, found.reasons[0].want, found.reasons[0].have) == (
-        "PodGroup ml/ring",
-        8,
-        5,
-    )
-    assert found.reasons[1].holders == ()  # the others of the gang hold nothing yet
+    assert (
+        found.reasons[0].facts["group"],
+        found.reasons[0].facts["want"],
+        found.reasons[0].facts["have"],
+    ) == ("PodGroup ml/ring", 8, 5)
+    assert (
+        found.reasons[1].facts.get("holders", ()) == ()
+    )  # the others of the gang hold nothing yet
 
 
 def test_who_asks_about_the_group_is_not_told_to_ask_about_it() -> None:

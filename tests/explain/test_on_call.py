@@ -648,7 +648,7 @@ def test_devices_on_a_cordoned_node_are_not_in_use() -> None:
     ]
     nodes = node("a"), node("b"), node("c", unschedulable=True), *(gpus(n, "gpu-0") for n in "abc")
     answer = explain("pod/p", GPU, *nodes, ONE, *held, waiting())
-    messages = [reason.short for reason in answer.reasons]
+    messages = [reason.brief for reason in answer.reasons]
     assert "request r: the only matching device is in use" in messages
     assert not any("all 2" in message for message in messages)
 

@@ -59,7 +59,7 @@ def test_what_stands_in_the_way_on_the_nodes_that_the_pod_wants_comes_first() ->
         port("first", nodeName="node-1"),
     )
     answer = explain(*objects, port("p", claims=(USES,), nodeSelector={HOST: "node-1"}))
-    assert answer.reasons[0].plugin == "NodePorts"
+    assert answer.reasons[0].facts["plugin"] == "NodePorts"
     assert "nodeSelector" not in answer.headline
     assert "node-1" in answer.headline
     assert "ml/first" in answer.headline
@@ -68,7 +68,7 @@ def test_what_stands_in_the_way_on_the_nodes_that_the_pod_wants_comes_first() ->
 def test_a_selector_that_leaves_no_node_with_devices_is_the_reason() -> None:
     objects = (*gpus("node-1", 1), node("node-2"), ONE)
     answer = explain(*objects, pod("p", USES, spec={"nodeSelector": {HOST: "node-2"}}))
-    assert answer.reasons[0].plugin == "NodeAffinity"
+    assert answer.reasons[0].facts["plugin"] == "NodeAffinity"
 
 
 def test_devices_in_use_on_the_node_that_the_pod_wants() -> None:
@@ -100,7 +100,7 @@ def test_a_filter_that_refuses_every_node_comes_before_what_devices_lack() -> No
     )
     answer = explain(*objects, pod("p", USES, spec={"topologySpreadConstraints": [spread]}))
     assert [r.code for r in answer.reasons][:2] == ["node-filter", "device-in-use"]
-    assert answer.reasons[0].plugin == "PodTopologySpread"
+    assert answer.reasons[0].facts["plugin"] == "PodTopologySpread"
 
 
 def test_of_nodes_with_the_same_reason_the_one_that_lacks_least_is_named() -> None:
@@ -199,7 +199,7 @@ def test_the_funnel_has_the_nodes_on_which_devices_fit() -> None:
     )
     both = (*objects, port("second", nodeName="node-2"), ONE, held("h", "node-2", "gpu-0"))
     answer = explain(*both, port("p", claims=(USES,)))
-    assert answer.reasons[0].plugin == "NodePorts"
+    assert answer.reasons[0].facts["plugin"] == "NodePorts"
     first, in_use = answer.funnel
     assert (first.kept, first.of, first.nodes) == (6, 6, 2)
     assert (in_use.kept, in_use.of) == (5, 6)
@@ -214,7 +214,7 @@ def test_what_another_request_lacks_on_the_same_node_is_told_too() -> None:
         *gpus("node-1", 1), held("x", "node-1", "gpu-0"), nic, nics, *both, pod("p", *uses)
     )
     # To end the holder would not be enough: what no holder is to blame for comes first.
-    assert [(r.code, r.pod_claim) for r in answer.reasons] == [
+    assert [(r.code, r.facts.get("podClaim")) for r in answer.reasons] == [
         ("not-enough", "h"),
         ("device-in-use", "g"),
     ]
@@ -261,14 +261,13 @@ def test_what_refuses_every_node_comes_before_what_one_odd_node_adds() -> None:
     slices = (slice_of("gpu.example.com", "node-3", device("gpu-0")),)
     objects = (*gpus("node-1", 1), *gpus("node-2", 1), odd, *slices, ONE)
     answer = explain(*objects, pod("p", USES, spec={"nodeSelector": {"pool": "h100"}}))
-    assert answer.reasons[0].plugin == "NodeAffinity"
+    assert answer.reasons[0].facts["plugin"] == "NodeAffinity"
     assert set(answer.reasons[0].nodes) == {"node-1", "node-2", "node-3"}
     assert "pool=h100" in answer.headline
     assert "research" not in answer.headline
-    assert [r.plugin for n in answer.nodes if n.name == "node-3" for r in n.reasons] == [
-        "TaintToleration",
-        "NodeAffinity",
-    ]
+    assert [
+        r.facts.get("plugin") for n in answer.nodes if n.name == "node-3" for r in n.reasons
+    ] == ["TaintToleration", "NodeAffinity"]
 
 
 def fleet(full: int, tainted: int) -> list[dict[str, Any]]:

@@ -48,8 +48,8 @@ def test_only_the_rule_that_taints_the_device_is_named(selector: dict[str, Any])
     answer = explain(2, OLD, *rules)
     assert answer.verdict == "unallocatable"
     (reason,) = [reason for reason in answer.reasons if reason.code == "tainted"]
-    assert reason.rules == ("by",)
-    assert reason.devices == ("gpu.example.com/node-1/gpu-0",)
+    assert reason.facts.get("rules") == ("by",)
+    assert reason.facts.get("devices") == ("gpu.example.com/node-1/gpu-0",)
 
 
 def test_a_class_that_comes_or_goes_changes_what_its_rule_taints() -> None:

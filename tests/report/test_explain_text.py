@@ -209,12 +209,13 @@ def test_a_message_is_wrapped_in_its_column_and_keeps_its_code(width: int) -> No
     text = " ".join(" ".join(lines).split())
     for answer in answers:
         assert answer.reasons[0].code in text
-        assert all(word in text for word in answer.reasons[0].short.split())
+        assert all(word in text for word in answer.reasons[0].brief.split())
     assert "…" not in text
 
 
 def test_messages_are_cut_only_where_the_table_would_not_fit_on_the_screen() -> None:
-    long = Reason("not-enough", " ".join(f"word{number}" for number in range(40)))
+    words = " ".join(f"word{number}" for number in range(40))
+    long = Reason("not-enough", words, words)
     answers = [
         Explanation(Subject("Pod", "ml", name), "unallocatable", "1.37", False, reasons=(long,))
         for name in "abcdefgh"

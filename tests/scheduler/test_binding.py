@@ -101,7 +101,7 @@ def test_a_pod_waits_for_a_device_to_become_ready() -> None:
     answer = explain(*CLUSTER, attached(), joining())
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "binding-pending")
     assert "Attached" in answer.headline
-    assert answer.reasons[0].devices == ("gpu.example.com/node-1/gpu-0",)
+    assert answer.reasons[0].facts["devices"] == ("gpu.example.com/node-1/gpu-0",)
     assert answer.scheduler_message is None
     assert answer.fixes[0].changes == ()
 
@@ -185,8 +185,11 @@ def test_a_claim_cannot_take_a_device_of_the_pods_other_claim() -> None:
         metadata={"uid": "uid-p"},
     )
     answer = explain(*CLUSTER, shared(WHEN, "p"), other, both)
-    assert (answer.reasons[0].code, answer.reasons[0].pod_claim) == ("device-in-use-same-pod", "h")
-    assert answer.reasons[0].holders[0].claim == "ml/c"
+    assert (answer.reasons[0].code, answer.reasons[0].facts["podClaim"]) == (
+        "device-in-use-same-pod",
+        "h",
+    )
+    assert answer.reasons[0].facts["holders"][0].claim == "ml/c"
 
 
 def test_two_requests_cannot_share_the_only_matching_device() -> None:
@@ -202,4 +205,4 @@ def test_two_requests_cannot_share_the_only_matching_device() -> None:
     answer = explain(GPU, node("node-1"), devices, claim("c", *wanted), joining())
     assert answer.reasons[0].code == "device-in-use-same-pod"
     assert "a and b" in answer.reasons[0].message
-    assert answer.reasons[0].devices == ("gpu.example.com/node-1/gpu-0",)
+    assert answer.reasons[0].facts["devices"] == ("gpu.example.com/node-1/gpu-0",)

@@ -515,7 +515,7 @@ def _fit_details(cluster: Cluster, fit: Fit, pack: bool) -> _FitDetails:
         by_node = {name: node.reasons for node in nodes for name in (node.name, *node.like)}
 
         def describe(node: str) -> str:
-            return "; ".join(dict.fromkeys(reason.short for reason in by_node.get(node, ())[:3]))
+            return "; ".join(dict.fromkeys(reason.brief for reason in by_node.get(node, ())[:3]))
 
         stranded_devices = find_stranded_devices(
             fit, Scheduler(fit.state, cluster.features), describe

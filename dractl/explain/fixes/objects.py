@@ -315,19 +315,17 @@ def label_namespace(problem: FixProblem, cause: AdminAccessNamespace) -> Iterato
 @fix_for(QuotaExceeded)
 def fix_quota(problem: FixProblem, cause: QuotaExceeded) -> Iterator[Candidate]:
     """Raise a quota, or remove a claim from the namespace."""
-    if cause.resource is None or not cause.quotas:
-        return
     # kube-scheduler retries the claim of extended resources, which is none of the pod's claims.
     waits_for_controller = problem.pod is not None and cause.pod_claim is not None
     recreation = recreate_subject(problem) if waits_for_controller else ()
     effect = _RECREATION_EFFECT if recreation else ""
     change = replace(("spec", "hard", cause.resource), str(cause.want))
-    raised_quota = Patch(f"ResourceQuota/{cause.quotas[0]}", (change,))
+    raised_quota = Patch(f"ResourceQuota/{cause.quota_name}", (change,))
     noun = "claims" if cause.resource == CLAIM_COUNT else cause.resource
     if cause.device_class:
         noun = "devices"
     yield Candidate(
-        f"raise quota {cause.quotas[0]} from {cause.have} to {cause.want} {noun}",
+        f"raise quota {cause.quota_name} from {cause.have} to {cause.want} {noun}",
         (raised_quota, *recreation),
         FixSlot(Topic.QUOTA),
         Preference.POLICY,

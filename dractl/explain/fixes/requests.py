@@ -188,7 +188,7 @@ def _list_other_classes(
 ) -> list[str]:
     """Return the classes that may take the place of the request's class."""
     if isinstance(cause, ClassMissing):
-        return [name for name in cause.known if _is_plausible_class(problem, cause, name)]
+        return [name for name in cause.classes if _is_plausible_class(problem, cause, name)]
     if cause is not problem.headline_cause:
         return []
     classes, drivers_of = problem.case.classes, problem.case.drivers_of
@@ -209,7 +209,7 @@ def _is_plausible_class(problem: FixProblem, cause: ClassMissing, name: str) -> 
     It is of the driver that installs that, or both names share a word that says what they are of
     (``gpu.amd.com`` and ``gpu.nvidia.com``).
     """
-    if cause.driver or len(cause.known) == 1:
+    if cause.driver or len(cause.classes) == 1:
         return not cause.driver or cause.driver in problem.case.drivers_of(name)
     return bool(_distinctive_words(cause.device_class or "") & _distinctive_words(name))
 

@@ -3,6 +3,7 @@
 from dractl.cluster.devices import Holder
 from dractl.explain.reasons.base import (
     SEE_POD_CLAIMS,
+    Facts,
     HeldByOthers,
     Progress,
     ReasonPage,
@@ -32,9 +33,12 @@ class AllNeedsFree(HeldByOthers, frozen=True, kw_only=True):
     free: int
     taken: int = 0
 
+    def facts(self) -> Facts:
+        return {**super().facts(), "want": self.want, "have": self.have, "free": self.free}
+
     def sentence(self, names: Names, scope: Scope) -> str:
         taken = f"{self.taken} {'is' if self.taken == 1 else 'are'} in use"
-        return f"{self.subject_text(names)} wants all {self.want} matching devices; {taken}"
+        return f"{self.request_text(names)} wants all {self.want} matching devices; {taken}"
 
 
 class AllNeedsUntainted(Tainted, frozen=True, kw_only=True):
@@ -50,7 +54,7 @@ class AllNeedsUntainted(Tainted, frozen=True, kw_only=True):
             if len(self.nodes) < 2
             else "all matching devices of a node"
         )
-        return f"{self.subject_text(names)} wants {every}; {tainted}"
+        return f"{self.request_text(names)} wants {every}; {tainted}"
 
 
 class NotEnough(RequestCause, frozen=True, kw_only=True):
@@ -69,6 +73,9 @@ class NotEnough(RequestCause, frozen=True, kw_only=True):
     want: int
     have: int
 
+    def facts(self) -> Facts:
+        return {**super().facts(), "want": self.want, "have": self.have}
+
     def sentence(self, names: Names, scope: Scope) -> str:
         there = (
             f"the node has {self.have}"
@@ -76,7 +83,7 @@ class NotEnough(RequestCause, frozen=True, kw_only=True):
             else f"no node has more than {self.have}"
         )
         return (
-            f"{self.subject_text(names)} wants {plural(self.want, 'device')}; {there} of class"
+            f"{self.request_text(names)} wants {plural(self.want, 'device')}; {there} of class"
             f" {self.device_class}"
         )
 
@@ -89,6 +96,9 @@ class NotEnoughTogether(RequestsCause, frozen=True, kw_only=True):
     want: int
     have: int
     holders: tuple[Holder, ...] = ()
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "want": self.want, "have": self.have, "holders": self.holders}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         where = "the node has" if scope is Scope.ONE else "no node has more than"
@@ -117,6 +127,9 @@ class SearchConflict(RequestsCause, frozen=True, kw_only=True):
     counter_sets: tuple[str, ...] = ()
     incompatible: bool = False
     holders: tuple[Holder, ...] = ()
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "holders": self.holders}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if len(self.requests) == 1:
@@ -147,6 +160,9 @@ class ConstrainedSearch(SearchConflict, frozen=True, kw_only=True):
     identity = ("requests", "constraint")
 
     constraint: str
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "constraint": self.constraint}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         why = super().sentence(names, scope)

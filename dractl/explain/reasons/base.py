@@ -1,15 +1,13 @@
-"""The base of all reasons: its page, how far a pod gets, and how equal ones of several nodes become
-one.
-"""
+"""The base of all reasons: the page, how far a pod gets, and how causes of several nodes merge."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import IntEnum
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from dractl.cluster.devices import Holder
 from dractl.cluster.shell import NextStep, quote_command
@@ -19,7 +17,10 @@ from dractl.model.names import RequestRef
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.stops import PreBindFailure, Stop
 
+Facts = dict[str, Any]
+"""What JSON shows of a cause beside its sentence, by the keys of JSON; empty values are left out."""
 C = TypeVar("C", bound="Cause")
+S = TypeVar("S", bound=Stop | PreBindFailure)
 
 
 class Progress(IntEnum):
@@ -48,70 +49,76 @@ class Progress(IntEnum):
 
 
 class ReasonPage(Struct, frozen=True):
-    """The page of a reason code, as ``dractl rule CODE`` prints it.
-
-    ``progress`` tells how far a pod gets on a node before this stops it: the further, the nearer
-    the node is to fitting.
-    """
+    """The page of a reason code, as ``dractl rule CODE`` prints it."""
 
     code: str
     title: str
     means: str
     see: str
+    """How to see it."""
     fix: str
     """How to fix it."""
     progress: Progress
+    """How far a pod gets on a node before this stops it."""
 
 
 # How to see things with kubectl, for the pages.
 SEE_CLAIM = "kubectl get resourceclaim -n NS NAME -o yaml"
 SEE_SLICES = "kubectl get resourceslices -o yaml"
 SEE_POD_CLAIMS = (
-    "kubectl get pod -n NS NAME -o jsonpath='{.spec.resourceClaims}"
-    " {.status.resourceClaimStatuses}'"
+    "kubectl get pod -n NS NAME "
+    "-o jsonpath='{.spec.resourceClaims} {.status.resourceClaimStatuses}'"
 )
 
-# Fields of which a cause for several nodes has what any of the nodes has.
-_UNITED = frozenset(
+_MERGED_FIELDS = frozenset(
     {"nodes", "devices", "holders", "rules", "counters", "values", "users", "evaluated", "labels"}
 )
+"""Fields of which a cause for several nodes has what any of the nodes has."""
 
 
 class Cause(Struct, frozen=True, kw_only=True):
-    """Why a subject is not placed, as a value. Each subclass has the fields that such a cause
-    really has, the sentence about it, and the steps where no change of objects helps.
+    """The reason why a subject is not placed, as a value.
 
-    ``page`` is the page of its code, which is never given another meaning; classes with one code
-    share it. ``stops`` are the scheduler's own values for it, where it stops a pod before any node
-    or after one was found. ``identity`` names the fields by which causes of several nodes are the
-    same one, ``found`` the field that JSON has as ``found``. ``steps_beside_fixes``: its steps are
-    shown even where fixes are, since no change of objects reaches it. ``underlying``: others only
-    follow from it, so its steps come first. ``is_question``: its sentence ends with a question.
+    Each subclass has the fields that such a cause really has, the sentence about it, what JSON
+    shows of it, and the steps where no change of objects helps.
     """
 
     page: ClassVar[ReasonPage]
+    """The page of its code; classes with one code share it."""
     stops: ClassVar[tuple[type[Stop | PreBindFailure], ...]] = ()
+    """The scheduler's stops that it explains."""
     identity: ClassVar[tuple[str, ...]] = ()
-    found: ClassVar[str] = ""
+    """The attributes by which causes of several nodes are the same one."""
     steps_beside_fixes: ClassVar[bool] = False
+    """True if its steps are shown even where fixes are, since no change of objects reaches it."""
     is_root_cause: ClassVar[bool] = False
+    """True if others only follow from it, so that its steps come first."""
     is_question: ClassVar[bool] = False
+    """True if its sentence ends with a question."""
 
     nodes: tuple[str, ...] = ()
+    """The nodes where it holds."""
 
     @classmethod
-    def of_stop(cls, stop: Any, scheduler: Scheduler) -> Cause:
-        """The cause that a stop of one of the classes ``stops`` is, with what the cluster has
-        instead. Unless a class says otherwise it has the fields of the stop.
+    def from_stop(cls, stop: Any, scheduler: Scheduler) -> Cause:
+        """Return the cause of a stop of one of the classes ``stops``.
+
+        What the cluster has instead is looked up here.
         """
-        return cls(**asdict(stop))
+        raise NotImplementedError
+
+    def facts(self) -> Facts:
+        """Return what JSON shows of the cause beside its sentence."""
+        return {"nodes": self.nodes}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        """What is wrong: the request first, then what was found, and what is allowed or nearest."""
+        """Say what is wrong: the request first, then what the cluster has, and what is allowed or
+        nearest.
+        """
         raise NotImplementedError
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        """What to look at or to do where no change of objects helps."""
+        """Yield what to look at or to do where no change of objects helps."""
         return iter(())
 
     @property
@@ -120,10 +127,8 @@ class Cause(Struct, frozen=True, kw_only=True):
         return ()
 
     @property
-    def whose(self) -> str:
-        """``; held by Deployment ml/web``: the blamed as a headline names them after the brief
-        sentence.
-        """
+    def holders_clause(self) -> str:
+        """``; held by Deployment ml/web``: the named holders as a headline has them."""
         return f"; held by {name_holders(self.named_holders)}" if self.named_holders else ""
 
     @property
@@ -132,13 +137,13 @@ class Cause(Struct, frozen=True, kw_only=True):
         return False
 
     def full_sentence(self, names: Names, scope: Scope = Scope.ONE) -> str:
-        """The sentence, with who holds the devices."""
-        held = f"; held by {describe_holders(self.named_holders)}" if self.named_holders else ""
-        return self.sentence(names, scope) + held
+        """Return the sentence with the holders of the devices."""
+        holders = describe_holders(self.named_holders) if self.named_holders else ""
+        return self.sentence(names, scope) + (f"; held by {holders}" if holders else "")
 
     def brief(self, names: Names, scope: Scope = Scope.ONE) -> str:
-        """The sentence without what tables show elsewhere: who holds the devices, and what may not
-        be read.
+        """Return the sentence without what tables show elsewhere: holders, and what may not be
+        read.
         """
         return self.sentence(names, scope)
 
@@ -160,67 +165,114 @@ class Cause(Struct, frozen=True, kw_only=True):
     @property
     def refs(self) -> tuple[RequestRef, ...]:
         """The requests that the cause is about."""
-        one = getattr(self, "request", None)
-        return (one,) if one is not None else getattr(self, "requests", ())
+        return ()
 
     def is_same_elsewhere(self, other: Cause) -> bool:
-        """True if both say the same, but for the nodes and devices that they are about."""
+        """Return True if both say the same, but for the nodes and devices that they are about."""
         if type(self) is not type(other):
             return False
-        names = set(self.__struct_fields__) - _UNITED
+        names = set(self.__struct_fields__) - _MERGED_FIELDS
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     @property
     def shortage(self) -> int:
-        """How much is missing, if it can be counted: devices, or thousandths of what a node has."""
-        want, have = getattr(self, "want", None), getattr(self, "have", None)
+        """The amount that is missing, if it can be counted: devices, or thousandths of a resource
+        of the node.
+        """
+        facts = self.facts()
+        want, have = facts.get("want"), facts.get("have")
         return want - have if isinstance(want, int) and isinstance(have, int) else 0
 
 
-def merge(one: C, other: C) -> C:
-    """One cause for the nodes of both. Its numbers are those of the node that lacks least."""
-    return merge_into(other, one) if other.shortage < one.shortage else merge_into(one, other)
+def merge(first: C, second: C) -> C:
+    """Return one cause for the nodes of both. Its numbers are those of the node that lacks
+    least.
+    """
+    if second.shortage < first.shortage:
+        return merge_into(second, first)
+    return merge_into(first, second)
 
 
-def merge_into(one: C, other: C) -> C:
-    """The first cause, for the nodes of both."""
-    changed: dict[str, object] = {}
-    for name in one.__struct_fields__:
-        mine, theirs = getattr(one, name), getattr(other, name, None)
-        if name in _UNITED and isinstance(mine, tuple) and isinstance(theirs, tuple):
-            changed[name] = tuple(dict.fromkeys((*mine, *theirs)))
+def merge_into(cause: C, other: C) -> C:
+    """Return the cause for the nodes of both."""
+    changes: dict[str, object] = {}
+    for name in cause.__struct_fields__:
+        value, others = getattr(cause, name), getattr(other, name, None)
+        if name in _MERGED_FIELDS and isinstance(value, tuple) and isinstance(others, tuple):
+            changes[name] = tuple(dict.fromkeys((*value, *others)))
         elif name == "nearest":
-            changed[name] = mine or theirs
-    return replace(one, **changed)
+            changes[name] = value or others
+    return replace(cause, **changes)
+
+
+class StopCause(Cause, Generic[S], frozen=True, kw_only=True):
+    """A cause that the scheduler knows as a stop; what the stop has is read through it."""
+
+    stop: S
+
+    def __hash__(self) -> int:
+        return hash(self.key)  # a stop may hold an object as it was read, which has no hash
+
+    @classmethod
+    def from_stop(cls, stop: S, scheduler: Scheduler) -> Cause:
+        return cls(stop=stop)
+
+
+class ClaimStopCause(StopCause[S], Generic[S], frozen=True, kw_only=True):
+    """A stop that lies in one claim."""
+
+    identity: ClassVar[tuple[str, ...]] = ("pod_claim", "claim")
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "podClaim": self.pod_claim, "claim": self.claim}
+
+    @property
+    def pod_claim(self) -> str | None:
+        """The name of the claim in the pod."""
+        raise NotImplementedError
+
+    @property
+    def claim(self) -> str | None:
+        """``namespace/name`` of the claim; None if it has no name yet."""
+        return None
 
 
 class ClaimCause(Cause, frozen=True, kw_only=True):
-    """A cause that lies in one claim. ``pod_claim`` is its name in the pod, ``claim`` is
-    ``namespace/name``.
-    """
+    """A cause that lies in one claim."""
 
     identity: ClassVar[tuple[str, ...]] = ("pod_claim", "claim")
 
     pod_claim: str | None = None
+    """The name of the claim in the pod."""
     claim: str | None = None
+    """``namespace/name`` of the claim."""
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "podClaim": self.pod_claim, "claim": self.claim}
 
 
 class RequestCause(Cause, frozen=True, kw_only=True):
-    """A cause that lies in one request or alternative. ``device_class`` is the class that it
-    names.
-    """
+    """A cause that lies in one request or alternative."""
 
     identity: ClassVar[tuple[str, ...]] = ("request",)
 
     request: RequestRef | None = None
     device_class: str | None = None
+    """The class that the request names."""
 
-    def subject_text(self, names: Names) -> str:
-        """``request gpu``."""
+    def facts(self) -> Facts:
+        return {**super().facts(), "class": self.device_class}
+
+    @property
+    def refs(self) -> tuple[RequestRef, ...]:
+        return (self.request,) if self.request is not None else ()
+
+    def request_text(self, names: Names) -> str:
+        """Return ``request gpu``."""
         return names.request(self.request) if self.request is not None else "the request"
 
     def lead(self, names: Names) -> str:
-        """``request gpu: ``, which begins a sentence; nothing where the request is not known."""
+        """Return ``request gpu: ``, which begins a sentence; nothing if the request is unknown."""
         return f"{names.request(self.request)}: " if self.request is not None else ""
 
 
@@ -231,24 +283,33 @@ class RequestsCause(Cause, frozen=True, kw_only=True):
 
     requests: tuple[RequestRef, ...] = ()
 
+    @property
+    def refs(self) -> tuple[RequestRef, ...]:
+        return self.requests
+
 
 class HeldDevices(RequestCause, frozen=True, kw_only=True):
-    """Devices that a request could use, and who holds them."""
+    """Devices that a request could use, and their holders."""
 
     devices: tuple[str, ...] = ()
     holders: tuple[Holder, ...] = ()
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "devices": self.devices, "holders": self.holders}
 
 
 class HeldByOthers(HeldDevices, frozen=True, kw_only=True):
     """Devices that a request could use if others did not hold them."""
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        for holder in [holder for holder in self.holders if holder.consumer][:1]:
+        holder = next((holder for holder in self.holders if holder.consumer), None)
+        if holder is not None:
             resource, _, name = str(holder.consumer).partition(" ")
             namespace = holder.claim.partition("/")[0]
             yield NextStep(
-                f"have the owner of {holder.consumer} end it, or what it runs: claim {holder.claim}"
-                " is reserved for it, so to delete the claim would only leave it Terminating",
+                f"have the owner of {holder.consumer} end it, or what it runs: claim"
+                f" {holder.claim} is reserved for it, so to delete the claim would only leave it"
+                " Terminating",
                 quote_command("kubectl get {} {} -n {}", resource, name, namespace),
             )
         yield NextStep(

@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.explain.reasons.base import SEE_CLAIM, SEE_SLICES, ClaimCause, Progress, ReasonPage
+from dractl.explain.reasons.base import (
+    SEE_CLAIM,
+    SEE_SLICES,
+    ClaimCause,
+    Facts,
+    Progress,
+    ReasonPage,
+)
 from dractl.explain.reasons.limits import GateOff
 from dractl.explain.reasons.next_step import AskedObject
 from dractl.explain.reasons.phrases import Names, Scope
@@ -37,13 +44,21 @@ class BindingPending(ClaimCause, frozen=True, kw_only=True):
         "Look at the driver's controller that prepares the device.",
         Progress.STOPPED,
     )
-    found = "conditions"
 
     request_name: str | None = None
     driver: str | None = None
     devices: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     since: str = ""
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "request": self.request_name,
+            "driver": self.driver,
+            "devices": self.devices,
+            "found": self.conditions,
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         until = f"ten minutes after {self.since}" if self.since else "after ten minutes"

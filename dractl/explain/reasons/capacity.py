@@ -2,6 +2,7 @@
 
 from dractl.explain.reasons.base import (
     SEE_SLICES,
+    Facts,
     HeldByOthers,
     HeldDevices,
     Progress,
@@ -34,6 +35,17 @@ class CountersShort(HeldByOthers, frozen=True, kw_only=True):
     want: str | None = None
     free: str | None = None
 
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "driver": self.driver,
+            "pool": self.pool,
+            "counterSet": self.counter_set,
+            "counters": self.counters,
+            "want": self.want,
+            "free": self.free,
+        }
+
     def sentence(self, names: Names, scope: Scope) -> str:
         parts = tuple(dict.fromkeys(device.rpartition("/")[2] for device in self.devices))
         what = (
@@ -54,7 +66,7 @@ class CountersShort(HeldByOthers, frozen=True, kw_only=True):
         )
 
     @property
-    def whose(self) -> str:
+    def holders_clause(self) -> str:
         return ""  # the brief sentence says it
 
 
@@ -69,12 +81,20 @@ class CapacityMissing(RequestCause, frozen=True, kw_only=True):
         "Use the name that the driver publishes.",
         Progress.OTHER_DEVICES,
     )
-    found = "known"
 
     capacity: str
     nearest: str | None = None
     known: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "capacity": self.capacity,
+            "nearest": self.nearest,
+            "found": self.known,
+            "devices": self.devices,
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         why = (
@@ -111,6 +131,15 @@ class CapacityPolicy(HeldDevices, frozen=True, kw_only=True):
     allowed: str = ""
     problem: str = ""
 
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "capacity": self.capacity,
+            "want": self.want,
+            "free": self.free,
+            "have": self.have,
+        }
+
     def sentence(self, names: Names, scope: Scope) -> str:
         why = f"{self.lead(names)}capacity {self.capacity}: wants {self.want}"
         return (
@@ -140,6 +169,15 @@ class CapacityShort(HeldByOthers, frozen=True, kw_only=True):
     free: str | None = None
     have: str | None = None
     asked: str | None = None
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "capacity": self.capacity,
+            "want": self.want,
+            "free": self.free,
+            "have": self.have,
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         why = f"{self.lead(names)}capacity {self.capacity}: wants {self.want}"

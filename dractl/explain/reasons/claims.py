@@ -1,47 +1,47 @@
-"""Reasons in a pod's claims, before any node is looked at: PreEnqueue, the claim controller and
-admission (kubernetes pkg/scheduler/framework/plugins/dynamicresources,
-pkg/controller/resourceclaim).
+"""Reasons in a pod's claims, before any node is looked at: PreEnqueue and the claim controller.
+
+Kubernetes pkg/scheduler/framework/plugins/dynamicresources, pkg/controller/resourceclaim.
 """
 
 from collections.abc import Iterator
 
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.cluster.state import ClusterState, map_at
+from dractl.cluster.state import ClusterState
 from dractl.explain.reasons.base import (
     SEE_CLAIM,
     SEE_POD_CLAIMS,
     Cause,
     ClaimCause,
+    ClaimStopCause,
+    Facts,
     Progress,
     ReasonPage,
+    StopCause,
 )
-from dractl.explain.reasons.limits import QuotaExceeded
+from dractl.explain.reasons.limits import QuotaRefusal
 from dractl.explain.reasons.next_step import CONTROLLERS, AskedObject, complete_input, retry_prefix
 from dractl.explain.reasons.phrases import Names, Scope
 from dractl.model.nearest import nearest
 from dractl.objects import Claim
 from dractl.scheduler import pre_enqueue
 from dractl.scheduler.attempt import Scheduler
+from dractl.views import Namespace
 from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
-_POD_CLAIM_ANNOTATION = (  # kubernetes pkg/controller/resourceclaim
-    "resource.kubernetes.io/pod-claim-name"
-)
-_CREATION_PREFIX = (  # kubernetes pkg/controller/resourceclaim: the claim has no name yet
-    "create ResourceClaim :"
-)
-_SILENT_WEBHOOK = 'failed calling webhook "'  # k8s.io/apiserver pkg/admission/plugin/webhook
-# k8s.io/apiserver/pkg/admission/plugin: policies deny "request", webhooks "the request", and a
-# message follows
+_POD_CLAIM_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
+"""The mark of a claim that was made for a pod (kubernetes pkg/controller/resourceclaim)."""
+_CREATION_PREFIX = "create ResourceClaim :"
+"""The beginning of what the claim controller says of a claim without a name (same package)."""
+_SILENT_WEBHOOK = 'failed calling webhook "'
+"""Kubernetes k8s.io/apiserver pkg/admission/plugin/webhook."""
 _DENIALS = ("denied the request: ", "denied request: ")
+"""Words before an admission plugin's own message (k8s.io/apiserver pkg/admission/plugin): webhooks
+deny "the request", policies "request".
+"""
 
 
-class ClaimMissing(ClaimCause, frozen=True, kw_only=True):
-    """The pod names a claim that does not exist, or had one made from ``template``. ``elsewhere``
-    are claims of that name in other namespaces; ``none_known``: the input has no claim at all, and
-    may lack those of the cluster; ``unlabelled`` is the namespace, if its missing label for
-    adminAccess may be why the claim was refused.
-    """
+class ClaimMissing(ClaimStopCause[pre_enqueue.ClaimMissing], frozen=True, kw_only=True):
+    """The pod names a claim that does not exist, or its generated claim was deleted."""
 
     stops = (pre_enqueue.ClaimMissing,)
     page = ReasonPage(
@@ -54,42 +54,61 @@ class ClaimMissing(ClaimCause, frozen=True, kw_only=True):
         " For a template, look at the pod's FailedResourceClaimCreation events.",
         Progress.STOPPED,
     )
-    found = "elsewhere"
 
-    nearest: str | None = None
-    elsewhere: tuple[str, ...] = ()
-    none_known: bool = False
-    unlabelled: str | None = None
-    template: str | None = None
-    is_template: bool = False  # a ResourceClaimTemplate has the name
+    nearest: str | None
+    """A similar name in the namespace."""
+    elsewhere: tuple[str, ...]
+    """Claims of that name in other namespaces."""
+    none_known: bool
+    """True if the input has no claim at all, and may lack the claims of the cluster."""
+    unlabelled: str | None
+    """The namespace, if its missing label for adminAccess may be why the claim was refused."""
+    is_template: bool
+    """True if a ResourceClaimTemplate has the name."""
 
     @classmethod
-    def of_stop(cls, stop: pre_enqueue.ClaimMissing, scheduler: Scheduler) -> Cause:
-        state, (namespace, claim) = scheduler.state, stop.claim
-        here = [
-            name
-            for (ns, name), value in state.objects("ResourceClaim").items()
-            if ns == namespace
-            and _POD_CLAIM_ANNOTATION
-            not in map_at(value, "metadata", "annotations")  # made for another pod
+    def from_stop(cls, stop: pre_enqueue.ClaimMissing, scheduler: Scheduler) -> Cause:
+        state, (namespace, name) = scheduler.state, stop.claim
+        names = [
+            key[1]
+            for key, claim in state.claims.items()
+            if key[0] == namespace and _POD_CLAIM_ANNOTATION not in claim.annotations
         ]
-        labels = map_at(state.get("Namespace", ("", namespace)), "metadata", "labels")
-        unlabelled = (
+        is_unlabelled = (
             state.has("Namespace")
-            and labels.get(ADMIN_ACCESS_LABEL) != "true"
-            and _mentions_admin(state)
+            and not state.namespace(namespace).allows_admin_access
+            and _uses_admin_access(state)
         )
+        template = state.get("ResourceClaimTemplate", stop.claim)
         return cls(
-            pod_claim=stop.pod_claim,
-            claim=f"{namespace}/{claim}",
-            nearest=nearest(claim, here),
-            elsewhere=_names_in_other_namespaces(state, "ResourceClaim", claim),
+            stop=stop,
+            nearest=nearest(name, names),
+            elsewhere=_find_in_other_namespaces(state, "ResourceClaim", name),
             none_known=not state.covers("ResourceClaim"),
-            unlabelled=namespace if unlabelled else None,
-            template=None if stop.template is None else f"{namespace}/{stop.template}",
-            is_template=stop.template is None
-            and state.get("ResourceClaimTemplate", stop.claim) is not None,
+            unlabelled=namespace if is_unlabelled else None,
+            is_template=stop.template is None and template is not None,
         )
+
+    @property
+    def pod_claim(self) -> str:
+        return self.stop.pod_claim
+
+    @property
+    def claim(self) -> str:
+        return "/".join(self.stop.claim)
+
+    @property
+    def template(self) -> str | None:
+        """``namespace/name`` of the template that the claim was made from."""
+        return None if self.stop.template is None else f"{self.stop.claim[0]}/{self.stop.template}"
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "template": self.template,
+            "nearest": self.nearest,
+            "found": self.elsewhere,
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.is_template:
@@ -133,43 +152,44 @@ class ClaimMissing(ClaimCause, frozen=True, kw_only=True):
             )
 
 
-class ClaimNotCreated(ClaimCause, frozen=True, kw_only=True):
-    """The claim controller has not made the claim of ``template`` (``namespace/name``). ``event``
-    is the controller's own sentence, ``refusal`` what the API server said there; ``webhook`` is the
-    admission webhook that did not answer; ``template_is_younger``: the template was created after
-    the pod; ``new``: the pod was created moments ago.
-    """
+class ClaimNotCreated(ClaimStopCause[pre_enqueue.ClaimNotCreated], frozen=True, kw_only=True):
+    """The claim controller has not made the claim of a template."""
 
     stops = (pre_enqueue.ClaimNotCreated,)
     page = ClaimMissing.page
     steps_beside_fixes = True
 
-    template: str
-    event: str = ""
-    refusal: str = ""
-    webhook: str = ""
-    template_is_younger: bool = False
-    new: bool = False
-
     @classmethod
-    def of_stop(cls, stop: pre_enqueue.ClaimNotCreated, scheduler: Scheduler) -> Cause:
-        namespace, template = stop.template
-        event = stop.event
-        if "exceeded quota: " in event:
-            refusal = event[event.index("exceeded quota: ") :]
-            quota = refusal.removeprefix("exceeded quota: ").partition(",")[0]
-            return QuotaExceeded(
-                pod_claim=stop.pod_claim, quotas=(f"{namespace}/{quota}",), event=refusal
-            )
-        return cls(
-            pod_claim=stop.pod_claim,
-            template=f"{namespace}/{template}",
-            event=event,
-            refusal=event.partition(_CREATION_PREFIX)[2].strip(),
-            webhook=event.partition(_SILENT_WEBHOOK)[2].partition('"')[0],
-            template_is_younger=stop.template_is_younger,
-            new=stop.pod_is_new,
-        )
+    def from_stop(cls, stop: pre_enqueue.ClaimNotCreated, scheduler: Scheduler) -> Cause:
+        refusal = QuotaRefusal.parse(stop)
+        return cls(stop=stop) if refusal is None else refusal
+
+    @property
+    def pod_claim(self) -> str:
+        return self.stop.pod_claim
+
+    @property
+    def template(self) -> str:
+        """``namespace/name`` of the template."""
+        return "/".join(self.stop.template)
+
+    @property
+    def event(self) -> str:
+        """The sentence of the claim controller; "" if there is none."""
+        return self.stop.event
+
+    @property
+    def refusal(self) -> str:
+        """The API server's sentence in the event."""
+        return self.event.partition(_CREATION_PREFIX)[2].strip()
+
+    @property
+    def webhook(self) -> str:
+        """The admission webhook that did not answer."""
+        return self.event.partition(_SILENT_WEBHOOK)[2].partition('"')[0]
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "template": self.template}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         why = f"the claim of template {self.template} has not been created"
@@ -177,35 +197,37 @@ class ClaimNotCreated(ClaimCause, frozen=True, kw_only=True):
             return f"the claim of template {self.template} cannot be created: {self.refusal}"
         if self.event:
             return f"{why}; the claim controller says: {self.event}"
-        if self.template_is_younger:
+        if self.stop.template_is_younger:
             return (
                 f"{why}; the template was created after the pod: the controller tries again with"
                 " growing delays"
             )
-        if self.new:
+        if self.stop.pod_is_new:
             return f"{why} yet; the pod was created a few seconds ago"
         return f"{why}, and no event says why: is kube-controller-manager running?"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        namespace, _, template = self.template.partition("/")
         if self.webhook:
             yield NextStep(
                 f"see why admission webhook {self.webhook} does not answer",
                 "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             )
         elif self.event:
-            asks = next((rest for mark in _DENIALS if (rest := self.event.partition(mark)[2])), "")
+            namespace, name = self.stop.template
+            messages = (self.event.partition(denial)[2] for denial in _DENIALS)
+            message = next(filter(None, messages), "")
             yield NextStep(
                 f"change template {self.template} so that its claims are accepted (their labels are"
-                " its spec.metadata.labels)" + (f": {asks}" if asks else ""),
-                quote_command("kubectl edit resourceclaimtemplate {} -n {}", template, namespace),
+                " its spec.metadata.labels)" + (f": {message}" if message else ""),
+                quote_command("kubectl edit resourceclaimtemplate {} -n {}", name, namespace),
             )
         else:
-            yield NextStep(f"{retry_prefix(self.new)}{CONTROLLERS.text}", CONTROLLERS.command)
+            prefix = retry_prefix(self.stop.pod_is_new)
+            yield NextStep(f"{prefix}{CONTROLLERS.text}", CONTROLLERS.command)
 
 
-class TemplateMissing(ClaimCause, frozen=True, kw_only=True):
-    """The pod names a ResourceClaimTemplate (``namespace/name``) that does not exist."""
+class TemplateMissing(ClaimStopCause[pre_enqueue.TemplateMissing], frozen=True, kw_only=True):
+    """The pod names a ResourceClaimTemplate that does not exist."""
 
     stops = (pre_enqueue.TemplateMissing,)
     page = ReasonPage(
@@ -218,26 +240,44 @@ class TemplateMissing(ClaimCause, frozen=True, kw_only=True):
         "Create the template in the pod's namespace or correct the name, then recreate the pod.",
         Progress.STOPPED,
     )
-    found = "elsewhere"
 
-    template: str
-    nearest: str | None = None
-    elsewhere: tuple[str, ...] = ()
-    none_known: bool = False
-    is_claim: bool = False  # a ResourceClaim has the name
+    nearest: str | None
+    """A similar name in the namespace."""
+    elsewhere: tuple[str, ...]
+    """Templates of that name in other namespaces."""
+    none_known: bool
+    """True if the input has no template at all, and may lack the templates of the cluster."""
+    is_claim: bool
+    """True if a ResourceClaim has the name."""
 
     @classmethod
-    def of_stop(cls, stop: pre_enqueue.TemplateMissing, scheduler: Scheduler) -> Cause:
-        state, (namespace, template) = scheduler.state, stop.template
-        here = [name for (ns, name) in state.objects("ResourceClaimTemplate") if ns == namespace]
+    def from_stop(cls, stop: pre_enqueue.TemplateMissing, scheduler: Scheduler) -> Cause:
+        state, (namespace, name) = scheduler.state, stop.template
+        names = [key[1] for key in state.objects("ResourceClaimTemplate") if key[0] == namespace]
         return cls(
-            pod_claim=stop.pod_claim,
-            template=f"{namespace}/{template}",
-            nearest=nearest(template, here),
-            elsewhere=_names_in_other_namespaces(state, "ResourceClaimTemplate", template),
+            stop=stop,
+            nearest=nearest(name, names),
+            elsewhere=_find_in_other_namespaces(state, "ResourceClaimTemplate", name),
             none_known=not state.covers("ResourceClaimTemplate"),
-            is_claim=state.get("ResourceClaim", stop.template) is not None,
+            is_claim=state.claim(stop.template).exists,
         )
+
+    @property
+    def pod_claim(self) -> str:
+        return self.stop.pod_claim
+
+    @property
+    def template(self) -> str:
+        """``namespace/name`` of the template."""
+        return "/".join(self.stop.template)
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "template": self.template,
+            "nearest": self.nearest,
+            "found": self.elsewhere,
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.is_claim:
@@ -259,7 +299,7 @@ class TemplateMissing(ClaimCause, frozen=True, kw_only=True):
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.none_known:
             yield complete_input("ResourceClaimTemplate")
-        name = self.template.rpartition("/")[2]
+        name = self.stop.template[1]
         text = f"create template {name}, or correct its name where the pod is written"
         if self.nearest:
             text = (
@@ -271,7 +311,7 @@ class TemplateMissing(ClaimCause, frozen=True, kw_only=True):
         )
 
 
-class ClaimNotOwned(ClaimCause, frozen=True, kw_only=True):
+class ClaimNotOwned(ClaimStopCause[pre_enqueue.ClaimNotOwned], frozen=True, kw_only=True):
     """The claim was made for an earlier pod of the same name."""
 
     stops = (pre_enqueue.ClaimNotOwned,)
@@ -285,18 +325,20 @@ class ClaimNotOwned(ClaimCause, frozen=True, kw_only=True):
         Progress.STOPPED,
     )
 
-    @classmethod
-    def of_stop(cls, stop: pre_enqueue.ClaimNotOwned, scheduler: Scheduler) -> Cause:
-        return cls(pod_claim=stop.claim.name, claim=stop.claim.full_name)
+    @property
+    def pod_claim(self) -> str:
+        return self.stop.claim.name
+
+    @property
+    def claim(self) -> str:
+        return self.stop.claim.full_name
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"claim {self.claim} was made for another pod of this name: this pod does not own it"
 
 
-class ClaimDeleting(ClaimCause, frozen=True, kw_only=True):
-    """The claim is being deleted. ``users`` are pods that still use it, ``gone`` pods that it is
-    reserved for and that no longer exist.
-    """
+class ClaimDeleting(ClaimStopCause[pre_enqueue.ClaimDeleting], frozen=True, kw_only=True):
+    """The claim of a pod is being deleted."""
 
     stops = (pre_enqueue.ClaimDeleting,)
     page = ReasonPage(
@@ -310,50 +352,56 @@ class ClaimDeleting(ClaimCause, frozen=True, kw_only=True):
         Progress.STOPPED,
     )
 
-    users: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
-    finalizers: tuple[str, ...] = ()
-    asked: bool = False  # the question is about the claim itself
+    absent_users: tuple[str, ...]
+    """Pods that the claim is reserved for and that do not exist."""
 
     @classmethod
-    def of_stop(cls, stop: pre_enqueue.ClaimDeleting, scheduler: Scheduler) -> Cause:
-        state, claim = scheduler.state, stop.claim
-        gone = (name for name in stop.users if state.get("Pod", (claim.key[0], name)) is None)
-        return cls(
-            pod_claim=claim.name or None,
-            claim=claim.full_name,
-            users=stop.users,
-            gone=tuple(gone) if state.has("Pod") else (),
-            finalizers=stop.finalizers,
-        )
+    def from_stop(cls, stop: pre_enqueue.ClaimDeleting, scheduler: Scheduler) -> Cause:
+        state, namespace = scheduler.state, stop.claim.key[0]
+        users = stop.users if state.has("Pod") else ()
+        absent = tuple(name for name in users if not state.pod((namespace, name)).exists)
+        return cls(stop=stop, absent_users=absent)
+
+    @property
+    def pod_claim(self) -> str | None:
+        return self.stop.claim.name or None
+
+    @property
+    def claim(self) -> str:
+        return self.stop.claim.full_name
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        if self.asked:
-            return f"claim {self.claim} is being deleted"
         why = f"claim {self.claim} is being deleted and cannot be used"
-        if self.gone:
+        users = ", ".join(self.stop.users)
+        if self.absent_users:
             why += (
-                f"; it is still reserved for pod {', '.join(self.gone)}, which does not exist in"
-                " the input"
+                f"; it is still reserved for pod {', '.join(self.absent_users)}, which does not"
+                " exist in the input"
             )
-        elif self.users:
-            one = len(self.users) == 1
-            why += (
-                f"; {'pod' if one else 'pods'} {', '.join(self.users)} still"
-                f" {'uses' if one else 'use'} it"
-            )
-        if self.finalizers:
-            why += f"; finalizers: {', '.join(self.finalizers)}"
+        elif users:
+            single = len(self.stop.users) == 1
+            why += f"; pod {users} still uses it" if single else f"; pods {users} still use it"
+        if self.stop.finalizers:
+            why += f"; finalizers: {', '.join(self.stop.finalizers)}"
         return why
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        yield NextStep(
-            "see who still uses the claim",
-            quote_command("kubectl get resourceclaims -n {} -o wide", asked.namespace),
-        )
+        yield _claim_users_step(asked)
 
 
-class ClaimUnsetSource(ClaimCause, frozen=True, kw_only=True):
+class SubjectClaimDeleting(ClaimCause, frozen=True, kw_only=True):
+    """The question is about a claim that is being deleted."""
+
+    page = ClaimDeleting.page
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return f"claim {self.claim} is being deleted"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        yield _claim_users_step(asked)
+
+
+class ClaimUnsetSource(ClaimStopCause[pre_enqueue.ClaimUnsetSource], frozen=True, kw_only=True):
     """An entry of ``spec.resourceClaims`` names neither a claim nor a template."""
 
     stops = (pre_enqueue.ClaimUnsetSource,)
@@ -367,20 +415,20 @@ class ClaimUnsetSource(ClaimCause, frozen=True, kw_only=True):
         Progress.STOPPED,
     )
 
-    old_form: bool = False
+    @property
+    def pod_claim(self) -> str:
+        return self.stop.pod_claim
 
     def sentence(self, names: Names, scope: Scope) -> str:
         why = (
             f"pod claim {self.pod_claim} names neither a resourceClaimName nor a"
             " resourceClaimTemplateName"
         )
-        return why + (" (the old form source: {…} is no longer read)" if self.old_form else "")
+        return why + (" (the old form source: {…} is no longer read)" if self.stop.old_form else "")
 
 
-class SchedulingGated(Cause, frozen=True, kw_only=True):
-    """The pod has scheduling gates. ``queue`` (``namespace/name``) is Kueue's LocalQueue that the
-    pod is for.
-    """
+class SchedulingGated(StopCause[pre_enqueue.SchedulingGated], frozen=True, kw_only=True):
+    """The pod has scheduling gates."""
 
     stops = (pre_enqueue.SchedulingGated,)
     page = ReasonPage(
@@ -392,23 +440,31 @@ class SchedulingGated(Cause, frozen=True, kw_only=True):
         "Ask the owner of the gate, for Kueue: kubectl get workloads -n NS.",
         Progress.STOPPED,
     )
-    found = "gates"
     steps_beside_fixes = True
 
-    gates: tuple[str, ...] = ()
-    queue: str = ""
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """The names of the gates."""
+        return self.stop.gates
+
+    @property
+    def _has_kueue_gate(self) -> bool:
+        return any("kueue" in gate for gate in self.gates)
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "found": self.gates}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         gates = ", ".join(self.gates)
-        if self.queue and any("kueue" in gate for gate in self.gates):
+        if self.stop.queue and self._has_kueue_gate:
             return (
-                f"Kueue has not admitted the pod to LocalQueue {self.queue} yet: scheduling gate"
-                f" {gates} holds it back"
+                f"Kueue has not admitted the pod to LocalQueue {self.stop.queue} yet: scheduling"
+                f" gate {gates} holds it back"
             )
         return f"scheduling is held back by the pod's scheduling gates: {gates}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        if any("kueue" in gate for gate in self.gates):
+        if self._has_kueue_gate:
             yield NextStep(
                 "see why Kueue has not admitted the pod's Workload",
                 quote_command("kubectl get workloads.kueue.x-k8s.io -n {}", asked.namespace),
@@ -421,16 +477,25 @@ class SchedulingGated(Cause, frozen=True, kw_only=True):
             )
 
 
-def _names_in_other_namespaces(state: ClusterState, kind: str, name: str) -> tuple[str, ...]:
+def _claim_users_step(asked: AskedObject) -> NextStep:
+    return NextStep(
+        "see who still uses the claim",
+        quote_command("kubectl get resourceclaims -n {} -o wide", asked.namespace),
+    )
+
+
+def _find_in_other_namespaces(state: ClusterState, kind: str, name: str) -> tuple[str, ...]:
+    """Return the objects of a kind and name, as ``namespace/name``."""
     return tuple(sorted("/".join(key) for key in state.objects(kind) if key[1] == name))
 
 
-def _mentions_admin(state: ClusterState) -> bool:
+def _uses_admin_access(state: ClusterState) -> bool:
+    """Return True if a namespace is labelled for adminAccess, or a claim wants it."""
     return any(
-        ADMIN_ACCESS_LABEL in map_at(namespace, "metadata", "labels")
-        for namespace in state.objects("Namespace").values()
+        ADMIN_ACCESS_LABEL in Namespace(value).labels
+        for value in state.objects("Namespace").values()
     ) or any(
         request.fields.get("adminAccess")
-        for claim in state.objects("ResourceClaim").values()
-        for request in Claim.of(None, claim, ("spec",)).alternatives
+        for value in state.objects("ResourceClaim").values()
+        for request in Claim.of(None, value, ("spec",)).alternatives
     )

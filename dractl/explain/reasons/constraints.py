@@ -8,6 +8,7 @@ from dractl.cluster.devices import Holder
 from dractl.cluster.shell import NextStep
 from dractl.explain.reasons.base import (
     SEE_SLICES,
+    Facts,
     Progress,
     ReasonPage,
     RequestCause,
@@ -43,10 +44,20 @@ class AttributeMissing(RequestCause, frozen=True, kw_only=True):
     publish: int = 0
     of: int = 0
 
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "constraint": self.constraint,
+            "attribute": self.attribute,
+            "driver": self.driver,
+            "nearest": self.nearest,
+            "devices": self.devices,
+        }
+
     def sentence(self, names: Names, scope: Scope) -> str:
         why = (
             f"attribute {self.attribute} exists on {self.publish} of {plural(self.of, 'device')} of"
-            f" {self.subject_text(names)}"
+            f" {self.request_text(names)}"
         )
         return f"{why}; there is {self.nearest}" if self.nearest else why
 
@@ -85,7 +96,6 @@ class AttributeType(RequestsCause, frozen=True, kw_only=True):
         Progress.APART,
     )
     identity = ("requests", "constraint")
-    found = "kinds"
 
     constraint: str
     attribute: str
@@ -93,6 +103,16 @@ class AttributeType(RequestsCause, frozen=True, kw_only=True):
     kinds: tuple[str, ...] = ()
     gate: str | None = None
     driver: str | None = None
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "constraint": self.constraint,
+            "attribute": self.attribute,
+            "found": self.kinds,
+            "gate": self.gate,
+            "driver": self.driver,
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         types = ", ".join(f"{request}: {'/'.join(kinds)}" for request, kinds in self.types)
@@ -124,7 +144,6 @@ class ConstraintConflict(RequestsCause, frozen=True, kw_only=True):
         Progress.APART,
     )
     identity = ("requests", "constraint")
-    found = "values"
 
     constraint: str | None = None
     attribute: str | None = None
@@ -136,6 +155,18 @@ class ConstraintConflict(RequestsCause, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
     holders: tuple[Holder, ...] = ()
     exists: bool = True
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "constraint": self.constraint,
+            "attribute": self.attribute,
+            "found": self.values,
+            "want": self.want,
+            "have": self.have,
+            "devices": self.devices,
+            "holders": self.holders,
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.want is not None:
@@ -179,8 +210,11 @@ class AllUnderConstraint(RequestCause, frozen=True, kw_only=True):
     constraint: str | None = None
     devices: tuple[str, ...] = ()
 
+    def facts(self) -> Facts:
+        return {**super().facts(), "constraint": self.constraint, "devices": self.devices}
+
     def sentence(self, names: Names, scope: Scope) -> str:
         return (
-            f"{self.subject_text(names)} wants all devices, and not all of them satisfy"
+            f"{self.request_text(names)} wants all devices, and not all of them satisfy"
             f" {self.constraint or 'a constraint'}"
         )

@@ -14,6 +14,7 @@ from dractl.explain.reasons.base import (
     SEE_SLICES,
     Cause,
     ClaimCause,
+    Facts,
     Progress,
     ReasonPage,
 )
@@ -47,12 +48,14 @@ class LostNodes(Cause, frozen=True, kw_only=True):
         "Bring the node back, or delete the claim's pods, so that the claim is allocated again.",
         Progress.OUTSIDE_DRA,
     )
-    found = "places"
     steps_beside_fixes = True
 
     places: tuple[str, ...] = ()
     claim: str | None = None
     unready: bool = False
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "found": self.places, "claim": self.claim}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         one = len(self.places) == 1
@@ -94,7 +97,6 @@ class DriverAbsent(Cause, frozen=True, kw_only=True):
         "See whether the driver's DaemonSet runs on these nodes, and what its log says.",
         Progress.OUTSIDE_DRA,
     )
-    found = "like"
     steps_beside_fixes = True
     is_question = True
 
@@ -103,6 +105,14 @@ class DriverAbsent(Cause, frozen=True, kw_only=True):
     like: tuple[str, ...] = ()
     daemon_set: str = ""  # that selects nodes by ``selector`` (key=value), which these lack
     selector: str = ""
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "driver": self.driver,
+            "found": self.like,
+            "selector": self.selector,
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         number = len(self.nodes)
@@ -145,12 +155,19 @@ class UnknownNodes(Cause, frozen=True, kw_only=True):
         "Set NODE_NAME of the driver's DaemonSet from the field spec.nodeName.",
         Progress.OUTSIDE_DRA,
     )
-    found = "places"
     steps_beside_fixes = True
 
     driver: str
     places: tuple[str, ...] = ()
     nearest: str | None = None
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "driver": self.driver,
+            "found": self.places,
+            "nearest": self.nearest,
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         one = len(self.places) == 1
@@ -184,6 +201,9 @@ class OldTemplate(ClaimCause, frozen=True, kw_only=True):
     )
 
     template: str
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "template": self.template}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return (
@@ -281,11 +301,13 @@ class NotReadable(Cause, frozen=True, kw_only=True):
         " the whole cluster.",
         Progress.STOPPED,
     )
-    found = "missing"
 
     missing: tuple[str, ...] = ()
     quote: str = ""
     fitting: bool = False
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "found": self.missing}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         where = f"may fit on {abbreviate(self.nodes)}" if self.fitting else ""
@@ -416,7 +438,7 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
     event: str = ""
 
     @classmethod
-    def of_stop(cls, stop: quota.PodsNotCreated, scheduler: Scheduler) -> Cause:
+    def from_stop(cls, stop: quota.PodsNotCreated, scheduler: Scheduler) -> Cause:
         return cls(owner=f"the owner of pod {stop.pod}", event=stop.message)
 
     def sentence(self, names: Names, scope: Scope) -> str:

@@ -7,6 +7,7 @@ from dractl.cluster.shell import NextStep
 from dractl.explain.reasons.base import (
     SEE_POD_CLAIMS,
     SEE_SLICES,
+    Facts,
     HeldByOthers,
     HeldDevices,
     Progress,
@@ -37,6 +38,9 @@ class DeviceInUse(HeldByOthers, frozen=True, kw_only=True):
     free: int
     of: int = 0
 
+    def facts(self) -> Facts:
+        return {**super().facts(), "want": self.want, "have": self.have, "free": self.free}
+
     def sentence(self, names: Names, scope: Scope) -> str:
         if scope is Scope.ALL and self.free and len(self.nodes) > 1:
             most = f"no node has more than {self.free} of {self.of} matching devices free"
@@ -62,6 +66,9 @@ class DeviceInUseSamePod(HeldDevices, frozen=True, kw_only=True):
     free: int
     of: int = 0
 
+    def facts(self) -> Facts:
+        return {**super().facts(), "want": self.want, "have": self.have, "free": self.free}
+
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"{self.lead(names)}{_in_use(self.free, self.of, self.want)} by the pod's own claims"
 
@@ -70,7 +77,7 @@ class DeviceInUseSamePod(HeldDevices, frozen=True, kw_only=True):
         return self.holders
 
     @property
-    def whose(self) -> str:
+    def holders_clause(self) -> str:
         return ""  # the pod's own
 
 
@@ -93,10 +100,19 @@ class RivalRequests(RequestsCause, frozen=True, kw_only=True):
     want: int
     have: int
 
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "class": self.device_class,
+            "devices": self.devices,
+            "want": self.want,
+            "have": self.have,
+        }
+
     def sentence(self, names: Names, scope: Scope) -> str:
         devices = ", ".join(self.devices[:3]) + (" …" if len(self.devices) > 3 else "")
         both = " and ".join(
-            names.short(r) if len({r.claim for r in self.requests}) > 1 else str(r)
+            names.short_name(r) if len({r.claim for r in self.requests}) > 1 else str(r)
             for r in self.requests
         )
         return (
@@ -133,6 +149,16 @@ class Tainted(RequestCause, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
     want: int
     have: int
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "taint": self.taint,
+            "rules": self.rules,
+            "devices": self.devices,
+            "want": self.want,
+            "have": self.have,
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         number = sum(number for _, number in self.taints)

@@ -5,7 +5,7 @@
 from collections.abc import Iterator
 
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.explain.reasons.base import Cause, Progress, ReasonPage
+from dractl.explain.reasons.base import Cause, Facts, Progress, ReasonPage
 from dractl.explain.reasons.headline import Headline
 from dractl.explain.reasons.next_step import AskedObject
 from dractl.explain.reasons.phrases import Names, Scope
@@ -31,12 +31,19 @@ class PodGroupMissing(Cause, frozen=True, kw_only=True):
         Progress.STOPPED,
     )
     identity = ("group",)
-    found = "known"
 
     group: str
     nearest: str | None = None
     known: tuple[str, ...] = ()
     unseen: bool = False
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "group": self.group,
+            "nearest": self.nearest,
+            "found": self.known,
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.unseen:
@@ -73,6 +80,9 @@ class PodGroupRefused(Cause, frozen=True, kw_only=True):
 
     group: str
     text: str
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "group": self.group}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"the scheduler tries no pod of {self.group}: {self.text}"
@@ -120,6 +130,9 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
     called: Names
     domain: str = ""
 
+    def facts(self) -> Facts:
+        return {**super().facts(), "group": self.group, "want": self.want, "have": self.have}
+
     def sentence(self, names: Names, scope: Scope) -> str:
         more = self.have - self.placed
         here = f" ({self.placed} on nodes, {more} more)" if self.placed else ""
@@ -155,6 +168,9 @@ class GangIncomplete(Cause, frozen=True, kw_only=True):
     want: int
     have: int
 
+    def facts(self) -> Facts:
+        return {**super().facts(), "group": self.group, "want": self.want, "have": self.have}
+
     def sentence(self, names: Names, scope: Scope) -> str:
         exist = f"only {self.have} exist{'s' if self.have == 1 else ''}"
         return (
@@ -186,6 +202,9 @@ class GangHeldBack(Cause, frozen=True, kw_only=True):
     pod: str
     why: Headline
     called: Names
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "group": self.group}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         why = self.why.text(self.called)

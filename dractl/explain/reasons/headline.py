@@ -20,7 +20,7 @@ class HeadlineCause(Struct, frozen=True):
 
     def text(self, names: Names) -> str:
         said = (self.cause.brief if self.brief else self.cause.full_sentence)(names, self.scope)
-        return self.joint + said + (self.cause.whose if self.whose else "")
+        return self.joint + said + (self.cause.holders_clause if self.whose else "")
 
 
 class Clauses(Struct, frozen=True):

@@ -1,16 +1,19 @@
 """Reasons in what the cluster lets a claim ask for: quotas, labels of the namespace, classes,
-gates, a claim's size.
+gates, the size of a claim.
 """
 
 from collections.abc import Iterator
+from typing import Self
 
 from dractl.cel import reading
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.cluster.state import ClusterState, maps_at, text_at
+from dractl.cluster.state import ClusterState
 from dractl.explain.reasons.base import (
     SEE_CLAIM,
     Cause,
     ClaimCause,
+    ClaimStopCause,
+    Facts,
     Progress,
     ReasonPage,
     RequestCause,
@@ -20,15 +23,15 @@ from dractl.explain.reasons.next_step import DAEMONSETS, AskedObject, complete_i
 from dractl.explain.reasons.phrases import Names, Scope, abbreviate, plural
 from dractl.model import DeviceClass, Quantity, Target
 from dractl.model.nearest import nearest
-from dractl.scheduler import admission, charges, cycle, pre_bind, quota
+from dractl.scheduler import admission, charges, cycle, pre_bind, pre_enqueue, quota
 from dractl.scheduler.attempt import Scheduler
 
+_EXCEEDED_QUOTA = "exceeded quota: "
+"""Kubernetes k8s.io/apiserver pkg/admission/plugin/resourcequota."""
 
-class QuotaExceeded(ClaimCause, frozen=True, kw_only=True):
-    """A ResourceQuota forbids the claim, or the pod. ``have`` is its limit for ``resource``,
-    ``used`` what is in use, ``more`` what is wanted beside, and ``want`` both. ``event`` is the API
-    server's refusal where that is all that is known.
-    """
+
+class QuotaExceeded(ClaimStopCause[quota.QuotaExceeded], frozen=True, kw_only=True):
+    """A ResourceQuota forbids the claim, or the pod."""
 
     stops = (quota.QuotaExceeded, pre_bind.ExtendedClaimRefused)
     page = ReasonPage(
@@ -41,61 +44,117 @@ class QuotaExceeded(ClaimCause, frozen=True, kw_only=True):
         "Delete claims that are no longer needed, ask for fewer devices, or raise the quota.",
         Progress.STOPPED,
     )
-    found = "quotas"
     steps_beside_fixes = True
 
-    quotas: tuple[str, ...]  # namespace/name, one
-    request_name: str | None = None
-    device_class: str | None = None
-    resource: str | None = None
-    want: int | str | None = None
-    have: int | str | None = None
-    used: int | str = 0
-    more: int | str = 0
-    event: str = ""
-
     @classmethod
-    def of_stop(
+    def from_stop(
         cls, stop: quota.QuotaExceeded | pre_bind.ExtendedClaimRefused, scheduler: Scheduler
     ) -> Cause:
-        stop = stop.refusals[0] if isinstance(stop, pre_bind.ExtendedClaimRefused) else stop
-        per_class = stop.resource.endswith(charges.DEVICES_SUFFIX)
-        return cls(
-            pod_claim=stop.pod_claim or None,
-            request_name=stop.request.name if stop.request is not None else None,
-            device_class=stop.resource.removesuffix(charges.DEVICES_SUFFIX) if per_class else None,
-            resource=stop.resource,
-            want=_number(stop.used + stop.need),
-            have=_number(stop.limit),
-            used=_number(stop.used),
-            more=_number(stop.need),
-            quotas=("/".join(stop.quota),),
-        )
+        if isinstance(stop, pre_bind.ExtendedClaimRefused):
+            return cls(stop=stop.refusals[0])
+        return cls(stop=stop)
+
+    @property
+    def pod_claim(self) -> str | None:
+        return self.stop.pod_claim or None
+
+    @property
+    def quota_name(self) -> str:
+        """``namespace/name`` of the quota."""
+        return "/".join(self.stop.quota)
+
+    @property
+    def resource(self) -> str:
+        """The resource that the quota limits."""
+        return self.stop.resource
+
+    @property
+    def device_class(self) -> str | None:
+        """The class whose devices the quota limits; None if it limits another resource."""
+        if not self.resource.endswith(charges.DEVICES_SUFFIX):
+            return None
+        return self.resource.removesuffix(charges.DEVICES_SUFFIX)
+
+    @property
+    def have(self) -> int | str:
+        """The limit."""
+        return _count_or_text(self.stop.limit)
+
+    @property
+    def want(self) -> int | str:
+        """The limit that would be enough."""
+        return _count_or_text(self.stop.used + self.stop.need)
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "request": self.stop.request.name if self.stop.request is not None else None,
+            "class": self.device_class,
+            "resource": self.resource,
+            "want": self.want,
+            "have": self.have,
+            "found": (self.quota_name,),
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        if self.event:
-            return f"the claim of pod claim {self.pod_claim} was refused: {self.event}"
-        limit: object = f"{self.have} {self.resource}"
+        limit = f"{self.have} {self.resource}"
         if self.resource == charges.CLAIM_COUNT and isinstance(self.have, int):
             limit = f"{plural(self.have, 'claim')} ({charges.CLAIM_COUNT})"
         if self.device_class is not None and isinstance(self.have, int):
             limit = f"{plural(self.have, 'device')} of {self.device_class}"
-        return f"quota {self.quotas[0]} allows {limit}; {self.used} used, {self.more} more wanted"
+        used, need = _count_or_text(self.stop.used), _count_or_text(self.stop.need)
+        return f"quota {self.quota_name} allows {limit}; {used} used, {need} more wanted"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        name = self.quotas[0].rpartition("/")[2] if self.quotas else ""
-        yield NextStep(
-            "see what uses the quota: raise it, or lower the replicas of a workload in the"
-            " namespace to what it allows",
-            (
-                quote_command("kubectl describe resourcequota {} -n {}", name, asked.namespace)
-                if name
-                else quote_command("kubectl describe resourcequota -n {}", asked.namespace)
-            ),
-        )
+        yield _quota_step(self.quota_name, asked)
 
 
-class AdminAccessNamespace(ClaimCause, frozen=True, kw_only=True):
+class QuotaRefusal(ClaimCause, frozen=True, kw_only=True):
+    """The claim controller reports that a ResourceQuota forbids the claim."""
+
+    page = QuotaExceeded.page
+    steps_beside_fixes = True
+
+    quota_name: str
+    """``namespace/name`` of the quota."""
+    message: str
+    """The API server's refusal."""
+
+    @classmethod
+    def parse(cls, stop: pre_enqueue.ClaimNotCreated) -> Self | None:
+        """Return the refusal that an event quotes; None if the claim is not created for another
+        reason.
+        """
+        _, mark, details = stop.event.partition(_EXCEEDED_QUOTA)
+        if not mark:
+            return None
+        quota_name = f"{stop.template[0]}/{details.partition(',')[0]}"
+        return cls(pod_claim=stop.pod_claim, quota_name=quota_name, message=mark + details)
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "found": (self.quota_name,)}
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return f"the claim of pod claim {self.pod_claim} was refused: {self.message}"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        yield _quota_step(self.quota_name, asked)
+
+
+def _quota_step(quota_name: str, asked: AskedObject) -> NextStep:
+    name = quota_name.rpartition("/")[2]
+    return NextStep(
+        "see what uses the quota: raise it, or lower the replicas of a workload in the"
+        " namespace to what it allows",
+        quote_command("kubectl describe resourcequota {} -n {}", name, asked.namespace)
+        if name
+        else quote_command("kubectl describe resourcequota -n {}", asked.namespace),
+    )
+
+
+class AdminAccessNamespace(
+    ClaimStopCause[admission.AdminAccessNamespace], frozen=True, kw_only=True
+):
     """A request wants adminAccess, and the namespace is not labelled for it."""
 
     stops = (admission.AdminAccessNamespace,)
@@ -109,28 +168,27 @@ class AdminAccessNamespace(ClaimCause, frozen=True, kw_only=True):
         Progress.STOPPED,
     )
 
-    request_name: str
-    namespace: str
+    @property
+    def pod_claim(self) -> str:
+        return self.stop.pod_claim
 
-    @classmethod
-    def of_stop(cls, stop: admission.AdminAccessNamespace, scheduler: Scheduler) -> Cause:
-        return cls(
-            pod_claim=stop.pod_claim, request_name=stop.request.name, namespace=stop.namespace
-        )
+    @property
+    def namespace(self) -> str:
+        """The namespace without the label."""
+        return self.stop.namespace
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "request": self.stop.request.name}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return (
-            f"request {self.request_name} wants adminAccess, and namespace {self.namespace} lacks"
-            " the label resource.kubernetes.io/admin-access=true"
+            f"request {self.stop.request.name} wants adminAccess, and namespace {self.namespace}"
+            " lacks the label resource.kubernetes.io/admin-access=true"
         )
 
 
 class ClassMissing(RequestCause, frozen=True, kw_only=True):
-    """A request names a DeviceClass that does not exist. ``known`` are those that do;
-    ``none_known``: the input has no class at all, and may lack those of the cluster. ``upstream``
-    is the scheduler's own sentence, where the request names no class at all. ``driver`` is the one
-    that installs a class of that name, where it is known; ``silent``: it publishes no devices.
-    """
+    """A request names a DeviceClass that does not exist."""
 
     stops = (cycle.ClassMissing,)
     page = ReasonPage(
@@ -143,54 +201,65 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
         " chart with resources.gpus.enabled=true and gpuResourcesEnabledOverride=true).",
         Progress.STOPPED,
     )
-    found = "known"
 
     nearest: str | None = None
-    known: tuple[str, ...] = ()
+    """A similar name, or the class of the driver that the request names instead."""
+    classes: tuple[str, ...] = ()
+    """The classes that exist."""
     none_known: bool = False
+    """True if the input has no class at all, and may lack the classes of the cluster."""
     upstream: str = ""
+    """The scheduler's own sentence, if the request names no class at all."""
     driver: str = ""
+    """The driver that installs a class of that name, if it is known."""
     silent: bool = False
+    """True if that driver publishes no devices."""
 
     @classmethod
-    def of_stop(cls, stop: cycle.ClassMissing, scheduler: Scheduler) -> Cause:
-        # Where a known driver installs a class of that name, only another one of that driver's can
-        # have been meant.
+    def from_stop(cls, stop: cycle.ClassMissing, scheduler: Scheduler) -> Cause:
         from dractl.drivers.classes import installed_by
 
-        state, wanted = scheduler.state, stop.device_class
-        known = sorted(name for _, name in state.objects("DeviceClass"))
-        installed = installed_by(wanted, Target.of(scheduler.features.release))
+        state, name = scheduler.state, stop.device_class
+        classes = sorted(key[1] for key in state.objects("DeviceClass"))
+        installed = installed_by(name, Target.of(scheduler.features.release))
         driver = installed[0] if installed is not None else ""
-        own = (
-            {item.metadata.name for item in state.classes if driver in drivers_named(item)}
-            if driver
-            else set(known)
-        )
+        # Where a known driver installs a class of that name, only another class of that driver
+        # can have been meant.
+        candidates = classes
+        if driver:
+            siblings = {c.metadata.name for c in state.classes if driver in drivers_of_class(c)}
+            candidates = [candidate for candidate in classes if candidate in siblings]
         return cls(
             request=stop.request,
-            device_class=wanted,
-            nearest=nearest(wanted, [name for name in known if name in own])
-            or _class_of_driver(state, wanted),
-            known=tuple(known),
+            device_class=name,
+            nearest=nearest(name, candidates) or _class_of_driver(state, name),
+            classes=tuple(classes),
             none_known=not state.covers("DeviceClass"),
             driver=driver,
             silent=bool(driver) and all(item.spec.driver != driver for item in scheduler.slices),
         )
 
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "driver": self.driver,
+            "nearest": self.nearest,
+            "found": self.classes,
+        }
+
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.upstream:
             return self.upstream
         lead = f"{self.lead(names)}device class {self.device_class}"
-        if self.silent and self.known:
+        if self.silent and self.classes:
             return f"{lead} does not exist, and its driver {self.driver} publishes no devices"
         if self.none_known:
             return f"{lead} is not in the input, which has no DeviceClass at all"
-        if not self.known:
+        if not self.classes:
             return f"{lead} does not exist; the cluster has no DeviceClass at all"
         if self.nearest:
             return f"{lead} does not exist; there is {self.nearest}"
-        return f"{lead} does not exist; there are {abbreviate(self.known, 5)}"
+        return f"{lead} does not exist; there are {abbreviate(self.classes, 5)}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.none_known:
@@ -218,9 +287,7 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
 
 
 class GateOff(RequestCause, frozen=True, kw_only=True):
-    """The request or its devices need a feature whose gate is off; ``upstream`` is the scheduler's
-    sentence, ``detail`` what is hidden from the request.
-    """
+    """The request or its devices need a feature whose gate is off."""
 
     page = ReasonPage(
         "gate-off",
@@ -234,17 +301,20 @@ class GateOff(RequestCause, frozen=True, kw_only=True):
 
     gate: str | None = None
     upstream: str = ""
+    """The scheduler's sentence."""
     detail: str = ""
+    """The clause about devices that are hidden from the request."""
     devices: tuple[str, ...] = ()
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "gate": self.gate, "devices": self.devices}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return self.upstream if not self.detail else f"{self.lead(names)}{self.detail}"
 
 
 class ClaimLimit(RequestsCause, frozen=True, kw_only=True):
-    """The requests of a claim want more than ``have`` devices; ``want`` is None where it cannot be
-    counted.
-    """
+    """The requests of a claim want more devices than a claim can have."""
 
     page = ReasonPage(
         "limit-32",
@@ -257,8 +327,14 @@ class ClaimLimit(RequestsCause, frozen=True, kw_only=True):
     )
 
     claim: str
+    """``namespace/name`` of the claim."""
     want: int | None = None
+    """The number of devices that the requests want; None if it cannot be counted."""
     have: int = 32
+    """The number of devices that a claim can have."""
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "claim": self.claim, "want": self.want, "have": self.have}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         wants = f"{names.requests(self.requests)} want{'s' * (len(self.requests) == 1)}"
@@ -268,28 +344,29 @@ class ClaimLimit(RequestsCause, frozen=True, kw_only=True):
         )
 
 
-def drivers_named(device_class: DeviceClass) -> frozenset[str]:
-    """The drivers that the selectors of a class compare ``device.driver`` with."""
-    expressions = (
-        selector.cel.expression
-        for selector in device_class.spec.selectors
-        if selector.cel is not None
-    )
-    return frozenset().union(*(reading(expression).drivers for expression in expressions))
+def drivers_of_class(device_class: DeviceClass) -> frozenset[str]:
+    """Return the drivers that the selectors of a class compare ``device.driver`` with."""
+    return frozenset().union(*(reading(text).drivers for text in _expressions(device_class)))
+
+
+def _expressions(device_class: DeviceClass) -> Iterator[str]:
+    """Yield the CEL expressions of a class."""
+    for selector in device_class.spec.selectors:
+        if selector.cel is not None:
+            yield selector.cel.expression
 
 
 def _class_of_driver(state: ClusterState, driver: str) -> str | None:
-    """The class whose selector wants this driver, where a driver's name was written in place of the
-    class.
+    """Return the class whose selector names this driver, if a driver's name was written in place
+    of a class.
     """
-    for (_, name), value in sorted(state.objects("DeviceClass").items()):
-        for selector in maps_at(value, "spec", "selectors"):
-            if driver in text_at(selector, "cel", "expression"):
-                return name
+    for device_class in sorted(state.classes, key=lambda item: item.metadata.name or ""):
+        if any(driver in expression for expression in _expressions(device_class)):
+            return device_class.metadata.name
     return None
 
 
-def _number(amount: Quantity) -> int | str:
-    """A count as a number; of CPU, memory and the like the quantity."""
+def _count_or_text(amount: Quantity) -> int | str:
+    """Return a count as a number, and any other quantity (CPU, memory) as text."""
     text = str(amount)
     return int(text) if text.isdigit() else text

@@ -7,7 +7,16 @@ from collections.abc import Iterator, Sequence
 from dractl.cluster.events import newest_message
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import ClusterState, text_at
-from dractl.explain.reasons.base import SEE_CLAIM, Cause, ClaimCause, Progress, ReasonPage
+from dractl.explain.reasons.base import (
+    SEE_CLAIM,
+    Cause,
+    ClaimCause,
+    ClaimStopCause,
+    Facts,
+    Progress,
+    ReasonPage,
+    StopCause,
+)
 from dractl.explain.reasons.controller_taints import find_taint_controller
 from dractl.explain.reasons.next_step import (
     DAEMONSETS,
@@ -47,11 +56,13 @@ class PinnedNode(ClaimCause, frozen=True, kw_only=True):
         " it is allocated again.",
         Progress.OUTSIDE_DRA,
     )
-    found = "places"
 
     places: tuple[str, ...] = ()
     pools: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "found": self.places}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         where = ", ".join(self.places or self.pools)
@@ -61,8 +72,8 @@ class PinnedNode(ClaimCause, frozen=True, kw_only=True):
         )
 
 
-class ReservedLimit(ClaimCause, frozen=True, kw_only=True):
-    """As many pods use the claim as may (``want``); ``have`` is their number."""
+class ReservedLimit(ClaimStopCause[pre_bind.ReservedLimit], frozen=True, kw_only=True):
+    """As many pods use the claim as may."""
 
     stops = (pre_bind.ReservedLimit,)
     page = ReasonPage(
@@ -74,20 +85,22 @@ class ReservedLimit(ClaimCause, frozen=True, kw_only=True):
         Progress.STOPPED,
     )
 
-    have: int
-    want: int
+    @property
+    def pod_claim(self) -> str:
+        return self.stop.claim.name
 
-    @classmethod
-    def of_stop(cls, stop: pre_bind.ReservedLimit, scheduler: Scheduler) -> Cause:
-        return cls(
-            pod_claim=stop.claim.name,
-            claim=stop.claim.full_name,
-            have=stop.reserved,
-            want=stop.limit,
-        )
+    @property
+    def claim(self) -> str:
+        return self.stop.claim.full_name
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "want": self.stop.limit, "have": self.stop.reserved}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        return f"claim {self.claim} is reserved for {self.have} pods; the limit is {self.want}"
+        return (
+            f"claim {self.claim} is reserved for {self.stop.reserved} pods; the limit is"
+            f" {self.stop.limit}"
+        )
 
 
 class NodeFilter(Cause, frozen=True, kw_only=True):
@@ -112,7 +125,6 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
         Progress.OUTSIDE_DRA,
     )
     identity = ("plugin", "resource")
-    found = "pods"
 
     plugin: str | None = None
     texts: tuple[str, ...] = ()
@@ -135,11 +147,22 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
         return next((each.milli_value() for each in short), 0)
 
     @classmethod
-    def of_stop(cls, stop: volumes.VolumeUnusable, scheduler: Scheduler) -> Cause:
+    def from_stop(cls, stop: volumes.VolumeUnusable, scheduler: Scheduler) -> Cause:
         about = VolumeClaimFault(
             "/".join(stop.volume_claim), _describe_unbound(scheduler.state, stop)
         )
         return cls(plugin=stop.plugin, texts=(stop.text,), unmet=(about,))
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "plugin": self.plugin,
+            "resource": self.resource,
+            "want": self.want,
+            "free": self.free,
+            "found": self.pods,
+            "nearest": self.nearest,
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         used = f"mostly used by {abbreviate(self.users)}" if self.users else ""
@@ -226,7 +249,7 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
         )
 
 
-class NoNodes(Cause, frozen=True, kw_only=True):
+class NoNodes(StopCause[cycle.NoNodes], frozen=True, kw_only=True):
     """The input has no node."""
 
     stops = (cycle.NoNodes,)
@@ -256,6 +279,9 @@ class Unchecked(Cause, frozen=True, kw_only=True):
         str, ...
     ] = ()  # namespace/name of pods that use the same volume, or volumes on the same node
     used: int = 0  # volumes that they use there
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "plugin": self.plugin}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         where = join_names(self.nodes[:1], self.fitting - 1)

@@ -41,9 +41,9 @@ class Names(Struct, frozen=True, eq=False):
             return self.written.get(str(ref), f"request {ref}")
         if len(self.claims) < 2 or ref.claim not in self.claims:
             return f"request {ref}"
-        return f"request {self.short(ref)}"
+        return f"request {self.short_name(ref)}"
 
-    def short(self, ref: RequestRef) -> str:
+    def short_name(self, ref: RequestRef) -> str:
         """``claim/request``: a request among those of several claims."""
         if ref.claim.endswith(_SPECIAL):
             return self.written.get(str(ref), str(ref))
@@ -53,7 +53,7 @@ class Names(Struct, frozen=True, eq=False):
     def join(self, refs: Sequence[RequestRef]) -> str:
         """``a, b`` or ``main/a, aux/b``."""
         several = len({ref.claim for ref in refs}) > 1 or refs[0].claim.endswith(_SPECIAL)
-        return ", ".join(self.short(ref) if several else str(ref) for ref in refs)
+        return ", ".join(self.short_name(ref) if several else str(ref) for ref in refs)
 
     def requests(self, refs: Sequence[RequestRef]) -> str:
         """``request a`` or ``requests a, b``; extended resources as the pod has them."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.explain.reasons.base import SEE_SLICES, Cause, Progress, ReasonPage, RequestCause
+from dractl.explain.reasons.base import SEE_SLICES, Cause, Facts, Progress, ReasonPage, RequestCause
 from dractl.explain.reasons.next_step import DAEMONSETS, MORE_NODES, AskedObject, pods_on
 from dractl.explain.reasons.phrases import Names, Scope, abbreviate, plural
 from dractl.explain.reasons.refusals import labels_text
@@ -26,13 +26,20 @@ class NoSlicesForDriver(RequestCause, frozen=True, kw_only=True):
         " of the cluster.",
         Progress.NO_DRIVER,
     )
-    found = "known"
 
     driver: str | None = None
     known: tuple[str, ...] = ()
     nearest: str | None = None
     none_known: bool = False
     listed: bool = False
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "driver": self.driver,
+            "found": self.known,
+            "nearest": self.nearest,
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.none_known:
@@ -90,6 +97,9 @@ class NoSlicesOnNode(RequestCause, frozen=True, kw_only=True):
 
     driver: str | None = None
 
+    def facts(self) -> Facts:
+        return {**super().facts(), "driver": self.driver}
+
     def sentence(self, names: Names, scope: Scope) -> str:
         where = "this node" if scope is Scope.ONE else "any of these nodes"
         if self.driver is None:
@@ -119,7 +129,6 @@ class SliceNodeMismatch(RequestCause, frozen=True, kw_only=True):
         "Label the node to match the selector, if the device can really be reached from there.",
         Progress.TOO_FEW,
     )
-    found = "selectors"
 
     driver: str | None = None
     slice: str | None = None
@@ -127,6 +136,15 @@ class SliceNodeMismatch(RequestCause, frozen=True, kw_only=True):
     keys: tuple[str, ...] = ()
     labels: tuple[NodeLabel, ...] = ()
     devices: tuple[str, ...] = ()
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "driver": self.driver,
+            "slice": self.slice,
+            "found": self.selectors,
+            "devices": self.devices,
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.selectors:
@@ -167,6 +185,15 @@ class PoolCause(RequestCause, frozen=True, kw_only=True):
     generation: int = 0
     all_mode: bool = False
     upstream: str = ""
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "driver": self.driver,
+            "pool": self.pool,
+            "have": self.have,
+            "want": self.want,
+        }
 
     def fault_sentence(self, names: Names, fault: str) -> str:
         """The sentence, with what is wrong with the pool."""
@@ -227,7 +254,6 @@ class PublishedTwice(Cause, frozen=True, kw_only=True):
         "Uninstall the driver that is not wanted, and delete the slices that it has left.",
         Progress.HIDDEN,
     )
-    found = "both"
     steps_beside_fixes = True
     is_root_cause = True
     is_question = True
@@ -237,6 +263,9 @@ class PublishedTwice(Cause, frozen=True, kw_only=True):
     generation: int = 0
     slices: tuple[tuple[str, str], ...] = ()
     both: tuple[str, ...] = ()
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "driver": self.driver, "pool": self.pool, "found": self.both}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         slices = " and ".join(

@@ -1,6 +1,6 @@
 """Reasons in a release that was not out when dractl's facts were read."""
 
-from dractl.explain.reasons.base import SEE_CLAIM, Cause, Progress, ReasonPage
+from dractl.explain.reasons.base import SEE_CLAIM, Cause, Facts, Progress, ReasonPage
 from dractl.explain.reasons.phrases import Names, Scope
 
 MAX_SHOWN_NAMES = 2
@@ -22,10 +22,12 @@ class NotKnownOfPreview(Cause, frozen=True, kw_only=True):
         " a release that is out (--kubernetes-version).",
         Progress.STOPPED,
     )
-    found = "names"
 
     names: tuple[str, ...] = ()
     """The object, the field and the preview, a sentence for each."""
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "found": self.names}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         more = len(self.names) - MAX_SHOWN_NAMES

@@ -8,8 +8,7 @@ from dractl.explain.reasons.base import Cause, ReasonPage
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.stops import PreBindFailure, Stop
 
-# In the order in which `dractl rule` lists their codes; modules that it lacks come last.
-_ORDER = (
+_MODULE_ORDER = (
     *(
         "claims",
         "gangs",
@@ -24,12 +23,13 @@ _ORDER = (
     ),
     *("nodes", "schedulers", "scheduling", "running", "workloads", "cross_object"),
 )
+"""The order in which ``dractl rule`` lists the codes; other modules come last."""
 _NAMES = {module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])} - {
     "registry"
 }
 _MODULES = [
     import_module(f"dractl.explain.reasons.{name}")
-    for name in (*_ORDER, *sorted(_NAMES.difference(_ORDER)))
+    for name in (*_MODULE_ORDER, *sorted(_NAMES.difference(_MODULE_ORDER)))
 ]
 
 _REASONS = tuple(
@@ -39,14 +39,14 @@ _REASONS = tuple(
     if isinstance(kind, type) and issubclass(kind, Cause) and kind.__module__ == module.__name__
 )
 
-# The pages of all codes.
 REASONS: dict[str, ReasonPage] = {
     kind.page.code: kind.page for kind in _REASONS if "page" in vars(kind)
 }
+"""The pages of all codes."""
 
-_BY_STOP = {stop: kind for kind in _REASONS for stop in vars(kind).get("stops", ())}
+_CAUSE_BY_STOP = {stop: kind for kind in _REASONS for stop in vars(kind).get("stops", ())}
 
 
-def of_stop(stop: Stop | PreBindFailure, scheduler: Scheduler) -> Cause:
-    """The cause that a stop of the scheduler is."""
-    return _BY_STOP[type(stop)].of_stop(stop, scheduler)
+def cause_of_stop(stop: Stop | PreBindFailure, scheduler: Scheduler) -> Cause:
+    """Return the cause of a stop of the scheduler."""
+    return _CAUSE_BY_STOP[type(stop)].from_stop(stop, scheduler)

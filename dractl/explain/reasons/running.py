@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dractl.cluster.kubelet import MissingDependency, PrepareFailure, parse_missing_dependency
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.diagnosis.refusals import Refusal
-from dractl.explain.reasons.base import Cause, Progress, ReasonPage
+from dractl.explain.reasons.base import Cause, Facts, Progress, ReasonPage
 from dractl.explain.reasons.next_step import (
     AskedObject,
     delete_by_force,
@@ -72,6 +72,9 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     refusal: Refusal | None = None
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "devices": self.devices}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         where = f"scheduled on {self.nodes[0]}, where the kubelet cannot prepare its devices: {self.prepare.words}"
@@ -369,6 +372,9 @@ class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
     stopped: ContainerStatus | None = None
 
+    def facts(self) -> Facts:
+        return {**super().facts(), "devices": self.devices}
+
     def sentence(self, names: Names, scope: Scope) -> str:
         one = self.health[0]
         name = f"device {self.devices[0]}" if self.devices else f"device {one.device}"
@@ -407,6 +413,9 @@ class DeviceNotReady(Cause, frozen=True, kw_only=True):
     device: str
     driver: str
     why: str
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "claim": self.claim, "driver": self.driver}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"on {self.nodes[0]}, where driver {self.driver} says that device {self.device} is not ready: {self.why}"

@@ -5,7 +5,7 @@ that is seen.
 from collections.abc import Iterator
 
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.explain.reasons.base import Cause, Progress, ReasonPage
+from dractl.explain.reasons.base import Cause, Facts, Progress, ReasonPage
 from dractl.explain.reasons.next_step import AskedObject
 from dractl.explain.reasons.phrases import Names, Scope
 
@@ -32,7 +32,6 @@ class UnseenScheduler(Cause, frozen=True, kw_only=True):
         " nodeSelector, so that a scheduler places the pod.",
         Progress.STOPPED,
     )
-    found = "schedulers"
 
     plugin: str
     """The name in ``spec.schedulerName``."""
@@ -67,6 +66,15 @@ class UnseenScheduler(Cause, frozen=True, kw_only=True):
             "kube-scheduler ignores the pod: its spec.schedulerName is"
             f" {self.plugin}{absent}{meant}"
         )
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "plugin": self.plugin,
+            "found": self.schedulers,
+            "selector": self.selector,
+            "nearest": self.nearest,
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.title or self.absent or self.nearest:
@@ -103,7 +111,6 @@ class RunningScheduler(Cause, frozen=True, kw_only=True):
         " scheduler.",
         Progress.STOPPED,
     )
-    found = "running"
 
     plugin: str
     """The name in ``spec.schedulerName``."""
@@ -127,6 +134,14 @@ class RunningScheduler(Cause, frozen=True, kw_only=True):
         if self.refusal:
             return f"{scheduler}, and {self.refusal}"
         return f'{scheduler}, and says: "{self.words}"' if self.words else scheduler
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "plugin": self.plugin,
+            "found": self.running,
+            "group": self.group,
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"{self.lead}; {_VIEW}"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.explain.reasons.base import SEE_CLAIM, Cause, ClaimCause, Progress, ReasonPage
+from dractl.explain.reasons.base import SEE_CLAIM, Cause, ClaimCause, Facts, Progress, ReasonPage
 from dractl.explain.reasons.next_step import AskedObject, remove_duplicate_resource
 from dractl.explain.reasons.phrases import Names, Scope, abbreviate
 from dractl.explain.reasons.schedulers import WITHOUT_CLAIMS, UnseenScheduler
@@ -63,6 +63,10 @@ class TimeoutRisk(ClaimCause, frozen=True, kw_only=True):
     requests: tuple[RequestRef, ...] = ()
     because: Cause | None = None
 
+    @property
+    def refs(self) -> tuple[RequestRef, ...]:
+        return self.requests
+
     def sentence(self, names: Names, scope: Scope) -> str:
         why = (
             "the scheduler would try combinations for more than 10 seconds and give up "
@@ -97,6 +101,13 @@ class SchedulerError(ClaimCause, frozen=True, kw_only=True):
     upstream: str = ""
     devices: tuple[str, ...] = ()
 
+    def facts(self) -> Facts:
+        return {**super().facts(), "devices": self.devices}
+
+    @property
+    def refs(self) -> tuple[RequestRef, ...]:
+        return () if self.request is None else (self.request,)
+
     def sentence(self, names: Names, scope: Scope) -> str:
         return self.upstream
 
@@ -115,7 +126,6 @@ class UpstreamBug(ClaimCause, frozen=True, kw_only=True):
         "Upgrade kube-scheduler, or avoid the combination that the issue names.",
         Progress.STOPPED,
     )
-    found = "names"
 
     effect: str = ""
     fits_without: bool = False
@@ -127,7 +137,7 @@ class UpstreamBug(ClaimCause, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
 
     @classmethod
-    def of_stop(
+    def from_stop(
         cls,
         stop: pre_bind.NoAllocationTime | pre_bind.EmptyMapping | pre_bind.Miscounted,
         scheduler: Scheduler,
@@ -163,6 +173,20 @@ class UpstreamBug(ClaimCause, frozen=True, kw_only=True):
                 return cls(
                     pod_claim=claim.name, claim=claim.full_name, effect=effect, issue=stop.issue
                 )
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "issue": self.issue,
+            "pool": self.pool,
+            "counterSet": self.counter_set,
+            "found": self.names,
+            "devices": self.devices,
+        }
+
+    @property
+    def refs(self) -> tuple[RequestRef, ...]:
+        return () if self.request is None else (self.request,)
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if not self.fits_without:
@@ -217,6 +241,14 @@ class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
     nearest: str | None = None
     gate_off: bool = False
 
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "resource": self.resource,
+            "class": self.device_class,
+            "nearest": self.nearest,
+        }
+
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.nearest:
             by = f", of class {self.device_class}" if self.device_class else ""
@@ -249,11 +281,13 @@ class PodDeleting(Cause, frozen=True, kw_only=True):
         " finalizer.",
         Progress.STOPPED,
     )
-    found = "finalizers"
 
     pod: str
     since: str
     finalizers: tuple[str, ...] = ()
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "found": self.finalizers}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         kept = f"; finalizer {abbreviate(self.finalizers)} keeps it" if self.finalizers else ""
@@ -337,6 +371,9 @@ class WouldFitNow(Cause, frozen=True, kw_only=True):
     leaving: tuple[str, ...] = ()
     unbound: tuple[str, ...] = ()
 
+    def facts(self) -> Facts:
+        return {**super().facts(), "podClaim": self.pod_claim, "devices": self.devices}
+
     def sentence(self, names: Names, scope: Scope) -> str:
         since = f" at {self.since}" if self.since else ""
         if self.leaving:
@@ -371,11 +408,13 @@ class Mixed(Cause, frozen=True, kw_only=True):
         "Pick the smallest fix: one node is enough.",
         Progress.OUTSIDE_DRA,
     )
-    found = "codes"
 
     codes: tuple[str, ...] = ()
     nearest_node: str = ""
     nearest_cause: Cause | None = None
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "found": self.codes}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         why = "no common reason"

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.explain.reasons.base import SEE_SLICES, Progress, ReasonPage, RequestCause
+from dractl.explain.reasons.base import SEE_SLICES, Facts, Progress, ReasonPage, RequestCause
 from dractl.explain.reasons.misfits import Evaluation, Misfit, format_expression, values_text
 from dractl.explain.reasons.next_step import AskedObject
 from dractl.explain.reasons.phrases import Names, Scope, abbreviate, plural
 
+MAX_EVALUATIONS = 8
+"""The kinds of devices whose evaluation JSON shows."""
 _COMPARE = NextStep(
     "compare the selector with what the devices publish", "kubectl get resourceslices -o yaml"
 )
@@ -31,7 +33,6 @@ class SelectorFalse(RequestCause, frozen=True, kw_only=True):
         Progress.OTHER_DEVICES,
     )
     identity = ("request", "selector")
-    found = "values"
 
     selector: str
     part: str | None = None
@@ -46,6 +47,20 @@ class SelectorFalse(RequestCause, frozen=True, kw_only=True):
     of: int = 0
     devices: tuple[str, ...] = ()
     evaluated: tuple[Evaluation, ...] = ()
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "selector": self.selector,
+            "attribute": self.attribute,
+            "capacity": self.capacity,
+            "found": self.values,
+            "nearest": self.nearest,
+            "want": self.want,
+            "have": self.have,
+            "devices": self.devices,
+            "evaluated": self.evaluated[:MAX_EVALUATIONS],
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         there = values_text(self.misfit) if self.misfit is not None else ""
@@ -93,7 +108,6 @@ class SelectorError(RequestCause, frozen=True, kw_only=True):
         Progress.STOPPED,
     )
     identity = ("request", "selector")
-    found = "values"
 
     selector: str | None = None
     error: str = ""
@@ -105,6 +119,17 @@ class SelectorError(RequestCause, frozen=True, kw_only=True):
     nearest: str | None = None
     devices: tuple[str, ...] = ()
     evaluated: tuple[Evaluation, ...] = ()
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "selector": self.selector,
+            "attribute": self.attribute,
+            "found": self.values,
+            "nearest": self.nearest,
+            "devices": self.devices,
+            "evaluated": self.evaluated[:MAX_EVALUATIONS],
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.upstream:

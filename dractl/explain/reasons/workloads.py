@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.explain.reasons.base import SEE_CLAIM, Cause, ClaimCause, Progress, ReasonPage
+from dractl.explain.reasons.base import SEE_CLAIM, Cause, ClaimCause, Facts, Progress, ReasonPage
 from dractl.explain.reasons.next_step import (
     CONTROLLERS,
     AskedObject,
@@ -43,13 +43,15 @@ class OldReplicas(Cause, frozen=True, kw_only=True):
         "Set maxSurge to 0 and maxUnavailable to 1, or use the strategy Recreate.",
         Progress.OUTSIDE_DRA,
     )
-    found = "pods"
 
     owner: str  # Kind namespace/name
     pods: tuple[str, ...] = ()
     surge: str = ""
     unavailable: str = ""
     apart: bool = False
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "found": self.pods}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         how = ", ".join(
@@ -119,7 +121,6 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
         " devices.",
         Progress.OUTSIDE_DRA,
     )
-    found = "pods"
     is_root_cause = True
 
     owner: str
@@ -132,6 +133,9 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
     where: str = ""  # the labels of the nodes on which all of a group have to be
     nodes_there: int = 0  # that have such devices
     size: int = 0  # of the group
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "found": self.pods}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.earlier:
@@ -195,6 +199,9 @@ class ClaimEach(ClaimCause, frozen=True, kw_only=True):
 
     template: str
 
+    def facts(self) -> Facts:
+        return {**super().facts(), "template": self.template}
+
     def sentence(self, names: Names, scope: Scope) -> str:
         return (
             f"each replica has its own claim, from template {self.template}, and devices are shared"
@@ -216,11 +223,13 @@ class HoldersEnded(Cause, frozen=True, kw_only=True):
         " finalizer keeps them until it releases them.",
         Progress.OUTSIDE_DRA,
     )
-    found = "claims"
     steps_beside_fixes = True
 
     claims: tuple[str, ...] = ()
     pods: tuple[str, ...] = ()
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "found": self.claims}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         one = len(self.claims) == 1
@@ -249,7 +258,6 @@ class HoldersTerminating(Cause, frozen=True, kw_only=True):
         "Look at the node. If it is gone for good: kubectl delete pod --force --grace-period=0.",
         Progress.OUTSIDE_DRA,
     )
-    found = "pods"
     steps_beside_fixes = True
 
     pods: tuple[str, ...] = ()
@@ -257,6 +265,9 @@ class HoldersTerminating(Cause, frozen=True, kw_only=True):
     on: tuple[str, ...] = ()
     finalizers: tuple[str, ...] = ()
     event: str = ""  # what the kubelet says of ending it
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "found": self.pods}
 
     def sentence(self, names: Names, scope: Scope) -> str:
         one = len(self.pods) == 1

@@ -126,7 +126,7 @@ def fit_value(
                     else {}
                 ),
                 "stops": [
-                    {"code": reason.code, "message": reason.short}
+                    {"code": reason.code, "message": reason.brief}
                     for reason in by_node.get(n.name, ())
                 ],
             }

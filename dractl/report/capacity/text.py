@@ -377,7 +377,7 @@ def stopped(stops: Sequence[Reason]) -> list[str]:
     """Why the next copy stays pending: with the nodes, where they have several reasons."""
     several = len(stops) > 1
     where = (f"{_some(reason.nodes, 3)}: " if several and reason.nodes else "" for reason in stops)
-    return [f"{on}{reason.short}" for on, reason in zip(where, stops, strict=True)]
+    return [f"{on}{reason.brief}" for on, reason in zip(where, stops, strict=True)]
 
 
 def _wrap(line: str, width: int) -> list[str]:

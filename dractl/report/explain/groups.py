@@ -78,7 +78,7 @@ def _sentences(group: Group) -> Iterator[str]:
         yield from _across(group.across)
     if group.complete:
         return
-    why = [printable(reason.short) for reason in group.reasons[:2]] or [
+    why = [printable(reason.brief) for reason in group.reasons[:2]] or [
         group.scheduler_message or "no reason known"
     ]
     yield f"the {_ordinal(reached + 1)} ({printable(group.pod)}) stops at: {why[0]}"

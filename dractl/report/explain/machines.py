@@ -120,7 +120,7 @@ def _detail(answer: Explanation) -> str:
         return printable(f"gets {', '.join(devices)}" if devices else answer.headline)
     if not answer.reasons:
         return printable(answer.headline)
-    return printable("; ".join(dict.fromkeys(reason.short for reason in _first(answer))))
+    return printable("; ".join(dict.fromkeys(reason.brief for reason in _first(answer))))
 
 
 def _first(answer: Explanation) -> Iterator[Reason]:

@@ -137,7 +137,7 @@ def _rows(
 def _subject(e: Explanation, columns: _Columns, canvas: Canvas, now: float | None) -> Iterator[str]:
     """Yield the subject, its age and the code of its first reason; the message beside them, or
     below."""
-    why = clean_text(e.reasons[0].short if e.reasons else e.headline, canvas)
+    why = clean_text(e.reasons[0].brief if e.reasons else e.headline, canvas)
     title, mark = canvas.plain(_short_title(e)), verdict_mark(e, canvas)
     left = f"{title:<{columns.subject}}  {age(e.age, now):<{columns.age}}"
     if columns.below:

@@ -132,9 +132,9 @@ def _named(e: Explanation, node: str) -> bool:
 def _selector(e: Explanation, canvas: Canvas) -> Iterator[str]:
     """The selector that is the first reason, as it is written, with a mark below the part that decided."""
     reason = e.reasons[0] if e.reasons else None
-    if reason is None or not reason.selector or not reason.evaluated:
+    if reason is None or not reason.selector or not reason.evaluations:
         return
-    part, room = reason.evaluated[0], canvas.width - 4
+    part, room = reason.evaluations[0], canvas.width - 4
     text = canvas.plain(printable(reason.selector))
     yield ""
     for at in range(0, len(text), room):
@@ -269,7 +269,7 @@ def _said(node: NodeAnswer) -> tuple[str, str]:
     """Code and message of a node's first reason."""
     if not node.reasons:
         return ("fits" if node.verdict == "allocatable" else node.verdict, "")
-    return node.reasons[0].code, node.reasons[0].short
+    return node.reasons[0].code, node.reasons[0].brief
 
 
 def _nodes(nodes: Sequence[NodeAnswer], canvas: Canvas, most: int) -> Iterator[str]:

@@ -14,6 +14,7 @@ from dractl.explain.reasons.nodes import NodeFilter
 from dractl.explain.reasons.phrases import Names, Scope
 from dractl.explain.reasons.registry import REASONS
 from dractl.model.names import RequestRef
+from dractl.scheduler import pre_enqueue
 from dractl.scheduler.rejection import LabelMismatch, NodeLabel
 
 GPU = RequestRef("ml/c", "gpu")
@@ -70,12 +71,16 @@ def test_causes_compare_by_their_fields() -> None:
 
 
 def test_a_cause_becomes_a_flat_reason() -> None:
-    reason = reason_of(SchedulingGated(gates=("kueue",)), Names())
+    reason = reason_of(SchedulingGated(stop=pre_enqueue.SchedulingGated(("kueue",))), Names())
     held_back = "scheduling is held back by the pod's scheduling gates: kueue"
-    assert reason == Reason("scheduling-gated", held_back, found=("kueue",), brief=held_back)
+    assert reason == Reason("scheduling-gated", held_back, held_back, {"found": ("kueue",)})
     several = NotEnoughTogether(requests=(GPU, RequestRef("ml/c", "nic", "fast")), want=3, have=2)
     reason = reason_of(several, Names(), "main")
-    assert (reason.claim, reason.request, reason.pod_claim) == ("ml/c", "gpu, nic/fast", "main")
+    assert (reason.facts.get("claim"), reason.request, reason.facts.get("podClaim")) == (
+        "ml/c",
+        "gpu, nic/fast",
+        "main",
+    )
 
 
 def pages(kind: type[Cause]) -> set[str]:
