@@ -13,10 +13,11 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.cluster import kubectl
+from dractl.cluster.coverage import Coverage, Unread
 from dractl.cluster.kinds import KINDS_BY_WORD
 from dractl.cluster.kubectl import KubectlResult, Login
 from dractl.cluster.podgroups import group_resource
-from dractl.cluster.rights import Rights, Unread, plural_of
+from dractl.cluster.rights import Rights, plural_of
 from dractl.cluster.schedulers import config_maps, group_name, identify
 from dractl.cluster.shell import is_safe_name
 from dractl.cluster.state import ClusterState, Key, add_object
@@ -220,7 +221,13 @@ def read(
     reading.read_schedulers(scope)
     notes = dict.fromkeys((*_unread_notes(rights, partly=partly), *reading.notes))
     release, context = _parse_release(version.output), configuration.context
-    state = ClusterState(reading.kinds, release=release, rights=reading.rights(), read_at=started)
+    state = ClusterState(
+        reading.kinds,
+        release=release,
+        rights=reading.rights(),
+        coverage=Coverage("unseen", dict.fromkeys(reading.kinds, "whole")),
+        read_at=started,
+    )
     return Live(state, own_namespace, tuple(notes), kinds, context if context.isprintable() else "")
 
 

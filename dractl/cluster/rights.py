@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
+from dractl.cluster.coverage import Unread as Unread
 from dractl.cluster.shell import quote_command
 
 _ROLE = "dractl"
@@ -14,15 +15,6 @@ _DEVICES_ROLE = "dractl-devices"
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 _CLUSTER_KINDS = ("ResourceSlice", "DeviceClass", "DeviceTaintRule", "Node", "Namespace")
 """Kinds without a namespace: a user of one namespace is granted no others."""
-
-
-class Unread(Struct, frozen=True):
-    """A resource that may not be listed in the whole cluster."""
-
-    kind: str
-    resource: str
-    namespace: str = ""
-    """The only namespace in which it may be listed, "" if it may be listed nowhere."""
 
 
 class Rights(Struct, frozen=True):
@@ -51,13 +43,7 @@ class Rights(Struct, frozen=True):
 
     def as_json(self) -> list[dict[str, str]]:
         """Return the resources as they are printed."""
-        return [
-            {
-                "resource": resource.resource,
-                **({"namespace": resource.namespace} if resource.namespace else {}),
-            }
-            for resource in self.unread
-        ]
+        return [resource.as_json() for resource in self.unread]
 
     def can_read(self, kind: str, namespace: str) -> bool:
         """Return True if the objects of a kind in a namespace may be read."""

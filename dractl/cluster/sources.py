@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from dractl.cluster.coverage import DEVICES_SEEN
 from dractl.cluster.kinds import KINDS_BY_WORD
 from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key, add_object, text_at
 from dractl.errors import InputError
@@ -186,7 +187,7 @@ def from_objects(objects: Iterable[Mapping[str, Any]]) -> ClusterState:
     kinds: dict[str, dict[Key, Mapping[str, Any]]] = {}
     for value in objects:
         add_object(kinds, dict(value), DEFAULT_NAMESPACE)
-    return ClusterState(kinds)
+    return ClusterState(kinds, coverage=DEVICES_SEEN)
 
 
 def filter_drivers(state: ClusterState, drivers: Collection[str]) -> ClusterState:

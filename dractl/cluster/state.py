@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, cast
 
+from dractl.cluster.coverage import RESOURCES, Coverage, Extent, Unread, cover
 from dractl.cluster.derived import DerivedValues, derive_from, update_from
 from dractl.cluster.document_checks import check_document, no_name_error
 from dractl.cluster.rights import FULL_RIGHTS, Rights
@@ -116,6 +117,7 @@ class ClusterState:
         *,
         release: str | None = None,
         rights: Rights = FULL_RIGHTS,
+        coverage: Coverage | None = None,
         read_at: float | None = None,
         machines: Machines | None = None,
         files: Mapping[int, str] | None = None,
@@ -125,7 +127,9 @@ class ClusterState:
         self.release = release
         """The highest minor version of the kubelets, such as ``1.36``; None if unknown."""
         self.rights = rights
-        """The objects that could not be read: those that are missing for that reason may exist."""
+        """The objects that may not be read: those that are missing for that reason may exist."""
+        self.coverage = cover(kinds) if coverage is None else coverage
+        """How much of each kind the input shows, apart from what may not be read."""
         self.read_at = read_at
         """The time at which a live cluster began to be read, in seconds since 1970."""
         self.machines: Machines = machines or {}
@@ -176,8 +180,19 @@ class ClusterState:
         return bool(self._kinds.get(kind))
 
     def covers(self, kind: str) -> bool:
-        """Return True if the input has objects of this kind, or is known to have none."""
-        return kind in self._kinds
+        """Return True if the input has objects of this kind, or shows that there are none."""
+        return kind in self._kinds or self.extent(kind) != "unseen"
+
+    def extent(self, kind: str) -> Extent:
+        """Return how much of a kind was seen."""
+        forbidden = next((row.seen for row in self.rights.unread if row.kind == kind), None)
+        return forbidden or self.coverage.extent(kind)
+
+    def list_unread(self, kinds: Iterable[str] = RESOURCES) -> tuple[Unread, ...]:
+        """Return all that may not be read, and those of ``kinds`` that the input lacks."""
+        forbidden = {row.kind for row in self.rights.unread}
+        others = [kind for kind in kinds if kind not in forbidden]
+        return (*self.rights.unread, *self.coverage.unread(others))
 
     def claims_of_pod(self, pod: Key) -> Sequence[Key]:
         """Return the claims that were generated for a pod or are reserved for it."""
@@ -221,6 +236,7 @@ class ClusterState:
             kinds,
             release=self.release,
             rights=self.rights,
+            coverage=self.coverage,
             read_at=self.read_at,
             machines=machines or self.machines,
             files=self.files,
@@ -240,6 +256,7 @@ class ClusterState:
             kinds,
             release=self.release or other.release,
             rights=self.rights if self.rights.unread else other.rights,
+            coverage=self.coverage.merge(other.coverage),
             read_at=self.read_at or other.read_at,
             machines={**self.machines, **other.machines},
             files={**self.files, **other.files},

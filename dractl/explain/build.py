@@ -103,7 +103,7 @@ def build(
         funnel=details.funnel,
         conflict=details.conflict,
         fixes=parts.fixes,
-        next=(*steps, *permissions.grant_steps(scheduler.state.rights)),
+        next=(*steps, *permissions.steps(scheduler.state.rights)),
         notes=(*_note_invalid_objects(scheduler.state, scheduler.features, question), *parts.notes),
         unread=permissions.parts,
         alignment=parts.alignment,

@@ -81,7 +81,7 @@ def make_inquiry(
     """Return a question about a pod, claim or template as it is put to the cluster."""
     if question.kind not in CLAIMS:
         entry = (
-            pre_enqueue(state, question.value) if attempt is None or state.rights.unread else None
+            pre_enqueue(state, question.value) if attempt is None or _lacks_objects(state) else None
         )
         source = attempt if attempt is not None else entry
         claims = source.claims if source is not None else ()
@@ -119,7 +119,11 @@ def run_attempt(scheduler: Scheduler, inquiry: Inquiry) -> InquiryResult:
 def _attempt_claim(scheduler: Scheduler, inquiry: Inquiry) -> _AttemptResult:
     assert inquiry.claim is not None
     rights = scheduler.state.rights
-    compares = compares_devices(rights) and bool(scheduler.nodes or not rights.unreadable("Node"))
+    compares = (
+        compares_devices(rights)
+        and scheduler.state.covers("ResourceSlice")
+        and bool(scheduler.nodes or not rights.unreadable("Node"))
+    )
     attempt = scheduler.attempt_claim(inquiry.claim) if compares else Attempt((inquiry.claim,))
     return _AttemptResult(attempt, compares, allocates=True)
 
@@ -132,7 +136,8 @@ def _attempt_pod(scheduler: Scheduler, inquiry: Inquiry) -> _AttemptResult:
     """
     rights, entry = scheduler.state.rights, inquiry.entry
     pod = scheduler.snapshot.pod(inquiry.question.value)
-    compares = entry is None or not rights.unread or _can_compare_devices(scheduler, entry)
+    lacks_objects = _lacks_objects(scheduler.state)
+    compares = entry is None or not lacks_objects or _can_compare_devices(scheduler, entry)
     hides_class = False
     if inquiry.attempt is not None and compares:
         attempt = inquiry.attempt
@@ -156,9 +161,17 @@ def _attempt_pod(scheduler: Scheduler, inquiry: Inquiry) -> _AttemptResult:
     return _AttemptResult(attempt, compares, bool(stops) or hides_class or unallocated)
 
 
+def _lacks_objects(state: ClusterState) -> bool:
+    """Return True if something may not be read, or the input has no devices to compare."""
+    return bool(state.rights.unread) or not state.covers("ResourceSlice")
+
+
 def _can_compare_devices(scheduler: Scheduler, entry: PreEnqueueResult) -> bool:
     """Return True if devices can be compared for a pod, and what seems absent may be read."""
     rights = scheduler.state.rights
+    waits = any(not claim.allocated for claim in entry.claims)
+    if waits and not scheduler.state.covers("ResourceSlice"):
+        return False
     if len(select_confirmed_stops(entry.stops, rights)) < len(entry.stops) or not compares_devices(
         rights
     ):

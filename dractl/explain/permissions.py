@@ -1,13 +1,17 @@
-"""Parts of a cluster that may not be read, and what an answer lacks without them."""
+"""Parts of a cluster that may not be read or are not in the input, and what an answer lacks
+without them.
+"""
 
 from collections.abc import Iterator
 
 from msgspec import Struct
 
+from dractl.cluster.coverage import Unread
 from dractl.cluster.rights import Rights
 from dractl.cluster.shell import NextStep
 from dractl.cluster.state import ClusterState, maps_at, text_at
 from dractl.explain.ask import Question
+from dractl.explain.reasons.next_step import add_the_rest
 from dractl.scheduler.stops import Stop
 
 DEVICES = ("ResourceSlice", "DeviceClass", "ResourceClaim")
@@ -31,22 +35,38 @@ _WITHOUT_OTHER_NAMESPACES = {
 
 
 class UnreadableResource(Struct, frozen=True):
-    """A resource that may not be read, and what an answer lacks without it."""
+    """A resource that was not read whole, and what an answer lacks without it."""
 
-    resource: str
-    namespace: str
-    """The only namespace in which it may be read; empty if it may be read nowhere."""
+    row: Unread
+    """How much was seen of it, and why no more."""
     what: str
     """The resource as people call it."""
     effect: str
     """What the answer lacks without it."""
 
+    @property
+    def resource(self) -> str:
+        """The name of the resource with its group."""
+        return self.row.resource
+
+    @property
+    def namespace(self) -> str:
+        """The only namespace in which it was read; empty if it was read nowhere."""
+        return self.row.namespace
+
+    @property
+    def lack(self) -> str:
+        """Why it was not read whole: ``nodes may not be read``, ``no nodes are in the input``."""
+        if self.row.why == "forbidden":
+            return f"{self.what} may not be read"
+        return f"no {self.what} are in the input"
+
 
 class MissingPermissions(Struct, frozen=True):
-    """All that an answer lacks because the user may not read it."""
+    """All that an answer lacks because the user may not read it, or the input has nothing of it."""
 
     parts: tuple[UnreadableResource, ...] = ()
-    """The resources; none if everything that the answer depends on may be read."""
+    """The resources; none if everything that the answer depends on was read."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -54,19 +74,25 @@ class MissingPermissions(Struct, frozen=True):
         compared``.
         """
         by_effect: dict[str, list[str]] = {}
-        for row in self.parts:
-            by_effect.setdefault(row.effect, []).append(row.what)
-        return tuple(
-            f"{join_words(what)} may not be read, so {effect}" for effect, what in by_effect.items()
+        for part in self.parts:
+            if part.row.why == "forbidden":
+                by_effect.setdefault(part.effect, []).append(part.what)
+        return (
+            *(
+                f"{join_words(what)} may not be read, so {effect}"
+                for effect, what in by_effect.items()
+            ),
+            *(f"{part.lack}, so {part.effect}" for part in self.parts if part.row.add),
         )
 
-    def grant_steps(self, rights: Rights) -> tuple[NextStep, ...]:
-        """Return the step after which everything may be read."""
-        return (
-            (NextStep("have an administrator allow reading the rest", rights.full_grant),)
-            if self.parts
-            else ()
-        )
+    def steps(self, rights: Rights) -> tuple[NextStep, ...]:
+        """Return the steps after which everything can be read."""
+        missing = [part.row for part in self.parts if part.row.add]
+        additions = (add_the_rest(missing[0].kind),) if missing else ()
+        if len(missing) == len(self.parts):
+            return additions
+        grant = NextStep("have an administrator allow reading the rest", rights.full_grant)
+        return (*additions, grant)
 
 
 def find_missing_permissions(
@@ -76,6 +102,9 @@ def find_missing_permissions(
     could not be read.
     """
     rights = state.rights
+    if allocates and not state.covers("ResourceSlice") and not rights.unreadable("ResourceSlice"):
+        (row,) = state.coverage.unread(["ResourceSlice"])
+        return MissingPermissions((UnreadableResource(row, *_WITHOUT_KIND["ResourceSlice"]),))
     if not rights.unread:
         return MissingPermissions()
     kinds = tuple(_kinds_that_matter(state, question, allocates=allocates))
@@ -84,14 +113,9 @@ def find_missing_permissions(
     one_namespace_kinds += ["Pod"] if "Node" not in unreadable and question.kind == "Pod" else []
     return MissingPermissions(
         (
+            *(UnreadableResource(row, *_WITHOUT_KIND[kind]) for kind, row in unreadable.items()),
             *(
-                UnreadableResource(row.resource, "", *_WITHOUT_KIND[kind])
-                for kind, row in unreadable.items()
-            ),
-            *(
-                UnreadableResource(
-                    row.resource, row.namespace, *_WITHOUT_OTHER_NAMESPACES[row.kind]
-                )
+                UnreadableResource(row, *_WITHOUT_OTHER_NAMESPACES[row.kind])
                 for kind in one_namespace_kinds
                 for row in rights.readable_in_namespace(kind)
             ),

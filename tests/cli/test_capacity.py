@@ -328,7 +328,9 @@ def test_devices_without_the_right_to_read_claims(
     assert "kubectl create clusterrole" in out
     assert main(["devices", "-o", "json", "--isolated"]) == 0
     value = valid(capsys.readouterr().out, "devices-v1.json")
-    assert value["unread"] == [{"resource": "resourceclaims.resource.k8s.io"}]
+    assert value["unread"] == [
+        {"resource": "resourceclaims.resource.k8s.io", "seen": "unseen", "why": "forbidden"}
+    ]
     assert {one["state"] for one in value["devices"]} == {"unknown"}  # type: ignore[attr-defined]
     assert [(one["total"], one["allocated"], one["available"]) for one in value["pools"]] == [
         (3, None, None)
@@ -361,7 +363,14 @@ def test_devices_with_the_claims_of_one_namespace(
     assert main(["devices", "-o", "json", "--isolated"]) == 0
     value = valid(capsys.readouterr().out, "devices-v1.json")
     assert [one["state"] for one in value["devices"]] == ["held", "unknown"]  # type: ignore[attr-defined]
-    assert value["unread"] == [{"resource": "resourceclaims.resource.k8s.io", "namespace": "ml"}]
+    assert value["unread"] == [
+        {
+            "resource": "resourceclaims.resource.k8s.io",
+            "namespace": "ml",
+            "seen": "part",
+            "why": "forbidden",
+        }
+    ]
     assert main(["fit", "gpu=1", "--isolated"]) == 3
     assert "resourceclaims" in capsys.readouterr().err
 

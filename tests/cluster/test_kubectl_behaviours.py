@@ -775,8 +775,8 @@ def test_facts_list_the_parts_that_were_not_compared(
     assert main(["facts", "--cluster", "-o", "json"]) == 0
     unread = json.loads(capsys.readouterr().out)["unread"]
     assert unread == [
-        {"resource": "resourceslices.resource.k8s.io"},
-        {"resource": "pods", "namespace": "ml"},
+        {"resource": "resourceslices.resource.k8s.io", "seen": "unseen", "why": "forbidden"},
+        {"resource": "pods", "namespace": "ml", "seen": "part", "why": "forbidden"},
     ]
 
 

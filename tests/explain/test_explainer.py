@@ -191,11 +191,17 @@ def test_a_missing_template(template: str, nearest: str | None) -> None:
 
 
 def test_a_kind_that_the_source_lacks_is_not_said_to_be_missing() -> None:
-    answer = explain(
-        "pod/p", GPU, node("node-1"), pod("p", {"name": "g", "resourceClaimName": "c"})
-    )
+    objects = GPU, pod("p", {"name": "g", "resourceClaimName": "c"})
+    answer = explain("pod/p", *objects)
     assert "not in the input" in answer.reasons[0].message
     assert "does not exist" not in answer.reasons[0].message
+
+
+def test_a_claim_that_a_whole_cluster_lacks_does_not_exist() -> None:
+    """A dump with nodes and classes is a dump of a cluster: it has no claim."""
+    objects = GPU, node("node-1"), pod("p", {"name": "g", "resourceClaimName": "c"})
+    answer = explain("pod/p", *objects)
+    assert "claim ml/c does not exist" in answer.reasons[0].message
 
 
 def test_a_kubelet_that_cannot_prepare_is_quoted() -> None:

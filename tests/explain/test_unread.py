@@ -296,6 +296,8 @@ def test_devices_of_other_namespaces_look_free_and_that_is_said() -> None:
     assert shown["unread"][0] == {
         "resource": "resourceclaims.resource.k8s.io",
         "namespace": "ml",
+        "seen": "part",
+        "why": "forbidden",
         "effect": "devices that they hold look free",
     }
 

@@ -349,7 +349,7 @@ def _render(listing: _Listing, output: str, by: str, canvas: Canvas) -> str:
             listing.plugin_rows,
             listing.problems,
             cluster.features.release,
-            cluster.state.rights,
+            unread=cluster.state.list_unread(),
             uses=listing.uses,
             assumed=cluster.live_release_assumed,
             origin=cluster.origin,

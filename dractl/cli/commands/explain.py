@@ -423,7 +423,9 @@ def _report_nothing_pending(
         terminal.notice(f"{count}: -A shows all, -n NAMESPACE those in one namespace")
     scope = f" in namespace {namespace}" if namespace is not None else ""
     if output == "json":
-        return explain_json.render([], listed=True, rights=state.rights, origin=cluster.origin)
+        return explain_json.render(
+            [], listed=True, unread=state.list_unread(), origin=cluster.origin
+        )
     selection = f" of those with {selector}" if selector is not None else ""
     sentence = (
         f"nothing{selection} is pending{scope}: no pod waits for devices, and no claim is"
@@ -510,7 +512,8 @@ def _list_contents(state: ClusterState) -> str:
 
 
 def _render(cluster: Cluster, report: _Report, request: _Request) -> str:
-    output, origin, rights = request.output, cluster.origin, cluster.state.rights
+    output, origin = request.output, cluster.origin
+    unread = cluster.state.list_unread()
     explanations, groups = report.explanations, report.groups
     if request.answer.patch:
         return _render_patches(explanations, request.answer.patch)
@@ -521,7 +524,7 @@ def _render(cluster: Cluster, report: _Report, request: _Request) -> str:
         return _render_text(report, request.printing, now)
     if output == "json":
         return explain_json.render(
-            explanations, listed=report.listed, groups=groups, rights=rights, origin=origin
+            explanations, listed=report.listed, groups=groups, unread=unread, origin=origin
         )
     from dractl.report.explain import html as explain_html
 

@@ -552,8 +552,8 @@ def _render_json(cluster: Cluster, counts: list[_Count], count: CountOptions) ->
         report["input"] = input_origin
     if cluster.live_release_assumed:
         report["kubernetesVersionAssumed"] = True
-    if cluster.state.rights.unread:
-        report["unread"] = cluster.state.rights.as_json()
+    if unread := cluster.state.list_unread():
+        report["unread"] = [row.as_json() for row in unread]
     return json.dumps(report, indent=1, ensure_ascii=False)
 
 

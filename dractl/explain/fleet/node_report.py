@@ -104,7 +104,7 @@ def explain_node(
             *permissions.sentences,
         ),
         unread=permissions.parts,
-        next=(*_next_steps(name, condition, stuck), *permissions.grant_steps(rights)),
+        next=(*_next_steps(name, condition, stuck), *permissions.steps(rights)),
     )
 
 

@@ -18,9 +18,9 @@ from dractl.capacity import (
 from dractl.capacity.aligned_counts import AlignedCounts
 from dractl.capacity.summaries import Amount, PartitionCount, ShareableDevices
 from dractl.capacity.what_if import list_unjudged_resources
+from dractl.cluster.coverage import Unread
 from dractl.cluster.devices import Holder
 from dractl.cluster.origin import NO_ORIGIN, Origin
-from dractl.cluster.rights import FULL_RIGHTS, Rights
 from dractl.explain.answer import Reason, plain
 from dractl.facts import current
 from dractl.report.alignment.json import constraint_json, use_json
@@ -31,13 +31,13 @@ def devices(
     plugins: Sequence[PluginRow],
     problems: Sequence[Problem],
     release: str,
-    rights: Rights = FULL_RIGHTS,
     *,
+    unread: Sequence[Unread] = (),
     uses: Sequence[Use] = (),
     assumed: bool = False,
     origin: Origin = NO_ORIGIN,
 ) -> str:
-    """The inventory of a cluster as far as ``rights`` go. ``assumed``: nobody named the release.
+    """The inventory of a cluster, and what is ``unread`` of it. ``assumed``: nobody named the release.
 
     Rows are written one by one: as values, 40,000 devices take hundreds of megabytes."""
     members = {
@@ -72,8 +72,8 @@ def devices(
     }
     if uses:
         members["alignments"] = _list(map(use_json, uses))
-    if rights.unread:
-        members["unread"] = _list(rights.as_json())
+    if unread:
+        members["unread"] = _list(row.as_json() for row in unread)
     return "{\n" + ",\n".join(f' "{name}": {value}' for name, value in members.items()) + "\n}"
 
 

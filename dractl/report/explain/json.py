@@ -1,14 +1,13 @@
 """explain as JSON: ``dractl/explain/v1``, one object, or several under ``subjects``."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dractl.cluster.coverage import Unread
 from dractl.cluster.origin import NO_ORIGIN, Origin
-from dractl.cluster.rights import FULL_RIGHTS, Rights
 from dractl.explain.answer import Explanation, SchedulerAnswer, plain
 from dractl.explain.fleet.groups import Group
-from dractl.explain.permissions import UnreadableResource
 from dractl.facts import current
 from dractl.report.alignment.json import alignment_json
 from dractl.report.explain import groups as explain_groups
@@ -21,11 +20,11 @@ def render(
     *,
     listed: bool,
     groups: Sequence[Group] = (),
-    rights: Rights = FULL_RIGHTS,
+    unread: Sequence[Unread] = (),
     origin: Origin = NO_ORIGIN,
 ) -> str:
     """One answer as an object; with ``listed`` (nothing or several asked) all of them under ``subjects``. ``groups`` of
-    pods that were asked about as a whole stand beside, and all that ``rights`` left unread."""
+    pods that were asked about as a whole stand beside, and all that is ``unread``."""
     answers = [as_json(explanation) for explanation in explanations]
     whole: dict[str, Any] = (
         {"schema": SCHEMA, "subjects": answers} if listed else {"schema": SCHEMA, **answers[0]}
@@ -35,12 +34,8 @@ def render(
         whole["input"] = known
     if groups:
         whole["groups"] = [explain_groups.as_json(group) for group in groups]
-    if rights.unread:
-        told = [(one["resource"], one.get("namespace")) for one in whole.get("unread", ())]
-        rest = [
-            one for one in rights.as_json() if (one["resource"], one.get("namespace")) not in told
-        ]
-        whole["unread"] = [*whole.get("unread", ()), *rest]
+    if rows := _list_unread(unread, whole.get("unread", ())):
+        whole["unread"] = rows
     return json.dumps(whole, indent=2, ensure_ascii=False)
 
 
@@ -92,7 +87,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
         **({"next": plain(e.next)} if e.next else {}),
         "notes": list(e.notes),
         **({"alignment": [alignment_json(one) for one in e.alignment]} if e.alignment else {}),
-        **({"unread": [_unread(one) for one in e.unread]} if e.unread else {}),
+        **({"unread": [part.row.as_json(part.effect) for part in e.unread]} if e.unread else {}),
         **(
             {"devices": plain(e.devices), "drivers": plain(e.drivers)}
             if e.subject.kind == "Node"
@@ -117,9 +112,13 @@ def _scheduler(scheduler: SchedulerAnswer) -> dict[str, Any]:
     }
 
 
-def _unread(one: UnreadableResource) -> dict[str, Any]:
-    where = {"namespace": one.namespace} if one.namespace else {}
-    return {"resource": one.resource, **where, "effect": one.effect}
+def _list_unread(
+    unread: Sequence[Unread], named: Sequence[Mapping[str, str]]
+) -> list[Mapping[str, str]]:
+    """Return the rows of an answer, followed by those that it does not have."""
+    places = {(row["resource"], row.get("namespace", "")) for row in named}
+    others = (row for row in unread if (row.resource, row.namespace) not in places)
+    return [*named, *(row.as_json() for row in others)]
 
 
 def _stage(stage: Any) -> dict[str, Any]:

@@ -1,0 +1,187 @@
+"""How much of each kind of a cluster's objects was seen: the whole, a part, or nothing.
+
+What was not seen is unknown, which is another thing than that it does not exist.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from dractl.cluster.shell import quote_command
+from dractl.model.paths import maps_at, text_at
+from dractl.objects import Raw
+from dractl.views import Key
+
+Extent = Literal["whole", "part", "unseen"]
+Why = Literal["forbidden", "not-in-input", "not-rendered"]
+
+_EXTENTS: tuple[Extent, ...] = ("unseen", "part", "whole")
+"""From the least to the most."""
+RESOURCES = {
+    "ResourceSlice": "resourceslices.resource.k8s.io",
+    "ResourceClaim": "resourceclaims.resource.k8s.io",
+    "DeviceClass": "deviceclasses.resource.k8s.io",
+    "ResourceClaimTemplate": "resourceclaimtemplates.resource.k8s.io",
+    "DeviceTaintRule": "devicetaintrules.resource.k8s.io",
+    "Node": "nodes",
+    "Pod": "pods",
+}
+"""The kinds on which answers about devices depend, with their resources."""
+_DRA_KINDS = frozenset(kind for kind, name in RESOURCES.items() if name.endswith(".k8s.io"))
+_CLUSTER_SCOPED = frozenset({"ResourceSlice", "DeviceClass", "DeviceTaintRule", "Node"})
+_GET = "kubectl get {} -o yaml"
+_GET_EVERYWHERE = "kubectl get {} -A -o yaml"
+EFFECTS = {
+    "ResourceSlice": "devices were not compared",
+    "DeviceClass": "devices were not compared",
+    "ResourceClaim": "devices that claims hold look free",
+    "Node": "their labels, taints and free resources were not checked",
+    "DeviceTaintRule": "taints that they put on devices were not applied",
+    "Pod": "who uses the claims, and what pods use on nodes, is not known",
+}
+"""What an answer lacks where the input has nothing, or only a part, of a kind."""
+_NO_NODES = ("no nodes available to schedule pods", "0/0 nodes are available")
+"""Words of kube-scheduler that prove that there is no Node (pkg/scheduler/schedule_one.go,
+framework/types.go)."""
+
+
+class Unread(Struct, frozen=True):
+    """A resource that was not seen whole."""
+
+    kind: str
+    resource: str
+    namespace: str = ""
+    """The only namespace in which it was seen, "" if that is not known or it was seen nowhere."""
+    why: Why = "forbidden"
+    extent: Extent | None = None
+    """How much was seen of it; None: the namespace tells."""
+
+    @property
+    def seen(self) -> Extent:
+        """How much of it was seen: a part, or nothing."""
+        return self.extent or ("part" if self.namespace else "unseen")
+
+    @property
+    def add(self) -> str:
+        """The command whose output completes the input; "" if it may not be read."""
+        return command_for([self.kind]) if self.why == "not-in-input" else ""
+
+    def as_json(self, effect: str = "") -> dict[str, str]:
+        """Return the row that reports print."""
+        row = {
+            "resource": self.resource,
+            "namespace": self.namespace,
+            "seen": self.seen,
+            "why": self.why,
+            "effect": effect or (EFFECTS.get(self.kind, "") if self.add else ""),
+            "add": self.add,
+        }
+        return {name: text for name, text in row.items() if text}
+
+
+class Coverage(Struct, frozen=True):
+    """How much an input shows of each kind, apart from what may not be read."""
+
+    others: Extent = "whole"
+    """The extent of every kind that is not listed."""
+    extents: Mapping[str, Extent] = {}
+    namespaces: Mapping[str, str] = {}
+    """The only namespace in which a kind was seen in part, where there is only one."""
+
+    def extent(self, kind: str) -> Extent:
+        """Return how much was seen of a kind."""
+        return self.extents.get(kind, self.others)
+
+    def unread(self, kinds: Iterable[str]) -> tuple[Unread, ...]:
+        """Return those of ``kinds`` that were not seen whole."""
+        return tuple(
+            Unread(
+                kind,
+                RESOURCES[kind],
+                self.namespaces.get(kind, ""),
+                "not-in-input",
+                self.extent(kind),
+            )
+            for kind in kinds
+            if self.extent(kind) != "whole"
+        )
+
+    def merge(self, other: "Coverage") -> "Coverage":
+        """Return how much both inputs show together."""
+        extents = {
+            kind: max(self.extent(kind), other.extent(kind), key=_EXTENTS.index)
+            for kind in {**self.extents, **other.extents}
+        }
+        namespaces = {
+            kind: namespace
+            for kind, namespace in {**self.namespaces, **other.namespaces}.items()
+            if self.namespaces.get(kind, namespace) == other.namespaces.get(kind, namespace)
+        }
+        others = max(self.others, other.others, key=_EXTENTS.index)
+        return Coverage(others, extents, namespaces)
+
+
+DEVICES_SEEN = Coverage(
+    "unseen",
+    dict.fromkeys(("ResourceSlice", "ResourceClaim", "DeviceTaintRule", "Node", "Pod"), "whole"),
+)
+"""Of machines that are described or read: they are all the nodes, and nothing runs there."""
+
+
+def cover(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
+    """Return how much the objects of a dump or of manifests show.
+
+    A dump with Nodes is a dump of a cluster: of the kinds on which devices depend, one without an
+    object has none there. But a dump without any object of resource.k8s.io, as `kubectl
+    cluster-info dump` writes it, shows nothing of that group, and volumes or quotas are rarely
+    dumped.
+    """
+    present = [kind for kind, objects in kinds.items() if objects]
+    if "Node" not in present:
+        return _cover_without_nodes({kind: kinds[kind] for kind in present})
+    shown = _DRA_KINDS if _DRA_KINDS.intersection(present) else ()
+    return Coverage("unseen", dict.fromkeys((*present, *shown, "Pod"), "whole"))
+
+
+def _cover_without_nodes(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
+    """Return how much an input without Nodes shows.
+
+    A kind without an object is unseen. Objects of one namespace may be all of this namespace
+    alone. Manifests, which no API server has stored, are never whole.
+    """
+    extents: dict[str, Extent] = {}
+    namespaces: dict[str, str] = {}
+    for kind, objects in kinds.items():
+        places = {namespace for namespace, _ in objects}
+        if len(places) == 1 and "" not in places:
+            namespaces[kind] = places.pop()
+        is_dump = all(map(is_stored, objects.values()))
+        extents[kind] = "whole" if is_dump and kind not in namespaces else "part"
+    if _has_no_nodes(kinds.get("Event", {}).values(), kinds.get("Pod", {}).values()):
+        extents["Node"] = "whole"
+    return Coverage("unseen", extents, namespaces)
+
+
+def is_stored(value: Raw) -> bool:
+    """Return True if an API server has stored an object."""
+    return bool(text_at(value, "metadata", "uid") or text_at(value, "metadata", "resourceVersion"))
+
+
+def _has_no_nodes(events: Iterable[Raw], pods: Iterable[Raw]) -> bool:
+    """Return True if the scheduler's words prove that the cluster has no Node."""
+    messages = [text_at(event, "message") for event in events]
+    messages += [
+        str(condition.get("message"))
+        for pod in pods
+        for condition in maps_at(pod, "status", "conditions")
+    ]
+    return any(words in message for message in messages for words in _NO_NODES)
+
+
+def command_for(kinds: Iterable[str]) -> str:
+    """Return the kubectl command that prints all objects of some kinds."""
+    listed = list(kinds)
+    names = ",".join(RESOURCES[kind].partition(".")[0] for kind in listed)
+    command = _GET if _CLUSTER_SCOPED.issuperset(listed) else _GET_EVERYWHERE
+    return quote_command(command, names)

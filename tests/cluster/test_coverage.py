@@ -1,0 +1,101 @@
+"""How much of each kind an input shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.cluster import sources
+from dractl.cluster.coverage import Coverage, Extent
+from dractl.cluster.rights import Rights, Unread
+from dractl.cluster.state import ClusterState
+from tests.explain.cluster import claim, device_class, node, pod, request, slice_of, state_of
+
+
+def stored(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an object as an API server prints it."""
+    return {**value, "metadata": {**value["metadata"], "uid": "1", "resourceVersion": "7"}}
+
+
+CLASS = stored(device_class("gpu", "true"))
+CLAIM = stored(claim("c", request("r", "gpu")))
+SLICE = stored(slice_of("gpu.example.com", "a"))
+
+
+def extents(state: ClusterState, *kinds: str) -> list[Extent]:
+    return [state.extent(kind) for kind in kinds]
+
+
+def test_a_dump_with_nodes_shows_every_kind_that_devices_depend_on() -> None:
+    state = state_of(stored(node("a")), CLASS)
+    assert not state.list_unread()
+    assert state.covers("ResourceClaim")
+
+
+def test_a_dump_with_nodes_and_without_dra_says_nothing_of_dra() -> None:
+    """`kubectl cluster-info dump` lists nodes and pods, and no object of resource.k8s.io."""
+    state = state_of(stored(node("a")), stored(pod("p")))
+    assert extents(state, "Node", "Pod", "ResourceSlice") == ["whole", "whole", "unseen"]
+
+
+def test_volumes_that_nobody_dumped_are_unknown() -> None:
+    state = state_of(stored(node("a")), CLASS)
+    assert not state.covers("PersistentVolumeClaim")
+
+
+def test_without_nodes_a_kind_without_an_object_is_unseen() -> None:
+    state = state_of(CLASS, SLICE)
+    assert extents(state, "DeviceClass", "ResourceSlice") == ["whole", "whole"]
+    assert extents(state, "Node", "ResourceClaim", "Pod") == ["unseen", "unseen", "unseen"]
+
+
+@pytest.mark.parametrize(
+    "message", ["no nodes available to schedule pods", "0/0 nodes are available: no nodes match."]
+)
+def test_the_words_of_the_scheduler_prove_that_there_is_no_node(message: str) -> None:
+    condition = {"type": "PodScheduled", "status": "False", "message": message}
+    waiting = pod("p", status={"phase": "Pending", "conditions": [condition]})
+    assert state_of(stored(waiting)).extent("Node") == "whole"
+
+
+def test_objects_of_one_namespace_may_be_a_part() -> None:
+    state = state_of(CLAIM)
+    (row,) = state.list_unread(["ResourceClaim"])
+    assert row.as_json() == {
+        "resource": "resourceclaims.resource.k8s.io",
+        "namespace": CLAIM["metadata"]["namespace"],
+        "seen": "part",
+        "why": "not-in-input",
+        "effect": "devices that claims hold look free",
+        "add": "kubectl get resourceclaims -A -o yaml",
+    }
+
+
+def test_manifests_are_never_whole() -> None:
+    state = state_of(device_class("gpu", "true"), slice_of("gpu.example.com", "a"))
+    assert extents(state, "DeviceClass", "ResourceSlice") == ["part", "part"]
+
+
+def test_an_unseen_kind_is_named_with_the_command_that_prints_it() -> None:
+    (row,) = state_of(CLAIM).list_unread(["ResourceSlice"])
+    assert (row.seen, row.add) == ("unseen", "kubectl get resourceslices -o yaml")
+
+
+def test_two_inputs_show_more_than_each() -> None:
+    state = state_of(CLAIM).merge(state_of(SLICE))
+    assert extents(state, "ResourceClaim", "ResourceSlice", "Node") == ["part", "whole", "unseen"]
+
+
+def test_described_machines_are_all_the_nodes() -> None:
+    machines = sources.from_objects([node("a"), SLICE])
+    state = state_of(device_class("gpu", "true")).merge(machines)
+    assert extents(state, "Node", "ResourceSlice", "ResourceClaim") == ["whole", "whole", "whole"]
+    assert state.extent("ResourceClaimTemplate") == "unseen"
+
+
+def test_the_rights_of_a_user_limit_what_was_seen() -> None:
+    rights = Rights((Unread("ResourceClaim", "resourceclaims.resource.k8s.io", "ml"),))
+    state = ClusterState({}, rights=rights, coverage=Coverage())
+    assert extents(state, "ResourceClaim", "ResourceSlice") == ["part", "whole"]
+    assert [row.why for row in state.list_unread()] == ["forbidden"]
