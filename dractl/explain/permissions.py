@@ -11,7 +11,7 @@ from dractl.cluster.rights import Rights
 from dractl.cluster.shell import NextStep
 from dractl.cluster.state import ClusterState, maps_at, text_at
 from dractl.explain.ask import Question
-from dractl.explain.reasons.next_step import add_the_rest
+from dractl.explain.reasons.next_step import complete_input
 from dractl.scheduler.stops import Stop
 
 DEVICES = ("ResourceSlice", "DeviceClass", "ResourceClaim")
@@ -88,7 +88,7 @@ class MissingPermissions(Struct, frozen=True):
     def steps(self, rights: Rights) -> tuple[NextStep, ...]:
         """Return the steps after which everything can be read."""
         missing = [part.row for part in self.parts if part.row.add]
-        additions = (add_the_rest(missing[0].kind),) if missing else ()
+        additions = (complete_input(missing[0].kind),) if missing else ()
         if len(missing) == len(self.parts):
             return additions
         grant = NextStep("have an administrator allow reading the rest", rights.full_grant)
