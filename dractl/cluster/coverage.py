@@ -1,4 +1,4 @@
-"""How much of each kind of a cluster's objects was seen: the whole, a part, or nothing.
+"""Coverage: how much of each kind of a cluster's objects was seen, the whole, a part or nothing.
 
 What was not seen is unknown, which is another thing than that it does not exist.
 """
@@ -9,9 +9,8 @@ from typing import Literal
 from msgspec import Struct
 
 from dractl.cluster.shell import quote_command
-from dractl.model.paths import maps_at, text_at
 from dractl.objects import Raw
-from dractl.views import Key
+from dractl.views import Event, Key, Pod, View
 
 Extent = Literal["whole", "part", "unseen"]
 Why = Literal["forbidden", "not-in-input", "not-rendered"]
@@ -59,7 +58,7 @@ class Unread(Struct, frozen=True):
 
     @property
     def seen(self) -> Extent:
-        """How much of it was seen: a part, or nothing."""
+        """The extent to which it was seen: a part, or nothing."""
         return self.extent or ("part" if self.namespace else "unseen")
 
     @property
@@ -81,7 +80,7 @@ class Unread(Struct, frozen=True):
 
 
 class Coverage(Struct, frozen=True):
-    """How much an input shows of each kind, apart from what may not be read."""
+    """The extent to which an input shows each kind, apart from what may not be read."""
 
     others: Extent = "whole"
     """The extent of every kind that is not listed."""
@@ -165,17 +164,14 @@ def _cover_without_nodes(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
 
 def is_stored(value: Raw) -> bool:
     """Return True if an API server has stored an object."""
-    return bool(text_at(value, "metadata", "uid") or text_at(value, "metadata", "resourceVersion"))
+    view = View(value)
+    return bool(view.uid or view.metadata.get("resourceVersion"))
 
 
 def _has_no_nodes(events: Iterable[Raw], pods: Iterable[Raw]) -> bool:
     """Return True if the scheduler's words prove that the cluster has no Node."""
-    messages = [text_at(event, "message") for event in events]
-    messages += [
-        str(condition.get("message"))
-        for pod in pods
-        for condition in maps_at(pod, "status", "conditions")
-    ]
+    messages = [Event(event).message for event in events]
+    messages += [entry.message for pod in pods for entry in Pod(pod).condition_entries]
     return any(words in message for message in messages for words in _NO_NODES)
 
 

@@ -56,7 +56,7 @@ class UnreadableResource(Struct, frozen=True):
 
     @property
     def lack(self) -> str:
-        """Why it was not read whole: ``nodes may not be read``, ``no nodes are in the input``."""
+        """The reason that it was not read whole, such as ``nodes may not be read``."""
         if self.row.why == "forbidden":
             return f"{self.what} may not be read"
         return f"no {self.what} are in the input"
