@@ -1,11 +1,13 @@
 """Compares the refusals of the pack with the source code of a driver.
 
-tools/refusals.py list DRIVER CHECKOUT       the format strings of the newest commit that can reach
-                                             a pod's event, as JSON: path and line, format, and the
-                                             entry that explains it (null: it is quoted)
-tools/refusals.py missing DRIVER CHECKOUT    those without an entry, one a line; exit code 1 if
-                                             there is any
+tools/refusals.py list DRIVER CHECKOUT [FOLDER]       the format strings of the newest commit that
+                                                      can reach a pod's event, as JSON: path and
+                                                      line, format, and the entry that explains it
+                                                      (null: it is quoted)
+tools/refusals.py missing DRIVER CHECKOUT [FOLDER]    those without an entry, one a line; exit code
+                                                      1 if there is any
 
+FOLDER is where the driver begins, if the repository has several, such as cmd/gpu-kubelet-plugin.
 A format string can reach an event if a function makes an error of it that is called, by its name,
 from the functions by which the kubelet and the container runtime enter a driver. Names are all that
 is compared, so the list is rather too long than too short.
@@ -86,15 +88,15 @@ class ErrorFormat(Struct, frozen=True, order=True):
     format: str
 
 
-def list_formats(checkout: str) -> list[ErrorFormat]:
-    """Return the error formats of a checkout that can reach a pod's event."""
+def list_formats(checkout: str, folder: str = "") -> list[ErrorFormat]:
+    """Return the error formats that can reach a pod's event from the entrances in a folder."""
     code = dict(read_code(checkout))
     functions = [
         function for path, text in code.items() for function in parse_functions(path, text)
     ]
     formats = {
         error
-        for function in find_reachable(functions, code)
+        for function in find_reachable(functions, code, folder)
         for error in parse_formats(function.path, function.line, function.body)
     }
     return sorted(formats)
@@ -120,7 +122,7 @@ def parse_functions(path: str, text: str) -> Iterator[Function]:
         yield Function(path, line, match["name"], False, match["value"])
 
 
-def find_reachable(functions: list[Function], code: dict[str, str]) -> list[Function]:
+def find_reachable(functions: list[Function], code: dict[str, str], folder: str) -> list[Function]:
     """Return the functions that the entrances call, directly or through others."""
     named: dict[str, list[Function]] = defaultdict(list)
     for function in functions:
@@ -130,7 +132,12 @@ def find_reachable(functions: list[Function], code: dict[str, str]) -> list[Func
     near: dict[str, set[str]] = defaultdict(set)
     for path, imported in imports.items():
         near[path.rpartition("/")[0]] |= {path.rpartition("/")[0], *imported.values()}
-    waiting = [function for name in ENTRANCES for function in named[name]]
+    waiting = [
+        function
+        for name in ENTRANCES
+        for function in named[name]
+        if function.path.startswith(folder)
+    ]
     reached: dict[Function, None] = {}
     while waiting:
         function = waiting.pop()
@@ -208,10 +215,10 @@ def fill_format(text: str) -> str:
     """Return a format string of Go with neutral values in place of its verbs; a wrapped error is
     left out.
     """
-    values = {"d": "7", "q": '"x"', "w": "", "t": "true", "x": "1f", "c": "c"}
+    values = {"d": "7", "q": '"0a1b"', "w": "", "t": "true", "c": "c"}
     return re.sub(
         r"%[-+#0 ]*[\d.*]*(?:\[\d+\])?([a-zA-Z%])",
-        lambda verb: "%" if verb[1] == "%" else values.get(verb[1], "x"),
+        lambda verb: "%" if verb[1] == "%" else values.get(verb[1], "0a1b"),
         text,
     )
 
@@ -238,11 +245,11 @@ def _rows(driver: str, formats: Iterable[ErrorFormat]) -> Iterator[tuple[str, st
 
 def main(arguments: list[str]) -> int:
     match arguments:
-        case ["list", driver, checkout]:
-            lines = (json.dumps(row) for row in _rows(driver, list_formats(checkout)))
+        case ["list", driver, checkout, *folder]:
+            lines = (json.dumps(row) for row in _rows(driver, list_formats(checkout, *folder)))
             print("[\n " + ",\n ".join(lines) + "\n]")
-        case ["missing", driver, checkout]:
-            rows = [row for row in _rows(driver, list_formats(checkout)) if row[2] is None]
+        case ["missing", driver, checkout, *folder]:
+            rows = [row for row in _rows(driver, list_formats(checkout, *folder)) if row[2] is None]
             sys.stdout.writelines(f"{place}: {text!r}\n" for place, text, _ in rows)
             return int(bool(rows))
         case _:

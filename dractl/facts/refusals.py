@@ -21,7 +21,18 @@ of runtimes.
 """
 
 CONTEXT = frozenset(
-    {"driver", "node", "namespace", "pod", "claim", "device", "sharers", "holder", "program"}
+    {
+        "driver",
+        "node",
+        "namespace",
+        "pod",
+        "claim",
+        "device",
+        "sharers",
+        "holder",
+        "foreign",
+        "program",
+    }
 )
 """Names that texts can have in braces besides the named groups of their own patterns."""
 
@@ -72,6 +83,8 @@ class RefusalFact(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     """
     gone: Advice | None = None
     """The advice where the UID in the words is of no claim that the input has."""
+    foreign: Advice | None = None
+    """The advice where the words name a device that the claim has from another driver."""
     fixed: str = ""
     """First release of the driver that no longer refuses so."""
     is_not: str = ""
@@ -84,8 +97,8 @@ class RefusalFact(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     @property
     def advices(self) -> tuple[Advice, ...]:
         """Return all advice of the entry."""
-        advice = Advice(self.meaning, self.steps)
-        return (advice,) if self.gone is None else (advice, self.gone)
+        advices = (Advice(self.meaning, self.steps), self.gone, self.foreign)
+        return tuple(advice for advice in advices if advice is not None)
 
 
 class RefusalFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

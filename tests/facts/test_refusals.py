@@ -1,5 +1,10 @@
 """The facts about refusals: their patterns, and which entry explains words."""
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from dractl.facts import pack
@@ -8,13 +13,16 @@ from dractl.facts.pack import Damaged, Pack
 from dractl.facts.refusals import (
     FOLDER,
     KUBELET,
+    OTHERS,
     RefusalFact,
     clean_words,
     match_words,
     refusal_file,
     refusals,
 )
+from tools.refusals import explain_format, fill_format, list_formats
 
+TOOL = Path(__file__).parent.parent.parent / "tools" / "refusals.py"
 NVIDIA = "gpu.nvidia.com"
 BUSY = 'error waiting for GPU "0000:11:00.0" to be free: timed out waiting for gpu to be free'
 
@@ -112,8 +120,6 @@ def test_every_entry_says_what_to_do_and_where_it_was_read() -> None:
     ],
 )
 def test_a_pack_with_a_wrong_refusal_is_not_used(change: dict[str, object], message: str) -> None:
-    import json
-
     entry = {
         "id": "a",
         "words": ["a"],
@@ -137,3 +143,89 @@ def test_the_kubelet_has_words_of_its_own() -> None:
     assert match is not None
     assert match.fact.id == "old-claim"
     assert match.groups == {"named": "c", "claim_uid": "0-1"}
+
+
+FORMATS = sorted((Path(__file__).parent.parent / "data" / "refusals").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.stem)
+def test_each_format_of_a_driver_hits_its_entry_or_is_quoted(path: Path) -> None:
+    """The formats are those of the driver's source code that can reach a pod's event."""
+    recorded = json.loads(path.read_text(encoding="utf-8"))
+    formats = {text: entry for _, text, entry in recorded["formats"]}
+    explained_formats = {text: explain_format(recorded["driver"], text) for text in formats}
+    assert explained_formats == formats
+
+
+@pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.stem)
+def test_formats_that_are_quoted_only_wrap_another_error(path: Path) -> None:
+    recorded = json.loads(path.read_text(encoding="utf-8"))
+    quoted = [text for _, text, entry in recorded["formats"] if entry is None]
+    assert len(quoted) <= max(3, len(recorded["formats"]) // 5)
+
+
+def test_every_driver_of_the_pack_with_entries_is_read_from_its_source() -> None:
+    files = set(pack.current().entries(FOLDER)) - {*OTHERS, "net.example.com"}
+    assert files == {path.stem for path in FORMATS}
+
+
+def test_a_format_is_filled_with_neutral_values() -> None:
+    assert fill_format("claim %s has %d of %q: %w (100%%)") == 'claim 0a1b has 7 of "0a1b":  (100%)'
+
+
+CODE = """package driver
+
+import "example.com/driver/pkg/store"
+
+var ErrHidden = errors.New("hidden in a variable")
+
+func (d *driver) PrepareResourceClaims(ctx context.Context) error {
+	if err := d.state.Prepare(ctx); err != nil {
+		return fmt.Errorf("error preparing devices for claim %v: %w", uid, err)
+	}
+	return store.Save()
+}
+
+func (s *State) Prepare(ctx context.Context) error {
+	return errors.Join(ErrHidden, fmt.Errorf("the flux " +
+		"capacitor %q is empty", name))
+}
+
+func (d *driver) Discover() error {
+	return fmt.Errorf("never said of a pod")
+}
+"""
+STORE = """package store
+
+func Save() error {
+	return status.Errorf(codes.Internal, `requested GPU is not allocatable: %v`, name)
+}
+
+func Load() error { return errors.New("not called") }
+"""
+
+
+def test_the_tool_lists_formats_of_functions_that_prepare_calls(tmp_path: Path) -> None:
+    for name, text in (("pkg/driver/driver.go", CODE), ("pkg/store/store.go", STORE)):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "pkg/store/store_test.go").write_text(CODE, encoding="utf-8")
+    names = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "code")):
+        subprocess.run(["git", "-C", tmp_path, *names, *arguments], check=True, capture_output=True)
+    formats = {error.format: error.line for error in list_formats(str(tmp_path))}
+    assert formats == {
+        "hidden in a variable": 5,
+        "error preparing devices for claim %v: %w": 9,
+        "the flux capacitor %q is empty": 15,
+        "requested GPU is not allocatable: %v": 4,
+    }
+    done = subprocess.run(
+        [sys.executable, TOOL, "missing", "acc.example.com", tmp_path],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "pkg/driver/driver.go:15: 'the flux capacitor %q is empty'" in done.stdout
+    assert "allocatable" not in done.stdout

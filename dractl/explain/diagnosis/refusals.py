@@ -93,11 +93,13 @@ def explain_words(words: str, refused: RefusedPod, facts: Iterable[RefusalFact])
     match = match_words(words, facts, _types_of_devices(refused))
     if match is None:
         return None
-    fact, holder = match.fact, _holder(match, refused)
+    fact, holder, foreign = match.fact, _holder(match, refused), _foreign_driver(match, refused)
     advice = Advice(fact.meaning, fact.steps)
     if fact.gone is not None and holder == "" and refused.state.covers("ResourceClaim"):
         advice = fact.gone
-    values = {**_context(refused), **match.groups, "holder": holder or ""}
+    if fact.foreign is not None and foreign:
+        advice = fact.foreign
+    values = {**_context(refused), **match.groups, "holder": holder or "", "foreign": foreign}
     negation = f"it is not {fact.is_not}" if fact.is_not else ""
     clauses = filter(None, (fill_text(text, values) for text in (*advice.meaning, negation)))
     steps = [
@@ -174,6 +176,13 @@ def _holder(match: RefusalMatch, refused: RefusedPod) -> str | None:
             pods = ", ".join(claim.consumer_pods)
             return f"claim {'/'.join(key)}" + (f" of pod {pods}" if pods else ", which no pod uses")
     return ""
+
+
+def _foreign_driver(match: RefusalMatch, refused: RefusedPod) -> str:
+    """Return the other driver whose device the words name; "" if they name none."""
+    values = set(match.groups.values())
+    drivers = (one.driver for one in refused.allocated if one.device in values)
+    return next((driver for driver in drivers if driver != refused.driver), "")
 
 
 def _has_release(fixed: str, refused: RefusedPod) -> bool:
