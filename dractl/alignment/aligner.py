@@ -31,6 +31,7 @@ _MAX_DEVICES_PER_KIND = 64  # of one pod; a claim has at most 32
 _UNKNOWN_LEVELS = "it depends on levels that nothing tells"
 _TOO_MANY = "there are too many allocations to compare"
 _SEVERAL_NODES = "its devices are not on one node"
+_NO_SLICES = "the input has no ResourceSlices"
 
 
 class ClaimDevices(Struct, frozen=True):
@@ -115,6 +116,8 @@ class Aligner:
     def _align(self, devices: ClaimDevices) -> Alignment:
         measured = self._measure(devices)
         alignment = Alignment(devices.kinds, measured.pairs, measured.levels)
+        if not self.state.covers("ResourceSlice"):
+            return replace(alignment, comparison_failure=_NO_SLICES)
         if devices.node is None or devices.node not in self.nodes:
             return replace(alignment, comparison_failure=_SEVERAL_NODES)
         try:

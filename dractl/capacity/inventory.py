@@ -148,6 +148,7 @@ class _Survey:
     def __init__(
         self, state: ClusterState, features: Features, slices: Sequence[ResourceSlice]
     ) -> None:
+        self._state = state
         self._are_claims_readable = not any(
             unread.kind == "ResourceClaim" for unread in state.rights.unread
         )
@@ -212,7 +213,8 @@ class _Survey:
 
     def row_without_slice(self, identity: DeviceID, node: str | None) -> DeviceRow:
         """Return the row of an allocated device that no slice has."""
-        state: State = "held" if identity in self._ready else "gone"
+        is_held = identity in self._ready or not self._state.covers("ResourceSlice")
+        state: State = "held" if is_held else "gone"
         return DeviceRow(identity, node, state, holders=self._index.holders([identity]))
 
     def _build_row(

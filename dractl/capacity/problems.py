@@ -48,7 +48,7 @@ def _check_claims(state: ClusterState) -> Iterator[Problem]:
         users = claim.consumers
         if claim.deletion_timestamp:
             yield _deletion_problem(claim, devices)
-        elif not state.rights.can_read("Pod", key[0]):
+        elif not state.shows("Pod", key[0]):
             continue  # whether a pod uses it, or has ended, is not known
         elif not users and not pods_using_claim(state, key):
             yield Problem(
@@ -91,7 +91,7 @@ def _check_ended_pods(
     While one pod runs, it holds the devices rightly.
     """
     names = [user.name for user in users if user.resource == "pods"]
-    if not names or len(names) < len(users) or not state.has("Pod"):
+    if not names or len(names) < len(users):
         return
     pods = {name: state.pod((key[0], name)) for name in names}
     if any(pod.exists and not pod.has_ended for pod in pods.values()):
@@ -122,7 +122,7 @@ def _check_ended_groups(
     (pkg/controller/resourceclaim, syncClaim).
     """
     groups = [user.name for user in users if user.resource == "podgroups"]
-    if not groups or len(groups) < len(users) or not state.has("Pod"):
+    if not groups or len(groups) < len(users):
         return
     alive = {
         group_reference(pod)

@@ -153,9 +153,9 @@ def _cover_without_nodes(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
     namespaces: dict[str, str] = {}
     for kind, objects in kinds.items():
         places = {namespace for namespace, _ in objects}
-        if len(places) == 1 and "" not in places:
-            namespaces[kind] = places.pop()
         is_dump = all(map(is_stored, objects.values()))
+        if is_dump and len(places) == 1 and "" not in places:
+            namespaces[kind] = places.pop()
         extents[kind] = "whole" if is_dump and kind not in namespaces else "part"
     if _has_no_nodes(kinds.get("Event", {}).values(), kinds.get("Pod", {}).values()):
         extents["Node"] = "whole"

@@ -156,7 +156,7 @@ class Devices:
                 (),
                 f"{key[0]}/{name}",
                 since,
-                finished if self.state.has("Pod") else None,
+                finished if self.state.shows("Pod", key[0]) else None,
                 workload,
             )
 

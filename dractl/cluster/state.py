@@ -188,6 +188,15 @@ class ClusterState:
         forbidden = next((row.seen for row in self.rights.unread if row.kind == kind), None)
         return forbidden or self.coverage.extent(kind)
 
+    def shows(self, kind: str, namespace: str = "") -> bool:
+        """Return True if an object of a kind that is not here does not exist in a namespace."""
+        if any(row.kind == kind for row in self.rights.unread):
+            return self.rights.can_read(kind, namespace)
+        extent = self.coverage.extent(kind)
+        return extent == "whole" or (
+            extent == "part" and self.coverage.namespaces.get(kind) == namespace
+        )
+
     def list_unread(self, kinds: Iterable[str] = RESOURCES) -> tuple[Unread, ...]:
         """Return all that may not be read, and those of ``kinds`` that the input lacks."""
         forbidden = {row.kind for row in self.rights.unread}

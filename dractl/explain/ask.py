@@ -294,7 +294,7 @@ def _claims_that_wait(
             or map_at(claim, "status", "allocation")
         ):
             continue
-        if not (Claim(claim).owner_pods and state.rights.can_read("Pod", key[0])):
+        if not (Claim(claim).owner_pods and state.shows("Pod", key[0])):
             yield Question("ResourceClaim", key, claim)
 
 

@@ -711,7 +711,7 @@ def _apply_no_consumer(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusi
     question = diagnosis.case.question
     if question.kind != "ResourceClaim" or not text_at(question.value, "metadata", "uid"):
         return conclusion
-    if not diagnosis.case.state.rights.can_read("Pod", question.key[0]):
+    if not diagnosis.case.state.shows("Pod", question.key[0]):
         return conclusion
     headline = Headline(
         "no pod uses it; it would fit"

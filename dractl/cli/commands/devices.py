@@ -21,6 +21,7 @@ from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
 from dractl.cluster.clock import newest_time
+from dractl.cluster.coverage import Unread, command_for
 from dractl.cluster.labels import parse_labels
 from dractl.cluster.sources import classify_arguments, describe_unusable_input
 from dractl.errors import InputError, UsageError
@@ -313,6 +314,11 @@ def _report(
     with terminal.progress() as progress:
         inventory = take_inventory(state, features, progress)
     all_plugin_rows = list_device_plugins(state)
+    if not (inventory.devices or all_plugin_rows or state.covers("ResourceSlice")):
+        raise InputError(
+            "the input has no ResourceSlices, and no claim that holds a device",
+            hint=f"add `{command_for(('ResourceSlice', 'ResourceClaim'))}`",
+        )
     problems = (
         *_find_node_problems(cluster, node),
         *find_problems(state, inventory, all_plugin_rows),
@@ -362,7 +368,7 @@ def _render(listing: _Listing, output: str, by: str, canvas: Canvas) -> str:
         return _render_html(listing)
     if output == "name":
         return "\n".join(str(row.id) for row in inventory.devices)
-    note = _unread_claims_note(cluster)
+    note = _note_unread(cluster)
     if output == "wide":
         now = newest_time(cluster.state)
         return capacity_text.wide(inventory, listing.problems, canvas, note, listing.uses, now)
@@ -390,7 +396,7 @@ def _render_html(listing: _Listing) -> str:
         listing.plugin_rows,
         listing.problems,
         fits,
-        _unread_claims_note(cluster),
+        _note_unread(cluster),
         cluster.origin.title,
         listing.uses,
     )
@@ -425,15 +431,31 @@ def _list_uses(cluster: Cluster, node: str | None) -> tuple[Use, ...]:
     return tuple(use for use in uses if node in (None, use.node))
 
 
-def _unread_claims_note(cluster: Cluster) -> str:
-    """Return the note that claims may not be read, or an empty string if all may."""
+def _note_unread(cluster: Cluster) -> str:
+    """Return the note on slices and claims that were not seen; empty if all were."""
     rights = cluster.state.rights
     unread = [one for one in rights.unread if one.kind == "ResourceClaim"]
     if not unread:
-        return ""
+        missing = cluster.state.coverage.unread(("ResourceSlice", "ResourceClaim"))
+        return next(filter(None, map(_note_missing, missing)), "")
     scope = f" outside of namespace {unread[0].namespace}" if unread[0].namespace else ""
     return (
         f"claims{scope} may not be read: devices in state unknown are free, or held by claims that"
         " you may not read; an administrator can allow it:"
         f" {rights.grant_commands('ResourceClaim')}"
     )
+
+
+def _note_missing(row: Unread) -> str:
+    """Return the sentence on slices or claims that the input lacks; empty for a part of them whose
+    rest cannot be told.
+    """
+    if row.seen == "unseen" and row.kind == "ResourceSlice":
+        lack = "the input has no ResourceSlices: whether these devices are published is unknown"
+    elif row.seen == "unseen":
+        lack = "the input has no ResourceClaims: which devices are held is unknown"
+    elif row.namespace:
+        lack = f"the input has claims of namespace {row.namespace} alone: others may hold devices"
+    else:
+        return ""
+    return f"{lack}; add `{row.add}`"

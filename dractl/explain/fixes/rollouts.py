@@ -53,11 +53,10 @@ def recreate_pod(problem: FixProblem, cause: OldTemplate | ClaimMissing) -> Iter
             if count > 1:
                 others = f"those of {count} more pending pods"
             effect += f", like {others}"
-    elif cause.none_known:
+    elif cause.none_known or cause.may_exist:
         corrects = False
-        effect = (
-            f"if claim {claim} is gone from the cluster, too: the input has no ResourceClaim at all"
-        )
+        lack = "the input has no ResourceClaim at all" if cause.none_known else "it was not seen"
+        effect = f"if claim {claim} is gone from the cluster, too: {lack}"
     else:
         effect = f"its claim {claim} was deleted, and is not created again while the pod exists"
     yield Candidate(

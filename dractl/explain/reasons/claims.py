@@ -61,6 +61,8 @@ class ClaimMissing(ClaimStopCause[pre_enqueue.ClaimMissing], frozen=True, kw_onl
     """Claims of that name in other namespaces."""
     none_known: bool
     """True if the input has no claim at all, and may lack the claims of the cluster."""
+    may_exist: bool
+    """True if the input may lack it, though the cluster has it."""
     unlabelled: str | None
     """The namespace, if its missing label for adminAccess may be why the claim was refused."""
     is_template: bool
@@ -85,6 +87,7 @@ class ClaimMissing(ClaimStopCause[pre_enqueue.ClaimMissing], frozen=True, kw_onl
             nearest=nearest(name, names),
             elsewhere=_find_in_other_namespaces(state, "ResourceClaim", name),
             none_known=not state.covers("ResourceClaim"),
+            may_exist=not state.shows("ResourceClaim", namespace),
             unlabelled=namespace if is_unlabelled else None,
             is_template=stop.template is None and template is not None,
         )
@@ -118,6 +121,8 @@ class ClaimMissing(ClaimStopCause[pre_enqueue.ClaimMissing], frozen=True, kw_onl
             )
         if self.none_known:
             why = f"claim {self.claim} is not in the input, which has no ResourceClaim at all"
+        elif self.may_exist:
+            why = f"claim {self.claim} is not in the input"
         elif self.template is not None:
             return (
                 f"claim {self.claim} was deleted; made from template {self.template}, it is not"
@@ -247,6 +252,8 @@ class TemplateMissing(ClaimStopCause[pre_enqueue.TemplateMissing], frozen=True, 
     """Templates of that name in other namespaces."""
     none_known: bool
     """True if the input has no template at all, and may lack the templates of the cluster."""
+    may_exist: bool
+    """True if the input may lack it, though the cluster has it."""
     is_claim: bool
     """True if a ResourceClaim has the name."""
 
@@ -259,6 +266,7 @@ class TemplateMissing(ClaimStopCause[pre_enqueue.TemplateMissing], frozen=True, 
             nearest=nearest(name, names),
             elsewhere=_find_in_other_namespaces(state, "ResourceClaimTemplate", name),
             none_known=not state.covers("ResourceClaimTemplate"),
+            may_exist=not state.shows("ResourceClaimTemplate", namespace),
             is_claim=state.claim(stop.template).exists,
         )
 
@@ -290,6 +298,8 @@ class TemplateMissing(ClaimStopCause[pre_enqueue.TemplateMissing], frozen=True, 
                 f"template {self.template} is not in the input, which has no ResourceClaimTemplate"
                 " at all"
             )
+        elif self.may_exist:
+            why = f"template {self.template} is not in the input"
         else:
             why = f"template {self.template} does not exist, so the claim is not created"
         if self.elsewhere:
@@ -358,7 +368,7 @@ class ClaimDeleting(ClaimStopCause[pre_enqueue.ClaimDeleting], frozen=True, kw_o
     @classmethod
     def from_stop(cls, stop: pre_enqueue.ClaimDeleting, scheduler: Scheduler) -> Cause:
         state, namespace = scheduler.state, stop.claim.key[0]
-        users = stop.users if state.has("Pod") else ()
+        users = stop.users if state.shows("Pod", namespace) else ()
         absent = tuple(name for name in users if not state.pod((namespace, name)).exists)
         return cls(stop=stop, absent_users=absent)
 

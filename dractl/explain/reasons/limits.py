@@ -208,6 +208,8 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
     """The classes that exist."""
     none_known: bool = False
     """True if the input has no class at all, and may lack the classes of the cluster."""
+    may_exist: bool = False
+    """True if the input may lack the class, though the cluster has it."""
     upstream: str = ""
     """The scheduler's own sentence, if the request names no class at all."""
     driver: str = ""
@@ -235,6 +237,7 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
             nearest=nearest(name, candidates) or _class_of_driver(state, name),
             classes=tuple(classes),
             none_known=not state.covers("DeviceClass"),
+            may_exist=not state.shows("DeviceClass"),
             driver=driver,
             silent=bool(driver) and all(item.spec.driver != driver for item in scheduler.slices),
         )
@@ -251,15 +254,16 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
         if self.upstream:
             return self.upstream
         lead = f"{self.lead(names)}device class {self.device_class}"
+        absence = "is not in the input" if self.may_exist else "does not exist"
         if self.silent and self.classes:
-            return f"{lead} does not exist, and its driver {self.driver} publishes no devices"
+            return f"{lead} {absence}, and its driver {self.driver} publishes no devices"
         if self.none_known:
             return f"{lead} is not in the input, which has no DeviceClass at all"
         if not self.classes:
             return f"{lead} does not exist; the cluster has no DeviceClass at all"
         if self.nearest:
-            return f"{lead} does not exist; there is {self.nearest}"
-        return f"{lead} does not exist; there are {abbreviate(self.classes, 5)}"
+            return f"{lead} {absence}; there is {self.nearest}"
+        return f"{lead} {absence}; there are {abbreviate(self.classes, 5)}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.none_known:

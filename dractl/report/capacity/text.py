@@ -84,7 +84,7 @@ def devices(
         "HELD BY",
     )
     totals = _totals(lines, release) if by == "node" and len(lines) > 1 and canvas.headers else ""
-    if not hidden:
+    if all(line[head.index(_UNKNOWN)] == "0" for line in lines):
         head, lines = _but(head, lines, head.index(_UNKNOWN))
     if canvas.sort_by != _OUT_OF_SERVICE.lower().replace(" ", "-"):
         column = head.index(_OUT_OF_SERVICE)
