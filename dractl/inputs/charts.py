@@ -29,7 +29,7 @@ from dractl.inputs.trees import (
     TreeReader,
     read_folder,
 )
-from dractl.manifests.kustomize import shown
+from dractl.manifests.naming import shown
 from dractl.manifests.rendered import Rendered
 from dractl.manifests.templates import RELEASE
 from dractl.model import Target

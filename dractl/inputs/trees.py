@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from dractl.manifests.kustomize import shown
+from dractl.manifests.naming import shown
 
 MAX_TREE_FILES = 20_000
 MAX_TREE_BYTES = 128 * 2**20

@@ -26,9 +26,10 @@ from dractl.lint.store import Store
 from dractl.manifests import Inputs, Skipped
 from dractl.manifests.content import MANIFEST_SUFFIXES
 from dractl.manifests.files import Entry, listed
-from dractl.manifests.kustomize import NAMES, Kustomizations, is_kustomization, shown
+from dractl.manifests.kustomize import NAMES, Kustomizations, is_kustomization
 from dractl.manifests.load import is_relevant, load_readable
 from dractl.manifests.markdown import SUFFIXES
+from dractl.manifests.naming import shown
 from dractl.manifests.rendered import Rendered, Renderer
 from dractl.manifests.templates import chart_of, is_values
 from dractl.objects import text

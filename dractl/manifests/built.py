@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from dractl.manifests.documents import Document, Inputs, Path, Skipped, Within
 from dractl.manifests.embedded import in_text
-from dractl.manifests.kustomize import NAMES, REMOTE, Kustomizations, is_kustomization, shown
+from dractl.manifests.kustomize import NAMES, REMOTE, Kustomizations, is_kustomization
 from dractl.manifests.load import is_definition, is_relevant, names_dra, read_text
+from dractl.manifests.naming import shown
 from dractl.manifests.rendered import Builder
 from dractl.manifests.source import Position
 from dractl.manifests.text import decode

@@ -187,19 +187,18 @@ class _Walker:
             hides = ignored.files(folder) if ignored is not None else None
             for entry in entries:
                 relative = f"{inside}/{entry.name}" if inside else entry.name
+                path = entry.name if folder == os.curdir else entry.path
                 if _is_folder(entry):
-                    if entry.name in _VERSION_CONTROL or self._skips(
-                        f"{relative}/", entry.path + "/"
-                    ):
+                    if entry.name in _VERSION_CONTROL or self._skips(f"{relative}/", path + "/"):
                         continue
-                    if ignored is None or not ignored.folder(entry.path):
-                        (linked if entry.is_symlink() else folders).append((entry.path, relative))
+                    if ignored is None or not ignored.folder(path):
+                        (linked if entry.is_symlink() else folders).append((path, relative))
                 elif (
                     entry.name.endswith(self._suffixes)
-                    and not self._skips(relative, entry.path)
-                    and (hides is None or not hides(entry.path))
+                    and not self._skips(relative, path)
+                    and (hides is None or not hides(path))
                 ):
-                    item = self._file(entry)
+                    item = self._file(entry, path)
                     if item is not None:
                         yield item
             stack.extend(reversed(folders))
@@ -215,22 +214,20 @@ class _Walker:
         below = not os.path.isabs(from_here) and not from_here.startswith("..")
         return self._excluded(relative) or (below and self._excluded(from_here))
 
-    def _file(self, entry: os.DirEntry[str]) -> Entry | Skipped | None:
+    def _file(self, entry: os.DirEntry[str], path: str) -> Entry | Skipped | None:
         try:
             status = entry.stat()
         except OSError as error:
-            return _gone(entry.path, error)
+            return _gone(path, error)
         if not stat.S_ISREG(status.st_mode):
-            return Skipped(entry.path, "not a regular file")
+            return Skipped(path, "not a regular file")
         if not self.first_time(status):
             return None
         if status.st_size > MAX_FILE:
             return Skipped(
-                entry.path,
-                f"larger than {MAX_FILE // 2**20} MiB",
-                "name the file or folder that matters",
+                path, f"larger than {MAX_FILE // 2**20} MiB", "name the file or folder that matters"
             )
-        return Entry(entry.path, status=status)
+        return Entry(path, status=status)
 
 
 def _content(entry: Entry) -> Content | Skipped:

@@ -44,12 +44,6 @@ _WITHOUT_FILES = frozenset(
 )
 
 
-def shown(path: str) -> str:
-    """A file as a user in the working directory names it."""
-    near = os.path.relpath(path)
-    return path if near.startswith("..") else near
-
-
 def is_kustomization(path: str) -> bool:
     """True if a file is a kustomization, by its name."""
     return path.endswith(NAMES) and os.path.basename(path) in NAMES

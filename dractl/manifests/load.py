@@ -15,6 +15,7 @@ from dractl.manifests.documents import Broken, Document, Inputs, Skipped
 from dractl.manifests.files import Entry, contents, read_all
 from dractl.manifests.jsontext import NotJson
 from dractl.manifests.kustomize import is_kustomization
+from dractl.manifests.naming import name_paths
 from dractl.manifests.rendered import Rendered, Renderer, in_template
 from dractl.manifests.source import Source
 from dractl.manifests.templates import (
@@ -111,7 +112,7 @@ def load_readable(
     ``digests``, the files that are loaded can be told from others: for a dump that takes a fortieth of an answer.
     """
     found = read_all(
-        paths,
+        name_paths(paths),
         stdin,
         stdin_name,
         exclude,

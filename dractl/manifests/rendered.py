@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.manifests.documents import Document, DoubledKey, Path
-from dractl.manifests.kustomize import shown
+from dractl.manifests.naming import shown
 from dractl.manifests.source import Position, Source
 from dractl.manifests.templates import inserted_values
 

@@ -148,8 +148,8 @@ def test_what_cannot_be_read_below_a_folder_is_3(
     captured = capsys.readouterr()
     report = json.loads(captured.out)
     assert [finding["code"] for finding in report["findings"]] == ["DRA701"]
-    assert [item["file"] for item in report["summary"]["skipped"]] == ["./secret.yaml", "./closed"]
-    for name in ("./secret.yaml", "./closed"):
+    assert [item["file"] for item in report["summary"]["skipped"]] == ["secret.yaml", "closed"]
+    for name in ("secret.yaml", "closed"):
         assert f"{name}: cannot be read: Permission denied" in captured.err
     assert main(["lint", ".", "--show-files"]) == 3
     assert main(["lint", ".", "--diff"]) == 3
@@ -169,7 +169,7 @@ def test_a_list_of_objects_below_a_folder_is_a_mistake(
     )
     assert main(["lint", ".", "-o", "json"]) == 1
     (found,) = json.loads(capsys.readouterr().out)["findings"]
-    assert (found["code"], found["file"]) == ("DRA001", "./claim.yaml")
+    assert (found["code"], found["file"]) == ("DRA001", "claim.yaml")
     assert "kind List" in found["help"]
 
 
@@ -216,7 +216,7 @@ def test_folders_are_walked_and_excluded(here: Path, capsys: pytest.CaptureFixtu
     files = {finding["file"] for finding in json.loads(capsys.readouterr().out)["findings"]}
     assert {Path(file).as_posix() for file in files} == {"claim.yaml", "vendor/more.yaml"}
     main(["lint", ".", "--exclude", "vendor/", "--show-files"])
-    assert capsys.readouterr().out == "./claim.yaml\n"
+    assert capsys.readouterr().out == "claim.yaml\n"
 
 
 def test_a_chart_is_skipped_and_said_so(
@@ -1091,7 +1091,7 @@ def test_without_a_path_it_is_the_working_directory(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["lint", "-o", "concise"])
-    assert capsys.readouterr().out.startswith("./claim.yaml:")
+    assert capsys.readouterr().out.startswith("claim.yaml:")
 
 
 def test_described_machines_are_devices_to_try_selectors_on(

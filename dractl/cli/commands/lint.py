@@ -44,6 +44,7 @@ from dractl.manifests.content import MANIFEST_SUFFIXES
 from dractl.manifests.files import Entry, listed
 from dractl.manifests.kustomize import Kustomizations, is_kustomization
 from dractl.manifests.markdown import SUFFIXES
+from dractl.manifests.naming import name_paths
 from dractl.report.canvas import Canvas
 from dractl.report.lint import summary as lint_summary
 from dractl.report.plain import harmless, wrap
@@ -458,7 +459,7 @@ def _make_job(
     baseline = baseline_path(rules.baseline, environment, settings)
     exclude = (*settings.exclude, *_split_values(inputs.exclude), *_exclude_pattern(baseline))
     return Job(
-        paths=inputs.all_paths,
+        paths=name_paths(inputs.all_paths),
         stdin=sys.stdin.buffer.read() if "-" in inputs.all_paths else None,
         stdin_name=inputs.stdin_filename,
         exclude=exclude,

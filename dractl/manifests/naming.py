@@ -1,0 +1,36 @@
+"""The one name that a file has in every output."""
+
+import os
+from collections.abc import Iterable
+
+
+def shown(path: str) -> str:
+    """The path of a file from the working directory, without ``./``; the absolute path if the two
+    have nothing in common but the root of the file system.
+    """
+    if _is_plain(path):
+        return path
+    try:
+        near = os.path.relpath(path)
+    except ValueError:  # on another drive
+        return os.path.abspath(path)
+    if not near.startswith(os.pardir):
+        return near
+    here, absolute = os.getcwd(), os.path.abspath(path)
+    common = os.path.commonpath([here, absolute])
+    return absolute if common == os.path.dirname(common) else near
+
+
+def name_paths(paths: Iterable[str]) -> list[str]:
+    """The names of paths of the command line, where ``-`` is standard input."""
+    return [path if path == "-" else shown(path) for path in paths]
+
+
+def _is_plain(path: str) -> bool:
+    """True for a path that needs no look at the working directory."""
+    return (
+        bool(path)
+        and not path.startswith((".", "/"))
+        and os.path.normpath(path) == path
+        and not os.path.isabs(path)
+    )
