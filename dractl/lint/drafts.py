@@ -11,7 +11,7 @@ from typing import Any
 
 from dractl.lint.placeholders import holds_placeholder
 from dractl.manifests import Document, Position
-from dractl.manifests.documents import DoubledKey, Within
+from dractl.manifests.documents import DoubledKey, Spot, Within
 from dractl.model import Target
 from dractl.model.paths import at as value_at
 from dractl.validation.decoding import DRA_GROUP, decode, identify
@@ -154,6 +154,10 @@ class _WrittenPlaces(Within):
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
         return self._outer.locate(self._draft.written(path), key=key, offset=offset)
+
+    def source(self, path: Path) -> Spot | None:
+        """Return the value of another file that a value was rendered from."""
+        return self._outer.source(self._draft.written(path))
 
     def faults(self) -> tuple[DoubledKey, ...]:
         return self._outer.faults

@@ -78,8 +78,8 @@ class Finding(Struct, frozen=True):
     """One error, and its place.
 
     ``path`` is the YAML path in the document as it was written. ``api`` is set if the API server would report it too.
-    ``excerpt`` is the source line of ``position``, for formats that show it, and ``key_line`` that of the key, where an
-    ignore comment counts as well; neither is part of the JSON. ``releases`` are those that report it, if several were
+    ``excerpt`` is the source line of ``position``, for formats that show it, and ``key`` the place of the key, where an
+    ignore comment counts as well, in a template or a patch; neither is part of the JSON. ``releases`` are those that report it, if several were
     asked for and not all do.
     """
 
@@ -98,8 +98,15 @@ class Finding(Struct, frozen=True):
     origin: str | None = None
     fix: TextFix | None = None
     excerpt: str = ""
-    key_line: int = 0
+    key: Position | None = None
     releases: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> list[tuple[str, int]]:
+        """The files and lines at which an ignore comment counts: a string of several lines contains no comments, and
+        what a template or a kustomization inserts is written elsewhere."""
+        places = (self.position, self.key) if self.key is not None else (self.position,)
+        return list(dict.fromkeys((place.file, place.line) for place in places))
 
     @property
     def fingerprint(self) -> str:

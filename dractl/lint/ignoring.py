@@ -44,7 +44,7 @@ def ignoring(name: str, text: str, findings: Iterable[Finding]) -> Ignoring:
     codes: dict[tuple[str, int], set[str]] = {}
     left: list[str] = []
     for finding in wanted:
-        spot = None if _is_elsewhere(finding, text) else lines.spot(finding)
+        spot = lines.spot(finding)
         if spot is None:
             left.append(f"{finding.code} at {finding.position.line}:{finding.position.column}")
         else:
@@ -56,11 +56,6 @@ def ignoring(name: str, text: str, findings: Iterable[Finding]) -> Ignoring:
     more = f" and {len(left) - 1} more" if len(left) > 1 else ""
     why_not = f"there is no place for a comment on {left[0]}{more}" if left else None
     return Ignoring(after, len(wanted) - len(left), why_not)
-
-
-def _is_elsewhere(finding: Finding, text: str) -> bool:
-    """True if an object was rendered, and its file has the source it was rendered from."""
-    return finding.origin is not None and f"# Source: {finding.origin}" not in text
 
 
 def _values(name: str, text: str) -> list[object]:
@@ -87,8 +82,8 @@ class _Lines:
 
     def spot(self, finding: Finding) -> tuple[str, int] | None:
         """The way to place a comment (``in`` another one, ``behind`` a line or ``above`` it), and the line."""
-        for line in dict.fromkeys((finding.position.line, finding.key_line)):
-            if not line:
+        for file, line in finding.lines:
+            if file != self._source.name:
                 continue
             if line in self._present:
                 return "in", line

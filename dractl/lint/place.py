@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from dractl.lint import registry
 from dractl.lint.finding import Api, Finding, ObjectRef, Related, yaml_path
 from dractl.lint.fixes import for_violation, replacement
 from dractl.lint.hints import hint
+from dractl.lint.rendered_fixes import fix_advice, fix_violation
 from dractl.manifests import Position
 
 if TYPE_CHECKING:
@@ -27,13 +27,15 @@ _MAX_FURTHER = 4
 
 class Located(Struct, frozen=True):
     """A finding with its path; ``number`` counts the documents of the file, and ``text`` is the file's, None if it
-    could not be read. ``built``: it was found in an object as a kustomization makes it."""
+    could not be read. ``built``: it was found in an object as a kustomization makes it. ``trial``: the rendered object as
+    a fix in another file makes it, until that is proven."""
 
     finding: Finding
     path: Path = ()
     text: str | None = None
     built: bool = False
     number: int = -1
+    trial: Document | None = None
 
     @property
     def file(self) -> str:
@@ -67,6 +69,8 @@ def from_violation(document: Document, remark: Flagged, target: Target) -> Locat
         violation.path, key=violation.key or _is_block(document, violation), offset=violation.offset
     )
     message, related, api = _said(document, violation)
+    fixed = fix_violation(document, violation) if document.rendered else None
+    own = for_violation(document, violation) if document.editable else None
     return _located(
         rule,
         document,
@@ -77,7 +81,8 @@ def from_violation(document: Document, remark: Flagged, target: Target) -> Locat
         help=_help(document, violation, target),
         related=related,
         api=api if remark.server else None,
-        fix=for_violation(document, violation) if document.editable else None,
+        fix=fixed.fix if fixed else own,
+        trial=fixed.trial if fixed else None,
     )
 
 
@@ -87,14 +92,6 @@ def _is_block(document: Document, violation: Violation) -> bool:
     if not whole or not violation.path or not isinstance(document.at(violation.path), dict | list):
         return False
     return document.locate(violation.path).line > document.locate(violation.path, key=True).line
-
-
-def _excerpt(document: Document, position: Position) -> str:
-    """The line of a finding, which may stand in a patch of the document."""
-    if position.file == document.file:
-        return document.line(position.line)
-    linecache.checkcache(position.file)
-    return linecache.getline(position.file, position.line).rstrip("\r\n")
 
 
 def _said(document: Document, violation: Violation) -> tuple[str, tuple[Related, ...], Api | None]:
@@ -164,9 +161,12 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Located:
     position = document.locate(advice.path, key=advice.key, offset=start)
     if start is not None and end > start:
         last = document.locate(advice.path, offset=end - 1)
-        position = Position(
-            position.file, position.line, position.column, last.end_line, last.end_column
-        )
+        if last.file == position.file:  # else a value of another file ends there
+            position = Position(
+                position.file, position.line, position.column, last.end_line, last.end_column
+            )
+    fixed = fix_advice(document, advice.fix) if advice.fix and document.rendered else None
+    own = replacement(document, advice.fix) if advice.fix and document.editable else None
     return _located(
         rule,
         document,
@@ -179,7 +179,8 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Located:
         related=tuple(
             Related(what, there.document.locate(path)) for what, there, path in advice.related
         ),
-        fix=replacement(document, advice.fix) if advice.fix and document.editable else None,
+        fix=fixed.fix if fixed else own,
+        trial=fixed.trial if fixed else None,
     )
 
 
@@ -189,6 +190,7 @@ def _located(
     path: Path,
     position: Position,
     message: str,
+    trial: Document | None = None,
     **others: Any,
 ) -> Located:
     finding = Finding(
@@ -200,8 +202,8 @@ def _located(
         path=yaml_path(path),
         object=ObjectRef(document.api_version, document.kind, document.namespace, document.name),
         origin=document.origin or document.rendered,
-        excerpt=_excerpt(document, position),
-        key_line=document.locate(path, key=True).line,
+        excerpt=document.excerpt(position),
+        key=document.locate(path, key=True),
         **others,
     )
-    return Located(finding, path, document.text, document.built)
+    return Located(finding, path, document.text, document.built, trial=trial)

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from dractl.lint.finding import TextFix
 from dractl.lint.fixes import applied
 from dractl.lint.place import Located
+from dractl.manifests import Document
 
 Reader = Callable[[str, str], Sequence[Sequence[Located]]]
 """The name and the text of a file to what the server says about each document; to nothing if it is damaged."""
@@ -27,7 +28,7 @@ def proven(placed: Iterable[Located], read: Reader) -> list[Located]:
     safe = _accepted(found, read, _is_safe)
     kept = [
         _with(item, replace(fix, safe=False))
-        if fix and fix.safe and (item.file, item.number) not in safe
+        if fix and fix.safe and item.trial is None and (item.file, item.number) not in safe
         else item
         for item in found
         for fix in [item.finding.fix]
@@ -39,10 +40,34 @@ def proven(placed: Iterable[Located], read: Reader) -> list[Located]:
     )
     return [
         item
-        if not _has_fix(item) or _is_safe(item) or (item.file, item.number) in possible
+        if not _has_fix(item)
+        or _is_safe(item)
+        or item.trial is not None
+        or (item.file, item.number) in possible
         else _with(item, None)
         for item in kept
     ]
+
+
+def proven_when_rendered(
+    placed: Iterable[Located], judge: Callable[[Document], Sequence[Located]]
+) -> list[Located]:
+    """The findings with those fixes in values and patches after which the server accepts the rendered object, or
+    refuses it for other reasons only; then they are not safe."""
+    return [_tried(item, judge) if item.trial is not None else item for item in placed]
+
+
+def _tried(item: Located, judge: Callable[[Document], Sequence[Located]]) -> Located:
+    fix = item.finding.fix
+    if item.trial is None or fix is None:
+        return replace(item, trial=None)
+    refused = [found for found in judge(item.trial) if found.finding.api]
+    if refused:
+        stays = any(
+            (found.finding.code, found.path) == (item.finding.code, item.path) for found in refused
+        )
+        fix = None if stays or item.finding.api is None else replace(fix, safe=False)
+    return _with(replace(item, trial=None), fix)
 
 
 def _has_fix(item: Located) -> bool:
@@ -63,7 +88,7 @@ def _accepted(
     """The documents, by file and number, that the server accepts once all relevant fixes are made."""
     by_file: dict[str, list[Located]] = {}
     for item in found:
-        if counts(item) and item.text is not None:
+        if counts(item) and item.text is not None and item.trial is None:
             by_file.setdefault(item.file, []).append(item)
     return {
         (file, number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from dractl.lint.findings import Around, Terms, findings, judged
 from dractl.lint.ignores import ignores
 from dractl.lint.namespaces import namespaces_of
 from dractl.lint.place import from_broken
-from dractl.lint.proof import proven
+from dractl.lint.proof import proven, proven_when_rendered
 from dractl.lint.reading import readings
 from dractl.lint.repository import Repositories, surrounded
 from dractl.lint.selection import Selection, select
@@ -24,7 +25,7 @@ from dractl.manifests.markdown import SUFFIXES
 from dractl.manifests.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from dractl.lint.inventory import TriedDevices
     from dractl.lint.place import Located
@@ -103,7 +104,15 @@ def judge(
         found += findings(
             examples, terms, _around((*written, *documents), inputs), kustomizations, beside
         )
-    placed, commented = proven(_once(found), again), _commented(asked)
+
+    def again_rendered(document: Document) -> list[Located]:
+        trials = readings([document], kustomizations)
+        return [
+            item for trial in trials for item in judged(trial, terms, around.namespaces.labels)[0]
+        ]
+
+    placed = proven_when_rendered(proven(_once(found), again), again_rendered)
+    commented = _commented(asked, around.files)
     own = [
         item
         for item in readable
@@ -155,10 +164,11 @@ def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations) -> R
     return report_of([judge(inputs, readable, terms, kustomizations)], terms)
 
 
-def _commented(documents: Sequence[Document]) -> list[Source]:
-    """The files with ignore comments."""
+def _commented(documents: Sequence[Document], others: Container[str]) -> list[Source]:
+    """The files with ignore comments, and those with values of their objects, but for files that nobody asked about."""
+    layers = (layer for item in documents for layer in item.layers if layer.file not in others)
     texts = {
-        (item.file, id(item.text)): item.text for item in documents
+        (item.file, id(item.text)): item.text for item in chain(documents, layers)
     }  # one a file, however many its documents are
     return list(
         {file: Source(file, text) for (file, _), text in texts.items() if ignores(text)}.values()

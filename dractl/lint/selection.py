@@ -119,9 +119,8 @@ class _Note:
 
 def _ignored(finding: Finding, notes: Mapping[tuple[str, int | None], Sequence[_Note]]) -> bool:
     """True if a comment suppresses a finding; ``notes`` are by file and by the line that they apply to."""
-    # A string of several lines contains no comments: they go to the line of its key.
-    lines = (None, *{finding.position.line, finding.key_line})
-    near = (note for line in lines for note in notes.get((finding.position.file, line), ()))
+    places = (place for file, line in finding.lines for place in ((file, line), (file, None)))
+    near = (note for place in dict.fromkeys(places) for note in notes.get(place, ()))
     return bool([note for note in near if note.takes_out(finding.code)])
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dractl.manifests.documents import Document, Inputs, Path, Skipped, Within
+from dractl.manifests.documents import Document, Inputs, Path, Skipped, Spot, Within
 from dractl.manifests.embedded import in_text
 from dractl.manifests.kustomize import NAMES, REMOTE, Kustomizations, is_kustomization
 from dractl.manifests.load import is_definition, is_relevant, names_dra, read_text
 from dractl.manifests.naming import shown
 from dractl.manifests.rendered import Builder
 from dractl.manifests.source import Position
-from dractl.manifests.text import decode
+from dractl.manifests.text import decode, digest
 from dractl.model.paths import at as value_at
 
 ORIGIN = "config.kubernetes.io/origin"
@@ -57,7 +57,10 @@ def built(
             else:
                 documents += _placed(result.data, root, result.base, written, found.patches(root))
     return replace(
-        inputs, documents=(*inputs.documents, *documents), skipped=(*inputs.skipped, *skipped)
+        inputs,
+        documents=(*inputs.documents, *documents),
+        skipped=(*inputs.skipped, *skipped),
+        digests={**written.digests, **inputs.digests},
     )
 
 
@@ -178,6 +181,7 @@ class _Written:
         self._names = names
         self._overlay = overlay
         self._files: dict[str, list[Document]] = {}
+        self.digests: dict[str, str] = {}
         for document in documents:
             if not document.rendered and os.path.isfile(document.file):
                 self._files.setdefault(os.path.abspath(document.file), []).append(document)
@@ -185,7 +189,9 @@ class _Written:
     def data(self, path: str) -> bytes:
         """The bytes of a file."""
         content = self._overlay(path)
-        return _bytes(path) if content is None else content
+        content = _bytes(path) if content is None else content
+        self.digests[shown(path)] = digest(content)
+        return content
 
     def of(self, path: str) -> list[Document]:
         """The documents of a file, read now unless they are part of the input."""
@@ -216,12 +222,14 @@ def _placed(
             continue
         before = _before(value, written.of(os.path.normpath(os.path.join(base, origin))))
         if before is not None:
+            places = _Places(value, before, patches)
             yield Document(
                 before.file,
                 before.index,
                 value,
-                _Places(value, before, patches),
+                places,
                 rendered=shown(root),
+                layers=places.patches,
             )
 
 
@@ -259,13 +267,25 @@ class _Places(Within):
     ) -> None:
         super().__init__(before)
         self._value = value
-        self._patches = [patch for patch in patches if _changes(patch.value, value)]
+        self.patches = [patch for patch in patches if _changes(patch.value, value)]
+
+    def source(self, path: Path) -> Spot | None:
+        """Return the value of a patch that makes up a value as a whole."""
+        value = value_at(self._value, *path)
+        route = _route(self._value, path, self._outer.value)
+        if len(route) == len(path) and self._outer.at(route) == value:
+            return None
+        for patch in self.patches:
+            place, covered = _in_patch(self._value, path, patch.value)
+            if covered == len(path) and patch.at(place) == value:
+                return Spot(patch, place)
+        return None
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
         value = value_at(self._value, *path)
         here, there = self._outer, _route(self._value, path, self._outer.value)
         whole = len(there) == len(path) and here.at(there) == value
-        for patch in self._patches if not whole else ():
+        for patch in self.patches if not whole else ():
             place, covered = _in_patch(self._value, path, patch.value)
             if covered == len(path) and patch.at(place) == value:
                 if (

@@ -56,9 +56,19 @@ class Locator(Protocol):
     """Finds the places of the values of one document in a file."""
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position: ...
+    def source(self, path: Path) -> Spot | None: ...
     def faults(self) -> Sequence[DoubledKey]: ...
     def line(self, number: int) -> str: ...
     def text(self) -> str: ...
+
+
+class Spot(Struct, frozen=True):
+    """A value of another document: of a chart's values, or of a patch."""
+
+    document: Document
+    """The document that has the value."""
+    path: Path
+    """The value's path in it."""
 
 
 class Within:
@@ -66,6 +76,10 @@ class Within:
 
     def __init__(self, outer: Document) -> None:
         self._outer = outer
+
+    def source(self, path: Path) -> Spot | None:  # noqa: ARG002
+        """Return None: the value stands in the outer document."""
+        return None
 
     def faults(self) -> Sequence[DoubledKey]:
         return ()
@@ -85,6 +99,7 @@ class Document:
     file from 0; the items of a List have that of the List. ``origin`` is the template named by Helm's ``# Source:``.
     ``rendered``: the chart or the kustomization that it was rendered from; the file is then the source template or
     resource, whose text differs. ``derived``: values are made of others in the file, and cannot be edited there.
+    ``layers``: documents of other files whose values are in it: a chart's values, a kustomization's patches.
     ``variant``: the values file, if the chart was rendered with others before.
     ``paged``: its List goes on elsewhere (ListMeta.continue of k8s.io/apimachinery pkg/apis/meta/v1).
     """
@@ -97,6 +112,7 @@ class Document:
         "file",
         "index",
         "kind",
+        "layers",
         "name",
         "namespace",
         "origin",
@@ -119,8 +135,10 @@ class Document:
         derived: bool = False,
         paged: bool = False,
         variant: str | None = None,
+        layers: Sequence[Document] = (),
     ) -> None:
         self.paged = paged
+        self.layers = layers
         self.variant = variant
         self.rendered = rendered
         self.derived = derived
@@ -189,6 +207,13 @@ class Document:
             derived=derived,
             paged=paged,
             variant=self.variant,
+            layers=self.layers,
+        )
+
+    def with_value(self, value: dict[str, Any]) -> Document:
+        """The document with another value; places stay where they are."""
+        return self.another(
+            value, self._locator, prefix=self._prefix, derived=self.derived, paged=self.paged
         )
 
     def at(self, path: Path) -> Any:
@@ -205,9 +230,19 @@ class Document:
         """
         return self._locator.locate(self._prefix + tuple(path), key=key, offset=offset)
 
+    def source(self, path: Path) -> Spot | None:
+        """The value of another file that makes up the value at a path as a whole; None if there is none."""
+        return self._locator.source(self._prefix + tuple(path))
+
     def line(self, number: int) -> str:
         """A line of the file, counted from 1."""
         return self._locator.line(number)
+
+    def excerpt(self, position: Position) -> str:
+        """The line at the beginning of a position, which may be in another file that has a value of this document."""
+        homes = (item for item in (self, *self.layers) if item.file == position.file)
+        home = next(homes, None)
+        return home.line(position.line) if home is not None else ""
 
     @property
     def text(self) -> str:

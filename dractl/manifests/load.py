@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from dractl.manifests.documents import Broken, Document, Inputs, Skipped
 from dractl.manifests.files import Entry, contents, read_all
 from dractl.manifests.jsontext import NotJson
 from dractl.manifests.kustomize import is_kustomization
-from dractl.manifests.naming import name_paths
+from dractl.manifests.naming import name_paths, shown
 from dractl.manifests.rendered import Rendered, Renderer, in_template
 from dractl.manifests.source import Source
 from dractl.manifests.templates import (
@@ -217,7 +218,8 @@ def _loaded(
             if not isinstance(item, Document):
                 undecided.append(source.name)
     for chart, sources in templates.items():
-        for item in _in_chart(chart, sources, render, definitions=not relevant_only):
+        read = partial(_values, overlay=overlay, digests=digests if digested else {})
+        for item in _in_chart(chart, sources, render, read, definitions=not relevant_only):
             _add(item, documents, broken, skipped)
             if isinstance(item, Skipped):
                 undecided.append(item.file)
@@ -227,10 +229,15 @@ def _loaded(
 
 
 def _in_chart(
-    chart: str, sources: Mapping[str, Source], render: Renderer | None, *, definitions: bool
+    chart: str,
+    sources: Mapping[str, Source],
+    render: Renderer | None,
+    read: Callable[[str], Document | None],
+    *,
+    definitions: bool,
 ) -> Iterator[Document | Broken | Skipped]:
-    """What the templates of a chart make with each of its values."""
-    own = _values(os.path.join(chart, "values.yaml"))
+    """What the templates of a chart make with each of its values, which ``read`` reads."""
+    own = read(os.path.join(chart, "values.yaml"))
     can_render = render is not None and os.path.isdir(chart)
     renderings = render(chart) if render is not None and can_render else (Rendered(None, ""),)
     complete = [item for item in renderings if item.data is not None]
@@ -238,7 +245,7 @@ def _in_chart(
         yield from _without_helm(chart, sources, own, renderings[0], definitions=definitions)
         return
     for at, item in enumerate(complete):
-        layers = [*filter(None, map(_values, reversed(item.values))), *([own] if own else [])]
+        layers = [*filter(None, map(read, reversed(item.values))), *([own] if own else [])]
         variant = item.values[-1] if at and item.values else None
         yield from _in_templates(item.data or b"", chart, sources, layers, variant)
     for item in renderings:
@@ -327,19 +334,24 @@ def _add(
         skipped.append(item)
 
 
-def _values(path: str) -> Document | None:
-    """The default values of a chart, if it has any."""
-    try:
-        with open(path, "rb") as file:
-            items = read_text(path, decode(file.read(_MAX_YAML_FALLBACK)))
-    except OSError:
-        return None
+def _values(path: str, overlay: Mapping[str, bytes], digests: dict[str, str]) -> Document | None:
+    """The values in a file, if it has any."""
+    name = shown(path)
+    data = overlay.get(name)
+    if data is None:
+        try:
+            with open(path, "rb") as file:
+                data = file.read(_MAX_YAML_FALLBACK)
+        except OSError:
+            return None
+    digests[name] = digest(data)
+    items = read_text(name, decode(data))
     first = items[0] if items else None
     return first if isinstance(first, Document) and isinstance(first.value, dict) else None
 
 
 def _name(chart: str) -> str:
-    about = _values(os.path.join(chart, "Chart.yaml"))
+    about = _values(os.path.join(chart, "Chart.yaml"), {}, {})
     return str(about.value.get("name")) if about else os.path.basename(os.path.abspath(chart))
 
 

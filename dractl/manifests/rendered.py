@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dractl.manifests.documents import Document, DoubledKey, Path
+from dractl.manifests.documents import Document, DoubledKey, Path, Spot
 from dractl.manifests.naming import shown
 from dractl.manifests.source import Position, Source
 from dractl.manifests.templates import inserted_values
@@ -48,6 +48,7 @@ def in_template(
         origin=f"{document.origin}{beside}",
         rendered=f"{document.file}{beside}",
         variant=variant,
+        layers=values,
     )
 
 
@@ -75,6 +76,21 @@ class _TemplatePlaces:
         return Position(
             self._template.name, number, start, number, max(start + 1, len(line.rstrip()) + 1)
         )
+
+    def source(self, path: Path) -> Spot | None:
+        """Return the value that a line of the template inserts, if it inserts nothing else."""
+        place = self._document.locate(path, key=False, offset=None)
+        written = self._document.line(place.line)
+        number = self._line(written.strip(), place.line)
+        line = self._lines[number - 1] if number <= len(self._lines) else ""
+        value = self._document.at(path)
+        if line.strip() == written.strip() or isinstance(value, dict | list):
+            return None
+        for name in inserted_values(line):
+            values = self._holder(name)
+            if values is not None and values.at(name) == value:
+                return Spot(values, name)
+        return None
 
     def _in_values(self, line: str, value: Any, offset: int | None) -> Position | None:
         """The place of the value that a line inserts as ``value``, or as the only part of it that varies; None if the

@@ -124,3 +124,130 @@ def test_a_mistake_that_the_template_writes_is_not_placed_in_the_value(
     (chart / "templates" / "claim.yaml").write_text(template)
     (finding,) = findings(capsys, "c")
     assert (finding["file"], finding["line"]) == ("c/templates/claim.yaml", 15)
+
+
+@pytest.mark.parametrize(
+    ("file", "line"), [("c/values.yaml", "count: -1"), ("c/templates/claim.yaml", "count: {{")]
+)
+def test_a_comment_counts_where_a_finding_is_shown_and_where_it_is_written(
+    chart: Path, capsys: pytest.CaptureFixture[str], file: str, line: str
+) -> None:
+    (chart / "values.yaml").write_text("count: -1\ndriver: gpu.example.com\n")
+    assert places(findings(capsys, "c")) == [("DRA116", "c/values.yaml", 1)]
+    text = Path(file).read_text()
+    ends = [row + "  # dractl: ignore[DRA116]" if line in row else row for row in text.split("\n")]
+    Path(file).write_text("\n".join(ends))
+    assert findings(capsys, "c") == []
+    assert findings(capsys, ".") == []
+
+
+def test_a_comment_in_values_that_suppresses_nothing_is_reported(
+    chart: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (chart / "values.yaml").write_text("count: 1  # dractl: ignore[DRA116]\ndriver: a.example\n")
+    assert places(findings(capsys, "c")) == [("DRA901", "c/values.yaml", 1)]
+
+
+@pytest.mark.parametrize("path", [".", "c", "./c/templates/claim.yaml"])
+def test_comments_are_added_to_values(
+    chart: Path, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    (chart / "ci" / "a-values.yaml").write_text("count: -1\n")
+    assert main(["lint", path, "--add-ignore"]) == 0
+    captured = capsys.readouterr()
+    assert "c/ci/a-values.yaml: 1 suppressed" in captured.err
+    assert "changed after it was read" not in captured.err
+    text = (chart / "ci" / "a-values.yaml").read_text()
+    assert text == "count: -1  # dractl: ignore[DRA116]\n"
+    assert main(["lint", path]) == 0
+
+
+def test_a_fix_is_written_to_values(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (chart / "values.yaml").write_text('count: "2"  # of GPUs\ndriver: gpu.example.com\n')
+    (finding,) = findings(capsys, "c")
+    assert (finding["file"], finding["fix"]["edits"][0]["file"]) == ("c/values.yaml",) * 2
+    assert main(["lint", "c", "--diff"]) == 1
+    assert "+count: 2  # of GPUs" in capsys.readouterr().out
+    assert main(["lint", "c", "--fix"]) == 0
+    assert (chart / "values.yaml").read_text().startswith("count: 2  # of GPUs\n")
+    assert (chart / "templates" / "claim.yaml").read_text() == TEMPLATE
+
+
+KUSTOMIZE = """
+import os, re, sys
+top = sys.argv[2]
+start = re.search(r'"resources": \\["(.*)"\\]', open(top + "/kustomization.yaml").read())[1]
+repository = start.partition("/")[0]
+count = re.search("count: (\\S+)", open(f"{top}/{start}/count.yaml").read())[1]
+print(f'''apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata:
+  annotations:
+    config.kubernetes.io/origin: |
+      path: {repository}/base/claim.yaml
+  name: gpu
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        count: {count}
+        deviceClassName: gpu.example.com''')
+"""
+CLAIM = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata:
+  name: gpu
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.example.com
+"""
+
+
+@pytest.fixture
+def overlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of a kustomization with a patch, below the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "kustomize").write_text(f"#!{sys.executable} -IS\n{KUSTOMIZE}")
+    (tmp_path / "bin" / "kustomize").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    for name, kustomization in (
+        ("base", "resources: [claim.yaml]\n"),
+        ("prod", "resources: [../base]\npatches: [{path: count.yaml}]\n"),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "kustomization.yaml").write_text(kustomization)
+    (tmp_path / "base" / "claim.yaml").write_text(CLAIM)
+    patch = CLAIM.replace("deviceClassName: gpu.example.com", "count: -1")
+    (tmp_path / "prod" / "count.yaml").write_text(patch)
+    return Path("prod")
+
+
+@pytest.mark.parametrize("path", [".", "prod", "./prod/count.yaml", "absolute"])
+def test_a_patch_is_silenced_where_the_finding_is_shown(
+    overlay: Path, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    path = str(overlay.absolute()) if path == "absolute" else path
+    assert places(findings(capsys, path)) == [("DRA116", "prod/count.yaml", 10)]
+    assert main(["lint", path, "--add-ignore"]) == 0
+    assert "prod/count.yaml: 1 suppressed" in capsys.readouterr().err
+    text = (overlay / "count.yaml").read_text()
+    assert "        count: -1  # dractl: ignore[DRA116]\n" in text
+    assert findings(capsys, path) == []
+
+
+@pytest.mark.parametrize("path", [".", "prod"])
+def test_a_fix_is_written_to_a_patch(
+    overlay: Path, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    patch = (overlay / "count.yaml").read_text().replace("-1", '"2"')
+    (overlay / "count.yaml").write_text(patch)
+    assert main(["lint", path, "--fix"]) == 0
+    assert (overlay / "count.yaml").read_text() == patch.replace('"2"', "2")
+    assert "prod/count.yaml: 1 fixed" in capsys.readouterr().err

@@ -1,0 +1,71 @@
+"""Fixes of rendered objects: made in the values file or the patch that a value comes from, and tried on the object."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl.lint.finding import TextFix
+from dractl.lint.fixes import applied, for_violation, replacement
+from dractl.lint.model import Replacement
+from dractl.manifests import Document, read_text
+from dractl.validation.violation import Path, Violation
+
+
+class RenderedFix(Struct, frozen=True):
+    """A fix in another file, and the object that it makes."""
+
+    fix: TextFix
+    """The edits of the values file or the patch."""
+    trial: Document
+    """The rendered object with the value that the edits make."""
+
+
+def fix_violation(document: Document, violation: Violation) -> RenderedFix | None:
+    """Return the fix of a violation whose value another file has as a whole; None if a fix would need more of it."""
+    spot = document.source(violation.path)
+    moves = violation.key or violation.moved_to is not None or violation.rule == "unknown-field"
+    if spot is None or moves or "allocationMode" in violation.message:
+        return None
+    fix = for_violation(spot.document, replace(violation, path=spot.path))
+    return _try(document, violation.path, fix)
+
+
+def fix_advice(document: Document, wanted: Replacement) -> RenderedFix | None:
+    """Return the fix of a value that another file has as a whole."""
+    spot = None if wanted.key else document.source(wanted.path)
+    if spot is None:
+        return None
+    fix = replacement(spot.document, replace(wanted, path=spot.path))
+    return _try(document, wanted.path, fix)
+
+
+def _try(document: Document, path: Path, fix: TextFix | None) -> RenderedFix | None:
+    """Return a fix with the object that it makes; None if the edits do not change the value alone."""
+    spot = document.source(path)
+    if fix is None or spot is None:
+        return None
+    text, _ = applied(spot.document.text, [fix])
+    changed = (
+        item
+        for item in read_text(spot.document.file, text)
+        if isinstance(item, Document) and item.index == spot.document.index
+    )
+    item = next(changed, None)
+    value = item.at(spot.path) if item is not None else None
+    if value is None or value == document.at(path):
+        return None
+    return RenderedFix(fix, document.with_value(_put(document.value, path, value)))
+
+
+def _put(value: Any, path: Sequence[str | int], new: Any) -> Any:
+    """Return a value with another part at a path; the parts beside the path stay shared."""
+    if not path:
+        return new
+    step, *below = path
+    inside = _put(value[step], below, new)
+    if isinstance(value, list):
+        number = int(step)
+        return [*value[:number], inside, *value[number + 1 :]]
+    return {**value, step: inside}
