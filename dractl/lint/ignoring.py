@@ -11,6 +11,7 @@ from dractl.manifests import Document, Position, read_text
 from dractl.manifests.composing import long_scalars
 from dractl.manifests.jsontext import is_json
 from dractl.manifests.source import Source
+from dractl.manifests.templates import holds_template
 
 ABOUT_COMMENTS = frozenset({"DRA901", "DRA902"})
 """Rules whose findings are ignore comments themselves, which no other comment suppresses."""
@@ -39,7 +40,9 @@ def ignoring(name: str, text: str, findings: Iterable[Finding]) -> Ignoring:
     if not any(
         isinstance(value, dict) for value in values
     ):  # comments count where there are documents
-        return Ignoring(text, why_not="it has no document that can be read")
+        is_template = holds_template(text)
+        why_not = "it is a template" if is_template else "it has no document that can be read"
+        return Ignoring(text, why_not=why_not)
     lines = _Lines(Source(name, text))
     codes: dict[tuple[str, int], set[str]] = {}
     left: list[str] = []
