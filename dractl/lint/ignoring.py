@@ -41,8 +41,8 @@ def ignoring(name: str, text: str, findings: Iterable[Finding]) -> Ignoring:
         isinstance(value, dict) for value in values
     ):  # comments count where there are documents
         is_template = holds_template(text)
-        why_not = "it is a template" if is_template else "it has no document that can be read"
-        return Ignoring(text, why_not=why_not)
+        refusal = "it is a template" if is_template else "it has no document that can be read"
+        return Ignoring(text, why_not=refusal)
     lines = _Lines(Source(name, text))
     codes: dict[tuple[str, int], set[str]] = {}
     left: list[str] = []
