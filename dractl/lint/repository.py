@@ -94,7 +94,7 @@ class Repositories:
         self._gitignore = gitignore
         self._parts: dict[str, dict[str, Part]] = {}
 
-    def at(self, top: str) -> dict[str, Part]:
+    def parts(self, top: str) -> dict[str, Part]:
         """The manifests below a folder by absolute path, in the order of a run of all."""
         if top not in self._parts:
             self._parts[top] = self._kept(top)
@@ -147,7 +147,7 @@ def _key(top: str) -> str:
 
 
 def _part(path: str, state: tuple[int, int, int], kustomizations: Kustomizations) -> Part:
-    own = kustomizations.at(os.path.dirname(path)) if is_kustomization(path) else None
+    own = kustomizations.kustomization(os.path.dirname(path)) if is_kustomization(path) else None
     parts = tuple(sorted(own.resources | own.patches)) if own is not None else ()
     affix = own.affix if own is not None else ("", "")
     try:
@@ -230,7 +230,7 @@ def surrounded(
     around: list[str] = []
     found = inputs
     for top, files in _homes(inputs).items():
-        parts = repositories.at(top)
+        parts = repositories.parts(top)
         rank |= {path: len(rank) + at for at, path in enumerate(parts)}
         own = (document for document in inputs.documents if os.path.abspath(document.file) in files)
         needed = _Needed(parts)

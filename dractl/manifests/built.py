@@ -86,12 +86,12 @@ class _Kustomizations:
         """The folders whose kustomization concerns DRA and is not part of another."""
         inner: set[str] = set()
         for folder in self._folders:
-            found = self._read.at(folder)
+            found = self._read.kustomization(folder)
             inner.update(found.resources if found is not None else ())
         return [folder for folder in self._folders if folder not in inner and self._is_root(folder)]
 
     def _is_root(self, folder: str) -> bool:
-        found = self._read.at(folder)
+        found = self._read.kustomization(folder)
         return found is not None and not found.component and self._concerns(folder)
 
     def _concerns(self, path: str) -> bool:
@@ -101,7 +101,7 @@ class _Kustomizations:
                 False  # while kustomizations that name each other are looked through
             )
             if os.path.isdir(path):
-                found = self._read.at(path)
+                found = self._read.kustomization(path)
                 files = [os.path.join(path, name) for name in NAMES]
                 parts = [*files, *found.resources, *found.patches] if found is not None else ()
                 self._concern[path] = any(self._concerns(part) for part in parts)
@@ -121,7 +121,7 @@ class _Kustomizations:
 
     def patches(self, folder: str) -> tuple[Document, ...]:
         """The patches of a kustomization, in files or in itself, and of those that it consists of."""
-        found = self._read.at(folder)
+        found = self._read.kustomization(folder)
         if found is None:
             return ()
         inner = [
@@ -146,7 +146,7 @@ class _Kustomizations:
 
     def barred(self, folder: str, seen: frozenset[str] = frozenset()) -> str | None:
         """The reason not to build a kustomization: its own, or that of one it consists of."""
-        found = self._read.at(folder)
+        found = self._read.kustomization(folder)
         if found is None or folder in seen:
             return REMOTE
         if found.barred is not None:

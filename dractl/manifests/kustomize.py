@@ -99,7 +99,7 @@ class Kustomizations:
     def around(self, folder: str) -> tuple[Kustomization, ...]:
         """The kustomizations in a folder and above it, as far as its repository reaches; the nearest first."""
         if folder not in self._above:
-            found = self.at(folder)
+            found = self.kustomization(folder)
             parent = os.path.dirname(folder)
             outermost = parent == folder or os.path.exists(os.path.join(folder, ".git"))
             further = () if outermost else self.around(parent)
@@ -119,10 +119,12 @@ class Kustomizations:
             if found is not None:
                 self._homes[path] = found.folder
             else:
-                self._homes[path] = folder if self.at(folder) is None else os.path.join(folder, "*")
+                self._homes[path] = (
+                    folder if self.kustomization(folder) is None else os.path.join(folder, "*")
+                )
         return self._homes[path]
 
-    def at(self, folder: str) -> Kustomization | None:
+    def kustomization(self, folder: str) -> Kustomization | None:
         """The kustomization in a folder, by its absolute path."""
         if folder not in self._folders:
             self._folders[folder] = _read(folder)
