@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dractl.cluster.state import CLUSTER_SCOPED, ClusterState, Key, map_at, maps_at
+from dractl.cluster.state import CLUSTER_SCOPED, ClusterState, Key
 from dractl.views import Claim
 
 
@@ -156,22 +156,23 @@ def _release_claims(state: ClusterState, pod: Key, claims: Iterable[Key]) -> Clu
     """Remove an ended pod's reservations from ``claims``."""
     namespace, name = pod
     for key in claims:
-        claim = state.get("ResourceClaim", key)
-        if claim is None or key[0] != namespace:
+        claim = Claim(state.get("ResourceClaim", key))
+        if not claim.exists or key[0] != namespace:
             continue
-        if name in Claim(claim).owner_pods:
+        if name in claim.owner_pods:
             state = state.replace("ResourceClaim", key, None)
             continue
-        consumers = maps_at(claim, "status", "reservedFor")
         remaining = [
-            c for c in consumers if not (c.get("resource") == "pods" and c.get("name") == name)
+            consumer
+            for consumer in claim.reserved_for
+            if not (consumer.get("resource") == "pods" and consumer.get("name") == name)
         ]
-        if len(remaining) == len(consumers):
+        if len(remaining) == len(claim.reserved_for):
             continue
-        status = {**map_at(claim, "status"), "reservedFor": remaining}
+        status = {**claim.status, "reservedFor": remaining}
         if not remaining:
             status = {
                 k: v for k, v in status.items() if k not in ("allocation", "reservedFor", "devices")
             }
-        state = state.replace("ResourceClaim", key, {**claim, "status": status})
+        state = state.replace("ResourceClaim", key, {**claim.raw, "status": status})
     return state

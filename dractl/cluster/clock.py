@@ -1,8 +1,8 @@
 """The time at which the objects of a cluster were true."""
 
 from dractl.cluster.state import ClusterState
-from dractl.model.paths import text_at
-from dractl.views import parse_timestamp
+from dractl.objects import text
+from dractl.views import View, parse_timestamp
 
 
 def read_time(state: ClusterState) -> float | None:
@@ -12,7 +12,7 @@ def read_time(state: ClusterState) -> float | None:
     """
     if state.read_at is not None:
         return state.read_at
-    times = {text_at(lease, "spec", "renewTime") for lease in state.objects("Lease").values()}
+    times = {text(View(lease).spec.get("renewTime")) for lease in state.objects("Lease").values()}
     times.update(event.last_seen for event in state.events.values())
     for node in state.nodes.values():
         times.update(node.heartbeats)

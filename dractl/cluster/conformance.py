@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dractl.cluster.state import text_at
 from dractl.objects import newest, slice_of
 from dractl.probes.services import Check
+from dractl.views import Node, View
 
 _DRA_RESOURCES = ("deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices")
 
@@ -63,7 +63,7 @@ def _check_api(served: set[str]) -> Check:
 
 
 def _check_classes(classes: list[Mapping[str, Any]]) -> Check:
-    names = sorted(text_at(item, "metadata", "name") for item in classes)
+    names = sorted(View(device_class).name for device_class in classes)
     if names:
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
         return Check("DeviceClasses", "ok", shown)
@@ -106,22 +106,14 @@ def _check_pools(slices: list[Mapping[str, Any]]) -> Iterable[Check]:
 def _check_nodes(
     slices: list[Mapping[str, Any]], nodes: list[Mapping[str, Any]]
 ) -> Iterable[Check]:
-    publishing_nodes = {text_at(item, "spec", "nodeName") for item in slices}
+    publishing_nodes = {slice_of(item).node for item in slices}
     silent_nodes = []
     accelerated_nodes = 0
-    for node in nodes:
-        metadata, status = node.get("metadata", {}), node.get("status", {})
-        resources = [
-            name for name, count in (status.get("capacity") or {}).items() if str(count) != "0"
-        ]
-        has_accelerator = any(name.startswith(_ACCELERATOR_RESOURCES) for name in resources) or any(
-            (metadata.get("labels") or {}).get(label, "false") not in ("false", "")
-            for label in _ACCELERATOR_LABELS
-        )
-        if has_accelerator:
+    for node in map(Node, nodes):
+        if _has_accelerator(node):
             accelerated_nodes += 1
-            if metadata.get("name") not in publishing_nodes:
-                silent_nodes.append(str(metadata.get("name")))
+            if node.name not in publishing_nodes:
+                silent_nodes.append(node.name)
     if silent_nodes:
         advice = "check that the DRA driver's DaemonSet selects and tolerates these nodes"
         shown = ", ".join(silent_nodes[:5]) + (" ..." if len(silent_nodes) > 5 else "")
@@ -138,3 +130,11 @@ def _check_nodes(
         yield Check(
             "nodes with accelerators", "unknown", "no node is labelled as having any", advice
         )
+
+
+def _has_accelerator(node: Node) -> bool:
+    """Return True if a node has resources of a device plugin, or labels, for an accelerator."""
+    resources = [name for name, count in node.capacity.items() if str(count) != "0"]
+    return any(name.startswith(_ACCELERATOR_RESOURCES) for name in resources) or any(
+        node.labels.get(label, "false") not in ("false", "") for label in _ACCELERATOR_LABELS
+    )

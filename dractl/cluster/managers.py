@@ -12,9 +12,8 @@ from msgspec import Struct
 
 from dractl.cluster.changes import Change, Patch, parse_target
 from dractl.cluster.state import ClusterState, Key
-from dractl.model.paths import at, map_at, maps_at, text_at
 from dractl.objects import Raw
-from dractl.views import View
+from dractl.views import Autoscaler, View
 
 _FLUX_CONTROLLERS = (
     ("kustomize.toolkit.fluxcd.io/", "Flux Kustomization", "in git"),
@@ -98,19 +97,14 @@ def manager_of(value: Raw | None) -> Manager | None:
 def find_autoscaler(state: ClusterState, kind: str, key: Key) -> Manager | None:
     """Return the HorizontalPodAutoscaler that scales a workload; None if none does."""
     for autoscaler_key, value in state.objects("HorizontalPodAutoscaler").items():
-        target = map_at(value, "spec", "scaleTargetRef")
-        if autoscaler_key[0] == key[0] and (text_at(target, "kind"), text_at(target, "name")) == (
-            kind,
-            key[1],
-        ):
-            minimum = at(value, "spec", "minReplicas") or 1
-            maximum = at(value, "spec", "maxReplicas")
+        autoscaler = Autoscaler(value, autoscaler_key)
+        if autoscaler_key[0] == key[0] and autoscaler.target == (kind, key[1]):
             name = (
-                f"HorizontalPodAutoscaler {'/'.join(autoscaler_key)} "
-                f"(minReplicas {minimum}, maxReplicas {maximum})"
+                f"HorizontalPodAutoscaler {'/'.join(autoscaler_key)} (minReplicas "
+                f"{autoscaler.min_replicas}, maxReplicas {autoscaler.max_replicas})"
             )
             # kedacore/keda controllers/keda/hpa.go newHPAForScaledObject
-            owner = View(value).controller
+            owner = autoscaler.controller
             if owner is not None and owner.kind == "ScaledObject":
                 name = f"KEDA ScaledObject {autoscaler_key[0]}/{owner.name} (of {name})"
                 return Manager(name, "in minReplicaCount and maxReplicaCount")
@@ -136,8 +130,8 @@ def describe_ownership(value: Raw | None) -> str:
     parts = list(notes.values())[:MAX_OWNERSHIP_NOTES]
     parts += [f"owner {owner.kind} {owner.name}" for owner in view.owners]
     clients = [
-        (text_at(entry, "time"), text_at(entry, "manager"))
-        for entry in maps_at(view.metadata, "managedFields")
-        if not text_at(entry, "subresource") and text_at(entry, "manager") not in _SYSTEM_CLIENTS
+        (manager.time, manager.name)
+        for manager in view.field_managers
+        if not manager.subresource and manager.name not in _SYSTEM_CLIENTS
     ]
     return ", ".join(parts) or (f"written by {min(clients)[1]}" if clients else "")

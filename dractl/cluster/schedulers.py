@@ -2,24 +2,14 @@
 pod.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.derived import derive_from
 from dractl.cluster.shell import is_safe_name
-from dractl.cluster.state import (
-    API_GROUPS,
-    SCHEDULER_CONFIGURATION,
-    ClusterState,
-    Key,
-    at,
-    list_at,
-    map_at,
-    maps_at,
-    text_at,
-)
+from dractl.cluster.state import API_GROUPS, SCHEDULER_CONFIGURATION, ClusterState, Key
 from dractl.facts.schedulers import (
     KUBE_SCHEDULER,
     SchedulerFacts,
@@ -32,7 +22,17 @@ from dractl.model import pod_templates
 from dractl.model.nearest import nearest
 from dractl.model.paths import remove_at
 from dractl.objects import Raw
-from dractl.views import DEFAULT_SCHEDULER, Pod
+from dractl.views import (
+    DEFAULT_SCHEDULER,
+    Condition,
+    ConfigMap,
+    Container,
+    Pod,
+    SchedulerConfiguration,
+    SchedulerGroup,
+    SchedulerProfile,
+    Workload,
+)
 
 _WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 _PLUGIN = "DynamicResources"
@@ -59,7 +59,7 @@ class Profile(Struct, frozen=True):
     """True if plugin DynamicResources is on."""
 
 
-class Workload(Struct, frozen=True):
+class SchedulerWorkload(Struct, frozen=True):
     """A workload or pod that runs a scheduler."""
 
     target: str
@@ -87,7 +87,7 @@ class Workload(Struct, frozen=True):
 class Survey(Struct, frozen=True):
     """The schedulers of a cluster, so far as the input shows them."""
 
-    workloads: tuple[Workload, ...]
+    workloads: tuple[SchedulerWorkload, ...]
     profiles: tuple[Profile, ...]
 
     @property
@@ -127,7 +127,7 @@ class PodScheduler(Struct, frozen=True):
     name: str
     facts: SchedulerFacts | None
     """What is known of it; None for an unknown scheduler."""
-    workloads: tuple[Workload, ...]
+    workloads: tuple[SchedulerWorkload, ...]
     """What runs it in this input."""
     profile: Profile | None
     """The profile of that name, if a configuration is in the input."""
@@ -271,51 +271,51 @@ def survey_of(state: ClusterState) -> Survey:
     return Survey(tuple(_workloads(state, profiles)), profiles)
 
 
-def _workloads(state: ClusterState, profiles: Iterable[Profile]) -> Iterator[Workload]:
+def _workloads(state: ClusterState, profiles: Iterable[Profile]) -> Iterator[SchedulerWorkload]:
     """Yield the workloads and pods that run a known scheduler, or are given a scheduler's name."""
     by_map: dict[str, list[str]] = {}
     for profile in profiles:
         by_map.setdefault(profile.config_map, []).append(profile.name)
     for kind in _WORKLOADS:
         for key, value in state.objects(kind).items():
-            if at(value, "spec", "replicas") != 0:
-                spec = map_at(value, "spec", "template", "spec")
-                yield from _workload(kind, key, spec, by_map, ready=_available(kind, value))
+            workload = Workload(value, key)
+            if workload.replicas != 0:
+                ready = _is_available(kind, workload)
+                yield from _workload(kind, key, workload.template_pod, by_map, ready=ready)
     for key, pod in state.pods.items():
         if not pod.has_ended:
-            yield from _workload("Pod", key, pod.spec, by_map, ready=pod.phase != "Pending")
+            yield from _workload("Pod", key, pod, by_map, ready=pod.phase != "Pending")
 
 
-def _available(kind: str, value: Raw) -> bool:
-    status = map_at(value, "status")
+def _is_available(kind: str, workload: Workload) -> bool:
+    """Return True if a workload has an available pod, or if no controller has reported on it."""
     field = "numberAvailable" if kind == "DaemonSet" else "availableReplicas"
-    return not status or bool(status.get(field))
+    return not workload.status or bool(workload.status.get(field))
 
 
 def _workload(
-    kind: str, key: Key, spec: Raw, by_map: Mapping[str, list[str]], *, ready: bool
-) -> Iterator[Workload]:
-    """Yield a workload for each of its containers that runs a scheduler."""
-    for container in maps_at(spec, "containers"):
-        words = [str(word) for field in ("command", "args") for word in list_at(container, field)]
-        facts, image = _facts_of(container), text_at(container, "image")
+    kind: str, key: Key, pod: Pod, by_map: Mapping[str, list[str]], *, ready: bool
+) -> Iterator[SchedulerWorkload]:
+    """Yield a workload for each container of its ``pod`` that runs a scheduler."""
+    for container in map(Container, pod.main_containers):
+        words, facts = container.command_line, _facts_of(container)
         names = tuple(_options(words, "--scheduler-name"))
         if facts is None and not names:
             continue
-        names = (*names, *_profile_names(spec, key[0], by_map))
+        names = (*names, *_profile_names(pod, key[0], by_map))
         if facts is not None and not names:
             names = facts.names if facts is not schedulers()[KUBE_SCHEDULER] else ()
-        version = (facts.version_of(image) if facts is not None else "") or ""
+        version = (facts.version_of(container.image) if facts is not None else "") or ""
         hints = () if names else (*_workload_names(kind, key[1]), *_argument_names(words))
-        yield Workload("/".join((kind, *key)), facts, version, names, hints, ready)
+        yield SchedulerWorkload("/".join((kind, *key)), facts, version, names, hints, ready)
 
 
-def _namesakes(state: ClusterState, name: str) -> Iterator[Workload]:
+def _namesakes(state: ClusterState, name: str) -> Iterator[SchedulerWorkload]:
     """Yield the workloads and pods that are called like a scheduler of which nothing is known."""
     for kind in (*_WORKLOADS, "Pod"):
         for key, value in state.objects(kind).items():
-            if name in _workload_names(kind, key[1]) and at(value, "spec", "replicas") != 0:
-                yield Workload("/".join((kind, *key)), None, "", (name,), (), ready=True)
+            if name in _workload_names(kind, key[1]) and Workload(value).replicas != 0:
+                yield SchedulerWorkload("/".join((kind, *key)), None, "", (name,), (), ready=True)
 
 
 def _workload_names(kind: str, name: str) -> Iterator[str]:
@@ -326,14 +326,14 @@ def _workload_names(kind: str, name: str) -> Iterator[str]:
         name = name.rpartition("-")[0]
 
 
-def _argument_names(words: list[str]) -> Iterator[str]:
+def _argument_names(words: Sequence[str]) -> Iterator[str]:
     """Yield the parts of a command line in which people put a kube-scheduler's name."""
     yield from _options(words, "--leader-elect-resource-name")
     for path in _options(words, "--config"):
         yield from (part.partition(".")[0] for part in path.split("/") if part)
 
 
-def _options(words: list[str], option: str) -> Iterator[str]:
+def _options(words: Sequence[str], option: str) -> Iterator[str]:
     """Yield the values of an option in a command line."""
     for index, word in enumerate(words):
         name, equals, value = word.partition("=")
@@ -343,10 +343,9 @@ def _options(words: list[str], option: str) -> Iterator[str]:
             yield words[index + 1]
 
 
-def _profile_names(spec: Raw, namespace: str, by_map: Mapping[str, list[str]]) -> Iterator[str]:
+def _profile_names(pod: Pod, namespace: str, by_map: Mapping[str, list[str]]) -> Iterator[str]:
     """Yield the names of the profiles in the ConfigMaps that a pod mounts."""
-    for volume in maps_at(spec, "volumes"):
-        name = text_at(volume, "configMap", "name")
+    for name in pod.config_map_names:
         yield from by_map.get(f"ConfigMap/{namespace}/{name}", ())
 
 
@@ -359,21 +358,21 @@ def config_maps(state: ClusterState) -> tuple[Key, ...]:
     keys: dict[Key, None] = {}
     for kind in (*_WORKLOADS, "Pod"):
         for key, value in state.objects(kind).items():
-            spec = map_at(value, *(() if kind == "Pod" else ("spec", "template")), "spec")
-            if any(_runs_kube_scheduler(container) for container in maps_at(spec, "containers")):
-                names = (text_at(v, "configMap", "name") for v in maps_at(spec, "volumes"))
-                keys |= dict.fromkeys((key[0], name) for name in names if is_safe_name(name))
+            pod = Pod(value) if kind == "Pod" else Workload(value).template_pod
+            if any(map(_runs_kube_scheduler, map(Container, pod.main_containers))):
+                names = filter(is_safe_name, pod.config_map_names)
+                keys |= dict.fromkeys((key[0], name) for name in names)
     return tuple(keys)
 
 
-def _runs_kube_scheduler(container: Raw) -> bool:
+def _runs_kube_scheduler(container: Container) -> bool:
     return _facts_of(container) is schedulers()[KUBE_SCHEDULER]
 
 
-def _facts_of(container: Raw) -> SchedulerFacts | None:
+def _facts_of(container: Container) -> SchedulerFacts | None:
     """Return the scheduler that a container runs, judging by its image and its command."""
-    facts = scheduler_of_image(text_at(container, "image"))
-    program = next(map(str, list_at(container, "command")), "").rpartition("/")[2]
+    facts = scheduler_of_image(container.image)
+    program = next(iter(container.command), "").rpartition("/")[2]
     if facts is None and program == KUBE_SCHEDULER:
         return schedulers()[KUBE_SCHEDULER]
     return facts
@@ -383,8 +382,8 @@ def _profiles(config_maps: Mapping[Key, Raw]) -> Iterator[Profile]:
     """Yield the profiles of the kube-scheduler configurations in ConfigMaps."""
     for key, value in config_maps.items():
         target = "/".join(("ConfigMap", *key))
-        for text in map_at(value, "data").values():
-            if isinstance(text, str) and SCHEDULER_CONFIGURATION in text[:_MAX_CONFIGURATION]:
+        for text in ConfigMap(value).texts.values():
+            if SCHEDULER_CONFIGURATION in text[:_MAX_CONFIGURATION]:
                 yield from _profiles_in(target, text[:_MAX_CONFIGURATION])
 
 
@@ -393,33 +392,24 @@ def _profiles_in(target: str, text: str) -> Iterator[Profile]:
         value = document.value if isinstance(document, Document) else None
         if not isinstance(value, dict) or value.get("kind") != SCHEDULER_CONFIGURATION:
             continue
-        for profile in maps_at(value, "profiles"):
-            name = text_at(profile, "schedulerName") or DEFAULT_SCHEDULER
-            plugins = map_at(profile, "plugins")
-            enabled, disabled = (
-                tuple(
-                    dict.fromkeys(n for point in plugins for n in _plugins(plugins, point, which))
-                )
-                for which in ("enabled", "disabled")
+        for profile in SchedulerConfiguration(value).profiles:
+            yield Profile(
+                target,
+                profile.scheduler_name,
+                profile.enabled,
+                profile.disabled,
+                _allocates(profile),
             )
-            yield Profile(target, name, enabled, disabled, _allocates(plugins))
 
 
-def _plugins(plugins: Raw, point: str, which: str) -> list[str]:
-    return [text_at(plugin, "name") for plugin in maps_at(plugins, point, which)]
-
-
-def _allocates(plugins: Raw) -> bool:
+def _allocates(profile: SchedulerProfile) -> bool:
     """Return True unless a profile turns plugin DynamicResources off at a point that it needs
     (kubernetes pkg/scheduler/framework/runtime/framework.go, expandMultiPointPlugins)."""
     for point in _POINTS:
-        enabled, disabled = (
-            _plugins(plugins, point, "enabled"),
-            _plugins(plugins, point, "disabled"),
-        )
+        enabled, disabled = profile.list_enabled(point), profile.list_disabled(point)
         if _PLUGIN not in enabled and {_PLUGIN, "*"} & set(disabled):
             points = _POINTS[1:] if point == "multiPoint" else ()
-            elsewhere = [_PLUGIN in _plugins(plugins, other, "enabled") for other in points]
+            elsewhere = [_PLUGIN in profile.list_enabled(other) for other in points]
             if not elsewhere or not all(elsewhere):
                 return False
     return True
@@ -450,18 +440,20 @@ def _words(
     """Yield the words that a scheduler has written about a pod and its group."""
     types = facts.condition_types if facts is not None else ("PodScheduled",)
     messages = set()
-    for condition in maps_at(pod.status, "conditions"):
-        message, reason = text_at(condition, "message"), text_at(condition, "reason")
-        gated = reason == "SchedulingGated"  # the API server's
-        if condition.get("type") in types and condition.get("status") != "True" and not gated:
-            messages.add(message)
-            time = text_at(condition, "lastTransitionTime")
-            yield Utterance(f"condition {condition['type']}", reason, message, time)
+    for condition in pod.condition_entries:
+        is_gated = condition.reason == "SchedulingGated"  # the API server's
+        if condition.type in types and condition.status != "True" and not is_gated:
+            messages.add(condition.message)
+            yield _utterance(f"condition {condition.type}", condition, condition.reason)
     reporters = {name, *(facts.reporters if facts is not None else ())}
     events = [e for e in _events(state, pod, reporters) if e.message not in messages]
     newest = {event.message: event for event in sorted(events, key=lambda event: event.time)}
     yield from list(newest.values())[-_MAX_EVENTS:][::-1]
     yield from _group_words(state, pod, facts)
+
+
+def _utterance(origin: str, condition: Condition, reason: str) -> Utterance:
+    return Utterance(origin, reason, condition.message, condition.last_transition)
 
 
 def _events(state: ClusterState, pod: Pod, reporters: set[str]) -> Iterator[Utterance]:
@@ -479,18 +471,10 @@ def _group_words(
     name = group_name(pod, facts)
     if facts is None or facts.group is None or not name:
         return
-    group = state.get(facts.group.resource, (pod.key[0], name))
+    group = SchedulerGroup(state.get(facts.group.resource, (pod.key[0], name)))
     origin = f"PodGroup {pod.key[0]}/{name}"
-    conditions = maps_at(group, "status", facts.group.conditions or "")
-    for condition in conditions[-1:]:
-        reasons = ", ".join(
-            filter(None, (text_at(reason, "message") for reason in maps_at(condition, "reasons")))
-        )
-        message = text_at(condition, "message") or reasons
-        time = text_at(condition, "lastTransitionTime")
-        if message:
-            yield Utterance(origin, text_at(condition, "type"), message, time)
-            return
-    phase = text_at(group, "status", "phase")
-    if phase:
-        yield Utterance(origin, _PHASE, phase, "")
+    condition = group.last_condition(facts.group.conditions or "")
+    if condition.message:
+        yield _utterance(origin, condition, condition.type)
+    elif group.phase:
+        yield Utterance(origin, _PHASE, group.phase, "")

@@ -32,11 +32,12 @@ from dractl.model.paths import (
     maps_at as maps_at,
     text_at as text_at,
 )
-from dractl.objects import Raw
+from dractl.objects import Raw, mapping, text
 from dractl.topology.machine import Machine
 from dractl.views import (
     Claim,
     ClaimTemplate,
+    ConfigMap,
     Event,
     Key as Key,
     Namespace,
@@ -455,8 +456,7 @@ def add_object(kinds: dict[str, dict[Key, Raw]], value: dict[str, Any], namespac
 
 def _holds_profiles(value: Mapping[str, Any]) -> bool:
     """Return True if a ConfigMap has the configuration of a kube-scheduler."""
-    texts = map_at(value, "data").values()
-    return any(isinstance(text, str) and SCHEDULER_CONFIGURATION in text for text in texts)
+    return any(SCHEDULER_CONFIGURATION in text for text in ConfigMap(value).texts.values())
 
 
 def _kubelet_release(nodes: Iterable[Raw]) -> str | None:
@@ -471,6 +471,7 @@ def _kubelet_release(nodes: Iterable[Raw]) -> str | None:
 
 def describe(value: Raw) -> str:
     """Return ``Kind/[namespace/]name`` of an object, for messages."""
-    name = text_at(value, "metadata", "name") or text_at(value, "metadata", "generateName")
-    namespace = text_at(value, "metadata", "namespace")
-    return "/".join(part for part in (str(value.get("kind")), namespace, name) if part)
+    metadata = mapping(value.get("metadata"))
+    name = text(metadata.get("name")) or text(metadata.get("generateName"))
+    parts = (str(value.get("kind")), text(metadata.get("namespace")), name)
+    return "/".join(filter(None, parts))

@@ -12,7 +12,6 @@ from msgspec import Struct
 from dractl.cluster.podgroups import is_member
 from dractl.cluster.shell import quote_command
 from dractl.cluster.state import API_GROUPS, ClusterState, Key
-from dractl.model.paths import map_at, maps_at, text_at
 from dractl.objects import Raw
 from dractl.views import Condition, Pod, View, Workload
 
@@ -194,24 +193,20 @@ def with_volumes(stateful_set: Raw, pod: Raw) -> Raw:
     Each volume has what its claim is made from (kubernetes
     pkg/controller/statefulset/stateful_set_utils.go updateStorage).
     """
-    templates = {
-        text_at(template, "metadata", "name"): template
-        for template in maps_at(stateful_set, "spec", "volumeClaimTemplates")
-    }
+    templates = Workload(stateful_set).volume_claim_templates
     if not templates:
         return pod
-    volumes: list[Raw] = [
-        volume for volume in maps_at(pod, "spec", "volumes") if volume.get("name") not in templates
-    ]
+    view = Pod(pod)
+    volumes: list[Raw] = [volume for volume in view.volumes if volume.get("name") not in templates]
     volumes += [
         {
             "name": name,
-            "persistentVolumeClaim": {"claimName": f"{name}-{Pod(pod).name}"},
+            "persistentVolumeClaim": {"claimName": f"{name}-{view.name}"},
             "ephemeral": {"volumeClaimTemplate": template},
         }
         for name, template in templates.items()
     ]
-    return {**pod, "spec": {**map_at(pod, "spec"), "volumes": volumes}}
+    return {**pod, "spec": {**view.spec, "volumes": volumes}}
 
 
 def ordinal(pod: Raw) -> int:
@@ -259,9 +254,8 @@ def idle_state(kind: str, workload: Workload) -> IdleState | None:
         return IdleState(f"{title} has 0 replicas", resume)
     if workload.parallelism == 0:
         return IdleState(f"{title} has parallelism 0 and creates no pods")
-    if kind == "CronJob" and not maps_at(workload.status, "active"):
-        schedule = text_at(workload.spec, "schedule")
-        return IdleState(f"{title} has no Job now; its schedule is {schedule}")
+    if kind == "CronJob" and not workload.has_active_jobs:
+        return IdleState(f"{title} has no Job now; its schedule is {workload.schedule}")
     return None
 
 

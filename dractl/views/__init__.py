@@ -11,13 +11,14 @@ from dractl.views.base import Condition, Key, OwnerReference, View, parse_timest
 from dractl.views.claim import AllocatedDevice, Claim, Consumer, DeviceRequest, ReportedDevice
 from dractl.views.claim_template import ClaimTemplate
 from dractl.views.config_map import ConfigMap
-from dractl.views.container import ContainerStatus, DeviceHealth
+from dractl.views.container import Container, ContainerStatus, DeviceHealth
 from dractl.views.event import Event, ObjectReference
 from dractl.views.job_set import JobSet
 from dractl.views.namespace import Namespace
 from dractl.views.node import Node
 from dractl.views.pod import DEFAULT_SCHEDULER, ClaimReference, ContainerAmount, HostPort, Pod
-from dractl.views.pod_group import GangWorkload, PodGroup
+from dractl.views.pod_group import GangWorkload, PodGroup, SchedulerGroup
+from dractl.views.scheduler_configuration import SchedulerConfiguration, SchedulerProfile
 from dractl.views.workload import Workload
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Condition",
     "ConfigMap",
     "Consumer",
+    "Container",
     "ContainerAmount",
     "ContainerStatus",
     "DeviceHealth",
@@ -46,6 +48,9 @@ __all__ = [
     "Pod",
     "PodGroup",
     "ReportedDevice",
+    "SchedulerConfiguration",
+    "SchedulerGroup",
+    "SchedulerProfile",
     "View",
     "Workload",
     "parse_timestamp",

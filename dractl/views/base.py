@@ -108,11 +108,6 @@ class View:
         """``metadata.name``."""
         return text_at(self.raw, "metadata", "name")
 
-    @property
-    def generate_name(self) -> str:
-        """``metadata.generateName``: how the name begins that the API server makes."""
-        return text_at(self.raw, "metadata", "generateName")
-
     @cached_property
     def namespace(self) -> str:
         """``metadata.namespace``; "" for a manifest that leaves it out."""

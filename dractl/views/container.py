@@ -7,8 +7,29 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from dractl.model.paths import at, text_at
+from dractl.model.paths import at, list_at, text_at
 from dractl.objects import Raw
+
+
+class Container(Struct, frozen=True):
+    """A container of a pod's spec."""
+
+    raw: Raw
+
+    @property
+    def image(self) -> str:
+        """``image``."""
+        return text_at(self.raw, "image")
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """``command``; empty if the image decides."""
+        return tuple(map(str, list_at(self.raw, "command")))
+
+    @property
+    def command_line(self) -> tuple[str, ...]:
+        """``command`` and ``args``."""
+        return (*self.command, *map(str, list_at(self.raw, "args")))
 
 
 class ContainerStatus(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 from dractl.allocation.nodes import some_term_matches
 from dractl.model import NodeSelector, Quantity, Taint
@@ -31,6 +32,11 @@ class Node(View):
         """``status.allocatable``."""
         amounts = map_at(self.status, "allocatable")
         return {name: quantity(value) for name, value in amounts.items()}
+
+    @property
+    def capacity(self) -> Mapping[str, Any]:
+        """``status.capacity`` as written."""
+        return map_at(self.status, "capacity")
 
     @property
     def is_unready(self) -> bool:

@@ -7,8 +7,10 @@ kubernetes-sigs/scheduler-plugins apis/scheduling/v1alpha1/types.go.
 from collections.abc import Mapping
 from functools import cached_property
 
+from msgspec.structs import replace
+
 from dractl.model.paths import at, maps_at, text_at
-from dractl.views.base import View
+from dractl.views.base import Condition, View, read_conditions
 from dractl.views.pod import ClaimReference, read_claim_references, read_claim_statuses
 
 
@@ -56,6 +58,27 @@ class PodGroup(View):
     def claim_statuses(self) -> Mapping[str, str]:
         """The claims that were created from templates, by the name of the reference."""
         return read_claim_statuses(self.status)
+
+
+class SchedulerGroup(View):
+    """The object of another scheduler for a group of pods: a PodGroup of Volcano, of KAI ..."""
+
+    @property
+    def phase(self) -> str:
+        """``status.phase``."""
+        return text_at(self.status, "phase")
+
+    def last_condition(self, field: str) -> Condition:
+        """Return the last condition in a field of the status.
+
+        One that has no message has those of its ``reasons``.
+        """
+        *_, condition = (Condition(), *read_conditions(self.status, field))
+        if condition.message:
+            return condition
+        reasons = maps_at(self.status, field)[-1:]
+        messages = (text_at(reason, "message") for c in reasons for reason in maps_at(c, "reasons"))
+        return replace(condition, message=", ".join(filter(None, messages)))
 
 
 class GangWorkload(View):
