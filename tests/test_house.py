@@ -465,7 +465,7 @@ MAX_PATH_READS = {
     "alignment": 0,
     "capacity": 1,
     "cli": 27,
-    "cluster": 73,
+    "cluster": 10,
     "drivers": 22,
     "explain": 395,
     "lint": 39,
