@@ -42,7 +42,7 @@ def test_patch_adds_replaces_and_removes() -> None:
         {"op": "remove", "path": "/a/1"},
     ],
 )
-def test_a_patch_that_does_not_apply_is_refused(operation: dict) -> None:
+def test_an_inapplicable_patch_is_refused(operation: dict) -> None:
     with pytest.raises(PatchError):
         apply_patch({"a": [1]}, [operation])
 
@@ -85,7 +85,7 @@ def test_a_generated_claim_goes_with_its_pod() -> None:
     assert state.get("ResourceClaim", ("ml", "eval-gpu-x")) is None
 
 
-def test_ending_several_pods_one_after_the_other_frees_what_they_share() -> None:
+def test_ending_all_pods_of_a_shared_claim_frees_its_devices() -> None:
     status = allocation("node-1", ("d", "gpu-0"), pod="eval")
     status["reservedFor"].append({"resource": "pods", "name": "other", "uid": "2"})
     before = state_of(claim("shared", request("r", "c"), status=status), pod("eval"), pod("other"))
@@ -93,7 +93,7 @@ def test_ending_several_pods_one_after_the_other_frees_what_they_share() -> None
     assert "allocation" not in state.get("ResourceClaim", ("ml", "shared"))["status"]
 
 
-def test_ending_a_pod_releases_a_claim_that_an_earlier_change_gave_it() -> None:
+def test_ending_a_pod_releases_a_claim_of_an_earlier_change() -> None:
     new = claim("new", request("r", "c"), status=allocation("node-1", ("d", "gpu-0"), pod="eval"))
     state = apply(state_of(pod("eval")), [Create(new), Delete("Pod/ml/eval")])
     assert "allocation" not in state.get("ResourceClaim", ("ml", "new"))["status"]

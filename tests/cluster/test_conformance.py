@@ -39,7 +39,7 @@ def test_a_complete_cluster_passes_every_check() -> None:
     assert checks == dict.fromkeys(checks, "ok")
 
 
-def test_a_missing_api_names_the_resources_that_are_not_served() -> None:
+def test_a_missing_api_names_its_resources() -> None:
     assert states((), [], [], [])["resource.k8s.io/v1"] == "missing"
 
 
@@ -70,7 +70,7 @@ def test_a_pool_is_complete_if_its_newest_generation_is() -> None:
         ({"metadata": {"name": "a", "labels": {"nvidia.com/gpu.present": "true"}}}, "ok"),
     ],
 )
-def test_nodes_with_accelerators_that_publish_nothing_are_named(
+def test_nodes_with_accelerators_and_without_slices_are_named(
     marked: dict[str, Any], state: str
 ) -> None:
     assert states(SERVED, [CLASS], [pool("a")], [marked])["nodes with accelerators"] == state

@@ -66,7 +66,7 @@ def test_arguments_have_values_of_their_own() -> None:
     assert names(state, "b/") == ["b/node-1"]
 
 
-def test_clusters_that_share_nothing_share_no_values() -> None:
+def test_clusters_without_common_objects_share_no_values() -> None:
     first, second = cluster(), ClusterState({"Node": {("", "node-1"): dict(NODE)}})
     assert names(first) is not names(second)
 

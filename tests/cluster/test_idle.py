@@ -75,7 +75,7 @@ def test_a_job_suspended_by_kueue_names_its_queue() -> None:
     assert idle[1] == "kubectl get workloads.kueue.x-k8s.io -n ml"
 
 
-def test_workloads_that_want_pods_and_manifests_are_not_idle() -> None:
+def test_workloads_in_need_of_pods_and_manifests_are_not_idle() -> None:
     assert idle_text("Deployment", {"replicas": 2}) is None
     assert idle_text("Job", {"suspend": True}, uid="") is None
     assert idle_state("Pod", Workload(None, ("ml", "x"))) is None

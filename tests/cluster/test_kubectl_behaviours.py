@@ -642,7 +642,7 @@ def test_every_behaviour_has_its_exit_code_and_its_sentence(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_kubectl_that_never_answers_is_given_up(
+def test_a_silent_kubectl_times_out(
     command: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -671,7 +671,7 @@ def named(name: str) -> Behaviour:
         ("taint rules forbidden", ["fit", "template/one"], "devicetaintrules.resource.k8s.io"),
     ],
 )
-def test_json_lists_the_resources_that_could_not_be_read(
+def test_json_lists_the_unread_resources(
     name: str,
     arguments: list[str],
     resource: str,
@@ -760,7 +760,7 @@ def test_reading_one_namespace_does_not_count_as_reading_all_pods(
     assert "nothing is pending in namespace ml" in capsys.readouterr().out
 
 
-def test_facts_list_the_parts_that_were_not_compared(
+def test_facts_list_the_parts_without_comparison(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(

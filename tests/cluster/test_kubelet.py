@@ -50,7 +50,7 @@ def test_events_say_whether_a_driver_is_missing_silent_or_refuses(
         ("something else", MissingDependency("unknown")),
     ],
 )
-def test_messages_name_the_dependency_that_a_pod_lacks(
+def test_messages_name_the_missing_dependency_of_a_pod(
     message: str, dependency: MissingDependency
 ) -> None:
     assert parse_missing_dependency(message) == dependency

@@ -140,7 +140,7 @@ def test_a_cluster_is_read_with_its_objects_and_release(kubectl: Kubectl) -> Non
     assert all("--chunk-size=500" in call and call[call.index("-o") + 1] == "json" for call in gets)
 
 
-def test_only_resources_that_the_verdict_needs_are_fetched(kubectl: Kubectl) -> None:
+def test_only_resources_of_the_verdict_are_fetched(kubectl: Kubectl) -> None:
     kubectl.answers()
     live.read(live.Login())
     assert not {name.partition(".")[0] for name in fetched(kubectl)} & {
@@ -216,7 +216,7 @@ def test_an_unreachable_cluster_is_one_clear_message(
     assert hint in (raised.value.hint or "")
 
 
-def test_resources_that_the_verdict_needs_must_be_readable(kubectl: Kubectl) -> None:
+def test_resources_of_the_verdict_must_be_readable(kubectl: Kubectl) -> None:
     kubectl.answers(resourceclaims={"err": FORBIDDEN.format("resourceclaims"), "code": 1})
     with pytest.raises(InputError, match="resourceclaims") as raised:
         live.read(live.Login())
@@ -229,7 +229,7 @@ ONE_NAMESPACE = {
 }
 
 
-def test_resources_that_are_readable_in_one_namespace_are_read_there(kubectl: Kubectl) -> None:
+def test_resources_readable_in_one_namespace_are_read_there(kubectl: Kubectl) -> None:
     """Resources of the whole cluster are missing for a user of one namespace."""
     hidden = ("resourceslices", "deviceclasses", "nodes", "devicetaintrules")
     refused = {name: {"err": FORBIDDEN.format(name), "code": 1} for name in hidden}
@@ -251,7 +251,7 @@ def test_resources_that_are_readable_in_one_namespace_are_read_there(kubectl: Ku
     assert len(kubectl.calls) <= 12
 
 
-def test_a_user_who_may_read_neither_pods_nor_claims_gets_an_error(kubectl: Kubectl) -> None:
+def test_a_user_without_rights_to_pods_and_claims_gets_an_error(kubectl: Kubectl) -> None:
     kubectl.answers(
         **{
             name: {"err": FORBIDDEN.format(name), "code": 1}
@@ -305,7 +305,7 @@ def test_a_login_program_runs_once_before_all_other_calls(kubectl: Kubectl) -> N
     assert [call[0] for call in kubectl.calls[:3]] == ["config", "version", "get"]
 
 
-def test_the_context_is_the_one_that_kubectl_names(kubectl: Kubectl) -> None:
+def test_the_context_is_the_current_one_of_kubectl(kubectl: Kubectl) -> None:
     """Its name alone is asked for: an address may have a user and a password in it."""
     kubectl.answers(**{"config view": {"out": "team\n\narn:aws:eks:eu-1:1:cluster/prod"}})
     assert live.read(live.Login()).context == "arn:aws:eks:eu-1:1:cluster/prod"
@@ -498,7 +498,7 @@ def test_only_words_for_custom_workloads_are_read(kubectl: Kubectl) -> None:
     assert question.key == ("ml", "web-1-x")
 
 
-def test_a_kind_that_only_the_cluster_knows_is_read(kubectl: Kubectl) -> None:
+def test_a_custom_kind_of_the_cluster_is_read(kubectl: Kubectl) -> None:
     owner = {"kind": "TrainSet", "apiVersion": "example.com/v1", "name": "t"}
     kubectl.answers(
         trs=listed(workload("example.com/v1", "TrainSet", "t")),
@@ -518,7 +518,7 @@ def test_a_word_for_no_kind_of_the_cluster_is_refused(kubectl: Kubectl) -> None:
         find_subjects(cluster.state, "foo/x", "ml", cluster.kinds)
 
 
-def test_workloads_that_may_not_be_read_are_noted(kubectl: Kubectl) -> None:
+def test_forbidden_workloads_are_noted(kubectl: Kubectl) -> None:
     kubectl.answers(**{**WEB, "replicasets": {"err": FORBIDDEN.format("replicasets"), "code": 1}})
     cluster = live.read(live.Login(), workloads=["deploy"])
     assert any("ReplicaSets" in note for note in cluster.notes)
@@ -535,7 +535,7 @@ def test_pending_pods_of_other_namespaces_are_counted(
     assert "1 is pending in ml: -A shows all" in output.err
 
 
-def test_pods_name_an_owner_that_may_not_be_read(kubectl: Kubectl) -> None:
+def test_pods_name_a_forbidden_owner(kubectl: Kubectl) -> None:
     kubectl.answers(**{**WEB, "replicasets": {"err": FORBIDDEN.format("replicasets"), "code": 1}})
     cluster = live.read(live.Login(), workloads=["rs"])
     (question,) = find_subjects(cluster.state, "rs/web-1", "ml", cluster.kinds)

@@ -63,7 +63,7 @@ def patched(path: str) -> tuple[Patch, ...]:
         ),
     ],
 )
-def test_an_object_names_the_tool_that_applies_it(
+def test_an_object_names_the_tool_behind_it(
     labels: dict[str, str], annotations: dict[str, str], advice: str, reverts: bool
 ) -> None:
     manager = find_manager(

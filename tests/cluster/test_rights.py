@@ -57,7 +57,7 @@ def test_a_user_of_the_whole_cluster_gets_the_missing_rights() -> None:
 SERVED = {"ResourceSlice": SLICES.resource, "Pod": "pods", "Event": "events", "Node": "nodes"}
 
 
-def test_the_first_refusal_grants_everything_that_dractl_reads() -> None:
+def test_the_first_refusal_grants_all_reads_of_dractl() -> None:
     """Else the next run is refused the next resource, and the role of that name exists by then."""
     grant = Rights((SLICES,), "jane", SERVED).full_grant
     assert "create clusterrole dractl " in grant
@@ -72,7 +72,7 @@ def test_a_user_of_one_namespace_gets_a_smaller_role_of_another_name() -> None:
     assert "--clusterrole=dractl-devices " in grant
 
 
-def test_a_kind_that_owns_some_pods_has_a_role_of_its_own() -> None:
+def test_a_custom_owner_of_pods_has_a_role_of_its_own() -> None:
     ray = Unread("RayJob", "rayjob.v1.ray.io")
     assert Rights((ray,), "jane", SERVED).full_grant == (
         "kubectl create clusterrole dractl-rayjob --verb=get,list --resource=rayjob && "
@@ -113,7 +113,7 @@ def granted(role: str) -> set[str]:
     }
 
 
-def test_the_deployed_role_grants_everything_that_is_read(kubectl: Kubectl) -> None:  # noqa: F811
+def test_the_deployed_role_grants_all_reads_of_dractl(kubectl: Kubectl) -> None:  # noqa: F811
     """This includes the groups and owners of pods that a cluster may have."""
     owner = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "a", "uid": "u"}
     group, job = {"podGroupName": "gang"}, {"name": "w", "podGroup": "g"}
@@ -150,7 +150,7 @@ def test_one_grant_is_enough_after_a_refusal(kubectl: Kubectl) -> None:  # noqa:
     assert {"replicasets", "resourceslices", "devicetaintrules", "events"} <= set(resources)
 
 
-def test_a_resource_that_the_release_lacks_is_not_granted(kubectl: Kubectl) -> None:  # noqa: F811
+def test_a_resource_absent_from_the_release_is_not_granted(kubectl: Kubectl) -> None:  # noqa: F811
     """kubectl create clusterrole refuses a resource that the server does not have."""
     unknown = 'error: the server doesn\'t have a resource type "devicetaintrules"'
     kubectl.answers(

@@ -133,7 +133,7 @@ def test_the_groups_of_other_schedulers_are_read_where_a_pod_names_one(
     assert "podgroups.scheduling.run.ai" in granted("dractl")
 
 
-def test_groups_that_may_not_be_read_are_noted(kubectl: Kubectl) -> None:  # noqa: F811
+def test_forbidden_groups_are_noted(kubectl: Kubectl) -> None:  # noqa: F811
     subject = waiting("volcano", annotations={"scheduling.k8s.io/group-name": "ring"})
     refused = {"err": FORBIDDEN.format("podgroups"), "code": 1}
     kubectl.answers(pods=listed(subject), podgroups=refused)
@@ -163,7 +163,7 @@ def test_no_config_map_is_read_where_all_names_are_known(
     assert "configmaps" not in resources_read(kubectl)
 
 
-def test_a_live_cluster_shows_that_a_scheduler_does_not_run(kubectl: Kubectl) -> None:  # noqa: F811
+def test_a_live_cluster_shows_the_absence_of_a_scheduler(kubectl: Kubectl) -> None:  # noqa: F811
     kubectl.answers(pods=listed(waiting("volcano")))
     state = live.read(live.Login(), everywhere=True).state
     assert identify(state, "volcano").runs is False

@@ -131,7 +131,7 @@ def test_a_replicaset_ends_pods_in_the_order_of_upstream(
     assert rank(a) < rank(b)
 
 
-def test_pods_that_are_terminating_are_not_active() -> None:
+def test_terminating_pods_are_not_active() -> None:
     state = state_of(
         owned("a", "StatefulSet", "db"),
         owned("b", "StatefulSet", "db", deletionTimestamp="2026-01-01T00:00:00Z"),
