@@ -15,7 +15,15 @@ from msgspec import Struct
 from dractl.errors import Unsupported, UsageError
 from dractl.facts.kubernetes import Bug as Bug, kubernetes
 from dractl.model.nearest import nearest
-from dractl.model.releases import GATES, RELEASES, Target, came_with, has_change, patch_of
+from dractl.model.releases import (
+    GATES,
+    RELEASES,
+    Target,
+    came_with,
+    has_change,
+    patch_of,
+    release_of,
+)
 
 Variant = Literal["stable", "incubating", "experimental"]
 VARIANTS: Final[tuple[Variant, ...]] = ("stable", "incubating", "experimental")
@@ -60,6 +68,11 @@ class Behaviour(Struct, frozen=True):
     shares: bool
     binding: bool
     bugs: frozenset[str]
+
+
+def schedulable_release(text: str) -> str:
+    """Return a release whose scheduler can be asked: the oldest that dractl has for a cluster of 1.31 to 1.33."""
+    return MODELLED[0] if release_of(text) in RELEASES[: RELEASES.index(MODELLED[0])] else text
 
 
 class Features(Struct, frozen=True):

@@ -121,6 +121,13 @@ _PREPARE_PATTERNS = (
         "dra/plugin/",
     ),
     _PreparePattern(
+        "unregistered",
+        r".*plugin name (?P<driver>\S+) not found in the list of registered DRA plugins",
+        "1.31-1.33",
+        "",
+        "dra/plugin/plugins_store.go",
+    ),
+    _PreparePattern(
         "silent",
         r"NodePrepareResources: .*code = (?:Unavailable|DeadlineExceeded|Canceled).*",
         "1.34-1.37",
@@ -179,6 +186,8 @@ Dependency = Literal[
     "space",
     "volume",
     "command",
+    "claim",
+    "mount",
     "unknown",
 ]
 
@@ -188,13 +197,19 @@ class MissingDependency(Struct, frozen=True):
 
     dependency: Dependency
     name: str = ""
-    """Its name, if the message has one."""
+    """Its name, if the message has one: of a mount the path of its source on the node."""
     kind: str = ""
     """``secret`` or ``configmap``, for an object."""
     where: str = ""
     """The folders in which it was looked for."""
 
 
+# The source of a bind mount: runc libcontainer/rootfs_linux.go, crun src/libcrun/linux.c
+_MOUNT_SOURCE = (
+    r"failed to fulfil mount request: open (?P<name>[^\s:]+): no such file"
+    r"|error mounting \"(?P<source>[^\"]+)\" to rootfs.*no such file"
+    r"|cannot stat `?(?P<path>/[^\s`':]+)'?: No such file"
+)
 # Words of the kubelet and containerd 2.2.9, seen on a real node, and of CRI-O; the first match
 # counts. Those of handlers, plugins, ConfigMaps and Secrets were seen with kubelet 1.34.4 to
 # 1.37.1, the others with 1.37.1.
@@ -207,7 +222,10 @@ _DEPENDENCY_PATTERNS: tuple[tuple[Dependency, str], ...] = (
     ("object", r"(?P<kind>secret|configmap) \"(?P<name>[^\"]+)\" not found"),
     ("key", r"couldn't find key|references non-existent (?:secret|config) key"),
     ("space", r"no space left on device"),
+    # kubernetes pkg/kubelet/cm/dra/manager.go, GetResources
+    ("claim", r"unable to get claim info for (?:claim|ResourceClaim) (?P<name>\S+)"),
     ("volume", r"volume"),
+    ("mount", _MOUNT_SOURCE),
     ("command", r"executable file not found|no such file or directory|permission denied"),
 )
 
@@ -217,7 +235,9 @@ def parse_missing_dependency(message: str) -> MissingDependency:
     for dependency, pattern in _DEPENDENCY_PATTERNS:
         match = re.search(pattern, message, re.IGNORECASE)
         if match is not None:
-            return MissingDependency(dependency, **match.groupdict())
+            groups = {key: text for key, text in match.groupdict().items() if text}
+            path = groups.pop("source", "") or groups.pop("path", "")
+            return MissingDependency(dependency, **({"name": path} if path else {}), **groups)
     return MissingDependency("unknown")
 
 
@@ -239,3 +259,19 @@ def parse_missing_cdi_device(message: str) -> str | None:
         return None
     match = _ABSENT_PATH.search(message)
     return (match["path"] or match["other"]) if match is not None else ""
+
+
+# -- plug-ins that do not start --
+
+_UNREADABLE = r"unmarshal|decod|corrupt|checksum|unsupported version|invalid character"
+# encoding/json's words and those of kubernetes pkg/kubelet/checkpointmanager/errors, with a path
+_UNREADABLE_FILE = re.compile(
+    rf"(?P<before>/[\w./-]*\w).*(?:{_UNREADABLE})|(?:{_UNREADABLE}).*?(?P<after>/[\w./-]*\w)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def parse_unreadable_file(message: str) -> str:
+    """Return the file of its state that a plug-in cannot read, by its last words; "" if none."""
+    match = _UNREADABLE_FILE.search(message)
+    return (match["before"] or match["after"]) if match is not None else ""

@@ -72,6 +72,9 @@ API_GROUPS = {
     "PodDisruptionBudget": "policy",
     "HorizontalPodAutoscaler": "autoscaling",
     "ConfigMap": "",
+    "ComputeDomain": "resource.nvidia.com",
+    "ClusterPolicy": "nvidia.com",
+    "GPUCluster": "nvidia.com",
 }
 """The kinds that explain reads, with their API group. Others are kept if they have a pod
 template.
@@ -93,6 +96,8 @@ CLUSTER_SCOPED = frozenset(
         "PersistentVolume",
         "StorageClass",
         "PriorityClass",
+        "ClusterPolicy",
+        "GPUCluster",
     }
 )
 DEFAULT_NAMESPACE = "default"

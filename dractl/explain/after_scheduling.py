@@ -16,6 +16,12 @@ from dractl.cluster.clock import read_time
 from dractl.cluster.events import END_REASONS, TIMESTAMP_SECONDS, events_about, newest_event
 from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice
+from dractl.explain.diagnosis.driver_plugins import (
+    find_domain_state,
+    find_driver_root,
+    find_plugin_state,
+    find_refused_deployments,
+)
 from dractl.explain.diagnosis.refusals import (
     Refusal,
     RefusedPod,
@@ -25,7 +31,15 @@ from dractl.explain.diagnosis.refusals import (
 from dractl.explain.fixes.tolerations import eviction_delay, is_tolerated, list_evicting_taints
 from dractl.explain.reasons import running
 from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.drivers import (
+    DeploymentRefused,
+    DomainState,
+    DriverRoot,
+    DriverWaits,
+    PluginState,
+)
 from dractl.explain.reasons.refusals import taint_text
+from dractl.facts.drivers import driver as driver_facts, names as driver_names
 from dractl.facts.parameters import kind_for, kind_of, sharing_gate
 from dractl.facts.refusals import KUBELET, refusals
 from dractl.model import ResourceSlice
@@ -50,6 +64,10 @@ _START_STEPS = {
     "FailedCreatePodContainer": "create its containers",
     "Failed": "start its containers",
 }
+_SANDBOX_STEPS = frozenset({"FailedPrepareDynamicResources", "FailedCreatePodSandBox"})
+"""Steps that the kubelet takes once for a pod and its sandbox, not for each start of a
+container.
+"""
 _EVENT_PREFIXES = ("Failed to create pod sandbox: ", "Error: ", "network is not ready: ")
 # What a container waits for while nothing is wrong: kubernetes pkg/kubelet/kubelet_pods.go
 _HARMLESS_WAITS = frozenset({"PodInitializing", "ContainerCreating", ""})
@@ -84,13 +102,18 @@ class PlacedPod(Struct, frozen=True):
     claims: Sequence[PodClaim]
     """Its claims, with the claim for extended resources."""
     allocated: Sequence[AllocatedDevice]
-    slices: Iterable[ResourceSlice]
+    slices: Sequence[ResourceSlice]
     unlisted: UnlistedClaims
 
     @property
     def nodes(self) -> tuple[str]:
         """The pod's node, as causes have it."""
         return (self.pod.node_name,)
+
+    @property
+    def os_image(self) -> str:
+        """The system of the pod's node; "" if unknown."""
+        return self.state.node(self.pod.node_name).os_image
 
     @property
     def drivers(self) -> tuple[str, ...]:
@@ -111,6 +134,14 @@ class PlacedPod(Struct, frozen=True):
             if item.spec.node_name in (None, "", self.pod.node_name)
         }
         return tuple(driver for driver in self.drivers if driver not in publishing)
+
+    def plugins(self, drivers: Iterable[str]) -> tuple[PluginState, ...]:
+        """Return the states of the drivers' plug-ins on the node, as far as the input shows
+        them.
+        """
+        node = self.pod.node_name
+        states = (find_plugin_state(self.state, self.slices, name, node) for name in drivers)
+        return tuple(state for state in states if state is not None)
 
 
 def headline_of(pod: Pod) -> str:
@@ -156,6 +187,7 @@ def find_cause(placed: PlacedPod) -> Cause | None:
             why=silence.message,
             since=silence.since,
             leaving=placed.pod.deletion_timestamp,
+            finalizers=_foreign_finalizers(placed.pod),
         )
     if placed.pod.deletion_timestamp:
         return _deletion_cause(placed)
@@ -184,9 +216,21 @@ def _termination_cause(placed: PlacedPod) -> Cause | None:
     why = ": ".join(filter(None, (pod.reason, pod.message)))
     if failed_container is not None:
         return running.ContainerFailed(
-            nodes=(pod.node_name,), container=failed_container, over=True, why=why
+            nodes=(pod.node_name,),
+            container=failed_container,
+            over=True,
+            why=why,
+            missing=_find_missing_devices(placed, failed_container),
+            os_image=placed.os_image,
         )
     return running.Failed(nodes=nodes, why=why)
+
+
+def _foreign_finalizers(pod: Pod) -> tuple[str, ...]:
+    """Return the finalizers of a pod but for that of Jobs, which goes as soon as the pod has ended
+    (kubernetes pkg/controller/job).
+    """
+    return tuple(name for name in pod.finalizers if name != "batch.kubernetes.io/job-tracking")
 
 
 def _deletion_cause(placed: PlacedPod) -> Cause:
@@ -202,8 +246,10 @@ def _deletion_cause(placed: PlacedPod) -> Cause:
         known=bool(pod.container_statuses),
         drivers=placed.drivers,
         lost=placed.silent_drivers,
-        finalizers=pod.finalizers,
+        finalizers=_foreign_finalizers(pod),
         reported=failure.message if failure is not None else "",
+        plugins=placed.plugins(placed.drivers),
+        os_image=placed.os_image,
     )
 
 
@@ -232,6 +278,9 @@ def _start_cause(placed: PlacedPod) -> Cause | None:
     has_begun = pod.phase == "Running" or any(
         container.has_started for container in pod.container_statuses
     )
+    step = _newest_start_event(placed.events)
+    if step is not None and _has_restarted(pod, step):
+        return _cause_of_step(placed, step, has_begun=True)
     for container in pod.container_statuses:
         if container.state == "waiting" and container.reason not in _HARMLESS_WAITS:
             cdi_device = (
@@ -252,7 +301,10 @@ def _start_cause(placed: PlacedPod) -> Cause | None:
                     else container.reason
                 )
                 return running.NotStarted(
-                    nodes=placed.nodes, what=f"{action} {container.name}", why=why
+                    nodes=placed.nodes,
+                    what=f"{action} {container.name}",
+                    why=why,
+                    roots=_find_roots(placed, why),
                 )
             return _container_cause(placed, container)
         if (
@@ -261,18 +313,51 @@ def _start_cause(placed: PlacedPod) -> Cause | None:
             return _container_cause(placed, container)
     if has_begun and pod.condition("PodReadyToStartContainers").status != "False":
         return None
-    step = _newest_start_event(placed.events)
-    if step is None:
-        return _driver_refusal(placed)
+    return _driver_refusal(placed) if step is None else _cause_of_step(placed, step, has_begun)
+
+
+def _has_restarted(pod: Pod, step: Event) -> bool:
+    """Return True if the kubelet begins with a pod anew, as after a reboot, and fails at a step.
+
+    The states of its containers are older than that: none has run since.
+    """
+    if step.reason not in _SANDBOX_STEPS:
+        return False
+    failed_at = step.last_seen[:TIMESTAMP_SECONDS]
+    return any(container.last_change for container in pod.container_statuses) and not any(
+        container.state == "running" or container.last_change[:TIMESTAMP_SECONDS] >= failed_at
+        for container in pod.container_statuses
+    )
+
+
+def _cause_of_step(placed: PlacedPod, step: Event, has_begun: bool) -> Cause:
+    """Return the cause that an event about a step of the start describes."""
     why = step.message
     for prefix in _EVENT_PREFIXES:
         why = why.removeprefix(prefix)
     if step.reason == "FailedPrepareDynamicResources":
-        return _preparation_cause(placed, kubelet.parse_prepare_failure(step.message))
+        failure = kubelet.parse_prepare_failure(step.message)
+        return _preparation_cause(placed, failure, has_begun=has_begun)
     cdi_device = kubelet.parse_missing_cdi_device(step.message) if placed.allocated else None
     if cdi_device is not None:
         return _injection_cause(placed, "", why, has_begun, cdi_device)
-    return running.NotStarted(nodes=placed.nodes, what=_START_STEPS[step.reason], why=why)
+    return running.NotStarted(
+        nodes=placed.nodes, what=_START_STEPS[step.reason], why=why, roots=_find_roots(placed, why)
+    )
+
+
+def _find_roots(placed: PlacedPod, why: str) -> tuple[DriverRoot, ...]:
+    """Return where the drivers of a pod's devices look for files of their vendor.
+
+    None of them is to blame for a path that a volume of the pod names.
+    """
+    path = kubelet.parse_missing_dependency(why).name
+    volumes = (
+        text_at(volume, "hostPath", "path") for volume in maps_at(placed.pod.spec, "volumes")
+    )
+    if any(path.startswith(volume) for volume in volumes if volume):
+        return ()
+    return tuple(find_driver_root(placed.state, driver) for driver in placed.drivers)
 
 
 def _newest_start_event(events: Sequence[Event]) -> Event | None:
@@ -318,7 +403,31 @@ def _container_cause(placed: PlacedPod, container: ContainerStatus) -> Cause:
         why=why,
         claims=bool(placed.claims),
         without=remarks,
+        missing=_find_missing_devices(placed, container),
+        os_image=placed.os_image,
     )
+
+
+def _find_missing_devices(
+    placed: PlacedPod, container: ContainerStatus
+) -> running.MissingDevices | None:
+    """Return the devices that a program has not found although they are allocated to its pod.
+
+    Its last words say so; other words say nothing about devices.
+    """
+    words = " ".join(
+        state.message
+        for state in (container, container.last)
+        if state is not None and state.message
+    )
+    for driver in placed.drivers:
+        libraries = driver_facts(driver).libraries if driver in driver_names() else None
+        if libraries is not None and libraries.reports_no_device(words):
+            plugins = placed.plugins((driver,))
+            return running.MissingDevices(
+                driver, libraries.device_files, libraries.check, plugins[0] if plugins else None
+            )
+    return None
 
 
 def _injection_cause(
@@ -331,6 +440,7 @@ def _injection_cause(
         begun=begun,
         host=absent,
         drivers=placed.drivers,
+        os_image=placed.os_image,
     )
 
 
@@ -373,7 +483,9 @@ def _explain_failure(placed: PlacedPod, failure: kubelet.PrepareFailure) -> Refu
     return kubelet_words or explain_driver_words(failure.words, refused)
 
 
-def _preparation_cause(placed: PlacedPod, failure: kubelet.PrepareFailure) -> Cause:
+def _preparation_cause(
+    placed: PlacedPod, failure: kubelet.PrepareFailure, *, has_begun: bool
+) -> Cause:
     configured_drivers = {
         text_at(entry, "opaque", "driver")
         for claim in placed.claims
@@ -389,6 +501,7 @@ def _preparation_cause(placed: PlacedPod, failure: kubelet.PrepareFailure) -> Ca
     refused = failure.answer == "refused"
     if refused and not faults:
         faults = tuple(_configurations_of_other_types(placed.claims, placed.slices))
+    blamed_drivers = (failure.driver,) if failure.driver else placed.drivers
     return running.NotPrepared(
         nodes=placed.nodes,
         prepare=failure,
@@ -399,7 +512,62 @@ def _preparation_cause(placed: PlacedPod, failure: kubelet.PrepareFailure) -> Ca
         lost=() if refused else placed.silent_drivers,
         devices=named_devices or tuple(device.device for device in placed.allocated),
         refusal=_explain_failure(placed, failure),
+        plugins=placed.plugins(blamed_drivers),
+        os_image=placed.os_image,
+        has_begun=has_begun,
+        made=(
+            *(_find_waits(placed) if failure.answer == "silent" else ()),
+            *_find_made_objects(placed, blamed_drivers),
+        ),
     )
+
+
+def _find_waits(placed: PlacedPod) -> Iterator[DriverWaits]:
+    """Yield the devices of a pod for which a driver is known to wait inside its call."""
+    types = _device_types(placed.slices)
+    for device in placed.allocated:
+        kind = types.get(DeviceID(device.driver, device.pool, device.device))
+        waits = driver_facts(device.driver).waits if device.driver in driver_names() else ()
+        for wait in waits:
+            if kind in wait.devices:
+                pods = (
+                    f"pod {pod.full_name}"
+                    for pod in placed.state.pods.values()
+                    if pod.node_name == placed.pod.node_name and not pod.has_ended
+                    if any(word in pod.name for word in wait.holders)
+                )
+                yield DriverWaits(
+                    device.driver,
+                    device.device,
+                    placed.pod.node_name,
+                    wait.about,
+                    wait.step,
+                    tuple(pods),
+                )
+
+
+def _device_types(slices: Iterable[ResourceSlice]) -> dict[DeviceID, object]:
+    """Return the attribute ``type`` of the drivers' own domains, for devices that have it."""
+    types: dict[DeviceID, object] = {}
+    for item in slices:
+        for published in item.spec.devices:
+            attribute = published.attribute(f"{item.spec.driver}/type", item.spec.driver)
+            if attribute is not None:
+                device = DeviceID(item.spec.driver, item.spec.pool.name, published.name)
+                types[device] = attribute.value
+    return types
+
+
+def _find_made_objects(
+    placed: PlacedPod, drivers: Iterable[str]
+) -> Iterator[DeploymentRefused | DomainState]:
+    """Yield what drivers have made for the claims of a pod and what is not ready."""
+    for claim in placed.claims:
+        domain = find_domain_state(placed.state, Claim(claim.value), placed.pod.node_name)
+        if domain is not None:
+            yield domain
+    for driver in drivers:
+        yield from find_refused_deployments(placed.state, driver)
 
 
 def _configuration_faults(
@@ -431,14 +599,7 @@ def _configurations_of_other_types(
 
     The driver passes over a configuration that names no request.
     """
-    types: dict[DeviceID, object] = {}
-    for item in slices:
-        for published in item.spec.devices:
-            attribute = published.attribute(f"{item.spec.driver}/type", item.spec.driver)
-            if attribute is not None:
-                types[DeviceID(item.spec.driver, item.spec.pool.name, published.name)] = (
-                    attribute.value
-                )
+    types = _device_types(slices)
     for claim in claims:
         for entry in maps_at(claim.value, "status", "allocation", "devices", "config"):
             driver = text_at(entry, "opaque", "driver")

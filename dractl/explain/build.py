@@ -36,8 +36,10 @@ from dractl.explain.rank import nodes_excluded_by_pod
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.constraints import ConstraintConflict
 from dractl.explain.reasons.cross_object import PodsNotCreated
+from dractl.explain.reasons.drivers import PluginFault
 from dractl.explain.reasons.next_step import AskedObject
 from dractl.explain.reasons.phrases import Names
+from dractl.explain.reasons.pools import NoSlicesForDriver, NoSlicesOnNode
 from dractl.model import Target
 from dractl.program import program_name
 from dractl.scheduler.attempt import Scheduler
@@ -215,6 +217,12 @@ def next_steps(
     """
     # Without a pod nothing else of it can be looked at.
     causes = [cause for cause in causes if isinstance(cause, PodsNotCreated)] or causes
+    explained = {cause.driver for cause in causes if isinstance(cause, PluginFault)}
+    causes = [
+        cause
+        for cause in causes
+        if not (isinstance(cause, NoSlicesForDriver | NoSlicesOnNode) and cause.driver in explained)
+    ]
     ordered = sorted(causes, key=lambda cause: not cause.is_root_cause)
     cause_steps = [
         step

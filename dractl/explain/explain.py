@@ -62,6 +62,8 @@ class Options(Struct, frozen=True):
     """The number of corrections already applied, none of them enough by itself."""
     notes: tuple[str, ...] = ()
     """Notes that every answer has."""
+    attempt_notes: tuple[str, ...] = ()
+    """Notes on answers for which the scheduler is asked."""
 
 
 class Explainer:
@@ -181,7 +183,7 @@ class Explainer:
             fixes=fixes.fixes,
             then=(*fixes.next, *steps_for_orphaned_slices(diagnosis.case)),
             steps=steps,
-            notes=(*result.notes, *conclusion.notes, *fixes.notes),
+            notes=(*self.options.attempt_notes, *result.notes, *conclusion.notes, *fixes.notes),
             blind=result.blind,
         )
 

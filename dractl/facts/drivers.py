@@ -141,6 +141,46 @@ class Model(Row, frozen=True, kw_only=True):
     family: str = ""
 
 
+class Wait(Row, frozen=True, kw_only=True):
+    """Something that the driver waits for inside a call, so that the kubelet's event only says that time ran out.
+
+    ``devices`` are the values of the driver's ``type`` attribute of the devices that it waits for. ``holders`` are
+    words in the names of pods that often have such a device open without a claim.
+    """
+
+    devices: tuple[str, ...]
+    about: str
+    step: str
+    holders: tuple[str, ...] = ()
+
+
+class RootSetting(Row, frozen=True, kw_only=True):
+    """Who names the folder of a node below which the driver looks for its vendor's libraries and programs."""
+
+    variable: str
+    """The environment variable of its containers."""
+    option: str
+    """The value of its Helm chart."""
+    policies: dict[str, str] = field(default_factory=dict)
+    """The field of each kind of cluster-wide policy that has it too, as a path with dots."""
+
+
+class VendorLibraries(Row, frozen=True, kw_only=True):
+    """What the vendor's own libraries and programs in a container say when they find no device.
+
+    ``words`` are parts of their sentences, ``device_files`` where the kernel driver has the devices, ``check`` the
+    command that a node answers when they are there.
+    """
+
+    words: tuple[str, ...]
+    device_files: str
+    check: str
+
+    def reports_no_device(self, text: str) -> bool:
+        """Return True if a text has their words."""
+        return any(words.lower() in text.lower() for words in self.words)
+
+
 class CodeChange(Row, frozen=True, kw_only=True):
     """Something that the driver's code does differently from ``since`` on, for code that asks for it by name."""
 
@@ -152,7 +192,9 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
 
     ``complete`` is false where devices can have attributes that are not here: an administrator adds them, or the driver
     is known in part only. ``extension``: what may add attributes to a complete list where somebody sets it up.
-    ``images`` are the names of its container images, without registry and tag.
+    ``images`` are the names of its container images, without registry and tag; ``container`` is that of its kubelet
+    plug-in which serves this driver, where the pod serves several. ``made_pods`` are labels of the pods that it makes
+    for claims, with the same image.
     ``other_taints``: who else taints its devices, with keys that are not known.
     ``chart``: values without which the driver's Helm chart installs neither its classes nor the part that publishes.
     ``tables`` are those that the driver's own code has, for its module here.
@@ -175,7 +217,12 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     extension: str = ""
     other_taints: str = ""
     images: tuple[str, ...] = ()
+    container: str = ""
+    made_pods: tuple[str, ...] = ()
     chart: str = ""
+    waits: tuple[Wait, ...] = ()
+    root: RootSetting | None = None
+    libraries: VendorLibraries | None = None
     tables: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property

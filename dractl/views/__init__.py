@@ -10,6 +10,7 @@ from dractl.views.autoscaler import Autoscaler
 from dractl.views.base import Condition, Key, OwnerReference, View, parse_timestamp
 from dractl.views.claim import AllocatedDevice, Claim, Consumer, DeviceRequest, ReportedDevice
 from dractl.views.claim_template import ClaimTemplate
+from dractl.views.compute_domain import ComputeDomain, DomainNode
 from dractl.views.config_map import ConfigMap
 from dractl.views.container import Container, ContainerStatus, DeviceHealth
 from dractl.views.event import Event, ObjectReference
@@ -28,6 +29,7 @@ __all__ = [
     "Claim",
     "ClaimReference",
     "ClaimTemplate",
+    "ComputeDomain",
     "Condition",
     "ConfigMap",
     "Consumer",
@@ -36,6 +38,7 @@ __all__ = [
     "ContainerStatus",
     "DeviceHealth",
     "DeviceRequest",
+    "DomainNode",
     "Event",
     "GangWorkload",
     "HostPort",

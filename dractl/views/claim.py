@@ -88,6 +88,12 @@ class Claim(View):
         return tuple(map(DeviceRequest, maps_at(self.devices, "requests")))
 
     @property
+    def parameters(self) -> tuple[Raw, ...]:
+        """The opaque parameters of ``spec.devices.config``."""
+        entries = maps_at(self.devices, "config")
+        return tuple(map_at(entry, "opaque", "parameters") for entry in entries)
+
+    @property
     def constraints(self) -> Sequence[Raw]:
         """``spec.devices.constraints`` as written."""
         return maps_at(self.devices, "constraints")

@@ -44,6 +44,8 @@ class ContainerStatus(Struct, frozen=True):
     exit_code: int = 0
     started_at: str = ""
     """When the container began to run (RFC 3339)."""
+    finished_at: str = ""
+    """When the container ended (RFC 3339)."""
     restarts: int = 0
     """How often the kubelet has started it again."""
     is_ready: bool = False
@@ -53,6 +55,12 @@ class ContainerStatus(Struct, frozen=True):
     """True if it has run at least once."""
     last: ContainerStatus | None = None
     """The state before this one."""
+
+    @property
+    def last_change(self) -> str:
+        """When the container began or ended last (RFC 3339); "" if it has never run."""
+        states = (self, self.last) if self.last is not None else (self,)
+        return max(max(state.started_at, state.finished_at) for state in states)
 
     @property
     def has_failed(self) -> bool:
@@ -112,5 +120,6 @@ def _decode_state(status: Raw, field: str) -> dict[str, Any]:
                 "message": text_at(state, "message"),
                 "exit_code": exit_code if isinstance(exit_code, int) else 0,
                 "started_at": text_at(state, "startedAt"),
+                "finished_at": text_at(state, "finishedAt"),
             }
     return {"state": ""}

@@ -4,7 +4,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from dractl.model.paths import map_at, text_at
+from dractl.model.paths import at, map_at, text_at
 from dractl.views.base import View
 
 _COMBINED = "(combined from similar events): "
@@ -50,6 +50,21 @@ class Event(View):
             text_at(self.raw, "reportingController"),
         )
         return frozenset(filter(None, names))
+
+    @cached_property
+    def count(self) -> int:
+        """The number of times that it was seen."""
+        counts = (at(self.raw, "series", "count"), at(self.raw, "count"))
+        return next((number for number in counts if isinstance(number, int)), 1)
+
+    @cached_property
+    def first_seen(self) -> str:
+        """The time at which it was seen first (RFC 3339); "" if unknown."""
+        return (
+            text_at(self.raw, "firstTimestamp")
+            or text_at(self.raw, "eventTime")
+            or self.creation_timestamp
+        )
 
     @cached_property
     def last_seen(self) -> str:

@@ -74,6 +74,11 @@ class Node(View):
         """
         return text_at(self.status, "nodeInfo", "containerRuntimeVersion")
 
+    @property
+    def os_image(self) -> str:
+        """``status.nodeInfo.osImage``, such as ``Ubuntu 24.04.3 LTS``; "" if unknown."""
+        return text_at(self.status, "nodeInfo", "osImage")
+
     @cached_property
     def declared_features(self) -> tuple[str, ...]:
         """The feature gates that the node's kubelet declares."""

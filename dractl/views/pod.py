@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dractl.allocation import is_extended
 from dractl.model import NodeSelector, Quantity, Toleration
-from dractl.model.paths import at, map_at, maps_at, text_at
+from dractl.model.paths import at, list_at, map_at, maps_at, text_at
 from dractl.objects import Raw
 from dractl.views.amounts import container_requests, pod_requests, scheduler_units
 from dractl.views.base import Key, OwnerReference, View
@@ -107,6 +107,50 @@ class Pod(View):
     def node_name(self) -> str:
         """``spec.nodeName``: the node that the pod is bound to, "" if none."""
         return text_at(self.spec, "nodeName")
+
+    @cached_property
+    def target_node(self) -> str:
+        """The node for which the DaemonSet controller made the pod, "" if it made none.
+
+        It writes a required node affinity for ``metadata.name``
+        (kubernetes pkg/controller/daemon/util/daemonset_util.go).
+        """
+        terms = self.node_affinity.node_selector_terms if self.node_affinity is not None else ()
+        fields = (field for term in terms for field in term.match_fields)
+        names = (field.values for field in fields if field.key == "metadata.name")
+        return next((values[0] for values in names if values), "")
+
+    @cached_property
+    def image_names(self) -> frozenset[str]:
+        """The last parts of the paths of its images, without registry, tag and digest."""
+        images = (text_at(container, "image") for container in self.containers)
+        return frozenset(
+            image.partition("@")[0].rpartition("/")[2].partition(":")[0] for image in images
+        )
+
+    @cached_property
+    def environment(self) -> tuple[tuple[str, str], ...]:
+        """The environment variables of its containers that have a value, with it."""
+        variables = (entry for container in self.containers for entry in maps_at(container, "env"))
+        pairs = ((text_at(entry, "name"), text_at(entry, "value")) for entry in variables)
+        return tuple((name, value) for name, value in pairs if value)
+
+    @cached_property
+    def arguments(self) -> tuple[str, ...]:
+        """The words of the commands and arguments of its containers."""
+        words = (
+            word
+            for container in self.containers
+            for field in ("command", "args")
+            for word in list_at(container, field)
+        )
+        return tuple(word for word in words if isinstance(word, str))
+
+    @cached_property
+    def host_paths(self) -> tuple[str, ...]:
+        """The paths of the node that its volumes mount."""
+        paths = (text_at(volume, "hostPath", "path") for volume in maps_at(self.spec, "volumes"))
+        return tuple(filter(None, paths))
 
     @cached_property
     def nominated_node_name(self) -> str:

@@ -121,6 +121,11 @@ class Workload(View):
         return text_at(self.spec, "leaderWorkerTemplate", "restartPolicy")
 
     @property
+    def ready_number(self) -> int | None:
+        """``status.numberReady`` of a DaemonSet."""
+        return _integer(at(self.status, "numberReady"))
+
+    @property
     def is_suspended(self) -> bool:
         """``spec.suspend``."""
         return self.spec.get("suspend") is True

@@ -570,9 +570,9 @@ BEHAVIOURS = [
     Behaviour(
         "older",
         case("version*", '{"serverVersion": {"major": "1", "minor": "32"}}'),
-        Says(3, "the scheduler of Kubernetes 1.32 is not modelled"),
-        Says(3, "the scheduler of Kubernetes 1.32 is not modelled"),
-        Says(3, "the scheduler of Kubernetes 1.32 is not modelled"),
+        Says(0, "no scheduler of Kubernetes 1.32: this is what that of 1.34 would do"),
+        LISTS,
+        Says(0, "no scheduler of Kubernetes 1.32: this is what that of 1.34 would do"),
     ),
     Behaviour(
         "warnings",

@@ -354,7 +354,7 @@ def _render(listing: _Listing, output: str, by: str, canvas: Canvas) -> str:
             inventory,
             listing.plugin_rows,
             listing.problems,
-            cluster.features.release,
+            cluster.release_name,
             unread=cluster.state.list_unread(),
             uses=listing.uses,
             assumed=cluster.live_release_assumed,

@@ -356,7 +356,11 @@ def _answer(cluster: Cluster, request: _Request, questions: list[Question]) -> _
     with terminal.progress() as progress:
         explanations = explain_each(explainer, questions, progress, group_replicas=not patch)
     explanations = [
-        replace(drop_repeated_step(explanation, names), release_from=cluster.release_from)
+        replace(
+            drop_repeated_step(explanation, names),
+            release=cluster.release_name,
+            release_from=cluster.release_from,
+        )
         for explanation in explanations
     ]
     return _Report(
@@ -369,7 +373,9 @@ def _answer(cluster: Cluster, request: _Request, questions: list[Question]) -> _
 
 def _make_explainer(cluster: Cluster, node: str | None) -> Explainer:
     notes = (cluster.caveat,) if cluster.caveat else ()
-    options = Options(cluster.release_assumed, node, notes=notes)
+    options = Options(
+        cluster.release_assumed, node, notes=notes, attempt_notes=cluster.scheduler_caveats
+    )
     explainer = Explainer(cluster.state, cluster.features, options)
     node_names = list(explainer.scheduler.nodes)
     if node is not None and node not in node_names:

@@ -247,6 +247,8 @@ def command(
     added_nodes = changes.parse_added_nodes()
     driver_choice = changes.parse_drivers(added_nodes)
     cluster = _load_cluster(subject, changes, access, against, file_state)
+    for scheduler_caveat in cluster.scheduler_caveats:
+        terminal.notice(scheduler_caveat)
     state = _apply_changes(cluster, changes, added_nodes, driver_choice)
     if subject.subject_file is not None and file_state is not None:
         subjects: list[Subject] = [(_file_subject(state, subject.subject_file, file_state),)]
@@ -541,7 +543,7 @@ def _render_json(cluster: Cluster, counts: list[_Count], count: CountOptions) ->
                 aligned=entry.aligned,
                 by_node=details.by_node,
                 replicas=count.replicas,
-                release=cluster.features.release,
+                release=cluster.release_name,
             )
         )
     report: dict[str, Any] = (

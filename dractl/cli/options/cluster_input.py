@@ -11,6 +11,7 @@ from msgspec import Struct
 from typer import Option
 
 from dractl.allocation import Features
+from dractl.allocation.features import MODELLED, schedulable_release
 from dractl.cel import require
 from dractl.cli import completing, terminal
 from dractl.cli.headings import INPUT, OptionGroup
@@ -27,7 +28,7 @@ from dractl.cluster.origin import Origin
 from dractl.cluster.state import text_at
 from dractl.garbage import without_collecting
 from dractl.model import Target
-from dractl.model.releases import NEWEST, caveat, is_newer
+from dractl.model.releases import NEWEST, caveat, is_newer, release_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -143,11 +144,27 @@ class Cluster(Struct, frozen=True):
     """The context of the kubeconfig, as kubectl names it."""
     release_from: str = ""
     """The origin of the release; empty for an option."""
+    old_release: str = ""
+    """The release of the cluster if it is older than all whose scheduler dractl has."""
 
     @property
     def release(self) -> str:
         """Return the release and its origin: ``1.36 (from kubelets)``."""
-        return self.features.release + (f" ({self.release_from})" if self.release_from else "")
+        return self.release_name + (f" ({self.release_from})" if self.release_from else "")
+
+    @property
+    def release_name(self) -> str:
+        """Return the release of the cluster, whichever scheduler answers for it."""
+        return self.old_release or self.features.release
+
+    @property
+    def scheduler_caveats(self) -> tuple[str, ...]:
+        """Return the caveats about answers for which the scheduler is asked."""
+        if not self.old_release:
+            return ()
+        model = self.features.release
+        caveat_text = f"dractl has no scheduler of Kubernetes {self.old_release}: this is what that"
+        return (f"{caveat_text} of {model} would do",)
 
     @property
     def origin(self) -> Origin:
@@ -211,7 +228,8 @@ def load_cluster(request: ClusterInput, access: Access, against: ReleaseOptions)
         objects = _load_objects(request, sources, access, release)
     release_seen = release or objects.state.release
     _remark_on_release(sources, release, release_seen)
-    features = Features.for_release(release_seen or NEWEST, gates)
+    release_read = release_of(release_seen or NEWEST)
+    features = Features.for_release(schedulable_release(release_seen or NEWEST), gates)
     warn_about_gates(features.release, gates)
     origin = against.release_from(settings, variables)
     if origin == "default" and release_seen is not None:
@@ -228,6 +246,7 @@ def load_cluster(request: ClusterInput, access: Access, against: ReleaseOptions)
         caveat=None if release else caveat(objects.state.release),
         context=objects.context,
         release_from=origin,
+        old_release="" if release_read in MODELLED else release_read,
     )
 
 

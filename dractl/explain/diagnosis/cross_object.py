@@ -15,6 +15,7 @@ from dractl.cluster.pods import is_new
 from dractl.cluster.state import Key, at, list_at, map_at, maps_at, parse_key, text_at
 from dractl.explain.context import Case
 from dractl.explain.diagnosis.nodes import NodeFindings
+from dractl.explain.diagnosis.silent_drivers import find_plugin_faults
 from dractl.explain.reasons.amounts import AllNeedsFree
 from dractl.explain.reasons.base import Cause, Progress
 from dractl.explain.reasons.capacity import CountersShort
@@ -87,6 +88,9 @@ def root_causes(
         _find_fields_added_by_admission,
     )
     causes = tuple(cause for diagnose in diagnoses for cause in diagnose(case, findings, ranked))
+    faults = tuple(find_plugin_faults(case, findings))
+    if faults:  # they say more than that a driver is absent
+        causes = (*faults, *(cause for cause in causes if not isinstance(cause, DriverAbsent)))
     if any(isinstance(cause, EvictionLoop) for cause in causes):  # its pods come and go
         return tuple(
             cause for cause in causes if not isinstance(cause, HoldersTerminating | OwnReplicas)

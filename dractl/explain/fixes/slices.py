@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from dractl.allocation import PoolFault, RequestSurvey
 from dractl.cel import reading
 from dractl.cluster.changes import Create, Delete, Patch
+from dractl.cluster.driver_workloads import is_equipped
 from dractl.cluster.state import list_at, text_at
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
 from dractl.explain.fixes.edits import put, replace as replace_field
@@ -19,6 +20,7 @@ from dractl.explain.fixes.pool_repairs import (
 )
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.cross_object import DriverAbsent, UnknownNodes
+from dractl.explain.reasons.drivers import PluginFault, PluginNotWanted
 from dractl.explain.reasons.pools import (
     NoSlicesForDriver,
     NoSlicesOnNode,
@@ -117,13 +119,20 @@ def _find_fault(problem: FixProblem, driver: str, name: str) -> PoolFault | None
 def publish_devices(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
     """Let a driver publish devices that match class and selectors, where it publishes nothing."""
     request = _find_request(problem, cause)
-    nodes = (
+    nodes = [
         verdict.name
         for verdict in problem.case.attempt.nodes
         if verdict.passes_filters and verdict.name in cause.nodes
+    ]
+    equipped = (
+        name
+        for name in nodes
+        if cause.driver and is_equipped(problem.state.node(name), cause.driver)
     )
-    node = next(nodes, None)
+    node = next(equipped, next(iter(nodes), None))
     is_headline = isinstance(problem.headline_cause, NoSlicesForDriver)
+    if _is_explained(problem, cause.driver):
+        return
     if is_headline and cause.driver and request is not None and node is not None:
         yield Candidate(
             f"make driver {cause.driver} publish devices",
@@ -137,6 +146,50 @@ def publish_devices(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[C
             ),
             consequences=(_create_slice(problem, request, cause.driver, node),),
         )
+
+
+def _is_explained(problem: FixProblem, driver: str | None) -> bool:
+    """Return whether the state of a driver's plug-in says why it publishes nothing."""
+    return any(isinstance(c, PluginFault) and c.driver == driver for c in problem.causes)
+
+
+@fix_for(PluginFault)
+def label_for_plugin(problem: FixProblem, cause: PluginFault) -> Iterator[Candidate]:
+    """Set the label with which the DaemonSet of a driver selects nodes that have the hardware."""
+    state = next((plugin for plugin in cause.plugins if isinstance(plugin, PluginNotWanted)), None)
+    key, _, value = state.label.partition("=") if state is not None else ("", "", "")
+    nodes = [
+        verdict.name
+        for verdict in problem.case.attempt.nodes
+        if verdict.name in cause.nodes and verdict.rejection is None
+    ]
+    request = next(
+        (
+            survey
+            for other in problem.causes
+            if isinstance(other, NoSlicesForDriver | NoSlicesOnNode)
+            and other.driver == cause.driver
+            if (survey := _find_request(problem, other)) is not None
+        ),
+        None,
+    )
+    if state is None or not key or not nodes or request is None:
+        return
+    patches = tuple(
+        Patch(f"Node/{name}", (put(node, ("metadata", "labels", key), value),))
+        for name in nodes
+        if (node := problem.state.get("Node", ("", name))) is not None
+    )
+    slices = tuple(_create_slice(problem, request, cause.driver, name) for name in nodes)
+    yield Candidate(
+        f"label {', '.join(nodes[:_MAX_NAMED_NODES])} with {state.label}",
+        patches,
+        FixSlot(Topic.POOL, f"{cause.driver} siblings"),
+        Preference.RESTORE,
+        effect=f"{state.daemon_set} selects its nodes by it, and runs there then",
+        degree=-1,
+        consequences=(*patches, *slices),
+    )
 
 
 @fix_for(DriverAbsent)
@@ -180,7 +233,7 @@ def _label_for_daemon_set(
 def publish_on_only_node(problem: FixProblem, cause: NoSlicesOnNode) -> Iterator[Candidate]:
     """Let a driver publish on the only node that was tried."""
     nodes = problem.case.attempt.nodes
-    if len(nodes) == 1 and cause.driver:
+    if len(nodes) == 1 and cause.driver and not _is_explained(problem, cause.driver):
         names = [verdict.name for verdict in nodes if verdict.rejection is None]
         yield from _publish_on_nodes(problem, cause.driver, names, "")
 

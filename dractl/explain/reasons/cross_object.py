@@ -28,6 +28,8 @@ _ACCOUNT = "error looking up service account "
 # k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go
 _POD_SECURITY = re.compile(r'violates PodSecurity "([a-z]+):[^"]*": (.*)', re.DOTALL)
 _UNSET_AMOUNT = re.compile(r"failed quota: ([^:\s]+): must specify (.*)")
+# openshift/apiserver-library-go pkg/securitycontextconstraints/sccadmission
+_CONTEXT_CONSTRAINT = "unable to validate against any security context constraint"
 _LIMIT = re.compile(r"(maximum|minimum) (\S+) usage per (\w+) is ([^,\s]+)")
 _SILENT_WEBHOOK = re.compile(r'failed calling webhook "([^"]+)"')
 _WEBHOOK_DENIAL = re.compile(r'admission webhook "([^"]+)" denied the request: (.*)', re.DOTALL)
@@ -489,6 +491,14 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
         """
         security, unsaid = _POD_SECURITY.search(self.event), _UNSET_AMOUNT.search(self.event)
         silent, denied = _SILENT_WEBHOOK.search(self.event), _WEBHOOK_DENIAL.search(self.event)
+        if _CONTEXT_CONSTRAINT in self.event:
+            yield NextStep(
+                f"let the pods' service account in {namespace} use a SecurityContextConstraint that allows what they "
+                "ask for, such as privileged",
+                quote_command(
+                    "oc adm policy add-scc-to-user privileged -n {} -z SERVICEACCOUNT", namespace
+                ),
+            )
         if security is not None:
             yield NextStep(
                 f"change the pods, where they are written, so that Pod Security {security[1]} takes"

@@ -2,10 +2,20 @@
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dractl.cluster.kubelet import MissingDependency, PrepareFailure, parse_missing_dependency
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.diagnosis.refusals import Refusal
 from dractl.explain.reasons.base import Cause, Facts, Progress, ReasonPage
+from dractl.explain.reasons.drivers import (
+    DeploymentRefused,
+    DomainState,
+    DriverRoot,
+    DriverWaits,
+    PluginState,
+)
 from dractl.explain.reasons.next_step import (
     AskedObject,
     delete_by_force,
@@ -13,16 +23,9 @@ from dractl.explain.reasons.next_step import (
     see_kubelet,
     see_node,
 )
+from dractl.explain.reasons.node_access import check_node, read_kubelet_log
 from dractl.explain.reasons.phrases import Names, Scope, abbreviate
-from dractl.program import program_name
 from dractl.views import ContainerStatus, DeviceHealth
-
-
-def _check(node: str, why: str) -> NextStep:
-    return NextStep(
-        f"run {program_name()} discover --check on {node}: {why}",
-        f"{program_name()} discover --check",
-    )
 
 
 def _log(asked: AskedObject, container: ContainerStatus) -> NextStep:
@@ -72,23 +75,42 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     refusal: Refusal | None = None
+    plugins: tuple[PluginState, ...] = ()
+    """The states of the drivers' plug-ins on the node, as far as the input shows them."""
+    os_image: str = ""
+    """The system of the node."""
+    has_begun: bool = False
+    """True if the pod has run before: the node was restarted, or the pod's sandbox was lost."""
+    made: tuple[DeploymentRefused | DomainState | DriverWaits, ...] = ()
+    """What the drivers have made for the claims and is not ready, and what they wait for."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "devices": self.devices}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        where = f"scheduled on {self.nodes[0]}, where the kubelet cannot prepare its devices: {self.prepare.words}"
+        lead = f"scheduled on {self.nodes[0]}, where the kubelet cannot prepare its devices"
+        if self.has_begun:
+            lead = (
+                f"ran on {self.nodes[0]} before, where the kubelet cannot prepare its devices again"
+            )
+        states = [state.clause() for state in (*self.made, *self._faulty)]
+        if states:  # the kubelet's words are only what follows from them
+            return f"{lead}: {'; '.join(states)}; the kubelet says: {self.prepare.words}"
+        words = f"{lead}: {self.prepare.words}"
         faults = "; ".join(f"{path} of claim {claim}: {why}" for claim, path, why in self.faults)
         if faults and self.prepare.answer == "refused":
-            return f"{where}; the driver refuses {faults}"
+            return f"{words}; the driver refuses {faults}"
         if self.refusal is not None and self.refusal.meaning:
-            return f"{where}; {self.refusal.meaning}"
-        lost = ", ".join(self.lost)
-        return (
-            f"{where}; driver {lost} publishes nothing on {self.nodes[0]} any more"
-            if lost
-            else where
-        )
+            return f"{words}; {self.refusal.meaning}"
+        if self.lost:
+            lost = ", ".join(self.lost)
+            return f"{words}; driver {lost} publishes nothing on {self.nodes[0]} any more"
+        return words
+
+    @property
+    def _faulty(self) -> tuple[PluginState, ...]:
+        """The plug-ins that do not serve the node."""
+        return tuple(plugin for plugin in self.plugins if plugin.is_fault)
 
     @property
     def driver(self) -> str:
@@ -99,17 +121,18 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0]
-        if self.prepare.answer == "unregistered":
+        for state in (*self.made, *self._faulty):
+            yield from state.steps()
+        if self.made or self._faulty:
+            yield self._read_log(node)
+        elif self.prepare.answer == "unregistered":
             yield NextStep(
                 f"see whether {self.driver} runs on {node} and is registered with the kubelet; restart it",
                 pods_on(node),
             )
-            yield _check(node, "it says which drivers listen and are registered")
+            yield check_node(node, "it says which drivers listen and are registered", self.os_image)
         elif self.prepare.answer == "silent" and self.refusal is None:
-            yield NextStep(
-                f"see whether {self.driver} runs on {node}, and why it does not answer; restart it",
-                pods_on(node),
-            )
+            yield from self._silent(node)
         elif self.prepare.answer != "unasked":
             yield from self._refused(asked, node)
             return
@@ -117,8 +140,34 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
             yield from self.refusal.steps
         yield _describe(asked)
 
+    def _silent(self, node: str) -> Iterator[NextStep]:
+        """What to do where a call of the driver did not end in time."""
+        if not self.plugins:
+            yield NextStep(
+                f"see whether {self.driver} runs on {node}, and why it does not answer; restart it",
+                pods_on(node),
+            )
+            return
+        yield self._read_log(node, "it runs, and its call did not end in time")
+
+    def _read_log(self, node: str, why: str = "") -> NextStep:
+        """Where the driver says more: in the log of its pod on the node."""
+        plugin = next((one for one in self.plugins if not one.is_fault), None)
+        step = next(plugin.steps(), None) if plugin is not None else None
+        reason = f": {why}" if why else ""
+        if step is not None:
+            return replace(step, text=step.text + reason)
+        return NextStep(f"read the log of {self.driver} on {node}{reason}", pods_on(node))
+
     def _refused(self, asked: AskedObject, node: str) -> Iterator[NextStep]:
         """Yield what to do where the driver itself has answered: another start of it would answer the same."""
+        if self.has_begun:
+            yield NextStep(
+                "recreate the pod: a claim that is made anew has nothing that the driver remembers of this one",
+                quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
+            )
+            yield self._read_log(node, "it refuses to prepare the claim again")
+            return
         if self.faults:
             yield NextStep(
                 "correct the parameters in the config of the claim or its template, and recreate the pod",
@@ -135,9 +184,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
             yield from self.refusal.steps
         elif self.prepare.gate is not None:
             yield self._switch_on(self.prepare.gate, "the kubelet then tries again")
-        yield NextStep(
-            f"read the log of {self.driver} on {node}: it tells more than the event", pods_on(node)
-        )
+        yield self._read_log(node, "it tells more than the event")
 
     def _switch_on(self, gate: str, why: str) -> NextStep:
         return NextStep(
@@ -159,6 +206,8 @@ class NotInjected(Cause, frozen=True, kw_only=True):
     begun: bool = False
     host: str = ""
     drivers: tuple[str, ...] = ()
+    os_image: str = ""
+    """The system of the node."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         node = self.nodes[0]
@@ -178,17 +227,20 @@ class NotInjected(Cause, frozen=True, kw_only=True):
                 f"of {driver} names it",
                 see_node(node).command,
             )
-            yield _check(node, "it compares the device nodes of CDI files with /dev")
+            yield check_node(
+                node, "it compares the device nodes of CDI files with /dev", self.os_image
+            )
             return
         if self.begun:
             yield NextStep(
                 "recreate the pod: its driver then prepares the devices again",
                 quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
             )
-        yield _check(
+        yield check_node(
             node,
             f"the CDI file (specification) of {driver} may be broken, name another kind, or lie where the runtime does "
             "not look (cdi_spec_dirs)",
+            self.os_image,
         )
 
 
@@ -209,14 +261,31 @@ class NotStarted(Cause, frozen=True, kw_only=True):
 
     what: str
     why: str
+    roots: tuple[DriverRoot, ...] = ()
+    """Where the drivers of the pod's devices look for the files of their vendor."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        return f"scheduled on {self.nodes[0]}, where the kubelet cannot {self.what}: {self.why}"
+        where = f"scheduled on {self.nodes[0]}, where the kubelet cannot {self.what}: {self.why}"
+        lacks = parse_missing_dependency(self.why)
+        if lacks.dependency == "claim":
+            return f"{where}; the kubelet has lost what it knew of claim {lacks.name}"
+        if lacks.dependency == "mount" and self.roots:
+            drivers = ", ".join(root.driver for root in self.roots)
+            said = "; ".join(filter(None, (root.clause() for root in self.roots)))
+            mount = (
+                f"{self.nodes[0]} lacks {lacks.name}, which the CDI file of driver {drivers} mounts"
+            )
+            return "; ".join(filter(None, (where, mount, said)))
+        return where
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0]
-        cure = _cure(parse_missing_dependency(self.why), node, asked)
-        if cure is not None:
+        lacks = parse_missing_dependency(self.why)
+        cure = _cure(lacks, node, asked)
+        if lacks.dependency == "mount" and self.roots:
+            for root in self.roots:
+                yield root.step(node, lacks.name)
+        elif cure is not None:
             yield cure
         elif "image" in self.what:
             yield NextStep(
@@ -262,12 +331,55 @@ def _cure(lacks: MissingDependency, node: str, asked: AskedObject) -> NextStep |
             return NextStep(
                 text, quote_command("kubectl get pvc,volumeattachments -n {}", namespace)
             )
+        case "claim":
+            text = (
+                "recreate the pod, and end pods with their grace period: the kubelet forgets a claim when a pod that "
+                "uses it is deleted with grace period 0 or by force while another one starts"
+            )
+            return NextStep(
+                text, quote_command("kubectl delete pod {} -n {}", asked.name, namespace)
+            )
+        case "mount":
+            text = f"see why {name} is absent on {node}: a volume or a CDI file mounts it into the container"
+            return NextStep(text, quote_command("kubectl describe node {}", node))
         case "command":
             text = "correct the container's command, or its image"
             return NextStep(
                 text, quote_command("kubectl get pod {} -n {} -o yaml", asked.name, namespace)
             )
     return None
+
+
+class MissingDevices(Struct, frozen=True):
+    """Devices of a driver that a program has not found although its pod has them."""
+
+    driver: str
+    device_files: str
+    """Where the kernel driver has the devices, as a pattern of paths."""
+    check: str
+    """The vendor's program that shows them on a node."""
+    plugin: PluginState | None = None
+
+    def clause(self) -> str:
+        """Return the fault as a main clause."""
+        return f"its devices of driver {self.driver} are allocated and prepared, but the program does not reach them"
+
+    def steps(self, node: str) -> Iterator[NextStep]:
+        """Yield where the way from the kernel driver to the container may be broken."""
+        yield NextStep(
+            f"see whether the kernel driver is loaded on {node} and {self.device_files} exist there ({self.check} on the "
+            "host shows and makes them)",
+            see_node(node).command,
+        )
+        restart = getattr(self.plugin, "pod", "")
+        namespace, _, name = restart.partition("/")
+        yield NextStep(
+            f"if they came later than the plug-in of driver {self.driver}, its CDI file names none of them: restart the "
+            "plug-in, then recreate the pod",
+            quote_command("kubectl delete pod {} -n {}", name, namespace)
+            if name
+            else pods_on(node),
+        )
 
 
 class ContainerFailed(Cause, frozen=True, kw_only=True):
@@ -290,12 +402,18 @@ class ContainerFailed(Cause, frozen=True, kw_only=True):
     why: str = ""
     claims: bool = False
     without: tuple[str, ...] = ()
+    missing: MissingDevices | None = None
+    """The devices that the program says it has not found."""
+    os_image: str = ""
+    """The system of the node."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         where = f"failed on {self.nodes[0]}" if self.over else f"started on {self.nodes[0]}"
         parts = [f"{where}, where {ended(self.container)}"]
         if self.why:
             parts.append(self.why)
+        if self.missing is not None and not self.without:
+            parts.append(self.missing.clause())
         return "; ".join(parts)
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
@@ -311,11 +429,18 @@ class ContainerFailed(Cause, frozen=True, kw_only=True):
                 f"raise the memory limit of {kind} {container.name}, or have it use less",
                 quote_command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
             )
+        if self.missing is not None and not self.without:
+            yield from self.missing.steps(node)
+            yield check_node(
+                node, "it compares the CDI files with /dev and the runtime", self.os_image
+            )
+            return
         yield _log(asked, container)
         if self.claims and not out_of_memory(container):
-            yield _check(
+            yield check_node(
                 node,
                 "if the program does not find its devices, CDI may be off in the runtime (enable_cdi)",
+                self.os_image,
             )
 
 
@@ -351,7 +476,7 @@ def ended(container: ContainerStatus) -> str:
 
 def _line(text: str) -> str:
     """The last line of a termination message, which says most, in bounded length."""
-    return " ".join(text.strip().splitlines()[-1:])[-300:]
+    return " ".join(text.strip().splitlines()[-1:])[-300:].rstrip(".")
 
 
 class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
@@ -504,6 +629,21 @@ class Failed(Cause, frozen=True, kw_only=True):
         yield _describe(asked)
 
 
+def _finalizers_clause(finalizers: tuple[str, ...]) -> str:
+    noun = "finalizer" if len(finalizers) == 1 else "finalizers"
+    return f"; besides, {noun} {', '.join(finalizers)} keeps it" if finalizers else ""
+
+
+def _finalizer_steps(finalizers: tuple[str, ...], asked: AskedObject) -> Iterator[NextStep]:
+    """Who has to take a finalizer away: no deletion ends the pod before that, not even by force."""
+    for finalizer in finalizers[:1]:
+        yield NextStep(
+            f"have the controller of finalizer {finalizer} take it away: until then no deletion ends "
+            "the pod, not even by force",
+            quote_command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
+        )
+
+
 class NodeSilent(Cause, frozen=True, kw_only=True):
     """Nobody answers on the pod's node. ``why`` is what its Ready condition says, ``since`` when it changed (RFC 3339).
     ``lead`` is how the sentence begins."""
@@ -522,16 +662,20 @@ class NodeSilent(Cause, frozen=True, kw_only=True):
     why: str
     since: str = ""
     leaving: str = ""
+    finalizers: tuple[str, ...] = ()
+    """Finalizers of other controllers, which keep a pod that is being deleted as well."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         since = f" since {self.since}" if self.since else ""
         lead = f"is Terminating on {self.nodes[0]}" if self.leaving else f"on {self.nodes[0]}"
-        return f"{lead}, which does not answer{since}: {self.why}"
+        kept = _finalizers_clause(self.finalizers) if self.leaving else ""
+        return f"{lead}, which does not answer{since}: {self.why}{kept}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0]
         yield NextStep(f"start the kubelet of {node}, or the node", see_node(node).command)
         if self.leaving:
+            yield from _finalizer_steps(self.finalizers, asked)
             yield delete_by_force(f"{asked.namespace}/{asked.name}")
 
 
@@ -592,6 +736,10 @@ class Stuck(Cause, frozen=True, kw_only=True):
     lost: tuple[str, ...] = ()
     finalizers: tuple[str, ...] = ()
     reported: str = ""
+    plugins: tuple[PluginState, ...] = ()
+    """The states of the drivers' plug-ins on the node, as far as the input shows them."""
+    os_image: str = ""
+    """The system of the node."""
 
     @property
     def is_transient(self) -> bool:
@@ -601,44 +749,68 @@ class Stuck(Cause, frozen=True, kw_only=True):
         node = self.nodes[0]
         lead = f"is Terminating on {node}, "
         lead += f"was to be gone by {self.until}" if self.late else f"to be gone by {self.until}"
-        if not self.known:
-            why = "its kubelet has not said that it has stopped"
-        elif self.running:
-            why = f"container {', '.join(self.running)} still runs"
-        elif self.lost:
-            lost = ", ".join(self.lost)
-            why = "its containers have ended; "
-            why += f"driver {lost}, which must unprepare its claim, publishes nothing on {node}"
-        elif self.finalizers:
-            why = f"its containers have ended; finalizers: {', '.join(self.finalizers)}"
-        elif self.drivers:
-            drivers = ", ".join(self.drivers)
-            why = f"its containers have ended; driver {drivers} has to unprepare its claim, or a volume is still in use"
-        else:
-            why = "its containers have ended"
         said = f" ({self.reported})" if self.reported else ""
-        return f"{lead}: {why}{said}; until it is gone it keeps its devices"
+        kept = _finalizers_clause(self.finalizers)
+        return f"{lead}: {self._waits_for}{said}{kept}; until it is gone it keeps its devices"
+
+    @property
+    def _waits_for(self) -> str:
+        """What has to happen before the pod is gone, apart from its finalizers."""
+        node = self.nodes[0]
+        if not self.known:
+            return "its kubelet has not said that it has stopped"
+        if self.running:
+            return f"container {', '.join(self.running)} still runs"
+        ended = "its containers have ended"
+        drivers = ", ".join(self.lost or self.drivers)
+        if self.lost:
+            must = f"{ended}; driver {drivers}, which must unprepare its claim, publishes nothing on {node}"
+            return "; ".join((must, *(plugin.clause() for plugin in self._faulty)))
+        if self.drivers and self._faulty:
+            must = f"{ended}; driver {drivers} has to unprepare its claim"
+            return "; ".join((must, *(plugin.clause() for plugin in self._faulty)))
+        if self.drivers and not self.finalizers:
+            return (
+                f"{ended}; driver {drivers} has to unprepare its claim, or a volume is still in use"
+            )
+        return ended
+
+    @property
+    def _faulty(self) -> tuple[PluginState, ...]:
+        """The plug-ins that do not serve the node."""
+        return tuple(plugin for plugin in self.plugins if plugin.is_fault)
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0]
-        if self.known and not self.running and (self.lost or self.drivers):
-            yield NextStep(
-                f"start driver {abbreviate(self.lost or self.drivers)} on {node}: the pod is then gone",
-                pods_on(node),
-            )
-            yield NextStep(
-                f"read the kubelet's log on {node}, as no event tells it: NodeUnprepareResources failed for "
-                "ResourceClaim",
-                f"journalctl -u kubelet | grep NodeUnprepareResources   # on {node}",
-            )
-        elif self.finalizers:
-            yield NextStep(
-                f"ask the owner of finalizer {self.finalizers[0]}",
-                quote_command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
-            )
-        else:
+        if self.known and not self.running and self.drivers:
+            yield from self._driver_steps(node)
+        elif not self.finalizers:
             yield see_kubelet(node)
             yield NextStep(
                 f"see whether a DRA driver on {node} fails to unprepare its claims", pods_on(node)
             )
+        yield from _finalizer_steps(self.finalizers, asked)
         yield delete_by_force(f"{asked.namespace}/{asked.name}")
+
+    def _driver_steps(self, node: str) -> Iterator[NextStep]:
+        """What to do about the drivers that have to unprepare the pod's claims."""
+        for plugin in self._faulty:
+            yield from plugin.steps()
+        if self._faulty:
+            return
+        if self.lost:
+            yield NextStep(
+                f"start driver {abbreviate(self.lost)} on {node}: the pod is then gone",
+                pods_on(node),
+            )
+        else:
+            running = next((one for one in self.plugins), None)
+            step = next(running.steps(), None) if running is not None else None
+            why = "it has to unprepare the claim, and its slice says that it runs"
+            yield NextStep(
+                f"{step.text if step else f'read the log of driver {abbreviate(self.drivers)} on {node}'}: {why}",
+                step.command if step else pods_on(node),
+            )
+        yield read_kubelet_log(
+            node, "NodeUnprepareResources failed for ResourceClaim", self.os_image
+        )

@@ -1,0 +1,161 @@
+"""The workloads that a DRA driver consists of: its kubelet plugin on each node, and the Deployments
+that it makes or is controlled by.
+
+A driver is recognised by what it registers and runs, never by the name of a DaemonSet alone: by its
+own name in a template (an argument, an environment variable, the folder of its socket), else by the
+image that the facts have of it. A driver that nobody knows is looked for where it publishes.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+
+from dractl.cluster.state import ClusterState
+from dractl.facts.drivers import driver as facts_about, names
+from dractl.views import Node, Pod, Workload
+
+_PLUGIN_WORDS = frozenset({"dra"})
+"""Words in the name or labels of a DaemonSet by which its authors call it a DRA driver."""
+
+_WORD = re.compile(r"[a-z0-9]+")
+_PCI_VENDORS = {"nvidia": "10de", "amd": "1002", "intel": "8086", "huawei": "19e5"}
+"""The PCI vendor ids that node-feature-discovery has in its labels (pci-10de.present)."""
+
+
+class DriverWorkloads(Struct, frozen=True):
+    """The workloads of a driver, as far as the input has them."""
+
+    driver: str
+    daemon_sets: tuple[Workload, ...] = ()
+    """The DaemonSets that run its kubelet plugin."""
+    deployments: tuple[Workload, ...] = ()
+    """Its controller, and what it makes for claims."""
+    pods: tuple[Pod, ...] = ()
+    """The pods of its kubelet plugin."""
+    is_inferred: bool = False
+    """True if nothing names the driver: the DaemonSet runs where its devices are, and is called a
+    DRA driver.
+    """
+
+    @property
+    def are_known(self) -> bool:
+        """True if the input has any of them."""
+        return bool(self.daemon_sets or self.pods)
+
+    def pods_on(self, node: str) -> tuple[Pod, ...]:
+        """Return the pods of the kubelet plugin on a node; those that are not going first."""
+        pods = [pod for pod in self.pods if node in (pod.node_name, pod.target_node)]
+        return tuple(sorted(pods, key=lambda pod: bool(pod.deletion_timestamp)))
+
+
+def find_driver_workloads(
+    state: ClusterState, driver: str, publishing_nodes: Collection[str]
+) -> DriverWorkloads:
+    """Find the workloads of a driver. ``publishing_nodes`` are the nodes of its slices."""
+    daemon_sets = tuple(_workloads(state, "DaemonSet"))
+    plugins = _plugins_by_name(driver, daemon_sets) or _plugins_by_image(driver, daemon_sets)
+    deployments = tuple(
+        deployment
+        for deployment in _workloads(state, "Deployment")
+        if _has_image(driver, deployment.template_pod)
+    )
+    pods = _pods_of(state, plugins) or tuple(
+        pod
+        for pod in state.pods.values()
+        if (pod.controller is None or pod.controller.kind != "ReplicaSet")
+        and not _is_made_for_claims(driver, pod.labels)
+        and (_names_driver(driver, pod) or _has_image(driver, pod))
+    )
+    if plugins or pods:
+        return DriverWorkloads(driver, plugins, deployments, pods)
+    inferred = tuple(
+        daemon_set
+        for daemon_set in daemon_sets
+        if publishing_nodes
+        and _calls_itself_driver(daemon_set)
+        and not any(_has_image(name, daemon_set.template_pod) for name in names())
+        and {pod.node_name for pod in _pods_of(state, (daemon_set,))} >= {*publishing_nodes}
+    )
+    pods = _pods_of(state, inferred)
+    return DriverWorkloads(driver, inferred, deployments, pods, is_inferred=bool(inferred))
+
+
+def is_equipped(node: Node, driver: str) -> bool:
+    """Return True if the labels of a node name the vendor of a driver's devices.
+
+    Labels about its CPUs do not count, nor those that say that something is absent.
+    """
+    vendor = driver.removesuffix(".com").rpartition(".")[2].lower()
+    words = {vendor, _PCI_VENDORS.get(vendor, vendor)}
+    return any(
+        not words.isdisjoint(_WORD.findall(f"{key}={value}".lower()))
+        for key, value in node.labels.items()
+        if "cpu" not in key and str(value).lower() not in ("false", "0", "no", "none")
+    )
+
+
+def describe_workload(workload: Workload) -> str:
+    """Return ``DaemonSet namespace/name``."""
+    return f"{workload.kind or 'DaemonSet'} {'/'.join(filter(None, workload.key))}"
+
+
+def _workloads(state: ClusterState, kind: str) -> Iterator[Workload]:
+    for key, raw in state.objects(kind).items():
+        yield Workload(raw, key)
+
+
+def _plugins_by_name(driver: str, daemon_sets: tuple[Workload, ...]) -> tuple[Workload, ...]:
+    return tuple(one for one in daemon_sets if _names_driver(driver, one.template_pod))
+
+
+def _plugins_by_image(driver: str, daemon_sets: tuple[Workload, ...]) -> tuple[Workload, ...]:
+    return tuple(
+        one
+        for one in daemon_sets
+        if _has_image(driver, one.template_pod)
+        and not _is_made_for_claims(driver, one.template_pod.labels)
+    )
+
+
+def _pods_of(state: ClusterState, daemon_sets: tuple[Workload, ...]) -> tuple[Pod, ...]:
+    owners = {(one.key[0], one.key[1]) for one in daemon_sets}
+    return tuple(
+        pod
+        for key, pod in state.pods.items()
+        if pod.controller is not None
+        and pod.controller.kind == "DaemonSet"
+        and (key[0], pod.controller.name) in owners
+    )
+
+
+def _is_made_for_claims(driver: str, labels: Mapping[str, Any]) -> bool:
+    """Return True if a driver makes pods with these labels for its claims."""
+    return driver in names() and not labels.keys().isdisjoint(facts_about(driver).made_pods)
+
+
+def _has_image(driver: str, pod: Pod) -> bool:
+    images = facts_about(driver).images if driver in names() else ()
+    return not pod.image_names.isdisjoint(images)
+
+
+def _names_driver(driver: str, pod: Pod) -> bool:
+    """Return True if a pod gets the driver's name, or mounts the folder of its socket."""
+    pattern = _token(driver)
+    values = (value for _, value in pod.environment)
+    return any(pattern.search(text) for text in (*pod.arguments, *values, *pod.host_paths))
+
+
+@cache
+def _token(driver: str) -> re.Pattern[str]:
+    """Return a pattern of the name as a whole: not as a part of another driver's."""
+    return re.compile(rf"(?<![\w.-]){re.escape(driver)}(?![\w-]|\.\w)")
+
+
+def _calls_itself_driver(daemon_set: Workload) -> bool:
+    texts = [daemon_set.key[1], *daemon_set.template_pod.labels.values()]
+    texts += daemon_set.labels.values()
+    words = {word for text in texts if isinstance(text, str) for word in re.split(r"[-._/]", text)}
+    return not words.isdisjoint(_PLUGIN_WORDS)

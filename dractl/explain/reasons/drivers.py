@@ -1,0 +1,426 @@
+"""The state of a driver on a node, as a clause of the causes that follow from it, and what to
+do.
+"""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from dractl.cluster.kubelet import parse_unreadable_file
+from dractl.cluster.shell import NextStep, quote_command
+from dractl.explain.reasons.base import Cause, Facts
+from dractl.explain.reasons.cross_object import DriverAbsent, PodsNotCreated
+from dractl.explain.reasons.next_step import AskedObject, pods_on
+from dractl.explain.reasons.phrases import Names, Scope
+from dractl.views import ContainerStatus
+
+MAX_MESSAGE_CHARS = 400
+
+
+class PluginState(Struct, frozen=True, kw_only=True):
+    """The state of a driver's kubelet plug-in on a node."""
+
+    driver: str
+    node: str
+    is_fault: bool = True
+    """True if it explains why the driver does not serve the node."""
+    is_passing: bool = False
+    """True if waiting is enough."""
+
+    def clause(self) -> str:
+        """Return the state as a main clause."""
+        raise NotImplementedError
+
+    def steps(self) -> Iterator[NextStep]:
+        """Yield what to do about it."""
+        return iter(())
+
+
+class PluginFails(PluginState, frozen=True, kw_only=True):
+    """A container of the plug-in's pod does not run."""
+
+    pod: str
+    """``namespace/name``."""
+    container: ContainerStatus
+
+    @property
+    def message(self) -> str:
+        """The plug-in's last words, or else what the kubelet says."""
+        ended = self.container if self.container.state == "terminated" else self.container.last
+        text = (ended.message if ended is not None else "") or self.container.message
+        return " ".join(text.split())[-MAX_MESSAGE_CHARS:]
+
+    def clause(self) -> str:
+        restarts = self.container.restarts
+        counted = f" ({restarts} restart{'' if restarts == 1 else 's'})" if restarts else ""
+        reason = self.container.reason or "not running"
+        verb = "keeps crashing" if reason == "CrashLoopBackOff" else "does not run"
+        message = f": {self.message}" if self.message else ""
+        state = f"pod {self.pod} of driver {self.driver} {verb} there, {reason}{counted}"
+        return state + message
+
+    def steps(self) -> Iterator[NextStep]:
+        namespace, _, name = self.pod.partition("/")
+        previous = " --previous" if self.container.last is not None else ""
+        file = parse_unreadable_file(self.message)
+        if file:
+            yield NextStep(
+                f"end the pods on {self.node} that use devices of driver {self.driver}, then move"
+                f" the file {file} away on {self.node}: another version of"
+                " the driver has probably written it; the plug-in starts without it",
+                pods_on(self.node),
+            )
+        yield NextStep(
+            f"read the log of pod {name}: driver {self.driver} serves {self.node} when it runs",
+            quote_command(
+                f"kubectl logs {{}} -n {{}} -c {{}}{previous}", name, namespace, self.container.name
+            ),
+        )
+
+
+class PluginStarts(PluginState, frozen=True, kw_only=True):
+    """The plug-in's pod on the node is starting."""
+
+    is_passing: bool = True
+
+    pod: str
+    waits_for: str
+    """The container that has not started or ended yet."""
+    node_age: str = ""
+    """The age of a node that is minutes old, such as ``4m``."""
+
+    def clause(self) -> str:
+        new = f"{self.node} is new ({self.node_age} old); " if self.node_age else ""
+        return f"{new}pod {self.pod} of driver {self.driver} is still starting, {self.waits_for}"
+
+    def steps(self) -> Iterator[NextStep]:
+        namespace, _, name = self.pod.partition("/")
+        yield NextStep(
+            f"wait until pod {name} is ready: driver {self.driver} serves {self.node} then",
+            quote_command("kubectl get pod {} -n {}", name, namespace),
+        )
+
+
+class PluginNotWanted(PluginState, frozen=True, kw_only=True):
+    """The plug-in's DaemonSet does not select the node."""
+
+    daemon_set: str
+    requirement: str
+    """The labels that it wants."""
+    label: str = ""
+    """A label, ``key=value``, with which the node would be selected."""
+    desired: int | None = None
+    """The number of nodes that it selects, by its status."""
+    is_cordoned: bool = False
+    is_inferred: bool = False
+
+    def clause(self) -> str:
+        whose = f" of driver {self.driver}"
+        if self.is_inferred:
+            whose = f", which runs where driver {self.driver} publishes,"
+        number = " and runs nowhere (desired 0)" if self.desired == 0 else ""
+        cordoned = f"; {self.node} is cordoned" if self.is_cordoned else ""
+        return (
+            f"{self.daemon_set}{whose} does not select {self.node}{number}: it wants"
+            f" {self.requirement}, which {self.node} lacks{cordoned}"
+        )
+
+    def steps(self) -> Iterator[NextStep]:
+        key, _, value = self.label.partition("=")
+        if self.is_cordoned:
+            yield NextStep(
+                f"uncordon {self.node}, if the label goes with the cordon (an operator may take it"
+                f" away): {self.daemon_set} runs on {self.node} again when it has the label",
+                quote_command("kubectl uncordon {}", self.node),
+            )
+        if key:
+            yield NextStep(
+                f"label {self.node} with {self.label}, or have feature discovery do it:"
+                f" {self.daemon_set} then runs there",
+                quote_command("kubectl label node {} {}", self.node, f"{key}={value}"),
+            )
+
+
+class PluginRepelled(PluginState, frozen=True, kw_only=True):
+    """The plug-in's DaemonSet does not tolerate a taint of the node."""
+
+    daemon_set: str
+    taint: str
+    is_inferred: bool = False
+
+    def clause(self) -> str:
+        whose = f" of driver {self.driver}"
+        if self.is_inferred:
+            whose = f", which runs where driver {self.driver} publishes,"
+        return f"{self.daemon_set}{whose} does not tolerate taint {self.taint} of {self.node}"
+
+    def steps(self) -> Iterator[NextStep]:
+        _, _, full_name = self.daemon_set.partition(" ")
+        namespace, _, name = full_name.partition("/")
+        yield NextStep(
+            f"let {self.daemon_set} tolerate {self.taint} (in the values of its chart), or remove"
+            f" the taint from {self.node}",
+            quote_command("kubectl get daemonset {} -n {} -o yaml", name, namespace),
+        )
+
+
+class PluginAbsent(PluginState, frozen=True, kw_only=True):
+    """The plug-in's DaemonSet selects the node and has no pod there."""
+
+    daemon_set: str
+    refusal: str = ""
+    """Why its pods are not created."""
+
+    def clause(self) -> str:
+        why = f": {self.refusal}" if self.refusal else ""
+        return f"{self.daemon_set} of driver {self.driver} has no pod on {self.node}{why}"
+
+    def steps(self) -> Iterator[NextStep]:
+        _, _, full_name = self.daemon_set.partition(" ")
+        namespace, _, name = full_name.partition("/")
+        if self.refusal:
+            cause = PodsNotCreated(owner=self.daemon_set, event=self.refusal)
+            yield from cause.steps(AskedObject("DaemonSet", namespace, name))
+        yield NextStep(
+            f"see why {self.daemon_set} has no pod on {self.node}",
+            quote_command("kubectl describe daemonset {} -n {}", name, namespace),
+        )
+
+
+class PluginLeaves(PluginState, frozen=True, kw_only=True):
+    """The plug-in's only pod on the node is being deleted."""
+
+    pod: str
+    since: str
+
+    def clause(self) -> str:
+        return f"pod {self.pod} of driver {self.driver} is being deleted since {self.since}"
+
+    def steps(self) -> Iterator[NextStep]:
+        namespace, _, name = self.pod.partition("/")
+        yield NextStep(
+            f"see what pod {name} waits for before it ends",
+            quote_command("kubectl describe pod {} -n {}", name, namespace),
+        )
+
+
+class PluginRuns(PluginState, frozen=True, kw_only=True):
+    """The plug-in's pod runs and is ready."""
+
+    is_fault: bool = False
+
+    pod: str
+    container: str = ""
+    """The container that serves the driver, "" if there is one only."""
+    since: str = ""
+    """When its container started."""
+
+    def clause(self) -> str:
+        since = f" since {self.since}" if self.since else ""
+        return f"pod {self.pod} of driver {self.driver} runs there{since}"
+
+    @property
+    def log(self) -> NextStep:
+        """The step that reads the driver's log."""
+        namespace, _, name = self.pod.partition("/")
+        container = quote_command(" -c {}", self.container) if self.container else ""
+        return NextStep(
+            f"read the log of driver {self.driver} on {self.node}, of pod {self.pod}",
+            quote_command("kubectl logs {} -n {} --tail=100", name, namespace) + container,
+        )
+
+    def steps(self) -> Iterator[NextStep]:
+        yield self.log
+
+
+class DaemonSetRuns(PluginState, frozen=True, kw_only=True):
+    """The plug-in's DaemonSet selects the node, and the input does not show its pods."""
+
+    is_fault: bool = False
+
+    daemon_set: str
+    ready: int | None = None
+    desired: int | None = None
+
+    def clause(self) -> str:
+        counted = (
+            f" ({self.ready} of {self.desired} pods are ready)"
+            if self.ready is not None and self.desired is not None
+            else ""
+        )
+        return f"{self.daemon_set} of driver {self.driver} selects {self.node}{counted}"
+
+    def steps(self) -> Iterator[NextStep]:
+        _, _, full_name = self.daemon_set.partition(" ")
+        namespace = full_name.partition("/")[0]
+        yield NextStep(
+            f"read the log of driver {self.driver} on {self.node}: the pod of {self.daemon_set}"
+            " there",
+            quote_command(
+                "kubectl get pods -n {} -o wide --field-selector spec.nodeName={}",
+                namespace,
+                self.node,
+            ),
+        )
+
+
+class DeploymentRefused(Struct, frozen=True):
+    """A Deployment of a driver whose pods are not created."""
+
+    driver: str
+    deployment: str
+    """``namespace/name``."""
+    refusal: str
+    since: str = ""
+
+    def clause(self) -> str:
+        """Return the state as a main clause."""
+        since = f" since {self.since}" if self.since else ""
+        return f"Deployment {self.deployment} of the driver has no pod{since}: {self.refusal}"
+
+    def steps(self) -> Iterator[NextStep]:
+        """Yield what to change so that its pods are created."""
+        namespace, _, name = self.deployment.partition("/")
+        cause = PodsNotCreated(owner=f"Deployment {self.deployment}", event=self.refusal)
+        yield from cause.steps(AskedObject("Deployment", namespace, name))
+
+
+class DriverWaits(Struct, frozen=True):
+    """A driver that waits inside a call until nobody uses a device any more."""
+
+    driver: str
+    device: str
+    node: str
+    about: str
+    """When it goes on, as a clause about the driver."""
+    step: str
+    holders: tuple[str, ...] = ()
+    """Pods on the node that probably have the device open without a claim."""
+
+    def clause(self) -> str:
+        """Return the state as a main clause."""
+        holders = f"; {', '.join(self.holders)} on {self.node} may hold it" if self.holders else ""
+        return (
+            f"driver {self.driver} did not get device {self.device} in time: {self.about}{holders}"
+        )
+
+    def steps(self) -> Iterator[NextStep]:
+        """Yield whom to look for."""
+        yield NextStep(f"on {self.node}, {self.step}", pods_on(self.node))
+
+
+class DriverRoot(Struct, frozen=True):
+    """The folder of a node in which a driver looks for the libraries and programs of its vendor."""
+
+    driver: str
+    settings: tuple[tuple[str, str], ...] = ()
+    """What names it, and what it is: ``NVIDIA_DRIVER_ROOT of DaemonSet x/y`` and ``/``."""
+    option: str = ""
+    """The value of the driver's chart that sets it."""
+
+    def clause(self) -> str:
+        """Return what names the folder as a main clause; "" if nothing is known."""
+        named = " and ".join(f"{name} is {value}" for name, value in self.settings)
+        values = {value.rstrip("/") for _, value in self.settings}
+        return f"{named}, which disagree" if len(values) > 1 else named
+
+    def step(self, node: str, path: str) -> NextStep:
+        """Return the step that brings the driver to where the files are."""
+        option = f" (Helm: {self.option})" if self.option else ""
+        return NextStep(
+            f"set the driver root of driver {self.driver} to the folder of {node} that has"
+            f" {path.rpartition('/')[2]}{option}, and restart its plug-in: its CDI file names"
+            f" {path}, and the image and command of the container are not at fault",
+            pods_on(node),
+        )
+
+
+class DomainState(Struct, frozen=True):
+    """A ComputeDomain that is not ready, as its node sees it."""
+
+    domain: str
+    """``namespace/name``."""
+    status: str
+    members: tuple[str, ...]
+    """The nodes in its status, with their states: ``gb-1 (Ready)``."""
+    wanted: int
+    """The number of nodes that it waits for; 0 for any."""
+    node: str
+    has_joined: bool
+    """True if the domain's status names the node."""
+    is_labelled: bool
+    """True if the node has the label by which the domain's DaemonSet selects nodes."""
+    daemon: str = ""
+    """The domain's daemon on the node, ``namespace/name``; "" if there is none."""
+    daemon_state: str = ""
+    """``is ready``, ``is not ready`` ..."""
+    others: tuple[str, ...] = ()
+    """Other daemons of the domain that are not ready."""
+
+    def clause(self) -> str:
+        """Return the state as a main clause."""
+        nodes = f" of {self.wanted}" if self.wanted else ""
+        count = len(self.members)
+        joined = f"{count}{nodes} node{'' if count == 1 and not nodes else 's'} joined"
+        members = f": {', '.join(self.members)}" if self.members else ""
+        missing = "" if self.has_joined else f"; {self.node} has not joined"
+        label = "" if self.is_labelled else ", and has no label of the domain"
+        daemon = f"; its daemon {self.daemon} {self.daemon_state}" if self.daemon else ""
+        others = f"; nor {'is' if len(self.others) == 1 else 'are'} {', '.join(self.others)} ready"
+        others = others if self.others and "not" in self.daemon_state else ""
+        return (
+            f"ComputeDomain {self.domain} is {self.status or 'without a status'}"
+            f" ({joined}{members}){missing}{label if not self.has_joined else ''}{daemon}{others}"
+        )
+
+    def steps(self) -> Iterator[NextStep]:
+        """Yield what to look at and to do."""
+        namespace, _, name = self.daemon.partition("/")
+        if self.daemon and self.daemon_state != "is ready":
+            yield NextStep(
+                f"read the log of daemon {name}; if it says nothing new for minutes, restart"
+                " its pod",
+                quote_command("kubectl logs {} -n {}", name, namespace),
+            )
+        domain_namespace, _, domain = self.domain.partition("/")
+        yield NextStep(
+            f"see which nodes ComputeDomain {self.domain} waits for: a pod starts when the domain's"
+            " daemon on its node is ready",
+            quote_command("kubectl get computedomain {} -n {} -o yaml", domain, domain_namespace),
+        )
+
+
+class PluginFault(Cause, frozen=True, kw_only=True):
+    """The plug-in of a driver does not serve nodes on which it should publish devices."""
+
+    page = DriverAbsent.page
+    steps_beside_fixes = True
+    is_root_cause = True
+
+    driver: str
+    plugins: tuple[PluginState, ...]
+    """One fault of each kind."""
+
+    @property
+    def is_transient(self) -> bool:
+        return all(plugin.is_passing for plugin in self.plugins)
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "driver": self.driver}
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        more = len(self.nodes) - 1
+        others = f" ({more} more node{'' if more == 1 else 's'} like it)" if more > 0 else ""
+        return "; ".join(plugin.clause() for plugin in self.plugins) + others
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        for plugin in self.plugins:
+            yield from plugin.steps()
+
+
+class PluginUnwanted(PluginFault, frozen=True, kw_only=True):
+    """The DaemonSet of a driver selects none of the nodes; a label, which is a fix, changes
+    that.
+    """
+
+    steps_beside_fixes = False

@@ -1,0 +1,71 @@
+"""Steps on a node itself, and what takes their place where its system has no shell to take them
+in.
+"""
+
+from msgspec import Struct
+
+from dractl.cluster.shell import NextStep, quote_command
+from dractl.program import program_name
+
+_DEBUG_COMMAND = "kubectl debug node/{} -it --image=busybox"
+"""It starts a pod that has the node's files under /host
+(kubernetes.io/docs/reference/kubectl/generated/kubectl_debug)."""
+
+
+class NodeSystem(Struct, frozen=True):
+    """An operating system of nodes on which nothing is installed and run by hand."""
+
+    name: str
+    mark: str
+    """The part of ``status.nodeInfo.osImage`` by which it is known."""
+    runtime_file: str
+    """Where it has the configuration of the container runtime."""
+    read_file: str = _DEBUG_COMMAND
+    """The command that reads it, of the node."""
+    read_kubelet_log: str = _DEBUG_COMMAND
+    """The command that reads the kubelet's log."""
+
+
+_SYSTEMS = (
+    # siderolabs/talos pkg/machinery/constants (CRIConfig); talos.dev/v1.10/advanced/oci-base-spec
+    NodeSystem(
+        "Talos",
+        "Talos",
+        "/etc/cri/conf.d/cri.toml, which machine.files and extensions complete",
+        "talosctl -n {} read /etc/cri/conf.d/cri.toml",
+        "talosctl -n {} logs kubelet",
+    ),
+    NodeSystem("Bottlerocket", "Bottlerocket", "/host/etc/containerd/config.toml"),
+    NodeSystem(
+        "Container-Optimized OS", "Container-Optimized OS", "/host/etc/containerd/config.toml"
+    ),
+)
+
+
+def find_system(os_image: str) -> NodeSystem | None:
+    """Return the system of a node if it has no shell for steps on it; None for any other."""
+    return next((system for system in _SYSTEMS if system.mark in os_image), None)
+
+
+def check_node(node: str, why: str, os_image: str = "") -> NextStep:
+    """Return the step that compares drivers, CDI files and the container runtime on a node."""
+    system = find_system(os_image)
+    if system is None:
+        return NextStep(
+            f"run {program_name()} discover --check on {node}: {why}",
+            f"{program_name()} discover --check",
+        )
+    return NextStep(
+        f"see what the container runtime of {node} ({system.name}, where nothing can be run by"
+        f" hand) has for CDI: enable_cdi and cdi_spec_dirs in {system.runtime_file}",
+        quote_command(system.read_file, node),
+    )
+
+
+def read_kubelet_log(node: str, words: str, os_image: str = "") -> NextStep:
+    """Return the step that looks for words in the log of a node's kubelet."""
+    system = find_system(os_image)
+    text = f"read the kubelet's log on {node}, as no event tells it: {words}"
+    if system is not None:
+        return NextStep(text, quote_command(system.read_kubelet_log, node))
+    return NextStep(text, f"journalctl -u kubelet | grep {words.partition(' ')[0]}   # on {node}")

@@ -1,0 +1,42 @@
+"""ComputeDomains of NVIDIA's driver."""
+
+from functools import cached_property
+
+from msgspec import Struct
+
+from dractl.model.paths import at, maps_at, text_at
+from dractl.views.base import View
+
+
+class DomainNode(Struct, frozen=True):
+    """A node that has joined a ComputeDomain."""
+
+    name: str
+    state: str
+    """``Ready`` or ``NotReady``; "" in versions that do not say."""
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.state})" if self.state else self.name
+
+
+class ComputeDomain(View):
+    """A ComputeDomain (kubernetes-sigs/dra-driver-nvidia-gpu api/nvidia.com/resource/v1beta1)."""
+
+    @property
+    def state(self) -> str:
+        """``status.status``: ``Ready`` or ``NotReady``; "" if it has none yet."""
+        return text_at(self.status, "status")
+
+    @property
+    def wanted_nodes(self) -> int:
+        """``spec.numNodes``; 0 if any number will do."""
+        number = at(self.spec, "numNodes")
+        return number if isinstance(number, int) else 0
+
+    @cached_property
+    def nodes(self) -> tuple[DomainNode, ...]:
+        """``status.nodes``."""
+        return tuple(
+            DomainNode(text_at(entry, "name"), text_at(entry, "status"))
+            for entry in maps_at(self.status, "nodes")
+        )

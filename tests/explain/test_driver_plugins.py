@@ -1,0 +1,436 @@
+"""A driver at fault: its DaemonSet, its pod on the node, and what it makes for claims.
+
+The situations are those of public reports about the drivers of NVIDIA and Intel, and of
+kernel-module-management; names and times are made up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.allocation import Features
+from dractl.cluster.changes import Patch
+from dractl.explain import Explainer, Explanation, find_subjects
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
+
+INTEL = "gpu.intel.com"
+NVIDIA = "gpu.nvidia.com"
+UNKNOWN = "acc.example.com"
+USES = {"name": "g", "resourceClaimName": "c"}
+UNREGISTERED = "DRA driver {} is not registered"
+NOW = "2026-09-20T10:00:00Z"
+
+
+def explain(*objects: dict[str, Any]) -> Explanation:
+    state = state_of(*objects)
+    (question,) = find_subjects(state, "pod/p", None)
+    return Explainer(state, Features.for_release("1.36")).explain(question)
+
+
+def pod_on_node(driver: str, message: str = "", **metadata: Any) -> tuple[dict[str, Any], ...]:
+    """A pod on node-1 with a device of a driver, and the kubelet's event about its start."""
+    status = {"phase": "Pending", "startTime": "2026-09-20T09:40:00Z"}
+    about = {"kind": "Pod", "name": "p", "namespace": "ml", "uid": "p"}
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "ml"},
+        "involvedObject": about,
+        "reason": "FailedPrepareDynamicResources",
+        "lastTimestamp": NOW,
+        "message": f"Failed to prepare dynamic resources: prepare dynamic resources: {message}",
+    }
+    return (
+        device_class("gpu", f"device.driver == '{driver}'"),
+        claim(
+            "c",
+            request("r", "gpu"),
+            status=allocation("node-1", (driver, "gpu-0"), pod="p"),
+            metadata={"uid": "c"},
+        ),
+        pod(
+            "p", USES, metadata={"uid": "p", **metadata}, spec={"nodeName": "node-1"}, status=status
+        ),
+        *((event,) if message else ()),
+    )
+
+
+def pending_pod(driver: str) -> tuple[dict[str, Any], ...]:
+    return (
+        device_class("gpu", f"device.driver == '{driver}'"),
+        claim("c", request("r", "gpu")),
+        pod("p", USES, metadata={"uid": "p"}),
+    )
+
+
+def daemon_set(
+    name: str, image: str, *, desired: int = 1, labels: dict[str, str] | None = None, **spec: Any
+) -> dict[str, Any]:
+    containers = [{"name": "plugin", "image": image, **spec.pop("container", {})}]
+    template = {"metadata": {"labels": labels or {}}, "spec": {"containers": containers, **spec}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": name, "namespace": "drivers", "uid": name},
+        "spec": {"template": template},
+        "status": {"desiredNumberScheduled": desired, "numberReady": 0},
+    }
+
+
+def plugin_pod(
+    owner: str, on: str, container: dict[str, Any], image: str = "x/app:1", **more: Any
+) -> dict[str, Any]:
+    reference = {"kind": "DaemonSet", "name": owner, "uid": owner, "controller": True}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": f"{owner}-{on}",
+            "namespace": "drivers",
+            "uid": f"{owner}-{on}",
+            "ownerReferences": [reference],
+        },
+        "spec": {"nodeName": on, "containers": [{"name": "plugin", "image": image}]},
+        "status": {
+            "phase": "Running",
+            "containerStatuses": [{"name": "plugin", **container}],
+            **more,
+        },
+    }
+
+
+CRASHES = {
+    "restartCount": 11,
+    "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+    "lastState": {
+        "terminated": {
+            "exitCode": 1,
+            "message": "failed parsing /var/lib/kubelet/plugins/x/claims.json: cannot unmarshal",
+        }
+    },
+}
+RUNS = {"ready": True, "state": {"running": {"startedAt": "2026-09-19T10:00:00Z"}}}
+
+
+def test_the_last_words_of_a_crashing_plugin_are_the_cause() -> None:
+    answer = explain(
+        *pod_on_node(INTEL, UNREGISTERED.format(INTEL)),
+        node("node-1"),
+        daemon_set("intel", "ghcr.io/intel/intel-gpu-resource-driver:v0.11.0"),
+        plugin_pod("intel", "node-1", CRASHES),
+    )
+    assert "pod drivers/intel-node-1 of driver gpu.intel.com keeps crashing" in answer.headline
+    assert "11 restarts" in answer.headline
+    assert "cannot unmarshal" in answer.headline
+    assert "move the file /var/lib/kubelet/plugins/x/claims.json away" in answer.next[0].text
+    assert "--previous" in answer.next[1].command
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        {"args": [f"--driver-name={UNKNOWN}"]},
+        {"env": [{"name": "DRIVER_NAME", "value": UNKNOWN}]},
+        {"command": ["plugin", f"/var/lib/kubelet/plugins/{UNKNOWN}/dra.sock"]},
+    ],
+)
+def test_an_unknown_driver_is_found_by_the_name_that_it_registers(
+    container: dict[str, Any],
+) -> None:
+    answer = explain(
+        *pod_on_node(UNKNOWN, UNREGISTERED.format(UNKNOWN)),
+        node("node-1"),
+        daemon_set("whatever", "x/whatever:1", container=container),
+        plugin_pod("whatever", "node-1", CRASHES),
+    )
+    assert "pod drivers/whatever-node-1 of driver acc.example.com keeps crashing" in answer.headline
+
+
+def test_a_daemon_set_that_is_only_called_like_a_driver_is_not_blamed() -> None:
+    """It names another driver, runs another image, and runs where nothing is published."""
+    answer = explain(
+        *pod_on_node(UNKNOWN, UNREGISTERED.format(UNKNOWN)),
+        node("node-1"),
+        daemon_set("acc-dra-driver", "x/y:1", container={"args": [f"--name=other.{UNKNOWN}"]}),
+        plugin_pod("acc-dra-driver", "node-1", CRASHES),
+    )
+    assert "acc-dra-driver" not in answer.headline
+    assert "see whether driver acc.example.com runs on node-1" in answer.next[0].text
+
+
+def test_a_driver_that_runs_is_not_told_to_start() -> None:
+    objects = pod_on_node(INTEL, deletionTimestamp="2026-09-20T09:00:00Z")
+    ended = {"exitCode": 0, "finishedAt": "2026-09-20T09:00:00Z"}
+    objects[2]["status"]["containerStatuses"] = [{"name": "main", "state": {"terminated": ended}}]
+    answer = explain(
+        *objects,
+        node("node-1"),
+        slice_of(INTEL, "node-1", device("gpu-0")),
+        daemon_set("intel", "ghcr.io/intel/intel-gpu-resource-driver:v0.11.0"),
+        plugin_pod("intel", "node-1", RUNS),
+    )
+    texts = " ".join(step.text for step in answer.next)
+    assert "start driver" not in texts
+    assert "read the log of driver gpu.intel.com on node-1, of pod drivers/intel-node-1" in texts
+
+
+def test_a_node_without_the_label_of_the_daemon_set_is_labelled() -> None:
+    """The chart of NVIDIA's driver selects nodes by affinity, not by nodeSelector."""
+    terms = [
+        {"matchExpressions": [{"key": key, "operator": "In", "values": ["true"]}]}
+        for key in ("feature.node.kubernetes.io/pci-10de.present", "nvidia.com/gpu.present")
+    ]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    answer = explain(
+        *pending_pod(NVIDIA),
+        node("cpu-1"),
+        node("gpu-1", labels={"example.com/accelerator": "nvidia"}),
+        daemon_set(
+            "plugin",
+            "x/dra-driver-nvidia-gpu:v0.4.1",
+            desired=0,
+            affinity={"nodeAffinity": required},
+        ),
+    )
+    assert answer.headline.startswith("DaemonSet drivers/plugin of driver gpu.nvidia.com")
+    assert "does not select gpu-1 and runs nowhere (desired 0)" in answer.headline
+    assert answer.fixes[0].title == "label gpu-1 with nvidia.com/gpu.present=true"
+    assert [change.target for change in answer.fixes[0].changes if isinstance(change, Patch)] == [
+        "Node/gpu-1"
+    ]
+
+
+def test_a_taint_that_the_daemon_set_does_not_tolerate_is_named() -> None:
+    tainted = node("gpu-1", labels={"nvidia.com/gpu.present": "true"})
+    tainted["spec"] = {"taints": [{"key": "team", "value": "a", "effect": "NoSchedule"}]}
+    user = pending_pod(NVIDIA)
+    user[-1]["spec"]["tolerations"] = [{"key": "team", "operator": "Exists"}]
+    answer = explain(
+        *user, tainted, daemon_set("plugin", "x/dra-driver-nvidia-gpu:v0.4.1", desired=0)
+    )
+    assert "does not tolerate taint team=a:NoSchedule of gpu-1" in answer.headline
+
+
+def test_a_new_node_whose_plugin_starts_is_waited_for() -> None:
+    new = node("gpu-1", labels={"nvidia.com/gpu.present": "true"})
+    new["metadata"]["creationTimestamp"] = "2026-09-20T09:56:00Z"
+    new["status"]["conditions"] = [{"type": "Ready", "status": "True", "lastHeartbeatTime": NOW}]
+    starting = {"state": {"waiting": {"reason": "PodInitializing"}}}
+    init = [{"name": "prestart", "state": {"running": {"startedAt": NOW}}}]
+    answer = explain(
+        *pending_pod(NVIDIA),
+        new,
+        daemon_set("plugin", "x/dra-driver-nvidia-gpu:v0.4.1"),
+        plugin_pod("plugin", "gpu-1", starting, initContainerStatuses=init),
+    )
+    assert answer.headline.startswith("gpu-1 is new (4m old); pod drivers/plugin-gpu-1")
+    assert "init container prestart still runs" in answer.headline
+    assert answer.next[0].text.startswith("wait until pod plugin-gpu-1 is ready")
+    assert answer.fixes == ()
+
+
+def test_a_daemon_of_a_compute_domain_is_not_its_drivers_plugin() -> None:
+    label = {"resource.nvidia.com/computeDomain": "d"}
+    answer = explain(
+        *pod_on_node("compute-domain.nvidia.com", UNREGISTERED.format("compute-domain.nvidia.com")),
+        node("node-1"),
+        daemon_set("cd-x", "x/dra-driver-nvidia-gpu:v0.4.1", labels=label),
+        plugin_pod("cd-x", "node-1", CRASHES),
+    )
+    assert "cd-x" not in answer.headline
+
+
+def test_a_compute_domain_that_is_not_ready_is_the_reason_for_silence() -> None:
+    driver = "compute-domain.nvidia.com"
+    parameters = {"kind": "ComputeDomainChannelConfig", "domainID": "uid-of-domain"}
+    objects = pod_on_node(
+        driver, "NodePrepareResources: rpc error: code = DeadlineExceeded desc = x"
+    )
+    objects[1]["spec"]["devices"]["config"] = [
+        {"opaque": {"driver": driver, "parameters": parameters}}
+    ]
+    domain = {
+        "apiVersion": "resource.nvidia.com/v1beta1",
+        "kind": "ComputeDomain",
+        "metadata": {"name": "cd", "namespace": "ml", "uid": "uid-of-domain"},
+        "spec": {"numNodes": 2},
+        "status": {"status": "NotReady", "nodes": [{"name": "node-2", "status": "Ready"}]},
+    }
+    answer = explain(*objects, node("node-1"), slice_of(driver, "node-1", device("gpu-0")), domain)
+    assert (
+        "ComputeDomain ml/cd is NotReady (1 of 2 nodes joined: node-2 (Ready))" in answer.headline
+    )
+    assert "node-1 has not joined" in answer.headline
+
+
+def test_a_deployment_that_may_not_run_is_the_reason_for_a_refusal() -> None:
+    refused = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "mps-control-daemon-1", "namespace": "drivers"},
+        "spec": {
+            "template": {
+                "spec": {"containers": [{"name": "m", "image": "x/dra-driver-nvidia-gpu:v0.4.1"}]}
+            }
+        },
+        "status": {
+            "conditions": [
+                {
+                    "type": "ReplicaFailure",
+                    "status": "True",
+                    "reason": "FailedCreate",
+                    "message": "pods is forbidden: unable to validate against any security context "
+                    "constraint: [Privileged containers are not allowed]",
+                }
+            ]
+        },
+    }
+    words = "NodePrepareResources failed for ResourceClaim c: MPS control daemon is not yet ready"
+    answer = explain(*pod_on_node(NVIDIA, words), node("node-1"), refused)
+    assert "Deployment drivers/mps-control-daemon-1 of the driver has no pod" in answer.headline
+    assert "SecurityContextConstraint" in answer.next[0].text
+
+
+# -- after a restart of the node --
+
+
+def test_a_refusal_after_a_reboot_is_newer_than_the_end_of_the_container() -> None:
+    words = "NodePrepareResources failed for ResourceClaim c: claim is prepared already"
+    objects = pod_on_node(UNKNOWN, words)
+    ended = {"exitCode": 255, "reason": "Unknown", "finishedAt": "2026-09-20T09:28:00Z"}
+    objects[2]["status"] = {
+        "phase": "Running",
+        "containerStatuses": [{"name": "main", "state": {"terminated": ended}}],
+    }
+    answer = explain(*objects, node("node-1"))
+    assert "cannot prepare its devices again" in answer.headline
+    assert "claim is prepared already" in answer.headline
+    assert answer.next[0].text.startswith("recreate the pod")
+
+
+def test_a_container_that_runs_since_the_refusal_has_the_last_word() -> None:
+    words = "NodePrepareResources failed for ResourceClaim c: claim is prepared already"
+    objects = pod_on_node(UNKNOWN, words)
+    objects[2]["status"] = {
+        "phase": "Running",
+        "containerStatuses": [
+            {
+                "name": "main",
+                "ready": True,
+                "state": {"running": {"startedAt": "2026-09-20T10:00:01Z"}},
+            }
+        ],
+    }
+    assert explain(*objects, node("node-1")).verdict == "allocated"
+
+
+# -- two blockers --
+
+
+def test_a_silent_node_does_not_hide_a_finalizer() -> None:
+    lost = node("node-1")
+    lost["status"]["conditions"] = [{"type": "Ready", "status": "Unknown", "message": "stopped"}]
+    objects = pod_on_node(
+        UNKNOWN, deletionTimestamp="2026-09-20T09:00:00Z", finalizers=["example.com/keep"]
+    )
+    answer = explain(*objects, lost)
+    assert "finalizer example.com/keep keeps it" in answer.headline
+    assert any("not even by force" in step.text for step in answer.next)
+
+
+# -- nodes without a shell --
+
+
+@pytest.mark.parametrize(
+    ("os_image", "command"),
+    [
+        ("Ubuntu 24.04.3 LTS", "dractl discover --check"),
+        ("Talos (v1.13.1)", "talosctl -n node-1 read /etc/cri/conf.d/cri.toml"),
+        ("Bottlerocket OS 1.30.0", "kubectl debug node/node-1 -it --image=busybox"),
+        ("Container-Optimized OS from Google", "kubectl debug node/node-1 -it --image=busybox"),
+    ],
+)
+def test_a_check_on_the_node_is_one_that_its_system_allows(os_image: str, command: str) -> None:
+    host = node("node-1")
+    host["status"]["nodeInfo"] = {"osImage": os_image}
+    answer = explain(*pod_on_node(UNKNOWN, UNREGISTERED.format(UNKNOWN)), host)
+    assert command in [step.command for step in answer.next]
+
+
+# -- the words of kubelet and runtime --
+
+
+def failing_container(reason: str, message: str) -> tuple[dict[str, Any], ...]:
+    objects = pod_on_node(NVIDIA)
+    objects[2]["status"]["containerStatuses"] = [
+        {"name": "main", "state": {"waiting": {"reason": reason, "message": message}}}
+    ]
+    return objects
+
+
+def test_the_source_of_a_mount_that_is_absent_is_the_drivers_root() -> None:
+    words = "failed to fulfil mount request: open /bin/nvidia-smi: no such file or directory"
+    root = {"env": [{"name": "NVIDIA_DRIVER_ROOT", "value": "/"}]}
+    policy = {
+        "apiVersion": "nvidia.com/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "policy"},
+        "spec": {"hostPaths": {"driverInstallDir": "/usr/local"}},
+    }
+    answer = explain(
+        *failing_container("RunContainerError", words),
+        node("node-1"),
+        daemon_set("plugin", "x/dra-driver-nvidia-gpu:v0.4.1", container=root),
+        policy,
+    )
+    assert "NVIDIA_DRIVER_ROOT of DaemonSet drivers/plugin is /" in answer.headline
+    assert "driverInstallDir of ClusterPolicy policy is /usr/local" in answer.headline
+    assert "Helm: nvidiaDriverRoot" in answer.next[0].text
+    assert not any("correct the container's command" in step.text for step in answer.next)
+
+
+def test_the_source_of_a_mount_that_is_a_volume_of_the_pod_is_not_the_drivers() -> None:
+    words = "failed to fulfil mount request: open /data/x: no such file or directory"
+    objects = failing_container("RunContainerError", words)
+    objects[2]["spec"]["volumes"] = [{"name": "v", "hostPath": {"path": "/data"}}]
+    answer = explain(*objects, node("node-1"))
+    assert "driver root" not in " ".join(step.text for step in answer.next)
+
+
+def test_a_command_that_is_absent_is_the_containers_own() -> None:
+    words = 'exec: "trainer": executable file not found in $PATH: no such file or directory'
+    answer = explain(*failing_container("RunContainerError", words), node("node-1"))
+    assert answer.next[0].text == "correct the container's command, or its image"
+
+
+def test_a_claim_that_the_kubelet_has_forgotten_needs_another_pod() -> None:
+    words = "locked cache operation: unable to get claim info for claim c in namespace ml"
+    answer = explain(*failing_container("CreateContainerConfigError", words), node("node-1"))
+    assert "the kubelet has lost what it knew of claim c" in answer.headline
+    assert "grace period" in answer.next[0].text
+
+
+def test_a_program_that_does_not_reach_its_device_is_not_its_own_fault() -> None:
+    objects = pod_on_node(NVIDIA)
+    message = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
+    objects[2]["status"] = {
+        "phase": "Failed",
+        "containerStatuses": [
+            {"name": "main", "state": {"terminated": {"exitCode": 9, "message": message}}}
+        ],
+    }
+    answer = explain(*objects, node("node-1"))
+    assert "allocated and prepared, but the program does not reach them" in answer.headline
+    assert "/dev/nvidia*" in answer.next[0].text
