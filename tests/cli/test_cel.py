@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from dractl.cli import virtual_nodes
 from dractl.cli.main import main
 from dractl.resources import data_dir
 
@@ -176,21 +175,6 @@ def test_described_machines(capsys: pytest.CaptureFixture[str]) -> None:
         "gpu.nvidia.com",
     )
     assert found["summary"] == {"true": 8, "false": 8, "error": 0}
-
-
-@pytest.mark.parametrize(
-    ("values", "machines"),
-    [
-        (["dgx-h100,p5.48xlarge"], ["dgx-h100", "p5.48xlarge"]),
-        (["dgx-h100,cpus=64", "2xH100"], ["dgx-h100,cpus=64", "2xH100"]),
-        (["8xH100,8xnic,cpus=64,dgx-a100"], ["8xH100,8xnic,cpus=64", "dgx-a100"]),
-        (["a.yaml,b.yml"], ["a.yaml", "b.yml"]),
-    ],
-)
-def test_parts_between_commas_belong_to_the_machine_before_them(
-    values: list[str], machines: list[str]
-) -> None:
-    assert virtual_nodes.parse_machines(values) == machines
 
 
 def test_a_driver_alone_means_every_machine_known_by_name(
