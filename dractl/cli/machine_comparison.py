@@ -3,11 +3,13 @@
 import sys
 from collections.abc import Sequence
 
-from dractl.cli import terminal, virtual_nodes
+from dractl.cli import terminal
 from dractl.cli.options.cluster_input import Cluster
-from dractl.cli.options.driver_options import DriverChoice
+from dractl.cli.options.device_sources import render_machine
 from dractl.cli.options.printing import Printing
 from dractl.cluster import ClusterState
+from dractl.cluster.described_nodes import list_known_classes
+from dractl.drivers.choice import DriverChoice
 from dractl.errors import UsageError
 from dractl.explain import Options, Question
 from dractl.explain.fleet.machines import (
@@ -16,6 +18,7 @@ from dractl.explain.fleet.machines import (
     compare as ask,
     find_questions,
 )
+from dractl.machines.nodes import parse_machines
 from dractl.model import Target
 from dractl.report.explain import machines as explain_machines, text as explain_text
 
@@ -40,8 +43,8 @@ def compare(
     printing: Printing,
 ) -> tuple[str, bool]:
     """Report which machines serve each subject; also return True if each subject has one."""
-    specs = virtual_nodes.parse_machines(hardware)
-    classes = virtual_nodes.list_known_classes(target)
+    specs = parse_machines(hardware)
+    classes = list_known_classes(target)
     machines = {spec: _describe_machine(spec, classes, target, driver_choice) for spec in specs}
 
     def questions(state: ClusterState) -> list[Question]:
@@ -66,7 +69,7 @@ def _describe_machine(
 
     labels = labels_of(spec)
     setters = {key: name for key in labels if (name := setter(key)) is not None}
-    state = virtual_nodes.render_machine(spec, target, driver_choice=driver_choice)
+    state = render_machine(spec, target, driver_choice)
     return DescribedMachine(classes.merge(state), labels, room_of(spec), setters)
 
 

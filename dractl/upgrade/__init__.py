@@ -1,6 +1,6 @@
 """The same objects under two releases and two versions of drivers: what differs, at which step."""
 
-from dractl.upgrade.drivers import DescribedNode
+from dractl.cluster.described_nodes import DescribedNode
 from dractl.upgrade.finding import Finding, Plan, Step, concerned
 from dractl.upgrade.gates import GateSetting, settings_of_documents, settings_of_objects
 from dractl.upgrade.server import Input

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from dractl.cluster import ClusterState, sources
+from dractl.cluster.described_nodes import DescribedNode
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.drivers import Options, find, render
 from dractl.drivers.compare import devices
@@ -17,7 +18,6 @@ from dractl.facts import pack
 from dractl.facts.drivers import Attribute, Driver
 from dractl.model import Target, to_v1
 from dractl.objects import Raw
-from dractl.topology.machine import Machine
 from dractl.upgrade.finding import Finding
 
 Devices = Mapping[tuple[str, str], Raw]
@@ -34,14 +34,6 @@ _VALUES = {
 _ADDRESS = "resource.kubernetes.io/pciBusID"
 _OF_ADDRESS = ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode")
 """Attributes that all devices of a PCI address share."""
-
-
-class DescribedNode(Struct, frozen=True):
-    """A node whose machine is known, and how its drivers are configured."""
-
-    node: str
-    machine: Machine
-    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 class ComingAttribute(Struct, frozen=True):

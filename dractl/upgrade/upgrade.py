@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from dractl.allocation import Features
 from dractl.cluster import ClusterState, sources
+from dractl.cluster.described_nodes import DescribedNode
 from dractl.cluster.schedulers import identify
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.errors import UsageError
@@ -27,7 +28,6 @@ from dractl.model.releases import (
     stage,
 )
 from dractl.upgrade import drivers, known, server
-from dractl.upgrade.drivers import DescribedNode
 from dractl.upgrade.finding import (
     Finding,
     Plan,

@@ -10,8 +10,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dractl.allocation import Features
-from dractl.cli import virtual_nodes
 from dractl.cli.main import main
+from dractl.cli.options.device_sources import render_machine
+from dractl.drivers.choice import DriverChoice
 from dractl.manifests import Document, read_text
 from dractl.migration import Migrated, Migration
 from dractl.model import Target
@@ -229,7 +230,7 @@ def test_before_and_after_fit_on_the_same_machine() -> None:
     plugin["status"]["allocatable"] = {**plugin["status"]["allocatable"], "nvidia.com/gpu": "8"}
     assert Scheduler(state_of(before, plugin), features).attempt_pod(before).fits
 
-    fleet = virtual_nodes.render_machine("dgx-h100", target, ("gpu.nvidia.com",))
+    fleet = render_machine("dgx-h100", target, DriverChoice(("gpu.nvidia.com",)))
     parts = [
         item
         for kind in ("ResourceSlice", "DeviceClass", "Node")

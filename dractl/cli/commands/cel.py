@@ -17,6 +17,7 @@ from dractl.cli.options import driver_options
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.cluster import ClusterState
+from dractl.drivers.choice import DriverChoice
 from dractl.errors import UsageError
 from dractl.lint import lint
 from dractl.lint.cel_hints import help_of
@@ -98,25 +99,25 @@ class DeviceOptions(OptionGroup, frozen=True):
         """Return the drivers whose devices count; empty for all."""
         return [] if self.driver_names == ("all",) else list(self.driver_names)
 
-    def parse_drivers(self) -> driver_options.DriverChoice:
+    def parse_drivers(self) -> DriverChoice:
         """Parse the options of drivers. Raises UsageError."""
         drivers = self.driver if self.driver_names != ("all",) else None
         return driver_options.parse(drivers, self.driver_version, self.driver_option, self.hardware)
 
-    def load(
-        self, target: Target, driver_choice: driver_options.DriverChoice
-    ) -> list[ClusterState]:
+    def load(self, target: Target, driver_choice: DriverChoice) -> list[ClusterState]:
         """Load the devices; with ``--driver`` alone, those of every machine with a name."""
-        from dractl.cli import virtual_nodes
+        from dractl.cli.options.device_sources import load_devices, render_machine
+        from dractl.cluster.described_nodes import render_every_machine
+        from dractl.machines.nodes import parse_machines
 
         sources = [*(self.devices or ()), *(self.files or ())]
-        states = [virtual_nodes.load_devices(source, target) for source in sources]
+        states = [load_devices(source, target) for source in sources]
         states += [
-            virtual_nodes.render_machine(spec, target, self.wanted_drivers, driver_choice)
-            for spec in virtual_nodes.parse_machines(self.hardware or ())
+            render_machine(spec, target, driver_choice)
+            for spec in parse_machines(self.hardware or ())
         ]
         if not states and self.driver_names:
-            return virtual_nodes.render_every_machine(target, self.wanted_drivers)
+            return render_every_machine(target, self.wanted_drivers)
         return states
 
 
@@ -173,7 +174,7 @@ def _read_expression(expression: str) -> str:
 
 
 def _judge(
-    text: str, target: Target, devices: DeviceOptions, driver_choice: driver_options.DriverChoice
+    text: str, target: Target, devices: DeviceOptions, driver_choice: DriverChoice
 ) -> ReleaseVerdict:
     """Compile the expression, and try it on the devices."""
     require("cel")
@@ -208,14 +209,14 @@ def _refuse_unknown_values(
     program: Program, states: Sequence[ClusterState], drivers: Sequence[str]
 ) -> None:
     """Raise InputError if the expression reads a value that a snapshot lacks."""
-    from dractl.cli import virtual_nodes
+    from dractl.cluster.snapshot_gaps import snapshot_gap_error, unknown_names
 
     slices = (value for state in states for value in state.objects("ResourceSlice").values())
-    names_by_driver = virtual_nodes.unknown_names(slices)
+    names_by_driver = unknown_names(slices)
     names = {
         name for driver in drivers or names_by_driver for name in names_by_driver.get(driver, ())
     }
-    error = virtual_nodes.snapshot_gap_error(program, names)
+    error = snapshot_gap_error(program, names)
     if error is not None:
         raise error
 

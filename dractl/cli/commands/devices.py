@@ -11,19 +11,22 @@ from typer import Argument, Option
 
 from dractl.alignment import Alignment, Use, list_uses
 from dractl.capacity import Inventory, PluginRow, find_problems, list_device_plugins, take_inventory
+from dractl.capacity.added_nodes import add_nodes, parse_added_nodes
 from dractl.capacity.device_filter import DeviceFilter
 from dractl.capacity.problems import Problem
 from dractl.capacity.templates import count_template_copies
-from dractl.cli import common, completing, terminal, virtual_nodes, watching
+from dractl.cli import common, completing, terminal, watching
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT, OptionGroup
 from dractl.cli.options import cluster_input, driver_options
 from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
+from dractl.cli.options.device_sources import load_added_nodes
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
 from dractl.cluster.clock import newest_time
 from dractl.cluster.coverage import Unread, command_for
 from dractl.cluster.labels import parse_labels
 from dractl.cluster.sources import classify_arguments, describe_unusable_input
+from dractl.drivers.choice import DriverChoice
 from dractl.errors import InputError, UsageError
 from dractl.model import Target
 from dractl.report.alignment.text import fleet_text
@@ -151,7 +154,7 @@ class MachineOptions(OptionGroup, frozen=True):
     node: Node = None
     driver: driver_options.Driver = None
 
-    def parse_drivers(self) -> driver_options.DriverChoice:
+    def parse_drivers(self) -> DriverChoice:
         """Parse the options of drivers. Raises UsageError."""
         return driver_options.parse(
             self.driver, self.driver_version, self.driver_option, self.hardware
@@ -221,13 +224,17 @@ def command(
         )
     device_filter = _make_filter(inputs, machines, listing)
     driver_choice = machines.parse_drivers()
-    added_nodes = virtual_nodes.parse_added_nodes("--hardware", machines.hardware or ())
+    added_nodes = parse_added_nodes("--hardware", machines.hardware or ())
     inputs.refuse_names()
 
     def make_report() -> str:
         cluster = _load_cluster(inputs, machines, access, against)
         target = Target.of(cluster.features.release)
-        extended = virtual_nodes.add_nodes(cluster.state, added_nodes, target, driver_choice)
+        extended = add_nodes(
+            cluster.state,
+            added_nodes,
+            lambda addition: load_added_nodes(addition, target, driver_choice),
+        )
         cluster = replace(cluster, state=extended)
         _refuse_empty(cluster)
         if listing.alignment and output in ("table", "wide", "svg"):

@@ -392,9 +392,9 @@ _USUAL_SHAPES = (
 
 def _single_machine(hardware: Iterable[str]) -> str:
     """Return the machine that is shown. Raises UsageError for several."""
-    from dractl.cli import virtual_nodes
+    from dractl.machines.nodes import single_machine
 
-    return virtual_nodes.single_machine(hardware, "discover shows how one is wired")
+    return single_machine(hardware, "discover shows how one is wired")
 
 
 def _describe_machine(spec: str) -> Machine:

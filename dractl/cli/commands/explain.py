@@ -23,6 +23,7 @@ from dractl.cluster.rights import Rights
 from dractl.cluster.sources import describe_unusable_input, filter_drivers
 from dractl.cluster.state import API_GROUPS, maps_at, text_at
 from dractl.cluster.workloads import WORKLOAD_KINDS
+from dractl.drivers.choice import DriverChoice
 from dractl.errors import InputError, UsageError
 from dractl.explain import (
     Explainer,
@@ -145,7 +146,7 @@ class MachineOptions(OptionGroup, frozen=True):
     network_devices: NetworkDevices = None
     node: Node = None
 
-    def parse_drivers(self) -> driver_options.DriverChoice:
+    def parse_drivers(self) -> DriverChoice:
         """Parse the options of drivers. Raises UsageError."""
         return driver_options.parse(
             self.driver, self.driver_version, self.driver_option, self.hardware
@@ -259,10 +260,10 @@ def _add_network_devices(
     """Add the devices of ``--network-devices`` to the cluster."""
     if not machines.network_devices:
         return cluster
-    from dractl.cli import virtual_nodes
+    from dractl.cluster.described_nodes import load_network_devices
 
     target = _describe_target(cluster, against)
-    pools = virtual_nodes.load_network_devices(machines.network_devices, target)
+    pools = load_network_devices(machines.network_devices, target, terminal.notice)
     return replace(cluster, state=pools.merge(cluster.state))
 
 

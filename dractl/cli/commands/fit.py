@@ -19,22 +19,24 @@ from dractl.capacity import (
     take_inventory,
     what_if,
 )
+from dractl.capacity.added_nodes import AddedNodes, add_nodes, parse_added_nodes
 from dractl.capacity.aligned_counts import AlignedCounts, count_aligned_copies as aligned_of
 from dractl.capacity.candidates import ATTRIBUTES
 from dractl.capacity.device_plugins import device_plugin_allocations
 from dractl.capacity.placing import subtract_plugin_allocations
 from dractl.capacity.shapes import is_shape, place_closest, shape_copies
-from dractl.cli import common, completing, terminal, virtual_nodes
+from dractl.cli import common, completing, terminal
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OptionGroup
 from dractl.cli.options import cluster_input, driver_options
 from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
+from dractl.cli.options.device_sources import load_added_nodes
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
-from dractl.cli.virtual_nodes import AddedNodes
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.podgroups import group_object
 from dractl.cluster.schedulers import identify
 from dractl.cluster.state import API_GROUPS, at, maps_at, text_at
+from dractl.drivers.choice import DriverChoice
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Explanation, Options, Question, Reason
 from dractl.facts import current
@@ -198,11 +200,11 @@ class ChangeOptions(OptionGroup, frozen=True):
     def parse_added_nodes(self) -> list[AddedNodes]:
         """Return the nodes of ``--add`` and ``--hardware``. Raises UsageError."""
         return [
-            *virtual_nodes.parse_added_nodes("--add", self.add or ()),
-            *virtual_nodes.parse_added_nodes("--hardware", self.hardware or ()),
+            *parse_added_nodes("--add", self.add or ()),
+            *parse_added_nodes("--hardware", self.hardware or ()),
         ]
 
-    def parse_drivers(self, added_nodes: Sequence[AddedNodes]) -> driver_options.DriverChoice:
+    def parse_drivers(self, added_nodes: Sequence[AddedNodes]) -> DriverChoice:
         """Parse the options of drivers. Raises UsageError."""
         return driver_options.parse(
             self.driver, self.driver_version, self.driver_option, added_nodes
@@ -467,7 +469,7 @@ def _apply_changes(
     cluster: Cluster,
     changes: ChangeOptions,
     added_nodes: list[AddedNodes],
-    driver_choice: driver_options.DriverChoice,
+    driver_choice: DriverChoice,
 ) -> ClusterState:
     """Apply `--without`, `--add` and `--node` to the cluster. Raises InputError for an object that
     does not exist.
@@ -478,7 +480,9 @@ def _apply_changes(
     if state.objects("ResourceSlice"):
         state = sources.filter_drivers(state, driver_choice.drivers)
     target = Target.of(cluster.features.release)
-    state = virtual_nodes.add_nodes(state, added_nodes, target, driver_choice)
+    state = add_nodes(
+        state, added_nodes, lambda addition: load_added_nodes(addition, target, driver_choice)
+    )
     return state if changes.node is None else what_if.keep_node(state, changes.node)
 
 

@@ -24,6 +24,7 @@ from dractl.cli.options.printing import Printing
 from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.cli.rendering import Rendering
 from dractl.cli.terminal import notice
+from dractl.drivers.choice import DriverChoice
 from dractl.errors import InputError, Unsupported, UsageError
 from dractl.facts.consumers import named
 from dractl.lint import registry
@@ -272,7 +273,7 @@ class DeviceOptions(OptionGroup, frozen=True):
     driver_version: driver_options.DriverVersion = None
     driver_option: driver_options.DriverOption = None
 
-    def parse_drivers(self) -> driver_options.DriverChoice:
+    def parse_drivers(self) -> DriverChoice:
         """Parse the options of drivers. Raises UsageError."""
         return driver_options.parse(
             self.driver, self.driver_version, self.driver_option, self.hardware, judges=True
@@ -858,19 +859,20 @@ def _exit(
 
 
 def _load_inventory(
-    sources: list[str],
-    hardware: list[str],
-    driver_choice: driver_options.DriverChoice,
-    target: Target,
+    sources: list[str], hardware: list[str], driver_choice: DriverChoice, target: Target
 ) -> TriedDevices | None:
     """Load the devices of ``--devices`` and ``--hardware``, with the classes that came with the
     former.
     """
     if not sources and not hardware:
         return None
-    from dractl.cli import satisfiability, virtual_nodes
+    from dractl.allocation import satisfiability
+    from dractl.cli.options.device_sources import load_devices, render_machine
+    from dractl.cluster.described_nodes import list_installed_classes
+    from dractl.cluster.snapshot_gaps import unknown_names
     from dractl.cluster.sources import filter_drivers
     from dractl.lint.inventory import TriedDevices
+    from dractl.machines.nodes import parse_machines
 
     if not target.has("served-by-default"):
         option = "--devices" if sources else "--hardware"
@@ -878,13 +880,10 @@ def _load_inventory(
             f"{option} needs Kubernetes 1.34 or later, not {target.release}", hint="remove it"
         )
     published = [
-        filter_drivers(virtual_nodes.load_devices(source, target), driver_choice.drivers)
-        for source in sources
+        filter_drivers(load_devices(source, target), driver_choice.drivers) for source in sources
     ]
-    machines = virtual_nodes.parse_machines(hardware)
-    described_nodes = [
-        virtual_nodes.render_machine(spec, target, driver_choice=driver_choice) for spec in machines
-    ]
+    machines = parse_machines(hardware)
+    described_nodes = [render_machine(spec, target, driver_choice) for spec in machines]
     states = (*published, *described_nodes)
     slices = [value for state in states for value in state.objects("ResourceSlice").values()]
     decoded = [item for state in states for item in state.slices]
@@ -893,14 +892,10 @@ def _load_inventory(
         for state in published
         for (_, name), value in state.objects("DeviceClass").items()
     }
-    assumed = {} if classes else virtual_nodes.list_installed_classes(slices, target)
+    assumed = {} if classes else list_installed_classes(slices, target)
     refuses = satisfiability.make_check(decoded, classes or assumed, target)
     return TriedDevices(
-        decoded,
-        classes,
-        assumed=assumed,
-        refuses=refuses,
-        unknown=virtual_nodes.unknown_names(slices),
+        decoded, classes, assumed=assumed, refuses=refuses, unknown=unknown_names(slices)
     )
 
 

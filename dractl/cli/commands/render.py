@@ -14,16 +14,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 from typer import Exit, Option
 
-from dractl.cli import common, completing, terminal, virtual_nodes
+from dractl.cli import common, completing, terminal
 from dractl.cli.headings import ACTIONS, AGAINST, OptionGroup
 from dractl.cli.options import driver_options
 from dractl.cli.options.machine_input import MachineSource
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions, choose_target
+from dractl.cluster.described_nodes import load_network_devices
 from dractl.drivers import Options, Rendering, by_default, compare, render
 from dractl.drivers.registry import ONLY_NAMED
 from dractl.errors import InputError, UsageError
 from dractl.machines import as_node, machine
+from dractl.machines.nodes import node_name as suggest_name
 from dractl.machines.spec import node_groups
 from dractl.manifests import load
 from dractl.model import Target
@@ -208,14 +210,8 @@ def _network_rendering(files: list[str], target: Target) -> Rendering:
     """Return the slices of ``--network-devices`` files, and print notices of the fields that the
     release drops.
     """
-    return Rendering(
-        tuple(
-            map(
-                dict,
-                virtual_nodes.load_network_devices(files, target).objects("ResourceSlice").values(),
-            )
-        )
-    )
+    state = load_network_devices(files, target, terminal.notice)
+    return Rendering(tuple(map(dict, state.objects("ResourceSlice").values())))
 
 
 class _EqualNodes(Struct, frozen=True):
@@ -257,7 +253,7 @@ def _nodes(options: NodeOptions, source: MachineSource) -> list[_EqualNodes]:
     for group in groups:
         machine = _machine(source, group.machine)
         number = max(count, group.count)
-        base_name = options.node_name or virtual_nodes.node_name(group.machine)
+        base_name = options.node_name or suggest_name(group.machine)
         name = _node_name(base_name, machine, live=False)
         names = _number_names(name, range(used[name], used[name] + number))
         nodes.append(_EqualNodes(as_node(machine, names[0]), names))

@@ -20,6 +20,7 @@ from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import GateOptions, warn_about_gates
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import text_at
+from dractl.drivers.choice import DriverChoice
 from dractl.errors import InputError, UsageError
 from dractl.garbage import without_collecting
 from dractl.lint.finding import Report
@@ -281,18 +282,21 @@ def _add_machines(
     state: ClusterState, specs: list[str], target: Target, driver_versions: Mapping[str, str]
 ) -> tuple[ClusterState, tuple[DescribedNode, ...]]:
     """Add the nodes of described machines; nodes that the cluster has keep their slices."""
-    from dractl.cli import virtual_nodes
+    from dractl.cli.options.device_sources import parse_node
+    from dractl.cluster.described_nodes import parse_nodes, render_node
 
     present = {
         name: text.rpartition("..")[0] for name, text in driver_versions.items() if ".." in text
     }
     nodes = []
-    for spec, described in virtual_nodes.parse_nodes(specs):
+    for spec, described in parse_nodes(specs, parse_node):
         nodes.append(described)
         if described.node not in {
             text_at(value, "spec", "nodeName") for value in state.objects("ResourceSlice").values()
         }:
-            state = virtual_nodes.render_node(described, spec, target, present).merge(state)
+            option, choice = f"--hardware {spec}", DriverChoice(versions=present)
+            rendered = render_node(described, option, target, choice, terminal.notice)
+            state = rendered.merge(state)
     return state, tuple(nodes)
 
 

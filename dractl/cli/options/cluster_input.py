@@ -350,9 +350,9 @@ def load_files(
                     state, _load_devices(source, release or state.release)
                 ).merge(state)
     if sources.devices:
-        from dractl.cli import virtual_nodes
+        from dractl.cluster.snapshot_gaps import refuse_undecided
 
-        virtual_nodes.refuse_undecided(state, Target.of(release or state.release or NEWEST))
+        refuse_undecided(state, Target.of(release or state.release or NEWEST))
     return state
 
 
@@ -370,11 +370,11 @@ def _prefer_published_slices(published: ClusterState, described: ClusterState) -
 
 def _load_devices(source: str, release: str | None) -> ClusterState:
     """Load published slices, or render those that the drivers of a machine would publish."""
-    from dractl.cli import virtual_nodes
+    from dractl.cli.options.device_sources import render_snapshot
 
     published = origins.read_published(source) if source != "local" else None
     return (
         published
         if published is not None
-        else virtual_nodes.render_snapshot(source, Target.of(release or NEWEST))
+        else render_snapshot(source, Target.of(release or NEWEST))
     )

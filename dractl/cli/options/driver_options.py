@@ -2,13 +2,13 @@
 drivers are set up.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
-from msgspec import Struct, field
 from typer import Option
 
 from dractl.cli import completing
+from dractl.drivers.choice import DriverChoice
 from dractl.errors import UsageError
 from dractl.model.nearest import nearest_names
 
@@ -38,17 +38,6 @@ DriverOption = Annotated[
         help="Option of a driver; `rule DRIVER` lists them.",
     ),
 ]
-
-
-class DriverChoice(Struct, frozen=True):
-    """The drivers whose devices count, and how they are set up."""
-
-    drivers: tuple[str, ...] = ()
-    """Drivers whose devices count; empty for all."""
-    versions: Mapping[str, str] = field(default_factory=dict)
-    """Versions by driver."""
-    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Options by driver."""
 
 
 def parse_names(given: Sequence[str] | None) -> tuple[str, ...]:

@@ -1,9 +1,11 @@
-"""A check whether any machine that options name can satisfy a claim."""
+"""A check whether any node can satisfy a claim while all devices are free."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dractl.allocation import Allocator, Features, Unallocatable
+from dractl.allocation.allocator import Allocator
+from dractl.allocation.features import Features
+from dractl.allocation.verdicts import Unallocatable
 from dractl.model import DeviceClass, Node, ResourceClaim, ResourceSlice, Target, decode
 
 IsUnsatisfiable = Callable[[Mapping[str, Any], Mapping[str, Mapping[str, Any]]], bool]

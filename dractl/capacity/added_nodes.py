@@ -1,0 +1,75 @@
+"""Nodes that an option adds to a cluster, such as ``dgx-h100*4``."""
+
+import os
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from dractl.capacity import what_if
+from dractl.cluster.state import ClusterState
+from dractl.errors import UsageError
+from dractl.machines import machine
+from dractl.machines.described import is_description
+from dractl.machines.nodes import node_name, parse_groups
+from dractl.objects import Slice
+from dractl.views.base import View
+
+_MAX_ADDED_DEVICES = 50_000
+"""More devices than the 5,000 nodes of a large cluster have, and within 500 MB."""
+
+
+class AddedNodes(Struct, frozen=True):
+    """Nodes that an option adds."""
+
+    option: str
+    """The option that adds them."""
+    source: str
+    """A file, or a described machine."""
+    count: int
+    """How often the nodes of the source are added."""
+
+    def __str__(self) -> str:
+        return f"{self.option} {self.source}" + (f"*{self.count}" if self.count > 1 else "")
+
+    @property
+    def is_file(self) -> bool:
+        """Return True if the nodes are in a file or folder, and no description of a machine."""
+        return os.path.exists(self.source) and not is_description(self.source)
+
+
+def parse_added_nodes(option: str, values: Iterable[str]) -> list[AddedNodes]:
+    """Return the nodes that the values of an option add.
+
+    Raises UsageError for what is neither a file nor a machine that is known, and for a number of
+    nodes that is none.
+    """
+    try:
+        groups = parse_groups(values)
+        for group in groups:
+            if not os.path.isfile(group.machine) or is_description(group.machine):
+                machine(group.machine)
+    except UsageError as error:
+        raise UsageError(error.message.replace("--hardware", option, 1), hint=error.hint) from None
+    return [AddedNodes(option, group.machine, group.count) for group in groups]
+
+
+def add_nodes(
+    state: ClusterState,
+    additions: Iterable[AddedNodes],
+    load_nodes: Callable[[AddedNodes], ClusterState],
+) -> ClusterState:
+    """Add nodes to the cluster; ``load_nodes`` loads those of one addition.
+
+    Raises UsageError for too many devices.
+    """
+    devices = 0
+    for addition in additions:
+        nodes = load_nodes(addition)
+        slices = nodes.objects("ResourceSlice").values()
+        per_copy = sum(1 for item in slices for _ in Slice(View(item).spec).devices)
+        devices += addition.count * per_copy
+        if devices > _MAX_ADDED_DEVICES:
+            hint = f"at most {_MAX_ADDED_DEVICES:,} can be added; try fewer nodes"
+            raise UsageError(f"{addition} makes {devices:,} devices", hint=hint)
+        state = what_if.add_nodes(state, nodes, addition.count, node_name(addition.source))
+    return state

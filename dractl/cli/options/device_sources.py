@@ -1,0 +1,70 @@
+"""Loading of the devices of ``--devices``, ``--hardware`` and ``--add``: published ones, and those
+that drivers would publish.
+"""
+
+import os
+from pathlib import Path
+
+from dractl.capacity.added_nodes import AddedNodes
+from dractl.cli import terminal
+from dractl.cli.options.machine_input import read_node
+from dractl.cluster import ClusterState, described_nodes, sources
+from dractl.cluster.described_nodes import DescribedNode
+from dractl.drivers.choice import DriverChoice
+from dractl.machines.described import is_description
+from dractl.machines.nodes import node_name
+from dractl.model import Target
+
+
+def load_devices(source: str, target: Target) -> ClusterState:
+    """Load the ResourceSlices and DeviceClasses of one source."""
+    if source == "cluster":
+        from dractl.cluster import live
+
+        return live.read(live.Login()).state
+    published = sources.read_published(source) if source != "local" else None
+    return published or render_snapshot(source, target)
+
+
+def render_snapshot(source: str, target: Target) -> ClusterState:
+    """Render the slices that drivers would publish for this machine (``local``) or for that of a
+    snapshot.
+    """
+    machine = read_node(None, None if source == "local" else Path(source))
+    name = machine.host.name or os.environ.get("NODE_NAME") or "node-1"
+    return described_nodes.render_node(
+        DescribedNode(name, machine), f"--devices {source}", target, DriverChoice(), terminal.notice
+    )
+
+
+def render_machine(spec: str, target: Target, choice: DriverChoice) -> ClusterState:
+    """Render the slices that drivers would publish for a machine of ``--hardware``.
+
+    Its node has the name of the machine.
+    """
+    described = described_nodes.describe_node(spec, choice, terminal.notice)
+    for note in described.machine.notes:
+        terminal.add_aside(f"{spec}: {note.message}")
+    return described_nodes.render_node(
+        described, f"--hardware {spec}", target, choice, terminal.notice
+    )
+
+
+def parse_node(source: str) -> DescribedNode:
+    """Describe a node by a snapshot, which has its name, or by a line of ``--hardware``."""
+    if os.path.isfile(source) and not is_description(source):
+        snapshot = read_node(None, Path(source))
+        return DescribedNode((snapshot.host.name or node_name(source)).lower(), snapshot)
+    return described_nodes.describe_node(source, DriverChoice(), terminal.notice)
+
+
+def load_added_nodes(addition: AddedNodes, target: Target, choice: DriverChoice) -> ClusterState:
+    """Load the nodes of one addition: those of a file, or a described one.
+
+    Raises InputError.
+    """
+    if addition.is_file:
+        return sources.filter_drivers(load_devices(addition.source, target), choice.drivers)
+    return described_nodes.render_added_node(
+        addition.source, str(addition), target, choice, terminal.notice
+    )

@@ -1,0 +1,201 @@
+"""The objects that drivers would publish for machines that no cluster has: described ones, and
+snapshots.
+
+``notify`` is called with what the user should know about them.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from dractl.cluster.snapshot_gaps import annotate_unknown
+from dractl.cluster.sources import from_objects
+from dractl.cluster.state import ClusterState
+from dractl.drivers import Options, Rendering, find, names, render
+from dractl.drivers.choice import DriverChoice
+from dractl.drivers.network import read
+from dractl.errors import InputError
+from dractl.machines import as_node, labels_of, machine, room_of
+from dractl.machines.names import every
+from dractl.machines.nodes import node_name, parse_groups
+from dractl.model import Target
+from dractl.objects import Slice
+from dractl.program import program_name
+from dractl.topology.machine import Machine
+from dractl.views.base import View
+
+Notify = Callable[[str], None]
+
+_NODE = "node-1"
+
+
+class DescribedNode(Struct, frozen=True):
+    """A node whose machine is known, and how its drivers are configured."""
+
+    node: str
+    """The name of the node."""
+    machine: Machine
+    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Options by driver."""
+
+
+def parse_nodes(
+    values: Iterable[str], parse_node: Callable[[str], DescribedNode]
+) -> list[tuple[str, DescribedNode]]:
+    """Return the nodes of ``--hardware`` with the text that describes them.
+
+    ``parse_node`` describes one. Equal ones have numbers behind their name.
+    """
+    count: Counter[str] = Counter()
+    for group in parse_groups(values):
+        count[group.machine] += group.count
+    return [
+        (source, node)
+        for source, number in count.items()
+        for node in _number_node(parse_node(source), number)
+    ]
+
+
+def _number_node(first: DescribedNode, count: int) -> Iterator[DescribedNode]:
+    if count == 1:
+        yield first
+        return
+    for number in range(1, count + 1):
+        name = f"{first.node}-{number}"
+        yield replace(first, node=name, machine=as_node(first.machine, name))
+
+
+def describe_node(spec: str, choice: DriverChoice, notify: Notify) -> DescribedNode:
+    """Describe a node by a line of ``--hardware``, which its name is made of."""
+    described = machine(spec)
+    settings = driver_settings(spec, described, choice, notify)
+    return DescribedNode(node_name(spec), described, settings)
+
+
+def driver_settings(
+    spec: str, described: Machine, choice: DriverChoice, notify: Notify
+) -> dict[str, Mapping[str, str]]:
+    """Return the options of a described machine's drivers."""
+    settings = dict(choice.settings)
+    nvidia = settings.get("gpu.nvidia.com", {})
+    in_mig_mode = any(gpu.mig_mode and not gpu.mig_devices for gpu in described.gpus)
+    if in_mig_mode and "dynamicMIG" not in nvidia:
+        settings["gpu.nvidia.com"] = {"dynamicMIG": "true", **nvidia}
+        notify(
+            f"{spec}: its driver is assumed to run with dynamicMIG, which creates MIG devices for"
+            " claims"
+        )
+    return settings
+
+
+def render_node(
+    described: DescribedNode, option: str, target: Target, choice: DriverChoice, notify: Notify
+) -> ClusterState:
+    """Render the slices that drivers would publish for a node, and their classes.
+
+    ``option`` is the one that names the machine. Raises InputError if no driver would publish a
+    device.
+    """
+    options = Options(described.node.lower(), target, choice.versions, described.settings)
+    rendering = render(described.machine, options, choice.drivers, device_classes=True)
+    for remark in rendering.remarks:
+        notify(remark)
+    _refuse_empty(rendering, option)
+    for driver, why in rendering.unpublished.items():
+        notify(f"{driver} publishes nothing here: {why}")
+    source: Literal["snapshot", "hardware"] = (
+        "hardware" if option.startswith("--hardware") else "snapshot"
+    )
+    objects = (annotate_unknown(item, rendering.unknown) for item in rendering.objects)
+    machines = {options.node_name: (described.machine, source)}
+    return from_objects(objects).with_machines(machines)
+
+
+def _refuse_empty(rendering: Rendering, option: str) -> None:
+    """Raise InputError if a machine has no device that a driver would publish."""
+    if rendering.slices:
+        return
+    if rendering.unpublished:
+        reasons = "; ".join(
+            f"{driver} publishes nothing here: {why}"
+            for driver, why in rendering.unpublished.items()
+        )
+        raise InputError(f"{option}: {reasons}")
+    raise InputError(
+        f"{option}: no known driver would publish a device here",
+        hint=(
+            f"`{program_name()} discover` shows the hardware"
+            if option.startswith("--devices")
+            else None
+        ),
+    )
+
+
+def render_added_node(
+    spec: str, option: str, target: Target, choice: DriverChoice, notify: Notify
+) -> ClusterState:
+    """Render a described node with its slices, classes and the labels that it certainly has."""
+    described = machine(spec)
+    settings = driver_settings(spec, described, choice, notify)
+    options = Options(_NODE, target, choice.versions, settings)
+    rendering = render(described, options, choice.drivers, device_classes=True)
+    if not rendering.slices:
+        raise InputError(f"{option}: no known driver would publish a device there")
+    metadata = {"name": _NODE, "labels": labels_of(spec)}
+    node: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+    if room := room_of(spec):
+        node["status"] = {"allocatable": room}
+    state = from_objects([*rendering.objects, node])
+    return state.with_machines({_NODE: (described, "hardware")})
+
+
+def render_every_machine(target: Target, drivers: Sequence[str] = ()) -> list[ClusterState]:
+    """Render the slices of every machine that ``--hardware`` knows by name, if it has any."""
+    states = []
+    for name in every():
+        rendering = render(
+            machine(name), Options(node_name=node_name(name), target=target), drivers
+        )
+        if rendering.slices:
+            states.append(from_objects(rendering.objects))
+    return states
+
+
+def list_installed_classes(
+    slices: Iterable[Mapping[str, Any]], target: Target
+) -> dict[str, dict[str, Any]]:
+    """List the DeviceClasses that come with the drivers of the slices; unsupported drivers have
+    none.
+    """
+    drivers = {Slice(View(item).spec).driver for item in slices}
+    options = Options(node_name=_NODE, target=target)
+    classes = [
+        item for name in names() if name in drivers for item in find(name).device_classes(options)
+    ]
+    return {View(item).name: item for item in classes}
+
+
+def list_known_classes(target: Target) -> ClusterState:
+    """List the DeviceClasses that come with supported drivers, including those of dranet's chart
+    for EKS.
+    """
+    options = Options(node_name=_NODE, target=target, settings={"dra.net": {"cloud": "aws"}})
+    return from_objects(item for name in names() for item in find(name).device_classes(options))
+
+
+def load_network_devices(files: Iterable[str], target: Target, notify: Notify) -> ClusterState:
+    """Load the ResourceSlices of ``--network-devices`` files."""
+    pools: dict[tuple[str, str], str] = {}
+    slices: list[dict[str, Any]] = []
+    for path in files:
+        network = read(path, target)
+        for notice in network.notices:
+            notify(notice)
+        for pool in network.pools:
+            if pools.setdefault(pool, path) != path:
+                raise InputError(f"pool {pool[1]} of {pool[0]} is in {pools[pool]} too", place=path)
+        slices += network.slices
+    return from_objects(slices)

@@ -1,0 +1,16 @@
+"""The drivers whose devices count, and how they are set up."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+
+class DriverChoice(Struct, frozen=True):
+    """The drivers whose devices count, and how they are set up."""
+
+    drivers: tuple[str, ...] = ()
+    """Drivers whose devices count; empty for all."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Versions by driver."""
+    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Options by driver."""
