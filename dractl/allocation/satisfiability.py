@@ -5,7 +5,7 @@ from typing import Any
 
 from dractl.allocation.allocator import Allocator
 from dractl.allocation.features import Features
-from dractl.allocation.verdicts import Unallocatable
+from dractl.allocation.result import Unallocatable
 from dractl.model import DeviceClass, Node, ResourceClaim, ResourceSlice, Target, decode
 
 IsUnsatisfiable = Callable[[Mapping[str, Any], Mapping[str, Mapping[str, Any]]], bool]
