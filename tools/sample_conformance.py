@@ -28,6 +28,7 @@ def main(shared: Path) -> None:
     whole(data / "cel" / "devices.json", data)
     allocator(data)
     whole(data / "allocator-slow.jsonl", data)
+    lines(data / "karpenter" / "cases.jsonl", data)
     documents(data)
     for kind, every in FOLDERS.items():
         folders(data / kind, every, data)

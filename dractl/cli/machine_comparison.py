@@ -18,6 +18,7 @@ from dractl.explain.fleet.machines import (
     compare as ask,
     find_questions,
 )
+from dractl.facts.autoscalers import AutoscalerChoice
 from dractl.machines.nodes import parse_machines
 from dractl.model import Target
 from dractl.report.explain import machines as explain_machines, text as explain_text
@@ -41,6 +42,7 @@ def compare(
     target: Target,
     output: str,
     printing: Printing,
+    autoscaler: AutoscalerChoice | None = None,
 ) -> tuple[str, bool]:
     """Report which machines serve each subject; also return True if each subject has one."""
     specs = parse_machines(hardware)
@@ -52,7 +54,12 @@ def compare(
         return find_questions(state, names, namespace, cluster.kinds)
 
     comparisons = ask(
-        cluster.state, machines, questions, cluster.features, Options(cluster.release_assumed)
+        cluster.state,
+        machines,
+        questions,
+        cluster.features,
+        Options(cluster.release_assumed),
+        autoscaler,
     )
     text = (
         explain_machines.to_json(comparisons, cluster.origin)

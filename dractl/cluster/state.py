@@ -75,6 +75,8 @@ API_GROUPS = {
     "ComputeDomain": "resource.nvidia.com",
     "ClusterPolicy": "nvidia.com",
     "GPUCluster": "nvidia.com",
+    "NodePool": "karpenter.sh",
+    "NodeClaim": "karpenter.sh",
 }
 """The kinds that explain reads, with their API group. Others are kept if they have a pod
 template.
@@ -98,6 +100,8 @@ CLUSTER_SCOPED = frozenset(
         "PriorityClass",
         "ClusterPolicy",
         "GPUCluster",
+        "NodePool",
+        "NodeClaim",
     }
 )
 DEFAULT_NAMESPACE = "default"

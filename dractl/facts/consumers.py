@@ -42,6 +42,8 @@ class Consumer(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     drivers: dict[str, Accepted]
     versions: tuple[Supported, ...]
     never_launched: tuple[str, ...] = field(default=())
+    newest: str = ""
+    """The newest version that was read; empty: later ones are taken for the last of ``versions``."""
 
     def at(self, version: str | None) -> Supported:
         """What a version takes; None is the newest release."""
@@ -86,6 +88,10 @@ def named(texts: Iterable[str]) -> dict[str, str | None]:
             raise UsageError(
                 f"{name} {version} is older than {known.since}, the first version of which dractl knows what it takes",
                 hint=f"write {name}={known.since}, or a later one",
+            )
+        if equals and known.newest and _number(version) > _number(known.newest):
+            raise UsageError(
+                f"{name} {version} is not known", hint=f"known are {known.since} to {known.newest}"
             )
         found[name] = version if equals else None
     return found

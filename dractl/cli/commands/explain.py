@@ -39,6 +39,7 @@ from dractl.explain.fleet.batch import drop_repeated_step
 from dractl.explain.fleet.groups import Group, explain_groups
 from dractl.explain.permissions import can_decide, join_words
 from dractl.facts import current
+from dractl.facts.autoscalers import JUDGES, AutoscalerChoice, choose_autoscaler
 from dractl.model import Target
 from dractl.program import program_name
 from dractl.report.explain import (
@@ -88,6 +89,18 @@ Hardware = Annotated[
             "`dractl render`. Of KIND/NAME the cluster is asked, of files it is not."
         ),
         autocompletion=completing.offer_comma_list(completing.machines),
+    ),
+]
+For = Annotated[
+    str | None,
+    Option(
+        "--for",
+        metavar="AUTOSCALER",
+        help=(
+            "With --hardware, also judge whether this node autoscaler would launch the machine:"
+            " karpenter[=VERSION], cluster-autoscaler."
+        ),
+        autocompletion=completing.offer_words(*JUDGES),
     ),
 ]
 NetworkDevices = Annotated[
@@ -140,11 +153,23 @@ class MachineOptions(OptionGroup, frozen=True):
 
     devices: cluster_input.Devices = None
     hardware: Hardware = None
+    for_: For = None
     driver: driver_options.Driver = None
     driver_version: driver_options.DriverVersion = None
     driver_option: driver_options.DriverOption = None
     network_devices: NetworkDevices = None
     node: Node = None
+
+    def choose_autoscaler(self) -> AutoscalerChoice | None:
+        """Return the autoscaler of ``--for``. Raises UsageError."""
+        if self.for_ is None:
+            return None
+        if not self.hardware:
+            raise UsageError(
+                "--for judges described machines, and none is named",
+                hint="--hardware names them, such as --hardware p5.48xlarge,g6.12xlarge",
+            )
+        return choose_autoscaler(self.for_)
 
     def parse_drivers(self) -> DriverChoice:
         """Parse the options of drivers. Raises UsageError."""
@@ -196,6 +221,7 @@ def command(
     answer.check()
     inputs.check()
     driver_choice = machines.parse_drivers()
+    autoscaler = machines.choose_autoscaler()
     if machines.hardware:
         from dractl.cli import machine_comparison
 
@@ -213,7 +239,7 @@ def command(
             target = _describe_target(cluster, against)
             output = common.base_format(answer.output)
             return machine_comparison.compare(
-                cluster, machines.hardware, driver_choice, target, output, printing
+                cluster, machines.hardware, driver_choice, target, output, printing, autoscaler
             )
         cluster = replace(cluster, state=filter_drivers(cluster.state, driver_choice.drivers))
         cluster = _add_network_devices(cluster, machines, against)

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dractl.allocation import Features
 from dractl.allocation.nodes import label_matches
+from dractl.autoscaler import Judgement, Verdict, judge
 from dractl.capacity.what_if import list_unknown_resources
 from dractl.cluster import ClusterState
 from dractl.cluster.state import Key, at, map_at, maps_at, text_at
@@ -20,6 +22,8 @@ from dractl.errors import InputError
 from dractl.explain.answer import Explanation
 from dractl.explain.ask import Question, find_all_waiting, find_subjects
 from dractl.explain.explain import Explainer, Options
+from dractl.explain.inquire import make_inquiry
+from dractl.facts.autoscalers import AutoscalerChoice
 from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ResourceSlice
 from dractl.objects import Raw
 from dractl.scheduler.extended import classes_by_resource
@@ -56,6 +60,15 @@ class DescribedMachine(Struct, frozen=True):
     """The components that set labels which only some clusters have."""
 
 
+class AutoscalerAnswer(Struct, frozen=True):
+    """The verdict of a node autoscaler: would it launch this machine for the subject?"""
+
+    name: str
+    version: str
+    verdict: Verdict
+    reason: str
+
+
 class MachineAnswer(Struct, frozen=True):
     """The answer for one machine."""
 
@@ -69,6 +82,20 @@ class MachineAnswer(Struct, frozen=True):
     """Requirements that were not evaluated: resources of unknown size, and rules about other pods
     or nodes.
     """
+    autoscaler: AutoscalerAnswer | None = None
+    """None if no autoscaler was asked."""
+
+    @property
+    def serves(self) -> bool:
+        """True if the subject fits, and no autoscaler that was asked refuses the machine."""
+        refused = self.autoscaler is not None and self.autoscaler.verdict == "never"
+        return self.explanation.fits and not refused
+
+    @property
+    def strands_pod(self) -> bool:
+        """True if the autoscaler launches the machine, and the pod then stays pending on it."""
+        launched = self.autoscaler is not None and self.autoscaler.verdict == "serves"
+        return launched and not self.explanation.fits
 
 
 class ByMachine(Struct, frozen=True):
@@ -79,7 +106,7 @@ class ByMachine(Struct, frozen=True):
     @property
     def fits(self) -> bool:
         """True if a machine serves the subject."""
-        return any(answer.explanation.fits for answer in self.answers)
+        return any(answer.serves for answer in self.answers)
 
 
 def compare(
@@ -88,8 +115,9 @@ def compare(
     questions: Callable[[ClusterState], Sequence[Question]],
     features: Features,
     options: Options,
+    autoscaler: AutoscalerChoice | None = None,
 ) -> tuple[ByMachine, ...]:
-    """Return a comparison for each question.
+    """Return a comparison for each question; ``autoscaler`` judges each machine, too.
 
     Everything in ``state`` counts but nodes, volumes, and the slices of single nodes, which are
     those of the machines. A subject that has a node is asked about as if it were pending.
@@ -108,7 +136,17 @@ def compare(
         cluster = _MachineCluster(
             name, machine, machine.published.merge(clusterwide), features, options
         )
-        columns.append([cluster.answer(question) for question in questions(cluster.state)])
+        answers = [cluster.answer(question) for question in questions(cluster.state)]
+        if autoscaler is not None:
+            judgements = [
+                ask_autoscaler(autoscaler, name, cluster.state, question)
+                for question in questions(cluster.state)
+            ]
+            answers = [
+                replace(answer, autoscaler=judgement)
+                for answer, judgement in zip(answers, judgements, strict=True)
+            ]
+        columns.append(answers)
     return tuple(ByMachine(answers) for answers in zip(*columns, strict=True))
 
 
@@ -136,6 +174,34 @@ def find_questions(
             hint="KIND/NAME asks about one of the cluster; FILE or -f FILE about those of a file",
         )
     return questions
+
+
+def ask_autoscaler(
+    autoscaler: AutoscalerChoice, machine: str, state: ClusterState, question: Question
+) -> AutoscalerAnswer:
+    """Judge a machine as an autoscaler would before it exists."""
+    version = autoscaler.version or (autoscaler.tables.newest if autoscaler.tables else "")
+    inquiry = make_inquiry(state, question)
+    pod_claims = inquiry.entry.claims if inquiry.claim is None and inquiry.entry else ()
+    pod_claims = pod_claims if inquiry.claim is None else (inquiry.claim,)
+    missing = [claim.full_name for claim in pod_claims if claim.claim is None]
+    if autoscaler.tables is None:
+        judgement = Judgement(
+            "unknown", f"dractl does not know which devices {autoscaler.title} expects"
+        )
+    elif missing:
+        judgement = Judgement("unknown", f"claim {', '.join(missing)} is not in the input")
+    elif not pod_claims:
+        judgement = Judgement("unknown", "the pod has no claims")
+    else:
+        judgement = judge(
+            [claim.claim for claim in pod_claims if claim.claim is not None],
+            {item.metadata.name: item for item in state.classes},
+            machine,
+            autoscaler.tables,
+            autoscaler.version,
+        )
+    return AutoscalerAnswer(autoscaler.name, version, judgement.verdict, judgement.reason)
 
 
 def _make_pending(state: ClusterState, questions: Sequence[Question]) -> ClusterState:

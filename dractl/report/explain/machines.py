@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from msgspec import to_builtins
+
 from dractl.cluster.origin import NO_ORIGIN, Origin
 from dractl.explain import Explanation, Reason
 from dractl.explain.fleet.machines import ByMachine, MachineAnswer
@@ -46,6 +48,8 @@ def _machine(answer: MachineAnswer) -> dict[str, Any]:
         found |= {"needs": needs} if needs else {}
         found |= {"setBy": dict(answer.set_by)} if answer.set_by else {}
         found |= {"unjudged": list(answer.unjudged)} if answer.unjudged else {}
+    if answer.autoscaler is not None:
+        found["autoscaler"] = to_builtins(answer.autoscaler)
     return {**found, "answer": as_json(answer.explanation)}
 
 
@@ -64,13 +68,19 @@ def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) ->
     ]
     wide = max(len("MACHINE"), *(len(machine) for machine, _, _ in rows))
     coded = max(len("RESULT"), *(len(code) for _, code, _ in rows))
-    room = canvas.width - wide - coded - 6
+    judged = _judged_column(comparison.answers)
+    room = canvas.width - wide - coded - 6 - (len(judged[0]) if judged else 0)
     yield canvas.paint(comparison.answers[0].explanation.subject.title, "1")
-    yield canvas.paint(f"  {'MACHINE':<{wide}}  {'RESULT':<{coded}}  DETAIL", "1")
-    for machine, code, answer in rows:
+    column = judged[0] if judged else ""
+    yield canvas.paint(f"  {'MACHINE':<{wide}}  {'RESULT':<{coded}}  {column}DETAIL", "1")
+    for number, (machine, code, answer) in enumerate(rows):
         mark = canvas.paint("✓", "1;32") if answer.fits else canvas.paint("✗", "1;31")
         detail = _detail(answer)
-        yield f"{mark} {machine:<{wide}}  {code:<{coded}}  {canvas.cut(detail, room) if cut else detail}".rstrip()
+        column = judged[number + 1] if judged else ""
+        yield (
+            f"{mark} {machine:<{wide}}  {code:<{coded}}  {column}"
+            f"{canvas.cut(detail, room) if cut else detail}"
+        ).rstrip()
     served = sum(answer.fits for _, _, answer in rows)
     yield ""
     unjudged = dict.fromkeys(
@@ -79,6 +89,40 @@ def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) ->
     by = f", by devices: {', '.join(unjudged)} not judged" if unjudged else ""
     yield f"{served} of {plural(len(rows), 'machine')} can serve it{by}; for Kubernetes {release}"
     yield from _conditions(comparison.answers)
+    yield from _autoscaler_lines(comparison.answers, canvas)
+
+
+def _judged_column(answers: Sequence[MachineAnswer]) -> list[str]:
+    """Return the head and the cells of the autoscaler's column, padded; none if none was asked."""
+    cells = [answer.autoscaler.verdict for answer in answers if answer.autoscaler is not None]
+    if not cells or answers[0].autoscaler is None:
+        return []
+    head = answers[0].autoscaler.name.upper()
+    width = max(len(head), *map(len, cells)) + 2
+    return [f"{cell:<{width}}" for cell in (head, *cells)]
+
+
+def _autoscaler_lines(answers: Sequence[MachineAnswer], canvas: Canvas) -> Iterator[str]:
+    """Yield why the autoscaler launches some machines and not others, the loudest first."""
+    for answer in answers:
+        if answer.strands_pod and answer.autoscaler is not None:
+            yield canvas.paint(
+                printable(
+                    f"! {answer.autoscaler.name} would launch {answer.machine}, and the pod would"
+                    f" stay pending on it: {_detail(answer.explanation)}"
+                ),
+                "1;31",
+            )
+    reasons: dict[str, list[str]] = {}
+    for answer in answers:
+        judged = answer.autoscaler
+        if judged is not None and judged.verdict != "serves":
+            says = "launches no" if judged.verdict == "never" else "unknown for"
+            line = f"{judged.name} {says} MACHINES: {judged.reason.replace(answer.machine, 'it')}"
+            reasons.setdefault(line, []).append(answer.machine)
+    for line, machines in reasons.items():
+        more = f" and {len(machines) - _NAMED} more" if len(machines) > _NAMED else ""
+        yield printable(line.replace("MACHINES", f"{', '.join(machines[:_NAMED])}{more}"))
 
 
 def _conditions(answers: Sequence[MachineAnswer]) -> Iterator[str]:

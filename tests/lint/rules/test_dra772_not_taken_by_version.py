@@ -70,7 +70,8 @@ def test_versions_of_consumers_as_they_are_written() -> None:
     [
         ("kueu", "did you mean kueue?"),
         ("kueue=0.14", "kueue 0.14 is older than 0.15"),
-        ("karpenter=1.14", "older than 1.15"),
+        ("karpenter=1.13", "older than 1.14"),
+        ("karpenter=1.16", "karpenter 1.16 is not known"),
         ("kueue=", "is not a version of kueue"),
         ("kueue=new", "is not a version of kueue"),
     ],

@@ -4,8 +4,9 @@
 
 With `--for karpenter` or `--for cluster-autoscaler`: finds selectors that compare what only a running node knows,
 such as UUIDs, serial numbers and MAC addresses; for Karpenter also PCI addresses and roots, there in constraints too.
-Of the drivers whose devices Karpenter on AWS describes (from 1.15 on), finds every attribute that is not in its list;
-requests for devices for which it launches no node; and pods that get such devices through an extended resource.
+Of the drivers whose devices Karpenter on AWS describes (from 1.15 on), finds every attribute that is not in its list,
+unless an instance type serves the claim all the same, as with a guarded selector; and pods that get such devices
+through an extended resource. DRA773 finds the other claims that Karpenter serves with no instance type.
 
 ## Why is this bad
 
@@ -46,8 +47,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dractl.facts.consumers import consumers
-from dractl.lint.model import Advice, Found, Run
-from dractl.lint.published import wanted
+from dractl.lint.model import Advice, Found, Manifest, Run
+from dractl.lint.provisioning import class_claim, is_served
 from dractl.objects import Expression, items, mapping, text
 
 if TYPE_CHECKING:  # not for files without selectors
@@ -74,6 +75,8 @@ def check(run: Run) -> Found:
                 else str(lookup.name).lower() not in unknown
             ):
                 continue
+            if known and _is_served(run, subject):
+                continue
             name = lookup.name
             knows = f"; of {driver} it compares {', '.join(known.selectors)}" if known else ""
             yield Advice(
@@ -86,7 +89,6 @@ def check(run: Run) -> Found:
             )
     if karpenter:
         yield from _constraints(run, unknown)
-        yield from _never_launched(run)
         yield from _extended(run)
 
 
@@ -98,7 +100,11 @@ def _constraints(run: Run, unknown: frozenset[str]) -> Found:
         listed = (
             constraint.attribute.partition("/")[0] in known and constraint.attribute not in accepted
         )
-        if constraint.kind == "matchAttribute" and (name.lower() in unknown or listed):
+        if (
+            constraint.kind == "matchAttribute"
+            and (name.lower() in unknown or listed)
+            and is_served(run, [claim]) is None  # else DRA773 knows
+        ):
             yield Advice(
                 claim.subject,
                 (*constraint.path, "matchAttribute"),
@@ -109,14 +115,9 @@ def _constraints(run: Run, unknown: frozenset[str]) -> Found:
             )
 
 
-def _never_launched(run: Run) -> Found:
-    for claim, request in run.requests:
-        known = wanted(run, request)
-        if known is not None and known.driver.name in consumers()["karpenter"].never_launched:
-            message = f"Karpenter launches no node for devices of {known.driver.name}"
-            yield Advice(
-                claim.subject, (*request.path, "deviceClassName"), message, confidence="possible"
-            )
+def _is_served(run: Run, subject: Manifest) -> bool:
+    """Return True if Karpenter serves a claim, or a claim for one device of a class."""
+    return is_served(run, [subject.claim or class_claim(subject)]) is True
 
 
 def _extended(run: Run) -> Found:

@@ -1,0 +1,14 @@
+"""The verdict of a node autoscaler on the claims of a pod: would it launch a node of an instance
+type?
+
+judge(claims, classes, "p5.48xlarge", karpenter_tables)     # serves, never or unknown, with the
+reason
+
+A verdict is about the autoscaler alone. It says nothing of the node that comes: kube-scheduler
+judges its real devices.
+"""
+
+from dractl.autoscaler.karpenter import Judgement, judge
+from dractl.autoscaler.search import Verdict
+
+__all__ = ["Judgement", "Verdict", "judge"]

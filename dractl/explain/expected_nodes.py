@@ -1,0 +1,292 @@
+"""Nodes that an autoscaler would launch for a pending pod: by its own words, or by its NodePools.
+
+Karpenter's order is that of NodeClaim.CanAdd (sigs.k8s.io/karpenter
+pkg/controllers/provisioning/scheduling/nodeclaim.go): taints, requirements, devices, and then what
+an instance type has of other resources. Amounts that a node keeps for itself are not known before
+it exists, and not counted.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from dractl.allocation.nodes import label_matches
+from dractl.autoscaler import Judgement, judge
+from dractl.cluster.state import ClusterState
+from dractl.facts.autoscalers import DeviceTables, device_tables
+from dractl.machines import labels_of, room_of
+from dractl.model import DeviceClass, NodeSelectorRequirement, Quantity, ResourceClaim
+from dractl.scheduler.node_constraints import is_tolerated
+from dractl.views import Event, Pod
+from dractl.views.node_pool import NodeClaim, NodePool
+
+KARPENTER = "karpenter"
+CLUSTER_AUTOSCALER = "cluster-autoscaler"
+AWS = "karpenter.k8s.aws"
+MAX_POOLS = 20
+"""NodePools that are judged for one pod."""
+
+_OWN_DOMAINS = (
+    "karpenter.sh/",
+    "karpenter.k8s.aws/",
+    "topology.kubernetes.io/",
+    "topology.k8s.aws/",
+)
+_WELL_KNOWN = ("kubernetes.io/hostname", "node.kubernetes.io/windows-build")
+"""Labels that a node gets when it is launched: nothing is known of them before."""
+
+
+class ExpectedNode(Struct, frozen=True):
+    """The answer for one NodePool, or what an autoscaler says itself."""
+
+    autoscaler: str
+    pool: str
+    """Its name; "" where the autoscaler names none."""
+    verdict: str
+    """``comes``, ``never`` or ``unknown``."""
+    machines: tuple[str, ...]
+    """Instance types that would serve the pod's claims."""
+    reason: str
+    """A sentence without its full stop."""
+    fix: str | None = None
+    """The smallest change of the NodePool or the pod after which a node would come."""
+
+
+def find_expected_nodes(
+    state: ClusterState, pod: Pod, claims: Sequence[ResourceClaim]
+) -> tuple[ExpectedNode, ...]:
+    """Return which nodes would come for a pending pod with claims; nothing without an autoscaler in
+    sight.
+    """
+    reported = tuple(_read_events(state, pod))
+    tables = device_tables().get(KARPENTER)
+    pools = [NodePool(raw, key) for key, raw in state.objects("NodePool").items()]
+    if (
+        not pools
+        or not claims
+        or tables is None
+        or any(a.autoscaler == KARPENTER for a in reported)
+    ):
+        return reported
+    pending = tuple(_nodes_on_the_way(state))
+    judged = (_judge_pool(state, pool, pod, claims, tables) for pool in pools[:MAX_POOLS])
+    return (*reported, *pending, *judged)
+
+
+def _read_events(state: ClusterState, pod: Pod) -> Iterator[ExpectedNode]:
+    """Yield the newest words of each autoscaler about the pod."""
+    newest: dict[str, Event] = {}
+    for event in state.events_of(pod.key):
+        name = _NAMED_BY_REASON.get(event.reason)
+        earlier = newest.get(name or "")
+        if (
+            name
+            and event.regarding.uid in ("", pod.uid)
+            and (earlier is None or event.last_seen >= earlier.last_seen)
+        ):
+            newest[name] = event
+    for name, event in newest.items():
+        if event.reason == "Nominated" and _nominates_existing_node(state, event):
+            reason = (
+                "Karpenter counts on a node that exists"
+                f" ({event.message.removeprefix(_NOMINATED)}), so it launches none"
+            )
+            yield ExpectedNode(name, "", "never", (), reason)
+        elif event.reason in ("Nominated", "TriggeredScaleUp"):
+            yield ExpectedNode(name, "", "comes", (), f"{name} said: {event.message}")
+        else:
+            yield ExpectedNode(name, "", "never", (), f"{name} said: {event.message}")
+
+
+_NOMINATED = "Pod should schedule on: "
+_NAMED_BY_REASON = {
+    "Nominated": KARPENTER,
+    "TriggeredScaleUp": CLUSTER_AUTOSCALER,
+    "NotTriggerScaleUp": CLUSTER_AUTOSCALER,
+}
+"""Events about pods: karpenter pkg/controllers/provisioning/scheduling/events.go;
+cluster-autoscaler processors/status/eventing_scale_up_processor.go.
+"""
+
+
+def _nominates_existing_node(state: ClusterState, event: Event) -> bool:
+    """Return True if the node that Karpenter names in an event is in the input."""
+    name = event.message.partition("node/")[2].partition(",")[0].strip()
+    return bool(name) and state.get("Node", ("", name)) is not None
+
+
+def _nodes_on_the_way(state: ClusterState) -> Iterator[ExpectedNode]:
+    """Yield the NodeClaims that have no node yet."""
+    for key, raw in state.objects("NodeClaim").items():
+        claim = NodeClaim(raw, key)
+        if not claim.node_name and not claim.deletion_timestamp:
+            machine = claim.labels.get("node.kubernetes.io/instance-type", "")
+            reason = (
+                f"NodeClaim {claim.name} is being launched{f' ({machine})' if machine else ''}:"
+                " wait"
+            )
+            yield ExpectedNode(
+                KARPENTER, claim.pool, "comes", (machine,) if machine else (), reason
+            )
+
+
+def _judge_pool(
+    state: ClusterState,
+    pool: NodePool,
+    pod: Pod,
+    claims: Sequence[ResourceClaim],
+    tables: DeviceTables,
+) -> ExpectedNode:
+    """Judge a NodePool, in the order in which Karpenter looks at its parts."""
+    if pool.provider not in ("", AWS):
+        reason = f"dractl does not know which devices Karpenter expects of {pool.provider}"
+        return ExpectedNode(KARPENTER, pool.name, "unknown", (), reason)
+    taint = next((t for t in pool.taints if not is_tolerated(t, pod.tolerations)), None)
+    if taint is not None:
+        text = (
+            f"{taint.key}={taint.value}:{taint.effect}"
+            if taint.value
+            else f"{taint.key}:{taint.effect}"
+        )
+        return _refusal(pool, f"the pod does not tolerate its taint {text}", f"tolerate {text}")
+    missing = _label_that_pool_lacks(pool, pod)
+    if missing is not None:
+        return _refusal(pool, missing, None)
+    allowed = [name for name in tables.types if _allows(pool, name)]
+    classes = {item.metadata.name: item for item in state.classes}
+    judgements = {name: judge(claims, classes, name, tables) for name in allowed}
+    serving = [name for name in allowed if judgements[name].verdict == "serves"]
+    if not serving:
+        return _explain_no_type(pool, allowed, judgements, claims, tables, classes)
+    if sum(item.seconds for item in judgements.values()) > tables.seconds:
+        reason = (
+            f"Karpenter's search ends after {tables.seconds} seconds, and those of all instance"
+            " types together take longer: it depends on their order"
+        )
+        fix = f"allow only {_list(serving)}"
+        return ExpectedNode(KARPENTER, pool.name, "unknown", tuple(serving), reason, fix)
+    fitting = [name for name in serving if _matches_pod(pod, pool, name)]
+    if not fitting:
+        return _refusal(
+            pool, f"the pod's node selector or affinity excludes {_list(serving)}", None
+        )
+    roomy = [name for name in fitting if _has_room(pod, name)]
+    if not roomy:
+        return _refusal(pool, f"{_list(fitting)} have too little CPU or memory for the pod", None)
+    within = [name for name in roomy if _is_within_limits(pool, name)]
+    if not within:
+        return _refusal(pool, "its limits leave no room for another node", "raise its limits")
+    reason = f"Karpenter launches {_list(within)}"
+    return ExpectedNode(KARPENTER, pool.name, "comes", tuple(within), reason)
+
+
+def _refusal(pool: NodePool, reason: str, fix: str | None) -> ExpectedNode:
+    return ExpectedNode(KARPENTER, pool.name, "never", (), reason, fix)
+
+
+def _explain_no_type(
+    pool: NodePool,
+    allowed: Sequence[str],
+    judgements: Mapping[str, Judgement],
+    claims: Sequence[ResourceClaim],
+    tables: DeviceTables,
+    classes: Mapping[str, DeviceClass],
+) -> ExpectedNode:
+    """Return why no type of a NodePool serves, and which other type would."""
+    others = [
+        name
+        for name in tables.types
+        if name not in allowed and judge(claims, classes, name, tables).verdict == "serves"
+    ]
+    fix = f"allow {others[0]}, which has the devices" if others else None
+    if not allowed:
+        return _refusal(pool, "it allows no instance type with devices that Karpenter knows", fix)
+    nearest = max(allowed, key=lambda name: judgements[name].stage)
+    return _refusal(pool, judgements[nearest].reason, fix)
+
+
+def _allows(pool: NodePool, name: str) -> bool:
+    """Return True if a NodePool's requirements allow an instance type."""
+    labels = {**labels_of(name), **pool.node_labels}
+    return all(
+        label_matches(requirement, labels)
+        for requirement in pool.requirements
+        if requirement.key in labels or not _is_open(requirement)
+    )
+
+
+def _is_open(requirement: NodeSelectorRequirement) -> bool:
+    """Return True for a label that a node gets from the requirement, or when it is launched."""
+    return requirement.operator in ("In", "Exists", "NotIn") or requirement.key in _WELL_KNOWN
+
+
+def _label_that_pool_lacks(pool: NodePool, pod: Pod) -> str | None:
+    """Return a clause about the first label of the pod's node selector that no node of the pool
+    has.
+    """
+    offered = {r.key: r.values for r in pool.requirements if r.operator == "In"}
+    for key, value in pod.node_selector.items():
+        if key in pool.node_labels:
+            if pool.node_labels[key] != value:
+                return (
+                    f"the pod wants {key}={value}, and its nodes have {key}={pool.node_labels[key]}"
+                )
+        elif key in offered:
+            if value not in offered[key]:
+                return f"the pod wants {key}={value}, and it allows {', '.join(offered[key])}"
+        elif not _is_well_known(key):
+            return f"the pod wants {key}={value}, a label that its nodes do not have"
+    return None
+
+
+def _is_well_known(key: str) -> bool:
+    node_labels = ("kubernetes.io/arch", "kubernetes.io/os", "node.kubernetes.io/instance-type")
+    return key.startswith(_OWN_DOMAINS) or key in (*_WELL_KNOWN, *node_labels)
+
+
+def _matches_pod(pod: Pod, pool: NodePool, name: str) -> bool:
+    """Return True if what is known of an instance type's labels meets the pod's node selector."""
+    labels = {**labels_of(name), **pool.node_labels}
+    wanted = {key: value for key, value in pod.node_selector.items() if key in labels}
+    if any(labels[key] != value for key, value in wanted.items()):
+        return False
+    affinity = pod.node_affinity
+    if affinity is None:
+        return True
+    return any(
+        all(
+            label_matches(requirement, labels)
+            for requirement in term.match_expressions
+            if requirement.key in labels
+        )
+        for term in affinity.node_selector_terms
+    )
+
+
+def _has_room(pod: Pod, name: str) -> bool:
+    """Return True if an instance type has as much CPU and memory as the pod requests."""
+    room = room_of(name)
+    return all(
+        Quantity.parse(room[resource]) >= pod.requests[resource]
+        for resource in ("cpu", "memory")
+        if resource in room and resource in pod.requests
+    )
+
+
+def _is_within_limits(pool: NodePool, name: str) -> bool:
+    """Return True if a NodePool's limits allow one more node of an instance type."""
+    added = {**room_of(name), "nodes": "1"}
+    return all(
+        _value(pool.resources.get(resource)) + Quantity.parse(added[resource]).value()
+        <= limit.value()
+        for resource, limit in pool.limits.items()
+        if resource in ("cpu", "memory", "nodes") and resource in added
+    )
+
+
+def _value(amount: Quantity | None) -> int:
+    return 0 if amount is None else amount.value()
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (f" or {len(names) - 4} more types" if len(names) > 4 else "")

@@ -1,0 +1,131 @@
+"""Devices that the provider of an autoscaler declares for instance types of which no node exists
+yet.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+
+from dractl.errors import UsageError
+from dractl.facts import pack
+from dractl.facts.consumers import consumers, named
+
+_FOLDER = "autoscalers"
+
+
+class DeviceGroup(Struct, frozen=True, forbid_unknown_fields=True):
+    """Devices of one driver on an instance type."""
+
+    driver: str
+    names: tuple[str, ...]
+    attributes: dict[str, dict[str, Any]]
+    """Attributes that all of the devices have, as in a ResourceSlice."""
+    varying: dict[str, tuple[dict[str, Any] | None, ...]] = {}
+    """Attributes with a value for each device; None where a device lacks it."""
+    capacity: dict[str, dict[str, Any]] = {}
+
+    def devices(self) -> Iterator[dict[str, Any]]:
+        """Yield the devices as in a ResourceSlice."""
+        for number, name in enumerate(self.names):
+            varying = {
+                key: values[number]
+                for key, values in self.varying.items()
+                if values[number] is not None
+            }
+            yield {
+                "name": name,
+                "attributes": {**self.attributes, **varying},
+                "capacity": self.capacity,
+            }
+
+
+class InstanceType(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Devices that the provider declares for an instance type, in the order of its templates."""
+
+    groups: tuple[DeviceGroup, ...]
+    equal_on_node: tuple[str, ...] = ()
+    """Attributes without a value that all devices of their driver are declared to have in
+    common.
+    """
+
+
+class DeviceTables(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The tables of one provider."""
+
+    autoscaler: str
+    """The name that ``--for`` has for it."""
+    title: str
+    provider: str
+    since: str
+    """The first version of the autoscaler whose provider declares devices."""
+    newest: str
+    """The newest version that was read."""
+    seconds: int
+    """The time limit of a search, for all instance types together, in seconds."""
+    release: str
+    """The Kubernetes release of the library that compiles its selectors."""
+    enabled_by: str
+    """The setting that switches claims on."""
+    source: str
+    read: str
+    types: dict[str, InstanceType]
+
+
+@cache
+def device_tables() -> Mapping[str, DeviceTables]:
+    """Return the tables of the pack by the name of their autoscaler."""
+    current = pack.current()
+    tables = [
+        current.read(f"{_FOLDER}/{name}.json", DeviceTables) for name in current.entries(_FOLDER)
+    ]
+    return {table.autoscaler: table for table in tables}
+
+
+class AutoscalerChoice(Struct, frozen=True):
+    """An autoscaler that a user named with ``--for``."""
+
+    name: str
+    title: str
+    version: str | None
+    """None: the newest that is known."""
+    tables: DeviceTables | None
+    """None: nothing is known of the devices that it expects."""
+
+    @property
+    def text(self) -> str:
+        """``Karpenter 1.15 on AWS``."""
+        if self.tables is None:
+            return self.title
+        first, _, others = self.title.partition(" ")
+        return f"{first} {self.version or self.tables.newest}" + (f" {others}" if others else "")
+
+
+JUDGES = ("karpenter", "cluster-autoscaler")
+"""The autoscalers that ``explain --for`` and ``fit --for`` take."""
+
+
+def choose_autoscaler(text: str) -> AutoscalerChoice:
+    """Return the autoscaler that ``karpenter`` or ``karpenter=1.15`` names. Raises UsageError."""
+    ((name, version),) = named([text]).items()
+    if name not in JUDGES:
+        raise UsageError(
+            f"--for {name}: {consumers()[name].title} launches no nodes",
+            hint=f"it takes {' and '.join(JUDGES)}",
+        )
+    return AutoscalerChoice(name, consumers()[name].title, version, device_tables().get(name))
+
+
+_AWS_TYPE = re.compile(
+    r"[a-z][a-z0-9-]{1,20}\.(?:metal(?:-\d+xl)?|\d{0,3}x?large|nano|micro|small|medium)\Z"
+)
+
+
+def is_aws_type(name: str) -> bool:
+    """Return True if a name has the form of AWS's instance types."""
+    return _AWS_TYPE.match(name) is not None
+
+
+pack.forget_with(device_tables.cache_clear)

@@ -1,0 +1,98 @@
+"""A capacity that Karpenter does not compare.
+
+## What it does
+
+With `--for karpenter`: finds `capacity.requests` of devices that the AWS provider declares, none of which are shared,
+where Karpenter would launch an instance type whose devices have less than that.
+
+## Why is this bad
+
+Karpenter compares capacities of devices that can be shared, and of no others. So it takes any instance type to have
+enough, may launch the cheapest one, and counts on the pod running there. kube-scheduler compares every capacity, and the
+pod stays pending beside a new node.
+
+## Example
+
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaimTemplate
+ metadata: {name: gpus}
+ spec:
+   spec:
+     devices:
+       requests:
+       - name: gpu
+         exactly:
+           deviceClassName: gpu.nvidia.com
+-          capacity: {requests: {memory: 40Gi}}
++          selectors:
++          - cel: {expression: 'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("40Gi")) >= 0'}
+```
+
+## Source
+
+kubernetes-sigs/karpenter v1.15.0 pkg/scheduling/dynamicresources/consumable_capacity.go checkCapacity: nothing is compared unless
+the device allows multiple allocations; aws/karpenter-provider-aws v1.15.1 pkg/providers/nvidiadra
+"""
+
+from collections.abc import Iterator, Mapping
+
+from dractl.facts.autoscalers import DeviceGroup, device_tables
+from dractl.lint.model import Advice, Claim, Found, Run
+from dractl.lint.provisioning import AUTOSCALER, judge_claims
+from dractl.model import Quantity
+from dractl.objects import Request, mapping
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+FIELDS = ("capacity",)
+FOR = ("karpenter",)
+_HELP = "compare the capacity in a selector, which Karpenter evaluates"
+
+
+def check(run: Run) -> Found:
+    for claim, request in run.requests:
+        for name, wanted in _requested(request).items():
+            small = list(_types_with_less(run, claim, name, wanted))
+            if small:
+                example, amount = small[0]
+                yield Advice(
+                    claim.subject,
+                    (*request.path, "capacity", "requests", name),
+                    f"Karpenter does not compare {name}: it may launch {example} ({amount}), where"
+                    " the pod stays pending",
+                    help=_HELP,
+                    key=True,
+                    confidence="likely",
+                )
+
+
+def _requested(request: Request) -> Mapping[str, Quantity]:
+    requests = mapping(mapping(request.fields.get("capacity")).get("requests"))
+    quantities = {}
+    for name, text in requests.items():
+        try:
+            quantities[str(name)] = Quantity.parse(str(text))
+        except ValueError:
+            continue  # the API server refuses it
+    return quantities
+
+
+def _types_with_less(
+    run: Run, claim: Claim, name: str, wanted: Quantity
+) -> Iterator[tuple[str, str]]:
+    """Yield the instance types that Karpenter may launch and whose devices have less, with the amount."""
+    for instance_type, judgement in (judge_claims(run, [claim]) or {}).items():
+        if judgement.verdict != "serves":
+            continue
+        for group in device_tables()[AUTOSCALER].types[instance_type].groups:
+            amount = _amount(group, name)
+            if amount is not None and Quantity.parse(amount) < wanted:
+                yield instance_type, f"{name} {amount}"
+
+
+def _amount(group: DeviceGroup, name: str) -> str | None:
+    """Return a capacity of the group's devices, by its full or its bare name."""
+    bare = name.removeprefix(f"{group.driver}/")
+    value = group.capacity.get(name) or group.capacity.get(bare)
+    return None if value is None else str(value.get("value"))

@@ -1,0 +1,71 @@
+"""NodePools and NodeClaims of Karpenter (karpenter.sh/v1)."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from dractl.model import NodeSelectorRequirement, Quantity, Taint
+from dractl.model.paths import list_at, map_at, maps_at, text_at
+from dractl.views.amounts import quantity
+from dractl.views.base import View
+
+POOL_LABEL = "karpenter.sh/nodepool"
+"""The label with the NodePool of a node or NodeClaim."""
+
+
+class NodePool(View):
+    """A NodePool: the nodes that Karpenter may launch."""
+
+    @cached_property
+    def requirements(self) -> tuple[NodeSelectorRequirement, ...]:
+        """``spec.template.spec.requirements``."""
+        return tuple(
+            NodeSelectorRequirement(
+                text_at(item, "key"),
+                text_at(item, "operator"),
+                tuple(str(value) for value in list_at(item, "values")),
+            )
+            for item in maps_at(self.spec, "template", "spec", "requirements")
+        )
+
+    @cached_property
+    def taints(self) -> tuple[Taint, ...]:
+        """Taints that its nodes keep (startup taints go before pods are placed)."""
+        return tuple(
+            Taint(text_at(taint, "key"), text_at(taint, "value"), text_at(taint, "effect"))
+            for taint in maps_at(self.spec, "template", "spec", "taints")
+        )
+
+    @cached_property
+    def node_labels(self) -> Mapping[str, str]:
+        """Labels of its nodes, its own name among them."""
+        labels = map_at(self.spec, "template", "metadata", "labels")
+        return {**{key: str(value) for key, value in labels.items()}, POOL_LABEL: self.name}
+
+    @cached_property
+    def limits(self) -> Mapping[str, Quantity]:
+        """``spec.limits``: the amounts that all of its nodes together may have."""
+        return {name: quantity(value) for name, value in map_at(self.spec, "limits").items()}
+
+    @cached_property
+    def resources(self) -> Mapping[str, Quantity]:
+        """``status.resources``: the amounts that its nodes have now."""
+        return {name: quantity(value) for name, value in map_at(self.status, "resources").items()}
+
+    @property
+    def provider(self) -> str:
+        """The API group of its node class, such as ``karpenter.k8s.aws``."""
+        return text_at(self.spec, "template", "spec", "nodeClassRef", "group")
+
+
+class NodeClaim(View):
+    """A NodeClaim: a node that Karpenter launches or has launched."""
+
+    @property
+    def pool(self) -> str:
+        """The name of its NodePool."""
+        return str(self.labels.get(POOL_LABEL, ""))
+
+    @property
+    def node_name(self) -> str:
+        """The name of its node; "" while there is none."""
+        return text_at(self.status, "nodeName")
