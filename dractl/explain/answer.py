@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dractl.cluster.devices import Holder
     from dractl.cluster.schedulers import Utterance
     from dractl.cluster.shell import NextStep
+    from dractl.explain.expected_nodes import ExpectedNode
     from dractl.explain.fixes.steps import Command
     from dractl.explain.permissions import UnreadableResource
     from dractl.explain.reasons.base import Cause, Facts
@@ -307,6 +308,9 @@ class Explanation(Struct, frozen=True):
     ] = ()  # what may not be read, so that the answer lacks something
     alignment: tuple[Alignment, ...] = ()  # of an allocated subject, by kinds of devices
     release_from: str = ""  # who named the release: from kubelets, default ...
+    expected_nodes: tuple[
+        ExpectedNode, ...
+    ] = ()  # that an autoscaler would launch for a pending pod
     scheduler: SchedulerAnswer | None = None  # of a pod that names another than the default
 
     @property

@@ -29,6 +29,7 @@ from dractl.explain.diagnosis import pods, schedulers
 from dractl.explain.diagnosis.combinations import conflict_on
 from dractl.explain.diagnosis.gangs import GangDiagnosis
 from dractl.explain.diagnosis.nodes import NodeFindings
+from dractl.explain.expected_nodes import ExpectedNode
 from dractl.explain.fleet import node_report
 from dractl.explain.funnel import count_nodes, funnel, merge_surveys
 from dractl.explain.permissions import MissingPermissions
@@ -66,6 +67,8 @@ class Parts(Struct, frozen=True):
     blind: MissingPermissions = MissingPermissions()
     """What may not be read."""
     alignment: tuple[Alignment, ...] = ()
+    expected_nodes: tuple[ExpectedNode, ...] = ()
+    """Nodes that an autoscaler would launch for the pod."""
 
 
 def build(
@@ -109,6 +112,7 @@ def build(
         notes=(*_note_invalid_objects(scheduler.state, scheduler.features, question), *parts.notes),
         unread=permissions.parts,
         alignment=parts.alignment,
+        expected_nodes=parts.expected_nodes,
         scheduler=schedulers.answer_of(case) if case is not None else None,
         age=text_at(question.value, "metadata", "creationTimestamp") or None,
         phase=text_at(question.value, "status", "phase") or None,

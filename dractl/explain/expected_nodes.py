@@ -16,6 +16,7 @@ from dractl.cluster.state import ClusterState
 from dractl.facts.autoscalers import DeviceTables, device_tables
 from dractl.machines import labels_of, room_of
 from dractl.model import DeviceClass, NodeSelectorRequirement, Quantity, ResourceClaim
+from dractl.model.paths import maps_at
 from dractl.scheduler.node_constraints import is_tolerated
 from dractl.views import Event, Pod
 from dractl.views.node_pool import NodeClaim, NodePool
@@ -87,11 +88,7 @@ def _read_events(state: ClusterState, pod: Pod) -> Iterator[ExpectedNode]:
             newest[name] = event
     for name, event in newest.items():
         if event.reason == "Nominated" and _nominates_existing_node(state, event):
-            reason = (
-                "Karpenter counts on a node that exists"
-                f" ({event.message.removeprefix(_NOMINATED)}), so it launches none"
-            )
-            yield ExpectedNode(name, "", "never", (), reason)
+            yield _explain_nomination(pod, event)
         elif event.reason in ("Nominated", "TriggeredScaleUp"):
             yield ExpectedNode(name, "", "comes", (), f"{name} said: {event.message}")
         else:
@@ -107,6 +104,24 @@ _NAMED_BY_REASON = {
 """Events about pods: karpenter pkg/controllers/provisioning/scheduling/events.go;
 cluster-autoscaler processors/status/eventing_scale_up_processor.go.
 """
+
+
+def _explain_nomination(pod: Pod, event: Event) -> ExpectedNode:
+    """Return why Karpenter launches nothing for a pod that it places on a node which exists.
+
+    HasDRARequirements in pkg/utils/pod/scheduling.go looks at spec.resourceClaims from v1.14.0 on.
+    """
+    reason = (
+        f"Karpenter counts on a node that exists ({event.message.removeprefix(_NOMINATED)}), so it"
+        " launches none"
+    )
+    if not any(maps_at(container, "resources", "claims") for container in pod.containers):
+        reason += (
+            "; before 1.14 it takes a pod whose containers list no claims for one without devices"
+        )
+        fix = "list the claim in a container's resources.claims"
+        return ExpectedNode(KARPENTER, "", "never", (), reason, fix)
+    return ExpectedNode(KARPENTER, "", "never", (), reason)
 
 
 def _nominates_existing_node(state: ClusterState, event: Event) -> bool:

@@ -22,13 +22,14 @@ from dractl.cluster.devices import Devices
 from dractl.cluster.podgroups import GangGroup, find_pod_group, group_object
 from dractl.cluster.state import ClusterState, Key, text_at
 from dractl.explain import inquire, not_pending
-from dractl.explain.answer import Explanation
+from dractl.explain.answer import FITS, Explanation
 from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.build import Parts, build, gang_next_steps, idle_workload_steps
 from dractl.explain.conclude import Conclusion, conclude, conclude_attempt
 from dractl.explain.context import Case, case_of
 from dractl.explain.diagnosis.gangs import NO_GANG, GangDiagnosis, diagnose_gang
 from dractl.explain.diagnosis.pods import steps_for_orphaned_slices
+from dractl.explain.expected_nodes import ExpectedNode, find_expected_nodes
 from dractl.explain.fixes import FixProblem, FixResult, corrections, find_fixes
 from dractl.explain.fixes.candidates import GangContext
 from dractl.explain.fixes.gangs import name_changed_pod
@@ -185,7 +186,17 @@ class Explainer:
             steps=steps,
             notes=(*self.options.attempt_notes, *result.notes, *conclusion.notes, *fixes.notes),
             blind=result.blind,
+            expected_nodes=self._find_expected_nodes(result, conclusion),
         )
+
+    def _find_expected_nodes(
+        self, result: InquiryResult, conclusion: Conclusion
+    ) -> tuple[ExpectedNode, ...]:
+        """Return the nodes that an autoscaler would launch for a pod that stays pending."""
+        if self.options.depth or conclusion.verdict in FITS or result.question.kind != "Pod":
+            return ()
+        claims = [claim.claim for claim in result.attempt.claims if claim.claim is not None]
+        return find_expected_nodes(self.state, Pod(result.question.value), claims)
 
     def _diagnose(self, result: InquiryResult) -> Diagnosis:
         """Diagnose an attempt, on the one node that is asked about if there is one."""

@@ -502,3 +502,41 @@ def test_with_files_alone_no_cluster_is_asked(
     assert explain("--hardware", "dgx-h100") == 3
     assert "KIND/NAME asks about one of the cluster" in capsys.readouterr().err
     assert not kubectl.log.exists()
+
+
+def test_an_autoscaler_judges_the_machines(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Karpenter declares Hopper GPUs on a p5, and no device on a trn2; it knows no DGX."""
+    explain(
+        claim,
+        "--hardware",
+        "p5.48xlarge,trn2.48xlarge,dgx-h100",
+        "--for",
+        "karpenter",
+        "-o",
+        "json",
+    )
+    answer = json.loads(capsys.readouterr().out)
+    schema = json.loads((data_dir("schemas") / "dractl/explain-machines-v1.json").read_text())
+    jsonschema.validate(answer, schema)
+    (subject,) = answer["subjects"]
+    verdicts = {item["machine"]: item["autoscaler"]["verdict"] for item in subject["machines"]}
+    assert verdicts == {"p5.48xlarge": "serves", "trn2.48xlarge": "never", "dgx-h100": "unknown"}
+
+
+def test_a_machine_on_which_the_pod_would_stay_pending_is_loud(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Karpenter compares no capacity of devices that are not shared; kube-scheduler does."""
+    text = CLAIM.replace("count: 8", "capacity: {requests: {memory: 40Gi}}").partition(
+        "        selectors"
+    )[0]
+    (tmp_path / "claim.yaml").write_text(text)
+    machines = ("--hardware", "g4dn.xlarge", "--for", "karpenter=1.15")
+    assert explain(str(tmp_path / "claim.yaml"), *machines) == 1
+    assert "would launch g4dn.xlarge, and the pod would stay pending" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["karpenter=9", "kueue", "nobody"])
+def test_an_unknown_autoscaler_is_wrong_usage(claim: str, name: str) -> None:
+    assert explain(claim, "--hardware", "p5.48xlarge", "--for", name) == 2
+    assert explain(claim, "--for", "karpenter") == 2

@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import to_builtins
+
 from dractl.cluster.coverage import Unread
 from dractl.cluster.origin import NO_ORIGIN, Origin
 from dractl.explain.answer import Explanation, SchedulerAnswer, plain
@@ -56,6 +58,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
         "kubernetesVersionAssumed": e.release_assumed,
         "schedulerMessage": e.scheduler_message,
         **({"scheduler": _scheduler(e.scheduler)} if e.scheduler is not None else {}),
+        **({"nodesExpected": to_builtins(e.expected_nodes)} if e.expected_nodes else {}),
         "reasons": plain(e.reasons),
         "nodes": [
             {

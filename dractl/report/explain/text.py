@@ -13,6 +13,7 @@ from dractl.explain.answer import (
     NodeAnswer,
     Reason,
 )
+from dractl.explain.expected_nodes import ExpectedNode
 from dractl.explain.reasons.phrases import age
 from dractl.model.order import natural
 from dractl.program import program_name
@@ -20,6 +21,9 @@ from dractl.report.alignment.text import alignment_lines
 from dractl.report.canvas import Canvas
 from dractl.report.explain import opening as explain_opening
 from dractl.report.plain import plural, printable, wrap
+
+MAX_EXPECTED_NODES = 4
+"""NodePools that the section about coming nodes shows."""
 
 _EVERYTHING = 1 << 30
 _NODES = 8  # lines of nodes that one screen holds
@@ -120,7 +124,24 @@ def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> I
         yield from _fixes(
             e.fixes, canvas, "by a new allocation" if not e.unread else "with what may be read"
         )
+    yield from _expected_nodes(e.expected_nodes, canvas)
     yield from _next(e, canvas)
+
+
+def _expected_nodes(nodes: Sequence[ExpectedNode], canvas: Canvas) -> Iterator[str]:
+    """Yield a section about the nodes that an autoscaler would launch, a line or two for each."""
+    if not nodes:
+        return
+    yield ""
+    yield canvas.paint("Will a node come", "1")
+    for node in nodes[:MAX_EXPECTED_NODES]:
+        mark = {"comes": "yes", "never": "no", "unknown": "unknown"}[node.verdict]
+        pool = f"NodePool {node.pool}: " if node.pool else ""
+        yield from hang_text("  ", f"{mark}: {pool}{node.reason}", canvas, hanging=7)
+        if node.fix and not any(other.verdict == "comes" for other in nodes):
+            yield from hang_text("       ", f"to get one: {node.fix}", canvas, hanging=11)
+    if len(nodes) > MAX_EXPECTED_NODES:
+        yield f"  and {len(nodes) - MAX_EXPECTED_NODES} more NodePools"
 
 
 def _named(e: Explanation, node: str) -> bool:

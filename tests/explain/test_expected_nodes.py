@@ -1,0 +1,157 @@
+"""Nodes that an autoscaler would launch for a pending pod.
+
+Expected verdicts follow Karpenter 1.15.0 (pkg/controllers/provisioning/scheduling: taints, requirements and limits) and its
+allocator's recorded answers.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dractl.cli.main import main
+from dractl.cluster.state import ClusterState
+from dractl.explain.expected_nodes import ExpectedNode, find_expected_nodes
+from dractl.model import ResourceClaim, decode
+from dractl.views import Pod
+from tests.explain.cluster import claim, device_class, node, pod, request, state_of
+
+GPU_CLASS = device_class("gpu", 'device.driver == "gpu.nvidia.com"')
+USES_CLAIM = {"name": "gpus", "resourceClaimName": "gpus"}
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+
+
+def node_pool(name: str, *types: str, **spec: Any) -> dict[str, Any]:
+    requirements = [{"key": INSTANCE_TYPE, "operator": "In", "values": list(types)}]
+    template = {
+        "requirements": [*(requirements if types else ()), *spec.pop("requirements", ())],
+        "nodeClassRef": {"group": spec.pop("group", "karpenter.k8s.aws"), "kind": "EC2NodeClass"},
+        "taints": spec.pop("taints", []),
+    }
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": name},
+        "spec": {"template": {"spec": template}, **spec},
+    }
+
+
+def ask(*objects: dict[str, Any], count: int = 1, **spec: Any) -> tuple[ExpectedNode, ...]:
+    asked = pod("train", USES_CLAIM, spec=spec)
+    state: ClusterState = state_of(GPU_CLASS, asked, *objects)
+    decoded = decode(claim("gpus", request("gpu", "gpu", count)))
+    assert isinstance(decoded, ResourceClaim)
+    return find_expected_nodes(state, Pod(asked, ("ml", "train")), [decoded])
+
+
+def verdicts(nodes: tuple[ExpectedNode, ...]) -> dict[str, str]:
+    return {item.pool: item.verdict for item in nodes}
+
+
+def test_nothing_is_said_without_an_autoscaler() -> None:
+    assert ask() == ()
+
+
+def test_a_pool_brings_the_types_that_have_the_devices() -> None:
+    (answer,) = ask(node_pool("gpu", "g6.2xlarge", "g6.12xlarge"), count=2)
+    assert (answer.verdict, answer.machines) == ("comes", ("g6.12xlarge",))
+
+
+def test_a_pool_without_the_devices_names_a_type_that_has_them() -> None:
+    (answer,) = ask(node_pool("general", "m7i.2xlarge"))
+    assert answer.verdict == "never"
+    assert answer.fix is not None
+    assert "allow " in answer.fix
+
+
+def test_a_taint_has_to_be_tolerated() -> None:
+    taints = [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]
+    pool = node_pool("gpu", "g6.2xlarge", taints=taints)
+    (answer,) = ask(pool)
+    assert (answer.verdict, answer.fix) == ("never", "tolerate gpu=yes:NoSchedule")
+    tolerations = [{"key": "gpu", "operator": "Exists"}]
+    assert verdicts(ask(pool, tolerations=tolerations)) == {"gpu": "comes"}
+
+
+def test_requirements_compare_the_labels_of_instance_types() -> None:
+    family = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["p5"]}
+    zone = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["a"]}
+    (answer,) = ask(node_pool("p5", requirements=[family, zone]), count=8)
+    assert answer.machines == ("p5.48xlarge",)
+
+
+def test_a_node_selector_has_to_be_met() -> None:
+    pool = node_pool("gpu", "g6.2xlarge")
+    assert verdicts(ask(pool, nodeSelector={"karpenter.sh/nodepool": "other"})) == {"gpu": "never"}
+    assert verdicts(ask(pool, nodeSelector={"team": "ml"})) == {"gpu": "never"}
+    assert verdicts(ask(pool, nodeSelector={INSTANCE_TYPE: "g6.2xlarge"})) == {"gpu": "comes"}
+
+
+def test_limits_count_the_nodes_that_exist() -> None:
+    pool = node_pool("gpu", "g6.2xlarge", limits={"cpu": "16"})
+    assert verdicts(ask(pool)) == {"gpu": "comes"}
+    pool["status"] = {"resources": {"cpu": "12"}}
+    assert verdicts(ask(pool)) == {"gpu": "never"}
+
+
+def test_other_providers_are_unknown() -> None:
+    assert verdicts(ask(node_pool("gpu", group="karpenter.azure.com"))) == {"gpu": "unknown"}
+
+
+def test_a_node_that_is_being_launched_is_said() -> None:
+    launched = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodeClaim",
+        "metadata": {"name": "gpu-x", "labels": {"karpenter.sh/nodepool": "gpu"}},
+    }
+    answers = ask(node_pool("gpu", "g6.2xlarge"), launched)
+    assert answers[0].verdict == "comes"
+    assert "gpu-x" in answers[0].reason
+
+
+def event(reason: str, message: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"train.{reason}", "namespace": "ml"},
+        "involvedObject": {"kind": "Pod", "namespace": "ml", "name": "train"},
+        "reason": reason,
+        "message": message,
+    }
+
+
+def test_a_nomination_of_a_node_that_exists_brings_none() -> None:
+    nominated = event("Nominated", "Pod should schedule on: node/cpu-1")
+    (answer,) = ask(node_pool("gpu", "g6.2xlarge"), node("cpu-1"), nominated)
+    assert answer.verdict == "never"
+    assert "cpu-1" in answer.reason
+
+
+@pytest.mark.parametrize(
+    ("reason", "verdict"), [("TriggeredScaleUp", "comes"), ("NotTriggerScaleUp", "never")]
+)
+def test_the_words_of_cluster_autoscaler_are_quoted(reason: str, verdict: str) -> None:
+    (answer,) = ask(event(reason, "pod triggered scale-up: [{gpu 0->1 (max: 4)}]"))
+    assert (answer.autoscaler, answer.verdict) == ("cluster-autoscaler", verdict)
+    assert "gpu 0->1" in answer.reason
+
+
+def test_explain_prints_the_pools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    objects = [
+        GPU_CLASS,
+        node("cpu-1"),
+        claim("gpus", request("gpu", "gpu")),
+        pod("train", USES_CLAIM),
+        node_pool("gpu", "g6.2xlarge"),
+    ]
+    (tmp_path / "dump.yaml").write_text(yaml.safe_dump_all(objects))
+    dump = str(tmp_path / "dump.yaml")
+    main(["explain", "pod/train", "-n", "ml", "-f", dump])
+    assert "NodePool gpu: Karpenter launches g6.2xlarge" in capsys.readouterr().out
+    main(["explain", "pod/train", "-n", "ml", "-f", dump, "-o", "json"])
+    (answer,) = json.loads(capsys.readouterr().out)["nodesExpected"]
+    assert (answer["verdict"], answer["machines"]) == ("comes", ["g6.2xlarge"])
