@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import Any
 
+from dractl.facts.autoscalers import DeviceTables
 from dractl.facts.consumers import Consumer
 from dractl.facts.drivers import Driver, Row
 from dractl.facts.hardware import Machines, MigTables, Products
@@ -64,6 +65,8 @@ def check(pack: Pack) -> None:
     _date("machines.json", pack.read("machines.json", Machines).read)
     for name, consumer in pack.read("consumers.json", dict[str, Consumer]).items():
         _date(f"consumers.json: {name}", consumer.read)
+    for name in pack.entries("autoscalers"):
+        _date(f"autoscalers/{name}.json", pack.read(f"autoscalers/{name}.json", DeviceTables).read)
     for breakage in pack.read("known.json", tuple[Breakage, ...]):
         _date("known.json", breakage.read)
     schedulers = pack.read("schedulers.json", dict[str, SchedulerFacts])
