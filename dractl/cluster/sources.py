@@ -12,6 +12,7 @@ from dractl.cluster.kinds import KINDS_BY_WORD
 from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key, add_object, text_at
 from dractl.errors import InputError
 from dractl.manifests import Inputs, load
+from dractl.manifests.naming import shown
 from dractl.model.nearest import nearest_names
 from dractl.program import program_name
 
@@ -158,7 +159,7 @@ def read_published(source: str) -> ClusterState | None:
     if state.has("ResourceSlice"):
         return state
     own_documents = [
-        document for document in documents if document.file == source
+        document for document in documents if document.file == shown(source)
     ]  # not of an archive
     if any("schema" not in document.value for document in own_documents) or not (
         own_documents or _may_be_a_machine(source)
