@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from dractl import __version__
 from dractl.lint.evidence import NOTHING, evidence_of
 from dractl.lint.namespaces import tells_labels
+from dractl.lint.nearby import Budget, sort_by_distance
 from dractl.lint.reading import Reading, readings
 from dractl.lint.relevance import class_mappings
 from dractl.lint.store import Store
@@ -77,6 +78,17 @@ class Part(Struct, frozen=True, array_like=True):
         return bool(self.defines or self.uses or self.parts or self.undecided)
 
 
+State = tuple[int, int, int]
+"""The size of a file, and its times in nanoseconds."""
+
+
+class Index(Struct, frozen=True):
+    """The manifests of a repository by absolute path, and the paths of those that there was no time to read."""
+
+    parts: Mapping[str, Part]
+    unread: Sequence[str] = ()
+
+
 class _Kept(Struct, frozen=True, array_like=True):
     format: str
     top: str
@@ -94,32 +106,46 @@ class Repositories:
         self._gitignore = gitignore
         self._parts: dict[str, dict[str, Part]] = {}
 
-    def parts(self, top: str) -> dict[str, Part]:
-        """The manifests below a folder by absolute path, in the order of a run of all."""
+    def parts(self, top: str, files: Collection[str] = ()) -> Index:
+        """The manifests below a folder by absolute path, in the order of a run of all, as far as a budget reaches: those
+        near some ``files`` first."""
         if top not in self._parts:
             self._parts[top] = self._kept(top)
         known, now = self._parts[top], time.time_ns()
-        found: dict[str, Part] = {}
-        kustomizations = Kustomizations()
-        versioned = os.path.exists(os.path.join(top, ".git"))
-        most = _MAX_FILES if versioned else _MAX_LOOSE
-        for entry in islice(_listed(top, self._exclude, gitignore=self._gitignore), most):
-            if isinstance(entry, Entry) and entry.status is not None:
-                status = entry.status
-                if not versioned and status.st_size > _DUMP:
-                    continue
-                state = (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-                part = known.get(entry.path)
-                if part is None or part.state != state:
-                    part = _part(entry.path, state, kustomizations)
-                found[entry.path] = part
+        states = self._states(top)
+        found = {
+            path: known[path] for path, state in states.items() if _is_same(known, path, state)
+        }
+        changed = [path for path in states if path not in found]
+        budget, kustomizations = Budget(), Kustomizations()
+        unread: list[str] = []
+        for path in sort_by_distance(changed, files) if changed else ():
+            # Files that were asked about are read in any case.
+            part = _part(path, states[path], kustomizations, None if path in files else budget)
+            if part is None:
+                unread.append(path)
+            else:
+                found[path] = part
+        found = {path: found[path] for path in states if path in found}
         self._parts[top] = found
         if self._store is not None and found != known:
             settled = now - int(_SETTLED * 1e9)
             kept = {path: part for path, part in found.items() if max(part.state[1:]) < settled}
             with suppress(UnicodeEncodeError):  # the name of a file is not UTF-8
                 self._store.put(_key(top), msgspec.msgpack.encode(_Kept(_FORMAT, top, kept)))
-        return found
+        return Index(found, unread)
+
+    def _states(self, top: str) -> dict[str, State]:
+        """The sizes and times of the manifests below a folder."""
+        versioned = os.path.exists(os.path.join(top, ".git"))
+        entries = _listed(top, self._exclude, gitignore=self._gitignore)
+        return {
+            entry.path: (entry.status.st_size, entry.status.st_mtime_ns, entry.status.st_ctime_ns)
+            for entry in islice(entries, _MAX_FILES if versioned else _MAX_LOOSE)
+            if isinstance(entry, Entry)
+            and entry.status is not None
+            and (versioned or entry.status.st_size <= _DUMP)
+        }
 
     def _kept(self, top: str) -> dict[str, Part]:
         data = self._store.get(_key(top)) if self._store is not None else None
@@ -146,7 +172,16 @@ def _key(top: str) -> str:
     return blake2b(os.fsencode(top), digest_size=16).hexdigest()
 
 
-def _part(path: str, state: tuple[int, int, int], kustomizations: Kustomizations) -> Part:
+def _is_same(known: Mapping[str, Part], path: str, state: State) -> bool:
+    return path in known and known[path].state == state
+
+
+def _part(
+    path: str, state: State, kustomizations: Kustomizations, budget: Budget | None
+) -> Part | None:
+    """What a file defines and uses; None if the budget is too small for it."""
+    if budget is not None and not budget.scan(state[0]):
+        return None
     own = kustomizations.kustomization(os.path.dirname(path)) if is_kustomization(path) else None
     parts = tuple(sorted(own.resources | own.patches)) if own is not None else ()
     affix = own.affix if own is not None else ("", "")
@@ -157,6 +192,8 @@ def _part(path: str, state: tuple[int, int, int], kustomizations: Kustomizations
         relevant = False
     if not relevant:
         return Part(state, parts=parts, affix=affix)
+    if budget is not None and not budget.parse(state[0]):
+        return None
     inputs = load_readable([path], changed_files=True, render=lambda _: (Rendered(None),))
     names = names_of(inputs, readings(inputs.documents, kustomizations))
     return Part(state, tuple(names.defined), tuple(names.used), parts, bool(names.undecided), affix)
@@ -230,23 +267,30 @@ def surrounded(
     around: list[str] = []
     found = inputs
     for top, files in _homes(inputs).items():
-        parts = repositories.parts(top)
+        index = repositories.parts(top, files)
+        parts = index.parts
         rank |= {path: len(rank) + at for at, path in enumerate(parts)}
         own = (document for document in inputs.documents if os.path.abspath(document.file) in files)
         needed = _Needed(parts)
         needed.belonging(files)
+        together = frozenset(needed.files)
         needed.named(name for reading in readings(own, Kustomizations()) for name in _used(reading))
-        around += [path for path in parts if path in needed.files and path not in files]
-        undecided = [
-            shown(path) for path, part in parts.items() if part.undecided and path not in files
-        ]
+        wanted = [path for path in parts if path in needed.files and path not in files]
+        nearest = sort_by_distance(wanted, files)
+        nearest.sort(key=lambda path: path not in together)
+        budget = Budget()
+        near = {path for path in nearest if budget.parse(parts[path].state[0])}
+        around += [path for path in wanted if path in near]
+        unread = [*index.unread, *(path for path in wanted if path not in near)]
+        undecided = [path for path, part in parts.items() if part.undecided and path not in files]
         found = replace(
             found,
-            undecided=(*found.undecided, *undecided),
+            undecided=(*found.undecided, *map(shown, undecided), *map(shown, unread)),
             kustomizations=(*found.kustomizations, *map(shown, needed.kustomizations)),
+            beyond=(*found.beyond, *map(shown, unread)),
         )
     if not rank:
-        return inputs
+        return found
     charts = {_chart(os.path.abspath(name)) for name in inputs.digests}
     more = load_readable(
         list(map(shown, around)),

@@ -25,13 +25,16 @@ from dractl.manifests.markdown import SUFFIXES
 from dractl.manifests.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
     from dractl.lint.inventory import TriedDevices
     from dractl.lint.place import Located
     from dractl.lint.reading import Reading
     from dractl.manifests import Inputs, Skipped
     from dractl.model import Target
+
+
+_MAX_NAMED_FILES = 3
 
 
 def lint(
@@ -66,6 +69,7 @@ class Judged(Struct, frozen=True):
     skipped: Sequence[Skipped]
     digests: Mapping[str, str]
     unknown: Mapping[str, Sequence[str]] = MappingProxyType({})
+    beyond: Sequence[str] = ()
 
 
 def judge(
@@ -129,6 +133,7 @@ def judge(
         inputs.skipped,
         digests,
         unknown,
+        inputs.beyond,
     )
 
 
@@ -151,11 +156,25 @@ def report_of(parts: Sequence[Judged], terms: Terms) -> Report:
         documents=sum(part.documents for part in parts),
         suppressed=suppressed,
         skipped=tuple(item for part in parts for item in part.skipped),
-        notes=told([part.unknown for part in parts]),
+        notes=(
+            *told([part.unknown for part in parts]),
+            *_note_beyond([file for part in parts for file in part.beyond]),
+        ),
         digests={
             f.position.file: digests[f.position.file] for f in kept if f.position.file in digests
         },
     )
+
+
+def _note_beyond(files: Sequence[str]) -> Iterator[str]:
+    """What to say of neighbours that were not read."""
+    if files:
+        count = "1 file" if len(files) == 1 else f"{len(files):,} files"
+        more = ", ..." if len(files) > _MAX_NAMED_FILES else ""
+        yield (
+            f"too many or too large to be read beside the named ones: {count} with DRA objects, "
+            f"{', '.join(files[:_MAX_NAMED_FILES])}{more}; name those that belong to them"
+        )
 
 
 def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations) -> Report:

@@ -265,7 +265,8 @@ class Inputs(Struct, frozen=True):
     those of their bytes, by name, for files that may concern DRA.
 
     ``folders`` were walked. ``undecided``: files that may define anything once they are rendered or mended. ``around``:
-    files that nobody asked about, but whose objects those asked about may mean; ``kustomizations`` of them.
+    files that nobody asked about, but whose objects those asked about may mean; ``kustomizations`` of them. ``beyond``:
+    such files that were not read, because there are too many, or they are too large.
     """
 
     documents: tuple[Document, ...]
@@ -277,6 +278,7 @@ class Inputs(Struct, frozen=True):
     undecided: tuple[str, ...] = ()
     around: frozenset[str] = frozenset()
     kustomizations: tuple[str, ...] = ()
+    beyond: tuple[str, ...] = ()
 
     @property
     def unread(self) -> tuple[Skipped, ...]:

@@ -1,0 +1,59 @@
+"""Which files beside a named one are read: the nearest first, within a budget."""
+
+import os
+import time
+from collections.abc import Callable, Iterable
+
+MAX_SCANNED_BYTES = 64 * 2**20
+"""Bytes that are searched for the words of DRA, a fraction of a millisecond each MiB."""
+MAX_PARSED_BYTES = 2 * 2**20
+"""Bytes of files with such words that are parsed, a quarter of a second each MiB."""
+MAX_SECONDS = 0.25
+"""Processor time of one step: of learning what files define, and of loading some of them."""
+
+
+class Budget:
+    """The bytes and the processor time that remain for one step."""
+
+    def __init__(self, clock: Callable[[], float] = time.process_time) -> None:
+        self._clock = clock
+        self._end = clock() + MAX_SECONDS
+        self._scanned = MAX_SCANNED_BYTES
+        self._parsed = MAX_PARSED_BYTES
+
+    def scan(self, size: int) -> bool:
+        """Take the bytes of a file that is searched; return False if they are too many, or it is too late."""
+        if size > self._scanned or self._clock() > self._end:
+            return False
+        self._scanned -= size
+        return True
+
+    def parse(self, size: int) -> bool:
+        """Take the bytes of a file that is parsed; return False if they are too many, or it is too late."""
+        if size > self._parsed or self._clock() > self._end:
+            return False
+        self._parsed -= size
+        return True
+
+
+def sort_by_distance(paths: Iterable[str], files: Iterable[str]) -> list[str]:
+    """Sort absolute paths by the folders between them and the nearest of some files; the order of equally near ones
+    stays."""
+    steps: dict[str, int] = {}
+    for folder in {os.path.dirname(file) for file in files}:
+        here, count = folder, 0
+        while steps.get(here, count + 1) > count:
+            steps[here] = count
+            here, count = os.path.dirname(here), count + 1
+    folders: dict[str, int] = {}
+
+    def distance(path: str) -> int:
+        folder = os.path.dirname(path)
+        if folder not in folders:
+            here, down = folder, 0
+            while here not in steps and os.path.dirname(here) != here:
+                here, down = os.path.dirname(here), down + 1
+            folders[folder] = down + steps.get(here, 0)
+        return folders[folder]
+
+    return sorted(paths, key=distance)
