@@ -469,7 +469,7 @@ MAX_PATH_READS = {
     "cli": 27,
     "cluster": 10,
     "drivers": 22,
-    "explain": 395,
+    "explain": 224,
     "lint": 39,
     "machines": 11,
     "manifests": 20,

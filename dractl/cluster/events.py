@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from dractl.cluster.state import ClusterState, Key
-from dractl.views import Event, Pod, View
+from dractl.views import Event, View
 
 TIMESTAMP_SECONDS = 19
 """The length of a timestamp up to its seconds: only some events have fractions of them."""
@@ -49,17 +49,18 @@ def newest_event(events: Iterable[Event], reasons: Iterable[str]) -> Event | Non
     return next((event for event in reversed(tuple(events)) if event.reason in accepted), None)
 
 
-def newest_message(state: ClusterState, pod: Pod, reason: str, mention: str = "") -> str:
-    """Return the newest message with ``reason`` about a pod that mentions a text, "" if none does.
+def newest_message(state: ClusterState, subject: View, reason: str, mention: str = "") -> str:
+    """Return the newest message with ``reason`` about an object that mentions a text, "" if none
+    does.
 
-    The pod may be of a manifest that leaves out its namespace.
+    The object may be of a manifest that leaves out its namespace.
     """
     messages = [
         (event.last_seen, event.message)
         for event in state.events.values()
         if event.reason == reason
-        and event.regarding.name == pod.name
-        and event.regarding.uid in ("", pod.uid)
+        and event.regarding.name == subject.name
+        and event.regarding.uid in ("", subject.uid)
         and mention in event.message
     ]
     return max(messages, default=("", ""))[1]

@@ -13,7 +13,7 @@ from dractl.allocation import IMPLICIT_PREFIX
 from dractl.cluster.kinds import KINDS_BY_WORD, object_not_found, resolve_kind
 from dractl.cluster.labels import LabelQuery
 from dractl.cluster.pods import pods_using_claim
-from dractl.cluster.state import API_GROUPS, ClusterState, Key, at, map_at, maps_at, text_at
+from dractl.cluster.state import API_GROUPS, ClusterState, Key, at
 from dractl.cluster.workloads import (
     count_missing_pods,
     pods_of_workload,
@@ -28,7 +28,8 @@ from dractl.objects import Raw
 from dractl.program import program_name
 from dractl.scheduler.claims import EditableSpec, PodClaim
 from dractl.scheduler.extended import classes_by_resource
-from dractl.views import Claim, Pod
+from dractl.views import Claim, Pod, View, Workload
+from dractl.views.claim_template import ClaimTemplate
 
 CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 _KINDS_HINT = "kinds: pod, claim, template, deploy, sts, ds, rs, job, cronjob, node"
@@ -41,6 +42,16 @@ class Question(Struct, frozen=True):
     key: Key
     value: Raw
     """The object; for a workload without pods, the pod that its template would make."""
+
+    @property
+    def view(self) -> View:
+        """The object, with the fields that all kinds have."""
+        return View(self.value)
+
+    @property
+    def pod(self) -> Pod:
+        """The object as a pod; a claim has none of a pod's fields."""
+        return Pod(self.value)
 
 
 class Address(Struct, frozen=True):
@@ -137,8 +148,7 @@ def find_by_labels(
         Question(kind, key, value)
         for kind in kinds_to_search
         for key, value in state.objects(kind).items()
-        if (not key[0] or _is_in_namespace(namespace, key))
-        and selector.matches(map_at(value, "metadata", "labels"))
+        if (not key[0] or _is_in_namespace(namespace, key)) and selector.matches(View(value).labels)
     ]
     if not matches:
         place = f" in namespace {namespace}" if namespace else ""
@@ -156,19 +166,15 @@ def find_by_labels(
 
 
 def _labels_hint(state: ClusterState, kinds: Iterable[str]) -> str:
-    labels = (
-        map_at(value, "metadata", "labels")
-        for kind in kinds
-        for value in state.objects(kind).values()
-    )
+    labels = (View(value).labels for kind in kinds for value in state.objects(kind).values())
     present = sorted({f"{name}={value}" for mapping in labels for name, value in mapping.items()})
     return f"labels: {some(present, 5)}" if present else "none of them has labels"
 
 
 def _is_pending(question: Question) -> bool:
     if question.kind == "Pod":
-        return Pod(question.value).is_pending
-    return not map_at(question.value, "status", "allocation")
+        return question.pod.is_pending
+    return not Claim(question.value).is_allocated
 
 
 def _match_name(state: ClusterState, kind: str, name: str, namespace: str | None) -> list[Question]:
@@ -192,7 +198,7 @@ def _pods_of(state: ClusterState, workload: Question) -> Iterator[Question]:
 
 def _prefer_pending(pods: list[Question]) -> list[Question]:
     """Return the pods that are pending, or all of them if none is."""
-    return [pod for pod in pods if Pod(pod.value).is_pending] or pods
+    return [question for question in pods if question.pod.is_pending] or pods
 
 
 def _pods_of_owner(state: ClusterState, kind: str, key: Key) -> list[Question]:
@@ -206,11 +212,11 @@ def pods_from_templates(workload: Question) -> Iterator[Question]:
         for part in path[:-1]:
             template = at(template, part)
         namespace, name = workload.key
-        metadata = {**map_at(template, "metadata"), "name": name, "namespace": namespace}
+        metadata = {**Workload(template).metadata, "name": name, "namespace": namespace}
         metadata.pop("uid", None)
         pod: Raw = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
         if workload.kind == "StatefulSet":
-            replica = f"{name}-{at(workload.value, 'spec', 'ordinals', 'start') or 0}"
+            replica = f"{name}-{Workload(workload.value).first_ordinal}"
             pod = {
                 **with_volumes(workload.value, {**pod, "metadata": {"name": replica}}),
                 "metadata": metadata,
@@ -232,12 +238,12 @@ def find_all_waiting(
         *_pods_that_wait(state, files, namespace),
         *_workloads_without_pods(state, files, namespace),
     ]
-    used = {key for question in pods for key in _claim_keys(question.key[0], question.value)}
+    used = {(q.key[0], name) for q in pods for name in q.pod.claim_names}
     subjects = [*pods, *_claims_that_wait(state, files, namespace, used)]
     return subjects or [
         Question("ResourceClaimTemplate", key, value)
         for key, value in files.objects("ResourceClaimTemplate").items()
-        if _is_in_namespace(namespace, key) and not text_at(value, "metadata", "uid")
+        if _is_in_namespace(namespace, key) and not View(value).uid
     ]
 
 
@@ -246,17 +252,15 @@ def _pods_that_wait(
 ) -> Iterator[Question]:
     """Yield pending pods that DRA concerns, also those that wait on their node for devices."""
     resources = classes_by_resource(state.classes)
-    drivers = {
-        text_at(value, "spec", "driver") for value in state.objects("ResourceSlice").values()
-    }
-    for key, pod in files.objects("Pod").items():
-        is_waiting = Pod(pod).is_pending or text_at(pod, "status", "phase") == "Pending"
+    drivers = {item.spec.driver for item in state.slices}
+    for key, pod in files.pods.items():
+        is_waiting = pod.is_pending or pod.phase == "Pending"
         if (
             is_waiting
             and _is_in_namespace(namespace, key)
             and _concerns_dra(pod, resources, drivers)
         ):
-            yield Question("Pod", key, pod)
+            yield Question("Pod", key, pod.raw)
 
 
 def _workloads_without_pods(
@@ -269,14 +273,14 @@ def _workloads_without_pods(
         for key, value in files.objects(kind).items() if kind not in API_GROUPS else ():
             if not _is_in_namespace(namespace, key):
                 continue
-            if text_at(value, "metadata", "uid"):
+            if View(value).uid:
                 # An object of a cluster has its pods there, unless they are refused.
                 if (kind, key) not in refused or not count_missing_pods(state, kind, key):
                     continue
             elif any(pods_of_workload(state, kind, key)):
                 continue
             for pod in pods_from_templates(Question(kind, key, value)):
-                if _concerns_dra(pod.value, resources):
+                if _concerns_dra(pod.pod, resources):
                     yield Question(kind, key, pod.value)
 
 
@@ -287,45 +291,32 @@ def _claims_that_wait(
 
     A claim that was created for a pod goes with the pod, a moment later.
     """
-    for key, claim in files.objects("ResourceClaim").items():
-        if (
-            not _is_in_namespace(namespace, key)
-            or key in used
-            or map_at(claim, "status", "allocation")
-        ):
+    for key, claim in files.claims.items():
+        if not _is_in_namespace(namespace, key) or key in used or claim.is_allocated:
             continue
-        if not (Claim(claim).owner_pods and state.shows("Pod", key[0])):
-            yield Question("ResourceClaim", key, claim)
+        if not (claim.owner_pods and state.shows("Pod", key[0])):
+            yield Question("ResourceClaim", key, claim.raw)
 
 
 def _concerns_dra(
-    pod: Raw, resources: Container[str], published: AbstractSet[str] = frozenset()
+    pod: Pod, resources: Container[str], published: AbstractSet[str] = frozenset()
 ) -> bool:
     """Return True if a pod has claims or wants an extended resource that DRA provides.
 
     A class provides it, or one of the ``published`` drivers has such devices.
     """
-    if maps_at(pod, "spec", "resourceClaims"):
+    if pod.claim_references:
         return True
     return any(
         name in resources
         or name.startswith(IMPLICIT_PREFIX)
         or not published.isdisjoint(drivers_of(name))
-        for name in Pod(pod).extended_requests
+        for name in pod.extended_requests
     )
 
 
 def _is_in_namespace(namespace: str | None, key: Key) -> bool:
     return namespace is None or key[0] == namespace
-
-
-def _claim_keys(namespace: str, pod: Raw) -> Iterable[Key]:
-    for entry in [
-        *maps_at(pod, "spec", "resourceClaims"),
-        *maps_at(pod, "status", "resourceClaimStatuses"),
-    ]:
-        if text_at(entry, "resourceClaimName"):
-            yield namespace, text_at(entry, "resourceClaimName")
 
 
 def claim_question(state: ClusterState, question: Question) -> PodClaim:
@@ -345,7 +336,7 @@ def claim_question(state: ClusterState, question: Question) -> PodClaim:
         "apiVersion": question.value.get("apiVersion"),
         "kind": "ResourceClaim",
         "metadata": {"name": name, "namespace": namespace},
-        "spec": at(question.value, "spec", "spec"),
+        "spec": ClaimTemplate(question.value).claim_spec,
     }
     editable = EditableSpec(target, ("spec", "spec"))
     return PodClaim("", question.key, claim, state.decode(claim), name, editable)

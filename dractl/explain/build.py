@@ -10,7 +10,7 @@ from dractl.alignment import Alignment
 from dractl.allocation import Features, Survey
 from dractl.cluster.devices import Devices
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.cluster.state import ClusterState, Key, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key
 from dractl.cluster.workloads import idle_state
 from dractl.explain.answer import (
     Conflict,
@@ -45,6 +45,7 @@ from dractl.model import Target
 from dractl.program import program_name
 from dractl.scheduler.attempt import Scheduler
 from dractl.validation import validate
+from dractl.views import View
 
 MAX_STEPS = 3  # of an answer
 
@@ -114,8 +115,8 @@ def build(
         alignment=parts.alignment,
         expected_nodes=parts.expected_nodes,
         scheduler=schedulers.answer_of(case) if case is not None else None,
-        age=text_at(question.value, "metadata", "creationTimestamp") or None,
-        phase=text_at(question.value, "status", "phase") or None,
+        age=question.view.creation_timestamp or None,
+        phase=question.pod.phase or None,
         devices=details.devices,
     )
 
@@ -286,17 +287,15 @@ def _note_invalid_objects(
     objects: list[tuple[str, Key]] = (
         [(question.kind, question.key)] if question.kind in CLAIMS else []
     )
-    for reference in maps_at(question.value, "spec", "resourceClaims"):
-        for kind, field_name in (
-            ("ResourceClaim", "resourceClaimName"),
-            ("ResourceClaimTemplate", "resourceClaimTemplateName"),
-        ):
-            if text_at(reference, field_name):
-                objects.append((kind, (question.key[0], text_at(reference, field_name))))
+    for reference in question.pod.claim_references:
+        if reference.claim_name:
+            objects.append(("ResourceClaim", (question.key[0], reference.claim_name)))
+        if reference.template_name:
+            objects.append(("ResourceClaimTemplate", (question.key[0], reference.template_name)))
     target = Target(features.release, features.on)
     for kind, key in dict.fromkeys(objects):
         value = state.get(kind, key)
-        if value is None or text_at(value, "metadata", "uid"):
+        if value is None or View(value).uid:
             continue
         violation = next((v for v in validate(value, target) if v.type is not None), None)
         if violation is not None:

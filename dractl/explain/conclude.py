@@ -7,7 +7,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import Exhausted, Features
-from dractl.cluster.state import list_at, map_at, text_at
 from dractl.cluster.workloads import idle_state
 from dractl.explain import after_scheduling
 from dractl.explain.answer import FITS, Verdict
@@ -358,12 +357,14 @@ def _scheduler_notes(case: Case) -> tuple[str, ...]:
 
 def _conclude_deletion(case: Case, conclusion: Conclusion) -> Conclusion | None:
     """Return the conclusion for a pod that is being deleted; None for others."""
-    metadata = map_at(case.question.value, "metadata")
-    since = text_at(metadata, "deletionTimestamp")
-    if not since:
+    subject = case.question.view
+    if not subject.deletion_timestamp:
         return None
-    finalizers = tuple(str(name) for name in list_at(metadata, "finalizers"))
-    cause = PodDeleting(pod="/".join(case.question.key), since=since, finalizers=finalizers)
+    cause = PodDeleting(
+        pod="/".join(case.question.key),
+        since=subject.deletion_timestamp,
+        finalizers=subject.finalizers,
+    )
     return conclude_from_cause("blocked", cause, conclusion.scheduler_message, conclusion.notes)
 
 
@@ -472,7 +473,8 @@ def _conclude_gang(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion |
 
 
 def _condition_message(case: Case) -> str | None:
-    return text_at(pods.scheduling_condition(case.question.value), "message") or None
+    condition = pods.unschedulable_condition(case.question.pod)
+    return condition.message or None if condition is not None else None
 
 
 def _apply_condition(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
@@ -529,12 +531,12 @@ def _conclude_outdated_condition(
 
     Other conclusions are returned unchanged.
     """
-    condition = pods.scheduling_condition(case.question.value)
-    if not condition:
+    condition = pods.unschedulable_condition(case.question.pod)
+    if condition is None:
         return conclusion
-    since = text_at(condition, "lastTransitionTime")
+    since = condition.last_transition
     victims = victims_being_preempted(case.state, case.pod)
-    nominated = text_at(case.question.value, "status", "nominatedNodeName")
+    nominated = case.question.pod.nominated_node_name
     unbound = (
         tuple(name for name, phase in pods.volumes_of(case) if phase == "Pending")
         if nominated
@@ -709,7 +711,7 @@ def _apply_no_consumer(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusi
     """Apply that no pod uses a claim: pending is its normal state."""
     conclusion = replace(conclusion, scheduler_message=None)
     question = diagnosis.case.question
-    if question.kind != "ResourceClaim" or not text_at(question.value, "metadata", "uid"):
+    if question.kind != "ResourceClaim" or not question.view.uid:
         return conclusion
     if not diagnosis.case.state.shows("Pod", question.key[0]):
         return conclusion

@@ -20,7 +20,7 @@ from dractl.capacity.gangs import (
 )
 from dractl.cluster.devices import Devices
 from dractl.cluster.podgroups import GangGroup, find_pod_group, group_object
-from dractl.cluster.state import ClusterState, Key, text_at
+from dractl.cluster.state import ClusterState, Key
 from dractl.explain import inquire, not_pending
 from dractl.explain.answer import FITS, Explanation
 from dractl.explain.ask import CLAIMS, Question
@@ -157,8 +157,8 @@ class Explainer:
             inquiry.entry.claims if inquiry.entry is not None else (),
         )
         conclusion, parts = not_pending.conclude_placed_pod(self.scheduler, question, claims)
-        if not Pod(question.value).has_ended:
-            node = text_at(question.value, "spec", "nodeName")
+        if not question.pod.has_ended:
+            node = question.pod.node_name
             values = [claim.value for claim in claims if claim.allocated and claim.value]
             parts = replace(parts, alignment=self.aligner.align_claims(values, node))
         cause = conclusion.causes[0] if conclusion.causes else None
@@ -241,9 +241,7 @@ class Explainer:
         explainer = Explainer(
             wait.state if isinstance(wait, TooFewFit) else self.state, self.features
         )
-        stopped = Question(
-            "Pod", (text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")), pod
-        )
+        stopped = Question("Pod", Pod(pod).key, pod)
         case = case_of(explainer.scheduler, explainer.devices, stopped, wait.attempt)
         conclusion = conclude_attempt(
             diagnosis_of(

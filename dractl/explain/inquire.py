@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.cluster.state import ClusterState, maps_at, text_at
+from dractl.cluster.state import ClusterState
 from dractl.explain.answer import Subject
 from dractl.explain.ask import CLAIMS, Question, claim_question, pods_using
 from dractl.explain.diagnosis.nodes import allocation_of
@@ -47,10 +47,8 @@ class Inquiry(Struct, frozen=True):
         has its node.
         """
         if self.claim is None:
-            return Pod(self.question.value).is_pending
-        return not self.claim.allocated and not text_at(
-            self.question.value, "metadata", "deletionTimestamp"
-        )
+            return self.question.pod.is_pending
+        return not self.claim.allocated and not self.question.view.deletion_timestamp
 
 
 class InquiryResult(Struct, frozen=True):
@@ -189,11 +187,7 @@ def release_stale_allocation(
     allocation.
     """
     question = inquiry.question
-    claim = (
-        answer.attempt.claim_to_deallocate(text_at(question.value, "metadata", "uid"))
-        if answer.compares
-        else None
-    )
+    claim = answer.attempt.claim_to_deallocate(question.view.uid) if answer.compares else None
     if claim is None:
         return None
     assert claim.value is not None
@@ -215,13 +209,16 @@ def release_stale_allocation(
 
 def subject_of(question: Question, claims: Sequence[PodClaim]) -> Subject:
     """Return the subject with its names for claims, templates and extended resources."""
-    references = maps_at(question.value, "spec", "resourceClaims")
-    templates = {text_at(r, "name"): text_at(r, "resourceClaimTemplateName") for r in references}
+    references = question.pod.claim_references
     return Subject(
         question.kind,
         *question.key,
-        {text_at(r, "name"): None for r in references}
-        | {c.name: c.key[1] for c in claims if c.name},
-        {name: template for name, template in templates.items() if template},
-        Pod(question.value).extended_request_sources,
+        {reference.name: None for reference in references}
+        | {claim.name: claim.key[1] for claim in claims if claim.name},
+        {
+            reference.name: reference.template_name
+            for reference in references
+            if reference.template_name
+        },
+        question.pod.extended_request_sources,
     )

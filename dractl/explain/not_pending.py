@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dractl.cluster.events import events_about
 from dractl.cluster.pods import describe_consumers
 from dractl.cluster.schedulers import scheduler_of
-from dractl.cluster.state import at, maps_at, text_at
 from dractl.explain import after_scheduling
 from dractl.explain.after_scheduling import PlacedPod
 from dractl.explain.answer import NodeAnswer
@@ -21,14 +20,14 @@ from dractl.explain.reasons.scheduling import PlacedByHand
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import find_special_claim
-from dractl.views import Claim, Pod
+from dractl.views import Claim
 
 
 def conclude_placed_pod(
     scheduler: Scheduler, question: Question, claims: Sequence[PodClaim]
 ) -> tuple[Conclusion, Parts]:
     """Return the conclusion about a pod that has a node or has ended, and its devices."""
-    value, pod = question.value, Pod(question.value)
+    value, pod = question.value, question.pod
     node = pod.node_name
     extended = find_special_claim(scheduler.state, pod)
     all_claims = claims if extended is None else (*claims, extended)
@@ -68,14 +67,14 @@ def _cause_of_manual_placement(
     unallocated = next((claim for claim in claims if not claim.allocated), None)
     if unallocated is None:
         return None
-    state, node = scheduler.state, text_at(question.value, "spec", "nodeName")
+    state, node = scheduler.state, question.pod.node_name
     named = scheduler_of(state, question.value, question.key)
     facts = named.facts if named.allocates is False else None
     return PlacedByHand(
         pod_claim=unallocated.name,
         claim=unallocated.full_name,
         nodes=(node,),
-        exists=not state.has("Node") or state.get("Node", ("", node)) is not None,
+        exists=not state.has("Node") or state.node(node).exists,
         scheduler=named.title if facts is not None else "",
         instead=(facts.claims.instead or "") if facts is not None else "",
     )
@@ -88,13 +87,7 @@ def conclude_claim(claim: PodClaim) -> tuple[Conclusion, Parts]:
             conclude_from_cause("blocked", SubjectClaimDeleting(claim=claim.full_name)),
             Parts(),
         )
-    selector = at(claim.value, "status", "allocation", "nodeSelector")
-    names = [
-        str(name)
-        for term in maps_at(selector, "nodeSelectorTerms")
-        for field in maps_at(term, "matchFields")
-        for name in field.get("values") or ()
-    ]
+    names = Claim(claim.value).node_names
     node = names[0] if names else "any node"
     nodes = (NodeAnswer(node, "allocated", allocation=allocation_of(claim.value, claim.full_name)),)
     users = describe_consumers(Claim(claim.value))

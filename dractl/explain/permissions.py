@@ -9,7 +9,7 @@ from msgspec import Struct
 from dractl.cluster.coverage import Unread
 from dractl.cluster.rights import Rights
 from dractl.cluster.shell import NextStep
-from dractl.cluster.state import ClusterState, maps_at, text_at
+from dractl.cluster.state import ClusterState
 from dractl.explain.ask import Question
 from dractl.explain.reasons.next_step import complete_input
 from dractl.scheduler.stops import Stop
@@ -149,16 +149,7 @@ def _kinds_that_matter(
         yield "Pod"
     if question.kind == "Pod":
         yield "Node"
-        created = {
-            text_at(status, "name")
-            for status in maps_at(question.value, "status", "resourceClaimStatuses")
-        }
-        uncreated = [
-            r
-            for r in maps_at(question.value, "spec", "resourceClaims")
-            if text_at(r, "name") not in created
-        ]
-        if any(text_at(reference, "resourceClaimTemplateName") for reference in uncreated):
+        if question.pod.has_uncreated_claims:
             yield from ("ResourceClaimTemplate", "ResourceQuota")
 
 

@@ -179,6 +179,19 @@ class Claim(View):
         return maps_at(self.status, "reservedFor")
 
     @cached_property
+    def node_names(self) -> tuple[str, ...]:
+        """The nodes that :attr:`node_selector` names; empty if it selects by labels."""
+        terms = () if self.node_selector is None else self.node_selector.node_selector_terms
+        return tuple(name for t in terms for field in t.match_fields for name in field.values)
+
+    @cached_property
+    def node_selector_values(self) -> tuple[str, ...]:
+        """The names and the values of labels that :attr:`node_selector` allows."""
+        terms = () if self.node_selector is None else self.node_selector.node_selector_terms
+        requirements = (r for t in terms for r in (*t.match_fields, *t.match_expressions))
+        return tuple(value for requirement in requirements for value in requirement.values)
+
+    @cached_property
     def consumers(self) -> tuple[Consumer, ...]:
         """The objects that the claim is reserved for."""
         return tuple(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from dractl.model.paths import at, map_at
+from dractl.model.paths import at, map_at, maps_at
 from dractl.views.base import View
 from dractl.views.claim import Claim
 
@@ -26,3 +26,9 @@ class ClaimTemplate(View):
     def claim(self) -> Claim:
         """A claim as it is made from the template."""
         return Claim({"metadata": self.claim_metadata, "spec": self.claim_spec})
+
+    @property
+    def driver_parameters(self) -> tuple[Mapping[str, Any], ...]:
+        """The parameters of drivers in the configuration of the claims."""
+        configs = maps_at(self.claim_spec, "devices", "config")
+        return tuple(map_at(config, "opaque", "parameters") for config in configs)

@@ -178,6 +178,11 @@ class Pod(View):
         return text_at(self.spec, "restartPolicy")
 
     @property
+    def runtime_class_name(self) -> str:
+        """``spec.runtimeClassName``, "" if none."""
+        return text_at(self.spec, "runtimeClassName")
+
+    @property
     def has_ended(self) -> bool:
         """True if the pod has succeeded or failed: it uses nothing of its node."""
         return self.phase in _END_PHASES
@@ -326,10 +331,12 @@ class Pod(View):
     @cached_property
     def has_uncreated_claims(self) -> bool:
         """True if claims of its templates have not been made: their controller tries again."""
-        return any(
-            reference.template_name and reference.name not in self.claim_statuses
-            for reference in self.claim_references
-        )
+        return any(reference.template_name for reference in self.uncreated_claim_references)
+
+    @property
+    def uncreated_claim_references(self) -> tuple[ClaimReference, ...]:
+        """The references for which the status of the pod has no claim."""
+        return tuple(r for r in self.claim_references if r.name not in self.claim_statuses)
 
     @property
     def volumes(self) -> Sequence[Raw]:
@@ -357,6 +364,14 @@ class Pod(View):
                 references.append(VolumeClaimReference(name, template or {}))
         return tuple(references)
 
+    @cached_property
+    def named_volume_claims(self) -> frozenset[str]:
+        """The PersistentVolumeClaims that the volumes name; those of ephemeral volumes are left
+        out.
+        """
+        names = (text_at(volume, "persistentVolumeClaim", "claimName") for volume in self.volumes)
+        return frozenset(filter(None, names))
+
     # -- resources -------------------------------------------------------------------------------
 
     @cached_property
@@ -373,6 +388,11 @@ class Pod(View):
     def pod_level_resources(self) -> Mapping[str, Any]:
         """``spec.resources``: requests and limits of the pod as a whole."""
         return map_at(self.spec, "resources")
+
+    @property
+    def overhead(self) -> Mapping[str, Any]:
+        """``spec.overhead``: what the RuntimeClass adds to the requests."""
+        return map_at(self.spec, "overhead")
 
     @cached_property
     def requests(self) -> Mapping[str, Quantity]:

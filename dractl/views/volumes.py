@@ -117,9 +117,14 @@ class StorageClass(View):
     """A StorageClass."""
 
     @property
+    def provisioner(self) -> str:
+        """``provisioner``; "" if the class names none."""
+        return text_at(self.raw, "provisioner")
+
+    @property
     def provisions(self) -> bool:
         """True if it makes volumes for claims."""
-        return text_at(self.raw, "provisioner") not in ("", _NO_PROVISIONER)
+        return self.provisioner not in ("", _NO_PROVISIONER)
 
     @property
     def waits_for_consumer(self) -> bool:

@@ -53,6 +53,11 @@ class Workload(View):
         return _integer(at(self.spec, "completions"))
 
     @property
+    def completion_mode(self) -> str:
+        """``spec.completionMode`` of a Job."""
+        return text_at(self.spec, "completionMode")
+
+    @property
     def succeeded(self) -> int | None:
         """``status.succeeded`` of a Job: its pods that have."""
         return _integer(at(self.status, "succeeded"))
@@ -91,8 +96,20 @@ class Workload(View):
 
     @property
     def update_strategy_type(self) -> str:
-        """``spec.updateStrategy.type`` of a DaemonSet."""
+        """``spec.updateStrategy.type`` of a DaemonSet or StatefulSet."""
         return text_at(self.spec, "updateStrategy", "type")
+
+    @property
+    def update_partition(self) -> int | None:
+        """``spec.updateStrategy.rollingUpdate.partition`` of a StatefulSet: the first ordinal that
+        it updates.
+        """
+        return _integer(at(self.spec, "updateStrategy", "rollingUpdate", "partition"))
+
+    @property
+    def update_revision(self) -> str:
+        """``status.updateRevision`` of a StatefulSet."""
+        return text_at(self.status, "updateRevision")
 
     @property
     def rolling_update(self) -> Mapping[str, Any]:
@@ -114,6 +131,11 @@ class Workload(View):
         """``spec.volumeClaimTemplates`` of a StatefulSet, by name."""
         templates = maps_at(self.spec, "volumeClaimTemplates")
         return {text_at(template, "metadata", "name"): template for template in templates}
+
+    @property
+    def group_size(self) -> int | None:
+        """``spec.leaderWorkerTemplate.size`` of a LeaderWorkerSet."""
+        return _integer(at(self.spec, "leaderWorkerTemplate", "size"))
 
     @property
     def group_restart_policy(self) -> str:

@@ -15,6 +15,7 @@ from dractl.explain.fleet.machines import (
     labels_for_selector,
 )
 from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from dractl.views import Pod
 
 KNOWN = {"arch": "amd64", "type": "p5.48xlarge", "cpus": "192"}
 
@@ -119,7 +120,7 @@ def test_the_pods_selector_and_affinity_agree() -> None:
             "affinity": {"nodeAffinity": required},
         }
     }
-    assert labels_for_pod(pod, KNOWN) == (
+    assert labels_for_pod(Pod(pod), KNOWN) == (
         RequiredLabel("zone", "a", "zone=a", "nodeSelector"),
         RequiredLabel("spot", "assumed", "spot", "node affinity"),
     )

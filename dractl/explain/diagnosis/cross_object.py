@@ -5,14 +5,13 @@ objects.
 # ruff: noqa: ARG001 (all makers have one signature)
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from dractl.cluster.devices import Holder, outlives_pod
 from dractl.cluster.events import newest_message
 from dractl.cluster.managers import find_autoscaler
 from dractl.cluster.pods import is_new
-from dractl.cluster.state import Key, at, list_at, map_at, maps_at, parse_key, text_at
+from dractl.cluster.state import Key, at, parse_key
 from dractl.explain.context import Case
 from dractl.explain.diagnosis.nodes import NodeFindings
 from dractl.explain.diagnosis.silent_drivers import find_plugin_faults
@@ -44,7 +43,8 @@ from dractl.model.nearest import nearest
 from dractl.objects import Raw
 from dractl.scheduler.pre_enqueue import pre_enqueue
 from dractl.scheduler.rejection import AntiAffinityConflict, HostPortConflict, LabelMismatch
-from dractl.views import DEFAULT_SCHEDULER, Pod
+from dractl.views import DEFAULT_SCHEDULER, Claim, Pod, Workload
+from dractl.views.claim_template import ClaimTemplate
 
 _MACHINE_LABELS = (
     "instance-type",
@@ -103,12 +103,9 @@ def root_causes(
 
 def _active_holders(case: Case, ranked: Sequence[Cause]) -> list[tuple[str, Pod]]:
     """Return the pods that hold wanted devices and have not ended, with their names."""
-    names = dict.fromkeys(
-        h.pod for c in ranked for h in getattr(c, "holders", ()) if h.pod and not h.finished
-    )
-    pods = ((name, case.state.get("Pod", parse_key(name))) for name in names)
-    existing = [(name, case.scheduler.snapshot.pod(pod)) for name, pod in pods if pod is not None]
-    return [(name, pod) for name, pod in existing if pod.node_name]
+    names = dict.fromkeys(h.pod for c in ranked for h in c.holders if h.pod and not h.finished)
+    pods = [(name, case.state.pod(parse_key(name))) for name in names]
+    return [(name, pod) for name, pod in pods if pod.node_name]
 
 
 def _find_terminating_holders(
@@ -118,15 +115,15 @@ def _find_terminating_holders(
         (name, pod) for name, pod in _active_holders(case, ranked) if pod.deletion_timestamp
     ]
     if terminating:
-        first = terminating[0][1].raw
+        first = terminating[0][1]
         yield HoldersTerminating(
             pods=tuple(name for name, _ in terminating),
             since=min(pod.deletion_timestamp for _, pod in terminating),
             on=tuple(dict.fromkeys(pod.node_name for _, pod in terminating)),
             finalizers=tuple(
-                str(f) for f in list_at(first, "metadata", "finalizers") if f not in _JOB_FINALIZERS
+                finalizer for finalizer in first.finalizers if finalizer not in _JOB_FINALIZERS
             ),
-            event=newest_message(case.state, Pod(first), "FailedKillPod"),
+            event=newest_message(case.state, first, "FailedKillPod"),
         )
 
 
@@ -139,7 +136,7 @@ def _find_completed_holders(
     syncClaim).
     """
     users: dict[str, list[Holder]] = {}
-    for holder in (h for cause in ranked[:1] for h in getattr(cause, "holders", ())):
+    for holder in (h for cause in ranked[:1] for h in cause.holders):
         users.setdefault(holder.claim, []).append(holder)
     completed = {
         claim: holders
@@ -162,7 +159,7 @@ def _find_replicas_in_the_way(
     if anti_affine:
         yield from anti_affine
         return
-    owner = Pod(case.question.value).workload
+    owner = case.question.pod.workload
     occupancy = [
         cause for cause in ranked if isinstance(cause, DeviceInUse | AllNeedsFree | CountersShort)
     ]
@@ -185,7 +182,7 @@ def _find_group_without_room(
     case: Case, occupancy: Sequence[Cause], holders: Sequence[tuple[str, Pod]]
 ) -> Cause | None:
     """Return the cause for a LeaderWorkerSet group whose own pods fill its topology domain."""
-    group = Pod(case.question.value).leader_worker_group
+    group = case.question.pod.leader_worker_group
     if group is None:
         return None
     neighbours = _in_namespace(case, holders)
@@ -203,11 +200,11 @@ def _find_rollout(
 ) -> Cause | None:
     """Return the cause for a Deployment whose old replicas hold what the new one wants."""
     kind, name = owner
-    new = _controller_name(case.question.value)
+    new = _controller_name(case.question.pod)
     old_holders = [
         pod_name
         for pod_name, pod in _in_namespace(case, holders)
-        if pod.workload == owner and _controller_name(pod.raw) != new
+        if pod.workload == owner and _controller_name(pod) != new
     ]
     if kind != "Deployment" or not old_holders:
         return None
@@ -226,7 +223,7 @@ def _find_own_replicas(
     neighbours = _in_namespace(case, holders)
     replicas = tuple(n for n, pod in neighbours if pod.workload == owner)
     if replicas and 2 * len(replicas) >= len(holders):  # not one among many that hold devices
-        yield from _find_claims_for_sharing(case, case.question.value)
+        yield from _find_claims_for_sharing(case)
         completes = kind == "Job"
         scaler = find_autoscaler(case.state, kind, (namespace, name))
         yield OwnReplicas(
@@ -239,7 +236,7 @@ def _find_own_replicas(
     elif kind == "Job":
         cron_job = _cron_job_of_job(case, namespace, name)
         runs = [
-            _controller_name(pod.raw)
+            _controller_name(pod)
             for _, pod in neighbours
             if cron_job and _cron_job_of_pod(case, pod) == cron_job
         ]
@@ -252,14 +249,10 @@ def _find_own_replicas(
             )
 
 
-def _pods_with_node(case: Case, owner: tuple[str, str]) -> Iterator[tuple[Key, Raw]]:
+def _pods_with_node(case: Case, owner: tuple[str, str]) -> Iterator[tuple[Key, Pod]]:
     """Yield the pods of a workload in the pod's namespace that have a node."""
-    for key, pod in case.state.objects("Pod").items():
-        if (
-            key[0] == case.question.key[0]
-            and Pod(pod).workload == owner
-            and text_at(pod, "spec", "nodeName")
-        ):
+    for key, pod in case.state.pods.items():
+        if key[0] == case.question.key[0] and pod.workload == owner and pod.node_name:
             yield key, pod
 
 
@@ -270,19 +263,19 @@ def _find_anti_affine_replicas(
 
     The workload is rolled out, or has more replicas than there are nodes.
     """
-    pod, namespace = case.question.value, case.question.key[0]
-    owner = Pod(pod).workload
+    pod, namespace = case.question.pod, case.question.key[0]
+    owner = pod.workload
     blockers = {unmet.pod for cause in ranked[:1] for unmet in _pods_that_block(cause)}
     if owner is None or not blockers:
         return
     names = dict.fromkeys(
         unmet.pod for node in findings for cause in node.causes for unmet in _pods_that_block(cause)
     )
-    pods = ((name, case.state.get("Pod", parse_key(name))) for name in names)
+    pods = ((name, case.state.pod(parse_key(name))) for name in names)
     replicas = {
-        name: p
-        for name, p in pods
-        if p is not None and parse_key(name)[0] == namespace and Pod(p).workload == owner
+        name: other
+        for name, other in pods
+        if parse_key(name)[0] == namespace and other.workload == owner
     }
     if not blockers <= replicas.keys():
         return
@@ -336,17 +329,13 @@ def _group_without_room(
     The exclusive topology of a group is a nodeSelector of its workers; only nodes with the devices
     count.
     """
-    pod, namespace = case.question.value, case.question.key[0]
-    selector = map_at(pod, "spec", "nodeSelector")
+    pod, namespace = case.question.pod, case.question.key[0]
+    selector = pod.node_selector
     nodes = {name for cause in occupancy for name in cause.nodes}
-    annotation = text_at(pod, "metadata", "annotations", _GROUP_SIZE)
-    owner = case.state.get("LeaderWorkerSet", (namespace, group[0]))
-    size = (
-        int(annotation)
-        if annotation.isdecimal()
-        else at(owner, "spec", "leaderWorkerTemplate", "size")
-    )
-    if not selector or not holders or not isinstance(size, int) or size <= len(nodes):
+    annotation = str(pod.annotations.get(_GROUP_SIZE, ""))
+    workload = case.state.workload("LeaderWorkerSet", (namespace, group[0]))
+    size = int(annotation) if annotation.isdecimal() else workload.group_size
+    if not selector or not holders or size is None or size <= len(nodes):
         return None
     return OwnReplicas(
         owner=f"group {group[1]} of LeaderWorkerSet {namespace}/{group[0]}",
@@ -361,15 +350,15 @@ def note_replicas_with_devices(case: Case) -> Iterator[str]:
     """Yield a note on pods of the same workload that hold devices, if nothing else is known of
     devices.
     """
-    pod = case.question.value
-    owner = Pod(pod).workload
+    pod = case.question.pod
+    owner = pod.workload
     if owner is None:
         return
     kind, name = owner
     holders = [
         other
         for _, other in _pods_with_node(case, owner)
-        if any(c.allocated for c in pre_enqueue(case.state, other).claims)
+        if any(c.allocated for c in pre_enqueue(case.state, other.raw).claims)
     ]
     if not holders:
         return
@@ -387,16 +376,14 @@ def note_replicas_with_devices(case: Case) -> Iterator[str]:
     )
 
 
-def _controller_name(pod: Raw) -> str:
+def _controller_name(pod: Pod) -> str:
     """Return the name of the object that created a pod: its ReplicaSet, not its Deployment."""
-    owner = Pod(pod).controller
-    return "" if owner is None else owner.name
+    return "" if pod.controller is None else pod.controller.name
 
 
 def _rollout_settings(case: Case, deployment: str) -> Raw:
     """Return the rolling-update settings of a Deployment in the pod's namespace."""
-    value = case.state.get("Deployment", (case.question.key[0], deployment))
-    return map_at(value, "spec", "strategy", "rollingUpdate")
+    return case.state.workload("Deployment", (case.question.key[0], deployment)).rolling_update
 
 
 def _pods_need_each_other(case: Case, key: Key) -> bool:
@@ -404,18 +391,14 @@ def _pods_need_each_other(case: Case, key: Key) -> bool:
 
     All pods of an Indexed Job run at once, or a controller other than a CronJob created the Job.
     """
-    value = case.state.get("Job", key)
-    controllers = (
-        o for o in maps_at(value, "metadata", "ownerReferences") if o.get("controller") is True
-    )
-    all_at_once = at(value, "spec", "parallelism") == at(value, "spec", "completions")
-    indexed = all_at_once and text_at(value, "spec", "completionMode") == "Indexed"
-    return indexed or any(o.get("kind") != "CronJob" for o in controllers)
+    job = case.state.workload("Job", key)
+    is_indexed = job.parallelism == job.completions and job.completion_mode == "Indexed"
+    return is_indexed or any(o.is_controller and o.kind != "CronJob" for o in job.owners)
 
 
 def _cron_job_of_job(case: Case, namespace: str, job: str) -> str:
-    owners = maps_at(case.state.get("Job", (namespace, job)), "metadata", "ownerReferences")
-    return next((text_at(o, "name") for o in owners if o.get("kind") == "CronJob"), "")
+    owners = case.state.workload("Job", (namespace, job)).owners
+    return next((owner.name for owner in owners if owner.kind == "CronJob"), "")
 
 
 def _cron_job_of_pod(case: Case, pod: Pod) -> str:
@@ -423,18 +406,14 @@ def _cron_job_of_pod(case: Case, pod: Pod) -> str:
     return _cron_job_of_job(case, pod.namespace, name) if kind == "Job" else ""
 
 
-def _find_claims_for_sharing(case: Case, pod: Raw) -> Iterator[Cause]:
+def _find_claims_for_sharing(case: Case) -> Iterator[Cause]:
     """Yield the claims of templates whose configuration asks for sharing."""
-    for reference in maps_at(pod, "spec", "resourceClaims"):
-        template = text_at(reference, "resourceClaimTemplateName")
-        value = case.state.get("ResourceClaimTemplate", (case.question.key[0], template))
-        configs = maps_at(value, "spec", "spec", "devices", "config")
-        if template and any(
-            "sharing" in map_at(config, "opaque", "parameters") for config in configs
-        ):
-            yield ClaimEach(
-                pod_claim=text_at(reference, "name"), template=f"{case.question.key[0]}/{template}"
-            )
+    namespace = case.question.key[0]
+    for reference in case.question.pod.claim_references:
+        name = reference.template_name
+        template = ClaimTemplate(case.state.get("ResourceClaimTemplate", (namespace, name)))
+        if name and any("sharing" in parameters for parameters in template.driver_parameters):
+            yield ClaimEach(pod_claim=reference.name, template=f"{namespace}/{name}")
 
 
 def _find_eviction_loop(
@@ -443,16 +422,16 @@ def _find_eviction_loop(
     """Yield the cause for a workload whose pods the eviction controller ends one after the
     other.
     """
-    owner = Pod(case.question.value).workload
+    owner = case.question.pod.workload
     if owner is None:
         return
     kind, name = owner
     namespace = case.question.key[0]
     victims = {
-        text_at(event, "involvedObject", "name") or text_at(event, "regarding", "name")
-        for (event_namespace, _), event in case.state.objects("Event").items()
+        event.regarding.name
+        for (event_namespace, _), event in case.state.events.items()
         if event_namespace == namespace
-        and event.get("reason") in ("DeviceTaintManagerEviction", "TaintManagerEviction")
+        and event.reason in ("DeviceTaintManagerEviction", "TaintManagerEviction")
     }
     number = sum(pod.startswith(f"{name}-") for pod in victims)
     if number > 1:
@@ -600,7 +579,7 @@ def _find_silent_drivers(
                 for name, labels in silent.items()
                 if labels.get(key) == text and name in useful
             ]
-            peers = sorted(n for n in publishing_nodes if n and nodes.get(n, {}).get(key) == text)
+            peers = sorted(n for n in publishing_nodes if n in nodes and nodes[n].get(key) == text)
             if lacking and not occupied.isdisjoint(peers):
                 daemon_set, selector = _find_unmatched_daemon_set(case, lacking, set(peers))
                 yield DriverAbsent(
@@ -631,7 +610,7 @@ def _find_unmatched_daemon_set(
         runs = any(
             pod.workload == owner for name in peers if name in nodes for pod in nodes[name].pods
         )
-        for label, text in map_at(value, "spec", "template", "spec", "nodeSelector").items():
+        for label, text in Workload(value).template_pod.node_selector.items():
             if runs and all(nodes[name].labels.get(label) != text for name in lacking):
                 return f"DaemonSet {full_name}", f"{label}={text}"
     return "", ""
@@ -677,9 +656,9 @@ def _find_fields_added_by_admission(
     if not ranked or not isinstance(ranked[0], NodeFilter) or ranked[0].plugin != "NodeAffinity":
         return
     template = _owner_template(case)
-    runtime = text_at(pod.spec, "runtimeClassName")
+    runtime = pod.runtime_class_name
     for key, text in pod.node_selector.items():
-        missing = template is not None and key not in map_at(template, "nodeSelector")
+        missing = template is not None and key not in template.node_selector
         if LabelMismatch(key, text) in ranked[0].unmet and (
             missing or (template is None and runtime)
         ):
@@ -693,9 +672,9 @@ def _requests_added_by_limit_range(case: Case, resource: str) -> Iterator[Cause]
 
     Admission notes them in an annotation (kubernetes plugin/pkg/admission/limitranger).
     """
-    annotation = text_at(case.question.value, "metadata", "annotations", _LIMIT_RANGER)
-    for container in maps_at(case.pod.spec, "containers"):
-        name, amount = text_at(container, "name"), at(container, "resources", "requests", resource)
+    annotation = str(case.question.view.annotations.get(_LIMIT_RANGER, ""))
+    for container in case.pod.main_containers:
+        name, amount = container.get("name"), at(container, "resources", "requests", resource)
         notes = (
             part for part in annotation.split(";") if part.rstrip().endswith(f"container {name}")
         )
@@ -715,14 +694,13 @@ def _requests_added_by_limit_range(case: Case, resource: str) -> Iterator[Cause]
             yield AddedByAdmission(what=f"{resource} {amount} of container {name}", by=by)
 
 
-def _owner_template(case: Case) -> Raw | None:
+def _owner_template(case: Case) -> Pod | None:
     """Return the pod template of the pod's owner; None if the input does not have it."""
-    owner = Pod(case.question.value).controller
+    owner = case.question.pod.controller
     if owner is None:
         return None
-    value = case.state.get(owner.kind, (case.question.key[0], owner.name))
-    spec = at(value, "spec", "template", "spec")
-    return spec if isinstance(spec, dict) else None
+    template = case.state.workload(owner.kind, (case.question.key[0], owner.name)).template_pod
+    return template if template.spec else None
 
 
 # -- claims and the scheduler --
@@ -740,34 +718,24 @@ def _find_old_revision(
     pod = case.pod
     (kind, name), namespace = pod.workload or ("", ""), case.question.key[0]
     if kind == "Deployment":
-        deployment, template = (
-            case.state.get("Deployment", (namespace, name)),
-            _owner_template(case),
-        )
-        paused = at(deployment, "spec", "paused") is True
+        deployment = case.state.workload("Deployment", (namespace, name))
+        template = _owner_template(case)
         if (
-            paused
+            deployment.is_paused
             and template is not None
-            and template != at(deployment, "spec", "template", "spec")
+            and template.spec != deployment.template_pod.spec
         ):
             yield OldRevision(owner=f"Deployment {namespace}/{name}", paused=True)
     if kind != "StatefulSet":
         return
-    value = case.state.get("StatefulSet", (namespace, name))
-    pod_revision, update_revision = (
-        pod.labels.get(_REVISION),
-        text_at(value, "status", "updateRevision"),
-    )
-    if not pod_revision or not update_revision or pod_revision == update_revision:
+    workload = case.state.workload("StatefulSet", (namespace, name))
+    revision, ordinal = pod.labels.get(_REVISION), pod.name.rpartition("-")[2]
+    if not revision or not workload.update_revision or revision == workload.update_revision:
         return
-    strategy, ordinal = map_at(value, "spec", "updateStrategy"), pod.name.rpartition("-")[2]
-    partition = at(strategy, "rollingUpdate", "partition")
-    if isinstance(partition, int) and ordinal.isdecimal() and int(ordinal) < partition:
+    partition = workload.update_partition
+    if partition is not None and ordinal.isdecimal() and int(ordinal) < partition:
         return
-    if (
-        text_at(value, "spec", "podManagementPolicy") != "Parallel"
-        or text_at(strategy, "type") == "OnDelete"
-    ):
+    if workload.pod_management_policy != "Parallel" or workload.update_strategy_type == "OnDelete":
         yield OldRevision(owner=f"StatefulSet {namespace}/{name}")
 
 
@@ -778,18 +746,13 @@ def _find_claims_of_old_template(
     from.
     """
     for claim in case.attempt.claims:
-        if (
-            claim.template is None
-            or claim.value is None
-            or not text_at(claim.value, "metadata", "uid")
-        ):
+        view = Claim(claim.value)
+        if claim.template is None or not view.uid:
             continue
-        template = case.state.get("ResourceClaimTemplate", (claim.key[0], claim.template))
-        if (
-            template is None
-            or claim.allocated
-            or at(claim.value, "spec") == at(template, "spec", "spec")
-        ):
+        template = ClaimTemplate(
+            case.state.get("ResourceClaimTemplate", (claim.key[0], claim.template))
+        )
+        if not template.exists or claim.allocated or view.spec == template.claim_spec:
             continue
         yield OldTemplate(
             pod_claim=claim.name or None,
@@ -806,42 +769,34 @@ def find_pod_not_tried(case: Case) -> Iterator[Cause]:
     pkg/scheduler/framework/plugins/dynamicresources): that is another cause, or hidden from the
     user.
     """
-    pod, value = case.pod, case.question.value
+    pod, subject = case.pod, case.question.pod
     if (
-        Pod(value).scheduler_name != DEFAULT_SCHEDULER
+        subject.scheduler_name != DEFAULT_SCHEDULER
         or case.question.kind != "Pod"
         or not pod.uid
         or pod.has_ended
     ):
         return
-    if _may_lack_claims(case, value) or any(
+    if _may_lack_claims(case, subject) or any(
         claim.is_reserved_for(pod.uid) for claim in case.attempt.claims
     ):
         return
-    has_condition = any(
-        c.get("type") == "PodScheduled" for c in maps_at(value, "status", "conditions")
-    )
-    scheduler_event = newest_message(case.state, Pod(value), "FailedScheduling") or newest_message(
-        case.state, Pod(value), "Scheduled"
+    has_condition = "PodScheduled" in subject.conditions
+    scheduler_event = newest_message(case.state, subject, "FailedScheduling") or newest_message(
+        case.state, subject, "Scheduled"
     )
     if not has_condition and not scheduler_event and pod.phase == "Pending":
-        yield NotTriedYet(since=pod.creation_timestamp, new=is_new(case.state, Pod(value)))
+        yield NotTriedYet(since=pod.creation_timestamp, new=is_new(case.state, subject))
 
 
-def _may_lack_claims(case: Case, pod: Mapping[str, Any]) -> bool:
+def _may_lack_claims(case: Case, pod: Pod) -> bool:
     """Return True if a claim of the pod may be missing and the objects that would show it may not
     be read.
     """
     unreadable_kinds = {
         one.kind for one in case.state.rights.unreadable("ResourceClaim", "ResourceClaimTemplate")
     }
-    created = {
-        text_at(status, "name") for status in maps_at(pod, "status", "resourceClaimStatuses")
-    }
-    references = (
-        r for r in maps_at(pod, "spec", "resourceClaims") if text_at(r, "name") not in created
-    )
     return bool(unreadable_kinds) and any(
-        text_at(r, "resourceClaimTemplateName") or "ResourceClaim" in unreadable_kinds
-        for r in references
+        reference.template_name or "ResourceClaim" in unreadable_kinds
+        for reference in pod.uncreated_claim_references
     )

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from dractl.capacity import gangs
 from dractl.capacity.gangs import GangWait
-from dractl.cluster.state import ClusterState, parse_key, text_at
+from dractl.cluster.state import ClusterState, parse_key
 from dractl.explain.context import Case
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.gangs import (
@@ -18,6 +18,7 @@ from dractl.explain.reasons.gangs import (
 from dractl.explain.reasons.headline import Headline
 from dractl.explain.reasons.phrases import Names
 from dractl.model.nearest import nearest
+from dractl.views import Pod
 
 
 class GangDiagnosis(Struct, frozen=True):
@@ -58,7 +59,7 @@ def _drop_assumed_holders(cause: Cause, state: ClusterState) -> Cause:
     """Drop the holders that are only assumed: pods of the group that fit, whose claims do not exist
     yet.
     """
-    holders = getattr(cause, "holders", ())
+    holders = cause.holders
     existing = tuple(
         h for h in holders if state.get("ResourceClaim", parse_key(h.claim)) is not None
     )
@@ -85,9 +86,7 @@ def _cause_of_wait(waiting: GangWait, state: ClusterState, why: Headline, called
         case gangs.TooFewPods():
             return GangIncomplete(group=group, want=waiting.minimum, have=waiting.pods)
         case gangs.MemberBlocked():
-            return GangHeldBack(
-                group=group, pod=text_at(waiting.pod, "metadata", "name"), why=why, called=called
-            )
+            return GangHeldBack(group=group, pod=Pod(waiting.pod).name, why=why, called=called)
         case gangs.UnequalPods():
             return PodGroupRefused(group=group, text=waiting.text)
         case gangs.NoTopologyDomain():
@@ -100,7 +99,7 @@ def _cause_of_wait(waiting: GangWait, state: ClusterState, why: Headline, called
                 want=waiting.minimum,
                 have=waiting.placed + waiting.fits,
                 placed=waiting.placed,
-                pod=text_at(waiting.pod, "metadata", "name"),
+                pod=Pod(waiting.pod).name,
                 why=why,
                 called=called,
                 domain=waiting.domain,

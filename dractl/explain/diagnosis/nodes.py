@@ -17,7 +17,6 @@ from dractl.allocation import (
     Survey,
     is_extended,
 )
-from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice, FunnelStage
 from dractl.explain.context import Case
 from dractl.explain.diagnosis.combinations import cause_of_excess, diagnose_combination
@@ -42,6 +41,7 @@ from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import classes_by_resource
 from dractl.scheduler.rejection import LabelMismatch, NodeLabel, Rejection, UntoleratedTaint
 from dractl.scheduler.verdict import NodeVerdict
+from dractl.views import Claim
 
 MAX_USERS_NAMED = 2  # pods that a cause names
 
@@ -328,20 +328,9 @@ def _cause_of_allocated_claim(case: Case, claim: PodClaim, verdict: NodeVerdict)
     return PinnedNode(
         pod_claim=claim.name or None,
         claim=claim.full_name,
-        places=tuple(
-            str(value)
-            for term in maps_at(
-                claim.value, "status", "allocation", "nodeSelector", "nodeSelectorTerms"
-            )
-            for e in [*maps_at(term, "matchFields"), *maps_at(term, "matchExpressions")]
-            for value in e.get("values") or ()
-        ),
+        places=Claim(claim.value).node_selector_values,
         pools=tuple(sorted({a.pool for a in allocation_of(claim.value, claim.full_name)})),
-        users=tuple(
-            text_at(c, "name")
-            for c in maps_at(claim.value, "status", "reservedFor")
-            if text_at(c, "resource") == "pods"
-        ),
+        users=Claim(claim.value).consumer_pods,
         nodes=here,
     )
 
@@ -352,8 +341,8 @@ def _class_without_mapping(case: Case, verdict: NodeVerdict, resource: str) -> C
     """
     if "/" not in resource:
         return None
-    allocatable = map_at(verdict.node.status, "allocatable")
-    if str(allocatable.get(resource, "0")) != "0":
+    amount = verdict.node.allocatable.get(resource)
+    if amount is not None and amount.sign():
         return None
     scheduler = case.scheduler
     class_by_resource = classes_by_resource(scheduler.state.classes)
@@ -413,12 +402,6 @@ def _allocation_on_node(case: Case, verdict: NodeVerdict) -> tuple[AllocatedDevi
 def allocation_of(claim: Raw | None, name: str) -> tuple[AllocatedDevice, ...]:
     """Return the devices that are allocated to a claim."""
     return tuple(
-        AllocatedDevice(
-            name,
-            text_at(r, "request"),
-            text_at(r, "driver"),
-            text_at(r, "pool"),
-            text_at(r, "device"),
-        )
-        for r in maps_at(claim, "status", "allocation", "devices", "results")
+        AllocatedDevice(name, device.request, device.driver, device.pool, device.device)
+        for device in Claim(claim).allocated_devices
     )

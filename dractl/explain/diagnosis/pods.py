@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dractl.allocation import DeviceID, backing_classes
 from dractl.cluster.pods import describe_stuck_container
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.cluster.state import at, map_at, maps_at, parse_key, text_at
+from dractl.cluster.state import parse_key
 from dractl.cluster.workloads import newest_refusal
 from dractl.explain.answer import AllocatedDevice
 from dractl.explain.context import Case
@@ -16,14 +16,14 @@ from dractl.explain.reasons.nodes import NodeFilter
 from dractl.explain.reasons.phrases import abbreviate, plural
 from dractl.explain.reasons.scheduling import UpstreamBug
 from dractl.model import ResourceSlice
-from dractl.objects import Raw
 from dractl.scheduler import binding
 from dractl.scheduler.binding import BindingFailure
 from dractl.scheduler.cycle import CANNOT_ALLOCATE
 from dractl.scheduler.known_bugs import find_decisive_bug
 from dractl.scheduler.node_filters import node_features_for
-from dractl.views import Pod
+from dractl.views import Condition, Pod
 from dractl.views.amounts import init_container_request
+from dractl.views.volumes import PersistentVolumeClaim
 
 
 def find_upstream_bug(case: Case) -> Cause | None:
@@ -86,7 +86,7 @@ def find_pod_refusal(case: Case) -> Cause | None:
     """Return why the API server refuses a workload's pods, if the question is about a pod that is
     not created yet.
     """
-    if text_at(case.question.value, "metadata", "uid"):
+    if case.question.view.uid:
         return None
     refused = newest_refusal(case.state, *case.question.key)
     return PodsNotCreated(owner=refused[0], event=refused[1]) if refused is not None else None
@@ -102,7 +102,7 @@ def note_lower_priority_holders(case: Case, ranked: Sequence[Cause]) -> Iterator
     priority, snapshot = case.pod.priority, case.scheduler.snapshot
     users: dict[str, list[str]] = {}  # a claim is free once all pods that share it have ended
     for cause in ranked[:1]:
-        for holder in getattr(cause, "holders", ()):
+        for holder in cause.holders:
             if holder.pod and not holder.finished:
                 users.setdefault(holder.claim, []).append(holder.pod)
     pods = {n: case.state.get("Pod", parse_key(n)) for names in users.values() for n in names}
@@ -191,7 +191,7 @@ def volumes_of(case: Case) -> Iterator[tuple[str, str]]:
     for reference in case.pod.volume_claims:
         name, template = reference.name, reference.template
         claim = case.state.get("PersistentVolumeClaim", (case.pod.namespace, name))
-        phase = text_at(claim, "status", "phase") or "Pending"
+        phase = PersistentVolumeClaim(claim).phase or "Pending"
         if claim is None and template is not None:
             phase = "awaited" if case.pod.creation_timestamp else "to be made"
         elif claim is None:
@@ -211,22 +211,10 @@ def volume_users(
     """
     messages = " ".join(quotes)
     claim_names_of_pod = {name for name, _ in volumes_of(case)}
-    pods = case.state.objects("Pod").items()
-    placed = [
-        (key, pod)
-        for key, pod in pods
-        if text_at(pod, "spec", "nodeName") and not Pod(pod).has_ended
-    ]
-    claims = {
-        key: (
-            {
-                text_at(v, "persistentVolumeClaim", "claimName")
-                for v in maps_at(pod, "spec", "volumes")
-            }
-            - {""}
-        )
-        for key, pod in placed
+    placed = {
+        key: pod for key, pod in case.state.pods.items() if pod.node_name and not pod.has_ended
     }
+    claims = {key: pod.named_volume_claims for key, pod in placed.items()}
     if "ReadWriteOncePod" in messages:
         namespace = case.question.key[0]
         return (
@@ -239,9 +227,7 @@ def volume_users(
         )
     if "max volume count" not in messages:
         return (), 0
-    users = [
-        key for key, pod in placed if text_at(pod, "spec", "nodeName") in nodes[:1] and claims[key]
-    ]
+    users = [key for key, pod in placed.items() if pod.node_name in nodes[:1] and claims[key]]
     return tuple("/".join(key) for key in users), sum(len(claims[key]) for key in users)
 
 
@@ -257,19 +243,19 @@ def note_largest_request(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
     )
     if resource is None:
         return
-    spec = case.pod.spec
-    overhead = map_at(spec, "overhead").get(resource)
+    overhead = case.pod.overhead.get(resource)
     if overhead is not None:
-        runtime = text_at(spec, "runtimeClassName")
+        runtime = case.pod.runtime_class_name
         yield f"of the pod's {resource} the overhead of RuntimeClass {runtime} is {overhead}"
-    level = at(spec, "resources", "requests", resource)
+    requests = case.pod.pod_level_resources.get("requests")
+    level = requests.get(resource) if isinstance(requests, dict) else None
     if level is not None:
         yield (
             f"the pod asks for {resource} {level} as a whole (spec.resources), whatever its"
             " containers ask for"
         )
         return
-    init = init_container_request(spec, resource)
+    init = init_container_request(case.pod.spec, resource)
     if init is not None:
         name, amount = init
         yield (
@@ -336,12 +322,7 @@ def _slices_of_missing_nodes(case: Case) -> dict[str, list[ResourceSlice]]:
 
 def note_stuck_holders(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
     """Yield a note that pods which hold the devices cannot run."""
-    holders = (
-        h.pod
-        for cause in ranked[:1]
-        for h in getattr(cause, "holders", ())
-        if h.pod and not h.finished
-    )
+    holders = (h.pod for cause in ranked[:1] for h in cause.holders if h.pod and not h.finished)
     reasons = {
         name: describe_stuck_container(Pod(case.state.get("Pod", parse_key(name))))
         for name in dict.fromkeys(holders)
@@ -354,11 +335,7 @@ def note_stuck_holders(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
         )
 
 
-def scheduling_condition(pod: Raw) -> Raw:
-    """Return the condition PodScheduled if the scheduler could not place the pod; otherwise an
-    empty map.
-    """
-    condition = next(
-        (c for c in maps_at(pod, "status", "conditions") if c.get("type") == "PodScheduled"), {}
-    )
-    return condition if at(condition, "status") == "False" else {}
+def unschedulable_condition(pod: Pod) -> Condition | None:
+    """Return the condition PodScheduled if the scheduler could not place the pod."""
+    condition = pod.condition("PodScheduled")
+    return condition if condition.status == "False" else None

@@ -10,7 +10,7 @@ from dractl.capacity.replicas import place_first
 from dractl.cluster.changes import Delete, PatchError, apply, parse_target
 from dractl.cluster.podgroups import group_object
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState
 from dractl.cluster.workloads import topmost
 from dractl.errors import DractlError
 from dractl.explain.answer import SEVERITY, Explanation, Fix, Relief, Subject
@@ -109,12 +109,13 @@ def _split_by_fit(explainer: Explainer, answer: Explanation) -> list[Explanation
     )
     if placement.pending is None or placement.undecided or not placement.fits:
         return [answer]
+    pending_pod = Pod(placement.pending)
     metadata = {
-        key: v
-        for key, v in map_at(placement.pending, "metadata").items()
+        key: value
+        for key, value in pending_pod.metadata.items()
         if key not in ("uid", "ownerReferences")
     }
-    spec = {key: v for key, v in map_at(placement.pending, "spec").items() if key != "nodeName"}
+    spec = {key: value for key, value in pending_pod.spec.items() if key != "nodeName"}
     key = namespace, names[placement.fits]
     explainer_after = Explainer(
         placement.state, explainer.features, replace(explainer.options, fixes=0)
@@ -201,8 +202,8 @@ def _explain_or_report(explainer: Explainer, question: Question) -> Explanation:
         explainer.options.release_assumed,
         headline=f"cannot be explained: {message}",
         notes=(note,) if note else (),
-        age=text_at(question.value, "metadata", "creationTimestamp") or None,
-        phase=text_at(question.value, "status", "phase") or None,
+        age=question.view.creation_timestamp or None,
+        phase=question.pod.phase or None,
     )
 
 
@@ -210,37 +211,26 @@ def _replica_key(state: ClusterState, question: Question) -> Hashable:
     """Return a key that is equal for interchangeable pending pods of one workload; None for any
     other subject.
     """
-    pod = question.value
-    owner = _top_owner(state, question)
-    if question.kind != "Pod" or owner is None or not Pod(pod).is_pending:
+    pod, owner = question.pod, _top_owner(state, question)
+    if question.kind != "Pod" or owner is None or not pod.is_pending:
         return None
     claims = []
-    claim_statuses = maps_at(pod, "status", "resourceClaimStatuses")
-    statuses = {
-        text_at(status, "name"): text_at(status, "resourceClaimName") for status in claim_statuses
-    }
-    for reference in maps_at(pod, "spec", "resourceClaims"):
-        name = statuses.get(text_at(reference, "name")) or text_at(reference, "resourceClaimName")
-        claim = state.get("ResourceClaim", (question.key[0], name))
-        if at(claim, "status", "allocation") is not None:
+    for reference in pod.claim_references:
+        name = pod.claim_statuses.get(reference.name) or reference.claim_name
+        claim = state.claim((question.key[0], name))
+        if claim.is_allocated:
             return None
-        deleted = text_at(claim, "metadata", "deletionTimestamp")
-        claims.append((claim is None, bool(deleted), repr(at(claim, "spec")), repr(reference)))
-    spec = {key: value for key, value in map_at(pod, "spec").items() if key not in _REPLICA_FIELDS}
-    affinity = map_at(spec, "affinity")
+        is_deleted = bool(claim.deletion_timestamp)
+        claims.append((claim.exists, is_deleted, repr(claim.spec), reference))
+    spec = {key: value for key, value in pod.spec.items() if key not in _REPLICA_FIELDS}
     by_labels = (
-        affinity.get("podAffinity")
-        or affinity.get("podAntiAffinity")
+        pod.affinity.get("podAffinity")
+        or pod.affinity.get("podAntiAffinity")
         or spec.get("topologySpreadConstraints")
     )
     varying = _REPLICA_LABELS if by_labels else (*_REPLICA_LABELS, *_PART_LABELS)
-    labels = {
-        key: value for key, value in map_at(pod, "metadata", "labels").items() if key not in varying
-    }
-    has_condition = any(
-        condition.get("type") == "PodScheduled"
-        for condition in maps_at(pod, "status", "conditions")
-    )
+    labels = {key: value for key, value in pod.labels.items() if key not in varying}
+    has_condition = "PodScheduled" in pod.conditions
     return (question.key[0], owner, repr(spec), repr(labels), tuple(claims), has_condition)
 
 
@@ -292,16 +282,10 @@ def _ends_replicas(state: ClusterState, answer: Explanation, fix: Fix) -> bool:
         for c in fix.tried
         if isinstance(c, Delete) and c.target.startswith("Pod/")
     )
-    owner = Pod(state.get("Pod", (answer.subject.namespace, answer.subject.name)) or {}).workload
-    pods = (
-        state.get("Pod", key)
-        for key in victims
-        if key != (answer.subject.namespace, answer.subject.name)
-    )
-    return owner is not None and any(
-        pod is not None and Pod(pod).workload == owner and text_at(pod, "spec", "nodeName")
-        for pod in pods
-    )
+    subject = answer.subject.namespace, answer.subject.name
+    owner = state.pod(subject).workload
+    pods = (state.pod(key) for key in victims if key != subject)
+    return owner is not None and any(pod.workload == owner and pod.node_name for pod in pods)
 
 
 def _change_key(fix: Fix) -> str:
@@ -350,5 +334,5 @@ def _pods_after_fix(before: ClusterState, after: ClusterState, answer: Explanati
     for replica in (name, *answer.alike):
         pod = before.get("Pod", (namespace, replica)) or template
         metadata = {**template["metadata"], "name": replica, "namespace": namespace}
-        pods.append({**pod, "metadata": metadata, "spec": map_at(template, "spec")})
+        pods.append({**pod, "metadata": metadata, "spec": Pod(template).spec})
     return pods

@@ -11,7 +11,7 @@ from dractl.capacity import AlternativeFit, Placement, place_replicas
 from dractl.capacity.gangs import split_by_topology
 from dractl.cluster.kinds import resolve_kind
 from dractl.cluster.podgroups import find_pod_group, group_reference, min_count
-from dractl.cluster.state import API_GROUPS, ClusterState, Key, at, map_at, text_at
+from dractl.cluster.state import API_GROUPS, ClusterState, Key, at
 from dractl.cluster.workloads import newest_refusal, pods_of_workload, with_volumes
 from dractl.explain.answer import Reason
 from dractl.explain.ask import Question, parse_address, pods_from_templates
@@ -21,7 +21,7 @@ from dractl.explain.reasons.gangs import GangTooSmall
 from dractl.explain.reasons.phrases import Names
 from dractl.model import pod_templates
 from dractl.objects import Raw
-from dractl.views import Pod
+from dractl.views import Pod, Workload
 
 MAX_REPLICAS = 10_000  # replicas of one template that are placed
 _DAEMON_SET = "DaemonSet"  # one pod a node: not replicas of which some could fit
@@ -125,16 +125,13 @@ def _pods_by_gang(
     yet.
     """
     value = state.get(kind, key)
-    existing = [
-        (pod_key, pod)
-        for pod_key, pod in pods_of_workload(state, kind, key)
-        if not Pod(pod).has_ended
-    ]
+    pods = [(pod_key, Pod(raw)) for pod_key, raw in pods_of_workload(state, kind, key)]
+    existing = [(pod_key, pod) for pod_key, pod in pods if not pod.has_ended]
     by_gang: dict[tuple[str, ...], list[Raw]] = {}
     for _, pod in sorted(existing, key=lambda item: (*_queue_key(item[1]), item[0])):
-        if not text_at(pod, "metadata", "deletionTimestamp"):
-            by_gang.setdefault(group_reference(Pod(pod)), []).append(
-                {**pod, "metadata": {**pod["metadata"], "namespace": key[0]}}
+        if not pod.deletion_timestamp:
+            by_gang.setdefault(group_reference(pod), []).append(
+                {**pod.raw, "metadata": {**pod.metadata, "namespace": key[0]}}
             )
     refused = newest_refusal(state, *key) is not None
     missing = (
@@ -147,12 +144,9 @@ def _pods_by_gang(
     return [(gang, pods, missing if len(by_gang) == 1 else []) for gang, pods in by_gang.items()]
 
 
-def _queue_key(pod: Raw) -> tuple[int, str]:
+def _queue_key(pod: Pod) -> tuple[int, str]:
     """Return a sort key: higher priority first, then the older pod."""
-    priority = at(pod, "spec", "priority")
-    return -priority if isinstance(priority, int) else 0, text_at(
-        pod, "metadata", "creationTimestamp"
-    )
+    return -pod.priority, pod.creation_timestamp
 
 
 def _pods_to_create(workload: Question, existing: int) -> list[Raw]:
@@ -163,9 +157,7 @@ def _pods_to_create(workload: Question, existing: int) -> list[Raw]:
         count = _count_replicas(workload.value, path)
         if existing and len(paths) > 1:
             return []  # which of them are there cannot be told
-        name = text_at(question.value, "metadata", "name") + (
-            f"-{path[-3]}" if len(paths) > 1 else ""
-        )
+        name = question.view.name + (f"-{path[-3]}" if len(paths) > 1 else "")
         for number in range(existing, count):
             metadata = {**question.value["metadata"], "name": f"{name}-{number}"}
             pods.append(with_volumes(workload.value, {**question.value, "metadata": metadata}))
@@ -190,9 +182,9 @@ def _count_replicas(value: Raw, path: Sequence[str | int]) -> int:
         size = parent.get("size")
         if path[depth] == "workerTemplate" and isinstance(size, int):
             count *= max(size - 1 if "leaderTemplate" in parent else size, 0)
-    completions, parallelism = at(value, "spec", "completions"), at(value, "spec", "parallelism")
-    if isinstance(completions, int) and isinstance(parallelism, int):
-        count = min(count, completions)
+    job = Workload(value)
+    if job.completions is not None and job.parallelism is not None:
+        count = min(count, job.completions)
     return min(count, MAX_REPLICAS)
 
 
@@ -228,7 +220,7 @@ def _explain_group(
         replicas,
         placed,
         placement.fits,
-        "" if placement.pending is None else text_at(placement.pending, "metadata", "name"),
+        Pod(placement.pending).name,
         _reasons_for_next_pod(explainer, placement),
         None if placement.attempt is None else placement.attempt.message,
         (
@@ -252,7 +244,7 @@ def _gang_cause(explainer: Explainer, pod: Raw, namespace: str) -> str:
     """Return what keeps a whole gang from starting, other than that too few pods fit; empty if
     nothing does.
     """
-    key = namespace, text_at(pod, "metadata", "name")
+    key = namespace, Pod(pod).name
     causes = explainer.group(Question("Pod", key, pod)).causes
     return (
         causes[0].full_sentence(Names())
@@ -265,14 +257,14 @@ def _reasons_for_next_pod(explainer: Explainer, placement: Placement) -> tuple[R
     """Return why the next pod stays pending, in the cluster with the pods that fit."""
     if placement.pending is None:
         return ()
+    pending = Pod(placement.pending)
     metadata = {
-        key: v
-        for key, v in map_at(placement.pending, "metadata").items()
+        key: value
+        for key, value in pending.metadata.items()
         if key not in ("uid", "ownerReferences")
     }
     placing = ("nodeName", "schedulerName")  # the count is kube-scheduler's
-    spec = {key: v for key, v in map_at(placement.pending, "spec").items() if key not in placing}
+    spec = {key: value for key, value in pending.spec.items() if key not in placing}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-    key = text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")
     explainer_after = Explainer(placement.state, explainer.features, Options(fixes=0))
-    return explainer_after.explain(Question("Pod", key, pod), placement.attempt).reasons
+    return explainer_after.explain(Question("Pod", pending.key, pod), placement.attempt).reasons

@@ -17,7 +17,7 @@ from dractl.allocation.nodes import label_matches
 from dractl.autoscaler import Judgement, Verdict, judge
 from dractl.capacity.what_if import list_unknown_resources
 from dractl.cluster import ClusterState
-from dractl.cluster.state import Key, at, map_at, maps_at, text_at
+from dractl.cluster.state import Key, maps_at
 from dractl.errors import InputError
 from dractl.explain.answer import Explanation
 from dractl.explain.ask import Question, find_all_waiting, find_subjects
@@ -27,7 +27,8 @@ from dractl.facts.autoscalers import AutoscalerChoice
 from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ResourceSlice
 from dractl.objects import Raw
 from dractl.scheduler.extended import classes_by_resource
-from dractl.views.selectors import REQUIRED, node_selector
+from dractl.views import Pod
+from dractl.views.selectors import REQUIRED
 
 MAX_SELECTORS_ASSUMED = 8  # selectors of slices that are assumed to match, one after the other
 
@@ -125,7 +126,7 @@ def compare(
     shared = {
         key: item
         for key, item in state.objects("ResourceSlice").items()
-        if not text_at(item, "spec", "nodeName")
+        if not state.decode(item).spec.node_name
     }
     clusterwide = state.with_kinds(
         {"Node": {}, "ResourceSlice": shared, "PersistentVolume": {}, "PersistentVolumeClaim": {}}
@@ -211,19 +212,17 @@ def _make_pending(state: ClusterState, questions: Sequence[Question]) -> Cluster
     objects: dict[str, dict[Key, Raw]] = {"Pod": {}, "ResourceClaim": {}}
     for question in questions:
         kind, key = question.kind, question.key
-        pod = state.get("Pod", key) or {} if kind == "Pod" else {}
-        claim_statuses = maps_at(pod, "status", "resourceClaimStatuses")
-        if text_at(pod, "spec", "nodeName"):
-            spec = {name: value for name, value in pod["spec"].items() if name != "nodeName"}
+        pod = state.pod(key) if kind == "Pod" else Pod(None)
+        if pod.node_name:
+            spec = {name: value for name, value in pod.spec.items() if name != "nodeName"}
+            claim_statuses = pod.status.get("resourceClaimStatuses", [])
             status = {"phase": "Pending", "resourceClaimStatuses": claim_statuses}
-            objects["Pod"][key] = {**pod, "spec": spec, "status": status}
-        references = (*maps_at(pod, "spec", "resourceClaims"), *claim_statuses)
-        names = [key] if kind == "ResourceClaim" else []
-        names += [(key[0], text_at(reference, "resourceClaimName")) for reference in references]
+            objects["Pod"][key] = {**pod.raw, "spec": spec, "status": status}
+        names = {key[1]} if kind == "ResourceClaim" else pod.claim_names
         for name in names:
-            claim = state.get("ResourceClaim", name) or {}
-            if claim.get("status"):
-                objects["ResourceClaim"][name] = {**claim, "status": {}}
+            claim = state.claim((key[0], name))
+            if claim.status:
+                objects["ResourceClaim"][key[0], name] = {**claim.raw, "status": {}}
     return state.with_objects(objects)
 
 
@@ -240,15 +239,12 @@ class _MachineCluster:
     ) -> None:
         self.name, self.described, self.state = name, described, state
         self.features, self.options = features, options
-        self.node = next(
-            text_at(item, "spec", "nodeName")
-            for item in described.published.objects("ResourceSlice").values()
-        )
+        self.node = next(item.spec.node_name or "" for item in described.published.slices)
         self.explainers: dict[tuple[RequiredLabel, ...], Explainer] = {}
 
     def answer(self, question: Question) -> MachineAnswer:
         """Answer a question, with labels assumed where they are not known."""
-        if not maps_at(question.value, "spec", "containers"):
+        if not question.pod.main_containers:
             explanation, needs = self._explain_with_labels(question, ())
             return MachineAnswer(self.name, explanation, needs)
         question, unjudged = _drop_rules_about_others(question)
@@ -259,10 +255,10 @@ class _MachineCluster:
             *unjudged,
         )
         explanation, needs = self._explain_with_labels(
-            question, labels_for_pod(question.value, self.described.labels)
+            question, labels_for_pod(question.pod, self.described.labels)
         )
         return MachineAnswer(
-            self.name, explanation, needs, self._label_setters(question.value), unjudged
+            self.name, explanation, needs, self._label_setters(question.pod), unjudged
         )
 
     def _explain_with_labels(
@@ -304,14 +300,12 @@ class _MachineCluster:
             explainer = self.explainers[needs] = Explainer(state, self.features, self.options)
         return explainer.explain(question)
 
-    def _label_setters(self, pod: Raw) -> dict[str, str]:
+    def _label_setters(self, pod: Pod) -> dict[str, str]:
         """Return the components that set known labels for which a pod asks."""
-        affinity = at(pod, "spec", "affinity", "nodeAffinity", REQUIRED)
-        keys = dict.fromkeys(map_at(pod, "spec", "nodeSelector"))
-        for term in maps_at(affinity, "nodeSelectorTerms"):
-            keys |= dict.fromkeys(
-                text_at(expression, "key") for expression in maps_at(term, "matchExpressions")
-            )
+        affinity = pod.node_affinity
+        keys = dict.fromkeys(pod.node_selector)
+        for term in affinity.node_selector_terms if affinity is not None else ():
+            keys |= dict.fromkeys(expression.key for expression in term.match_expressions)
         setters = self.described.setters
         return {
             f"{key}={self.described.labels[key]}": setters[key] for key in keys if key in setters
@@ -335,8 +329,8 @@ def _drop_rules_about_others(question: Question) -> tuple[Question, tuple[str, .
     """Return the question without the pod's rules about other nodes and pods, and the names of
     these rules.
     """
-    spec = dict(map_at(question.value, "spec"))
-    affinity = dict(map_at(spec, "affinity"))
+    pod = question.pod
+    spec, affinity = dict(pod.spec), dict(pod.affinity)
     dropped = [name for name in ("podAffinity", "podAntiAffinity") if affinity.pop(name, None)]
     dropped += [name for name in ("topologySpreadConstraints",) if spec.pop(name, None)]
     terms = maps_at(affinity, "nodeAffinity", REQUIRED, "nodeSelectorTerms")
@@ -350,10 +344,7 @@ def _drop_rules_about_others(question: Question) -> tuple[Question, tuple[str, .
             if all(any(t.values()) for t in terms_without_fields)
             else {}
         )
-    if any(
-        "persistentVolumeClaim" in volume or "ephemeral" in volume
-        for volume in maps_at(spec, "volumes")
-    ):
+    if any("persistentVolumeClaim" in volume or "ephemeral" in volume for volume in pod.volumes):
         dropped.append("volumes")
     if not dropped:
         return question, ()
@@ -364,15 +355,15 @@ def _drop_rules_about_others(question: Question) -> tuple[Question, tuple[str, .
 # -- labels that a subject needs of a node of which only some labels are known --
 
 
-def labels_for_pod(pod: Raw, labels: Labels) -> tuple[RequiredLabel, ...]:
+def labels_for_pod(pod: Pod, labels: Labels) -> tuple[RequiredLabel, ...]:
     """Return the labels that a pod's node selector and required node affinity need beyond known
     ones.
 
     Nothing is assumed for an affinity that no such node can meet.
     """
-    selector = map_at(pod, "spec", "nodeSelector")
     requirements = [
-        NodeSelectorRequirement(key, "In", (str(value),)) for key, value in selector.items()
+        NodeSelectorRequirement(key, "In", (str(value),))
+        for key, value in pod.node_selector.items()
     ]
     required = (
         _choose_labels(
@@ -381,13 +372,10 @@ def labels_for_pod(pod: Raw, labels: Labels) -> tuple[RequiredLabel, ...]:
         )
         or ()
     )
-    affinity = at(pod, "spec", "affinity", "nodeAffinity", REQUIRED)
-    if isinstance(affinity, dict):
+    affinity = pod.node_affinity
+    if affinity is not None:
         required += (
-            labels_for_selector(
-                node_selector(affinity), add_labels(labels, required), "node affinity"
-            )
-            or ()
+            labels_for_selector(affinity, add_labels(labels, required), "node affinity") or ()
         )
     return required
 

@@ -12,7 +12,7 @@ from dractl.allocation import DeviceID, PoolSurvey, Survey
 from dractl.cluster.devices import Devices, ready_devices
 from dractl.cluster.rights import Rights
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.cluster.state import at, maps_at, parse_key, text_at
+from dractl.cluster.state import parse_key
 from dractl.errors import InputError
 from dractl.explain.answer import (
     DeviceStatus,
@@ -36,6 +36,7 @@ from dractl.model import Device, DeviceClass, ResourceClaim, decode
 from dractl.program import program_name
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.rejection import CordonedNode
+from dractl.views import Node
 
 MAX_NAMED_PODS = 8  # pods that are named
 _EFFECTS_WITHOUT_HARM = ("None",)  # effects of taints that keep nothing away
@@ -93,7 +94,7 @@ def explain_node(
         assumed,
         headline=headline.text(Names()),
         reasons=tuple(reason_of(cause, Names()) for cause in causes),
-        age=text_at(question.value, "metadata", "creationTimestamp") or None,
+        age=question.view.creation_timestamp or None,
         devices=statuses,
         drivers=tuple(
             _driver_status(driver, statuses, claims_readable=not permissions.parts)
@@ -127,7 +128,7 @@ def _causes(question: Question, survey: Survey, condition: Cause | None) -> Iter
         yield condition
     for pool in _pools_not_in_use(survey).values():
         yield replace(cause_of_unused_pool(pool), nodes=here)
-    if at(question.value, "spec", "unschedulable") is True:
+    if Node(question.value).unschedulable:
         yield NodeFilter(plugin="NodeUnschedulable", unmet=(CordonedNode(),), nodes=here)
 
 
@@ -297,10 +298,7 @@ def _statuses_without_slice(
     ready = ready_devices(scheduler.state)
     seen: set[DeviceID] = set()
     for claim in scheduler.state.claims.values():
-        terms = maps_at(claim.allocation, "nodeSelector", "nodeSelectorTerms")
-        is_local = any(
-            name in (e.get("values") or ()) for t in terms for e in maps_at(t, "matchFields")
-        )
+        is_local = name in claim.node_names
         for identity in (device.id for device in claim.allocated_devices if is_local):
             if devices.get(identity) is None and identity not in seen:
                 seen.add(identity)

@@ -3,9 +3,10 @@ itself.
 """
 
 from collections.abc import Iterator
+from operator import itemgetter
 
 from dractl.cluster import kubelet
-from dractl.cluster.state import ClusterState, text_at
+from dractl.cluster.state import ClusterState
 from dractl.explain import not_pending
 from dractl.explain.answer import FITS, Hanging
 from dractl.explain.ask import Question
@@ -14,7 +15,6 @@ from dractl.explain.reasons.phrases import Names
 from dractl.explain.reasons.running import NodeSilent, NodeUnready
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.pre_enqueue import pre_enqueue
-from dractl.views import Pod
 
 
 def find_stuck_pods(scheduler: Scheduler, node: str) -> Iterator[Hanging]:
@@ -22,12 +22,11 @@ def find_stuck_pods(scheduler: Scheduler, node: str) -> Iterator[Hanging]:
 
     Pods that have ended are left out: they have no devices any more.
     """
-    for key, pod in sorted(scheduler.state.objects("Pod").items()):
-        if text_at(pod, "spec", "nodeName") == node and not Pod(pod).has_ended:
-            claims = pre_enqueue(scheduler.state, pod).claims
-            conclusion, _ = not_pending.conclude_placed_pod(
-                scheduler, Question("Pod", key, pod), claims
-            )
+    for key, pod in sorted(scheduler.state.pods.items(), key=itemgetter(0)):
+        if pod.node_name == node and not pod.has_ended:
+            claims = pre_enqueue(scheduler.state, pod.raw).claims
+            question = Question("Pod", key, pod.raw)
+            conclusion, _ = not_pending.conclude_placed_pod(scheduler, question, claims)
             node_itself = (
                 isinstance(conclusion.causes[0], (NodeSilent, NodeUnready))
                 if conclusion.causes

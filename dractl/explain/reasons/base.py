@@ -122,6 +122,11 @@ class Cause(Struct, frozen=True, kw_only=True):
         return iter(())
 
     @property
+    def holders(self) -> tuple[Holder, ...]:
+        """The holders of devices that the subject could use."""
+        return ()
+
+    @property
     def named_holders(self) -> tuple[Holder, ...]:
         """The holders of devices that the sentence ends with."""
         return ()

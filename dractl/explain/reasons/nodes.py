@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from dractl.cluster.events import newest_message
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.cluster.state import ClusterState, text_at
+from dractl.cluster.state import ClusterState
 from dractl.explain.reasons.base import (
     SEE_CLAIM,
     Cause,
@@ -39,7 +39,7 @@ from dractl.scheduler.rejection import (
     UntoleratedTaint,
     VolumeClaimFault,
 )
-from dractl.views import Pod
+from dractl.views.volumes import PersistentVolumeClaim, StorageClass
 
 
 class PinnedNode(ClaimCause, frozen=True, kw_only=True):
@@ -360,28 +360,28 @@ def _volume_steps(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator
 
 
 def _describe_unbound(state: ClusterState, stop: volumes.VolumeUnusable) -> str:
-    """Why a PersistentVolumeClaim cannot be used: no such claim or StorageClass, or what its
+    """Say why a PersistentVolumeClaim cannot be used: no such claim or StorageClass, or what its
     provisioner says.
     """
-    key = stop.volume_claim
-    value = stop.claim or state.get("PersistentVolumeClaim", key)
-    if value is None:
-        near = nearest(
-            key[1],
-            [name for where, name in state.objects("PersistentVolumeClaim") if where == key[0]],
-        )
-        return f"there is {near}" if near else ""
-    if text_at(value, "status", "phase") == "Bound":
+    namespace, name = stop.volume_claim
+    claim = PersistentVolumeClaim(
+        stop.claim or state.get("PersistentVolumeClaim", stop.volume_claim)
+    )
+    if not claim.exists:
+        names = [key[1] for key in state.objects("PersistentVolumeClaim") if key[0] == namespace]
+        similar = nearest(name, names)
+        return f"there is {similar}" if similar else ""
+    if claim.phase == "Bound" or not claim.class_name:
         return ""
-    name = text_at(value, "spec", "storageClassName")
-    if not name:
+    classes = [key[1] for key in state.objects("StorageClass")]
+    if state.covers("StorageClass") and claim.class_name not in classes:
+        similar = nearest(claim.class_name, classes)
+        why = f"its StorageClass {claim.class_name} does not exist"
+        return f"{why}; there is {similar}" if similar else why
+    message = newest_message(state, claim, "ProvisioningFailed")
+    if message:
+        return message
+    provisioner = StorageClass(state.get("StorageClass", ("", claim.class_name))).provisioner
+    if not provisioner:
         return ""
-    known = [known for _, known in state.objects("StorageClass")]
-    if state.covers("StorageClass") and name not in known:
-        near = nearest(name, known)
-        return f"its StorageClass {name} does not exist" + (f"; there is {near}" if near else "")
-    said = newest_message(state, Pod(value), "ProvisioningFailed")
-    provisioner = text_at(state.get("StorageClass", ("", name)), "provisioner")
-    if said:
-        return said
-    return f"{provisioner} has not provisioned a volume of class {name}" if provisioner else ""
+    return f"{provisioner} has not provisioned a volume of class {claim.class_name}"
