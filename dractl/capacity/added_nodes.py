@@ -1,11 +1,12 @@
 """Nodes that an option adds to a cluster, such as ``dgx-h100*4``."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
 from dractl.capacity import what_if
+from dractl.cluster.sources import from_objects
 from dractl.cluster.state import ClusterState
 from dractl.errors import UsageError
 from dractl.machines import machine
@@ -55,13 +56,15 @@ def parse_added_nodes(option: str, values: Iterable[str]) -> list[AddedNodes]:
 
 def add_nodes(
     state: ClusterState,
-    additions: Iterable[AddedNodes],
+    additions: Sequence[AddedNodes],
     load_nodes: Callable[[AddedNodes], ClusterState],
 ) -> ClusterState:
     """Add nodes to the cluster; ``load_nodes`` loads those of one addition.
 
     Raises UsageError for too many devices.
     """
+    if additions and not (state.has("Node") or state.has("ResourceSlice")):
+        state = state.merge(from_objects(()))  # what is added are all the nodes
     devices = 0
     for addition in additions:
         nodes = load_nodes(addition)

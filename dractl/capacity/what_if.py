@@ -14,7 +14,7 @@ from dractl.model.quantity import PLENTY
 from dractl.objects import Raw, mapping, slice_of
 from dractl.scheduler.cache import nodes_by_name
 from dractl.scheduler.extended import classes_by_resource
-from dractl.views import Node, Pod
+from dractl.views import Node, Pod, View
 from dractl.views.amounts import pod_requests
 
 _KINDS = ("Pod", "Node", "ResourceClaim")
@@ -125,7 +125,7 @@ def _copy_slice(value: Raw, name: str, node: str, new_node: str) -> Raw:
     pool = {**mapping(spec.get("pool")), "name": pool_name}
     return {
         **value,
-        "metadata": {"name": name},
+        "metadata": {"name": name, "annotations": View(value).annotations},
         "spec": {**spec, "nodeName": new_node, "pool": pool},
     }
 

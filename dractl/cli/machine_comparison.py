@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from dractl.cli import terminal
 from dractl.cli.options.cluster_input import Cluster
-from dractl.cli.options.device_sources import render_machine
+from dractl.cli.options.device_sources import assume_site_values, render_machine
 from dractl.cli.options.printing import Printing
 from dractl.cluster import ClusterState
 from dractl.cluster.described_nodes import list_known_classes
@@ -53,13 +53,14 @@ def compare(
         names, namespace = cluster.sources.names, cluster.namespace
         return find_questions(state, names, namespace, cluster.kinds)
 
+    slices = [
+        value
+        for described in machines.values()
+        for value in described.published.objects("ResourceSlice").values()
+    ]
+    state = assume_site_values(cluster.state, slices, target)
     comparisons = ask(
-        cluster.state,
-        machines,
-        questions,
-        cluster.features,
-        Options(cluster.release_assumed),
-        autoscaler,
+        state, machines, questions, cluster.features, Options(cluster.release_assumed), autoscaler
     )
     text = (
         explain_machines.to_json(comparisons, cluster.origin)

@@ -21,6 +21,7 @@ from dractl.errors import InputError
 from dractl.machines import as_node, labels_of, machine, room_of
 from dractl.machines.names import every
 from dractl.machines.nodes import node_name, parse_groups
+from dractl.machines.site import site_attributes_of
 from dractl.model import Target
 from dractl.objects import Slice
 from dractl.program import program_name
@@ -109,9 +110,19 @@ def render_node(
     source: Literal["snapshot", "hardware"] = (
         "hardware" if option.startswith("--hardware") else "snapshot"
     )
-    objects = (annotate_unknown(item, rendering.unknown) for item in rendering.objects)
+    unknown = _unknown_of_described(rendering) if source == "hardware" else rendering.unknown
+    objects = (annotate_unknown(item, unknown) for item in rendering.objects)
     machines = {options.node_name: (described.machine, source)}
     return from_objects(objects).with_machines(machines)
+
+
+def _unknown_of_described(rendering: Rendering) -> dict[str, frozenset[str]]:
+    """Return the names, by driver, whose values a description of a machine lacks."""
+    drivers = {Slice(View(item).spec).driver for item in rendering.slices}
+    return {
+        driver: rendering.unknown.get(driver, frozenset()) | site_attributes_of(driver)
+        for driver in drivers
+    }
 
 
 def _refuse_empty(rendering: Rendering, option: str) -> None:
@@ -148,7 +159,8 @@ def render_added_node(
     node: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
     if room := room_of(spec):
         node["status"] = {"allocatable": room}
-    state = from_objects([*rendering.objects, node])
+    unknown = _unknown_of_described(rendering)
+    state = from_objects([*(annotate_unknown(o, unknown) for o in rendering.objects), node])
     return state.with_machines({_NODE: (described, "hardware")})
 
 

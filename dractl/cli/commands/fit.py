@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 from typer import Argument, Exit, Option
 
 from dractl.capacity import (
@@ -29,7 +30,7 @@ from dractl.cli import common, completing, terminal
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OptionGroup
 from dractl.cli.options import cluster_input, driver_options
 from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
-from dractl.cli.options.device_sources import load_added_nodes
+from dractl.cli.options.device_sources import assume_site_values, load_added_nodes
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
 from dractl.cluster import ClusterState, sources
@@ -251,6 +252,8 @@ def command(
     cluster = _load_cluster(subject, changes, access, against, file_state)
     for scheduler_caveat in cluster.scheduler_caveats:
         terminal.notice(scheduler_caveat)
+    if file_state is not None:
+        cluster = replace(cluster, state=cluster.state.merge(file_state))
     state = _apply_changes(cluster, changes, added_nodes, driver_choice)
     if subject.subject_file is not None and file_state is not None:
         subjects: list[Subject] = [(_file_subject(state, subject.subject_file, file_state),)]
@@ -390,8 +393,7 @@ _ORDER = ("ResourceClaimTemplate", "ResourceClaim")
 def _file_subject(state: ClusterState, path: str, file_state: ClusterState) -> Copies:
     """Choose the workload or pod in a file, else its template, else its claim.
 
-    The objects of the file are added to the cluster's. Raises UsageError if a file has a cluster
-    and several subjects.
+    Raises UsageError if a file has a cluster and several subjects.
     """
     kinds = [
         kind
@@ -417,7 +419,7 @@ def _file_subject(state: ClusterState, path: str, file_state: ClusterState) -> C
             f"{path} has several objects to place", hint=f"name one, with -f {path}: {names}"
         )
     for kind, key in unallocated[:1]:
-        return copies.copies_of_object(state.merge(file_state), kind, key)
+        return copies.copies_of_object(state, kind, key)
     raise InputError(
         "nothing in it can be placed",
         place=path,
@@ -483,6 +485,7 @@ def _apply_changes(
     state = add_nodes(
         state, added_nodes, lambda addition: load_added_nodes(addition, target, driver_choice)
     )
+    state = assume_site_values(state, state.objects("ResourceSlice").values(), target)
     return state if changes.node is None else what_if.keep_node(state, changes.node)
 
 

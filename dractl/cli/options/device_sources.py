@@ -3,6 +3,7 @@ that drivers would publish.
 """
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from dractl.capacity.added_nodes import AddedNodes
@@ -14,6 +15,8 @@ from dractl.drivers.choice import DriverChoice
 from dractl.machines.described import is_description
 from dractl.machines.nodes import node_name
 from dractl.model import Target
+from dractl.objects import Raw
+from dractl.simulation import site
 
 
 def load_devices(source: str, target: Target) -> ClusterState:
@@ -56,6 +59,17 @@ def parse_node(source: str) -> DescribedNode:
         snapshot = read_node(None, Path(source))
         return DescribedNode((snapshot.host.name or node_name(source)).lower(), snapshot)
     return described_nodes.describe_node(source, DriverChoice(), terminal.notice)
+
+
+def assume_site_values(state: ClusterState, slices: Iterable[Raw], target: Target) -> ClusterState:
+    """Judge selectors as if their conditions on what described machines cannot know held.
+
+    ``slices`` are those on which the selectors are tried. A note tells what is assumed.
+    """
+    assumption = site.assume(state, site.described_drivers(slices), target)
+    if assumption.note:
+        terminal.add_aside(assumption.note)
+    return assumption.state
 
 
 def load_added_nodes(addition: AddedNodes, target: Target, choice: DriverChoice) -> ClusterState:

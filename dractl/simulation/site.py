@@ -1,0 +1,101 @@
+"""A cluster of described machines, judged as if conditions on what they cannot know held."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from dractl.cel import environment
+from dractl.cluster.snapshot_gaps import unknown_names
+from dractl.cluster.state import ClusterState
+from dractl.machines.site import assume_site_values, list_site_reads, site_attributes_of
+from dractl.model import Target
+from dractl.objects import Raw, Slice
+from dractl.views import View
+
+_KINDS_WITH_SELECTORS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+
+
+class Assumption(Struct, frozen=True):
+    """A cluster in which conditions on the site's values are left out of selectors."""
+
+    state: ClusterState
+    """The cluster with these selectors."""
+    names: tuple[str, ...] = ()
+    """The attributes that selectors read and described machines cannot know."""
+
+    @property
+    def note(self) -> str:
+        """The note on what is assumed; empty for nothing."""
+        if not self.names:
+            return ""
+        return (
+            f"a described machine cannot know {', '.join(self.names)}, which its site decides:"
+            " judged as if the conditions on it held"
+        )
+
+
+def assume(state: ClusterState, drivers: frozenset[str], target: Target) -> Assumption:
+    """Leave conditions on the site's values out of selectors.
+
+    ``drivers`` are those whose devices are all on described machines: on published devices such
+    values are known.
+    """
+    names = frozenset[str]().union(*map(site_attributes_of, drivers))
+    reader = _SelectorReader(names, target)
+    changed = {
+        kind: {key: reader.rewrite(value) for key, value in state.objects(kind).items()}
+        for kind in _KINDS_WITH_SELECTORS
+        if state.has(kind)
+    }
+    if not reader.reads:
+        return Assumption(state)
+    return Assumption(state.with_kinds(changed), tuple(sorted(reader.reads)))
+
+
+def described_drivers(slices: Iterable[Raw]) -> frozenset[str]:
+    """Return the drivers all of whose slices are of described machines."""
+    drivers: dict[str, bool] = {}
+    for item in slices:
+        driver = Slice(View(item).spec).driver
+        names = unknown_names([item]).get(driver, frozenset())
+        is_described = bool(names & site_attributes_of(driver))
+        drivers[driver] = drivers.get(driver, True) and is_described
+    return frozenset(driver for driver, is_described in drivers.items() if is_described)
+
+
+class _SelectorReader:
+    """Rewrites the selectors of objects, and collects the names that they read."""
+
+    def __init__(self, names: frozenset[str], target: Target) -> None:
+        self.reads: set[str] = set()
+        self._names = names
+        self._target = target
+        self._texts: dict[str, str] = {}
+
+    def rewrite(self, value: Any) -> Any:
+        """Return a value with its selectors rewritten; the same value if none changes."""
+        if isinstance(value, Mapping):
+            entries = {name: self._rewrite_entry(name, entry) for name, entry in value.items()}
+            return entries if any(entries[name] is not value[name] for name in value) else value
+        if isinstance(value, list):
+            rows = [self.rewrite(row) for row in value]
+            return rows if any(a is not b for a, b in zip(rows, value, strict=True)) else value
+        return value
+
+    def _rewrite_entry(self, name: str, entry: Any) -> Any:
+        expression = entry.get("expression") if name == "cel" and isinstance(entry, Mapping) else 0
+        if not isinstance(expression, str):
+            return self.rewrite(entry)
+        text = self._texts.get(expression)
+        if text is None:
+            text = self._texts[expression] = self._assume(expression)
+        return entry if text == expression else {**entry, "expression": text}
+
+    def _assume(self, expression: str) -> str:
+        program = environment(self._target, "stored").compile(expression)
+        reads = self._names.intersection(list_site_reads(program))
+        if not reads:
+            return expression
+        self.reads |= reads
+        return assume_site_values(expression, reads, self._target)
