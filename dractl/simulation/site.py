@@ -53,7 +53,7 @@ def assume(state: ClusterState, drivers: frozenset[str], target: Target) -> Assu
     return Assumption(state.with_kinds(changed), tuple(sorted(reader.reads)))
 
 
-def described_drivers(slices: Iterable[Raw]) -> frozenset[str]:
+def drivers_on_described_machines(slices: Iterable[Raw]) -> frozenset[str]:
     """Return the drivers all of whose slices are of described machines."""
     drivers: dict[str, bool] = {}
     for item in slices:

@@ -66,7 +66,7 @@ def assume_site_values(state: ClusterState, slices: Iterable[Raw], target: Targe
 
     ``slices`` are those on which the selectors are tried. A note tells what is assumed.
     """
-    assumption = site.assume(state, site.described_drivers(slices), target)
+    assumption = site.assume(state, site.drivers_on_described_machines(slices), target)
     if assumption.note:
         terminal.add_aside(assumption.note)
     return assumption.state
